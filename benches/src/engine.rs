@@ -1,0 +1,53 @@
+//! What a bench asks of an engine.
+//!
+//! The traits are used through generics only, so that a timed step is a direct call into the engine and nothing else.
+
+use crate::{Case, Vocabulary};
+
+/// An engine that has loaded a vocabulary.
+pub trait Engine: Sized {
+    /// Name in tables and bench ids.
+    const NAME: &'static str;
+    /// A compiled grammar, from which any number of sessions start.
+    type Compiled;
+    /// The state of one generated text.
+    type Session: Session;
+
+    /// Loads a vocabulary; what an engine prepares for all grammars belongs here.
+    fn load(vocabulary: &Vocabulary) -> Self;
+
+    /// Drops what earlier compiles and masks left behind, so that the next compile is a first one.
+    fn forget(&mut self);
+
+    /// Compiles a grammar.
+    ///
+    /// # Errors
+    /// The engine's message, if it refuses the grammar.
+    fn compile(&self, case: &Case) -> Result<Self::Compiled, String>;
+
+    /// Starts a text. Sessions of one compiled grammar share whatever the engine lets them share.
+    fn start(&self, compiled: &Self::Compiled) -> Self::Session;
+
+    /// Returns the bytes that the engine says a compiled grammar holds, if it says.
+    fn compiled_bytes(compiled: &Self::Compiled) -> Option<usize>;
+}
+
+/// The state of one generated text. Methods panic when the engine reports an error: a bench doesn't go on after one.
+pub trait Session {
+    /// Writes the mask of the next token into the caller's row.
+    fn fill(&mut self, row: &mut [u32]);
+
+    /// Accepts a token and says whether the engine took it.
+    fn accept(&mut self, token: u32) -> bool;
+
+    /// Takes back the last tokens.
+    fn rollback(&mut self, n_tokens: usize);
+
+    /// Returns the bytes that must come next.
+    fn jump_forward(&mut self) -> Vec<u8>;
+}
+
+/// Returns whether a row allows a token.
+pub fn allows(row: &[u32], token: u32) -> bool {
+    row[token as usize / 32] >> (token % 32) & 1 == 1
+}

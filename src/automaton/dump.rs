@@ -1,0 +1,128 @@
+//! Programs as text and as DOT (Graphviz), for people.
+
+use super::link::{Linked, Program};
+use super::unit::{Code, Kind, Move, StateRef, Step};
+use crate::util::ByteSet;
+use core::fmt::Write;
+use std::collections::BTreeMap;
+
+/// Returns a listing: a block per unit, a line per state, a line per move.
+///
+/// ```text
+/// unit 0 `value` (3 states), entries: 0
+///   0
+///     [{] -> 1
+///     ["] -> push 2, unit 1 state 4
+///   2 end
+/// ```
+pub(crate) fn dump_text(program: &Program) -> String {
+    let mut text = String::new();
+    for (index, linked) in program.units().iter().enumerate() {
+        let unit = &linked.unit;
+        let entries: Vec<String> = unit.content.entries.iter().map(u32::to_string).collect();
+        let (n_states, entries) = (unit.n_states(), entries.join(", "));
+        writeln_to(&mut text, format_args!("unit {index} `{}` ({n_states} states), entries: {entries}", unit.name));
+        for state in 0..n_states as u32 {
+            writeln_to(&mut text, format_args!("  {state}{}", kind(linked, state)));
+            for (label, moves) in rows(linked, state) {
+                for one in moves {
+                    writeln_to(&mut text, format_args!("    {label} -> {}", show(program, linked, &one)));
+                }
+            }
+        }
+    }
+    text
+}
+
+/// Returns the program as a DOT digraph: a cluster per unit, dashed edges for moves that push.
+pub(crate) fn dump_dot(program: &Program) -> String {
+    let mut text = String::from("digraph grammar {\n  rankdir=LR;\n  node [shape=circle];\n");
+    let name = |linked: &Linked, place: StateRef| format!("s{}", linked.state(place));
+    for (index, linked) in program.units().iter().enumerate() {
+        let label = quote(&linked.unit.name);
+        writeln_to(&mut text, format_args!("  subgraph cluster_{index} {{\n    label={label};"));
+        for state in 0..linked.unit.n_states() as u32 {
+            let shape = if kind(linked, state).is_empty() { "circle" } else { "doublecircle" };
+            let label = quote(&format!("{state}{}", kind(linked, state)));
+            let id = name(linked, StateRef::own(state));
+            writeln_to(&mut text, format_args!("    {id} [shape={shape}, label={label}];"));
+        }
+        text.push_str("  }\n");
+        for state in 0..linked.unit.n_states() as u32 {
+            for (label, moves) in rows(linked, state) {
+                for one in moves {
+                    let pushed: Vec<String> = one.pushes.iter().map(|&place| name(linked, place)).collect();
+                    let (style, pushed) = match pushed.is_empty() {
+                        true => ("solid", String::new()),
+                        false => ("dashed", format!(" / push {}", pushed.join(" "))),
+                    };
+                    let label = quote(&format!("{label}{pushed}"));
+                    let (from, to) = (name(linked, StateRef::own(state)), name(linked, one.target));
+                    writeln_to(&mut text, format_args!("  {from} -> {to} [style={style}, label={label}];"));
+                }
+            }
+        }
+    }
+    text.push_str("}\n");
+    text
+}
+
+fn writeln_to(text: &mut String, line: core::fmt::Arguments<'_>) {
+    writeln!(text, "{line}").expect("writing to a string never fails");
+}
+
+fn quote(label: &str) -> String {
+    format!("\"{}\"", label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+}
+
+fn kind(linked: &Linked, state: u32) -> String {
+    match linked.unit.info(state).kind {
+        Kind::Inner => String::new(),
+        Kind::End => " end".into(),
+        Kind::BodyEnd { loop_state, .. } => format!(" counts, then {loop_state}"),
+        Kind::Loop { counter } => {
+            let counter = linked.unit.counter(counter);
+            let max = counter.max().map_or(String::new(), |max| max.to_string());
+            format!(" counted {{{},{max}}}", counter.min())
+        }
+    }
+}
+
+/// Returns the moves of a state by what they read: bytes with equal moves together, then control tokens.
+fn rows(linked: &Linked, state: u32) -> Vec<(String, Vec<Move>)> {
+    let unit = &linked.unit;
+    let mut by_code: BTreeMap<(u8, u32), (Code, ByteSet)> = BTreeMap::new();
+    for byte in 0..=255u8 {
+        let code = unit.code(state, byte);
+        let key = match code.step() {
+            Step::None => continue,
+            Step::Quiet(target) | Step::Simple(target) => (0, target),
+            Step::List(list) => (1, list),
+        };
+        by_code.entry(key).or_insert((code, ByteSet::EMPTY)).1.insert(byte);
+    }
+    let moves = |code: Code| match code.step() {
+        Step::None => Vec::new(),
+        Step::Quiet(target) | Step::Simple(target) => {
+            vec![Move { pushes: Box::new([]), target: StateRef::own(target) }]
+        }
+        Step::List(list) => unit.list(list).to_vec(),
+    };
+    let mut rows: Vec<(String, Vec<Move>)> =
+        by_code.into_values().map(|(code, bytes)| (format!("{bytes:?}"), moves(code))).collect();
+    rows.extend(unit.controls(state).iter().map(|&(token, list)| (format!("<[{token}]>"), unit.list(list).to_vec())));
+    rows
+}
+
+fn show(program: &Program, linked: &Linked, one: &Move) -> String {
+    let place = |place: StateRef| match program.place(linked.state(place)) {
+        Some((other, state)) if place.slot > 0 => {
+            let index = program.units().iter().position(|unit| unit.unit == other.unit).unwrap_or_default();
+            format!("unit {index} state {state}")
+        }
+        _ => place.state.to_string(),
+    };
+    let mut parts: Vec<String> = one.pushes.iter().map(|&pushed| format!("push {}", place(pushed))).collect();
+    parts.push(place(one.target));
+    parts.join(", ")
+}

@@ -1,0 +1,189 @@
+//! Linking: the units of one grammar, with small numbers for their states.
+
+use super::build::{Bounds, Entry, build};
+use super::store::UnitStore;
+use super::unit::{StateInfo, StateRef, Step, Unit};
+use crate::limits::Limits;
+use crate::pass::{BuildError, NetRuleId, NormalGrammar, Watch, components};
+use crate::util::ByteSet;
+use ahash::AHashMap;
+use std::sync::Arc;
+
+/// A state of a program. 0 is [`DONE`], 1 is [`BELOW`]; the others are the states of its units, in turn.
+pub(crate) type StateId = u32;
+
+/// The whole text has been read. Nothing follows.
+pub(crate) const DONE: StateId = 0;
+/// The end of what is known: whatever called, seen from a mask that is made for any caller.
+pub(crate) const BELOW: StateId = 1;
+const FIRST: StateId = 2;
+
+/// A unit in its place.
+#[derive(Debug)]
+pub(crate) struct Linked {
+    pub unit: Arc<Unit>,
+    /// What is added to a state's number, by slot: 0 for the unit itself, then its children.
+    pub bases: Box<[u32]>,
+}
+
+impl Linked {
+    #[inline]
+    pub fn state(&self, place: StateRef) -> StateId {
+        self.bases[place.slot as usize] + place.state
+    }
+}
+
+/// A grammar ready to run over bytes: its units, linked.
+#[derive(Debug)]
+pub(crate) struct Program {
+    units: Box<[Linked]>,
+    unit_of: Box<[u32]>,
+    start: StateId,
+    has_empty_text: bool,
+}
+
+impl Program {
+    /// Builds, interns and links the units of a normal grammar.
+    pub fn new(
+        normal: &NormalGrammar,
+        store: &UnitStore,
+        limits: &Limits,
+        watch: &Watch,
+    ) -> Result<Program, BuildError> {
+        let entries = build_units(normal, store, limits, watch)?;
+        let root = entries[normal.network.root.index()].as_ref().expect("the root is built");
+        Program::link(root, normal.has_empty_text, limits)
+    }
+
+    fn link(root: &Entry, has_empty_text: bool, limits: &Limits) -> Result<Program, BuildError> {
+        let mut base_of: AHashMap<u32, u32> = AHashMap::new();
+        let mut found: Vec<Arc<Unit>> = vec![Arc::clone(&root.unit)];
+        let mut n_states = FIRST as usize;
+        base_of.insert(root.unit.uid, FIRST);
+        let mut next = 0;
+        while next < found.len() {
+            let unit = Arc::clone(&found[next]);
+            next += 1;
+            n_states += unit.n_states();
+            if n_states > limits.automaton_states_max {
+                let limit = limits.automaton_states_max as u64;
+                return Err(BuildError::limit(
+                    "states of the grammar's automata (automaton_states_max)",
+                    n_states as u64,
+                    limit,
+                ));
+            }
+            for child in &unit.content.children {
+                if !base_of.contains_key(&child.uid) {
+                    base_of.insert(child.uid, 0);
+                    found.push(Arc::clone(child));
+                }
+            }
+        }
+        let mut unit_of = vec![u32::MAX; FIRST as usize];
+        for (index, unit) in found.iter().enumerate() {
+            base_of.insert(unit.uid, unit_of.len() as u32);
+            unit_of.resize(unit_of.len() + unit.n_states(), index as u32);
+        }
+        let units = found.into_iter().map(|unit| {
+            let slots = core::iter::once(&unit).chain(unit.content.children.iter());
+            let bases = slots.map(|unit| base_of[&unit.uid]).collect();
+            Linked { unit, bases }
+        });
+        let units: Box<[Linked]> = units.collect();
+        let start = units[0].bases[0] + root.state;
+        Ok(Program { units, unit_of: unit_of.into(), start, has_empty_text })
+    }
+
+    /// Returns the state in which a text begins.
+    pub fn start(&self) -> StateId {
+        self.start
+    }
+
+    /// Tells whether the empty text is in the language.
+    pub fn has_empty_text(&self) -> bool {
+        self.has_empty_text
+    }
+
+    /// Returns the number of states, with the two that belong to no unit.
+    pub fn n_states(&self) -> usize {
+        self.unit_of.len()
+    }
+
+    pub fn units(&self) -> &[Linked] {
+        &self.units
+    }
+
+    /// Returns the unit of a state and the state's number there; nothing for [`DONE`] and [`BELOW`].
+    #[inline]
+    pub fn place(&self, state: StateId) -> Option<(&Linked, u32)> {
+        let linked = self.units.get(self.unit_of[state as usize] as usize)?;
+        Some((linked, state - linked.bases[0]))
+    }
+
+    #[inline]
+    pub fn info(&self, state: StateId) -> Option<&StateInfo> {
+        self.place(state).map(|(linked, local)| linked.unit.info(local))
+    }
+
+    /// Returns those of `bytes` that some state reads.
+    pub fn bytes_read(&self, bytes: ByteSet) -> ByteSet {
+        let reads = |&byte: &u8| {
+            self.units.iter().any(|linked| {
+                (0..linked.unit.n_states() as u32).any(|state| linked.unit.code(state, byte).step() != Step::None)
+            })
+        };
+        bytes.iter().filter(reads).collect()
+    }
+
+    /// Returns about how much memory the program takes, in bytes, shared units included.
+    pub fn memory_bytes(&self) -> usize {
+        let units: usize = self.units.iter().map(|l| l.unit.memory_bytes() + size_of_val(&*l.bases)).sum();
+        units + size_of_val(&*self.unit_of) + size_of::<Program>()
+    }
+}
+
+/// Returns where each rule ended up.
+fn build_units(
+    normal: &NormalGrammar,
+    store: &UnitStore,
+    limits: &Limits,
+    watch: &Watch,
+) -> Result<Vec<Option<Entry>>, BuildError> {
+    let network = &normal.network;
+    let mut callees: Vec<Vec<u32>> = Vec::with_capacity(network.rules.len());
+    for rule in &network.rules {
+        let mut called = Vec::new();
+        rule.automaton.for_each_call(|callee| called.push(callee.0));
+        called.sort_unstable();
+        called.dedup();
+        callees.push(called);
+    }
+    let found = components(&callees);
+    let mut component_of = vec![0u32; network.rules.len()];
+    for (index, members) in found.iter().enumerate() {
+        members.iter().for_each(|&member| component_of[member as usize] = index as u32);
+    }
+    let mut is_entered = vec![false; network.rules.len()];
+    is_entered[network.root.index()] = true;
+    for (caller, called) in callees.iter().enumerate() {
+        let entered = called.iter().filter(|&&callee| component_of[callee as usize] != component_of[caller]);
+        entered.for_each(|&callee| is_entered[callee as usize] = true);
+    }
+    let mut entries: Vec<Option<Entry>> = vec![None; network.rules.len()];
+    let mut n_moves = 0usize;
+    for mut members in found {
+        members.sort_unstable();
+        let members: Vec<NetRuleId> = members.into_iter().map(NetRuleId).collect();
+        let called: Vec<NetRuleId> = members.iter().copied().filter(|id| is_entered[id.index()]).collect();
+        let bounds = Bounds { watch, n_moves, n_moves_max: limits.automaton_moves_max };
+        let content = build(network, &members, &called, &entries, bounds)?;
+        n_moves += content.n_moves();
+        let unit = store.intern(content, &network.rule(called[0]).name);
+        for (index, &id) in called.iter().enumerate() {
+            let state = unit.content.entries[index];
+            entries[id.index()] = Some(Entry { unit: Arc::clone(&unit), state });
+        }
+    }
+    Ok(entries)
+}

@@ -1,0 +1,12 @@
+//! Automata over bytes: units, the store that shares them, and the programs that link them.
+
+mod build;
+mod dump;
+mod link;
+mod store;
+mod unit;
+
+pub(crate) use dump::{dump_dot, dump_text};
+pub(crate) use link::{BELOW, DONE, Linked, Program, StateId};
+pub(crate) use store::UnitStore;
+pub(crate) use unit::{Kind, Reads, Step};

@@ -1,0 +1,130 @@
+//! The store that makes equal units one.
+//!
+//! Units are compared in full; a fingerprint only finds the bucket. The store is bounded in bytes by two generations: a look-up
+//! moves what it finds to the young one, and when the young one is full it becomes the old one, and what nobody asked for since
+//! is forgotten. Grammars that use a forgotten unit keep it; a later equal one is a new unit with a new number, which costs
+//! sharing and never correctness.
+
+use super::unit::{Content, Unit};
+use ahash::AHashMap;
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Numbers units across all stores of the process.
+static NEXT_UID: AtomicU32 = AtomicU32::new(1);
+
+/// Interned units.
+#[derive(Debug)]
+pub(crate) struct UnitStore {
+    hasher: ahash::RandomState,
+    bytes_max: usize,
+    generations: Mutex<Generations>,
+}
+
+type Buckets = AHashMap<u64, Vec<Arc<Unit>>>;
+
+#[derive(Debug, Default)]
+struct Generations {
+    young: Buckets,
+    old: Buckets,
+    young_bytes: usize,
+    old_bytes: usize,
+    n_found: u64,
+    n_made: u64,
+}
+
+impl UnitStore {
+    /// Returns a store that keeps at most about `bytes_max` bytes.
+    pub fn new(bytes_max: usize) -> Self {
+        UnitStore { hasher: ahash::RandomState::new(), bytes_max, generations: Mutex::default() }
+    }
+
+    /// Returns the unit with this content.
+    pub fn intern(&self, content: Content, name: &str) -> Arc<Unit> {
+        let fingerprint = self.hasher.hash_one(&content);
+        // A panic elsewhere leaves the tables as they were between two statements: at worst something is missing.
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        let unit = match generations.find(fingerprint, &content) {
+            Some(unit) => {
+                generations.n_found += 1;
+                unit
+            }
+            None => {
+                generations.n_made += 1;
+                let uid = NEXT_UID.fetch_add(1, Ordering::Relaxed);
+                assert!(uid != u32::MAX, "fewer than 2^32 units are built in one process");
+                Arc::new(Unit { uid, name: name.into(), content })
+            }
+        };
+        generations.keep(fingerprint, &unit, self.bytes_max);
+        unit
+    }
+
+    /// Returns (units found, units made, bytes held).
+    pub fn stats(&self) -> (u64, u64, usize) {
+        let generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        (generations.n_found, generations.n_made, generations.young_bytes + generations.old_bytes)
+    }
+}
+
+impl Generations {
+    fn find(&self, fingerprint: u64, content: &Content) -> Option<Arc<Unit>> {
+        let buckets = [self.young.get(&fingerprint), self.old.get(&fingerprint)];
+        buckets.into_iter().flatten().flatten().find(|unit| unit.content == *content).cloned()
+    }
+
+    fn keep(&mut self, fingerprint: u64, unit: &Arc<Unit>, bytes_max: usize) {
+        let bucket = self.young.entry(fingerprint).or_default();
+        if bucket.contains(unit) {
+            return;
+        }
+        bucket.push(Arc::clone(unit));
+        self.young_bytes += unit.memory_bytes();
+        if self.young_bytes > bytes_max / 2 {
+            self.old = core::mem::take(&mut self.young);
+            self.old_bytes = core::mem::take(&mut self.young_bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::unit::{Code, Kind, Reads, StateInfo};
+    use super::*;
+
+    fn content(n: u32) -> Content {
+        let info = StateInfo { kind: Kind::End, reads: Reads::Nothing, owner: None };
+        Content {
+            class_of: vec![0; 256].into(),
+            n_classes: 1,
+            table: vec![Code::simple(n)].into(),
+            lists: Box::new([]),
+            infos: vec![info].into(),
+            controls: Box::new([]),
+            counters: Box::new([]),
+            children: Box::new([]),
+            entries: vec![0].into(),
+        }
+    }
+
+    #[test]
+    fn equal_contents_are_one_unit() {
+        let store = UnitStore::new(1 << 20);
+        let (a, b, c) = (store.intern(content(1), "a"), store.intern(content(1), "b"), store.intern(content(2), "c"));
+        assert!(Arc::ptr_eq(&a, &b) && a.uid != c.uid);
+        assert_eq!((store.stats().0, store.stats().1), (1, 2));
+    }
+
+    #[test]
+    fn a_full_store_forgets_and_stays_right() {
+        let store = UnitStore::new(4096);
+        let first = store.intern(content(0), "first");
+        for n in 1..100 {
+            store.intern(content(n), "other");
+        }
+        assert!(store.stats().2 <= 3 * 4096 / 2 + 512);
+        let again = store.intern(content(0), "first");
+        assert_ne!(first.uid, again.uid);
+        assert_eq!(first.content, again.content);
+    }
+}

@@ -1,0 +1,254 @@
+//! A unit: the piece of automaton that is built, shared and classified as a whole.
+//!
+//! A unit holds the rules of one strongly connected component of the call graph. Its moves are *real-time*: a state and a byte give
+//! a target and the return states to push, with the closure over calls already done, so that running never follows empty moves
+//! except to return. Reading `{` in JSON's `value`, say, gives one move: target `object, expecting a key`, nothing pushed.
+//!
+//! ```text
+//! table[state][class of byte] = none                       no text goes on like this
+//!                             | target                     one move inside the unit, nothing pushed (nearly always)
+//!                             | list of (pushes, target)   anything else
+//! ```
+//!
+//! A target or a return state may lie in a *child* unit: one that this one calls. Units depend on their content alone: children are
+//! units interned before, control tokens are ids, counters are their bounds. So equal units of different grammars are one.
+
+use crate::machine::Counter;
+use std::sync::Arc;
+
+/// A state of a unit or of one of its children.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub(crate) struct StateRef {
+    /// 0: the unit itself; k: its child k - 1.
+    pub slot: u32,
+    /// The state, numbered within that unit.
+    pub state: u32,
+}
+
+impl StateRef {
+    pub fn own(state: u32) -> Self {
+        StateRef { slot: 0, state }
+    }
+}
+
+/// One way to go on: push frames, then be in the target. The register of the state that is left goes to the first frame, or to the
+/// target if nothing is pushed; all others start at 0.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub(crate) struct Move {
+    /// The return states, bottom first.
+    pub pushes: Box<[StateRef]>,
+    pub target: StateRef,
+}
+
+impl Move {
+    /// Tells whether the move stays inside the unit and pushes nothing.
+    pub fn is_simple(&self) -> bool {
+        self.pushes.is_empty() && self.target.slot == 0
+    }
+}
+
+/// What happens on entering a state, beside going on from it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Kind {
+    /// Nothing.
+    Inner,
+    /// The unit may end here.
+    End,
+    /// A copy of a counted body may be complete here: the counter advances, and its loop state is entered.
+    BodyEnd { counter: u32, loop_state: u32 },
+    /// Between two copies of a counted body: the counter says whether the unit may end and whether a copy may begin.
+    Loop { counter: u32 },
+}
+
+/// What a state can read, as far as forced text is concerned.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Reads {
+    /// Nothing.
+    Nothing,
+    /// One byte only, and no control token.
+    Only(u8),
+    /// More than one byte, or a control token.
+    More,
+}
+
+/// A state apart from its moves.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct StateInfo {
+    pub kind: Kind,
+    /// What can be read from here.
+    pub reads: Reads,
+    /// Which counter the register of this state belongs to.
+    pub owner: Option<u32>,
+}
+
+/// An entry of the move table, packed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Code(u32);
+
+/// An entry of the move table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// No move.
+    None,
+    /// To a state of this unit that is [`Kind::Inner`] and has moves; nothing pushed.
+    Quiet(u32),
+    /// To a state of this unit; nothing pushed.
+    Simple(u32),
+    /// Any moves: an index of a list.
+    List(u32),
+}
+
+impl Code {
+    pub const NONE: Code = Code(0);
+    const LIST: u32 = 1 << 31;
+    const LOUD: u32 = 1 << 30;
+
+    pub fn quiet(state: u32) -> Self {
+        Code(state + 1)
+    }
+
+    pub fn simple(state: u32) -> Self {
+        Code((state + 1) | Self::LOUD)
+    }
+
+    pub fn list(index: u32) -> Self {
+        Code(index | Self::LIST)
+    }
+
+    #[inline]
+    pub fn step(self) -> Step {
+        match self.0 {
+            0 => Step::None,
+            code if code & Self::LIST != 0 => Step::List(code & !Self::LIST),
+            code if code & Self::LOUD != 0 => Step::Simple((code & !Self::LOUD) - 1),
+            code => Step::Quiet(code - 1),
+        }
+    }
+}
+
+/// The control tokens that a state reads, ascending, with the index of their list.
+type ControlRow = Box<[(u32, u32)]>;
+
+/// What a unit is made of; equal contents are the same unit.
+#[derive(PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Content {
+    /// The class of each byte: bytes of one class have the same moves everywhere in the unit.
+    pub class_of: Box<[u8]>,
+    pub n_classes: usize,
+    /// By state, then class.
+    pub table: Box<[Code]>,
+    pub lists: Box<[Box<[Move]>]>,
+    pub infos: Box<[StateInfo]>,
+    /// By state: the control tokens that it reads, ascending, with the index of their list.
+    pub controls: Box<[ControlRow]>,
+    pub counters: Box<[Counter]>,
+    pub children: Box<[Arc<Unit>]>,
+    /// The start states by entry.
+    pub entries: Box<[u32]>,
+}
+
+impl Content {
+    /// Returns the number of moves, those of lists with what they push.
+    pub fn n_moves(&self) -> usize {
+        self.table.len() + self.lists.iter().flatten().map(|one| 1 + one.pushes.len()).sum::<usize>()
+    }
+}
+
+/// An interned unit.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    /// Identifies the content for as long as the process lives; never used again.
+    pub uid: u32,
+    /// For people: the rules that the unit was first built from.
+    pub name: Box<str>,
+    pub content: Content,
+}
+
+impl Drop for Unit {
+    /// Drops children one after the other: a chain of units can be as long as the grammar has rules.
+    fn drop(&mut self) {
+        let mut pending = core::mem::take(&mut self.content.children).into_vec();
+        while let Some(child) = pending.pop() {
+            if let Some(mut last) = Arc::into_inner(child) {
+                pending.extend(core::mem::take(&mut last.content.children));
+            }
+        }
+    }
+}
+
+impl PartialEq for Unit {
+    fn eq(&self, other: &Unit) -> bool {
+        self.uid == other.uid
+    }
+}
+
+impl Eq for Unit {}
+
+impl core::hash::Hash for Unit {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        self.uid.hash(state);
+    }
+}
+
+impl StateInfo {
+    /// Tells whether anything can be read from here.
+    #[inline]
+    pub fn has_moves(&self) -> bool {
+        self.reads != Reads::Nothing
+    }
+}
+
+impl Unit {
+    #[inline]
+    pub fn n_states(&self) -> usize {
+        self.content.infos.len()
+    }
+
+    #[inline]
+    pub fn code(&self, state: u32, byte: u8) -> Code {
+        let class = usize::from(self.content.class_of[usize::from(byte)]);
+        self.content.table[state as usize * self.content.n_classes + class]
+    }
+
+    #[inline]
+    pub fn info(&self, state: u32) -> &StateInfo {
+        &self.content.infos[state as usize]
+    }
+
+    #[inline]
+    pub fn list(&self, index: u32) -> &[Move] {
+        &self.content.lists[index as usize]
+    }
+
+    #[inline]
+    pub fn counter(&self, index: u32) -> &Counter {
+        &self.content.counters[index as usize]
+    }
+
+    /// Returns the list of moves of `state` by a control token.
+    pub fn control_list(&self, state: u32, token: u32) -> Option<u32> {
+        let controls = self.controls(state);
+        controls.binary_search_by_key(&token, |&(token, _)| token).ok().map(|at| controls[at].1)
+    }
+
+    /// Returns the control tokens that `state` reads, ascending, with the index of their list.
+    #[inline]
+    pub fn controls(&self, state: u32) -> &[(u32, u32)] {
+        if self.content.controls.is_empty() { &[] } else { &self.content.controls[state as usize] }
+    }
+
+    /// Returns about how much memory the unit takes, in bytes, without its children.
+    pub fn memory_bytes(&self) -> usize {
+        let content = &self.content;
+        let moves: usize = content.lists.iter().flatten().map(|m| size_of::<Move>() + size_of_val(&*m.pushes)).sum();
+        let controls: usize = content.controls.iter().map(|row| size_of_val(&**row) + size_of::<Box<[u8]>>()).sum();
+        size_of::<Unit>()
+            + 256
+            + size_of_val(&*content.table)
+            + size_of_val(&*content.infos)
+            + content.lists.len() * size_of::<Box<[Move]>>()
+            + moves
+            + controls
+            + size_of_val(&*content.children)
+    }
+}

@@ -1,0 +1,106 @@
+//! What ends a command early, and the exit codes.
+
+use maskwright::{CompileError, VocabError};
+use serde_json::{Value, json};
+use std::fmt;
+
+/// The answer is yes.
+pub const CODE_YES: u8 = 0;
+/// The answer is no.
+pub const CODE_NO: u8 = 1;
+/// The command line is wrong.
+pub const CODE_USAGE: u8 = 2;
+/// The grammar can't be compiled.
+pub const CODE_GRAMMAR: u8 = 3;
+/// Something can't be read or written.
+pub const CODE_FILE: u8 = 4;
+
+/// The answer of a command that could do its work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Everything matches, is allowed, passed.
+    Yes,
+    /// Something doesn't.
+    No,
+    /// Some documents could not be read, which was told already.
+    Unread,
+}
+
+impl Verdict {
+    /// Returns `Yes` if all is well.
+    pub fn of(is_well: bool) -> Self {
+        if is_well { Verdict::Yes } else { Verdict::No }
+    }
+
+    /// Returns the exit code.
+    pub fn code(self) -> u8 {
+        match self {
+            Verdict::Yes => CODE_YES,
+            Verdict::No => CODE_NO,
+            Verdict::Unread => CODE_FILE,
+        }
+    }
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub enum Failure {
+    /// The command line asks for something impossible.
+    Usage(String),
+    /// The grammar can't be compiled.
+    Grammar { from: String, error: CompileError },
+    /// A file can't be read.
+    File { path: String, message: String },
+    /// A vocabulary can't be read.
+    Vocabulary { from: String, error: VocabError },
+    /// The text before the mask is refused, which leaves nothing to show.
+    Prefix(String),
+    /// The vocabulary can't spell what the grammar asks for.
+    Stuck(String),
+}
+
+impl Failure {
+    /// Returns the exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Failure::Usage(_) => CODE_USAGE,
+            Failure::Grammar { .. } => CODE_GRAMMAR,
+            Failure::File { .. } | Failure::Vocabulary { .. } => CODE_FILE,
+            Failure::Prefix(_) | Failure::Stuck(_) => CODE_NO,
+        }
+    }
+
+    /// Returns the failure for programs to read.
+    pub fn to_json(&self) -> Value {
+        let kind = match self {
+            Failure::Usage(_) => "usage",
+            Failure::Grammar { .. } => "grammar",
+            Failure::File { .. } => "file",
+            Failure::Vocabulary { .. } => "vocabulary",
+            Failure::Prefix(_) => "prefix",
+            Failure::Stuck(_) => "stuck",
+        };
+        let mut error = json!({ "kind": kind, "message": self.to_string() });
+        if let Failure::Grammar { error: CompileError::Syntax(syntax), .. } = self {
+            let (line, column) = syntax.line_column();
+            error["line"] = line.into();
+            error["column"] = column.into();
+            error["hint"] = syntax.hint().into();
+        }
+        json!({ "error": error })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Usage(message) => f.write_str(message),
+            Failure::Grammar { from, error } if f.alternate() => write!(f, "{from}: {error:#}"),
+            Failure::Grammar { from, error } => write!(f, "{from}: {error}"),
+            Failure::File { path, message } => write!(f, "can't read {path}: {message}"),
+            Failure::Vocabulary { from, error } => write!(f, "vocabulary {from}: {error}"),
+            Failure::Prefix(message) if !f.alternate() => f.write_str(message.lines().next().unwrap_or_default()),
+            Failure::Prefix(message) | Failure::Stuck(message) => f.write_str(message),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The playground: try grammars on vocabularies, documents and a sampler, from the command line.
+//!
+//! One file per command ([`demo`], [`check`], [`mask`]); each computes a report first and prints it then, as text or as JSON.
+//! Nothing that comes from outside may make the program panic: texts are bytes until shown to be more, and output that nobody
+//! reads any more is dropped.
+
+mod arithmetic;
+mod check;
+mod cli;
+mod controls;
+mod demo;
+mod document;
+mod expected;
+mod failure;
+mod mask;
+mod output;
+mod sampler;
+mod source;
+mod vocabulary;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use output::Output;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Prints to the right stream, and knows the exit code of help and of a mistake.
+        Err(error) => error.exit(),
+    };
+    let mut output = Output::stdout();
+    let (outcome, as_json) = match &cli.command {
+        Command::Demo(args) => (demo::run(args, &mut output), args.json),
+        Command::Check(args) => (check::run(args, &mut output), args.json),
+        Command::Mask(args) => (mask::run(args, &mut output), args.json),
+    };
+    let code = match outcome {
+        Ok(verdict) => verdict.code(),
+        Err(failure) => {
+            output::complain(&format!("error: {failure:#}"));
+            if as_json {
+                output.json(&failure.to_json());
+            }
+            failure.code()
+        }
+    };
+    match output.finish() {
+        Ok(()) => ExitCode::from(code),
+        Err(error) => {
+            output::complain(&format!("error: can't write the output: {error}"));
+            ExitCode::from(failure::CODE_FILE)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Writing: to a pipe that may close at any time, and with what comes from outside made harmless.
+
+use serde_json::Value;
+use std::fmt::{self, Write as _};
+use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
+use std::time::Duration;
+
+/// Where a command writes its report. A closed pipe ends the writing in silence: the reader has seen enough.
+pub struct Output {
+    sink: BufWriter<StdoutLock<'static>>,
+    error: Option<io::Error>,
+}
+
+impl Output {
+    /// Returns the standard output.
+    pub fn stdout() -> Self {
+        Output { sink: BufWriter::new(io::stdout().lock()), error: None }
+    }
+
+    /// Writes a line.
+    pub fn line(&mut self, text: impl fmt::Display) {
+        if self.error.is_none() {
+            self.error = writeln!(self.sink, "{text}").err();
+        }
+    }
+
+    /// Writes a JSON value and a line end.
+    pub fn json(&mut self, value: &Value) {
+        self.line(format_args!("{value:#}"));
+    }
+
+    /// Writes what is still held back.
+    ///
+    /// # Errors
+    /// If something could not be written, for another reason than a closed pipe.
+    pub fn finish(mut self) -> io::Result<()> {
+        let outcome = match self.error.take() {
+            Some(error) => Err(error),
+            None => self.sink.flush(),
+        };
+        // What can't be written must not be tried again when the buffer is dropped.
+        let (_, _) = self.sink.into_parts();
+        match outcome {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            outcome => outcome,
+        }
+    }
+}
+
+/// Writes a line to standard error, or nowhere if that is closed.
+pub fn complain(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Shows bytes between single quotes: text as it is, the rest escaped.
+pub fn quoted(bytes: &[u8]) -> String {
+    let mut shown = String::from("'");
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\n' => shown.push_str("\\n"),
+                '\r' => shown.push_str("\\r"),
+                '\t' => shown.push_str("\\t"),
+                '\\' => shown.push_str("\\\\"),
+                '\'' => shown.push_str("\\'"),
+                c if is_unseen(c) => _ = write!(shown, "\\u{{{:X}}}", u32::from(c)),
+                c => shown.push(c),
+            }
+        }
+        for byte in chunk.invalid() {
+            _ = write!(shown, "\\x{byte:02X}");
+        }
+    }
+    shown.push('\'');
+    shown
+}
+
+/// Tells whether a character would move the cursor, hide itself or turn the text around.
+pub fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || (c.is_whitespace() && c != ' ')
+        || matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
+}
+
+/// Shows at most `n_chars` characters of a quoted text.
+pub fn quoted_short(bytes: &[u8], n_chars: usize) -> String {
+    let shown = quoted(bytes);
+    if shown.chars().count() <= n_chars {
+        return shown;
+    }
+    let mut cut: String = shown.chars().take(n_chars.saturating_sub(4)).collect();
+    cut.push_str("'...");
+    cut
+}
+
+/// Shows a number with its thousands apart.
+pub fn grouped(n: impl TryInto<u64>) -> String {
+    let digits = n.try_into().unwrap_or(u64::MAX).to_string();
+    let mut shown = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+/// Shows a number of things: `1 byte`, `2,000 bytes`.
+pub fn counted(n: usize, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(n as u64), if n == 1 { "" } else { "s" })
+}
+
+/// Shows a time with three digits or so.
+pub fn shown_time(time: Duration) -> String {
+    let ns = time.as_nanos() as f64;
+    match ns {
+        ..1e3 => format!("{ns:.0} ns"),
+        ..1e4 => format!("{:.2} us", ns / 1e3),
+        ..1e5 => format!("{:.1} us", ns / 1e3),
+        ..1e6 => format!("{:.0} us", ns / 1e3),
+        ..1e7 => format!("{:.2} ms", ns / 1e6),
+        ..1e9 => format!("{:.0} ms", ns / 1e6),
+        _ => format!("{:.2} s", ns / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_from_outside_is_made_harmless() {
+        assert_eq!(quoted("a'\\\n\u{1B}[31m é\u{202E}".as_bytes()), "'a\\'\\\\\\n\\u{1B}[31m é\\u{202E}'");
+        assert_eq!(quoted(b"\xFF\xE4\xB8"), "'\\xFF\\xE4\\xB8'");
+        assert_eq!(quoted_short(b"abcdefghij", 9), "'abcd'...");
+    }
+
+    #[test]
+    fn numbers_and_times_are_short() {
+        assert_eq!(
+            (grouped(999u64), grouped(1_000u64), grouped(1_234_567u64)),
+            ("999".into(), "1,000".into(), "1,234,567".into())
+        );
+        assert_eq!((counted(1, "byte"), counted(0, "byte")), ("1 byte".into(), "0 bytes".into()));
+        let shown = [850, 1_500, 2_345_000, 1_500_000_000].map(|ns| shown_time(Duration::from_nanos(ns)));
+        assert_eq!(shown, ["850 ns", "1.50 us", "2.35 ms", "1.50 s"]);
+    }
+}

@@ -1,0 +1,80 @@
+//! Vocabularies by name or from a file.
+
+use crate::failure::Failure;
+use crate::source::{read_file, shown_path};
+use maskwright::grammar::{ControlRef, Expr, Grammar};
+use maskwright::{Encoding, TokenKind, Vocab};
+use std::path::Path;
+
+/// Reads an embedded vocabulary or a file.
+///
+/// # Errors
+/// If the file can't be read or is not of its form.
+pub fn read(name: &str) -> Result<Vocab, Failure> {
+    let failed = |error| Failure::Vocabulary { from: name.to_owned(), error };
+    if let Some(encoding) = Encoding::ALL.into_iter().find(|encoding| encoding.name() == name) {
+        return Vocab::tiktoken(encoding).map_err(failed);
+    }
+    let path = Path::new(name);
+    if !path.exists() {
+        let known: Vec<&str> = Encoding::ALL.iter().map(|encoding| encoding.name()).collect();
+        let message = format!("no such file, and the embedded vocabularies are {}", known.join(" and "));
+        return Err(Failure::File { path: shown_path(path), message });
+    }
+    let text = String::from_utf8(read_file(path)?)
+        .map_err(|_| Failure::File { path: shown_path(path), message: "a vocabulary file is UTF-8".into() })?;
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+        || text.trim_start().starts_with('{');
+    if !is_json {
+        return Vocab::from_tiktoken_text(&text, &[]).map_err(failed);
+    }
+    #[cfg(feature = "hf")]
+    return Vocab::from_hf_json(&text).map_err(failed);
+    #[cfg(not(feature = "hf"))]
+    Err(Failure::Usage("this program was built without the feature `hf`, which reads tokenizer.json files".into()))
+}
+
+/// Returns a small vocabulary for checking documents: each byte is a token, and so is each control token that the grammar names.
+///
+/// # Errors
+/// If the grammar names a token id that no vocabulary has.
+pub fn of_bytes(grammar: Option<&Grammar>) -> Result<Vocab, Failure> {
+    let controls: Vec<&ControlRef> = grammar.map_or(vec![], control_refs);
+    let taken = |id: u32| controls.iter().any(|control| **control == ControlRef::Id(id));
+    let n_ids = controls.iter().filter_map(|control| match control {
+        // An id beyond all vocabularies is left for the compiler to refuse.
+        ControlRef::Id(id) if (*id as usize) < Vocab::N_TOKENS_MAX / 2 => Some(id + 1),
+        _ => None,
+    });
+    let n_ids = n_ids.max().unwrap_or(0);
+    let mut builder = Vocab::builder();
+    for id in 0..n_ids {
+        builder.push(b"");
+        builder.set_kind(id, if taken(id) { TokenKind::Control } else { TokenKind::Padding });
+    }
+    for byte in 0..=255u8 {
+        builder.push([byte]);
+    }
+    for control in &controls {
+        if let ControlRef::Name(name) = control {
+            let id = builder.push(b"");
+            builder.set_kind(id, TokenKind::Control).set_name(id, name);
+        }
+    }
+    builder.build().map_err(|error| Failure::Vocabulary { from: "of bytes".into(), error })
+}
+
+/// Returns the control tokens that a grammar names, each once.
+pub fn control_refs(grammar: &Grammar) -> Vec<&ControlRef> {
+    let mut controls: Vec<&ControlRef> = grammar
+        .exprs()
+        .iter()
+        .filter_map(|expr| match expr {
+            Expr::Control(control) => Some(control),
+            _ => None,
+        })
+        .collect();
+    controls.sort_unstable();
+    controls.dedup();
+    controls
+}

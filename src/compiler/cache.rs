@@ -1,0 +1,261 @@
+//! Compiled grammars by their source: compiled once, even when many threads ask at once.
+//!
+//! A source that is being compiled has a cell in the map, and those who ask for it wait on the cell. Failures are handed to those
+//! who waited and then forgotten, so that a timeout is never remembered. The least recently used go first when the cache is
+//! over its bound in bytes.
+
+use super::{CompileError, CompileOptions, CompiledGrammar};
+use crate::limits::Limits;
+use crate::pass::Watch;
+use ahash::AHashMap;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long to wait for another's compile before looking at one's own deadline.
+const WAIT: Duration = Duration::from_millis(5);
+
+/// What a compiled grammar was made from.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum SourceKey {
+    /// EBNF, and the root rule.
+    Ebnf(Arc<str>, Box<str>),
+    /// A regular expression.
+    Regex(Arc<str>),
+}
+
+impl SourceKey {
+    fn len(&self) -> usize {
+        match self {
+            SourceKey::Ebnf(text, root) => text.len() + root.len(),
+            SourceKey::Regex(text) => text.len(),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Cell {
+    outcome: Mutex<Option<Result<CompiledGrammar, CompileError>>>,
+    is_done: Condvar,
+}
+
+#[derive(Debug)]
+struct Kept {
+    grammar: CompiledGrammar,
+    bytes: usize,
+    last_use: u64,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    kept: AHashMap<SourceKey, Kept>,
+    pending: AHashMap<SourceKey, Arc<Cell>>,
+    bytes: usize,
+    clock: u64,
+    hits: u64,
+    misses: u64,
+}
+
+/// A cache of compiled grammars.
+#[derive(Debug)]
+pub(super) struct GrammarCache {
+    bytes_max: usize,
+    inner: Mutex<Inner>,
+}
+
+impl GrammarCache {
+    pub fn new(bytes_max: usize) -> Self {
+        GrammarCache { bytes_max, inner: Mutex::default() }
+    }
+
+    /// Returns the grammar of `key`, from the cache or by `compile`.
+    pub fn get_or_compile(
+        &self,
+        key: SourceKey,
+        options: &CompileOptions,
+        compile: impl FnOnce() -> Result<CompiledGrammar, CompileError>,
+    ) -> Result<CompiledGrammar, CompileError> {
+        if self.bytes_max == 0 {
+            return compile();
+        }
+        let cell = {
+            let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            inner.clock += 1;
+            let clock = inner.clock;
+            if let Some(kept) = inner.kept.get_mut(&key) {
+                kept.last_use = clock;
+                let grammar = kept.grammar.clone();
+                inner.hits += 1;
+                return Ok(grammar);
+            }
+            match inner.pending.get(&key).cloned() {
+                Some(cell) => Some(cell),
+                None => {
+                    inner.misses += 1;
+                    inner.pending.insert(key.clone(), Arc::default());
+                    None
+                }
+            }
+        };
+        if let Some(cell) = cell {
+            // Another's compile is no reason to miss one's own deadline, or to overlook one's own flag.
+            let watch = Watch::new(options.deadline, options.cancelled.clone(), &Limits::default());
+            let mut outcome = cell.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+            while outcome.is_none() {
+                watch.look()?;
+                outcome = cell.is_done.wait_timeout(outcome, WAIT).unwrap_or_else(PoisonError::into_inner).0;
+            }
+            return match outcome.clone() {
+                // Another's deadline or cancellation says nothing about this call.
+                Some(Err(CompileError::Build(error))) if error.is_interrupted() => compile(),
+                Some(outcome) => outcome,
+                None => unreachable!("waited for the outcome"),
+            };
+        }
+        let guard = Pending { cache: self, key: &key, is_finished: false };
+        let outcome = compile();
+        guard.finish(outcome.clone());
+        outcome
+    }
+
+    /// Returns (hits, misses, bytes kept).
+    pub fn stats(&self) -> (u64, u64, usize) {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        (inner.hits, inner.misses, inner.bytes)
+    }
+
+    /// Forgets all grammars.
+    pub fn clear(&self) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.kept.clear();
+        inner.bytes = 0;
+    }
+
+    fn settle(&self, key: &SourceKey, outcome: Result<CompiledGrammar, CompileError>) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(grammar) = &outcome {
+            let bytes = grammar.memory_bytes() + 2 * key.len();
+            inner.clock += 1;
+            let kept = Kept { grammar: grammar.clone(), bytes, last_use: inner.clock };
+            inner.bytes += bytes;
+            if let Some(old) = inner.kept.insert(key.clone(), kept) {
+                inner.bytes -= old.bytes;
+            }
+            while inner.bytes > self.bytes_max {
+                let Some(oldest) = inner.kept.iter().min_by_key(|(_, kept)| kept.last_use).map(|(key, _)| key.clone())
+                else {
+                    break;
+                };
+                if let Some(gone) = inner.kept.remove(&oldest) {
+                    inner.bytes -= gone.bytes;
+                }
+            }
+        }
+        if let Some(cell) = inner.pending.remove(key) {
+            *cell.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            cell.is_done.notify_all();
+        }
+    }
+}
+
+/// A compile under way. If it panics, those who wait are told that it was cancelled, and compile for themselves.
+struct Pending<'a> {
+    cache: &'a GrammarCache,
+    key: &'a SourceKey,
+    is_finished: bool,
+}
+
+impl Pending<'_> {
+    fn finish(mut self, outcome: Result<CompiledGrammar, CompileError>) {
+        self.is_finished = true;
+        self.cache.settle(self.key, outcome);
+    }
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.cache.settle(self.key, Err(CompileError::Build(crate::pass::BuildError::cancelled())));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::GrammarCompiler;
+    use super::*;
+    use crate::vocab::Vocab;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Instant;
+
+    fn grammar() -> CompiledGrammar {
+        let vocab = Vocab::from_tokens(["a"]).unwrap();
+        GrammarCompiler::new(vocab.into()).compile_ebnf(r#"root ::= "a""#).unwrap()
+    }
+
+    fn key(n: usize) -> SourceKey {
+        SourceKey::Regex(n.to_string().into())
+    }
+
+    #[test]
+    fn many_threads_compile_once() {
+        let (cache, n_compiles) = (GrammarCache::new(1 << 20), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let compile = || {
+                        n_compiles.fetch_add(1, Ordering::Relaxed);
+                        std::thread::sleep(Duration::from_millis(30));
+                        Ok(grammar())
+                    };
+                    cache.get_or_compile(key(1), &CompileOptions::default(), compile).unwrap();
+                });
+            }
+        });
+        assert_eq!(n_compiles.into_inner(), 1);
+    }
+
+    #[test]
+    fn those_who_wait_keep_their_own_deadline_and_a_timeout_is_not_remembered() {
+        let cache = GrammarCache::new(1 << 20);
+        let is_begun = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let compile = || {
+                    is_begun.store(1, Ordering::Release);
+                    std::thread::sleep(Duration::from_millis(400));
+                    Ok(grammar())
+                };
+                cache.get_or_compile(key(1), &CompileOptions::default(), compile).unwrap();
+            });
+            while is_begun.load(Ordering::Acquire) == 0 {
+                std::thread::yield_now();
+            }
+            let options =
+                CompileOptions { deadline: Some(Instant::now() + Duration::from_millis(20)), cancelled: None };
+            let waited = cache.get_or_compile(key(1), &options, || unreachable!("another compiles it"));
+            assert!(matches!(waited, Err(CompileError::Build(error)) if error.is_interrupted()));
+        });
+        cache.get_or_compile(key(1), &CompileOptions::default(), || unreachable!("it is kept")).unwrap();
+    }
+
+    #[test]
+    fn the_least_recently_used_goes_first_and_a_panic_leaves_nothing_behind() {
+        let options = CompileOptions::default();
+        let one = grammar();
+        let cache = GrammarCache::new(2 * one.memory_bytes() + 100);
+        let ask = |n| {
+            let mut was_compiled = false;
+            let compile = || {
+                was_compiled = true;
+                Ok(one.clone())
+            };
+            cache.get_or_compile(key(n), &options, compile).unwrap();
+            was_compiled
+        };
+        assert!(ask(1) && ask(2) && !ask(1) && ask(3));
+        assert!(!ask(1) && ask(2), "2 was used longest ago when 3 came");
+        let panics = std::panic::AssertUnwindSafe(|| cache.get_or_compile(key(9), &options, || panic!("on purpose")));
+        assert!(std::panic::catch_unwind(panics).is_err());
+        assert!(ask(9), "the next one compiles");
+    }
+}

@@ -1,0 +1,47 @@
+//! Why a source can't be compiled.
+
+use crate::frontend::SyntaxError;
+use crate::pass::BuildError;
+use core::fmt;
+
+/// Why a source can't be compiled: it is malformed, or it is well formed and means something that can't be built.
+///
+/// `{}` is one line; `{:#}` adds the source line with a caret where there is a place to point at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CompileError {
+    /// The source is malformed.
+    Syntax(SyntaxError),
+    /// The grammar can't be built: an empty language, an unknown control token, a limit, a deadline.
+    Build(BuildError),
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CompileError::Syntax(error) => fmt::Display::fmt(error, f),
+            CompileError::Build(error) => fmt::Display::fmt(error, f),
+        }
+    }
+}
+
+impl std::error::Error for CompileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            CompileError::Syntax(error) => Some(error),
+            CompileError::Build(error) => Some(error),
+        }
+    }
+}
+
+impl From<SyntaxError> for CompileError {
+    fn from(error: SyntaxError) -> Self {
+        CompileError::Syntax(error)
+    }
+}
+
+impl From<BuildError> for CompileError {
+    fn from(error: BuildError) -> Self {
+        CompileError::Build(error)
+    }
+}

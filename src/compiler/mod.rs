@@ -1,0 +1,356 @@
+//! Compiling: from a source and a vocabulary to a [`CompiledGrammar`].
+
+mod cache;
+mod controls;
+mod error;
+
+pub use crate::pass::BuildError;
+pub use error::CompileError;
+
+use crate::automaton::{Program, UnitStore, dump_dot, dump_text};
+use crate::frontend::ebnf;
+use crate::frontend::regex;
+use crate::grammar::{Grammar, GrammarBuilder, Regex, Warning};
+use crate::limits::Limits;
+use crate::mask::{MaskStats, MaskStore};
+use crate::matcher::Matcher;
+use crate::pass::{Watch, normalize};
+use crate::vocab::Vocab;
+use cache::{GrammarCache, SourceKey};
+use core::fmt;
+use core::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Bounds on what a compiler keeps, in bytes. Smaller bounds cost time and change nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Masks and decision trees.
+    pub mask_store_bytes_max: usize,
+    /// Units of automata.
+    pub unit_store_bytes_max: usize,
+    /// Compiled grammars by their source; 0 compiles each time.
+    pub grammar_cache_bytes_max: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config { mask_store_bytes_max: 256 << 20, unit_store_bytes_max: 64 << 20, grammar_cache_bytes_max: 64 << 20 }
+    }
+}
+
+/// What reading a byte of a grammar counts among the steps of a compile.
+const STEPS_PER_BYTE: usize = 4;
+
+/// When to give up compiling. Long passes look every few microseconds; reading one rule of the source is not interrupted.
+#[derive(Clone, Debug, Default)]
+pub struct CompileOptions {
+    /// Compiling fails once this time has passed.
+    pub deadline: Option<Instant>,
+    /// Compiling fails once this is set.
+    pub cancelled: Option<Arc<AtomicBool>>,
+}
+
+/// Compiles grammars for one vocabulary. Thread-safe and cheap to clone; clones share what they keep.
+///
+/// What grammars have in common (automata, masks) is found again instead of made again, whichever grammar came first.
+///
+/// ```
+/// use maskwright::{GrammarCompiler, Vocab};
+/// use std::sync::Arc;
+/// let vocab = Arc::new(Vocab::from_tokens(["a", "b", "ab", "ba"])?);
+/// let grammar = GrammarCompiler::new(vocab).compile_ebnf(r#"root ::= "a" "b"+"#)?;
+/// let mut matcher = grammar.matcher();
+/// assert_eq!(matcher.mask()?.iter().collect::<Vec<_>>(), [0, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct GrammarCompiler {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    vocab: Arc<Vocab>,
+    limits: Limits,
+    units: UnitStore,
+    masks: Arc<MaskStore>,
+    grammars: GrammarCache,
+}
+
+/// Configures a [`GrammarCompiler`].
+pub struct GrammarCompilerBuilder {
+    vocab: Arc<Vocab>,
+    limits: Limits,
+    config: Config,
+}
+
+impl GrammarCompilerBuilder {
+    /// Sets the bounds on what a compile may use.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the bounds on what is kept.
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Returns the compiler.
+    pub fn build(self) -> GrammarCompiler {
+        let Config { mask_store_bytes_max, unit_store_bytes_max, grammar_cache_bytes_max } = self.config;
+        GrammarCompiler {
+            shared: Arc::new(Shared {
+                vocab: self.vocab,
+                limits: self.limits,
+                units: UnitStore::new(unit_store_bytes_max),
+                masks: Arc::new(MaskStore::new(mask_store_bytes_max)),
+                grammars: GrammarCache::new(grammar_cache_bytes_max),
+            }),
+        }
+    }
+}
+
+/// Counts of a [`GrammarCompiler`] since it was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Masks: entries by form, bytes, hits, misses, evictions, walks.
+    pub masks: MaskStats,
+    /// Units of automata that an earlier grammar had built.
+    pub units_found: u64,
+    /// Units built.
+    pub units_made: u64,
+    /// Memory of the units kept, in bytes.
+    pub unit_bytes: usize,
+    /// Compiles answered from the cache of grammars.
+    pub grammar_hits: u64,
+    /// Compiles that were not.
+    pub grammar_misses: u64,
+    /// Memory of the grammars kept, in bytes.
+    pub grammar_bytes: usize,
+}
+
+impl GrammarCompiler {
+    /// Returns a compiler with default limits and configuration.
+    pub fn new(vocab: Arc<Vocab>) -> Self {
+        Self::builder(vocab).build()
+    }
+
+    /// Returns a builder, to choose limits and configuration.
+    pub fn builder(vocab: Arc<Vocab>) -> GrammarCompilerBuilder {
+        GrammarCompilerBuilder { vocab, limits: Limits::default(), config: Config::default() }
+    }
+
+    /// Returns the vocabulary.
+    pub fn vocab(&self) -> &Arc<Vocab> {
+        &self.shared.vocab
+    }
+
+    /// Returns the limits.
+    pub fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+
+    /// Compiles an EBNF grammar whose root rule is `root`.
+    ///
+    /// # Errors
+    /// If the text is malformed, or the grammar can't be built.
+    pub fn compile_ebnf(&self, text: &str) -> Result<CompiledGrammar, CompileError> {
+        self.compile_ebnf_with(text, "root", &CompileOptions::default())
+    }
+
+    /// Compiles an EBNF grammar with a chosen root rule.
+    ///
+    /// # Errors
+    /// As [`compile_ebnf`](Self::compile_ebnf), and if there is no such rule.
+    pub fn compile_ebnf_with_root(&self, text: &str, root: &str) -> Result<CompiledGrammar, CompileError> {
+        self.compile_ebnf_with(text, root, &CompileOptions::default())
+    }
+
+    /// Compiles an EBNF grammar with a chosen root rule, a deadline, a flag to cancel.
+    ///
+    /// # Errors
+    /// As [`compile_ebnf_with_root`](Self::compile_ebnf_with_root), and if the deadline passes or the flag is set.
+    pub fn compile_ebnf_with(
+        &self,
+        text: &str,
+        root: &str,
+        options: &CompileOptions,
+    ) -> Result<CompiledGrammar, CompileError> {
+        self.shared.grammars.get_or_compile(SourceKey::Ebnf(text.into(), root.into()), options, || {
+            let limits = &self.shared.limits;
+            let watch = Watch::new(options.deadline, options.cancelled.clone(), limits);
+            let look = &mut |n_bytes| Ok(watch.spend(STEPS_PER_BYTE * n_bytes)?);
+            let parsed = ebnf::parse_watched::<CompileError>(text, root, limits, look)?;
+            self.build(parsed.grammar, parsed.warnings, &watch)
+        })
+    }
+
+    /// Compiles a regular expression, which the whole output must match.
+    ///
+    /// # Errors
+    /// If the pattern is malformed or not regular, or the grammar can't be built.
+    pub fn compile_regex(&self, pattern: &str) -> Result<CompiledGrammar, CompileError> {
+        self.shared.grammars.get_or_compile(SourceKey::Regex(pattern.into()), &CompileOptions::default(), || {
+            let regular = Arc::new(regex::parse(pattern, "", &self.shared.limits)?);
+            let mut builder = GrammarBuilder::new();
+            let root = builder.rule("root");
+            let body = builder.regex(Regex { pattern: pattern.into(), flags: "".into(), regular });
+            builder.define(root, body);
+            let grammar = builder.finish(root).expect("the only rule is defined");
+            self.build(grammar, Vec::new(), &Watch::new(None, None, &self.shared.limits))
+        })
+    }
+
+    /// Compiles a grammar that was built from parts. Not cached.
+    ///
+    /// # Errors
+    /// If the grammar can't be built.
+    pub fn compile(&self, grammar: &Grammar) -> Result<CompiledGrammar, CompileError> {
+        self.compile_with(grammar, &CompileOptions::default())
+    }
+
+    /// Compiles a grammar that was built from parts, with a deadline and a flag to cancel. Not cached.
+    ///
+    /// # Errors
+    /// If the grammar can't be built, the deadline passes or the flag is set.
+    pub fn compile_with(&self, grammar: &Grammar, options: &CompileOptions) -> Result<CompiledGrammar, CompileError> {
+        let watch = Watch::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
+        self.build(grammar.clone(), Vec::new(), &watch)
+    }
+
+    fn build(
+        &self,
+        grammar: Grammar,
+        mut warnings: Vec<Warning>,
+        watch: &Watch,
+    ) -> Result<CompiledGrammar, CompileError> {
+        let Shared { vocab, limits, units, masks, .. } = &*self.shared;
+        watch.look()?;
+        let normal = normalize(&grammar, &controls::VocabControls(vocab), limits, watch)?;
+        let program = Program::new(&normal, units, limits, watch)?;
+        let unspellable = program.bytes_read(vocab.unspellable_bytes());
+        if !unspellable.is_empty() {
+            warnings.push(Warning::unspellable(&grammar, unspellable));
+        }
+        let inner = Inner { program, grammar, warnings, vocab: Arc::clone(vocab), masks: Arc::clone(masks) };
+        Ok(CompiledGrammar { inner: Arc::new(inner) })
+    }
+
+    /// Returns what has been counted so far.
+    pub fn stats(&self) -> Stats {
+        let (units_found, units_made, unit_bytes) = self.shared.units.stats();
+        let (grammar_hits, grammar_misses, grammar_bytes) = self.shared.grammars.stats();
+        let masks = self.shared.masks.stats();
+        Stats { masks, units_found, units_made, unit_bytes, grammar_hits, grammar_misses, grammar_bytes }
+    }
+
+    /// Forgets all kept masks and grammars. Grammars and matchers in use go on as before.
+    pub fn clear_caches(&self) {
+        self.shared.masks.clear();
+        self.shared.grammars.clear();
+    }
+}
+
+impl fmt::Debug for GrammarCompiler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GrammarCompiler")
+            .field("n_tokens", &self.shared.vocab.n_tokens())
+            .field("limits", &self.shared.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The form of a [`CompiledGrammar::dump`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dump {
+    /// A listing for people.
+    Text,
+    /// A digraph for Graphviz.
+    Dot,
+}
+
+/// A grammar ready to run over one vocabulary. `Send + Sync`, cheap to clone; any number of matchers on any number of threads.
+#[derive(Clone)]
+pub struct CompiledGrammar {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    program: Program,
+    grammar: Grammar,
+    warnings: Vec<Warning>,
+    vocab: Arc<Vocab>,
+    masks: Arc<MaskStore>,
+}
+
+impl CompiledGrammar {
+    /// Returns a matcher before any token.
+    pub fn matcher(&self) -> Matcher {
+        Matcher::new(self.clone())
+    }
+
+    /// Returns the grammar as written.
+    pub fn grammar(&self) -> &Grammar {
+        &self.inner.grammar
+    }
+
+    /// Returns what the author may want to know: rules that are never used, and the like.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.inner.warnings
+    }
+
+    /// Returns the vocabulary.
+    pub fn vocab(&self) -> &Arc<Vocab> {
+        &self.inner.vocab
+    }
+
+    /// Returns about how much memory the grammar takes, in bytes: automata (also those that it shares with other grammars) and the
+    /// grammar as written, but not masks, which belong to the compiler.
+    pub fn memory_bytes(&self) -> usize {
+        let grammar = &self.inner.grammar;
+        let written = size_of_val(grammar.exprs())
+            + grammar.rules().iter().map(|rule| rule.name.len() + size_of_val(rule)).sum::<usize>()
+            + grammar.source().map_or(0, str::len);
+        self.inner.program.memory_bytes() + written + size_of::<Inner>()
+    }
+
+    /// Returns the number of automaton states.
+    pub fn n_states(&self) -> usize {
+        self.inner.program.n_states()
+    }
+
+    /// Returns the automata for people to look at.
+    pub fn dump(&self, form: Dump) -> String {
+        match form {
+            Dump::Text => dump_text(&self.inner.program),
+            Dump::Dot => dump_dot(&self.inner.program),
+        }
+    }
+
+    /// Returns what has been counted about masks, over all grammars of the same compiler.
+    pub fn stats(&self) -> MaskStats {
+        self.inner.masks.stats()
+    }
+
+    #[inline]
+    pub(crate) fn program(&self) -> &Program {
+        &self.inner.program
+    }
+
+    #[inline]
+    pub(crate) fn masks(&self) -> &Arc<MaskStore> {
+        &self.inner.masks
+    }
+}
+
+impl fmt::Debug for CompiledGrammar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompiledGrammar")
+            .field("n_rules", &self.inner.grammar.rules().len())
+            .field("n_states", &self.n_states())
+            .finish_non_exhaustive()
+    }
+}

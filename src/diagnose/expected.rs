@@ -1,0 +1,186 @@
+//! What may come next, and the rules that say so.
+
+use super::show;
+use crate::grammar::{Grammar, RuleId};
+use crate::reference::{Chart, Terminal};
+use crate::util::{ByteSet, Span};
+use core::fmt;
+use serde_json::{Value, json};
+
+/// A rule by name, and where it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RulePlace {
+    name: Box<str>,
+    span: Option<Span>,
+}
+
+impl RulePlace {
+    fn new(grammar: &Grammar, rule: RuleId) -> Self {
+        let rule = grammar.rule(rule);
+        RulePlace { name: rule.name.clone(), span: rule.span }
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns where the rule is written.
+    pub fn span(&self) -> Option<Span> {
+        self.span
+    }
+}
+
+/// One thing that may come next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpectedItem {
+    terminal: Terminal,
+    rules: Vec<RulePlace>,
+    spans: Vec<Span>,
+}
+
+impl ExpectedItem {
+    /// Returns what may come.
+    pub fn terminal(&self) -> &Terminal {
+        &self.terminal
+    }
+
+    /// Returns the innermost rules that say so.
+    pub fn rules(&self) -> &[RulePlace] {
+        &self.rules
+    }
+
+    /// Returns where the grammar says so.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+}
+
+impl fmt::Display for ExpectedItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&show::terminal(&self.terminal))
+    }
+}
+
+/// All that may come next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expected {
+    items: Vec<ExpectedItem>,
+    is_end: bool,
+}
+
+/// Returns what may come after the text of `chart`, which was made from `grammar`.
+pub fn expected(grammar: &Grammar, chart: &Chart) -> Expected {
+    let mut items: Vec<ExpectedItem> = Vec::new();
+    for expectation in chart.expected() {
+        let at = items.iter().position(|item| item.terminal == expectation.terminal).unwrap_or_else(|| {
+            items.push(ExpectedItem { terminal: expectation.terminal.clone(), rules: vec![], spans: vec![] });
+            items.len() - 1
+        });
+        items[at].rules.extend(expectation.rules.iter().map(|&rule| RulePlace::new(grammar, rule)));
+        items[at].spans.extend(grammar.span(expectation.expr));
+    }
+    for item in &mut items {
+        item.rules.sort_unstable();
+        item.rules.dedup();
+        item.spans.sort_unstable();
+        item.spans.dedup();
+    }
+    Expected { items, is_end: chart.is_accepting() }
+}
+
+impl Expected {
+    /// Returns the things that may come, each once.
+    pub fn items(&self) -> &[ExpectedItem] {
+        &self.items
+    }
+
+    /// Tells whether the text may end here.
+    pub fn is_end(&self) -> bool {
+        self.is_end
+    }
+
+    /// Returns the bytes that may come next.
+    pub fn bytes(&self) -> ByteSet {
+        self.items.iter().fold(ByteSet::EMPTY, |set, item| set | item.terminal.bytes())
+    }
+
+    /// Returns this as JSON: `{"end": bool, "items": [{"what", "rules": [names], "spans": [[start, end]]}]}`.
+    pub fn to_json(&self) -> Value {
+        let items: Vec<Value> = self
+            .items
+            .iter()
+            .map(|item| {
+                let rules: Vec<&str> = item.rules.iter().map(RulePlace::name).collect();
+                let spans: Vec<Value> = item.spans.iter().map(|span| json!([span.start, span.end])).collect();
+                json!({ "what": item.to_string(), "rules": rules, "spans": spans })
+            })
+            .collect();
+        json!({ "end": self.is_end, "items": items })
+    }
+}
+
+impl fmt::Display for Expected {
+    /// Writes something like ``"," or "]" in rule `list`, or the end``.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const N_SHOWN_MAX: usize = 8;
+        let shown = &self.items[..self.items.len().min(N_SHOWN_MAX)];
+        let n_hidden = self.items.len() - shown.len();
+        for (i, item) in shown.iter().enumerate() {
+            let is_last = i + 1 == shown.len() && n_hidden == 0;
+            let separator = if i == 0 {
+                ""
+            } else if is_last {
+                " or "
+            } else {
+                ", "
+            };
+            write!(f, "{separator}{item}")?;
+            // The rule is said once for neighbours of the same rule.
+            if shown.get(i + 1).is_none_or(|next| next.rules != item.rules)
+                && let Some(rule) = item.rules.first()
+            {
+                write!(f, " in rule `{}`", rule.name)?;
+            }
+        }
+        if n_hidden > 0 {
+            write!(f, " or {n_hidden} other things")?;
+        }
+        match (self.items.is_empty(), self.is_end) {
+            (true, _) => f.write_str("the end of the text"),
+            (false, true) => f.write_str(", or the end of the text"),
+            (false, false) => Ok(()),
+        }
+    }
+}
+
+/// A rule that is being read, and where it began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleInProgress {
+    rule: RulePlace,
+    start: usize,
+}
+
+impl RuleInProgress {
+    /// Returns the rule.
+    pub fn rule(&self) -> &RulePlace {
+        &self.rule
+    }
+
+    /// Returns how many bytes and control tokens came before it.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+}
+
+impl fmt::Display for RuleInProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` from offset {}", self.rule.name, self.start)
+    }
+}
+
+/// Returns the rules that are being read after the text of `chart`, innermost first, along one reading of it.
+pub fn rules_in_progress(grammar: &Grammar, chart: &Chart) -> Vec<RuleInProgress> {
+    let open = chart.open_rules();
+    open.iter().map(|open| RuleInProgress { rule: RulePlace::new(grammar, open.rule), start: open.start }).collect()
+}

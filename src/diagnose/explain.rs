@@ -1,0 +1,191 @@
+//! Why bytes or a token are refused.
+
+use super::expected::{Expected, RuleInProgress, expected, rules_in_progress};
+use super::show;
+use crate::grammar::Grammar;
+use crate::reference::Chart;
+use crate::vocab::{TokenId, TokenKind, Vocab};
+use core::fmt;
+use serde_json::{Value, json};
+
+/// The first byte that is refused, and what was expected instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    offset: usize,
+    byte: u8,
+    expected: Expected,
+    rules: Vec<RuleInProgress>,
+}
+
+impl Refusal {
+    /// Returns how many bytes were fine before it.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Returns the byte.
+    pub fn byte(&self) -> u8 {
+        self.byte
+    }
+
+    /// Returns what may come instead.
+    pub fn expected(&self) -> &Expected {
+        &self.expected
+    }
+
+    /// Returns the rules that are being read there, innermost first.
+    pub fn rules(&self) -> &[RuleInProgress] {
+        &self.rules
+    }
+
+    /// Returns this as JSON: `{"offset", "byte", "expected", "rules": [{"name", "start"}]}`.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "offset": self.offset,
+            "byte": self.byte,
+            "expected": self.expected.to_json(),
+            "rules": rules_to_json(&self.rules),
+        })
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let byte = show::bytes(&[self.byte]);
+        write!(f, "byte {} `{byte}` is refused; expected {}", self.offset, self.expected)
+    }
+}
+
+pub(super) fn rules_to_json(rules: &[RuleInProgress]) -> Value {
+    rules.iter().map(|rule| json!({ "name": rule.rule().name(), "start": rule.start() })).collect()
+}
+
+/// Says why `bytes` can't follow the text of `chart`, which was made from `grammar`; `None` if they can. The chart ends as it began.
+pub fn explain_bytes(grammar: &Grammar, chart: &mut Chart, bytes: &[u8]) -> Option<Refusal> {
+    let before = chart.len();
+    let offset = chart.push_bytes(bytes);
+    let refusal = bytes.get(offset).map(|&byte| Refusal {
+        offset,
+        byte,
+        expected: expected(grammar, chart),
+        rules: rules_in_progress(grammar, chart),
+    });
+    chart.truncate(before);
+    refusal
+}
+
+/// Why a token is allowed or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Its bytes fit.
+    TextFits,
+    /// The grammar names it here.
+    Named,
+    /// It is a stop token, and the text is whole or a stop token came before.
+    Stops,
+    /// There is no such token.
+    UnknownId,
+    /// It is an id without a token.
+    Padding,
+    /// A stop token came before it.
+    Terminated,
+    /// It is a stop token, the text isn't whole, and this is expected instead.
+    NotWhole(Expected),
+    /// It is a control token, or has no bytes, and the grammar names others (or none) here.
+    NotNamed(Expected),
+    /// Its bytes don't fit.
+    TextRefused(Refusal),
+}
+
+/// Why a token is allowed or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenExplanation {
+    id: TokenId,
+    shown: Box<str>,
+    reason: Reason,
+}
+
+impl TokenExplanation {
+    /// Returns the token.
+    pub fn id(&self) -> TokenId {
+        self.id
+    }
+
+    /// Tells whether the token is allowed.
+    pub fn is_allowed(&self) -> bool {
+        matches!(self.reason, Reason::TextFits | Reason::Named | Reason::Stops)
+    }
+
+    /// Returns why.
+    pub fn reason(&self) -> &Reason {
+        &self.reason
+    }
+
+    /// Returns this as JSON: `{"id", "token", "allowed", "why"}`, and the `refusal` or what is `expected`.
+    pub fn to_json(&self) -> Value {
+        let mut value =
+            json!({ "id": self.id, "token": &*self.shown, "allowed": self.is_allowed(), "why": self.to_string() });
+        match &self.reason {
+            Reason::TextRefused(refusal) => value["refusal"] = refusal.to_json(),
+            Reason::NotWhole(expected) | Reason::NotNamed(expected) => value["expected"] = expected.to_json(),
+            _ => {}
+        }
+        value
+    }
+}
+
+impl fmt::Display for TokenExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "token {}", self.id)?;
+        if !self.shown.is_empty() {
+            write!(f, " `{}`", self.shown)?;
+        }
+        match &self.reason {
+            Reason::TextFits => f.write_str(" is allowed: its text fits"),
+            Reason::Named => f.write_str(" is allowed: the grammar names it here"),
+            Reason::Stops => f.write_str(" is allowed: it is a stop token and the text is whole"),
+            Reason::UnknownId => f.write_str(" is not in the vocabulary"),
+            Reason::Padding => f.write_str(" is padding, which is never allowed"),
+            Reason::Terminated => f.write_str(" is refused: a stop token came before it"),
+            Reason::NotWhole(expected) => {
+                write!(f, " is refused: it is a stop token and the text is not whole; expected {expected}")
+            }
+            Reason::NotNamed(expected) => {
+                write!(f, " is refused: it is no text and the grammar does not name it here; expected {expected}")
+            }
+            Reason::TextRefused(refusal) => write!(f, " is refused: {refusal}"),
+        }
+    }
+}
+
+/// Says why a token can or can't follow the text of `chart`, which was made from `grammar`. The chart ends as it began.
+pub fn explain_token(
+    grammar: &Grammar,
+    chart: &mut Chart,
+    vocab: &Vocab,
+    stop_tokens: &[TokenId],
+    is_terminated: bool,
+    id: TokenId,
+) -> TokenExplanation {
+    let bytes = vocab.bytes(id);
+    let is_stop = stop_tokens.contains(&id);
+    let before = chart.len();
+    let reason = if id as usize >= vocab.n_tokens() {
+        Reason::UnknownId
+    } else if vocab.kind(id) == TokenKind::Padding {
+        Reason::Padding
+    } else if is_terminated {
+        if is_stop { Reason::Stops } else { Reason::Terminated }
+    } else if chart.push_control(vocab.name(id), id) {
+        chart.truncate(before);
+        Reason::Named
+    } else if is_stop {
+        if chart.is_accepting() { Reason::Stops } else { Reason::NotWhole(expected(grammar, chart)) }
+    } else if bytes.is_empty() {
+        Reason::NotNamed(expected(grammar, chart))
+    } else {
+        explain_bytes(grammar, chart, bytes).map_or(Reason::TextFits, Reason::TextRefused)
+    };
+    let shown = vocab.name(id).map_or_else(|| show::bytes(bytes), str::to_string);
+    TokenExplanation { id, shown: shown.into(), reason }
+}

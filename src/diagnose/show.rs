@@ -1,0 +1,106 @@
+//! Bytes, characters and terminals as people read them.
+
+use crate::grammar::ControlRef;
+use crate::reference::Terminal;
+use crate::regular::CharSet;
+use crate::util::ByteSet;
+use core::fmt::Write;
+
+/// How many ranges of a class are shown before it is cut.
+const N_RANGES_MAX: usize = 12;
+
+/// Returns bytes as text, with what can't be seen escaped.
+pub(super) fn bytes(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    for chunk in bytes.utf8_chunks() {
+        chunk.valid().chars().for_each(|c| push_char(&mut out, c, '"'));
+        chunk.invalid().iter().for_each(|byte| _ = write!(out, "\\x{byte:02X}"));
+    }
+    out
+}
+
+fn push_char(out: &mut String, c: char, escaped: char) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '\\' => out.push_str("\\\\"),
+        _ if c == escaped => out.extend(['\\', c]),
+        _ if c.is_control() || c > '\u{2FFFF}' => _ = write!(out, "\\u{{{:X}}}", u32::from(c)),
+        _ => out.push(c),
+    }
+}
+
+/// Returns a set of characters as a class, negated where that is shorter.
+pub(super) fn class(set: &CharSet) -> String {
+    let rest = set.negate();
+    if rest.is_empty() {
+        return "any character".into();
+    }
+    let (mark, set) = if rest.ranges().len() < set.ranges().len() { ("[^", &rest) } else { ("[", set) };
+    let mut out = String::from(mark);
+    for &(low, high) in set.ranges().iter().take(N_RANGES_MAX) {
+        push_char(&mut out, low, ']');
+        if high > low {
+            if u32::from(high) > u32::from(low) + 1 {
+                out.push('-');
+            }
+            push_char(&mut out, high, ']');
+        }
+    }
+    out.push_str(if set.ranges().len() > N_RANGES_MAX { "...]" } else { "]" });
+    out
+}
+
+/// Returns a set of bytes as a class; bytes that are no ASCII by their numbers.
+pub(super) fn byte_class(set: &ByteSet) -> String {
+    let mut out = String::from("[");
+    let push = |out: &mut String, byte: u8| {
+        if byte.is_ascii() { push_char(out, byte as char, ']') } else { _ = write!(out, "\\x{byte:02X}") }
+    };
+    for (low, high) in set.ranges() {
+        push(&mut out, low);
+        if high > low {
+            if high - low > 1 {
+                out.push('-');
+            }
+            push(&mut out, high);
+        }
+    }
+    out.push(']');
+    out
+}
+
+/// Returns what may come, as EBNF writes it where it can.
+pub(super) fn terminal(terminal: &Terminal) -> String {
+    match terminal {
+        Terminal::Literal(rest) => format!("\"{}\"", bytes(rest)),
+        Terminal::Character { set, begun } if begun.is_empty() => class(set),
+        Terminal::Character { set, .. } => format!("the rest of a character of {}", class(set)),
+        Terminal::Byte(set) => byte_class(set),
+        Terminal::Control(control) => self::control(control),
+    }
+}
+
+/// Returns a control token as EBNF writes it.
+pub(super) fn control(control: &ControlRef) -> String {
+    match control {
+        ControlRef::Name(name) => name.to_string(),
+        ControlRef::Id(id) => format!("<[{id}]>"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_read_like_ebnf() {
+        let letters = CharSet::from_ranges([('a', 'z'), ('_', '_'), ('0', '1')]);
+        assert_eq!(class(&letters), "[01_a-z]");
+        assert_eq!(class(&CharSet::from_ranges([('"', '"'), ('\\', '\\')]).negate()), "[^\"\\\\]");
+        assert_eq!(class(&CharSet::all()), "any character");
+        assert_eq!(byte_class(&(ByteSet::range(b'a', b'c') | ByteSet::range(0x80, 0xBF))), "[a-c\\x80-\\xBF]");
+        assert_eq!(bytes(b"a\n\xff\"\xc3\xa9"), "a\\n\\xFF\\\"é");
+    }
+}

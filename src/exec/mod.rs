@@ -1,0 +1,11 @@
+//! Running a program over bytes: configurations, stacks, steps.
+//!
+//! A *configuration* is a small set of pairs (state, stack); after each byte it holds every place where the text so far can lead,
+//! returns included: a state that may end its unit stands beside the states that its callers go on from. A text is a whole
+//! sentence when [`DONE`](crate::automaton::DONE) is among the states.
+
+mod stack;
+mod step;
+
+pub(crate) use stack::{BOTTOM, NodeId, Stacks, StacksMark};
+pub(crate) use step::{Configuration, Pair, is_done, start, step_byte, step_bytes, step_control, tidy};

@@ -1,0 +1,267 @@
+//! Stacks as a graph of nodes.
+//!
+//! A node stands for what lies below a state: a set of places to return to. Because a place to return to may itself be an end of its
+//! unit, returning can go on: after `if c if c x` all the open `if`s may take an `else`. So a node holds its *exits*: the pairs
+//! that are live after the return, further returns included. Exits of a node below that are reached through a state q which is live
+//! over a higher node too are left out: since q may end, whatever the lower pair can read, the higher one can as well. That bounds
+//! exits by the states of the grammar, and makes a return take constant time however deep the stack is.
+//!
+//! Nearly all nodes have one exit, without a register, and take 8 bytes; the rest list their exits in a second table. Both tables only grow
+//! at their ends, and rolling back truncates them. A node that was made lately is found again instead of made again.
+
+use super::step::Pair;
+use crate::automaton::{Kind, Program, StateId};
+use crate::machine::Machine;
+use crate::util::chunked::Chunked;
+use smallvec::SmallVec;
+
+/// Names a node of a [`Stacks`].
+pub(crate) type NodeId = u32;
+
+/// The node below everything: it returns to one given state.
+pub(crate) const BOTTOM: NodeId = 0;
+
+/// One exit, `(return state, parent)`; or, with the top bit of `first` set, a range of the exit table, `(start, length)`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Node {
+    first: u32,
+    second: u32,
+}
+
+const _: () = assert!(size_of::<Node>() == 8);
+
+const LIST: u32 = 1 << 31;
+/// Nodes made lately, by a hash of their content.
+const RECENT: usize = 64;
+
+/// The stacks of one matcher, or of one walk over the vocabulary.
+#[derive(Clone, Debug)]
+pub(crate) struct Stacks {
+    nodes: Chunked<Node>,
+    exits: Chunked<Pair>,
+    recent: [NodeId; RECENT],
+}
+
+/// A place to truncate to: the number of nodes.
+pub(crate) type StacksMark = u32;
+
+impl Stacks {
+    /// Returns stacks with the one node [`BOTTOM`], which returns to `below`.
+    pub fn new(below: StateId) -> Self {
+        let mut nodes = Chunked::default();
+        nodes.push(Node { first: below, second: BOTTOM });
+        Stacks { nodes, exits: Chunked::default(), recent: [BOTTOM; RECENT] }
+    }
+
+    pub fn mark(&self) -> StacksMark {
+        self.nodes.len() as StacksMark
+    }
+
+    /// Forgets the nodes made since `mark`.
+    #[inline]
+    pub fn truncate(&mut self, mark: StacksMark) {
+        // Lists of exits were added together with their nodes, in the same order.
+        for node in (mark as usize..self.nodes.len()).rev() {
+            let Node { first, .. } = self.nodes.get(node);
+            if first & LIST != 0 {
+                self.exits.truncate((first & !LIST) as usize);
+            }
+        }
+        self.nodes.truncate(mark as usize);
+    }
+
+    pub fn memory_bytes(&self) -> usize {
+        self.nodes.memory_bytes() + self.exits.memory_bytes()
+    }
+
+    /// Returns stacks with only what `live` needs, and renames the nodes in `live`.
+    pub fn compacted(&self, live: &mut [Pair]) -> Stacks {
+        const UNUSED: NodeId = NodeId::MAX;
+        let mut number = vec![UNUSED; self.nodes.len()];
+        number[BOTTOM as usize] = BOTTOM;
+        live.iter().for_each(|pair| number[pair.node as usize] = 0);
+        // Exits lead to nodes made earlier, so one sweep down finds all that is needed.
+        for node in (0..self.nodes.len()).rev() {
+            if number[node] != UNUSED {
+                (0..self.n_exits(node as NodeId))
+                    .for_each(|index| number[self.exit(node as NodeId, index).node as usize] = 0);
+            }
+        }
+        let mut stacks = Stacks::new(self.nodes.get(BOTTOM as usize).first);
+        for node in 1..self.nodes.len() {
+            if number[node] == UNUSED {
+                continue;
+            }
+            let renamed = |pair: Pair| Pair { node: number[pair.node as usize], ..pair };
+            let Node { first, second } = self.nodes.get(node);
+            let kept = if first & LIST == 0 {
+                Node { first, second: number[second as usize] }
+            } else {
+                let start = stacks.exits.len() as u32;
+                let exits: SmallVec<[Pair; 8]> =
+                    (0..second as usize).map(|index| renamed(self.exit(node as NodeId, index))).collect();
+                exits.into_iter().for_each(|exit| stacks.exits.push(exit));
+                Node { first: start | LIST, second }
+            };
+            number[node] = stacks.nodes.len() as NodeId;
+            stacks.nodes.push(kept);
+        }
+        live.iter_mut().for_each(|pair| pair.node = number[pair.node as usize]);
+        stacks
+    }
+
+    /// Returns the number of exits of a node; at least 1.
+    #[inline]
+    pub fn n_exits(&self, node: NodeId) -> usize {
+        let Node { first, second } = self.nodes.get(node as usize);
+        if first & LIST == 0 { 1 } else { second as usize }
+    }
+
+    /// Returns an exit of a node.
+    #[inline]
+    pub fn exit(&self, node: NodeId, index: usize) -> Pair {
+        let Node { first, second } = self.nodes.get(node as usize);
+        match first & LIST == 0 {
+            true => Pair { state: first, node: second, register: 0 },
+            false => self.exits.get((first & !LIST) as usize + index),
+        }
+    }
+
+    /// Adds to `live` the pairs that are live in `state` over `node`: itself, if it reads anything, and where it returns to.
+    #[inline]
+    pub fn land(&self, program: &Program, pair: Pair, live: &mut impl Extend<Pair>) {
+        let Some((linked, local)) = program.place(pair.state) else { return live.extend([pair]) };
+        let info = linked.unit.info(local);
+        if info.has_moves() && !matches!(info.kind, Kind::Loop { .. }) {
+            live.extend([pair]);
+        }
+        match info.kind {
+            Kind::Inner => {}
+            Kind::End => self.leave(pair, live),
+            Kind::Loop { counter } => self.land_between(pair, linked.unit.counter(counter), live),
+            Kind::BodyEnd { counter, loop_state } => {
+                let counter = linked.unit.counter(counter);
+                if let Some(register) = counter.advance(pair.register) {
+                    let state = linked.bases[0] + loop_state;
+                    self.land_between(Pair { state, register, ..pair }, counter, live);
+                }
+            }
+        }
+    }
+
+    fn land_between(&self, pair: Pair, counter: &impl Machine, live: &mut impl Extend<Pair>) {
+        if counter.may_continue(pair.register) {
+            live.extend([pair]);
+        }
+        if counter.may_end(pair.register) {
+            self.leave(pair, live);
+        }
+    }
+
+    /// Adds the exits below a pair that may end, but those that it stands for itself.
+    #[inline]
+    fn leave(&self, pair: Pair, live: &mut impl Extend<Pair>) {
+        for index in 0..self.n_exits(pair.node) {
+            let exit = self.exit(pair.node, index);
+            if exit.state != pair.state || exit.register != pair.register {
+                live.extend([exit]);
+            }
+        }
+    }
+
+    /// Returns the node that returns to `state` with `register` over `parent`.
+    pub fn push(&mut self, program: &Program, state: StateId, register: u64, parent: NodeId) -> NodeId {
+        let pair = Pair { state, node: parent, register };
+        let is_plain = register == 0 && program.info(state).is_none_or(|info| info.kind == Kind::Inner);
+        if is_plain {
+            return self.plain(state, parent);
+        }
+        let mut exits: SmallVec<[Pair; 8]> = SmallVec::new();
+        self.land(program, pair, &mut exits);
+        self.node_of(&mut exits, self.mark(), 0)
+    }
+
+    /// Returns the node with these exits, in any order, repeated or not. Exits to one state over different nodes are joined
+    /// if the nodes were made since `fresh`: they stand for the same place in the text, reached in different ways, and would
+    /// multiply with each step. Older ones stay apart, since joining them would make new nodes in each step.
+    fn node_of(&mut self, exits: &mut SmallVec<[Pair; 8]>, fresh: StacksMark, n_deep: usize) -> NodeId {
+        exits.sort_unstable_by_key(|exit| (exit.state, exit.register, exit.node));
+        exits.dedup();
+        if n_deep < JOINS_DEEP_MAX {
+            self.join_fresh(exits, fresh, n_deep);
+        }
+        if let [Pair { state, node, register: 0 }] = exits[..] {
+            return self.plain(state, node);
+        }
+        let hash = exits.iter().fold(exits.len() as u64, |hash, pair| {
+            let part = u64::from(pair.state) << 32 | u64::from(pair.node);
+            (hash.rotate_left(5) ^ part ^ pair.register.rotate_left(17)).wrapping_mul(MIX)
+        });
+        let slot = (hash >> 58) as usize;
+        let known = self.recent[slot];
+        if (known as usize) < self.nodes.len()
+            && self.nodes.get(known as usize).first & LIST != 0
+            && self.n_exits(known) == exits.len()
+            && exits.iter().enumerate().all(|(index, &exit)| self.exit(known, index) == exit)
+        {
+            return known;
+        }
+        let first = self.exits.len() as u32 | LIST;
+        exits.iter().for_each(|&exit| self.exits.push(exit));
+        self.add(Node { first, second: exits.len() as u32 }, slot)
+    }
+
+    fn plain(&mut self, state: StateId, parent: NodeId) -> NodeId {
+        let node = Node { first: state, second: parent };
+        let slot = ((u64::from(state) << 32 | u64::from(parent)).wrapping_mul(MIX) >> 58) as usize;
+        let known = self.recent[slot];
+        if (known as usize) < self.nodes.len() && self.nodes.get(known as usize) == node {
+            return known;
+        }
+        self.add(node, slot)
+    }
+
+    fn add(&mut self, node: Node, slot: usize) -> NodeId {
+        let id = self.nodes.len() as NodeId;
+        assert!(id < LIST, "stacks hold fewer than 2^31 nodes");
+        self.nodes.push(node);
+        self.recent[slot] = id;
+        id
+    }
+
+    /// Makes one exit of those to one state with one register over nodes made since `fresh`. The exits are sorted.
+    fn join_fresh(&mut self, exits: &mut SmallVec<[Pair; 8]>, fresh: StacksMark, n_deep: usize) {
+        let meets =
+            |a: &Pair, b: &Pair| (a.state, a.register) == (b.state, b.register) && a.node >= fresh && b.node >= fresh;
+        if !exits.windows(2).any(|pair| meets(&pair[0], &pair[1])) {
+            return;
+        }
+        let found = core::mem::take(exits);
+        for group in found.chunk_by(meets) {
+            let node = match group {
+                [only] => only.node,
+                _ => self.join(group.iter().map(|exit| exit.node), fresh, n_deep + 1),
+            };
+            exits.push(Pair { node, ..group[0] });
+        }
+    }
+
+    /// Returns the node that returns to where any of `nodes` does; `fresh` is the mark from before the step. All are joined at
+    /// once, since what is made on the way would be kept.
+    pub fn union(&mut self, nodes: impl Iterator<Item = NodeId>, fresh: StacksMark) -> NodeId {
+        self.join(nodes, fresh, 0)
+    }
+
+    fn join(&mut self, nodes: impl Iterator<Item = NodeId>, fresh: StacksMark, n_deep: usize) -> NodeId {
+        let mut exits: SmallVec<[Pair; 8]> = SmallVec::new();
+        for node in nodes {
+            exits.extend((0..self.n_exits(node)).map(|index| self.exit(node, index)));
+        }
+        self.node_of(&mut exits, fresh, n_deep)
+    }
+}
+
+/// Nodes made in one step lie over each other as deep as one move pushes; joins stop here.
+const JOINS_DEEP_MAX: usize = 64;
+
+const MIX: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -1,0 +1,156 @@
+//! Steps of a configuration by a byte or a control token.
+
+use super::stack::{BOTTOM, NodeId, Stacks, StacksMark};
+use crate::automaton::{DONE, Kind, Linked, Program, StateId, Step};
+use crate::machine::Machine;
+
+/// A place where a text can lead: a state, the stack below it, and the register of the state's machine.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Pair {
+    pub state: StateId,
+    pub node: NodeId,
+    pub register: u64,
+}
+
+const _: () = assert!(size_of::<Pair>() == 16);
+
+/// The places where one text can lead, sorted, each once. Empty: the text is not a prefix of any sentence.
+pub(crate) type Configuration = Vec<Pair>;
+
+/// Puts the configuration before any text into `live`. `stacks` has only its bottom, which returns to [`DONE`].
+pub(crate) fn start(program: &Program, live: &mut Configuration) {
+    live.clear();
+    if program.has_empty_text() {
+        live.push(Pair { state: DONE, node: BOTTOM, register: 0 });
+    }
+    let state = program.start();
+    if program.info(state).is_some_and(|info| info.has_moves()) {
+        live.push(Pair { state, node: BOTTOM, register: 0 });
+    }
+}
+
+/// Tells whether the text that led here is a whole sentence.
+pub(crate) fn is_done(live: &[Pair]) -> bool {
+    // Sorted, and no state is smaller.
+    live.first().is_some_and(|pair| pair.state == DONE)
+}
+
+/// Puts into `next` the configuration after `byte`.
+#[inline]
+pub(crate) fn step_byte(program: &Program, stacks: &mut Stacks, live: &[Pair], byte: u8, next: &mut Configuration) {
+    next.clear();
+    let fresh = stacks.mark();
+    for &pair in live {
+        let Some((linked, local)) = program.place(pair.state) else { continue };
+        match linked.unit.code(local, byte).step() {
+            Step::None => {}
+            Step::Quiet(state) => next.push(Pair { state: linked.bases[0] + state, ..pair }),
+            Step::Simple(state) => {
+                stacks.land(program, Pair { state: linked.bases[0] + state, ..pair }, next);
+            }
+            Step::List(list) => apply(program, stacks, linked, pair, list, next),
+        }
+    }
+    if next.len() > 1 {
+        tidy(program, stacks, next, fresh);
+    }
+}
+
+/// Puts into `current` the configuration after `bytes`, and returns how many of them can be read; if not all, `current` is of no use.
+pub(crate) fn step_bytes(
+    program: &Program,
+    stacks: &mut Stacks,
+    live: &[Pair],
+    bytes: &[u8],
+    current: &mut Configuration,
+    next: &mut Configuration,
+) -> usize {
+    let Some((&first, rest)) = bytes.split_first() else {
+        current.clear();
+        current.extend_from_slice(live);
+        return 0;
+    };
+    step_byte(program, stacks, live, first, current);
+    if current.is_empty() {
+        return 0;
+    }
+    for (index, &byte) in rest.iter().enumerate() {
+        step_byte(program, stacks, current, byte, next);
+        if next.is_empty() {
+            return index + 1;
+        }
+        core::mem::swap(current, next);
+    }
+    bytes.len()
+}
+
+/// Puts into `next` the configuration after the control token `token`.
+pub(crate) fn step_control(
+    program: &Program,
+    stacks: &mut Stacks,
+    live: &[Pair],
+    token: u32,
+    next: &mut Configuration,
+) {
+    next.clear();
+    let fresh = stacks.mark();
+    for &pair in live {
+        let Some((linked, local)) = program.place(pair.state) else { continue };
+        if let Some(list) = linked.unit.control_list(local, token) {
+            apply(program, stacks, linked, pair, list, next);
+        }
+    }
+    tidy(program, stacks, next, fresh);
+}
+
+fn apply(program: &Program, stacks: &mut Stacks, linked: &Linked, pair: Pair, list: u32, next: &mut Configuration) {
+    for one in linked.unit.list(list) {
+        let (mut node, mut register) = (pair.node, pair.register);
+        for &pushed in &one.pushes {
+            node = stacks.push(program, linked.state(pushed), register, node);
+            register = 0;
+        }
+        stacks.land(program, Pair { state: linked.state(one.target), node, register }, next);
+    }
+}
+
+/// Sorts a configuration, and makes one pair of those with the same state and register, and of those whose counts touch;
+/// `fresh` is the mark of the stacks from before the step.
+pub(crate) fn tidy(program: &Program, stacks: &mut Stacks, live: &mut Configuration, fresh: StacksMark) {
+    live.sort_unstable_by_key(|pair| (pair.state, pair.node, pair.register));
+    live.dedup();
+    if live.windows(2).all(|pair| pair[0].state != pair[1].state) {
+        return;
+    }
+    live.dedup_by(|later, earlier| {
+        let same_place = later.state == earlier.state && later.node == earlier.node;
+        let joined = if same_place { joined(program, *earlier, later.register) } else { None };
+        joined.is_some_and(|register| {
+            earlier.register = register;
+            true
+        })
+    });
+    live.sort_unstable_by_key(|pair| (pair.state, pair.register, pair.node));
+    // Each group of one state and register becomes its first pair, in place.
+    let meets = |a: &Pair, b: &Pair| (a.state, a.register) == (b.state, b.register);
+    let (mut n_kept, mut first) = (0, 0);
+    while first < live.len() {
+        let n_meeting = live[first..].partition_point(|pair| meets(pair, &live[first]));
+        let group = &live[first..first + n_meeting];
+        let node = match group {
+            [only] => only.node,
+            _ => stacks.union(group.iter().map(|pair| pair.node), fresh),
+        };
+        live[n_kept] = Pair { node, ..live[first] };
+        n_kept += 1;
+        first += n_meeting;
+    }
+    live.truncate(n_kept);
+}
+
+fn joined(program: &Program, pair: Pair, other: u64) -> Option<u64> {
+    let (linked, local) = program.place(pair.state)?;
+    let info = linked.unit.info(local);
+    debug_assert!(!matches!(info.kind, Kind::End) || info.owner.is_none());
+    linked.unit.counter(info.owner?).join(pair.register, other)
+}

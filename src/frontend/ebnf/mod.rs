@@ -1,0 +1,190 @@
+//! EBNF, as GBNF and XGrammar files write it, with regular expressions and operators on them.
+//!
+//! # Syntax
+//!
+//! A file is a list of rules; a rule is `name ::= expression` and ends where the next one begins, so line ends mean nothing.
+//! `#` begins a comment. Names are `[A-Za-z_][A-Za-z0-9_-]*`; a dot inside a name (before a letter, digit or `_`) belongs to it.
+//!
+//! | written | meaning |
+//! |---|---|
+//! | `"abc"` `'abc'` `""` | exactly this text |
+//! | `"abc"i` | this text in any case (Unicode simple case folding) |
+//! | `[a-z_]` `[^"\\]` | one character of the set, or not of it; `-` first, last or after a range is itself |
+//! | `.` | any one character, line ends included |
+//! | `/[a-z]+/i` | a regex that matches as a whole, with flags `i`, `s`, `x`; `\/` is a slash |
+//! | `<\|eot_id\|>` `<think>` `Token("<think>")` | the control token of this name, brackets included |
+//! | `<[128009]>` `Token(128009)` | the control token of this id; `Token(1, 2)` is a choice |
+//! | `name` | another rule |
+//! | `(a)` | a group |
+//! | `a* a+ a? a{2} a{2,} a{2,5} a{,5}` | repetition |
+//! | `~a` | every text of valid UTF-8 that `a` doesn't match |
+//! | `a b` | one after the other |
+//! | `a & b` | what both match |
+//! | `a - b` | what `a` matches and `b` doesn't; with blanks, since `a-b` is a name |
+//! | `a \| b` | a choice; an alternative without parts is `""` |
+//!
+//! From tight to loose: repetition, `~`, sequence, `&` and `-` (one level, from the left), `|`. The operands of `&`, `-` and
+//! `~` must be regular: no recursion, no control tokens. Text until a tag is `(.* - (.* "<tool>" .*)) "<tool>"`.
+//!
+//! Escapes in strings and classes: `\n \t \r \0 \a \b \f \v \e`, `\xHH \uHHHH \UHHHHHHHH \u{H...}` (all of them code points: `\xE9` is é, two
+//! bytes of UTF-8), and a backslash before an ASCII punctuation mark is that mark. In classes also `\d \w \s \D \W \S`, over
+//! ASCII. Strings, classes and regexes end on their line.
+//!
+//! # Method
+//!
+//! A scan finds the ends of tokens, bounds the nesting and cuts the file into rules; a parser made by pest reads rule by
+//! rule; lowering builds the grammar with a stack of its own; then whole-grammar checks run. Each step is linear.
+
+mod hint;
+mod lexeme;
+mod lower;
+mod scan;
+
+use super::SyntaxError;
+use crate::grammar::analysis::{self, Obstacle};
+use crate::grammar::{Expr, Grammar, RuleId, Warning};
+use crate::limits::Limits;
+use crate::util::Span;
+use lower::Lowering;
+use scan::{RuleText, shorten};
+
+/// A grammar and what its author may want to know about it.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// The grammar.
+    pub grammar: Grammar,
+    /// What looks like a mistake but is none.
+    pub warnings: Vec<Warning>,
+}
+
+/// Reads a grammar whose outputs match the rule `root`.
+///
+/// ```
+/// use maskwright::{Limits, frontend::ebnf};
+/// let source = r#"root ::= "[" (item ("," item)*)? "]"  item ::= [0-9]+ | root  spare ::= """#;
+/// let parsed = ebnf::parse(source, "root", &Limits::default()).unwrap();
+/// assert_eq!(parsed.grammar.rules().len(), 3);
+/// assert_eq!(parsed.warnings[0].to_string(), "rule `spare` is never used");
+/// ```
+///
+/// # Errors
+/// If the source is not a grammar: broken syntax, undefined or repeated names, operands of `&`, `-` or `~` that are not regular, a
+/// rule that the root needs and that can never finish, or a bound of `limits` that is met.
+pub fn parse(source: &str, root: &str, limits: &Limits) -> Result<Parsed, SyntaxError> {
+    parse_watched(source, root, limits, &mut |_| Ok(()))
+}
+
+/// As [`parse`], but asks `watch` before each rule whether to go on, and tells it the length of the rule in bytes.
+pub(crate) fn parse_watched<E: From<SyntaxError>>(
+    source: &str,
+    root: &str,
+    limits: &Limits,
+    watch: &mut dyn FnMut(usize) -> Result<(), E>,
+) -> Result<Parsed, E> {
+    check_length(source, limits)?;
+    let rules = scan::rules(source, limits)?;
+    let mut lowering = Lowering::new(source, &rules, limits);
+    // All names first: rules keep the order of their definitions, and a reference knows at once what it names.
+    for rule in &rules {
+        let name = &source[rule.name.clone()];
+        if let Some(first) = lowering.builder.rule_named(name) {
+            return Err(defined_twice(source, rule, &rules[first.index()]).into());
+        }
+        lowering.builder.rule(name);
+    }
+    let root = lowering.builder.rule_named(root).ok_or_else(|| missing_root(source, root, &rules))?;
+    for (index, rule) in rules.iter().enumerate() {
+        watch(rule.body.len())?;
+        let body = lowering.body(rule.body.clone())?;
+        lowering.builder.define_at(RuleId::new(index), body, Some(rule.name.clone().into()));
+    }
+    let mut builder = lowering.builder;
+    builder.set_source(source);
+    let grammar = builder.finish(root).expect("every rule has its body");
+    watch(source.len())?;
+    check_regular_operands(&grammar, source)?;
+    check_rules_finish(&grammar, source)?;
+    let warnings = analysis::warnings(&grammar);
+    Ok(Parsed { grammar, warnings })
+}
+
+fn check_length(source: &str, limits: &Limits) -> Result<(), SyntaxError> {
+    // Spans count to 4 GiB whatever the limit.
+    let limit = limits.source_bytes_max.min(u32::MAX as usize);
+    if source.len() <= limit {
+        return Ok(());
+    }
+    let message = format!("the source has {} bytes, above the limit source_bytes_max = {limit}", source.len());
+    Err(SyntaxError::new("", Span::default(), message))
+}
+
+fn defined_twice(source: &str, second: &RuleText, first: &RuleText) -> SyntaxError {
+    let (line, column) = Span::from(first.name.clone()).line_column(source);
+    let message = format!("rule `{}` is defined twice", shorten(&source[second.name.clone()]));
+    SyntaxError::new(source, second.name.clone().into(), message)
+        .with_hint(format!("first defined at line {line}, column {column}; alternatives are joined by `|`"))
+}
+
+fn missing_root(source: &str, root: &str, rules: &[RuleText]) -> SyntaxError {
+    let error =
+        SyntaxError::new(source, Span::default(), format!("there is no rule `{}` to begin with", shorten(root)));
+    match hint::nearest(root, rules.iter().map(|rule| &source[rule.name.clone()])) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None if rules.is_empty() => error.with_hint("the source has no rules"),
+        None => error.with_hint(format!("the first rule is `{}`", shorten(&source[rules[0].name.clone()]))),
+    }
+}
+
+/// Refuses operands of `&`, `-` and `~` that use recursion or control tokens.
+fn check_regular_operands(grammar: &Grammar, source: &str) -> Result<(), SyntaxError> {
+    let operator = |expr: &Expr| match expr {
+        Expr::And(..) => Some('&'),
+        Expr::Minus(..) => Some('-'),
+        Expr::Not(_) => Some('~'),
+        _ => None,
+    };
+    if !grammar.exprs().iter().any(|expr| operator(expr).is_some()) {
+        return Ok(());
+    }
+    let regular = analysis::Regularity::new(grammar);
+    for expr in grammar.exprs() {
+        let Some(operator) = operator(expr) else { continue };
+        let mut irregular = None;
+        expr.for_each_operand(|id| irregular = irregular.or((!regular.is_regular(id)).then_some(id)));
+        let Some(operand) = irregular else { continue };
+        let reason = match regular.obstacle(operand) {
+            Obstacle::Cycle(rules) => format!("rule `{}` is recursive", shorten(&grammar.rule(rules[0]).name)),
+            Obstacle::Expr(id) => match grammar.span(id) {
+                Some(span) => {
+                    format!("`{}` is a control token", shorten(&source[span.start as usize..span.end as usize]))
+                }
+                None => "it names a control token".to_owned(),
+            },
+        };
+        let span = grammar.span(operand).unwrap_or_default();
+        let message = format!("an operand of `{operator}` must be regular, but {reason}");
+        return Err(SyntaxError::new(source, span, message));
+    }
+    Ok(())
+}
+
+/// Refuses rules that the root reaches and that can never finish.
+fn check_rules_finish(grammar: &Grammar, source: &str) -> Result<(), SyntaxError> {
+    let finishing = analysis::Finishing::new(grammar);
+    let reachable = analysis::reachable_rules(grammar);
+    let stuck = |rule: RuleId| reachable[rule.index()] && !finishing.can_finish(grammar.rule(rule).body);
+    let Some(rule) = (0..grammar.rules().len()).map(RuleId::new).find(|&rule| stuck(rule)) else { return Ok(()) };
+    Err(match finishing.obstacle(rule) {
+        Obstacle::Cycle(rules) => {
+            let span = grammar.rule(rules[0]).span.unwrap_or_default();
+            let name = shorten(&grammar.rule(rules[0]).name);
+            let message = format!("rule `{name}` can never finish: {}", analysis::describe_cycle(grammar, &rules));
+            SyntaxError::new(source, span, message).with_hint(format!("give it an alternative without `{name}`"))
+        }
+        Obstacle::Expr(id) => {
+            let name = shorten(&grammar.rule(rule).name);
+            let span = grammar.span(id).or(grammar.rule(rule).span).unwrap_or_default();
+            SyntaxError::new(source, span, format!("rule `{name}` can never finish: nothing matches this"))
+        }
+    })
+}

@@ -1,0 +1,348 @@
+//! The scan before parsing: where tokens end, where rules begin, and whether everything that was opened is closed.
+//!
+//! The generated parser recurses once per group, and its errors for what is not closed point at the end of the text. So a
+//! loop without recursion goes first: it bounds the nesting, points at the opener of what is not closed, and cuts the text
+//! into rules (a rule begins at `name ::=` and ends where the next one begins, so line ends mean nothing). The parser then sees
+//! one rule at a time, which also keeps its memory small. Both must agree on where a token ends; a test compares them.
+
+use crate::frontend::SyntaxError;
+use crate::limits::Limits;
+use crate::util::Span;
+use core::ops::Range;
+
+/// What a token is; tokens that only the parser cares about are `Mark`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenKind {
+    /// The name of a rule, or `Token`.
+    Name,
+    /// `::=`.
+    Defines,
+    /// `(`.
+    Open,
+    /// `)`.
+    Close,
+    /// A literal, without its flag.
+    Literal,
+    /// `[...]`.
+    Class,
+    /// `/.../`, without its flags.
+    Regex,
+    /// `<...>`.
+    Control,
+    /// `{...}`.
+    Count,
+    /// Digits.
+    Number,
+    /// One of `| & - ~ * + ? . ,`.
+    Mark,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Token {
+    pub kind: TokenKind,
+    pub range: Range<usize>,
+}
+
+/// A rule as the scan found it.
+#[derive(Debug)]
+pub(super) struct RuleText {
+    /// Where its name is.
+    pub name: Range<usize>,
+    /// What follows `::=`.
+    pub body: Range<usize>,
+}
+
+/// Cuts a source into rules.
+pub(super) fn rules(source: &str, limits: &Limits) -> Result<Vec<RuleText>, SyntaxError> {
+    let mut rules: Vec<RuleText> = Vec::new();
+    let mut opened: Vec<usize> = Vec::new();
+    let mut last: Option<Token> = None;
+    let start = if source.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
+    for token in Tokens::new(source, start..source.len()) {
+        let token = token?;
+        let span = Span::from(token.range.clone());
+        match token.kind {
+            TokenKind::Defines => {
+                let Some(name) = last.take().filter(|token| token.kind == TokenKind::Name) else {
+                    return Err(SyntaxError::new(source, span, "`::=` without a rule name before it"));
+                };
+                if let Some(&opener) = opened.last() {
+                    let (line, column) = Span::from(name.range.clone()).line_column(source);
+                    let rule = shorten(&source[name.range]);
+                    return Err(unclosed(source, opener, "group")
+                        .with_hint(format!("rule `{rule}` begins at line {line}, column {column}, inside the group")));
+                }
+                if rules.len() >= limits.n_rules_max {
+                    let message = format!("more rules than the limit n_rules_max = {}", limits.n_rules_max);
+                    return Err(SyntaxError::new(source, name.range.into(), message));
+                }
+                if let Some(rule) = rules.last_mut() {
+                    rule.body.end = name.range.start;
+                }
+                rules.push(RuleText { name: name.range, body: token.range.end..source.len() });
+                continue;
+            }
+            TokenKind::Open => {
+                if opened.len() >= limits.nesting_max {
+                    let message = format!("groups nest deeper than the limit nesting_max = {}", limits.nesting_max);
+                    return Err(SyntaxError::new(source, span, message));
+                }
+                opened.push(token.range.start);
+            }
+            TokenKind::Close => {
+                opened.pop().ok_or_else(|| {
+                    SyntaxError::new(source, span, "`)` closes nothing").with_hint("to mean the character, write \")\"")
+                })?;
+            }
+            _ => {}
+        }
+        // Before the first rule there is room for one token: its name.
+        if rules.is_empty() && (token.kind != TokenKind::Name || last.is_some()) {
+            let first = last.map_or(token.range, |name| name.range);
+            return Err(SyntaxError::new(source, first.into(), "expected a rule, like `name ::= \"text\"`"));
+        }
+        last = Some(token);
+    }
+    match (opened.last(), last) {
+        (Some(&opener), _) => Err(unclosed(source, opener, "group")),
+        (None, Some(token)) if rules.is_empty() => {
+            Err(SyntaxError::new(source, token.range.into(), "expected `::=` after the name of the rule"))
+        }
+        _ => Ok(rules),
+    }
+}
+
+fn unclosed(source: &str, opener: usize, what: &str) -> SyntaxError {
+    SyntaxError::new(source, Span::new(opener, opener + 1), format!("{what} is opened here and not closed"))
+}
+
+/// Cuts what an author wrote to a length that fits into a message.
+pub(super) fn shorten(text: &str) -> String {
+    const CHARS_MAX: usize = 60;
+    match text.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// The tokens of a part of the source, white space and comments left out. Ends after an error.
+pub(super) struct Tokens<'s> {
+    source: &'s str,
+    at: usize,
+    end: usize,
+}
+
+impl<'s> Tokens<'s> {
+    pub(super) fn new(source: &'s str, range: Range<usize>) -> Self {
+        Tokens { source, at: range.start, end: range.end }
+    }
+
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.source.as_bytes()[..self.end].get(at).copied()
+    }
+
+    fn skip_blank(&mut self) {
+        while let Some(byte) = self.byte(self.at) {
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' => self.at += 1,
+                b'#' => self.at = self.find_line_end(self.at),
+                _ => break,
+            }
+        }
+    }
+
+    fn find_line_end(&self, from: usize) -> usize {
+        self.source[from..self.end].find('\n').map_or(self.end, |n| from + n)
+    }
+
+    fn token(&mut self) -> Result<Token, SyntaxError> {
+        let start = self.at;
+        let (kind, end) = match self.byte(start).expect("a token has a first byte") {
+            byte if byte.is_ascii_alphabetic() || byte == b'_' => (TokenKind::Name, self.name_end(start)),
+            byte if byte.is_ascii_digit() => {
+                let n_digits = self.source[start..self.end].bytes().take_while(u8::is_ascii_digit).count();
+                (TokenKind::Number, start + n_digits)
+            }
+            quote @ (b'"' | b'\'') => (TokenKind::Literal, self.quoted_end(start, quote, "string")?),
+            b'[' => (TokenKind::Class, self.quoted_end(start, b']', "class")?),
+            b'/' => (TokenKind::Regex, self.regex_end(start)?),
+            b'<' => (TokenKind::Control, self.control_end(start)?),
+            b'{' => (TokenKind::Count, self.count_end(start)?),
+            b'(' => (TokenKind::Open, self.open_end(start)?),
+            b')' => (TokenKind::Close, start + 1),
+            b'|' | b'&' | b'-' | b'~' | b'*' | b'+' | b'?' | b'.' | b',' => (TokenKind::Mark, start + 1),
+            b':' if self.source[start..self.end].starts_with("::=") => (TokenKind::Defines, start + 3),
+            _ => return Err(self.unexpected(start)),
+        };
+        self.at = end;
+        Ok(Token { kind, range: start..end })
+    }
+
+    /// A dot belongs to a name when a letter or a digit follows it; otherwise it is any character.
+    fn name_end(&self, start: usize) -> usize {
+        let mut at = start + 1;
+        while let Some(byte) = self.byte(at) {
+            let next_is_word = || self.byte(at + 1).is_some_and(|next| next.is_ascii_alphanumeric() || next == b'_');
+            if !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') || (byte == b'.' && next_is_word())) {
+                break;
+            }
+            at += 1;
+        }
+        at
+    }
+
+    /// Returns the end of what begins at `start` and ends at an unescaped `close` of the same line.
+    fn quoted_end(&self, start: usize, close: u8, what: &str) -> Result<usize, SyntaxError> {
+        let mut at = start + 1;
+        while let Some(byte) = self.byte(at) {
+            match byte {
+                b'\n' | b'\r' => break,
+                b'\\' if !matches!(self.byte(at + 1), Some(b'\n' | b'\r')) => at += 2,
+                _ if byte == close => return Ok(at + 1),
+                _ => at += 1,
+            }
+        }
+        let hint = match close {
+            b']' => "a class ends on its line; inside it, `]` is written `\\]` and a newline `\\n`".to_owned(),
+            b'/' => "a regex ends on its line; inside it, `/` is written `\\/`; comments begin with `#`".to_owned(),
+            _ => format!(
+                "a string ends on its line; inside it, `{0}` is written `\\{0}` and a newline `\\n`",
+                close as char
+            ),
+        };
+        Err(unclosed(self.source, start, what).with_hint(hint))
+    }
+
+    fn regex_end(&self, start: usize) -> Result<usize, SyntaxError> {
+        if self.byte(start + 1) == Some(b'/') {
+            return Err(SyntaxError::new(self.source, Span::new(start, start + 2), "empty regex")
+                .with_hint("comments begin with `#`; the empty text is \"\""));
+        }
+        self.quoted_end(start, b'/', "regex")
+    }
+
+    fn control_end(&self, start: usize) -> Result<usize, SyntaxError> {
+        let text = &self.source[start..self.end];
+        let malformed = |width: usize| {
+            SyntaxError::new(self.source, Span::new(start, start + width), "`<` begins no control token")
+                .with_hint("a control token is written `<|name|>`, `<name>` or `<[123]>`; the character is \"<\"")
+        };
+        if let Some(id) = text.strip_prefix("<[") {
+            let n_digits = id.bytes().take_while(u8::is_ascii_digit).count();
+            let is_closed = n_digits > 0 && id[n_digits..].starts_with("]>");
+            return if is_closed { Ok(start + n_digits + 4) } else { Err(malformed(2)) };
+        }
+        if let Some(name) = text.strip_prefix("<|") {
+            // Up to the next `<` or line end, so that a line of many `<` is not read again for each.
+            let part = &name[..name.find(['<', '\n', '\r']).unwrap_or(name.len())];
+            if let Some(length) = part.find("|>") {
+                return Ok(start + length + 4);
+            }
+        }
+        let name = &text[1..];
+        let length = name.find(|c: char| c.is_whitespace() || "<>\"'()".contains(c)).unwrap_or(name.len());
+        let is_closed = length > 0 && name[length..].starts_with('>');
+        if is_closed { Ok(start + length + 2) } else { Err(malformed(1)) }
+    }
+
+    fn count_end(&self, start: usize) -> Result<usize, SyntaxError> {
+        let inside = &self.source[start + 1..self.end];
+        let length =
+            inside.find(|c: char| !(c.is_ascii_digit() || matches!(c, ',' | ' ' | '\t'))).unwrap_or(inside.len());
+        if inside[length..].starts_with('}') {
+            return Ok(start + length + 2);
+        }
+        Err(SyntaxError::new(self.source, Span::new(start, start + 1), "`{` begins no count")
+            .with_hint("counts are written `{2}`, `{2,}`, `{2,5}` or `{,5}`; the character is \"{\""))
+    }
+
+    fn open_end(&self, start: usize) -> Result<usize, SyntaxError> {
+        if self.byte(start + 1) == Some(b'=') {
+            let span = Span::new(start, start + 2);
+            return Err(SyntaxError::new(self.source, span, "look-ahead assertions `(= ...)` are not supported")
+                .with_hint("leave it out where it only hints at what follows, or say it with `&` or `-`"));
+        }
+        Ok(start + 1)
+    }
+
+    fn unexpected(&self, at: usize) -> SyntaxError {
+        let c = self.source[at..].chars().next().expect("a character begins here");
+        let message = if c.is_control() || (c.is_whitespace() && c != ' ') {
+            format!("unexpected character U+{:04X}", u32::from(c))
+        } else {
+            format!("unexpected `{c}`")
+        };
+        let error = SyntaxError::new(self.source, Span::new(at, at + c.len_utf8()), message);
+        let hint = match c {
+            ':' | '=' => "a rule is written `name ::= ...`".to_owned(),
+            ';' => "a rule needs no end mark".to_owned(),
+            '!' => "the complement of a regular expression is written `~`".to_owned(),
+            '\\' => "escapes belong into strings, classes and regexes".to_owned(),
+            ']' | '}' | '>' => format!("to mean the character, write \"{c}\""),
+            _ if c.is_whitespace() => "only blanks, tabs and line ends may stand between tokens".to_owned(),
+            '\u{201C}' | '\u{201D}' | '\u{2018}' | '\u{2019}' => "strings are written with \" or '".to_owned(),
+            _ => return error,
+        };
+        error.with_hint(hint)
+    }
+}
+
+impl Iterator for Tokens<'_> {
+    type Item = Result<Token, SyntaxError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.skip_blank();
+        if self.at >= self.end {
+            return None;
+        }
+        let token = self.token();
+        if token.is_err() {
+            self.at = self.end;
+        }
+        Some(token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(source: &str) -> Vec<&str> {
+        Tokens::new(source, 0..source.len()).map(|token| &source[token.unwrap().range]).collect()
+    }
+
+    #[test]
+    fn tokens_end_where_they_should() {
+        let source = r#"a.b c. d-e "x\"]" '[' [\]"/] /\/#"/i # "(
+            <|a b|> <|x> "a" <|y|> <[12]> </s> {1, 2} f*"#;
+        let expected = [
+            "a.b",
+            "c",
+            ".",
+            "d-e",
+            r#""x\"]""#,
+            "'['",
+            r#"[\]"/]"#,
+            r#"/\/#"/"#,
+            "i",
+            "<|a b|>",
+            "<|x>",
+            r#""a""#,
+            "<|y|>",
+            "<[12]>",
+            "</s>",
+            "{1, 2}",
+            "f",
+            "*",
+        ];
+        assert_eq!(texts(source), expected);
+    }
+
+    #[test]
+    fn rules_end_where_the_next_begins() {
+        let source = "a ::= b # c ::= d\n  \"e ::=\"\nf # comment\n ::= g";
+        let rules = rules(source, &Limits::default()).unwrap();
+        let parts: Vec<_> = rules.into_iter().map(|r| (&source[r.name], source[r.body].trim())).collect();
+        assert_eq!(parts, [("a", "b # c ::= d\n  \"e ::=\""), ("f", "g")]);
+    }
+}

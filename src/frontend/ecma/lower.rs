@@ -1,0 +1,302 @@
+//! From the tree to an expression, from right to left.
+//!
+//! A [`Rest`] says for a place in the text which texts may follow, by what stands before the place: nothing, a word character or
+//! another character. Where the three are the same node, parts without conditions are put before it whole; else a
+//! class is divided into word characters and others, and a repeat gives away its last copy: `x{2,5}` is `x{1,4} x`.
+
+use super::SyntaxError;
+use super::arena::Arena;
+use super::class;
+use super::part::Part;
+use super::solve::System;
+use crate::Limits;
+use crate::regular::{CharSet, NodeId, Regular};
+use crate::util::Span;
+
+/// What may follow a place, by what stands before it: nothing, a word character, another character.
+pub(super) type Rest = [NodeId; 3];
+
+const START: usize = 0;
+const WORD: usize = 1;
+const OTHER: usize = 2;
+
+/// The most copies of a body with conditions that are written out.
+const COPIES_MAX: u32 = 1000;
+
+/// Lowers a whole pattern.
+pub(super) fn lower(pattern: &str, part: &Part, limits: &Limits) -> Result<Regular, SyntaxError> {
+    let mut arena = Arena::default();
+    let anything = arena.anything();
+    let word = class::word();
+    let mut lowering = Lowering {
+        pattern,
+        limits,
+        anything,
+        arena,
+        other: word.negate(),
+        word,
+        system: System::default(),
+        n_loops: 0,
+        n_calls: 0,
+    };
+    let rest = lowering.rest(part, [anything; 3])?;
+    let before = lowering.split_repeat_of_any(rest);
+    let whole = lowering.arena.union([rest[START], before]);
+    Ok(lowering.arena.finish(whole))
+}
+
+struct Lowering<'a> {
+    pattern: &'a str,
+    limits: &'a Limits,
+    arena: Arena,
+    anything: NodeId,
+    word: CharSet,
+    other: CharSet,
+    /// The equations of the loops that are open.
+    system: System,
+    /// How many loops with conditions are open.
+    n_loops: usize,
+    /// How often a part was lowered: more often than there are parts when repeats are written out.
+    n_calls: usize,
+}
+
+/// How often parts may be lowered, beside once per byte of the pattern.
+const CALLS_MAX: usize = 1 << 18;
+
+impl Lowering<'_> {
+    /// Returns what may follow the place before `part`, if `after` may follow the place after it.
+    fn rest(&mut self, part: &Part, after: Rest) -> Result<Rest, SyntaxError> {
+        self.n_calls += 1;
+        if self.n_calls > CALLS_MAX + self.pattern.len() || self.arena.size() > self.limits.n_exprs_max {
+            let message = "the pattern is too large with its repeats and conditions written out";
+            return Err(SyntaxError::new(self.pattern, Span::new(0, self.pattern.len()), message));
+        }
+        if is_uniform(after) && part.is_plain() {
+            let whole = self.plain(part);
+            return Ok([self.arena.concat(&[whole, after[START]]); 3]);
+        }
+        Ok(match part {
+            Part::Class(set) => [self.before(set, after); 3],
+            Part::Concat(parts) => self.concat(parts, after)?,
+            Part::Choice(parts) => {
+                let mut rests = Vec::with_capacity(parts.len());
+                let (plain, others): (Vec<&Part>, Vec<&Part>) =
+                    parts.iter().partition(|part| is_uniform(after) && part.is_plain());
+                if !plain.is_empty() {
+                    let ids: Vec<NodeId> = plain.into_iter().map(|part| self.plain(part)).collect();
+                    let union = self.arena.union(ids);
+                    rests.push([self.arena.concat(&[union, after[START]]); 3]);
+                }
+                for part in others {
+                    rests.push(self.rest(part, after)?);
+                }
+                core::array::from_fn(|left| self.arena.union(rests.iter().map(|rest| rest[left])))
+            }
+            Part::Repeat { body, min, max, span } => self.repeat(body, *min, *max, *span, after)?,
+            Part::Start => {
+                let nothing = self.arena.nothing();
+                [after[START], nothing, nothing]
+            }
+            Part::End => {
+                after.map(|id| if self.arena.is_nullable(id) { self.arena.empty() } else { self.arena.nothing() })
+            }
+            Part::Boundary { is_negated } => {
+                let (word, other) = (self.begins_with_word(), self.begins_with_other());
+                core::array::from_fn(|left| {
+                    let wants_word = (left == WORD) == *is_negated;
+                    self.arena.and(if wants_word { word } else { other }, after[left])
+                })
+            }
+            Part::Look { body, is_negated } => {
+                // What is looked at goes on to the end of the text: the loops around have no part in it.
+                let (n_loops, system) = (core::mem::take(&mut self.n_loops), core::mem::take(&mut self.system));
+                let seen = self.rest(body, [self.anything; 3])?;
+                (self.n_loops, self.system) = (n_loops, system);
+                core::array::from_fn(|left| {
+                    let seen = if *is_negated { self.arena.not(seen[left]) } else { seen[left] };
+                    self.arena.and(seen, after[left])
+                })
+            }
+        })
+    }
+
+    fn concat(&mut self, parts: &[Part], mut after: Rest) -> Result<Rest, SyntaxError> {
+        let mut end = parts.len();
+        while end > 0 {
+            let n_plain = parts[..end].iter().rev().take_while(|part| part.is_plain()).count();
+            if is_uniform(after) && n_plain > 0 {
+                let mut ids: Vec<NodeId> = parts[end - n_plain..end].iter().map(|part| self.plain(part)).collect();
+                ids.push(after[START]);
+                after = [self.arena.concat(&ids); 3];
+                end -= n_plain;
+            } else {
+                end -= 1;
+                after = self.rest(&parts[end], after)?;
+            }
+        }
+        Ok(after)
+    }
+
+    fn repeat(
+        &mut self,
+        body: &Part,
+        min: u32,
+        max: Option<u32>,
+        span: Span,
+        after: Rest,
+    ) -> Result<Rest, SyntaxError> {
+        if max == Some(0) {
+            return Ok(after);
+        }
+        if body.is_plain() {
+            return self.repeat_plain(body, min, max, after);
+        }
+        if body.is_zero_width() {
+            // Copies that match nothing ask the same question again; none asks nothing.
+            return if min == 0 { Ok(after) } else { self.rest(body, after) };
+        }
+        let n_copies = max.unwrap_or(min);
+        if n_copies > COPIES_MAX {
+            let message = format!("a repeat of more than {COPIES_MAX} copies with conditions inside is not supported");
+            return Err(SyntaxError::new(self.pattern, span, message));
+        }
+        let mut rest = match max {
+            None => self.repeat_forever(body, span, after)?,
+            Some(max) => {
+                let mut rest = after;
+                for _ in min..max {
+                    let copy = self.rest(body, rest)?;
+                    rest = self.either(after, copy);
+                }
+                rest
+            }
+        };
+        for _ in 0..min {
+            rest = self.rest(body, rest)?;
+        }
+        Ok(rest)
+    }
+
+    fn either(&mut self, a: Rest, b: Rest) -> Rest {
+        core::array::from_fn(|left| self.arena.union([a[left], b[left]]))
+    }
+
+    /// Repeats a part without conditions before a rest that depends on what stands before it.
+    fn repeat_plain(&mut self, body: &Part, min: u32, max: Option<u32>, after: Rest) -> Result<Rest, SyntaxError> {
+        let whole = self.plain(body);
+        // With a body that matches the empty text, what counts are the copies that match more.
+        let (copy, last, min) = if self.arena.is_nullable(whole) {
+            let copy = self.nonempty(whole);
+            (copy, self.nonempty_before(copy, after), 0)
+        } else {
+            (whole, self.rest(body, after)?[START], min)
+        };
+        let copies = self.arena.repeat(copy, min.saturating_sub(1), max.map(|max| max - 1));
+        let some = self.arena.concat(&[copies, last]);
+        Ok(if min == 0 { self.either(after, [some; 3]) } else { [some; 3] })
+    }
+
+    /// Solves `rest = after | rest(body, rest)`.
+    fn repeat_forever(&mut self, body: &Part, span: Span, after: Rest) -> Result<Rest, SyntaxError> {
+        // A copy that matches nothing adds conditions only, so it makes no new text.
+        let ids = after.map(|id| self.arena.variable(self.arena.is_nullable(id)));
+        self.n_loops += 1;
+        let copy = self.rest(body, ids)?;
+        self.n_loops -= 1;
+        let whole = self.either(after, copy);
+        for (id, value) in ids.into_iter().zip(whole) {
+            self.system.define(self.arena.as_variable(id).expect("it was made above"), value);
+        }
+        if self.n_loops > 0 {
+            return Ok(ids);
+        }
+        let system = core::mem::take(&mut self.system);
+        system.solve(ids, &mut self.arena, self.limits).map_err(|limit| {
+            let message = format!("a repeat with conditions inside is too large: it needs more than {limit} states");
+            SyntaxError::new(self.pattern, span, message)
+        })
+    }
+
+    /// Makes the node of a part without conditions.
+    fn plain(&mut self, part: &Part) -> NodeId {
+        match part {
+            Part::Class(set) => self.arena.class(set),
+            Part::Concat(parts) => {
+                let ids: Vec<NodeId> = parts.iter().map(|part| self.plain(part)).collect();
+                self.arena.concat(&ids)
+            }
+            Part::Choice(parts) => {
+                let ids: Vec<NodeId> = parts.iter().map(|part| self.plain(part)).collect();
+                self.arena.union(ids)
+            }
+            Part::Repeat { body, min, max, .. } => {
+                let body = self.plain(body);
+                self.arena.repeat(body, *min, *max)
+            }
+            Part::Start | Part::End | Part::Boundary { .. } | Part::Look { .. } => {
+                unreachable!("{part:?} is a condition")
+            }
+        }
+    }
+
+    /// Puts one character before a rest.
+    fn before(&mut self, set: &CharSet, after: Rest) -> NodeId {
+        if after[WORD] == after[OTHER] {
+            let class = self.arena.class(set);
+            return self.arena.concat(&[class, after[WORD]]);
+        }
+        let word = self.arena.class(&set.intersect(&self.word));
+        let other = self.arena.class(&set.intersect(&self.other));
+        let word = self.arena.concat(&[word, after[WORD]]);
+        let other = self.arena.concat(&[other, after[OTHER]]);
+        self.arena.union([word, other])
+    }
+
+    /// Puts a node that doesn't match the empty text before a rest.
+    fn nonempty_before(&mut self, node: NodeId, after: Rest) -> NodeId {
+        if after[WORD] == after[OTHER] {
+            return self.arena.concat(&[node, after[WORD]]);
+        }
+        let ends = [(&self.word, after[WORD]), (&self.other, after[OTHER])].map(|(set, after)| {
+            let last = self.arena.class(set);
+            let ending = self.arena.concat(&[self.anything, last]);
+            let ending = self.arena.and(node, ending);
+            self.arena.concat(&[ending, after])
+        });
+        self.arena.union(ends)
+    }
+
+    /// Puts any text but the empty one before a rest.
+    fn split_repeat_of_any(&mut self, rest: Rest) -> NodeId {
+        let last = self.before(&CharSet::all(), rest);
+        if is_uniform(rest) {
+            // Any text at all: one node less.
+            return self.arena.concat(&[self.anything, rest[START]]);
+        }
+        self.arena.concat(&[self.anything, last])
+    }
+
+    /// Takes the empty text away.
+    fn nonempty(&mut self, node: NodeId) -> NodeId {
+        let any = self.arena.class(&CharSet::all());
+        let some = self.arena.concat(&[any, self.anything]);
+        self.arena.and(node, some)
+    }
+
+    fn begins_with_word(&mut self) -> NodeId {
+        let word = self.arena.class(&self.word);
+        self.arena.concat(&[word, self.anything])
+    }
+
+    /// The rest of a text that goes on with no word character, or not at all.
+    fn begins_with_other(&mut self) -> NodeId {
+        let other = self.arena.class(&self.other);
+        let goes_on = self.arena.concat(&[other, self.anything]);
+        let empty = self.arena.empty();
+        self.arena.union([empty, goes_on])
+    }
+}
+
+fn is_uniform(rest: Rest) -> bool {
+    rest[START] == rest[WORD] && rest[WORD] == rest[OTHER]
+}

@@ -1,0 +1,288 @@
+//! Systems of equations from repeats with conditions inside.
+//!
+//! Of `((?!ab).)*$` the equation is `R = "" | (. R) & ~("ab" anything)`: a variable under an intersection, where Arden's rule doesn't apply. So
+//! the languages are made deterministic first: a state is an expression over nodes and variables, its moves are Brzozowski derivatives by
+//! classes of characters that no node tells apart, and a variable is unfolded to what defines it when its first character is asked for. States
+//! are equal when their nodes are (unions and intersections are kept sorted, without repeats), so there are finitely many. What
+//! results is linear, and Arden's rule eliminates state after state, those with the fewest moves first.
+//!
+//! Unfolding `R = after | rest(x, R)` may come back to `R` before a character is consumed, when `x` matches the empty text; the least solution owes
+//! nothing to that way round, so it counts as no text. Variables never stand under a complement: lookaheads see no variables.
+//!
+//! The states are bounded ([`STATES_MAX`]); patterns of the field need about ten.
+
+use super::arena::{Arena, Variable};
+use super::lower::Rest;
+use crate::Limits;
+use crate::regular::{CharSet, Node, NodeId};
+use hashbrown::HashMap;
+use std::collections::BTreeMap;
+
+/// The most states of one system.
+const STATES_MAX: usize = 200;
+
+/// The most nodes that solving one system may add.
+const NODES_MAX: usize = 1 << 16;
+
+/// The most equations of one system.
+const EQUATIONS_MAX: usize = 300;
+
+/// The deepest nesting of nodes in a system, since derivatives recurse.
+const DEPTH_MAX: usize = 1000;
+
+/// The equations of a loop and of the loops inside it: what each variable is equal to.
+#[derive(Default)]
+pub(super) struct System {
+    equations: HashMap<Variable, NodeId>,
+}
+
+impl System {
+    pub(super) fn define(&mut self, variable: Variable, value: NodeId) {
+        self.equations.insert(variable, value);
+    }
+
+    /// Returns nodes without variables that are equal to `starts`; or the limit that was met.
+    pub(super) fn solve(self, starts: Rest, arena: &mut Arena, limits: &Limits) -> Result<Rest, usize> {
+        if self.equations.len() > EQUATIONS_MAX || depth(arena) > DEPTH_MAX {
+            return Err(STATES_MAX);
+        }
+        let n_nodes_max = arena.n_nodes() + NODES_MAX.min(limits.dfa_states_max);
+        let mut solver = Solver { system: self, cells: Vec::new(), derivatives: HashMap::new(), arena };
+        solver.cells = solver.cells();
+        let mut numbers: HashMap<NodeId, usize> = HashMap::new();
+        let mut states: Vec<NodeId> = Vec::new();
+        let mut intern = |id: NodeId, states: &mut Vec<NodeId>| {
+            *numbers.entry(id).or_insert_with(|| {
+                states.push(id);
+                states.len() - 1
+            })
+        };
+        let starts = starts.map(|start| intern(start, &mut states));
+        let mut rows: Vec<Row> = Vec::new();
+        while let Some(&state) = states.get(rows.len()) {
+            if states.len() > STATES_MAX || solver.arena.n_nodes() > n_nodes_max {
+                return Err(STATES_MAX);
+            }
+            let mut row = Row { moves: BTreeMap::new(), end: solver.arena.nothing() };
+            if solver.arena.is_nullable(state) {
+                row.end = solver.arena.empty();
+            }
+            let unfolded = solver.unfold(state, &mut Vec::new());
+            let mut targets: BTreeMap<usize, Vec<(char, char)>> = BTreeMap::new();
+            for cell in 0..solver.cells.len() {
+                let next = solver.derive(unfolded, cell);
+                if !solver.arena.is_nothing(next) {
+                    let target = intern(next, &mut states);
+                    targets.entry(target).or_default().extend_from_slice(solver.cells[cell].ranges());
+                }
+            }
+            for (target, ranges) in targets {
+                let class = solver.arena.class(&CharSet::from_ranges(ranges));
+                row.moves.insert(target, class);
+            }
+            rows.push(row);
+        }
+        eliminate(rows, starts, solver.arena, n_nodes_max).ok_or(STATES_MAX)
+    }
+}
+
+/// Returns how deep the nodes of an arena are nested.
+fn depth(arena: &Arena) -> usize {
+    let mut depths = vec![1_usize; arena.n_nodes()];
+    for id in 0..depths.len() {
+        arena
+            .node(NodeId::new(id))
+            .for_each_operand(|operand| depths[id] = depths[id].max(depths[operand.index()] + 1));
+    }
+    depths.into_iter().max().unwrap_or(0)
+}
+
+struct Solver<'a> {
+    system: System,
+    /// Classes of characters that no node tells apart.
+    cells: Vec<CharSet>,
+    derivatives: HashMap<(NodeId, usize), NodeId>,
+    arena: &'a mut Arena,
+}
+
+impl Solver<'_> {
+    /// Divides the characters so that every class of the arena is a union of cells.
+    fn cells(&self) -> Vec<CharSet> {
+        let mut sets: Vec<&CharSet> = Vec::new();
+        for id in (0..self.arena.n_nodes()).map(NodeId::new) {
+            if let Node::Class(set) = self.arena.node(id) {
+                sets.push(set);
+            }
+        }
+        // Where membership may change; between two such places it is the same.
+        let mut starts: Vec<u32> = vec![0, 0xE000];
+        for set in &sets {
+            for &(low, high) in set.ranges() {
+                starts.extend([u32::from(low), u32::from(high) + 1]);
+            }
+        }
+        starts.retain(|start| char::from_u32(*start).is_some());
+        starts.sort_unstable();
+        starts.dedup();
+        let mut cells: HashMap<Vec<bool>, Vec<(char, char)>> = HashMap::new();
+        for (place, &start) in starts.iter().enumerate() {
+            let low = char::from_u32(start).expect("surrogates were taken out");
+            let next = starts.get(place + 1).copied().unwrap_or(0x11_0000);
+            let high = char::from_u32(next - 1).unwrap_or('\u{D7FF}');
+            let members = sets.iter().map(|set| set.contains(low)).collect();
+            cells.entry(members).or_default().push((low, high));
+        }
+        let mut cells: Vec<CharSet> = cells.into_values().map(CharSet::from_ranges).collect();
+        cells.sort_unstable();
+        cells
+    }
+
+    /// Replaces variables whose first character would be asked for by what defines them.
+    fn unfold(&mut self, id: NodeId, open: &mut Vec<Variable>) -> NodeId {
+        if let Some(variable) = self.arena.as_variable(id) {
+            if open.contains(&variable) {
+                return self.arena.nothing();
+            }
+            let value = self.system.equations[&variable];
+            open.push(variable);
+            let unfolded = self.unfold(value, open);
+            open.pop();
+            return unfolded;
+        }
+        match self.arena.node(id).clone() {
+            Node::Union(operands) => {
+                let ids: Vec<NodeId> = operands.iter().map(|&operand| self.unfold(operand, open)).collect();
+                self.arena.union(ids)
+            }
+            Node::And(a, b) => {
+                let (a, b) = (self.unfold(a, open), self.unfold(b, open));
+                self.arena.and(a, b)
+            }
+            Node::Concat(operands) => {
+                // A variable stands last; its first character is asked for if what comes before may match nothing.
+                let (&last, before) = operands.split_last().expect("there are operands");
+                if !before.iter().all(|&id| self.arena.is_nullable(id)) || !self.is_open(last) {
+                    return id;
+                }
+                let any = self.arena.class(&CharSet::all());
+                let anything = self.arena.anything();
+                let some = self.arena.concat(&[any, anything]);
+                let before = self.arena.concat(before);
+                let before = self.arena.and(before, some);
+                let goes_on = self.arena.concat(&[before, last]);
+                let last = self.unfold(last, open);
+                self.arena.union([goes_on, last])
+            }
+            _ => id,
+        }
+    }
+
+    /// Tells whether the first character of a node may be that of a variable.
+    fn is_open(&self, id: NodeId) -> bool {
+        let mut pending = vec![id];
+        while let Some(id) = pending.pop() {
+            if self.arena.as_variable(id).is_some() {
+                return true;
+            }
+            match self.arena.node(id) {
+                Node::Union(operands) | Node::Concat(operands) => pending.extend(operands),
+                &Node::And(a, b) => pending.extend([a, b]),
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Returns what may follow a character of a cell.
+    fn derive(&mut self, id: NodeId, cell: usize) -> NodeId {
+        if let Some(&known) = self.derivatives.get(&(id, cell)) {
+            return known;
+        }
+        let derived = match self.arena.node(id).clone() {
+            Node::Empty | Node::Bytes(_) => self.arena.nothing(),
+            Node::Class(set) => {
+                let (low, _) = self.cells[cell].ranges()[0];
+                if set.contains(low) { self.arena.empty() } else { self.arena.nothing() }
+            }
+            Node::Concat(operands) => {
+                let mut choices = Vec::new();
+                for (place, &operand) in operands.iter().enumerate() {
+                    let first = self.derive(operand, cell);
+                    let rest = self.arena.concat(&operands[place + 1..]);
+                    choices.push(self.arena.concat(&[first, rest]));
+                    if !self.arena.is_nullable(operand) {
+                        break;
+                    }
+                }
+                self.arena.union(choices)
+            }
+            Node::Union(operands) => {
+                let ids: Vec<NodeId> = operands.iter().map(|&operand| self.derive(operand, cell)).collect();
+                self.arena.union(ids)
+            }
+            Node::Repeat { body, min, max } => {
+                let first = self.derive(body, cell);
+                let rest = self.arena.repeat(body, min.saturating_sub(1), max.map(|max| max - 1));
+                self.arena.concat(&[first, rest])
+            }
+            Node::And(a, b) => {
+                let (a, b) = (self.derive(a, cell), self.derive(b, cell));
+                self.arena.and(a, b)
+            }
+            Node::Not(a) => {
+                let a = self.derive(a, cell);
+                self.arena.not(a)
+            }
+        };
+        self.derivatives.insert((id, cell), derived);
+        derived
+    }
+}
+
+/// A linear equation: a state is what its moves lead to, or what it ends with.
+struct Row {
+    moves: BTreeMap<usize, NodeId>,
+    end: NodeId,
+}
+
+/// Eliminates all states by Arden's rule; `None` if that takes too many nodes.
+fn eliminate(mut rows: Vec<Row>, starts: [usize; 3], arena: &mut Arena, n_nodes_max: usize) -> Option<Rest> {
+    // Starts stay until the end, as rows that nothing leads to.
+    let n_states = rows.len();
+    for &start in &starts {
+        let moves = rows[start].moves.clone();
+        let end = rows[start].end;
+        rows.push(Row { moves, end });
+    }
+    let mut left: Vec<usize> = (0..n_states).collect();
+    while !left.is_empty() {
+        let cost = |&state: &usize| {
+            let n_into = rows.iter().filter(|row| row.moves.contains_key(&state)).count();
+            (n_into * (rows[state].moves.len() + 1), state)
+        };
+        let chosen = left.iter().copied().min_by_key(|state| cost(state)).expect("some are left");
+        left.retain(|&state| state != chosen);
+        let mut row = core::mem::replace(&mut rows[chosen], Row { moves: BTreeMap::new(), end: arena.nothing() });
+        if let Some(again) = row.moves.remove(&chosen) {
+            let again = arena.repeat(again, 0, None);
+            for label in row.moves.values_mut() {
+                *label = arena.concat(&[again, *label]);
+            }
+            row.end = arena.concat(&[again, row.end]);
+        }
+        for other in &mut rows {
+            let Some(into) = other.moves.remove(&chosen) else { continue };
+            for (&target, &label) in &row.moves {
+                let label = arena.concat(&[into, label]);
+                let known = other.moves.get(&target).copied();
+                other.moves.insert(target, arena.union(known.into_iter().chain([label])));
+            }
+            let end = arena.concat(&[into, row.end]);
+            other.end = arena.union([other.end, end]);
+        }
+        if arena.n_nodes() > n_nodes_max {
+            return None;
+        }
+    }
+    Some(core::array::from_fn(|start| rows[n_states + start].end))
+}

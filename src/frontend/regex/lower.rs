@@ -1,0 +1,273 @@
+//! From the syntax tree to an expression, without recursion.
+//!
+//! The tree is visited in order; each node leaves one piece on a stack, and takes the pieces of its operands from it.
+//! On the way down each node is told whether its left end is surely where the text begins, and its right end where it ends; anchors
+//! that are true for that reason vanish at once, so that `^(a|b)$` becomes what `a|b` becomes.
+
+use super::anchors::{Piece, Pieces, Side};
+use super::{SyntaxError, errors};
+use crate::Limits;
+use crate::regular::{CharSet, Node, Regular};
+use regex_syntax::ast::{self, AssertionKind, Ast, Flag, RepetitionKind, RepetitionRange};
+use regex_syntax::hir::{self, HirKind, translate::TranslatorBuilder};
+
+/// The flags that are set.
+#[derive(Clone, Copy)]
+pub(super) struct Modes {
+    /// `i`: letters in any case.
+    pub(super) any_case: bool,
+    /// `s`: `.` matches `\n` too.
+    pub(super) dot_all: bool,
+    /// `m`: `^` and `$` match at lines.
+    multi_line: bool,
+    /// `R`: lines end in `\r` too.
+    crlf: bool,
+    /// `u`: classes are of Unicode.
+    unicode: bool,
+}
+
+impl Default for Modes {
+    fn default() -> Self {
+        Modes { any_case: false, dot_all: false, multi_line: false, crlf: false, unicode: true }
+    }
+}
+
+impl Modes {
+    fn set(&mut self, flags: &ast::Flags) {
+        let Modes { any_case, dot_all, multi_line, crlf, unicode } = self;
+        for (flag, mode) in [
+            (Flag::CaseInsensitive, any_case),
+            (Flag::DotMatchesNewLine, dot_all),
+            (Flag::MultiLine, multi_line),
+            (Flag::CRLF, crlf),
+            (Flag::Unicode, unicode),
+        ] {
+            *mode = flags.flag_state(flag).unwrap_or(*mode);
+        }
+    }
+}
+
+/// A node above the place that is visited.
+struct Level {
+    /// Its left end is where the text begins.
+    at_start: bool,
+    /// Its right end is where the text ends.
+    at_end: bool,
+    /// For a sequence: how many operands were visited, the first that can match something, and the last.
+    sequence: Option<(usize, usize, usize)>,
+    /// For a group: the flags outside.
+    modes: Modes,
+}
+
+pub(super) struct Lowering<'a> {
+    pattern: &'a str,
+    limits: &'a Limits,
+    modes: Modes,
+    levels: Vec<Level>,
+    /// How many groups and classes are open.
+    n_open: usize,
+    done: Vec<Piece>,
+    pieces: Pieces,
+}
+
+impl<'a> Lowering<'a> {
+    pub(super) fn new(pattern: &'a str, modes: Modes, limits: &'a Limits) -> Self {
+        let (levels, done) = (Vec::new(), Vec::new());
+        Lowering { pattern, limits, modes, levels, n_open: 0, done, pieces: Pieces::default() }
+    }
+
+    fn refuse(&self, span: &ast::Span, message: impl Into<String>) -> SyntaxError {
+        SyntaxError::new(self.pattern, errors::span(span), message)
+    }
+
+    fn open(&mut self, span: &ast::Span) -> Result<(), SyntaxError> {
+        self.n_open += 1;
+        if self.n_open > self.limits.nesting_max {
+            let opening = crate::util::Span::new(span.start.offset, span.start.offset + 1);
+            return Err(errors::too_deep(self.pattern, opening, self.limits));
+        }
+        Ok(())
+    }
+
+    /// Lowers a literal, a dot or a class.
+    fn leaf(&mut self, leaf: &Ast) -> Result<Piece, SyntaxError> {
+        if let Ast::Literal(literal) = leaf
+            && self.modes.unicode
+            && !self.modes.any_case
+        {
+            let mut utf8 = [0; 4];
+            let bytes = literal.c.encode_utf8(&mut utf8).as_bytes();
+            return Ok(self.pieces.plain(Node::Bytes(bytes.into())));
+        }
+        let mut translator = TranslatorBuilder::new()
+            .case_insensitive(self.modes.any_case)
+            .dot_matches_new_line(self.modes.dot_all)
+            .crlf(self.modes.crlf)
+            .unicode(self.modes.unicode)
+            .build();
+        let translated = translator.translate(self.pattern, leaf);
+        let translated = translated.map_err(|error| errors::from_translator(self.pattern, &error))?;
+        let node = match translated.into_kind() {
+            HirKind::Literal(literal) => Node::Bytes(literal.0),
+            HirKind::Class(hir::Class::Unicode(class)) => {
+                Node::Class(CharSet::from_ranges(class.ranges().iter().map(|range| (range.start(), range.end()))))
+            }
+            HirKind::Class(hir::Class::Bytes(class)) => {
+                let ranges = class.ranges().iter().map(|range| (char::from(range.start()), char::from(range.end())));
+                Node::Class(CharSet::from_ranges(ranges))
+            }
+            other => unreachable!("a literal or class became {other:?}"),
+        };
+        Ok(self.pieces.plain(node))
+    }
+
+    fn assertion(&mut self, assertion: &ast::Assertion, at_start: bool, at_end: bool) -> Result<Piece, SyntaxError> {
+        let side = match assertion.kind {
+            AssertionKind::StartLine | AssertionKind::EndLine if self.modes.multi_line => {
+                return Err(self.refuse(&assertion.span, "anchors at lines (flag `m`) are not supported"));
+            }
+            AssertionKind::StartLine | AssertionKind::StartText => Side::Start,
+            AssertionKind::EndLine | AssertionKind::EndText => Side::End,
+            _ => {
+                let text = &self.pattern[assertion.span.start.offset..assertion.span.end.offset];
+                return Err(self.refuse(&assertion.span, format!("word boundaries (`{text}`) are not supported")));
+            }
+        };
+        let holds = match side {
+            Side::Start => at_start,
+            Side::End => at_end,
+        };
+        Ok(if holds { self.pieces.plain(Node::Empty) } else { self.pieces.anchor(side) })
+    }
+
+    /// Returns the bounds of a repetition.
+    fn bounds(&self, op: &ast::RepetitionOp) -> Result<(u32, Option<u32>), SyntaxError> {
+        let bounds = match op.kind {
+            RepetitionKind::ZeroOrOne => (0, Some(1)),
+            RepetitionKind::ZeroOrMore => (0, None),
+            RepetitionKind::OneOrMore => (1, None),
+            RepetitionKind::Range(RepetitionRange::Exactly(n)) => (n, Some(n)),
+            RepetitionKind::Range(RepetitionRange::AtLeast(n)) => (n, None),
+            RepetitionKind::Range(RepetitionRange::Bounded(min, max)) => (min, Some(max)),
+        };
+        let given = bounds.1.unwrap_or(bounds.0);
+        if given > self.limits.repeat_max {
+            let message = format!("repeat count {given} is more than {} (repeat_max)", self.limits.repeat_max);
+            return Err(self.refuse(&op.span, message));
+        }
+        Ok(bounds)
+    }
+
+    /// Takes the pieces of the last `n` operands.
+    fn take(&mut self, n: usize) -> Vec<Piece> {
+        self.done.split_off(self.done.len() - n)
+    }
+}
+
+/// Tells whether a node never matches anything but the empty text, judged by its kind alone, an anchor of `side` included.
+fn is_neutral(node: &Ast, side: Side) -> bool {
+    match node {
+        Ast::Empty(_) | Ast::Flags(_) => true,
+        Ast::Assertion(assertion) => match assertion.kind {
+            AssertionKind::StartLine | AssertionKind::StartText => side == Side::Start,
+            AssertionKind::EndLine | AssertionKind::EndText => side == Side::End,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+impl ast::Visitor for Lowering<'_> {
+    type Output = Regular;
+    type Err = SyntaxError;
+
+    fn finish(mut self) -> Result<Regular, SyntaxError> {
+        let whole = self.done.pop().expect("a piece for the whole pattern");
+        Ok(self.pieces.finish(whole))
+    }
+
+    fn visit_pre(&mut self, node: &Ast) -> Result<(), SyntaxError> {
+        let (mut at_start, mut at_end) = match self.levels.last_mut() {
+            None => (true, true),
+            Some(Level { at_start, at_end, sequence: None, .. }) => (*at_start, *at_end),
+            Some(Level { at_start, at_end, sequence: Some((next, first, last)), .. }) => {
+                *next += 1;
+                (*at_start && *next - 1 <= *first, *at_end && *next > *last)
+            }
+        };
+        let mut sequence = None;
+        let modes = self.modes;
+        match node {
+            Ast::Concat(concat) => {
+                let first = concat.asts.iter().position(|operand| !is_neutral(operand, Side::Start));
+                let last = concat.asts.iter().rposition(|operand| !is_neutral(operand, Side::End));
+                sequence = Some((0, first.unwrap_or(concat.asts.len()), last.unwrap_or(0)));
+            }
+            Ast::Repetition(repetition) if self.bounds(&repetition.op)?.1.is_none_or(|max| max > 1) => {
+                // With more than one copy, no copy is surely the first or the last.
+                (at_start, at_end) = (false, false);
+            }
+            Ast::Group(group) => {
+                self.open(&group.span)?;
+                if let Some(flags) = group.flags() {
+                    self.modes.set(flags);
+                }
+            }
+            Ast::ClassBracketed(class) => self.open(&class.span)?,
+            _ => {}
+        }
+        self.levels.push(Level { at_start, at_end, sequence, modes });
+        Ok(())
+    }
+
+    fn visit_post(&mut self, node: &Ast) -> Result<(), SyntaxError> {
+        let level = self.levels.pop().expect("a level per node");
+        let piece = match node {
+            Ast::Empty(_) => self.pieces.plain(Node::Empty),
+            Ast::Flags(flags) => {
+                self.modes.set(&flags.flags);
+                self.pieces.plain(Node::Empty)
+            }
+            Ast::Assertion(assertion) => self.assertion(assertion, level.at_start, level.at_end)?,
+            Ast::Literal(_) | Ast::Dot(_) | Ast::ClassUnicode(_) | Ast::ClassPerl(_) => self.leaf(node)?,
+            Ast::ClassBracketed(_) => {
+                self.n_open -= 1;
+                self.leaf(node)?
+            }
+            Ast::Repetition(repetition) => {
+                let (min, max) = self.bounds(&repetition.op)?;
+                let body = self.done.pop().expect("a piece for the body");
+                self.pieces.repeat(body, min, max)
+            }
+            Ast::Group(_) => {
+                self.n_open -= 1;
+                self.modes = level.modes;
+                return Ok(());
+            }
+            Ast::Alternation(choice) => {
+                let operands = self.take(choice.asts.len());
+                self.pieces.union(operands)
+            }
+            Ast::Concat(concat) => {
+                let operands = self.take(concat.asts.len());
+                self.pieces.concat(operands)
+            }
+        };
+        self.done.push(piece);
+        Ok(())
+    }
+
+    fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), SyntaxError> {
+        match item {
+            ast::ClassSetItem::Bracketed(class) => self.open(&class.span),
+            _ => Ok(()),
+        }
+    }
+
+    fn visit_class_set_item_post(&mut self, item: &ast::ClassSetItem) -> Result<(), SyntaxError> {
+        if let ast::ClassSetItem::Bracketed(_) = item {
+            self.n_open -= 1;
+        }
+        Ok(())
+    }
+}

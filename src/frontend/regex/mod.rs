@@ -1,0 +1,66 @@
+//! Regular expressions in the usual syntax, for full matches over Unicode scalar values.
+//!
+//! The crate `regex-syntax` reads the pattern and knows the classes; its syntax is that of the crate `regex`: classes and set
+//! operations on them, Unicode properties, groups, counted repeats, flags `i`, `s` and `x` (also inline). Laziness and greed make no
+//! difference to which whole texts match. What isn't regular, or depends on the text around (back-references, look-around, word
+//! boundaries), is refused by name.
+//!
+//! Anchors `^`, `$`, `\A`, `\z` mean what they say wherever they stand: at the ends they are redundant, `a^b` matches nothing, and
+//! `([a-z]+(,|$))*` is a list with an optional comma at its end (the file `anchors.rs` says how).
+
+mod anchors;
+mod errors;
+mod lower;
+#[cfg(test)]
+mod tests;
+
+use super::SyntaxError;
+use crate::Limits;
+use crate::regular::Regular;
+use crate::util::Span;
+use regex_syntax::ast;
+
+/// Reads a pattern that must match whole texts. `flags` holds some of `i` (letters in any case), `s` (`.` matches `\n` too) and
+/// `x` (white space and comments in the pattern don't count).
+///
+/// ```
+/// use maskwright::{Limits, frontend::regex, regular::Dfa};
+/// let limits = Limits::default();
+/// let regular = regex::parse(r"\d{4}(-\d\d){2}|now", "i", &limits).unwrap();
+/// let dfa = Dfa::new(&regular, &limits).unwrap();
+/// assert!(dfa.is_match(b"2024-02-29") && dfa.is_match(b"NOW") && !dfa.is_match(b"2024"));
+/// let error = regex::parse(r"(a)\1", "", &limits).unwrap_err();
+/// assert_eq!(error.message(), r"back-references (`\1`) are not regular");
+/// ```
+///
+/// # Errors
+/// If the pattern is malformed, holds a construct that is not regular, could match what is not UTF-8, or exceeds
+/// `source_bytes_max`, `nesting_max` or `repeat_max`. The span is a place in `pattern`.
+pub fn parse(pattern: &str, flags: &str, limits: &Limits) -> Result<Regular, SyntaxError> {
+    if pattern.len() > limits.source_bytes_max {
+        let message =
+            format!("pattern of {} bytes, more than {} (source_bytes_max)", pattern.len(), limits.source_bytes_max);
+        return Err(SyntaxError::new("", Span::default(), message));
+    }
+    let mut modes = lower::Modes::default();
+    let mut ignore_whitespace = false;
+    for flag in flags.chars() {
+        match flag {
+            'i' => modes.any_case = true,
+            's' => modes.dot_all = true,
+            'x' => ignore_whitespace = true,
+            _ => {
+                let message = format!("unknown flag `{flag}` of a regular expression");
+                return Err(
+                    SyntaxError::new(pattern, Span::default(), message).with_hint("the flags are `i`, `s` and `x`")
+                );
+            }
+        }
+    }
+    // Of the levels that the parser counts, up to four (repeat, group, choice, sequence) are one level of groups.
+    let nest_limit = u32::try_from(limits.nesting_max).unwrap_or(u32::MAX).saturating_add(1).saturating_mul(4);
+    let mut parser =
+        ast::parse::ParserBuilder::new().ignore_whitespace(ignore_whitespace).nest_limit(nest_limit).build();
+    let ast = parser.parse(pattern).map_err(|error| errors::from_parser(pattern, &error, limits))?;
+    ast::visit(&ast, lower::Lowering::new(pattern, modes, limits))
+}

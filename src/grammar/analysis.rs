@@ -1,0 +1,350 @@
+//! Questions about a whole grammar: which rules are used, which can finish, which expressions are regular.
+//!
+//! "Can finish" and "is regular" are least fixpoints of the same form: an expression has the property once enough of its
+//! operands have it. Asking every rule again until nothing changes takes a round per link of a chain `a ::= b`, `b ::= c`, ..., so
+//! a hundred thousand rules in the wrong order would take a hundred thousand rounds. Here each expression counts the operands that it
+//! still waits for, and what becomes true tells those that wait for it: linear, and without recursion. When the property fails, the
+//! first operand that lacks it leads to the next, and so on, until an expression that lacks it by itself or around a cycle.
+
+use super::{Expr, ExprId, Grammar, RuleId};
+use crate::util::{ByteSet, Span};
+use core::fmt;
+use hashbrown::HashMap;
+
+/// What looks like a mistake in a grammar but doesn't keep it from working.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    kind: WarningKind,
+    rule: Box<str>,
+    span: Option<Span>,
+    detail: Box<str>,
+}
+
+/// What a [`Warning`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WarningKind {
+    /// The root rule doesn't lead to the rule.
+    UnusedRule,
+    /// No text matches the rule, like `a ::= "x" a` (an unused one: it would be an error otherwise).
+    NeverFinishes,
+    /// The vocabulary has no token for some bytes of the grammar: where only such a byte can follow, there is no token to go on with.
+    Unspellable,
+}
+
+impl Warning {
+    /// Returns the warning that the vocabulary can't spell some bytes of the grammar.
+    pub(crate) fn unspellable(grammar: &Grammar, bytes: ByteSet) -> Self {
+        let root = grammar.rule(grammar.root());
+        let detail = format!("{bytes:?}").into();
+        Warning { kind: WarningKind::Unspellable, rule: root.name.clone(), span: root.span, detail }
+    }
+
+    /// Returns what it is about.
+    pub fn kind(&self) -> WarningKind {
+        self.kind
+    }
+
+    /// Returns the name of the rule.
+    pub fn rule(&self) -> &str {
+        &self.rule
+    }
+
+    /// Returns where the rule is defined, when the grammar came from a text.
+    pub fn span(&self) -> Option<Span> {
+        self.span
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            WarningKind::UnusedRule => write!(f, "rule `{}` is never used", self.rule),
+            WarningKind::NeverFinishes => write!(f, "rule `{}` can never finish: {}", self.rule, self.detail),
+            WarningKind::Unspellable => {
+                write!(f, "no token of one byte spells {}: outputs that need such a byte can get stuck", self.detail)
+            }
+        }
+    }
+}
+
+/// Returns the warnings about a grammar, in order of its rules.
+pub fn warnings(grammar: &Grammar) -> Vec<Warning> {
+    let reachable = reachable_rules(grammar);
+    if reachable.iter().all(|&is_reachable| is_reachable) {
+        return Vec::new();
+    }
+    let finishing = Finishing::new(grammar);
+    let mut warnings = Vec::new();
+    for (index, rule) in grammar.rules().iter().enumerate().filter(|&(index, _)| !reachable[index]) {
+        let mut warn = |kind, detail: String| {
+            warnings.push(Warning { kind, rule: rule.name.clone(), span: rule.span, detail: detail.into() });
+        };
+        warn(WarningKind::UnusedRule, String::new());
+        if !finishing.can_finish(rule.body) {
+            let detail = match finishing.obstacle(RuleId::new(index)) {
+                Obstacle::Cycle(rules) if rules[0].index() == index => describe_cycle(grammar, &rules),
+                Obstacle::Cycle(rules) => format!("it needs `{}`, which can't", grammar.rule(rules[0]).name),
+                Obstacle::Expr(_) => "it needs what nothing matches".to_owned(),
+            };
+            warn(WarningKind::NeverFinishes, detail);
+        }
+    }
+    warnings
+}
+
+/// Tells of each rule whether the root leads to it.
+pub(crate) fn reachable_rules(grammar: &Grammar) -> Vec<bool> {
+    let mut reachable = vec![false; grammar.rules().len()];
+    let mut seen = vec![false; grammar.exprs().len()];
+    let mut pending = vec![grammar.rule(grammar.root()).body];
+    reachable[grammar.root().index()] = true;
+    while let Some(id) = pending.pop() {
+        if core::mem::replace(&mut seen[id.index()], true) {
+            continue;
+        }
+        match grammar.expr(id) {
+            Expr::Rule(rule) => {
+                reachable[rule.index()] = true;
+                pending.push(grammar.rule(*rule).body);
+            }
+            expr => expr.for_each_operand(|operand| pending.push(operand)),
+        }
+    }
+    reachable
+}
+
+/// Why an expression lacks a property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// These rules need each other, in this order, around.
+    Cycle(Vec<RuleId>),
+    /// This expression lacks it by itself.
+    Expr(ExprId),
+}
+
+/// Which expressions match some text. Emptiness that takes automata to see, as of `"a" & "b"`, is not looked for.
+pub(crate) struct Finishing<'g> {
+    grammar: &'g Grammar,
+    holds: Vec<bool>,
+}
+
+impl<'g> Finishing<'g> {
+    pub(crate) fn new(grammar: &'g Grammar) -> Self {
+        Finishing { grammar, holds: least_fixpoint(grammar, Self::needs) }
+    }
+
+    pub(crate) fn can_finish(&self, expr: ExprId) -> bool {
+        self.holds[expr.index()]
+    }
+
+    /// Says why a rule can't finish.
+    pub(crate) fn obstacle(&self, rule: RuleId) -> Obstacle {
+        obstacle(self.grammar, &self.holds, Self::needs, self.grammar.rule(rule).body, Some(rule))
+    }
+
+    fn needs(expr: &Expr) -> Needs {
+        match expr {
+            Expr::Empty | Expr::Literal(_) | Expr::LiteralNoCase(_) | Expr::Control(_) => Needs::Nothing,
+            Expr::Class(set) if set.is_empty() => Needs::Never,
+            Expr::Regex(regex) if regex.regular.root().is_none() => Needs::Never,
+            Expr::Class(_) | Expr::Regex(_) | Expr::Not(_) | Expr::Repeat { min: 0, .. } => Needs::Nothing,
+            Expr::Choice(operands) if operands.is_empty() => Needs::Never,
+            Expr::Choice(_) => Needs::Any,
+            Expr::Minus(..) => Needs::First,
+            Expr::Rule(_) | Expr::Sequence(_) | Expr::Repeat { .. } | Expr::And(..) => Needs::All,
+        }
+    }
+}
+
+/// Which expressions use neither recursion nor control tokens.
+pub(crate) struct Regularity<'g> {
+    grammar: &'g Grammar,
+    holds: Vec<bool>,
+}
+
+impl<'g> Regularity<'g> {
+    pub(crate) fn new(grammar: &'g Grammar) -> Self {
+        Regularity { grammar, holds: least_fixpoint(grammar, Self::needs) }
+    }
+
+    pub(crate) fn is_regular(&self, expr: ExprId) -> bool {
+        self.holds[expr.index()]
+    }
+
+    /// Says why an expression is not regular.
+    pub(crate) fn obstacle(&self, expr: ExprId) -> Obstacle {
+        obstacle(self.grammar, &self.holds, Self::needs, expr, None)
+    }
+
+    fn needs(expr: &Expr) -> Needs {
+        if matches!(expr, Expr::Control(_)) { Needs::Never } else { Needs::All }
+    }
+}
+
+/// Which operands must have a property so that an expression has it. The operand of a reference is the body of its rule.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    Nothing,
+    First,
+    Any,
+    All,
+    Never,
+}
+
+fn for_each_needed(grammar: &Grammar, expr: &Expr, needs: Needs, mut visit: impl FnMut(ExprId)) {
+    match (expr, needs) {
+        (_, Needs::Nothing | Needs::Never) => {}
+        (Expr::Rule(rule), _) => visit(grammar.rule(*rule).body),
+        (_, Needs::First) => {
+            let mut first = None;
+            expr.for_each_operand(|id| first = first.or(Some(id)));
+            first.into_iter().for_each(visit);
+        }
+        (_, Needs::Any | Needs::All) => expr.for_each_operand(visit),
+    }
+}
+
+/// Returns which expressions have the property, when they have it only if that follows in finitely many steps.
+fn least_fixpoint(grammar: &Grammar, needs: impl Fn(&Expr) -> Needs) -> Vec<bool> {
+    let exprs = grammar.exprs();
+    let needs: Vec<Needs> = exprs.iter().map(needs).collect();
+    // Who waits for expression i: users[starts[i]..starts[i + 1]].
+    let mut starts = vec![0u32; exprs.len() + 1];
+    let mut n_missing = vec![0u32; exprs.len()];
+    for (index, expr) in exprs.iter().enumerate() {
+        for_each_needed(grammar, expr, needs[index], |operand| {
+            starts[operand.index() + 1] += 1;
+            n_missing[index] += 1;
+        });
+    }
+    for index in 1..starts.len() {
+        starts[index] += starts[index - 1];
+    }
+    let mut users = vec![0u32; starts[exprs.len()] as usize];
+    let mut next = starts.clone();
+    let mut holds = vec![false; exprs.len()];
+    let mut pending = Vec::new();
+    for (index, expr) in exprs.iter().enumerate() {
+        for_each_needed(grammar, expr, needs[index], |operand| {
+            let place = &mut next[operand.index()];
+            users[*place as usize] = index as u32;
+            *place += 1;
+        });
+        if n_missing[index] == 0 && needs[index] != Needs::Never {
+            holds[index] = true;
+            pending.push(index);
+        }
+    }
+    while let Some(index) = pending.pop() {
+        for &user in &users[starts[index] as usize..starts[index + 1] as usize] {
+            let user = user as usize;
+            n_missing[user] -= 1;
+            let is_enough = needs[user] == Needs::Any || n_missing[user] == 0;
+            if is_enough && !core::mem::replace(&mut holds[user], true) {
+                pending.push(user);
+            }
+        }
+    }
+    holds
+}
+
+/// Follows operands that lack the property from `start`, which is in the body of `rule` if that is given.
+fn obstacle(
+    grammar: &Grammar,
+    holds: &[bool],
+    needs: fn(&Expr) -> Needs,
+    start: ExprId,
+    rule: Option<RuleId>,
+) -> Obstacle {
+    let mut path: Vec<RuleId> = rule.into_iter().collect();
+    let mut places: HashMap<RuleId, usize> = path.iter().map(|&rule| (rule, 0)).collect();
+    let mut at = start;
+    // Ends: an operand has a smaller id than its user, and no rule is entered twice.
+    loop {
+        let expr = grammar.expr(at);
+        if let Expr::Rule(rule) = expr {
+            if let Some(&place) = places.get(rule) {
+                return Obstacle::Cycle(path.split_off(place));
+            }
+            places.insert(*rule, path.len());
+            path.push(*rule);
+        }
+        let mut lacking = None;
+        for_each_needed(grammar, expr, needs(expr), |id| lacking = lacking.or((!holds[id.index()]).then_some(id)));
+        match lacking {
+            Some(operand) => at = operand,
+            None => return Obstacle::Expr(at),
+        }
+    }
+}
+
+/// Returns a phrase like "it needs `b`, which needs `a` again" for the cycle of `a` and `b`.
+pub(crate) fn describe_cycle(grammar: &Grammar, rules: &[RuleId]) -> String {
+    const RULES_MAX: usize = 6;
+    let mut phrase = "it needs".to_owned();
+    for rule in &rules[1..rules.len().min(RULES_MAX)] {
+        phrase += &format!(" `{}`, which needs", grammar.rule(*rule).name);
+    }
+    if rules.len() > RULES_MAX {
+        phrase += " others, which need";
+    }
+    phrase + &format!(" `{}` again", grammar.rule(rules[0]).name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::GrammarBuilder;
+
+    /// Rules `r0 ::= r1`, `r1 ::= r2`, ..., the last one as `last` says.
+    fn chain(n_rules: usize, last: impl Fn(&mut GrammarBuilder, &[RuleId]) -> ExprId) -> Grammar {
+        let mut builder = GrammarBuilder::new();
+        let rules: Vec<RuleId> = (0..n_rules).map(|n| builder.rule(&format!("r{n}"))).collect();
+        for pair in rules.windows(2) {
+            let body = builder.rule_ref(pair[1]);
+            builder.define(pair[0], body);
+        }
+        let body = last(&mut builder, &rules);
+        builder.define(rules[n_rules - 1], body);
+        builder.finish(rules[0]).unwrap()
+    }
+
+    #[test]
+    fn long_chains_take_one_pass() {
+        let grammar = chain(200_000, |builder, _| builder.literal("x"));
+        let finishing = Finishing::new(&grammar);
+        assert!(grammar.rules().iter().all(|rule| finishing.can_finish(rule.body)));
+        let grammar = chain(200_000, |builder, rules| builder.rule_ref(rules[199_990]));
+        let finishing = Finishing::new(&grammar);
+        let Obstacle::Cycle(rules) = finishing.obstacle(grammar.root()) else { panic!("a cycle") };
+        assert_eq!((rules.len(), rules[0].index()), (10, 199_990));
+        assert!(describe_cycle(&grammar, &rules).ends_with("which needs others, which need `r199990` again"));
+    }
+
+    #[test]
+    fn a_choice_needs_one_and_a_sequence_all() {
+        let mut builder = GrammarBuilder::new();
+        let (root, stuck) = (builder.rule("root"), builder.rule("stuck"));
+        let (x, stuck_ref) = (builder.literal("x"), builder.rule_ref(stuck));
+        let both = builder.sequence([x, stuck_ref, x]);
+        let either = builder.choice([both, x]);
+        let maybe = builder.repeat(stuck_ref, 0, Some(3));
+        let some = builder.repeat(stuck_ref, 1, Some(3));
+        let minus = builder.push(Expr::Minus(x, stuck_ref));
+        let and = builder.push(Expr::And(x, stuck_ref));
+        let none = builder.choice([]);
+        builder.define(root, either);
+        builder.define(stuck, both);
+        let grammar = builder.finish(root).unwrap();
+        let finishing = Finishing::new(&grammar);
+        let expected =
+            [(both, false), (either, true), (maybe, true), (some, false), (minus, true), (and, false), (none, false)];
+        for (expr, can_finish) in expected {
+            assert_eq!(finishing.can_finish(expr), can_finish, "{:?}", grammar.expr(expr));
+        }
+        assert_eq!(finishing.obstacle(stuck), Obstacle::Cycle(vec![stuck]));
+        assert!(!Regularity::new(&grammar).is_regular(either) && Regularity::new(&grammar).is_regular(x));
+        assert_eq!(warnings(&grammar), []);
+    }
+}

@@ -1,0 +1,198 @@
+//! Building a grammar from parts.
+
+use super::{ControlRef, Expr, ExprId, Grammar, Regex, Rule, RuleId};
+use crate::regular::CharSet;
+use crate::util::Span;
+use core::fmt;
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+/// Builds a [`Grammar`]: expressions from the leaves up, rules in any order.
+///
+/// ```
+/// use maskwright::grammar::GrammarBuilder;
+/// let mut builder = GrammarBuilder::new();
+/// let root = builder.rule("root");
+/// let nested = { let inner = builder.rule_ref(root); let (open, close) = (builder.literal("("), builder.literal(")"));
+///     builder.sequence([open, inner, close]) };
+/// let empty = builder.empty();
+/// let body = builder.choice([nested, empty]);
+/// builder.define(root, body);
+/// let grammar = builder.finish(root).unwrap();
+/// assert_eq!(grammar.rules().len(), 1);
+/// ```
+#[derive(Default)]
+pub struct GrammarBuilder {
+    names: Vec<Box<str>>,
+    by_name: HashMap<Box<str>, RuleId>,
+    bodies: Vec<Option<(ExprId, Option<Span>)>>,
+    exprs: Vec<Expr>,
+    spans: Vec<Option<Span>>,
+    source: Option<Arc<str>>,
+}
+
+/// Why the parts of a [`GrammarBuilder`] make no grammar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrammarError {
+    rule: Box<str>,
+}
+
+impl GrammarError {
+    /// Returns the name of the rule that was never defined.
+    pub fn rule(&self) -> &str {
+        &self.rule
+    }
+}
+
+impl fmt::Display for GrammarError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rule `{}` is used but not defined", self.rule)
+    }
+}
+
+impl std::error::Error for GrammarError {}
+
+impl GrammarBuilder {
+    /// Returns a builder without rules.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps the text that the spans refer to.
+    pub fn set_source(&mut self, source: impl Into<Arc<str>>) {
+        self.source = Some(source.into());
+    }
+
+    /// Returns the rule called `name`, declaring it if it is new. Rules are ordered by their declaration.
+    pub fn rule(&mut self, name: &str) -> RuleId {
+        if let Some(&id) = self.by_name.get(name) {
+            return id;
+        }
+        let id = RuleId::new(self.names.len());
+        self.names.push(name.into());
+        self.by_name.insert(name.into(), id);
+        self.bodies.push(None);
+        id
+    }
+
+    /// Returns the rule called `name`, if it is declared.
+    pub fn rule_named(&self, name: &str) -> Option<RuleId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Tells whether a rule has a body yet.
+    pub fn is_defined(&self, rule: RuleId) -> bool {
+        self.bodies[rule.index()].is_some()
+    }
+
+    /// Returns the number of expressions so far.
+    pub fn n_exprs(&self) -> usize {
+        self.exprs.len()
+    }
+
+    /// Returns an expression made before.
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.index()]
+    }
+
+    /// Gives a rule its body, replacing an earlier one.
+    pub fn define(&mut self, rule: RuleId, body: ExprId) {
+        self.define_at(rule, body, None);
+    }
+
+    /// Gives a rule its body and says where the rule is written.
+    pub fn define_at(&mut self, rule: RuleId, body: ExprId, span: Option<Span>) {
+        assert!(body.index() < self.exprs.len(), "unknown expression");
+        self.bodies[rule.index()] = Some((body, span));
+    }
+
+    /// Adds an expression.
+    ///
+    /// # Panics
+    /// If an operand or a rule is unknown, or a repeat has `max < min`.
+    pub fn push(&mut self, expr: Expr) -> ExprId {
+        self.push_at(expr, None)
+    }
+
+    /// Adds an expression and says where it is written.
+    ///
+    /// # Panics
+    /// As [`push`](Self::push).
+    pub fn push_at(&mut self, expr: Expr, span: Option<Span>) -> ExprId {
+        expr.for_each_operand(|id| assert!(id.index() < self.exprs.len(), "unknown operand"));
+        match &expr {
+            Expr::Rule(rule) => assert!(rule.index() < self.names.len(), "unknown rule"),
+            Expr::Repeat { min, max, .. } => assert!(max.is_none_or(|max| *min <= max), "empty range of counts"),
+            _ => {}
+        }
+        self.exprs.push(expr);
+        self.spans.push(span);
+        ExprId::new(self.exprs.len() - 1)
+    }
+
+    /// Adds the empty text.
+    pub fn empty(&mut self) -> ExprId {
+        self.push(Expr::Empty)
+    }
+
+    /// Adds a literal.
+    pub fn literal(&mut self, text: impl AsRef<[u8]>) -> ExprId {
+        self.push(Expr::Literal(text.as_ref().into()))
+    }
+
+    /// Adds one character of a set.
+    pub fn class(&mut self, set: CharSet) -> ExprId {
+        self.push(Expr::Class(set))
+    }
+
+    /// Adds a regular expression.
+    pub fn regex(&mut self, regex: Regex) -> ExprId {
+        self.push(Expr::Regex(regex))
+    }
+
+    /// Adds a control token by name.
+    pub fn control(&mut self, name: &str) -> ExprId {
+        self.push(Expr::Control(ControlRef::Name(name.into())))
+    }
+
+    /// Adds a control token by id.
+    pub fn control_id(&mut self, id: u32) -> ExprId {
+        self.push(Expr::Control(ControlRef::Id(id)))
+    }
+
+    /// Adds a reference to a rule.
+    pub fn rule_ref(&mut self, rule: RuleId) -> ExprId {
+        self.push(Expr::Rule(rule))
+    }
+
+    /// Adds a sequence.
+    pub fn sequence(&mut self, parts: impl IntoIterator<Item = ExprId>) -> ExprId {
+        self.push(Expr::Sequence(parts.into_iter().collect()))
+    }
+
+    /// Adds a choice.
+    pub fn choice(&mut self, parts: impl IntoIterator<Item = ExprId>) -> ExprId {
+        self.push(Expr::Choice(parts.into_iter().collect()))
+    }
+
+    /// Adds a repetition; `max: None` has no upper bound.
+    pub fn repeat(&mut self, body: ExprId, min: u32, max: Option<u32>) -> ExprId {
+        self.push(Expr::Repeat { body, min, max })
+    }
+
+    /// Returns the grammar whose outputs match `root`.
+    ///
+    /// # Errors
+    /// If a declared rule has no body.
+    pub fn finish(self, root: RuleId) -> Result<Grammar, GrammarError> {
+        assert!(root.index() < self.names.len(), "unknown root");
+        let mut rules = Vec::with_capacity(self.names.len());
+        for (name, body) in self.names.into_iter().zip(self.bodies) {
+            match body {
+                Some((body, span)) => rules.push(Rule { name, body, span }),
+                None => return Err(GrammarError { rule: name }),
+            }
+        }
+        Ok(Grammar { rules, exprs: self.exprs, spans: self.spans, root, source: self.source })
+    }
+}

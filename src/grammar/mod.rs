@@ -1,0 +1,198 @@
+//! The grammar as its author wrote it: rules over expressions, in an index arena.
+//!
+//! Expressions refer to earlier expressions only, so the arena has no cycles and every analysis is one forward loop; recursion
+//! goes through rules alone. Nothing here is a boxed tree, so nothing overflows the stack when it is dropped.
+
+pub(crate) mod analysis;
+mod builder;
+mod print;
+mod regular_of;
+
+pub use analysis::{Warning, WarningKind};
+pub use builder::{GrammarBuilder, GrammarError};
+pub use regular_of::{NotRegular, NotRegularReason};
+
+use crate::regular::{CharSet, Regular};
+use crate::util::{Span, index_type};
+use std::sync::Arc;
+
+index_type!(
+    /// Names a rule of a [`Grammar`].
+    pub RuleId
+);
+index_type!(
+    /// Names an expression of a [`Grammar`].
+    pub ExprId
+);
+
+/// How a grammar names a control token.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ControlRef {
+    /// By its name in the vocabulary, like `<|eot_id|>`.
+    Name(Box<str>),
+    /// By its id in the vocabulary, like `<[128009]>`.
+    Id(u32),
+}
+
+/// A regular expression inside a grammar: the text it was written as, and what that text means.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Regex {
+    /// The pattern without its delimiters, and with `/` not escaped.
+    pub pattern: Box<str>,
+    /// Flags as written after the closing delimiter: some of `i`, `s`, `x`.
+    pub flags: Box<str>,
+    /// The language.
+    pub regular: Arc<Regular>,
+}
+
+/// An expression. Its operands always have smaller ids.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Expr {
+    /// The empty text, like `""`.
+    Empty,
+    /// A literal, like `"abc"`.
+    Literal(Box<[u8]>),
+    /// A literal in any case (simple case folding, character by character), like `"abc"i`.
+    LiteralNoCase(Box<str>),
+    /// One character of a set, like `[a-z]` or `.`; nothing at all when the set is empty.
+    Class(CharSet),
+    /// A regular expression, like `/[a-z]+/i`.
+    Regex(Regex),
+    /// A control token (or a token of added text, named as such), like `<|eot_id|>`.
+    Control(ControlRef),
+    /// Another rule, like `value`.
+    Rule(RuleId),
+    /// One after the other, like `a b`.
+    Sequence(Box<[ExprId]>),
+    /// A choice, like `a | b`.
+    Choice(Box<[ExprId]>),
+    /// `min` to `max` copies (no upper bound: `None`), like `a*` or `a{2,5}`.
+    Repeat {
+        /// What is repeated.
+        body: ExprId,
+        /// The least number of copies.
+        min: u32,
+        /// The greatest number of copies, if any; never less than `min`.
+        max: Option<u32>,
+    },
+    /// What both match, like `a & b`; the operands must be regular.
+    And(ExprId, ExprId),
+    /// What the first matches and the second doesn't, like `a - b`; the operands must be regular.
+    Minus(ExprId, ExprId),
+    /// Every text (of valid UTF-8) that the operand doesn't match, like `~a`; the operand must be regular.
+    Not(ExprId),
+}
+
+impl Expr {
+    /// Calls `visit` with each direct operand, in order.
+    pub fn for_each_operand(&self, mut visit: impl FnMut(ExprId)) {
+        match self {
+            Expr::Empty | Expr::Literal(_) | Expr::LiteralNoCase(_) | Expr::Class(_) => {}
+            Expr::Regex(_) | Expr::Control(_) | Expr::Rule(_) => {}
+            Expr::Sequence(operands) | Expr::Choice(operands) => operands.iter().copied().for_each(visit),
+            Expr::Repeat { body, .. } => visit(*body),
+            Expr::And(a, b) | Expr::Minus(a, b) => {
+                visit(*a);
+                visit(*b);
+            }
+            Expr::Not(a) => visit(*a),
+        }
+    }
+}
+
+/// A rule: a name and an expression.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// The name, unique in its grammar.
+    pub name: Box<str>,
+    /// What the rule stands for.
+    pub body: ExprId,
+    /// Where the rule is defined, when it came from a text.
+    pub span: Option<Span>,
+}
+
+/// A grammar as its author wrote it. Immutable; made by [`GrammarBuilder`] or a front end.
+///
+/// Two grammars are equal when they have the same root and the same rules in the same order, whatever the numbers of
+/// their expressions and wherever they were written.
+#[derive(Clone, Debug)]
+pub struct Grammar {
+    rules: Vec<Rule>,
+    exprs: Vec<Expr>,
+    spans: Vec<Option<Span>>,
+    root: RuleId,
+    source: Option<Arc<str>>,
+}
+
+impl Grammar {
+    /// Returns the rule that the whole output must match.
+    pub fn root(&self) -> RuleId {
+        self.root
+    }
+
+    /// Returns all rules, in order of definition.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Returns a rule.
+    pub fn rule(&self, id: RuleId) -> &Rule {
+        &self.rules[id.index()]
+    }
+
+    /// Returns all expressions, operands before what uses them.
+    pub fn exprs(&self) -> &[Expr] {
+        &self.exprs
+    }
+
+    /// Returns an expression.
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.index()]
+    }
+
+    /// Returns where an expression is written, when it came from a text.
+    pub fn span(&self, id: ExprId) -> Option<Span> {
+        self.spans[id.index()]
+    }
+
+    /// Returns the text that the grammar was read from, if any.
+    pub fn source(&self) -> Option<&str> {
+        self.source.as_deref()
+    }
+}
+
+impl PartialEq for Grammar {
+    fn eq(&self, other: &Grammar) -> bool {
+        let names_equal =
+            self.rules.len() == other.rules.len() && self.rules.iter().zip(&other.rules).all(|(a, b)| a.name == b.name);
+        if !names_equal || self.root != other.root {
+            return false;
+        }
+        let mut pending: Vec<(ExprId, ExprId)> =
+            self.rules.iter().zip(&other.rules).map(|(a, b)| (a.body, b.body)).collect();
+        let mut seen = hashbrown::HashSet::new();
+        while let Some((a, b)) = pending.pop() {
+            if !seen.insert((a, b)) {
+                continue;
+            }
+            let (x, y) = (self.expr(a), other.expr(b));
+            let same_head = match (x, y) {
+                (Expr::Sequence(x), Expr::Sequence(y)) | (Expr::Choice(x), Expr::Choice(y)) => x.len() == y.len(),
+                (Expr::Repeat { min, max, .. }, Expr::Repeat { min: n, max: m, .. }) => (min, max) == (n, m),
+                (Expr::And(..), Expr::And(..)) | (Expr::Minus(..), Expr::Minus(..)) => true,
+                (Expr::Not(_), Expr::Not(_)) => true,
+                _ => x == y,
+            };
+            if !same_head {
+                return false;
+            }
+            let (mut xs, mut ys) = (Vec::new(), Vec::new());
+            x.for_each_operand(|id| xs.push(id));
+            y.for_each_operand(|id| ys.push(id));
+            pending.extend(xs.into_iter().zip(ys));
+        }
+        true
+    }
+}
+
+impl Eq for Grammar {}

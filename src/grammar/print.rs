@@ -1,0 +1,329 @@
+//! Prints a grammar as EBNF.
+//!
+//! Reading back what is printed gives an equal grammar (with the same root named), so groups are printed wherever the shape needs
+//! them and nowhere else: each place in a rule says how loosely an expression may bind there, and what binds more loosely gets
+//! parentheses. Nesting is as deep as the grammar's author made it, so the printer keeps a stack of what is still to be
+//! written instead of recursing.
+//!
+//! A grammar that was built rather than read can hold what no EBNF says (a literal that is not UTF-8, a rule named `a b`), and can share
+//! expressions so often that the text would not fit anywhere; `to_ebnf` then returns `None`. A sequence or choice of fewer than two parts
+//! prints as an expression with the same meaning.
+
+use super::{ControlRef, Expr, ExprId, Grammar};
+use crate::regular::CharSet;
+use core::fmt::{self, Write as _};
+
+/// Most expressions that a printed grammar may have, each counted as often as it is written.
+const PRINTED_EXPRS_MAX: u64 = 1 << 26;
+
+/// Width above which the alternatives of a rule are put on lines of their own.
+const WIDTH_MAX: usize = 100;
+
+/// How tightly an expression binds; a place in a rule takes what binds at least so tightly.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Binding {
+    Choice,
+    Join,
+    Sequence,
+    Complement,
+    Repeat,
+    Atom,
+}
+
+/// What is still to be written.
+enum Pending {
+    Expr(ExprId, Binding),
+    Text(&'static str),
+    Count(u32, Option<u32>),
+}
+
+impl Grammar {
+    /// Returns the grammar as EBNF text; `None` if EBNF can't say it. The root rule is not marked: who reads the text names it.
+    ///
+    /// ```
+    /// use maskwright::{Limits, frontend::ebnf};
+    /// let source = "root ::= ((\"a\") | [^b]{0,1}) 'c'";
+    /// let text = ebnf::parse(source, "root", &Limits::default()).unwrap().grammar.to_ebnf().unwrap();
+    /// assert_eq!(text, "root ::= (\"a\" | [^b]?) \"c\"\n");
+    /// ```
+    pub fn to_ebnf(&self) -> Option<String> {
+        let mut printer = Printer { grammar: self, text: String::new(), is_exact: true };
+        let sizes = printer.sizes();
+        let total = self.rules.iter().fold(0u64, |total, rule| total.saturating_add(sizes[rule.body.index()]));
+        if total > PRINTED_EXPRS_MAX {
+            return None;
+        }
+        self.rules.iter().for_each(|rule| printer.rule(&rule.name, rule.body));
+        printer.is_exact.then_some(printer.text)
+    }
+}
+
+/// Writes the EBNF of [`Grammar::to_ebnf`]; what EBNF can't say is written as `<?...?>`.
+impl fmt::Display for Grammar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut printer = Printer { grammar: self, text: String::new(), is_exact: true };
+        let sizes = printer.sizes();
+        let mut n_left = PRINTED_EXPRS_MAX;
+        for rule in &self.rules {
+            match n_left.checked_sub(sizes[rule.body.index()]) {
+                Some(n) => {
+                    n_left = n;
+                    printer.rule(&rule.name, rule.body);
+                }
+                None => printer.text = format!("{} ::= <?too large to print?>\n", rule.name),
+            }
+            f.write_str(&core::mem::take(&mut printer.text))?;
+        }
+        Ok(())
+    }
+}
+
+struct Printer<'g> {
+    grammar: &'g Grammar,
+    text: String,
+    /// Whether the text so far says what the grammar does.
+    is_exact: bool,
+}
+
+impl Printer<'_> {
+    /// Returns how many expressions are written for each expression, shared ones counted each time.
+    fn sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = Vec::with_capacity(self.grammar.exprs.len());
+        for expr in &self.grammar.exprs {
+            let mut size = 1u64;
+            expr.for_each_operand(|id| size = size.saturating_add(sizes[id.index()]));
+            sizes.push(size);
+        }
+        sizes
+    }
+
+    fn rule(&mut self, name: &str, body: ExprId) {
+        self.is_exact &= is_rule_name(name);
+        let start = self.text.len();
+        self.text += name;
+        self.text += " ::=";
+        let alternatives: &[ExprId] = match self.grammar.expr(body) {
+            Expr::Choice(operands) if operands.len() > 1 => operands,
+            _ => &[body],
+        };
+        let mut ends = Vec::with_capacity(alternatives.len());
+        for &alternative in alternatives {
+            self.text.push(' ');
+            self.expr(alternative, if alternatives.len() > 1 { Binding::Join } else { Binding::Choice });
+            ends.push(self.text.len());
+        }
+        // Each `|` takes two more characters on the line.
+        let is_wide = self.text[start..].chars().count() + 2 * ends.len() > WIDTH_MAX && ends.len() > 1;
+        let bar = if is_wide { format!("\n{:width$}|", "", width = name.chars().count() + 3) } else { " |".to_owned() };
+        let alternatives_text = self.text.split_off(ends[0]);
+        let mut from = 0;
+        for &end in &ends[1..] {
+            self.text += &bar;
+            self.text += &alternatives_text[from..end - ends[0]];
+            from = end - ends[0];
+        }
+        self.text.push('\n');
+    }
+
+    fn expr(&mut self, id: ExprId, place: Binding) {
+        let mut pending = vec![Pending::Expr(id, place)];
+        while let Some(next) = pending.pop() {
+            match next {
+                Pending::Text(text) => self.text += text,
+                Pending::Count(min, max) => self.count(min, max),
+                Pending::Expr(id, place) => self.step(id, place, &mut pending),
+            }
+        }
+    }
+
+    /// Writes a leaf, or puts the parts of an expression on the stack, last part first.
+    fn step(&mut self, id: ExprId, place: Binding, pending: &mut Vec<Pending>) {
+        let expr = self.grammar.expr(id);
+        let binding = match expr {
+            // One part is printed as the part itself, at the same place.
+            Expr::Sequence(operands) | Expr::Choice(operands) if operands.len() == 1 => {
+                return pending.push(Pending::Expr(operands[0], place));
+            }
+            Expr::Choice(operands) if !operands.is_empty() => Binding::Choice,
+            Expr::And(..) | Expr::Minus(..) => Binding::Join,
+            Expr::Sequence(operands) if !operands.is_empty() => Binding::Sequence,
+            Expr::Not(_) => Binding::Complement,
+            Expr::Repeat { .. } => Binding::Repeat,
+            _ => return self.leaf(expr),
+        };
+        if binding < place {
+            self.text.push('(');
+            pending.push(Pending::Text(")"));
+        }
+        match expr {
+            Expr::Choice(operands) => push_all(pending, operands, " | ", Binding::Join),
+            Expr::Sequence(operands) => push_all(pending, operands, " ", Binding::Complement),
+            Expr::And(left, right) | Expr::Minus(left, right) => {
+                pending.push(Pending::Expr(*right, Binding::Sequence));
+                pending.push(Pending::Text(if matches!(expr, Expr::And(..)) { " & " } else { " - " }));
+                pending.push(Pending::Expr(*left, Binding::Join));
+            }
+            Expr::Not(operand) => {
+                self.text.push('~');
+                pending.push(Pending::Expr(*operand, Binding::Complement));
+            }
+            Expr::Repeat { body, min, max } => {
+                pending.push(Pending::Count(*min, *max));
+                // A repeat of a repeat gets parentheses that it could do without: `a*?` looks like something else.
+                pending.push(Pending::Expr(*body, Binding::Atom));
+            }
+            _ => unreachable!("leaves were written"),
+        }
+    }
+
+    fn leaf(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Literal(bytes) => match core::str::from_utf8(bytes) {
+                Ok(text) => self.literal(text),
+                Err(_) => {
+                    self.is_exact = false;
+                    write!(self.text, "<?bytes {}?>", bytes.escape_ascii()).expect("writing to a string succeeds");
+                }
+            },
+            Expr::LiteralNoCase(text) => {
+                self.literal(text);
+                self.text.push('i');
+                self.is_exact &= !self.has_rule("i");
+            }
+            Expr::Class(set) => self.class(set),
+            Expr::Regex(regex) => self.regex(&regex.pattern, &regex.flags),
+            Expr::Control(ControlRef::Id(id)) => self.text += &format!("<[{id}]>"),
+            Expr::Control(ControlRef::Name(name)) if is_control_token(name) => self.text += name,
+            Expr::Control(ControlRef::Name(name)) => {
+                self.is_exact &= !name.is_empty();
+                self.text += "Token(";
+                self.literal(name);
+                self.text.push(')');
+            }
+            Expr::Rule(rule) => self.text += &self.grammar.rule(*rule).name,
+            Expr::Choice(_) => self.class(&CharSet::empty()),
+            _ => self.text += "\"\"",
+        }
+    }
+
+    fn has_rule(&self, name: &str) -> bool {
+        self.grammar.rules.iter().any(|rule| &*rule.name == name)
+    }
+
+    fn literal(&mut self, text: &str) {
+        self.text.push('"');
+        text.chars().for_each(|c| self.char(c, &['"', '\\']));
+        self.text.push('"');
+    }
+
+    fn class(&mut self, set: &CharSet) {
+        let complement = set.negate();
+        if complement.is_empty() {
+            return self.text.push('.');
+        }
+        // The shorter form; the empty set has no other.
+        let is_negated = !set.is_empty() && complement.ranges().len() < set.ranges().len()
+            || (set.contains(char::MAX) && complement.ranges().len() <= set.ranges().len());
+        let ranges = if is_negated { complement.ranges() } else { set.ranges() };
+        self.text += if is_negated { "[^" } else { "[" };
+        if set.is_empty() {
+            self.text += r"^\0-\u{10FFFF}";
+        }
+        for &(low, high) in ranges {
+            const ESCAPED: [char; 4] = ['\\', ']', '-', '^'];
+            self.char(low, &ESCAPED);
+            if low < high {
+                // Two neighbours are clearer without the dash.
+                if u32::from(high) - u32::from(low) > 1 {
+                    self.text.push('-');
+                }
+                self.char(high, &ESCAPED);
+            }
+        }
+        self.text.push(']');
+    }
+
+    /// Writes a character of a literal or a class: as it is when it can be seen and has no meaning of its own.
+    fn char(&mut self, c: char, escaped: &[char]) {
+        match c {
+            '\n' => self.text += "\\n",
+            '\r' => self.text += "\\r",
+            '\t' => self.text += "\\t",
+            '\0' => self.text += "\\0",
+            _ if escaped.contains(&c) => self.text.extend(['\\', c]),
+            // The debug form escapes what is invisible or joins the character before it.
+            ' '..='~' => self.text.push(c),
+            _ if c.escape_debug().count() == 1 => self.text.push(c),
+            _ => write!(self.text, "\\u{{{:X}}}", u32::from(c)).expect("writing to a string succeeds"),
+        }
+    }
+
+    fn regex(&mut self, pattern: &str, flags: &str) {
+        self.is_exact &= !pattern.contains(['\n', '\r']) && flags.chars().all(|flag| matches!(flag, 'i' | 's' | 'x'));
+        self.is_exact &= flags.is_empty() || !self.has_rule(flags);
+        self.text.push('/');
+        if pattern.is_empty() {
+            self.text += "(?:)";
+        }
+        let mut chars = pattern.chars();
+        while let Some(c) = chars.next() {
+            match c {
+                '\\' => {
+                    self.text.push('\\');
+                    match chars.next() {
+                        Some(escaped) => self.text.push(escaped),
+                        None => self.is_exact = false,
+                    }
+                }
+                '/' => self.text += "\\/",
+                _ => self.text.push(c),
+            }
+        }
+        self.text.push('/');
+        self.text += flags;
+    }
+
+    fn count(&mut self, min: u32, max: Option<u32>) {
+        self.text += &match (min, max) {
+            (0, None) => "*".to_owned(),
+            (1, None) => "+".to_owned(),
+            (0, Some(1)) => "?".to_owned(),
+            (min, None) => format!("{{{min},}}"),
+            (min, Some(max)) if min == max => format!("{{{min}}}"),
+            (min, Some(max)) => format!("{{{min},{max}}}"),
+        };
+    }
+}
+
+/// Tells whether `name` can name a rule in EBNF.
+pub(crate) fn is_rule_name(name: &str) -> bool {
+    let is_word = |c: u8| c.is_ascii_alphanumeric() || c == b'_';
+    let bytes = name.as_bytes();
+    bytes.first().is_some_and(|&first| is_word(first) && !first.is_ascii_digit())
+        && bytes.iter().enumerate().all(|(index, &byte)| match byte {
+            b'.' => bytes.get(index + 1).is_some_and(|&next| is_word(next)),
+            _ => is_word(byte) || byte == b'-',
+        })
+}
+
+/// Tells whether `name`, written as it is, is the control token of that name in EBNF.
+pub(crate) fn is_control_token(name: &str) -> bool {
+    let Some(inside) = name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) else { return false };
+    let is_barred = inside
+        .strip_prefix('|')
+        .and_then(|rest| rest.strip_suffix('|'))
+        .is_some_and(|text| !text.contains(['<', '\n', '\r']) && !text.contains("|>"));
+    let is_plain = !inside.is_empty()
+        && !inside.starts_with('[')
+        && !inside.contains(|c: char| c.is_whitespace() || "<>\"'()".contains(c));
+    is_barred || is_plain
+}
+
+fn push_all(pending: &mut Vec<Pending>, operands: &[ExprId], between: &'static str, place: Binding) {
+    for (index, &operand) in operands.iter().enumerate().rev() {
+        pending.push(Pending::Expr(operand, place));
+        if index > 0 {
+            pending.push(Pending::Text(between));
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Why a schema can't be read.
+
+use super::value::{Json, ValueId};
+use crate::frontend::SyntaxError;
+use crate::util::Span;
+use core::fmt;
+
+/// Why a schema can't be read: what is wrong, in which document, at which JSON pointer.
+///
+/// `{}` is one line; `{:#}` adds the source line with a caret where there is one.
+///
+/// ```
+/// use maskwright::{Limits, json_schema::{Json, NoDocuments, ReadOptions, SchemaModel}};
+/// let json = Json::parse(r#"{"properties": {"a": {"minLength": -1}}}"#, &Limits::default())?;
+/// let error = SchemaModel::read(json, &ReadOptions::default(), &NoDocuments, &Limits::default()).unwrap_err();
+/// assert_eq!(error.keyword(), Some("minLength"));
+/// assert_eq!(error.pointer(), "/properties/a/minLength");
+/// assert_eq!(error.to_string(), "`minLength` at #/properties/a/minLength must be a non-negative integer, not -1");
+/// # Ok::<(), maskwright::json_schema::SchemaError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct SchemaError {
+    parts: Box<Parts>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct Parts {
+    kind: Kind,
+    /// Empty for the schema itself.
+    document: Box<str>,
+    pointer: Box<str>,
+    span: Option<Span>,
+    excerpt: Box<str>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Syntax(SyntaxError),
+    Keyword { keyword: Box<str>, reason: Box<str> },
+    NotASchema { found: Box<str> },
+    DuplicateKey { key: Box<str> },
+    MissingDocument { keyword: Box<str>, uri: Box<str> },
+    MissingTarget { keyword: Box<str>, reference: Box<str>, reason: Box<str> },
+    Limit { bound: &'static str, given: usize, limit: usize },
+}
+
+impl SchemaError {
+    fn new(kind: Kind) -> Self {
+        let (document, pointer, excerpt) = Default::default();
+        SchemaError { parts: Box::new(Parts { kind, document, pointer, span: None, excerpt }) }
+    }
+
+    pub(super) fn syntax(error: SyntaxError) -> Self {
+        let span = error.span();
+        let mut this = SchemaError::new(Kind::Syntax(error));
+        this.parts.span = Some(span);
+        this
+    }
+
+    pub(super) fn keyword_value(keyword: &str, reason: impl Into<String>) -> Self {
+        SchemaError::new(Kind::Keyword { keyword: keyword.into(), reason: reason.into().into() })
+    }
+
+    pub(super) fn not_a_schema(found: impl Into<String>) -> Self {
+        SchemaError::new(Kind::NotASchema { found: found.into().into() })
+    }
+
+    pub(super) fn duplicate_key(key: &str) -> Self {
+        SchemaError::new(Kind::DuplicateKey { key: key.into() })
+    }
+
+    pub(super) fn without_document(keyword: &str, uri: &str) -> Self {
+        SchemaError::new(Kind::MissingDocument { keyword: keyword.into(), uri: uri.into() })
+    }
+
+    pub(super) fn missing_target(keyword: &str, reference: &str, reason: impl Into<String>) -> Self {
+        let reason = reason.into().into();
+        SchemaError::new(Kind::MissingTarget { keyword: keyword.into(), reference: reference.into(), reason })
+    }
+
+    pub(super) fn too_much(bound: &'static str, given: usize, limit: usize) -> Self {
+        SchemaError::new(Kind::Limit { bound, given, limit })
+    }
+
+    /// Adds the place: a value of a document.
+    pub(super) fn at(mut self, document: &str, json: &Json, id: ValueId) -> Self {
+        self.parts.document = document.into();
+        self.parts.pointer = json.pointer(id).into();
+        if !json.source().is_empty() {
+            self = self.in_source(json.source(), json.span(id));
+        }
+        self
+    }
+
+    /// Adds the place: a span of a source text.
+    pub(super) fn in_source(mut self, source: &str, span: Span) -> Self {
+        let mut excerpt = String::new();
+        span.write_caret(source, &mut excerpt).expect("writing to a string succeeds");
+        self.parts.span = Some(span);
+        self.parts.excerpt = excerpt.into();
+        self
+    }
+
+    pub(super) fn in_document(mut self, document: &str) -> Self {
+        self.parts.document = document.into();
+        self
+    }
+
+    /// Returns the keyword whose value is wrong or whose reference leads nowhere.
+    pub fn keyword(&self) -> Option<&str> {
+        match &self.parts.kind {
+            Kind::Keyword { keyword, .. }
+            | Kind::MissingDocument { keyword, .. }
+            | Kind::MissingTarget { keyword, .. } => Some(keyword),
+            _ => None,
+        }
+    }
+
+    /// Returns the JSON pointer of the place, from the root of its document.
+    pub fn pointer(&self) -> &str {
+        &self.parts.pointer
+    }
+
+    /// Returns the URI of the document that the place is in; empty for a schema without one.
+    pub fn document(&self) -> &str {
+        &self.parts.document
+    }
+
+    /// Returns the place in the source text, if the document was read from a text.
+    pub fn span(&self) -> Option<Span> {
+        self.parts.span
+    }
+
+    /// Returns the error in the text, if the document is not JSON.
+    pub fn as_syntax(&self) -> Option<&SyntaxError> {
+        if let Kind::Syntax(error) = &self.parts.kind { Some(error) } else { None }
+    }
+
+    /// Returns the URI of the document that a reference needs and the resolver doesn't have.
+    pub fn missing_document(&self) -> Option<&str> {
+        if let Kind::MissingDocument { uri, .. } = &self.parts.kind { Some(uri) } else { None }
+    }
+
+    /// Returns the field of [`Limits`](crate::Limits) that was met, the value met, and the limit.
+    pub fn limit(&self) -> Option<(&'static str, usize, usize)> {
+        if let Kind::Limit { bound, given, limit } = self.parts.kind { Some((bound, given, limit)) } else { None }
+    }
+
+    /// Returns what is wrong, without the place.
+    pub fn reason(&self) -> String {
+        match &self.parts.kind {
+            Kind::Syntax(error) => error.message().to_owned(),
+            Kind::Keyword { reason, .. } => reason.to_string(),
+            Kind::NotASchema { found } => format!("a schema must be an object or a boolean, not {found}"),
+            Kind::DuplicateKey { key } => format!("the key {} is repeated", shown(key)),
+            Kind::MissingDocument { uri, .. } => format!("needs the document {}, which is not known", shown(uri)),
+            Kind::MissingTarget { reference, reason, .. } => format!("{} leads nowhere: {reason}", shown(reference)),
+            Kind::Limit { bound, given, limit } => format!("{bound} is {limit}, but {given} would be needed"),
+        }
+    }
+}
+
+/// Returns a text from outside in quotes, cut to a length for messages.
+pub(super) fn shown(text: &str) -> String {
+    const CHARS_MAX: usize = 80;
+    match text.char_indices().nth(CHARS_MAX) {
+        None => format!("{text:?}"),
+        Some((end, _)) => format!("{:?}...", &text[..end]),
+    }
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Parts { kind, document, pointer, span, excerpt } = &*self.parts;
+        let reason = self.reason();
+        match kind {
+            Kind::Syntax(error) => {
+                if !document.is_empty() {
+                    write!(f, "{document}: ")?;
+                }
+                return fmt::Display::fmt(error, f);
+            }
+            Kind::Limit { .. } if pointer.is_empty() && span.is_none() => f.write_str(&reason)?,
+            Kind::Keyword { keyword, .. }
+            | Kind::MissingDocument { keyword, .. }
+            | Kind::MissingTarget { keyword, .. } => write!(f, "`{keyword}` at {document}#{pointer} {reason}")?,
+            _ => write!(f, "{reason}, at {document}#{pointer}")?,
+        }
+        if f.alternate() {
+            f.write_str(excerpt)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Parts { kind, document, pointer, span, .. } = &*self.parts;
+        let mut fields = f.debug_struct("SchemaError");
+        fields.field("kind", kind).field("document", document).field("pointer", pointer).field("span", span).finish()
+    }
+}
+
+impl std::error::Error for SchemaError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.as_syntax().map(|error| error as _)
+    }
+}

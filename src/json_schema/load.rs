@@ -1,0 +1,561 @@
+//! From documents to a [`SchemaModel`]: identifiers and references.
+//!
+//! Reading has two steps. *Indexing* walks all places of a document where sub-schemas can stand and notes `$id`s and
+//! anchors: `{"enum": [{"$id": "x"}]}` identifies nothing, and an `$id` is known before a reference that stands
+//! earlier asks for it. *Reading* then starts at the root and types only the sub-schemas that are reached, so that
+//! what nobody uses, a broken entry of `$defs` or a reference to a missing document among it, does no harm. A
+//! reference may lead to a place that indexing didn't visit (`#/x-parts/a`): that part is indexed then, under the
+//! resource around it.
+//!
+//! Both steps are work lists. Per document, two tables by value say which resource a place belongs to and which
+//! sub-schema it became, so that every value is visited once, however many references lead to it.
+
+use super::draft::{Draft, Holds, Vocabularies, word};
+use super::error::SchemaError;
+use super::keywords;
+use super::model::{Body, Document, DocumentId, Resource, ResourceId, Schema, SchemaId, SchemaModel};
+use super::resolve::Resolve;
+use super::uri;
+use super::value::{Json, Value, ValueId};
+use crate::Limits;
+use std::collections::{HashMap, HashSet};
+
+/// How to read a schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The draft of schemas without `$schema`, and of those that name an unknown one.
+    pub draft: Draft,
+    /// Whether keywords of other drafts count (`const` in draft 4, `dependencies` in draft 2020-12); annotations
+    /// otherwise.
+    pub has_foreign_keywords: bool,
+    /// The URI that the schema came from; relative references and `$id`s start there.
+    pub base_uri: String,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        ReadOptions { draft: Draft::Draft2020, has_foreign_keywords: true, base_uri: String::new() }
+    }
+}
+
+/// How the keywords of a resource are to be understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dialect {
+    pub draft: Draft,
+    pub vocabularies: Vocabularies,
+    /// Whether a `$schema` named it; else `id` is taken for an identifier too, since many schemas of draft 4 don't
+    /// say so.
+    pub is_named: bool,
+}
+
+impl SchemaModel {
+    /// Reads a schema and all that it refers to.
+    ///
+    /// # Errors
+    /// If a keyword in use has a malformed value, a reference leads nowhere or into a document that `resolver`
+    /// doesn't know, a key is repeated, or a bound of the limits is met.
+    pub fn read(
+        json: Json,
+        options: &ReadOptions,
+        resolver: &dyn Resolve,
+        limits: &Limits,
+    ) -> Result<SchemaModel, SchemaError> {
+        let model = SchemaModel { documents: vec![], resources: vec![], schemas: vec![], dynamic: HashMap::new() };
+        let (tables, uris, weak_uris, dynamic_names) = Default::default();
+        let mut loader = Loader { model, options, resolver, limits, tables, uris, weak_uris, dynamic_names };
+        let base = uri::split_fragment(&options.base_uri).0.to_owned();
+        let document = loader.add_document(&base, json)?;
+        loader.schema_at(document, ValueId(0))?;
+        loader.read_all()?;
+        Ok(loader.model)
+    }
+}
+
+/// Per value of a document.
+struct Tables {
+    /// The resource of a place that was indexed.
+    resource: Vec<Option<ResourceId>>,
+    schema: Vec<Option<SchemaId>>,
+}
+
+pub(super) struct Loader<'a> {
+    pub(super) model: SchemaModel,
+    pub(super) options: &'a ReadOptions,
+    resolver: &'a dyn Resolve,
+    limits: &'a Limits,
+    tables: Vec<Tables>,
+    uris: HashMap<Box<str>, ResourceId>,
+    /// Places below resources that carry identifiers of other drafts.
+    weak_uris: HashMap<Box<str>, (DocumentId, ValueId)>,
+    /// Names of dynamic anchors that references ask for.
+    dynamic_names: HashSet<Box<str>>,
+}
+
+impl Loader<'_> {
+    /// Reads sub-schemas until none is new.
+    fn read_all(&mut self) -> Result<(), SchemaError> {
+        let mut next = 0;
+        loop {
+            while next < self.model.schemas.len() {
+                let body = keywords::read(self, SchemaId::new(next))?;
+                self.model.schemas[next].body = body;
+                next += 1;
+            }
+            // Whoever may answer to a dynamic reference is in use too.
+            for resource in (0..self.model.resources.len()).map(ResourceId::new) {
+                let Resource { document, dynamic_anchors, .. } = &self.model.resources[resource.index()];
+                let document = *document;
+                let known = dynamic_anchors.iter().filter(|(name, _)| self.dynamic_names.contains(*name));
+                let mut answers: Vec<_> = known.map(|(name, &value)| (value, name.clone())).collect();
+                answers.sort_unstable();
+                for (value, name) in answers {
+                    let schema = self.schema_at(document, value)?;
+                    self.model.dynamic.insert((resource, name), schema);
+                }
+            }
+            if next == self.model.schemas.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Returns the sub-schema of a place that was indexed.
+    pub(super) fn schema_at(&mut self, document: DocumentId, value: ValueId) -> Result<SchemaId, SchemaError> {
+        let tables = &mut self.tables[document.index()];
+        if let Some(schema) = tables.schema[value.index()] {
+            return Ok(schema);
+        }
+        let n_schemas = self.model.schemas.len();
+        if n_schemas >= self.limits.n_schemas_max {
+            let error = SchemaError::too_much("n_schemas_max", n_schemas + 1, self.limits.n_schemas_max);
+            return Err(self.placed(error, document, value));
+        }
+        let resource = tables.resource[value.index()].expect("the place was indexed");
+        let id = SchemaId::new(n_schemas);
+        tables.schema[value.index()] = Some(id);
+        let draft = self.model.resources[resource.index()].dialect.draft;
+        self.model.schemas.push(Schema { document, value, resource, draft, body: Body::Bool(true) });
+        Ok(id)
+    }
+
+    /// Adds the place to an error.
+    pub(super) fn placed(&self, error: SchemaError, document: DocumentId, value: ValueId) -> SchemaError {
+        let Document { uri, json } = &self.model.documents[document.index()];
+        error.at(uri, json, value)
+    }
+
+    pub(super) fn dialect(&self, resource: ResourceId) -> Dialect {
+        self.model.resources[resource.index()].dialect
+    }
+
+    /// Adds a document under its URI and indexes it.
+    fn add_document(&mut self, base: &str, json: Json) -> Result<DocumentId, SchemaError> {
+        let n_documents = self.model.documents.len() + 1;
+        if n_documents > self.limits.n_documents_max {
+            return Err(SchemaError::too_much("n_documents_max", n_documents, self.limits.n_documents_max));
+        }
+        let uri = self.checked_uri(base)?;
+        if let Some(again) = json.duplicates().first() {
+            let key = json.key_of(again.value).expect("a repeated key has a value");
+            let error = SchemaError::duplicate_key(key).at(&uri, &json, again.value);
+            return Err(if json.source().is_empty() { error } else { error.in_source(json.source(), again.key_span) });
+        }
+        let n_values = json.n_values();
+        let document = DocumentId::new(n_documents - 1);
+        self.tables.push(Tables { resource: vec![None; n_values], schema: vec![None; n_values] });
+        self.model.documents.push(Document { uri: uri.clone(), json });
+        let default = Dialect { draft: self.options.draft, vocabularies: Vocabularies::ALL, is_named: false };
+        let resource = self.add_resource(document, ValueId(0), uri, default)?;
+        self.index(document, ValueId(0), resource)?;
+        Ok(document)
+    }
+
+    fn checked_uri(&self, uri: &str) -> Result<Box<str>, SchemaError> {
+        let limit = self.limits.uri_bytes_max;
+        if uri.len() > limit {
+            return Err(SchemaError::too_much("uri_bytes_max", uri.len(), limit));
+        }
+        Ok(uri.into())
+    }
+
+    /// Adds a resource; its `$schema` may change the dialect. Of several with one URI the first answers to it.
+    fn add_resource(
+        &mut self,
+        document: DocumentId,
+        value: ValueId,
+        uri: Box<str>,
+        outer: Dialect,
+    ) -> Result<ResourceId, SchemaError> {
+        let dialect = self.dialect_of(document, value, outer)?;
+        let id = ResourceId::new(self.model.resources.len());
+        self.uris.entry(uri.clone()).or_insert(id);
+        let (anchors, dynamic_anchors) = Default::default();
+        self.model.resources.push(Resource { document, value, uri, dialect, anchors, dynamic_anchors });
+        Ok(id)
+    }
+
+    /// Returns the dialect of a resource by its `$schema`. A metaschema that is not a standard one is asked for its
+    /// own `$schema` and `$vocabulary` if the resolver knows it.
+    fn dialect_of(&self, document: DocumentId, value: ValueId, outer: Dialect) -> Result<Dialect, SchemaError> {
+        const HOPS_MAX: usize = 8;
+        let json = self.model.json(document);
+        let Some(place) = json.member(value, "$schema") else { return Ok(outer) };
+        let Value::String(name) = json.value(place) else { return Ok(outer) };
+        let mut name = name.to_owned();
+        let mut vocabularies = None;
+        for _ in 0..HOPS_MAX {
+            if let Some(draft) = Draft::from_uri(&name) {
+                let vocabularies = vocabularies.unwrap_or(Vocabularies::ALL);
+                return Ok(Dialect { draft, vocabularies, is_named: true });
+            }
+            let Some(source) = self.resolver.resolve(uri::split_fragment(&name).0) else { break };
+            let meta = source.read(self.limits).map_err(|error| error.in_document(&name))?;
+            if let (None, Some(listed)) = (vocabularies, meta.member(meta.root(), "$vocabulary")) {
+                let Value::Object(members) = meta.value(listed) else { break };
+                let mut all = Vocabularies::NONE;
+                for member in members {
+                    match Vocabularies::from_uri(meta.key(member)) {
+                        Some(known) => all = all.union(known),
+                        None if meta.value(member.value) == Value::Bool(true) => {
+                            let reason = format!("needs the vocabulary {}, which is not known", meta.key(member));
+                            return Err(self.placed(SchemaError::keyword_value("$schema", reason), document, place));
+                        }
+                        None => {}
+                    }
+                }
+                vocabularies = Some(all);
+            }
+            let Some(Value::String(next)) = meta.member(meta.root(), "$schema").map(|id| meta.value(id)) else { break };
+            name = next.to_owned();
+        }
+        Ok(Dialect { vocabularies: vocabularies.unwrap_or(Vocabularies::ALL), ..outer })
+    }
+
+    /// Notes the identifiers of all sub-schemas at and below a place of `resource`.
+    fn index(&mut self, document: DocumentId, value: ValueId, resource: ResourceId) -> Result<(), SchemaError> {
+        let mut open = vec![(value, resource)];
+        while let Some((value, outer)) = open.pop() {
+            if self.tables[document.index()].resource[value.index()].is_some() {
+                continue;
+            }
+            let resource = self.identify(document, value, outer)?;
+            self.tables[document.index()].resource[value.index()] = Some(resource);
+            let json = self.model.json(document);
+            let Value::Object(members) = json.value(value) else { continue };
+            let held_from = open.len();
+            for member in members {
+                let Some(word) = word(json.key(member)) else { continue };
+                match (word.holds, json.value(member.value)) {
+                    (Holds::Schema | Holds::SchemaOrList, Value::Object(_) | Value::Bool(_)) => {
+                        open.push((member.value, resource));
+                    }
+                    (Holds::List | Holds::SchemaOrList, Value::Array(items)) => {
+                        open.extend(items.iter().map(|&item| (item, resource)));
+                    }
+                    (Holds::Map, Value::Object(members)) => {
+                        open.extend(members.iter().map(|member| (member.value, resource)));
+                    }
+                    _ => {}
+                }
+            }
+            // The first is visited first, so that it is the first to take a name.
+            open[held_from..].reverse();
+        }
+        Ok(())
+    }
+
+    /// Returns the resource that a sub-schema belongs to, a new one if it has an identifier, and notes its anchors.
+    fn identify(&mut self, document: DocumentId, value: ValueId, outer: ResourceId) -> Result<ResourceId, SchemaError> {
+        let is_root = self.model.resources[outer.index()].value == value;
+        let json = self.model.json(document);
+        let text = |key: &str| match json.member(value, key).map(|id| (id, json.value(id))) {
+            Some((id, Value::String(text))) => Some((id, text.to_owned())),
+            _ => None,
+        };
+        let mut resource = outer;
+        let mut anchors: Vec<Box<str>> = Vec::new();
+        let Dialect { draft, is_named, .. } = self.dialect(outer);
+        let by_new = text("$id");
+        let by_old = text("id").filter(|_| by_new.is_none() && (draft == Draft::Draft4 || !is_named));
+        // `$id` in draft 4, and `id` where no draft is named, are weak signs: they name the place, but below the root
+        // they don't move the base.
+        let is_weak = !is_root && by_new.is_some() == (draft == Draft::Draft4);
+        let is_hidden = !draft.has_ref_siblings() && text("$ref").is_some();
+        if let Some((place, id)) = by_new.or(by_old).filter(|_| !is_hidden) {
+            let absolute = uri::resolve(&self.model.resources[outer.index()].uri, &id);
+            let (base, fragment) = uri::split_fragment(&absolute);
+            let base = self.checked_uri(base).map_err(|error| self.placed(error, document, place))?;
+            anchors.extend(fragment.filter(|name| !name.is_empty()).map(Box::from));
+            if is_root {
+                self.uris.entry(base.clone()).or_insert(outer);
+                self.model.resources[outer.index()].uri = base;
+            } else if is_weak {
+                self.weak_uris.entry(base).or_insert((document, value));
+            } else if !id.starts_with('#') {
+                resource = self.add_resource(document, value, base, self.dialect(outer))?;
+            }
+        }
+        let json = self.model.json(document);
+        let text = |key: &str| match json.member(value, key).map(|id| json.value(id)) {
+            Some(Value::String(text)) => Some(Box::<str>::from(text)),
+            _ => None,
+        };
+        anchors.extend(text("$anchor"));
+        let dynamic = text("$dynamicAnchor");
+        let recursive = json.member(value, "$recursiveAnchor").map(|id| json.value(id)) == Some(Value::Bool(true));
+        let target = &mut self.model.resources[resource.index()];
+        for name in anchors.into_iter().chain(dynamic.clone()) {
+            target.anchors.entry(name).or_insert(value);
+        }
+        for name in dynamic.into_iter().chain((recursive && target.value == value).then(Box::default)) {
+            target.dynamic_anchors.entry(name).or_insert(value);
+        }
+        Ok(resource)
+    }
+
+    /// Returns the target of a reference that stands at `place` of a schema; with it the dynamic anchor that it goes
+    /// through, if any.
+    pub(super) fn target(
+        &mut self,
+        schema: SchemaId,
+        keyword: &str,
+        reference: &str,
+    ) -> Result<(SchemaId, Option<Box<str>>), SchemaError> {
+        let outer = self.model.schemas[schema.index()].resource;
+        let absolute = uri::resolve(&self.model.resources[outer.index()].uri, reference);
+        let (base, fragment) = uri::split_fragment(&absolute);
+        let known = self.uris.get(base).copied();
+        let known = if *base == *self.model.resources[outer.index()].uri { Some(outer) } else { known };
+        let weak = self.weak_uris.get(base).copied().filter(|_| known.is_none());
+        let (document, root) = match (known, weak) {
+            (Some(known), _) => {
+                let Resource { document, value, .. } = self.model.resources[known.index()];
+                (document, value)
+            }
+            (None, Some(place)) => place,
+            (None, None) => {
+                let Some(source) = self.resolver.resolve(base) else {
+                    return Err(SchemaError::without_document(keyword, base));
+                };
+                let json = source.read(self.limits).map_err(|error| error.in_document(base))?;
+                (self.add_document(base, json)?, ValueId(0))
+            }
+        };
+        let around = self.tables[document.index()].resource[root.index()].expect("the place was indexed");
+        let anchors = &self.model.resources[around.index()].anchors;
+        let nowhere = |reason: &str| SchemaError::missing_target(keyword, reference, reason);
+        let name = uri::percent_decoded(fragment.unwrap_or("")).ok_or_else(|| nowhere("its fragment is not UTF-8"))?;
+        let value = if name.is_empty() {
+            root
+        } else if name.starts_with('/') {
+            let value = self.model.json(document).at_pointer_from(root, &name);
+            value.ok_or_else(|| nowhere("nothing stands at that pointer"))?
+        } else {
+            *anchors.get(&*name).ok_or_else(|| nowhere("there is no such anchor"))?
+        };
+        self.index_around(document, value)?;
+        let resource = self.tables[document.index()].resource[value.index()].expect("the place was indexed");
+        let dynamic_anchors = &self.model.resources[resource.index()].dynamic_anchors;
+        let dynamic = match keyword {
+            "$dynamicRef" if !name.is_empty() && dynamic_anchors.get(&*name) == Some(&value) => Some(name.into()),
+            "$recursiveRef" if dynamic_anchors.get("") == Some(&value) => Some(Box::default()),
+            _ => None,
+        };
+        self.dynamic_names.extend(dynamic.clone());
+        Ok((self.schema_at(document, value)?, dynamic))
+    }
+
+    /// Indexes a place that a reference leads to, under the resource of the nearest place around it that was indexed.
+    fn index_around(&mut self, document: DocumentId, value: ValueId) -> Result<(), SchemaError> {
+        let json = self.model.json(document);
+        let known = &self.tables[document.index()].resource;
+        let mut at = value;
+        let resource = loop {
+            match known[at.index()] {
+                Some(resource) => break resource,
+                None => at = json.parent(at).expect("the root was indexed"),
+            }
+        };
+        self.index(document, value, resource)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::Keyword;
+    use super::super::resolve::{NoDocuments, Source};
+    use super::*;
+
+    fn read(source: &str) -> Result<SchemaModel, SchemaError> {
+        read_with(source, &NoDocuments, &Limits::default())
+    }
+
+    fn read_with(source: &str, resolver: &dyn Resolve, limits: &Limits) -> Result<SchemaModel, SchemaError> {
+        SchemaModel::read(Json::parse(source, limits)?, &ReadOptions::default(), resolver, limits)
+    }
+
+    /// Returns where the references of the root's sub-schemas lead, in the order in which they are met.
+    fn targets(model: &SchemaModel) -> Vec<String> {
+        let place = |id| model.place(id, model.schema(id).value());
+        let entries = model.schemas().flat_map(|(_, schema)| schema.entries());
+        entries
+            .filter_map(|entry| match &entry.keyword {
+                Keyword::Ref(target) => Some(place(*target)),
+                Keyword::DynamicRef { target, anchor } => Some(format!("{} by {anchor:?}", place(*target))),
+                _ => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn references_find_their_targets() {
+        for (source, expected) in [
+            (r##"{"$ref": "#"}"##, "#"),
+            (r##"{"$defs": {"a": {}}, "$ref": "#/$defs/a"}"##, "#/$defs/a"),
+            (r##"{"$defs": {"a/b%~": {}}, "$ref": "#/$defs/a~1b%25~0"}"##, "#/$defs/a~1b%~0"),
+            (r##"{"parts": {"a": [{"not": {}}]}, "$ref": "#/parts/a/0"}"##, "#/parts/a/0"),
+            (r##"{"$defs": {"x": {"$anchor": "here"}}, "$ref": "#here"}"##, "#/$defs/x"),
+            (r##"{"$id": "http://h/a/root", "$defs": {"x": {"$id": "b"}}, "$ref": "http://h/a/b"}"##, "#/$defs/x"),
+            (r##"{"$id": "http://h/root", "$ref": "root#/$defs/x", "$defs": {"x": true}}"##, "#/$defs/x"),
+            // An embedded resource is a world of its own.
+            (
+                r##"{"$defs": {"x": 1}, "not": {"$id": "in", "$ref": "#/$defs/x", "$defs": {"x": {}}}}"##,
+                "#/not/$defs/x",
+            ),
+            // Draft 4 names places with fragments.
+            (
+                r##"{"$schema": "http://json-schema.org/draft-04/schema#", "definitions": {"x": {"id": "#x"}}, "not": {"$ref": "#x"}}"##,
+                "#/definitions/x",
+            ),
+            // Before draft 2019-09 an identifier beside `$ref` is nothing.
+            (
+                r##"{"$schema": "http://json-schema.org/draft-07/schema#", "$id": "http://h/",
+                    "definitions": {"x": {"$id": "http://h/x"}}, "not": {"$id": "http://other/", "$ref": "x"}}"##,
+                "#/definitions/x",
+            ),
+            // Without `$schema`, `id` names a place and moves no base.
+            (r##"{"not": {"id": "/p/x", "not": {"$ref": "#/d"}}, "d": {}}"##, "#/d"),
+            (
+                r##"{"$defs": {"x": {"id": "Name", "properties": {"a": {}}}}, "$ref": "Name#/properties/a"}"##,
+                "#/$defs/x/properties/a",
+            ),
+            (
+                r##"{"$schema": "http://json-schema.org/draft-04/schema#", "not": {"$id": "/p/x", "not": {"$ref": "#/d"}}, "d": {}}"##,
+                "#/d",
+            ),
+            // No identifiers in what is not a schema.
+            (r##"{"$defs": {"e": {"const": {"$anchor": "a"}}, "x": {"$anchor": "a"}}, "$ref": "#a"}"##, "#/$defs/x"),
+        ] {
+            let model = read(source).unwrap_or_else(|error| panic!("{source}: {error}"));
+            assert_eq!(targets(&model), [expected], "{source}");
+        }
+    }
+
+    #[test]
+    fn references_that_lead_nowhere_say_so() {
+        for (source, expected) in [
+            (
+                r##"{"not": {"$ref": "#/a"}}"##,
+                "`$ref` at #/not/$ref \"#/a\" leads nowhere: nothing stands at that pointer",
+            ),
+            (r##"{"$ref": "#a"}"##, "`$ref` at #/$ref \"#a\" leads nowhere: there is no such anchor"),
+            (r##"{"$ref": "#%ff"}"##, "`$ref` at #/$ref \"#%ff\" leads nowhere: its fragment is not UTF-8"),
+            (r##"{"$ref": "a.json"}"##, "`$ref` at #/$ref needs the document \"a.json\", which is not known"),
+            (r##"{"a": 1, "$ref": "#/a"}"##, "a schema must be an object or a boolean, not 1, at #/a"),
+        ] {
+            assert_eq!(read(source).unwrap_err().to_string(), expected, "{source}");
+        }
+        assert_eq!(read(r##"{"$ref": "http://h/a#/b"}"##).unwrap_err().missing_document(), Some("http://h/a"));
+        // Nobody asks for it: it does no harm.
+        assert!(read(r##"{"$defs": {"a": {"$ref": "missing", "type": 1}}}"##).is_ok());
+    }
+
+    #[test]
+    fn documents_come_from_the_resolver() {
+        let known = |uri: &str| match uri {
+            "http://h/a" => Some(Source::from(r##"{"$defs": {"n": {"$ref": "b#/n"}}, "$ref": "#/$defs/n"}"##)),
+            "http://h/b" => {
+                Some(Source::from(serde_json::json!({"$id": "http://else/b", "n": {"$ref": "http://h/a"}})))
+            }
+            "http://h/broken" => Some(Source::from("{")),
+            "http://h/wrong" => Some(Source::from("{\n \"type\": 1}")),
+            _ => None,
+        };
+        let read = |source: &str| read_with(source, &known, &Limits::default());
+        let model = read(r#"{"$ref": "http://h/a"}"#).unwrap();
+        assert_eq!(targets(&model), ["http://h/a#", "http://h/a#/$defs/n", "http://h/b#/n", "http://h/a#"]);
+        assert_eq!(model.resource_uri(model.schema(SchemaId::new(3)).resource()), "http://else/b");
+        let error = read(r#"{"$ref": "http://h/broken"}"#).unwrap_err();
+        assert!(error.as_syntax().is_some() && error.document() == "http://h/broken", "{error}");
+        let error = read(r#"{"$ref": "http://h/wrong"}"#).unwrap_err();
+        assert_eq!((error.document(), error.pointer(), error.keyword()), ("http://h/wrong", "/type", Some("type")));
+        assert!(format!("{error:#}").contains("2 |  \"type\": 1}"), "{error:#}");
+    }
+
+    #[test]
+    fn dynamic_references_keep_their_choice() {
+        let model = read(
+            r##"{"$id": "http://h/outer", "$dynamicAnchor": "T", "$ref": "inner",
+                "$defs": {"inner": {"$id": "inner", "not": {"$dynamicRef": "#T"}, "$defs": {"t": {"$dynamicAnchor": "T"}}}}}"##,
+        )
+        .unwrap();
+        assert_eq!(targets(&model), ["#/$defs/inner", "#/$defs/inner/$defs/t by \"T\""]);
+        assert_eq!(model.dynamic_target(model.schema(model.root()).resource(), "T"), Some(model.root()));
+        // A plain anchor is not dynamic.
+        let model = read(r##"{"$defs": {"t": {"$anchor": "T"}}, "$dynamicRef": "#T"}"##).unwrap();
+        assert_eq!(targets(&model), ["#/$defs/t"]);
+        let recursive = r##"{"$schema": "https://json-schema.org/draft/2019-09/schema", "$recursiveAnchor": true,
+            "not": {"$recursiveRef": "#"}}"##;
+        assert_eq!(targets(&read(recursive).unwrap()), ["# by \"\""]);
+        assert_eq!(targets(&read(&recursive.replace("true", "false")).unwrap()), ["#"]);
+    }
+
+    #[test]
+    fn dialects_come_from_metaschemas() {
+        let known = |uri: &str| {
+            let draft = "https://json-schema.org/draft/2020-12";
+            (uri == "http://h/meta").then(|| {
+                let words = [("core", true), ("applicator", true)].map(|(v, b)| format!("\"{draft}/vocab/{v}\": {b}"));
+                Source::from(format!(r#"{{"$schema": "{draft}/schema", "$vocabulary": {{{}}}}}"#, words.join(",")))
+            })
+        };
+        let model =
+            read_with(r#"{"$schema": "http://h/meta", "minimum": 1, "not": false}"#, &known, &Limits::default());
+        let model = model.unwrap();
+        assert!(matches!(model.schema(model.root()).entries()[0].keyword, Keyword::Not(_)));
+        assert_eq!(model.annotations().map(|(_, word, _)| word).collect::<Vec<_>>(), ["minimum"]);
+        let unknown = |_: &str| Some(Source::from(r#"{"$vocabulary": {"http://h/v": true}}"#));
+        let error = read_with(r#"{"$schema": "http://h/meta"}"#, &unknown, &Limits::default()).unwrap_err();
+        assert_eq!(error.to_string(), "`$schema` at #/$schema needs the vocabulary http://h/v, which is not known");
+    }
+
+    #[test]
+    fn bounds_and_repeated_keys_are_errors() {
+        let limits = Limits { n_schemas_max: 3, n_documents_max: 2, uri_bytes_max: 20, ..Limits::default() };
+        let bound = |source: &str| {
+            let endless = |uri: &str| Some(Source::from(format!("{{\"$ref\": \"{uri}x\"}}")));
+            read_with(source, &endless, &limits).unwrap_err().limit()
+        };
+        assert_eq!(bound(r#"{"allOf": [true, true, true]}"#), Some(("n_schemas_max", 4, 3)));
+        assert_eq!(bound(r#"{"$ref": "a"}"#), Some(("n_documents_max", 3, 2)));
+        assert_eq!(bound(r#"{"$id": "http://h/123456789012"}"#), Some(("uri_bytes_max", 21, 20)));
+        let error = read("{\"not\": {},\n \"not\": {}}").unwrap_err();
+        assert_eq!(error.to_string(), "the key \"not\" is repeated, at #/not");
+        assert_eq!(error.span().map(|span| span.start), Some(13));
+    }
+
+    #[test]
+    fn depth_and_width_cost_no_stack() {
+        let n = 20_000;
+        let nest = |open: &str, close: &str| format!("{}true{}", open.repeat(n), close.repeat(n));
+        for source in [nest("{\"not\":", "}"), nest("{\"items\":[", "]}"), nest("{\"properties\":{\"a\":", "}}")] {
+            assert_eq!(read(&source).unwrap().n_schemas(), n + 1);
+        }
+        let deep = nest("{\"x\":", "}");
+        let steps = "/x".repeat(n);
+        assert_eq!(read(&format!("{{\"$ref\": \"#/d{steps}\", \"d\": {deep}}}")).unwrap().n_schemas(), 2);
+        let wide: Vec<_> =
+            (0..50_000).map(|i| format!("\"p{i}\":{{\"$ref\":\"#/properties/p{}\"}}", 49_999 - i)).collect();
+        assert_eq!(read(&format!("{{\"properties\":{{{}}}}}", wide.join(","))).unwrap().n_schemas(), 50_001);
+    }
+}

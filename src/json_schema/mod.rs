@@ -1,0 +1,39 @@
+//! JSON Schema: from a text to a model of what it says.
+//!
+//! ```text
+//! text, serde_json::Value --read--> Json --load, keywords--> SchemaModel
+//!                                          ^
+//! other documents -------------resolve-----+
+//! ```
+//!
+//! | file | idea |
+//! |---|---|
+//! | `decimal` | exact numbers |
+//! | `value`, `read` | JSON with places, repeated keys and exact numbers |
+//! | `uri`, `draft`, `resolve` | identifiers; which keyword belongs to which draft; other documents |
+//! | `model` | sub-schemas with typed keywords, references as indices |
+//! | `load`, `keywords` | from documents to the model |
+//! | [`mod@format`] | the formats that are asserted, as regular languages |
+//!
+//! Schemas come from strangers: nothing here recurses, every bound is a field of [`Limits`](crate::Limits), and each
+//! error says which keyword, where, why.
+
+mod decimal;
+mod draft;
+mod error;
+pub mod format;
+mod keywords;
+mod load;
+mod model;
+mod read;
+mod resolve;
+mod uri;
+mod value;
+
+pub use decimal::{Decimal, DecimalError};
+pub use draft::Draft;
+pub use error::SchemaError;
+pub use load::ReadOptions;
+pub use model::{Body, DocumentId, Entry, Keyword, Named, ResourceId, Schema, SchemaId, SchemaModel, TypeSet};
+pub use resolve::{NoDocuments, Resolve, Source};
+pub use value::{Duplicate, Json, Member, Value, ValueId};

@@ -1,0 +1,362 @@
+//! A schema as it was written, keyword by keyword, with types.
+//!
+//! All sub-schemas that can be reached from the root stand in one arena, references included: `$ref` is an index, so
+//! that recursive schemas are cycles of indices. Each has a list of [`Keyword`]s in the order in which they were
+//! written. Where drafts write one thing in several ways the model has one: a list under `items` is
+//! [`Keyword::PrefixItems`], and then `additionalItems` is [`Keyword::Items`]; `dependencies` is split into its two
+//! kinds; `exclusiveMinimum: true` is the number that it refers to; keywords that mean nothing alone (`then` without
+//! `if`) are annotations. The model says nothing about satisfiability: `minLength: 5` beside `maxLength: 3` is fine
+//! here.
+
+use super::decimal::Decimal;
+use super::draft::Draft;
+use super::value::{Json, ValueId};
+use crate::util::index_type;
+use std::collections::HashMap;
+
+index_type!(
+    /// Names a sub-schema of a [`SchemaModel`].
+    pub SchemaId
+);
+index_type!(
+    /// Names a document of a [`SchemaModel`].
+    pub DocumentId
+);
+index_type!(
+    /// Names a schema resource of a [`SchemaModel`]: a document, or a part of one with an `$id` of its own.
+    pub ResourceId
+);
+
+/// A schema and all that it refers to.
+///
+/// ```
+/// use maskwright::{Limits, json_schema::{Body, Json, Keyword, NoDocuments, ReadOptions, SchemaModel}};
+/// let json = Json::parse(r##"{"maxLength": 5, "not": {"$ref": "#"}}"##, &Limits::default())?;
+/// let model = SchemaModel::read(json, &ReadOptions::default(), &NoDocuments, &Limits::default())?;
+/// let Body::Keywords { entries, .. } = model.schema(model.root()).body() else { panic!() };
+/// assert_eq!(entries[0].keyword, Keyword::MaxLength(5));
+/// let Keyword::Not(inner) = entries[1].keyword else { panic!() };
+/// let Body::Keywords { entries, .. } = model.schema(inner).body() else { panic!() };
+/// assert_eq!(entries[0].keyword, Keyword::Ref(model.root()));
+/// # Ok::<(), maskwright::json_schema::SchemaError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SchemaModel {
+    pub(super) documents: Vec<Document>,
+    pub(super) resources: Vec<Resource>,
+    pub(super) schemas: Vec<Schema>,
+    /// Who answers to a dynamic anchor in a resource.
+    pub(super) dynamic: HashMap<(ResourceId, Box<str>), SchemaId>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Document {
+    pub uri: Box<str>,
+    pub json: Json,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Resource {
+    pub document: DocumentId,
+    pub value: ValueId,
+    /// Absolute as far as the documents say, without fragment.
+    pub uri: Box<str>,
+    pub dialect: super::load::Dialect,
+    pub anchors: HashMap<Box<str>, ValueId>,
+    /// `$dynamicAnchor`s by name; `$recursiveAnchor` has the empty name.
+    pub dynamic_anchors: HashMap<Box<str>, ValueId>,
+}
+
+/// A sub-schema: where it stands and what it says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schema {
+    pub(super) document: DocumentId,
+    pub(super) value: ValueId,
+    pub(super) resource: ResourceId,
+    pub(super) draft: Draft,
+    pub(super) body: Body,
+}
+
+/// What a sub-schema says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// Everything (`true`) or nothing (`false`).
+    Bool(bool),
+    /// What all its keywords say.
+    Keywords {
+        /// The keywords that constrain, in the order in which they stand.
+        entries: Box<[Entry]>,
+        /// The values of all other keywords: annotations, unknown words, and words without effect where they stand.
+        annotations: Box<[ValueId]>,
+    },
+}
+
+/// A keyword of a schema, with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The value in the document; its pointer is the place to report.
+    pub value: ValueId,
+    /// Whether the keyword belongs to another draft than the schema's.
+    pub is_foreign: bool,
+    /// What it says.
+    pub keyword: Keyword,
+}
+
+/// Names in the order in which they were written, each with what stands under it.
+pub type Named<T> = Box<[(Box<str>, T)]>;
+
+/// A keyword with its value. Values named by a [`ValueId`] are in the document of the schema.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Keyword {
+    /// `type`.
+    Type(TypeSet),
+    /// `nullable` of OpenAPI 3.0: beside a `type`, null is a type too.
+    Nullable(bool),
+    /// `enum`.
+    Enum(Box<[ValueId]>),
+    /// `const`.
+    Const(ValueId),
+    /// `multipleOf`; greater than 0.
+    MultipleOf(Decimal),
+    /// `minimum`.
+    Minimum(Decimal),
+    /// `maximum`.
+    Maximum(Decimal),
+    /// `exclusiveMinimum`, as a number.
+    ExclusiveMinimum(Decimal),
+    /// `exclusiveMaximum`, as a number.
+    ExclusiveMaximum(Decimal),
+    /// `minLength`; counts beyond 64 bits are cut to them, here and below.
+    MinLength(u64),
+    /// `maxLength`.
+    MaxLength(u64),
+    /// `pattern`, as written.
+    Pattern(Box<str>),
+    /// `format`, known or not.
+    Format(Box<str>),
+    /// `properties`, in their order.
+    Properties(Named<SchemaId>),
+    /// `patternProperties`: patterns as written.
+    PatternProperties(Named<SchemaId>),
+    /// `additionalProperties`: for the keys that `properties` and `patternProperties` of the same schema don't know.
+    AdditionalProperties(SchemaId),
+    /// `propertyNames`.
+    PropertyNames(SchemaId),
+    /// `required`, each name once.
+    Required(Box<[Box<str>]>),
+    /// `minProperties`.
+    MinProperties(u64),
+    /// `maxProperties`.
+    MaxProperties(u64),
+    /// `dependentRequired`, and the lists in `dependencies`.
+    DependentRequired(Named<Box<[Box<str>]>>),
+    /// `dependentSchemas`, and the schemas in `dependencies`.
+    DependentSchemas(Named<SchemaId>),
+    /// `unevaluatedProperties`.
+    UnevaluatedProperties(SchemaId),
+    /// `prefixItems`, and a list under `items`.
+    PrefixItems(Box<[SchemaId]>),
+    /// `items` for the items after the prefix, and `additionalItems` where `items` is a list.
+    Items(SchemaId),
+    /// `contains` with `minContains` and `maxContains`.
+    Contains {
+        /// What the items that count match.
+        schema: SchemaId,
+        /// `minContains`, 1 where it is absent.
+        min: u64,
+        /// `maxContains`.
+        max: Option<u64>,
+    },
+    /// `minItems`.
+    MinItems(u64),
+    /// `maxItems`.
+    MaxItems(u64),
+    /// `uniqueItems: true`.
+    UniqueItems,
+    /// `unevaluatedItems`.
+    UnevaluatedItems(SchemaId),
+    /// `allOf`.
+    AllOf(Box<[SchemaId]>),
+    /// `anyOf`.
+    AnyOf(Box<[SchemaId]>),
+    /// `oneOf`.
+    OneOf(Box<[SchemaId]>),
+    /// `not`.
+    Not(SchemaId),
+    /// `if` with `then` and `else`; without either it still evaluates properties and items.
+    If {
+        /// `if`.
+        test: SchemaId,
+        /// `then`.
+        then: Option<SchemaId>,
+        /// `else`.
+        otherwise: Option<SchemaId>,
+    },
+    /// `$ref`; `$dynamicRef` and `$recursiveRef` too where they lead to one place only.
+    Ref(SchemaId),
+    /// `$dynamicRef` or `$recursiveRef` to an anchor that outer resources may redefine: the answer of the outermost
+    /// resource in the dynamic scope that has one ([`SchemaModel::dynamic_target`]), else `target`.
+    DynamicRef {
+        /// The target as written.
+        target: SchemaId,
+        /// The name of the anchor; empty for `$recursiveRef`.
+        anchor: Box<str>,
+    },
+}
+
+/// A set of the types of JSON values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct TypeSet(u8);
+
+impl TypeSet {
+    /// No type.
+    pub const NONE: TypeSet = TypeSet(0);
+    /// `null`.
+    pub const NULL: TypeSet = TypeSet(1);
+    /// `boolean`.
+    pub const BOOLEAN: TypeSet = TypeSet(2);
+    /// `integer`: numbers without a fractional part, `1.0` among them.
+    pub const INTEGER: TypeSet = TypeSet(4);
+    /// `number`, integers among them.
+    pub const NUMBER: TypeSet = TypeSet(8 | 4);
+    /// `string`.
+    pub const STRING: TypeSet = TypeSet(16);
+    /// `array`.
+    pub const ARRAY: TypeSet = TypeSet(32);
+    /// `object`.
+    pub const OBJECT: TypeSet = TypeSet(64);
+    /// Every type.
+    pub const ALL: TypeSet = TypeSet(127);
+
+    pub(super) const NAMES: [(&'static str, TypeSet); 7] = [
+        ("null", TypeSet::NULL),
+        ("boolean", TypeSet::BOOLEAN),
+        ("integer", TypeSet::INTEGER),
+        ("number", TypeSet::NUMBER),
+        ("string", TypeSet::STRING),
+        ("array", TypeSet::ARRAY),
+        ("object", TypeSet::OBJECT),
+    ];
+
+    /// Returns the type of a name, like `string`.
+    pub fn from_name(name: &str) -> Option<TypeSet> {
+        TypeSet::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, set)| set)
+    }
+
+    /// Returns the types of either set.
+    #[must_use]
+    pub fn union(self, other: TypeSet) -> TypeSet {
+        TypeSet(self.0 | other.0)
+    }
+
+    /// Returns the types of both sets.
+    #[must_use]
+    pub fn intersect(self, other: TypeSet) -> TypeSet {
+        TypeSet(self.0 & other.0)
+    }
+
+    /// Returns whether all types of `other` are in this set.
+    pub fn contains(self, other: TypeSet) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Returns whether no type is in the set.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl SchemaModel {
+    /// Returns the schema that was read.
+    pub fn root(&self) -> SchemaId {
+        SchemaId(0)
+    }
+
+    /// Returns the number of sub-schemas.
+    pub fn n_schemas(&self) -> usize {
+        self.schemas.len()
+    }
+
+    /// Returns a sub-schema.
+    pub fn schema(&self, id: SchemaId) -> &Schema {
+        &self.schemas[id.index()]
+    }
+
+    /// Returns the sub-schemas in the order in which they were met.
+    pub fn schemas(&self) -> impl Iterator<Item = (SchemaId, &Schema)> {
+        self.schemas.iter().enumerate().map(|(i, schema)| (SchemaId::new(i), schema))
+    }
+
+    /// Returns the JSON of a document.
+    pub fn json(&self, document: DocumentId) -> &Json {
+        &self.documents[document.index()].json
+    }
+
+    /// Returns the URI of a document; empty for a schema without one.
+    pub fn document_uri(&self, document: DocumentId) -> &str {
+        &self.documents[document.index()].uri
+    }
+
+    /// Returns the URI of a resource, without fragment; empty for a schema without one.
+    pub fn resource_uri(&self, resource: ResourceId) -> &str {
+        &self.resources[resource.index()].uri
+    }
+
+    /// Returns the schema that answers in `resource` to a dynamic anchor (the empty name: `$recursiveAnchor`).
+    pub fn dynamic_target(&self, resource: ResourceId, anchor: &str) -> Option<SchemaId> {
+        self.dynamic.get(&(resource, anchor.into())).copied()
+    }
+
+    /// Returns the place of a value of a schema's document as its URI and pointer, like `#/properties/a`.
+    pub fn place(&self, schema: SchemaId, value: ValueId) -> String {
+        let Document { uri, json } = &self.documents[self.schema(schema).document.index()];
+        format!("{uri}#{}", json.pointer(value))
+    }
+
+    /// Returns the annotations of all sub-schemas: the schema, the word, and its value in the schema's document.
+    pub fn annotations(&self) -> impl Iterator<Item = (SchemaId, &str, ValueId)> {
+        self.schemas().flat_map(move |(id, schema)| {
+            let values: &[ValueId] = match &schema.body {
+                Body::Bool(_) => &[],
+                Body::Keywords { annotations, .. } => annotations,
+            };
+            let json = self.json(schema.document);
+            values.iter().map(move |&value| (id, json.key_of(value).unwrap_or_default(), value))
+        })
+    }
+}
+
+impl Schema {
+    /// Returns the document that the schema stands in.
+    pub fn document(&self) -> DocumentId {
+        self.document
+    }
+
+    /// Returns the value of the document that is this schema.
+    pub fn value(&self) -> ValueId {
+        self.value
+    }
+
+    /// Returns the resource that the schema belongs to.
+    pub fn resource(&self) -> ResourceId {
+        self.resource
+    }
+
+    /// Returns the draft by which the schema was read.
+    pub fn draft(&self) -> Draft {
+        self.draft
+    }
+
+    /// Returns what the schema says.
+    pub fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// Returns the keywords that constrain; none for a boolean schema.
+    pub fn entries(&self) -> &[Entry] {
+        match &self.body {
+            Body::Bool(_) => &[],
+            Body::Keywords { entries, .. } => entries,
+        }
+    }
+}

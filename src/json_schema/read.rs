@@ -1,0 +1,638 @@
+//! From a JSON text, or a `serde_json::Value`, to a [`Json`] document.
+//!
+//! The reader accepts RFC 8259 and nothing else: no comments, no trailing commas, no lone surrogates. It keeps the
+//! open arrays and objects on a list of its own, so that nesting costs memory and never stack. Children wait on two
+//! stacks until their parent ends and then move into the arena together, which makes the children of a value one
+//! slice.
+
+use super::decimal::{Decimal, Shape};
+use super::error::SchemaError;
+use super::value::{Json, Kind, Member, Text, ValueId};
+use crate::Limits;
+use crate::frontend::SyntaxError;
+use crate::util::Span;
+
+impl Json {
+    /// Reads a text as one JSON value.
+    ///
+    /// # Errors
+    /// If the text is not JSON, or meets `source_bytes_max`, `json_nesting_max`, `json_values_max` or
+    /// `number_digits_max` of the limits.
+    pub fn parse(source: &str, limits: &Limits) -> Result<Json, SchemaError> {
+        let bytes_max = limits.source_bytes_max.min(u32::MAX as usize - 1);
+        if source.len() > bytes_max {
+            return Err(SchemaError::too_much("source_bytes_max", source.len(), bytes_max));
+        }
+        let json = Json::empty(source.into());
+        let mut reader = Reader { source, bytes: source.as_bytes(), at: 0, limits, json, open: Open::default() };
+        reader.document()?;
+        Ok(reader.json)
+    }
+
+    /// Copies a `serde_json` value. It has no spans, and no keys twice.
+    ///
+    /// # Errors
+    /// If the value meets `json_nesting_max`, `json_values_max` or `number_digits_max` of the limits.
+    pub fn from_value(value: &serde_json::Value, limits: &Limits) -> Result<Json, SchemaError> {
+        copy(value, limits)
+    }
+}
+
+/// The arrays and objects that have begun and not ended, the outermost first.
+#[derive(Default)]
+struct Open {
+    frames: Vec<Frame>,
+    items: Vec<ValueId>,
+    members: Vec<Member>,
+}
+
+struct Frame {
+    id: ValueId,
+    is_object: bool,
+    /// Where the children begin on their stack.
+    first: usize,
+    /// The key whose value comes next.
+    key: Option<(Text, Span)>,
+}
+
+impl Open {
+    fn begin(&mut self, id: ValueId, is_object: bool) {
+        let first = if is_object { self.members.len() } else { self.items.len() };
+        self.frames.push(Frame { id, is_object, first, key: None });
+    }
+
+    /// Hands a value to the innermost open array or object.
+    fn add(&mut self, value: ValueId) {
+        let Some(frame) = self.frames.last_mut() else { return };
+        match frame.key.take() {
+            Some((key, key_span)) => self.members.push(Member { key, key_span, value }),
+            None => self.items.push(value),
+        }
+    }
+
+    /// Ends the innermost and returns it.
+    fn end(&mut self, json: &mut Json, end: usize) -> ValueId {
+        let frame = self.frames.pop().expect("something is open");
+        if frame.is_object {
+            json.close_object(frame.id, &self.members[frame.first..], end);
+            self.members.truncate(frame.first);
+        } else {
+            json.close_array(frame.id, &self.items[frame.first..], end);
+            self.items.truncate(frame.first);
+        }
+        frame.id
+    }
+}
+
+fn check_bounds(json: &Json, open: &Open, limits: &Limits) -> Result<(), SchemaError> {
+    if open.frames.len() > limits.json_nesting_max {
+        return Err(SchemaError::too_much("json_nesting_max", open.frames.len(), limits.json_nesting_max));
+    }
+    let values_max = limits.json_values_max.min(u32::MAX as usize - 1);
+    if json.n_values() > values_max {
+        return Err(SchemaError::too_much("json_values_max", json.n_values(), values_max));
+    }
+    Ok(())
+}
+
+struct Reader<'a> {
+    source: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    limits: &'a Limits,
+    json: Json,
+    open: Open,
+}
+
+impl Reader<'_> {
+    fn document(&mut self) -> Result<(), SchemaError> {
+        self.skip_white();
+        loop {
+            // A value begins here; a scalar or an empty container ends at once.
+            let mut ended = self.value()?;
+            while ended {
+                self.skip_white();
+                let Some(frame) = self.open.frames.last() else { return self.finish() };
+                let (close, is_object) = if frame.is_object { (b'}', true) } else { (b']', false) };
+                match self.peek() {
+                    Some(b',') => {
+                        self.at += 1;
+                        self.skip_white();
+                        if is_object {
+                            self.key("a key in quotes")?;
+                        }
+                        ended = false;
+                    }
+                    Some(byte) if byte == close => self.end(),
+                    _ => return self.expected(if is_object { "`,` or `}`" } else { "`,` or `]`" }),
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), SchemaError> {
+        if self.at < self.bytes.len() { self.expected("the end of the text") } else { Ok(()) }
+    }
+
+    /// Reads a scalar, an empty container, or the beginning of another one up to its first value; returns whether it
+    /// has ended.
+    fn value(&mut self) -> Result<bool, SchemaError> {
+        let start = self.at;
+        let id = match self.peek() {
+            Some(open @ (b'{' | b'[')) => {
+                self.at += 1;
+                let id = self.json.push(Kind::Null, Span::new(start, self.at));
+                self.open.begin(id, open == b'{');
+                self.check(start)?;
+                self.skip_white();
+                if self.peek() == Some(open + 2) {
+                    self.end();
+                    return Ok(true);
+                }
+                if open == b'{' {
+                    self.key("a key in quotes or `}`")?;
+                }
+                return Ok(false);
+            }
+            Some(b'"') => {
+                let text = self.string()?;
+                self.json.push(Kind::String(text), Span::new(start, self.at))
+            }
+            Some(b'-' | b'0'..=b'9') => {
+                let number = self.number()?;
+                self.json.push_number(number, Span::new(start, self.at))
+            }
+            _ => {
+                let words = [("true", Kind::Bool(true)), ("false", Kind::Bool(false)), ("null", Kind::Null)];
+                let Some((word, kind)) = words.into_iter().find(|(word, _)| self.source[start..].starts_with(word))
+                else {
+                    return self.expected("a value");
+                };
+                self.at += word.len();
+                self.json.push(kind, Span::new(start, self.at))
+            }
+        };
+        self.check(start)?;
+        self.open.add(id);
+        Ok(true)
+    }
+
+    /// Ends the innermost array or object at its closing bracket.
+    fn end(&mut self) {
+        self.at += 1;
+        let id = self.open.end(&mut self.json, self.at);
+        self.open.add(id);
+    }
+
+    /// Reads a key and its colon.
+    fn key(&mut self, expected: &str) -> Result<(), SchemaError> {
+        let start = self.at;
+        if self.peek() != Some(b'"') {
+            return self.expected(expected);
+        }
+        let text = self.string()?;
+        let key = Some((text, Span::new(start, self.at)));
+        self.open.frames.last_mut().expect("an object is open").key = key;
+        self.skip_white();
+        if self.peek() != Some(b':') {
+            return self.expected("`:`");
+        }
+        self.at += 1;
+        self.skip_white();
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<Decimal, SchemaError> {
+        let start = self.at;
+        let shape = match Shape::scan(&self.bytes[start..]) {
+            Ok(shape) => shape,
+            Err(offset) => {
+                self.at += offset;
+                return self.expected("a digit");
+            }
+        };
+        self.at += shape.end;
+        if self.bytes[start..self.at].iter().all(|&b| b == b'0' || b == b'-')
+            && matches!(self.peek(), Some(b'0'..=b'9'))
+        {
+            return Err(self.error(Span::new(start, self.at), "a number can't begin with a needless 0"));
+        }
+        Decimal::parse(&self.source[start..self.at], self.limits.number_digits_max).map_err(|error| {
+            let span = Span::new(start, self.at);
+            match error.n_digits() {
+                Some((given, limit)) => {
+                    SchemaError::too_much("number_digits_max", given, limit).in_source(self.source, span)
+                }
+                None => self.error(span, &error.to_string()),
+            }
+        })
+    }
+
+    /// Reads a string with its quotes into the texts of the document.
+    fn string(&mut self) -> Result<Text, SchemaError> {
+        let quote = self.at;
+        let start = self.json.texts.len() as u32;
+        self.at += 1;
+        loop {
+            let run = self.at;
+            while self.bytes.get(self.at).is_some_and(|&b| b >= 0x20 && b != b'"' && b != b'\\') {
+                self.at += 1;
+            }
+            self.json.texts.push_str(&self.source[run..self.at]);
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(Text { start, end: self.json.texts.len() as u32 });
+                }
+                Some(b'\\') => {
+                    let c = self.escape()?;
+                    self.json.texts.push(c);
+                }
+                Some(control) => {
+                    let message = format!("control character U+{control:04X} in a string must be written as an escape");
+                    return Err(self.error(Span::new(self.at, self.at + 1), &message));
+                }
+                None => return Err(self.error(Span::new(quote, quote + 1), "this string has no end")),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char, SchemaError> {
+        let start = self.at;
+        let c = match self.bytes.get(start + 1) {
+            Some(b'n') => '\n',
+            Some(b't') => '\t',
+            Some(b'r') => '\r',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(&c @ (b'"' | b'\\' | b'/')) => char::from(c),
+            Some(b'u') => return self.unicode_escape(),
+            _ => {
+                let end = self.source[start + 1..].chars().next().map_or(start + 1, |c| start + 1 + c.len_utf8());
+                return Err(self.error(Span::new(start, end), "unknown escape in a string"));
+            }
+        };
+        self.at += 2;
+        Ok(c)
+    }
+
+    fn unicode_escape(&mut self) -> Result<char, SchemaError> {
+        let start = self.at;
+        let unit = |at: usize| -> Option<u32> {
+            let digits = self.bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+            digits.iter().try_fold(0, |n, &b| Some(n * 16 + char::from(b).to_digit(16)?))
+        };
+        let Some(first) = unit(start) else {
+            return Err(self.error(Span::new(start, start + 2), "`\\u` needs four hexadecimal digits"));
+        };
+        if let Some(c) = char::from_u32(first) {
+            self.at += 6;
+            return Ok(c);
+        }
+        let second = unit(start + 6).filter(|low| first < 0xDC00 && (0xDC00..0xE000).contains(low));
+        let Some(low) = second else {
+            return Err(self.error(Span::new(start, start + 6), "half of a surrogate pair"));
+        };
+        self.at += 12;
+        let code = 0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00);
+        Ok(char::from_u32(code).expect("a surrogate pair names a character"))
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn skip_white(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    fn check(&self, start: usize) -> Result<(), SchemaError> {
+        let span = Span::new(start, self.at);
+        check_bounds(&self.json, &self.open, self.limits).map_err(|error| error.in_source(self.source, span))
+    }
+
+    fn expected<T>(&self, what: &str) -> Result<T, SchemaError> {
+        let next = self.source[self.at..].chars().next();
+        let found = next.map_or("the end of the text".to_owned(), |c| format!("{c:?}"));
+        let span = Span::new(self.at, self.at + next.map_or(0, char::len_utf8));
+        Err(self.error(span, &format!("expected {what}, found {found}")))
+    }
+
+    fn error(&self, span: Span, message: &str) -> SchemaError {
+        SchemaError::syntax(SyntaxError::new(self.source, span, message))
+    }
+}
+
+fn copy(value: &serde_json::Value, limits: &Limits) -> Result<Json, SchemaError> {
+    use serde_json::Value as Serde;
+    enum Task<'a> {
+        Value(&'a Serde),
+        Member(&'a str, &'a Serde),
+        End,
+    }
+    let mut json = Json::empty("".into());
+    let mut open = Open::default();
+    let mut tasks = vec![Task::Value(value)];
+    let push_text = |json: &mut Json, text: &str| {
+        let start = json.texts.len();
+        let all = u32::try_from(start + text.len());
+        let end = all.map_err(|_| SchemaError::too_much("source_bytes_max", start + text.len(), u32::MAX as usize))?;
+        json.texts.push_str(text);
+        Ok(Text { start: start as u32, end })
+    };
+    while let Some(task) = tasks.pop() {
+        let value = match task {
+            Task::End => {
+                let id = open.end(&mut json, 0);
+                open.add(id);
+                continue;
+            }
+            Task::Member(key, value) => {
+                let key = push_text(&mut json, key)?;
+                open.frames.last_mut().expect("an object is open").key = Some((key, Span::default()));
+                value
+            }
+            Task::Value(value) => value,
+        };
+        let id = match value {
+            Serde::Null => json.push(Kind::Null, Span::default()),
+            Serde::Bool(b) => json.push(Kind::Bool(*b), Span::default()),
+            Serde::Number(number) => {
+                let text = number.to_string();
+                let number =
+                    Decimal::parse(&text, limits.number_digits_max).map_err(|error| match error.n_digits() {
+                        Some((given, limit)) => SchemaError::too_much("number_digits_max", given, limit),
+                        None => {
+                            SchemaError::syntax(SyntaxError::new(&text, Span::new(0, text.len()), error.to_string()))
+                        }
+                    })?;
+                json.push_number(number, Span::default())
+            }
+            Serde::String(text) => {
+                let text = push_text(&mut json, text)?;
+                json.push(Kind::String(text), Span::default())
+            }
+            Serde::Array(items) => {
+                let id = json.push(Kind::Null, Span::default());
+                open.begin(id, false);
+                tasks.push(Task::End);
+                tasks.extend(items.iter().rev().map(Task::Value));
+                check_bounds(&json, &open, limits)?;
+                continue;
+            }
+            Serde::Object(members) => {
+                let id = json.push(Kind::Null, Span::default());
+                open.begin(id, true);
+                tasks.push(Task::End);
+                let first = tasks.len();
+                tasks.extend(members.iter().map(|(key, value)| Task::Member(key, value)));
+                tasks[first..].reverse();
+                check_bounds(&json, &open, limits)?;
+                continue;
+            }
+        };
+        check_bounds(&json, &open, limits)?;
+        open.add(id);
+    }
+    Ok(json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::value::Value;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(source: &str) -> Json {
+        Json::parse(source, &Limits::default()).unwrap()
+    }
+
+    fn refusal(source: &str) -> String {
+        Json::parse(source, &Limits::default()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn keeps_places_order_and_repeated_keys() {
+        let source = " {\"b\": [1, {\"x\": \"\\u00e9\"}],\n \"a\": null, \"b\": true}";
+        let json = read(source);
+        let Value::Object(members) = json.value(json.root()) else { panic!() };
+        assert_eq!(members.iter().map(|m| json.key(m)).collect::<Vec<_>>(), ["b", "a", "b"]);
+        let again = json.duplicates();
+        assert_eq!(again.len(), 1);
+        assert_eq!(again[0].key_span.line_column(source), (2, 13));
+        assert_eq!(json.member(json.root(), "b"), Some(again[0].value));
+        let Value::Array(items) = json.value(members[0].value) else { panic!() };
+        let x = json.member(items[1], "x").unwrap();
+        assert_eq!(json.value(x), Value::String("é"));
+        assert_eq!(json.pointer(x), "/b/1/x");
+        assert_eq!(json.key_of(x), Some("x"));
+        let span = json.span(items[1]);
+        assert_eq!(&source[span.start as usize..span.end as usize], "{\"x\": \"\\u00e9\"}");
+        assert_eq!(json.span(json.root()), Span::new(1, source.len()));
+    }
+
+    #[test]
+    fn refuses_with_a_place() {
+        for (source, message) in [
+            ("", "expected a value, found the end of the text at line 1, column 1"),
+            ("[1,\n 2,]", "expected a value, found ']' at line 2, column 4"),
+            ("{\"a\":1,}", "expected a key in quotes, found '}' at line 1, column 8"),
+            ("{\"a\" 1}", "expected `:`, found '1' at line 1, column 6"),
+            ("[1 2]", "expected `,` or `]`, found '2' at line 1, column 4"),
+            ("{\"a\":1 \"b\"}", "expected `,` or `}`, found '\"' at line 1, column 8"),
+            ("[1}", "expected `,` or `]`, found '}' at line 1, column 3"),
+            ("{a:1}", "expected a key in quotes or `}`, found 'a' at line 1, column 2"),
+            ("1 2", "expected the end of the text, found '2' at line 1, column 3"),
+            ("nul", "expected a value, found 'n' at line 1, column 1"),
+            ("truex", "expected the end of the text, found 'x' at line 1, column 5"),
+            ("01", "a number can't begin with a needless 0 at line 1, column 1"),
+            ("-", "expected a digit, found the end of the text at line 1, column 2"),
+            ("1.e5", "expected a digit, found 'e' at line 1, column 3"),
+            ("\"é\\x\"", "unknown escape in a string at line 1, column 3"),
+            ("\"\\u12g4\"", "`\\u` needs four hexadecimal digits at line 1, column 2"),
+            ("\"\\ud800\"", "half of a surrogate pair at line 1, column 2"),
+            ("\"\\ud800\\u0041\"", "half of a surrogate pair at line 1, column 2"),
+            ("\"\\ude00\\ud83d\"", "half of a surrogate pair at line 1, column 2"),
+            ("\"\n\"", "control character U+000A in a string must be written as an escape at line 1, column 2"),
+            ("[\"\0\"]", "control character U+0000 in a string must be written as an escape at line 1, column 3"),
+            ("\0", "expected a value, found '\\0' at line 1, column 1"),
+            ("\u{feff}1", "expected a value, found '\\u{feff}' at line 1, column 1"),
+            (" \"abc", "this string has no end at line 1, column 2"),
+            ("1e9999999999999999999", "a power of ten beyond 1000000000000000 at line 1, column 1"),
+        ] {
+            assert_eq!(refusal(source), message, "{source:?}");
+        }
+        let error = Json::parse("[1,\n x]", &Limits::default()).unwrap_err();
+        assert!(format!("{error:#}").ends_with("\n 2 |  x]\n   |  ^"), "{error:#}");
+    }
+
+    #[test]
+    fn decodes_strings() {
+        let json = read(r#"["\ud83d\ude00","\"\\\/\b\f\n\r\t","a\u0000b","\u007f"]"#);
+        let Value::Array(items) = json.value(json.root()) else { panic!() };
+        let texts: Vec<_> = items.iter().map(|&item| json.value(item)).collect();
+        let expected = ["😀", "\"\\/\u{8}\u{c}\n\r\t", "a\0b", "\u{7f}"].map(Value::String);
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn pointers_lead_back() {
+        let json = read(r#"{"": {"~1/": [[], {"00": 5}]}, "0": 1}"#);
+        for id in (0..json.n_values()).map(ValueId::new) {
+            assert_eq!(json.at_pointer(&json.pointer(id)), Some(id));
+        }
+        assert_eq!(json.at_pointer("//~01~1/1/00").map(|id| json.to_json(id)), Some("5".to_owned()));
+        for pointer in
+            ["x", "/x", "//~01~1/01", "//~01~1/2", "//~01~1/-", "//~01~1/+1", "/0/", "//~01~1/99999999999999999999"]
+        {
+            assert_eq!(json.at_pointer(pointer), None, "{pointer}");
+        }
+    }
+
+    #[test]
+    fn equality_is_by_value() {
+        for (a, b, verdict) in [
+            ("1", "1.0", true),
+            ("[1, 2]", "[2, 1]", false),
+            (r#"{"a": 1, "b": [1e1]}"#, r#"{"b": [10.0], "a": 1}"#, true),
+            (r#"{"a": 1}"#, r#"{"a": 1, "b": 1}"#, false),
+            (r#"{"a": 1, "b": 1}"#, r#"{"a": 1}"#, false),
+            (r#"{"a": 1, "a": 2}"#, r#"{"a": 2}"#, true),
+            (r#"{"a": 1, "a": 2}"#, r#"{"a": 1, "b": 2}"#, false),
+            ("0", "false", false),
+            ("\"1\"", "1", false),
+            ("[]", "{}", false),
+            ("[[]]", "[[[]]]", false),
+        ] {
+            assert_eq!(read(a) == read(b), verdict, "{a} {b}");
+            assert_eq!(read(b) == read(a), verdict, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn wide_objects_are_searched() {
+        let keys = (0..50_000).map(|i| format!("\"k{}\":{i}", (i * 7919) % 50_000)).collect::<Vec<_>>();
+        let json = read(&format!("{{{},\"k3\":\"again\"}}", keys.join(",")));
+        for i in 0..50_000 {
+            let value = json.member(json.root(), &format!("k{}", (i * 7919) % 50_000)).unwrap();
+            assert_eq!(value.index(), if (i * 7919) % 50_000 == 3 { 50_001 } else { i + 1 });
+        }
+        assert_eq!(json.member(json.root(), "k50000"), None);
+        assert_eq!(json.member(json.root(), ""), None);
+        assert_eq!(json.duplicates().len(), 1);
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let n = 60_000;
+        let source = format!("{}1{}", "[{\"a\":".repeat(n / 2), "}]".repeat(n / 2));
+        let json = read(&source);
+        assert_eq!(json.n_values(), n + 1);
+        assert_eq!(json.to_string(), source);
+        assert!(json.clone() == json);
+        assert_eq!(json.at_pointer(&json.pointer(ValueId::new(n))), Some(ValueId::new(n)));
+        let mut value = serde_json::Value::Null;
+        for _ in 0..10_000 {
+            value = serde_json::Value::Array(vec![value]);
+        }
+        let copied = Json::from_value(&value, &Limits::default()).unwrap();
+        assert_eq!(copied.n_values(), 10_001);
+        while let serde_json::Value::Array(mut items) = value {
+            value = items.pop().unwrap();
+        }
+    }
+
+    #[test]
+    fn bounds_are_named() {
+        let limits = Limits { json_nesting_max: 3, json_values_max: 5, number_digits_max: 4, ..Limits::default() };
+        let bound = |source: &str| Json::parse(source, &limits).err().and_then(|e| e.limit());
+        assert_eq!(bound("[[[1]]]"), None);
+        assert_eq!(bound("[[[[1]]]]"), Some(("json_nesting_max", 4, 3)));
+        assert_eq!(bound("[1,1,1,1]"), None);
+        assert_eq!(bound("[1,1,1,1,1]"), Some(("json_values_max", 6, 5)));
+        assert_eq!(bound("[12.345]"), Some(("number_digits_max", 5, 4)));
+        assert_eq!(bound("1234"), None);
+        let limits = Limits { source_bytes_max: 3, ..limits };
+        assert_eq!(Json::parse("1234", &limits).unwrap_err().limit(), Some(("source_bytes_max", 4, 3)));
+    }
+
+    fn json_texts() -> impl Strategy<Value = String> {
+        let number = "-?(0|[1-9][0-9]{0,12})(\\.[0-9]{1,6})?([eE][+-]?[0-9]{1,2})?";
+        let string = r#""([ -!#-\[\]-~é😀]|\\["\\/bfnrt]|\\u00[0-9a-f]{2}|\\ud83d\\ude0[0-9])*""#;
+        let leaf =
+            prop_oneof![Just("null".to_owned()), Just("true".to_owned()), Just("false".to_owned()), number, string];
+        leaf.prop_recursive(5, 40, 6, move |inner| {
+            let members = prop::collection::vec((string, inner.clone()), 0..12);
+            prop_oneof![
+                prop::collection::vec(inner, 0..6).prop_map(|items| format!("[ {} ]", items.join(" ,"))),
+                members.prop_map(|members| {
+                    let all: Vec<_> = members.into_iter().map(|(k, v)| format!("{k}\t:{v}")).collect();
+                    format!("{{{}}}", all.join("\n,"))
+                }),
+            ]
+        })
+    }
+
+    /// Whether a value is what the other reader, with its binary numbers, made of it.
+    fn same(json: &Json, id: ValueId, other: &serde_json::Value) -> bool {
+        use serde_json::Value as Serde;
+        match (json.value(id), other) {
+            (Value::Null, Serde::Null) => true,
+            (Value::Bool(a), Serde::Bool(b)) => a == *b,
+            (Value::Number(a), Serde::Number(b)) => {
+                let (a, b) = (a.to_string().parse::<f64>().unwrap(), b.as_f64().unwrap());
+                (a - b).abs() <= a.abs() * 1e-15
+            }
+            (Value::String(a), Serde::String(b)) => a == b,
+            (Value::Array(a), Serde::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(&a, b)| same(json, a, b)),
+            (Value::Object(a), Serde::Object(b)) => {
+                let n_repeated = json.duplicates().iter().filter(|again| again.object == id).count();
+                let is_in = |(key, b): (&String, _)| json.member(id, key).is_some_and(|a| same(json, a, b));
+                a.len() == b.len() + n_repeated && b.iter().all(is_in)
+            }
+            _ => false,
+        }
+    }
+
+    /// Both readers accept, with the same values, or both refuse.
+    fn agrees_with_serde(source: &str) -> Result<(), TestCaseError> {
+        let ours = Json::parse(source, &Limits::default());
+        match serde_json::from_str::<serde_json::Value>(source) {
+            Ok(theirs) => {
+                prop_assert!(ours.is_ok(), "{:?}: {:?}", source, ours);
+                let ours = ours.unwrap();
+                let copied = Json::from_value(&theirs, &Limits::default()).unwrap();
+                for json in [&ours, &copied] {
+                    prop_assert!(same(json, json.root(), &theirs), "{:?} {} {}", source, json, theirs);
+                }
+            }
+            Err(error) if error.to_string().starts_with("number out of range") => {}
+            Err(error) => prop_assert!(ours.is_err(), "{:?}: {}", source, error),
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn reads_what_serde_reads(source in json_texts()) {
+            agrees_with_serde(&source)?;
+        }
+
+        #[test]
+        fn refuses_what_serde_refuses(source in json_texts(), edits in prop::collection::vec((any::<prop::sample::Index>(), 0..24usize), 1..4)) {
+            let mut chars: Vec<char> = source.chars().collect();
+            for (index, what) in edits {
+                let at = index.index(chars.len() + 1);
+                let pieces = ['"', '\\', '{', '}', '[', ']', ',', ':', '0', '1', '-', '.', 'e', 'u', 'd', '\n', ' ', '\u{1}', 'é'];
+                match pieces.get(what) {
+                    Some(&c) => chars.insert(at, c),
+                    None if at < chars.len() => drop(chars.remove(at)),
+                    None => {}
+                }
+            }
+            agrees_with_serde(&chars.into_iter().collect::<String>())?;
+        }
+    }
+}

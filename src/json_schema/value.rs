@@ -1,0 +1,397 @@
+//! JSON documents as flat arenas.
+//!
+//! A tree of boxes overflows the stack when it is dropped, compared or printed at 100,000 levels, and
+//! `serde_json::Value` keeps neither the places, nor repeated keys, nor numbers as written. A [`Json`] is four
+//! tables: values in the order in which they begin, the lists of children, the decoded texts end to end, and the
+//! numbers. A value knows its parent and its place in it, so that JSON pointers are made when somebody asks. Every
+//! walk is a loop.
+//!
+//! Objects of more than a few members also keep their members sorted by key, so that a look-up in 50,000 properties
+//! is a binary search.
+
+use super::decimal::Decimal;
+use crate::util::{Span, index_type};
+use core::fmt::{self, Write as _};
+
+index_type!(
+    /// Names a value of a [`Json`] document.
+    pub ValueId
+);
+
+/// A JSON document: values with their places, keys in their order, repeated keys, exact numbers.
+///
+/// ```
+/// use maskwright::{Limits, json_schema::{Json, Value}};
+/// let json = Json::parse(r#"{"a/b": [true, 1.0]}"#, &Limits::default())?;
+/// let list = json.member(json.root(), "a/b").unwrap();
+/// let Value::Array(items) = json.value(list) else { panic!() };
+/// assert_eq!(json.pointer(items[1]), "/a~1b/1");
+/// assert_eq!(json.at_pointer("/a~1b/1"), Some(items[1]));
+/// assert_eq!(json.to_string(), r#"{"a/b":[true,1]}"#);
+/// # Ok::<(), maskwright::json_schema::SchemaError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Json {
+    pub(super) source: Box<str>,
+    pub(super) nodes: Vec<Node>,
+    items: Vec<ValueId>,
+    members: Vec<Member>,
+    sorted: Vec<u32>,
+    pub(super) texts: String,
+    numbers: Vec<Decimal>,
+    duplicates: Vec<Duplicate>,
+}
+
+/// A value, one level deep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number, like `1.0`.
+    Number(&'a Decimal),
+    /// A string, decoded.
+    String(&'a str),
+    /// A list, like `[1, 2]`.
+    Array(&'a [ValueId]),
+    /// An object, like `{"a": 1}`; [`Json::key`] gives the keys.
+    Object(&'a [Member]),
+}
+
+/// A key of an object, its place, and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    pub(super) key: Text,
+    /// The place of the key, with its quotes.
+    pub key_span: Span,
+    /// The value.
+    pub value: ValueId,
+}
+
+/// A key that an object had before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Duplicate {
+    /// The object.
+    pub object: ValueId,
+    /// The place of the later key, with its quotes.
+    pub key_span: Span,
+    /// The value of the later key.
+    pub value: ValueId,
+}
+
+/// A piece of the decoded texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    pub start: u32,
+    pub end: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    /// `NONE` for the root.
+    parent: u32,
+    /// The place among the parent's children.
+    place: u32,
+    span: Span,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Null,
+    Bool(bool),
+    Number(u32),
+    String(Text),
+    Array { start: u32, end: u32 },
+    Object { start: u32, end: u32, sorted: u32 },
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Objects with more members are looked up by binary search.
+const LINEAR_MAX: usize = 8;
+
+impl Json {
+    pub(super) fn empty(source: Box<str>) -> Json {
+        let (nodes, items, members, sorted, numbers, duplicates) = Default::default();
+        Json { source, nodes, items, members, sorted, texts: String::new(), numbers, duplicates }
+    }
+
+    /// Returns the outermost value.
+    pub fn root(&self) -> ValueId {
+        ValueId(0)
+    }
+
+    /// Returns the number of values.
+    pub fn n_values(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Returns the text that this was read from; empty if it was not read from a text.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Returns a value, one level deep.
+    pub fn value(&self, id: ValueId) -> Value<'_> {
+        match self.nodes[id.index()].kind {
+            Kind::Null => Value::Null,
+            Kind::Bool(b) => Value::Bool(b),
+            Kind::Number(i) => Value::Number(&self.numbers[i as usize]),
+            Kind::String(text) => Value::String(self.text(text)),
+            Kind::Array { start, end } => Value::Array(&self.items[start as usize..end as usize]),
+            Kind::Object { start, end, .. } => Value::Object(&self.members[start as usize..end as usize]),
+        }
+    }
+
+    /// Returns the key of a member, decoded.
+    pub fn key(&self, member: &Member) -> &str {
+        self.text(member.key)
+    }
+
+    /// Returns the key under which a value stands; `None` if its parent is not an object.
+    pub fn key_of(&self, id: ValueId) -> Option<&str> {
+        let node = &self.nodes[id.index()];
+        match self.value(self.parent(id)?) {
+            Value::Object(members) => Some(self.key(&members[node.place as usize])),
+            _ => None,
+        }
+    }
+
+    /// Returns where a value stands in the source.
+    pub fn span(&self, id: ValueId) -> Span {
+        self.nodes[id.index()].span
+    }
+
+    /// Returns the array or object that holds a value; `None` for the root.
+    pub fn parent(&self, id: ValueId) -> Option<ValueId> {
+        Some(self.nodes[id.index()].parent).filter(|&parent| parent != NONE).map(ValueId)
+    }
+
+    /// Returns the value of a key of an object, the last one if the key is repeated; `None` too if `id` is not an
+    /// object.
+    pub fn member(&self, id: ValueId, key: &str) -> Option<ValueId> {
+        let Kind::Object { start, end, sorted } = self.nodes[id.index()].kind else { return None };
+        let members = &self.members[start as usize..end as usize];
+        if sorted == NONE {
+            return members.iter().rev().find(|member| self.key(member) == key).map(|member| member.value);
+        }
+        let order = &self.sorted[sorted as usize..][..members.len()];
+        let after = order.partition_point(|&i| self.key(&members[i as usize]) <= key);
+        let last = &members[order[after.checked_sub(1)?] as usize];
+        (self.key(last) == key).then_some(last.value)
+    }
+
+    /// Returns the keys that came again in their objects, in the order in which those objects end.
+    pub fn duplicates(&self) -> &[Duplicate] {
+        &self.duplicates
+    }
+
+    /// Returns the JSON pointer (RFC 6901) of a value; the root's is empty.
+    pub fn pointer(&self, id: ValueId) -> String {
+        let mut path = Vec::new();
+        let mut at = id;
+        while let Some(parent) = self.parent(at) {
+            path.push(at);
+            at = parent;
+        }
+        let mut text = String::new();
+        for &id in path.iter().rev() {
+            text.push('/');
+            match self.key_of(id) {
+                None => write!(text, "{}", self.nodes[id.index()].place).expect("writing to a string succeeds"),
+                Some(key) => text += &key.replace('~', "~0").replace('/', "~1"),
+            }
+        }
+        text
+    }
+
+    /// Returns the value at a JSON pointer (RFC 6901).
+    pub fn at_pointer(&self, pointer: &str) -> Option<ValueId> {
+        self.at_pointer_from(self.root(), pointer)
+    }
+
+    /// Returns the value at a JSON pointer that begins at `id`.
+    pub fn at_pointer_from(&self, id: ValueId, pointer: &str) -> Option<ValueId> {
+        if pointer.is_empty() {
+            return Some(id);
+        }
+        pointer.strip_prefix('/')?.split('/').try_fold(id, |at, step| match self.value(at) {
+            Value::Object(_) if !step.contains('~') => self.member(at, step),
+            Value::Object(_) => self.member(at, &step.replace("~1", "/").replace("~0", "~")),
+            Value::Array(items) => {
+                let plain = step == "0" || (!step.starts_with('0') && step.bytes().all(|b| b.is_ascii_digit()));
+                items.get(step.parse::<usize>().ok().filter(|_| plain)?).copied()
+            }
+            _ => None,
+        })
+    }
+
+    /// Returns whether two values are equal as JSON Schema sees them: numbers by value, objects whatever the order of
+    /// their keys. Of repeated keys the last counts.
+    pub fn equal(&self, a: ValueId, other: &Json, b: ValueId) -> bool {
+        let mut open = vec![(a, b)];
+        while let Some((a, b)) = open.pop() {
+            match (self.value(a), other.value(b)) {
+                (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+                    open.extend(a.iter().copied().zip(b.iter().copied()));
+                }
+                (Value::Array(_), _) => return false,
+                (Value::Object(members), Value::Object(others)) => {
+                    for member in members {
+                        let key = self.key(member);
+                        let Some(value) = other.member(b, key) else { return false };
+                        if self.member(a, key) == Some(member.value) {
+                            open.push((member.value, value));
+                        }
+                    }
+                    if others.iter().any(|member| self.member(a, other.key(member)).is_none()) {
+                        return false;
+                    }
+                }
+                (a, b) if a == b => {}
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Returns a value as compact JSON, keys in their order.
+    pub fn to_json(&self, id: ValueId) -> String {
+        enum Task<'a> {
+            Value(ValueId),
+            Key(&'a str),
+            Raw(char),
+        }
+        let mut out = String::new();
+        let mut open = vec![Task::Value(id)];
+        while let Some(task) = open.pop() {
+            let id = match task {
+                Task::Raw(c) => {
+                    out.push(c);
+                    continue;
+                }
+                Task::Key(key) => {
+                    write_string(key, &mut out);
+                    out.push(':');
+                    continue;
+                }
+                Task::Value(id) => id,
+            };
+            match self.value(id) {
+                Value::Null => out += "null",
+                Value::Bool(b) => out += if b { "true" } else { "false" },
+                Value::Number(number) => write!(out, "{number}").expect("writing to a string succeeds"),
+                Value::String(text) => write_string(text, &mut out),
+                Value::Array(items) => {
+                    out.push('[');
+                    open.push(Task::Raw(']'));
+                    for (i, &item) in items.iter().enumerate().rev() {
+                        open.push(Task::Value(item));
+                        open.extend((i > 0).then_some(Task::Raw(',')));
+                    }
+                }
+                Value::Object(members) => {
+                    out.push('{');
+                    open.push(Task::Raw('}'));
+                    for (i, member) in members.iter().enumerate().rev() {
+                        open.extend([Task::Value(member.value), Task::Key(self.key(member))]);
+                        open.extend((i > 0).then_some(Task::Raw(',')));
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    fn text(&self, text: Text) -> &str {
+        &self.texts[text.start as usize..text.end as usize]
+    }
+
+    /// Adds a value without children; its parent comes with the parent's end.
+    pub(super) fn push(&mut self, kind: Kind, span: Span) -> ValueId {
+        let id = ValueId::new(self.nodes.len());
+        self.nodes.push(Node { parent: NONE, place: 0, span, kind });
+        id
+    }
+
+    pub(super) fn push_number(&mut self, number: Decimal, span: Span) -> ValueId {
+        self.numbers.push(number);
+        self.push(Kind::Number((self.numbers.len() - 1) as u32), span)
+    }
+
+    /// Gives an array its items, now that they are known.
+    pub(super) fn close_array(&mut self, id: ValueId, items: &[ValueId], end: usize) {
+        let start = self.items.len() as u32;
+        self.items.extend_from_slice(items);
+        self.close(id, Kind::Array { start, end: start + items.len() as u32 }, end, items.iter().copied());
+    }
+
+    /// Gives an object its members, now that they are known.
+    pub(super) fn close_object(&mut self, id: ValueId, members: &[Member], end: usize) {
+        let start = self.members.len() as u32;
+        self.members.extend_from_slice(members);
+        let mut repeated: Vec<u32> = Vec::new();
+        let mut sorted = NONE;
+        if members.len() <= LINEAR_MAX {
+            let before = |i: usize| members[..i].iter().any(|m| self.key(m) == self.key(&members[i]));
+            repeated.extend((0..members.len()).filter(|&i| before(i)).map(|i| i as u32));
+        } else {
+            let mut order: Vec<u32> = (0..members.len() as u32).collect();
+            order.sort_by_key(|&i| self.key(&members[i as usize]));
+            let same = |pair: &&[u32]| self.key(&members[pair[0] as usize]) == self.key(&members[pair[1] as usize]);
+            repeated.extend(order.windows(2).filter(same).map(|pair| pair[1]));
+            repeated.sort_unstable();
+            sorted = self.sorted.len() as u32;
+            self.sorted.extend(order);
+        }
+        self.duplicates.extend(repeated.into_iter().map(|i| {
+            let Member { key_span, value, .. } = members[i as usize];
+            Duplicate { object: id, key_span, value }
+        }));
+        let kind = Kind::Object { start, end: start + members.len() as u32, sorted };
+        self.close(id, kind, end, members.iter().map(|member| member.value));
+    }
+
+    fn close(&mut self, id: ValueId, kind: Kind, end: usize, children: impl Iterator<Item = ValueId>) {
+        let node = &mut self.nodes[id.index()];
+        node.kind = kind;
+        node.span = Span::new(node.span.start as usize, end);
+        for (place, child) in children.enumerate() {
+            let child = &mut self.nodes[child.index()];
+            (child.parent, child.place) = (id.0, place as u32);
+        }
+    }
+}
+
+/// Two documents are equal when their roots are.
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.equal(self.root(), other, other.root())
+    }
+}
+
+/// Writes the document as compact JSON.
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_json(self.root()))
+    }
+}
+
+/// Writes a string with its quotes and the escapes that it needs.
+fn write_string(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => *out += "\\\"",
+            '\\' => *out += "\\\\",
+            '\n' => *out += "\\n",
+            '\r' => *out += "\\r",
+            '\t' => *out += "\\t",
+            c if c < ' ' => write!(out, "\\u{:04x}", c as u32).expect("writing to a string succeeds"),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}

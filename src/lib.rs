@@ -1,0 +1,102 @@
+//! Maskwright: exact token masks for language models, from a grammar and a vocabulary.
+//!
+//! A model emits tokens; a grammar speaks of characters. At each decoding step Maskwright says which tokens keep the output inside the
+//! grammar: token `t` is in the mask after the text `p` if and only if some sentence of the grammar begins with `p` and then the bytes of
+//! `t`. Both directions are promises.
+//!
+//! ```
+//! use maskwright::{GrammarCompiler, Vocab};
+//! let vocab = Vocab::from_tokens(["a", "b", "ab", "ba"])?;
+//! let compiler = GrammarCompiler::new(vocab.into());
+//! let mut matcher = compiler.compile_ebnf(r#"root ::= "a" root? "b""#)?.matcher();
+//! matcher.accept_token(0)?;
+//! assert_eq!(matcher.mask()?.iter().collect::<Vec<_>>(), [0, 1, 2]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The picture
+//!
+//! One stage, one type; holding a value proves that the earlier stages ran.
+//!
+//! ```text
+//! text --frontend--> Grammar --pass--> NormalGrammar --automaton--> Program --+
+//!                                                                            +--mask--> CompiledGrammar --> Matcher
+//! tokenizer ------------------------- vocab ------> Vocab (bytes, trie) ------+
+//! ```
+//!
+//! # Reading order
+//!
+//! Modules use only those above them in this list, except that a compiled grammar makes its matchers (a test holds the table):
+//!
+//! | module | idea |
+//! |---|---|
+//! | [`util`], [`Limits`] | byte sets, spans, chunked lists; every bound |
+//! | [`regular`] | regular languages over characters and bytes |
+//! | [`grammar`] | the grammar as written |
+//! | [`frontend`] | EBNF and regular expressions as texts |
+//! | [`json_schema`] | JSON with places and exact numbers; what a schema says (not yet compiled to grammars) |
+//! | [`machine`] | counters: state machines too large to be finite automata |
+//! | `pass` | to normal form, one rewrite per file |
+//! | `automaton` | units with real-time moves, interned; programs that link them |
+//! | `exec` | configurations, stacks as a graph, steps |
+//! | [`vocab`] | tokens: kinds, trie, regions |
+//! | `mask` | classify, settle, entries, decision trees |
+//! | [`compiler`] | from text to [`CompiledGrammar`], caches |
+//! | [`matcher`] | one output under way |
+//! | [`mod@reference`] | the judge: obviously right, slow |
+//! | [`diagnose`] | explanations, on the judge |
+//!
+//! # Invariants
+//!
+//! - A mask never depends on the order of earlier calls, on threads, on what caches hold or have forgotten.
+//! - After `rollback(k)` a matcher equals one that never took those `k` steps.
+//! - Keys of caches are content and compared in full: never an index that can be used again, never a hash alone.
+//! - Automata and stacks know nothing of tokens; the vocabulary knows nothing of grammars. They meet in `mask`.
+//! - Compiled things are immutable or only grow; the matcher is the only thing with a history.
+//! - There is no `unsafe` code.
+//!
+//! # Glossary
+//!
+//! *Vocabulary*, *token*, *stop token*, *token mask*; *grammar*, *rule*, *root rule*; *lower* (text to IR), *pass* (IR to IR), *build* (an
+//! automaton), *compile* (all of it); *state*, *call*, *return*; *pair* (state, stack node, register), *configuration* (all pairs that are
+//! live), *node* and *exit* (what lies below a state, and where it goes on after returning); *closure*, *step* (one byte), *accept* (one
+//! token); *context-independent* token (its verdict is the same under every caller), *context-dependent* token; *remainder* (a place in the
+//! vocabulary where a unit ends inside a token), *region* (what a loop over characters sees of the vocabulary), *viable prefix* (some
+//! completion is a sentence); *rollback*, *fork*, *jump-forward* (forced text).
+
+#![forbid(unsafe_code)]
+
+mod automaton;
+pub mod compiler;
+pub mod diagnose;
+mod exec;
+pub mod frontend;
+pub mod grammar;
+pub mod json_schema;
+mod limits;
+pub mod machine;
+mod mask;
+pub mod matcher;
+mod pass;
+pub mod reference;
+pub mod regular;
+#[cfg(feature = "testing")]
+pub mod testing;
+pub mod util;
+pub mod vocab;
+
+pub use compiler::{
+    BuildError, CompileError, CompileOptions, CompiledGrammar, Config, Dump, GrammarCompiler, GrammarCompilerBuilder,
+    Stats,
+};
+pub use limits::Limits;
+pub use mask::{MaskStats, TokenMask};
+pub use matcher::{AcceptedPiece, Fill, MaskKey, MatchError, Matcher};
+#[cfg(feature = "tiktoken")]
+pub use vocab::tiktoken::Encoding;
+pub use vocab::{TokenId, TokenKind, Vocab, VocabBuilder, VocabError};
+
+/// The examples of the README.
+#[cfg(all(doctest, feature = "tiktoken"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

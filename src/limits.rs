@@ -1,0 +1,64 @@
+//! Every bound that the crate enforces is a field here.
+//!
+//! Grammars come from strangers, so each stage that could grow without bound is given a limit and answers with a typed error
+//! that names the bound, the value met and the limit. All limits are met while compiling: filling a mask and accepting a token
+//! never fail for lack of budget.
+
+/// Bounds on what compiling may use. `Limits::default()` suits a server that compiles grammars sent by its users.
+///
+/// ```
+/// let limits = maskwright::Limits { source_bytes_max: 1 << 16, ..Default::default() };
+/// assert!(limits.source_bytes_max < maskwright::Limits::default().source_bytes_max);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Longest grammar source, in bytes.
+    pub source_bytes_max: usize,
+    /// Deepest nesting of groups and classes in a source text (the parsers recurse, so this is checked before they run).
+    pub nesting_max: usize,
+    /// Most rules in one grammar.
+    pub n_rules_max: usize,
+    /// Most expression nodes in one grammar.
+    pub n_exprs_max: usize,
+    /// Largest finite bound of a repetition such as `{n,m}`.
+    pub repeat_max: u32,
+    /// Most states of one deterministic automaton over bytes made by an intersection or a complement.
+    pub dfa_states_max: usize,
+    /// Most states of the automata of one grammar, all units together.
+    pub automaton_states_max: usize,
+    /// Most moves of the automata of one grammar, all units together.
+    pub automaton_moves_max: usize,
+    /// Deepest nesting of arrays and objects in a JSON text (its reader does not recurse).
+    pub json_nesting_max: usize,
+    /// Most values in one JSON text.
+    pub json_values_max: usize,
+    /// Most digits of one number in a JSON text, before its exponent.
+    pub number_digits_max: usize,
+    /// Most sub-schemas of one JSON Schema that are in use, over all its documents.
+    pub n_schemas_max: usize,
+    /// Most documents of one JSON Schema.
+    pub n_documents_max: usize,
+    /// Longest URI of a JSON Schema or of a reference in it, in bytes.
+    pub uri_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            source_bytes_max: 16 << 20,
+            nesting_max: 200,
+            n_rules_max: 1 << 20,
+            n_exprs_max: 1 << 23,
+            repeat_max: u32::MAX - 1,
+            dfa_states_max: 1 << 16,
+            automaton_states_max: 1 << 21,
+            automaton_moves_max: 1 << 23,
+            json_nesting_max: 100_000,
+            json_values_max: 1 << 22,
+            number_digits_max: 4096,
+            n_schemas_max: 1 << 20,
+            n_documents_max: 1 << 10,
+            uri_bytes_max: 1 << 12,
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! One mask, in the form that suits its size.
+//!
+//! Copying a row of 100,000 bits takes some 100 ns; so does clearing it and setting a few hundred bits. Below
+//! [`sparse_max`] tokens the ids are kept (4 bytes each instead of a row); above it the row; and a mask that differs from a kept
+//! row by a few added tokens is that row, shared, and the ids to add.
+
+use crate::vocab::{Region, TokenId};
+use std::sync::Arc;
+
+/// A set of tokens.
+#[derive(Clone, Debug)]
+pub(crate) enum MaskEntry {
+    /// These tokens, ascending.
+    Sparse(Box<[TokenId]>),
+    /// These bits.
+    Dense(Arc<[u32]>),
+    /// The bits of `base`, and these tokens beside, ascending.
+    Patched { base: Arc<[u32]>, set: Box<[TokenId]> },
+}
+
+/// Most tokens of a sparse mask: setting so many bits takes about as long as copying a row of `n_words`.
+fn sparse_max(n_words: usize) -> usize {
+    n_words / 8
+}
+
+/// Most tokens of a patch, which are set after a row was copied.
+fn patch_max(n_words: usize) -> usize {
+    n_words / 16
+}
+
+impl MaskEntry {
+    /// Returns the mask of these tokens, in any order, repeated or not.
+    pub fn new(mut tokens: Vec<TokenId>, n_words: usize) -> Self {
+        if tokens.len() <= sparse_max(n_words) {
+            tokens.sort_unstable();
+            tokens.dedup();
+            return MaskEntry::Sparse(tokens.into());
+        }
+        let mut row = vec![0u32; n_words];
+        set_bits(&mut row, &tokens);
+        MaskEntry::Dense(row.into())
+    }
+
+    /// Returns the mask of a region's tokens; the row is the region's own where there is one.
+    pub fn of_region(region: &Region, n_words: usize) -> Self {
+        if region.tokens().len() <= sparse_max(n_words) {
+            MaskEntry::new(region.tokens().to_vec(), n_words)
+        } else {
+            MaskEntry::Dense(Arc::clone(region.row(n_words)))
+        }
+    }
+
+    /// Returns this mask with `tokens` added.
+    pub fn with(&self, tokens: &[TokenId], n_words: usize) -> Self {
+        if tokens.is_empty() {
+            return self.clone();
+        }
+        let (base, old) = match self {
+            MaskEntry::Sparse(ids) => return MaskEntry::new([ids, tokens].concat(), n_words),
+            MaskEntry::Dense(base) => (base, &[][..]),
+            MaskEntry::Patched { base, set } => (base, &**set),
+        };
+        let mut set: Vec<TokenId> =
+            tokens.iter().copied().filter(|&id| base[id as usize / 32] >> (id % 32) & 1 == 0).collect();
+        set.extend_from_slice(old);
+        set.sort_unstable();
+        set.dedup();
+        if set.is_empty() {
+            return MaskEntry::Dense(Arc::clone(base));
+        }
+        if set.len() <= patch_max(n_words) {
+            return MaskEntry::Patched { base: Arc::clone(base), set: set.into() };
+        }
+        let mut row = base.to_vec();
+        set_bits(&mut row, &set);
+        MaskEntry::Dense(row.into())
+    }
+
+    /// Makes `row` this mask.
+    #[inline]
+    pub fn write(&self, row: &mut [u32]) {
+        match self {
+            MaskEntry::Sparse(ids) => {
+                row.fill(0);
+                set_bits(row, ids);
+            }
+            MaskEntry::Dense(base) => row.copy_from_slice(base),
+            MaskEntry::Patched { base, set } => {
+                row.copy_from_slice(base);
+                set_bits(row, set);
+            }
+        }
+    }
+
+    /// Adds this mask to `row`.
+    pub fn add_to(&self, row: &mut [u32]) {
+        let (base, ids): (&[u32], &[TokenId]) = match self {
+            MaskEntry::Sparse(ids) => (&[], ids),
+            MaskEntry::Dense(base) => (base, &[]),
+            MaskEntry::Patched { base, set } => (base, set),
+        };
+        row.iter_mut().zip(base).for_each(|(word, bits)| *word |= bits);
+        set_bits(row, ids);
+    }
+
+    /// Returns the memory that this mask takes beside what it shares, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            MaskEntry::Sparse(ids) => size_of_val(&**ids),
+            MaskEntry::Dense(base) => size_of_val(&**base),
+            MaskEntry::Patched { set, .. } => size_of_val(&**set),
+        }
+    }
+
+    /// Returns the number of tokens.
+    pub fn count(&self) -> usize {
+        let ones = |row: &[u32]| row.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+        match self {
+            MaskEntry::Sparse(ids) => ids.len(),
+            MaskEntry::Dense(base) => ones(base),
+            MaskEntry::Patched { base, set } => ones(base) + set.len(),
+        }
+    }
+}
+
+#[inline]
+fn set_bits(row: &mut [u32], ids: &[TokenId]) {
+    for &id in ids {
+        row[id as usize / 32] |= 1 << (id % 32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_writes_and_adds_the_same_bits() {
+        let n_words = 64;
+        let few: Vec<u32> = (0..5).map(|i| i * 31).collect();
+        let many: Vec<u32> = (0..600).map(|i| i * 2).collect();
+        let patched = MaskEntry::new(many.clone(), n_words).with(&[1, 3, 4], n_words);
+        assert!(matches!(patched, MaskEntry::Patched { .. }));
+        let cases = [
+            (MaskEntry::new(few.clone(), n_words), few.clone()),
+            (MaskEntry::new(many.clone(), n_words), many.clone()),
+            (patched.with(&[5, 3], n_words), [many.clone(), vec![1, 3, 5]].concat()),
+            (MaskEntry::new(few.clone(), n_words).with(&many, n_words), [few, many.clone()].concat()),
+            (patched.with(&(0..2000).collect::<Vec<_>>(), n_words), (0..2000).collect()),
+        ];
+        for (entry, tokens) in cases {
+            let mut expected = vec![0u32; n_words];
+            set_bits(&mut expected, &tokens);
+            let mut row = vec![u32::MAX; n_words];
+            entry.write(&mut row);
+            assert_eq!(row, expected);
+            row.fill(0);
+            row[63] = 1 << 31;
+            entry.add_to(&mut row);
+            expected[63] |= 1 << 31;
+            assert_eq!(row, expected);
+            assert_eq!(entry.count(), tokens.iter().collect::<std::collections::BTreeSet<_>>().len());
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Token masks: where automata and vocabulary meet.
+//!
+//! For a state with an unknown caller below, the token trie is walked once ([`walk`]) and tokens fall into three groups: those
+//! consumed inside the unit or ending exactly where it may end are allowed under every caller (*context-independent*); those that
+//! die inside are never allowed; for the rest the unit ends at some trie node, and what lies below that node is up to the caller
+//! (*context-dependent*): a *remainder*.
+//!
+//! Remainders are settled by walking on below them from where the caller goes on. What was found is kept in a *decision tree*
+//! ([`store`]): its root is the state, each branch is the answer to "where does the next frame return to?", and a node without
+//! remainders has the whole mask. So a mask is looked up by exactly as much of the stack as its tokens can see.
+
+mod entry;
+mod loops;
+mod row;
+mod settle;
+mod store;
+mod walk;
+
+pub use row::TokenMask;
+pub(crate) use settle::{Asker, fill, leaf_ids};
+pub use store::MaskStats;
+pub(crate) use store::{Generation, MaskStore};

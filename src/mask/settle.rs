@@ -1,0 +1,280 @@
+//! Finding the mask of a configuration: from each pair down its stack, as far as the tokens can see.
+//!
+//! Each answer on the way down is a branch of a decision tree, and its mask is kept. That is right for grammars that are nearly
+//! deterministic; but with `s ::= s s{2,3} | [ab]` a text of 30 letters can be under way in many ways, each node of its stacks has
+//! dozens of exits, and the ways down that tokens of five letters can see are hundreds of thousands. Past [`VISITS_MAX`] or
+//! [`SETTLED_MAX`] the mask is found by walking all tokens with the whole configuration instead, in which pairs that meet are
+//! joined: slower than a look-up, polynomial, and not kept.
+
+use super::entry::MaskEntry;
+use super::store::{Generation, Key, MaskStore, Tree, TreeId};
+use super::walk::{Remainder, Subject};
+use crate::automaton::{DONE, Program, StateId};
+use crate::exec::{NodeId, Pair, Stacks};
+use crate::machine::Machine;
+use crate::vocab::Vocab;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Everything that a question about masks needs.
+pub(crate) struct Asker<'a> {
+    pub program: &'a Program,
+    pub vocab: &'a Vocab,
+    pub store: &'a MaskStore,
+    pub generation: &'a Arc<Generation>,
+    pub stacks: &'a Stacks,
+}
+
+/// What [`fill`] found out on the way.
+pub(crate) struct Filled {
+    /// Questions answered from the store.
+    pub n_hits: u64,
+    /// The sum of the tokens of the entries that the mask was made of: 0 exactly when the mask is empty.
+    pub n_tokens: usize,
+}
+
+/// Most nodes of decision trees to look at for one mask.
+const VISITS_MAX: usize = 512;
+/// How many times the vocabulary may be walked, counted in nodes, to make those that are missing.
+const SETTLED_MAX: u64 = 4;
+
+/// There are more ways down the stacks than are worth looking at.
+struct TooManyWays;
+
+/// Makes `row` the mask of a configuration, without stop tokens.
+pub(crate) fn fill(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Filled {
+    let (mut is_first, mut n_tokens) = (true, 0);
+    let n_hits = for_each_leaf(asker, live, |tree| {
+        n_tokens += tree.n_tokens;
+        if core::mem::take(&mut is_first) { tree.mask.write(row) } else { tree.mask.add_to(row) }
+    });
+    if is_first {
+        row.fill(0);
+    }
+    match n_hits {
+        Ok(n_hits) => Filled { n_hits, n_tokens },
+        // What was added is part of the mask; the walk adds the rest.
+        Err(TooManyWays) => Filled { n_hits: 0, n_tokens: n_tokens + asker.walk_whole(live, row) },
+    }
+}
+
+/// Returns what identifies the mask of a configuration, without stop tokens: equal ids, equal masks.
+pub(crate) fn leaf_ids(asker: &Asker<'_>, live: &[Pair]) -> SmallVec<[u64; 2]> {
+    let mut ids = SmallVec::new();
+    if for_each_leaf(asker, live, |tree| ids.push(tree.id)).is_err() {
+        // Not worth finding out: like no other.
+        ids = SmallVec::from_slice(&[Tree::fresh_id()]);
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// A node of a decision tree, its number if it is kept, and the stack node that answers its question.
+type Place = (Arc<Tree>, Option<TreeId>, NodeId);
+
+/// Calls `visit` with nodes whose masks together are the mask of `live`; returns how many were kept.
+fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&Tree)) -> Result<u64, TooManyWays> {
+    let (mut n_hits, mut n_visits, mut n_settled) = (0, 0, 0);
+    let mut pending: SmallVec<[Place; 4]> = SmallVec::new();
+    // Stacks that share nodes could be walked along exponentially many ways.
+    let mut seen: SmallVec<[(u64, NodeId); 16]> = SmallVec::new();
+    for pair in live.iter().filter(|pair| pair.state != DONE) {
+        let key = asker.key(None, pair.state, pair.register);
+        // PERF: the usual mask has no remainders or one branching, and needs no reference counts.
+        if let Some((number, tree)) = asker.generation.find(&key) {
+            n_hits += 1;
+            match asker.descend_kept(number, tree, pair.node, &mut n_hits) {
+                Descent::Leaf(tree) => visit(tree),
+                Descent::Stuck(number, tree, node) => pending.push((Arc::clone(tree), Some(number), node)),
+            }
+        } else {
+            let (tree, number) = asker.classify(key, pair.state);
+            pending.push((tree, number, pair.node));
+        }
+        while let Some((tree, number, node)) = pending.pop() {
+            if tree.remainders.is_empty() {
+                visit(&tree);
+                continue;
+            }
+            if seen.contains(&(tree.id, node)) {
+                continue;
+            }
+            seen.push((tree.id, node));
+            let n_exits = asker.stacks.n_exits(node);
+            n_visits += n_exits;
+            if n_visits > VISITS_MAX {
+                return Err(TooManyWays);
+            }
+            for index in 0..n_exits {
+                let exit = asker.stacks.exit(node, index);
+                if exit.state == DONE {
+                    // Nothing follows the whole text: what is below the remainders is refused.
+                    visit(&tree);
+                    continue;
+                }
+                let key = number.map(|number| asker.key(Some(number), exit.state, exit.register));
+                let known = key.and_then(|key| asker.generation.find(&key));
+                let (child, child_number) = match known {
+                    Some((number, child)) => {
+                        n_hits += 1;
+                        (Arc::clone(child), Some(number))
+                    }
+                    None if n_settled > SETTLED_MAX * asker.vocab.trie().n_nodes() as u64 => return Err(TooManyWays),
+                    None => {
+                        let (child, number, n_nodes) = asker.settle(&tree, key, exit);
+                        n_settled += n_nodes;
+                        (child, number)
+                    }
+                };
+                pending.push((child, child_number, exit.node));
+            }
+        }
+    }
+    Ok(n_hits)
+}
+
+enum Descent<'a> {
+    Leaf(&'a Tree),
+    Stuck(TreeId, &'a Arc<Tree>, NodeId),
+}
+
+impl Asker<'_> {
+    fn key(&self, parent: Option<TreeId>, state: StateId, register: u64) -> Key {
+        let (linked, local) = self.program.place(state).expect("a live state belongs to a unit");
+        Key {
+            parent: parent.map_or(0, |number| number + 1),
+            unit: linked.unit.uid,
+            state: local,
+            register: if register == 0 { 0 } else { self.signature(state, register) },
+        }
+    }
+
+    /// Returns a register that no token can tell from `register` in `state`.
+    fn signature(&self, state: StateId, register: u64) -> u64 {
+        let Some((linked, local)) = self.program.place(state) else { return register };
+        match linked.unit.info(local).owner {
+            Some(counter) => linked.unit.counter(counter).signature(register, self.horizon()),
+            None => register,
+        }
+    }
+
+    /// Returns the most pieces that one token can hold: its bytes.
+    fn horizon(&self) -> u32 {
+        self.vocab.token_bytes_max() as u32
+    }
+
+    /// Goes down from a kept node as long as the answer is one exit and its node is kept.
+    #[inline]
+    fn descend_kept<'a>(
+        &'a self,
+        mut number: TreeId,
+        mut tree: &'a Arc<Tree>,
+        mut node: NodeId,
+        n_hits: &mut u64,
+    ) -> Descent<'a> {
+        while !tree.remainders.is_empty() {
+            if self.stacks.n_exits(node) != 1 {
+                return Descent::Stuck(number, tree, node);
+            }
+            let exit = self.stacks.exit(node, 0);
+            if exit.state == DONE {
+                break;
+            }
+            let Some(next) = self.generation.find(&self.key(Some(number), exit.state, exit.register)) else {
+                return Descent::Stuck(number, tree, node);
+            };
+            *n_hits += 1;
+            (number, tree) = next;
+            node = exit.node;
+        }
+        Descent::Leaf(tree)
+    }
+
+    /// Walks the whole trie from a state with an unknown caller.
+    #[cold]
+    fn classify(&self, key: Key, state: StateId) -> (Arc<Tree>, Option<TreeId>) {
+        let mut walker = self.store.take_walker();
+        walker.clear();
+        // Any register with this signature would do; the signature is one.
+        walker.classify(self.subject(), state, key.register);
+        let (linked, local) = self.program.place(state).expect("a live state belongs to a unit");
+        let n_words = self.vocab.n_mask_words();
+        let found = walker.found();
+        let n_dependent = found.remainders.iter().map(|remainder| self.n_tokens_after(remainder)).sum();
+        let n_independent = found.tokens.len() + found.base.as_ref().map_or(0, |region| region.tokens().len());
+        found.tokens.extend(linked.unit.controls(local).iter().map(|&(token, _)| token));
+        let base =
+            found.base.as_ref().map_or(MaskEntry::Sparse(Box::new([])), |region| MaskEntry::of_region(region, n_words));
+        let mask = base.with(&found.tokens, n_words);
+        let tree = Arc::new(Tree::new(mask, found.remainders.as_slice().into()));
+        let number = self.store.keep(self.generation, key, &tree);
+        self.store.put_walker(walker, Some((n_independent, n_dependent)));
+        (tree, number)
+    }
+
+    /// Walks on below the remainders of `tree` from where the next frame goes on; returns the new node, its number if it is kept, and
+    /// about how many trie nodes that took.
+    #[cold]
+    fn settle(&self, tree: &Tree, key: Option<Key>, exit: Pair) -> (Arc<Tree>, Option<TreeId>, u64) {
+        // What it costs to begin a walk.
+        const NODES_PER_WALK: u64 = 4;
+        let mut walker = self.store.take_walker();
+        walker.clear();
+        let register = self.signature(exit.state, exit.register);
+        for remainder in &tree.remainders {
+            walker.settle(self.subject(), remainder, exit.state, register);
+        }
+        let n_words = self.vocab.n_mask_words();
+        let found = walker.found();
+        // A walk over all tokens is never part of settling, but its region would be.
+        found.tokens.extend(found.base.take().iter().flat_map(|region| region.tokens()));
+        let mask = tree.mask.with(&found.tokens, n_words);
+        let child = Arc::new(Tree::new(mask, distinct(&mut found.remainders)));
+        let n_nodes = found.n_nodes + NODES_PER_WALK * found.n_walks;
+        let number = key.and_then(|key| self.store.keep(self.generation, key, &child));
+        self.store.put_walker(walker, None);
+        (child, number, n_nodes)
+    }
+
+    /// Walks all tokens with a whole configuration, and adds what is allowed to `row`; returns how many tokens that is, at least.
+    #[cold]
+    fn walk_whole(&self, live: &[Pair], row: &mut [u32]) -> usize {
+        let mut walker = self.store.take_walker();
+        walker.clear();
+        walker.walk_whole(self.subject(), self.stacks, live);
+        let found = walker.found();
+        for pair in live {
+            if let Some((linked, local)) = self.program.place(pair.state) {
+                found.tokens.extend(linked.unit.controls(local).iter().map(|&(token, _)| token));
+            }
+        }
+        found.tokens.iter().for_each(|&id| row[id as usize / 32] |= 1 << (id % 32));
+        let n_tokens = found.tokens.len();
+        self.store.put_walker(walker, None);
+        n_tokens
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject { program: self.program, vocab: self.vocab }
+    }
+
+    fn n_tokens_after(&self, remainder: &Remainder) -> usize {
+        let trie = self.vocab.trie();
+        match remainder {
+            Remainder::Node(node) => trie.subtree_tokens(*node).len() - trie.tokens(*node).len(),
+            Remainder::Region(region) => region.n_beyond(),
+        }
+    }
+}
+
+/// Returns the remainders, each once: walks that began inside one another's part of the trie can end at the same nodes.
+fn distinct(remainders: &mut Vec<Remainder>) -> Box<[Remainder]> {
+    let key = |remainder: &Remainder| match remainder {
+        Remainder::Node(node) => (0, *node as usize),
+        Remainder::Region(region) => (1, Arc::as_ptr(region) as usize),
+    };
+    remainders.sort_unstable_by_key(key);
+    remainders.dedup_by_key(|remainder| key(remainder));
+    remainders.as_slice().into()
+}

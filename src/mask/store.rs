@@ -1,0 +1,339 @@
+//! The decision trees of all masks over one vocabulary, shared by every grammar.
+//!
+//! A node's key is its parent and an answer: which state (of which unit) the frame below returns to, and the signature of its register;
+//! for a root, the state itself. Keys are content (units are interned, their numbers never reused) and compared in full.
+//!
+//! Reading takes no lock and writes nothing shared. A *generation* is an open-addressing table that only grows: its slots are
+//! atomics, its nodes are set once. Adding takes a lock, for a moment, after the walk. When a generation has no room left it is
+//! closed, and the next fill opens a new one: twice as large if memory allows, else with only the nodes used since the last time (a
+//! clock bit per node, written once per generation). Readers keep the generation they have until their next fill.
+
+use super::entry::MaskEntry;
+use super::walk::{Remainder, Walker};
+use ahash::RandomState;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Names a node of a generation.
+pub(crate) type TreeId = u32;
+
+/// Where a node hangs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Key {
+    /// 0 for a root, else the parent's number plus 1.
+    pub parent: u32,
+    pub unit: u32,
+    pub state: u32,
+    pub register: u64,
+}
+
+/// A node of a decision tree.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    /// Never the same for two nodes of this process.
+    pub id: u64,
+    /// The tokens allowed so far.
+    pub mask: MaskEntry,
+    /// How many they are.
+    pub n_tokens: usize,
+    /// Where the next frame decides.
+    pub remainders: Box<[Remainder]>,
+    was_used: AtomicBool,
+}
+
+impl Tree {
+    pub fn new(mask: MaskEntry, remainders: Box<[Remainder]>) -> Self {
+        let n_tokens = mask.count();
+        Tree { id: Tree::fresh_id(), mask, n_tokens, remainders, was_used: AtomicBool::new(true) }
+    }
+
+    /// Returns a number that no node has or will have.
+    pub fn fresh_id() -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        size_of::<Tree>() + self.mask.memory_bytes() + size_of_val(&*self.remainders) + SLOT_BYTES
+    }
+}
+
+/// What a node takes in the table, at the load that the table is kept at.
+const SLOT_BYTES: usize = 2 * size_of::<AtomicU32>() + size_of::<Place>() + 16;
+
+/// Room for a node, set once.
+type Place = OnceLock<(Key, Arc<Tree>)>;
+
+/// A table of nodes that only grows.
+#[derive(Debug)]
+pub(crate) struct Generation {
+    number: u64,
+    hasher: RandomState,
+    /// A node's number plus 1, or 0; the length is a power of two, at least twice the nodes'.
+    slots: Box<[AtomicU32]>,
+    nodes: Box<[Place]>,
+    is_closed: AtomicBool,
+}
+
+impl Generation {
+    fn new(number: u64, hasher: RandomState, capacity: usize) -> Self {
+        Generation {
+            number,
+            hasher,
+            slots: (0..2 * capacity).map(|_| AtomicU32::new(0)).collect(),
+            nodes: (0..capacity).map(|_| OnceLock::new()).collect(),
+            is_closed: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns the node with this key.
+    #[inline]
+    pub fn find(&self, key: &Key) -> Option<(TreeId, &Arc<Tree>)> {
+        let mask = self.slots.len() - 1;
+        let mut slot = self.hasher.hash_one(key) as usize & mask;
+        loop {
+            let number = self.slots[slot].load(Ordering::Acquire).checked_sub(1)?;
+            if let Some((known, tree)) = self.nodes[number as usize].get()
+                && known == key
+            {
+                if !tree.was_used.load(Ordering::Relaxed) {
+                    tree.was_used.store(true, Ordering::Relaxed);
+                }
+                return Some((number, tree));
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    /// Adds a node as number `number`, the next. The caller holds the store's lock.
+    fn add(&self, number: u32, key: Key, tree: Arc<Tree>) {
+        let mask = self.slots.len() - 1;
+        let mut slot = self.hasher.hash_one(key) as usize & mask;
+        while self.slots[slot].load(Ordering::Relaxed) != 0 {
+            slot = (slot + 1) & mask;
+        }
+        let was_empty = self.nodes[number as usize].set((key, tree)).is_ok();
+        assert!(was_empty, "node {number} is set once");
+        self.slots[slot].store(number + 1, Ordering::Release);
+    }
+}
+
+/// Counts of the masks kept by a compiler, since it was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MaskStats {
+    /// Masks (and inner nodes of decision trees) kept as lists of tokens.
+    pub n_sparse: usize,
+    /// Kept as rows of bits.
+    pub n_dense: usize,
+    /// Kept as a shared row and a list of tokens to add.
+    pub n_patched: usize,
+    /// Memory of what is kept, in bytes.
+    pub bytes: usize,
+    /// Questions that were answered from the store. Matchers report theirs now and then, and when they are dropped.
+    pub hits: u64,
+    /// Questions that took a walk.
+    pub misses: u64,
+    /// Nodes forgotten to stay within the bound on memory.
+    pub evictions: u64,
+    /// Walks over the vocabulary, or over parts of it.
+    pub walks: u64,
+    /// Trie nodes that the walks visited.
+    pub nodes_walked: u64,
+    /// Tokens found allowed whatever the caller, summed over the states classified.
+    pub tokens_context_independent: u64,
+    /// Tokens whose verdict is the caller's, summed over the states classified.
+    pub tokens_context_dependent: u64,
+}
+
+impl MaskStats {
+    /// Returns the share of context-independent tokens among those that a state doesn't refuse by itself; 1 when there are none.
+    pub fn context_independent_share(&self) -> f64 {
+        let all = self.tokens_context_independent + self.tokens_context_dependent;
+        if all == 0 { 1.0 } else { self.tokens_context_independent as f64 / all as f64 }
+    }
+}
+
+/// The decision trees over one vocabulary.
+#[derive(Debug)]
+pub(crate) struct MaskStore {
+    bytes_max: usize,
+    current_number: AtomicU64,
+    inner: Mutex<Inner>,
+    walkers: Mutex<Vec<Walker>>,
+    hits: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Inner {
+    current: Arc<Generation>,
+    n_nodes: u32,
+    bytes: usize,
+    stats: MaskStats,
+}
+
+const CAPACITY_FIRST: usize = 256;
+
+impl MaskStore {
+    /// Returns an empty store that keeps at most about `bytes_max` bytes.
+    pub fn new(bytes_max: usize) -> Self {
+        let current = Arc::new(Generation::new(0, RandomState::new(), CAPACITY_FIRST));
+        MaskStore {
+            bytes_max,
+            current_number: AtomicU64::new(0),
+            inner: Mutex::new(Inner { current, n_nodes: 0, bytes: 0, stats: MaskStats::default() }),
+            walkers: Mutex::default(),
+            hits: AtomicU64::new(0),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Nothing below panics half-way in a state that matters.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the generation in use.
+    pub fn generation(&self) -> Arc<Generation> {
+        Arc::clone(&self.lock().current)
+    }
+
+    /// Makes `generation` the one in use; opens a new one if that one is closed.
+    #[inline]
+    pub fn refresh(&self, generation: &mut Arc<Generation>) {
+        let is_current = self.current_number.load(Ordering::Acquire) == generation.number;
+        if !is_current || generation.is_closed.load(Ordering::Relaxed) {
+            *generation = self.renewed();
+        }
+    }
+
+    #[cold]
+    fn renewed(&self) -> Arc<Generation> {
+        let mut inner = self.lock();
+        if inner.current.is_closed.load(Ordering::Relaxed) {
+            inner.rotate(self.bytes_max);
+            self.current_number.store(inner.current.number, Ordering::Release);
+        }
+        Arc::clone(&inner.current)
+    }
+
+    /// Keeps a node, if there is room and the generation is still the one in use; returns the number under which it, or an equal
+    /// one that was faster, is kept.
+    pub fn keep(&self, generation: &Arc<Generation>, key: Key, tree: &Arc<Tree>) -> Option<TreeId> {
+        let mut inner = self.lock();
+        if inner.current.number != generation.number || generation.is_closed.load(Ordering::Relaxed) {
+            return None;
+        }
+        if let Some((number, _)) = generation.find(&key) {
+            return Some(number);
+        }
+        let bytes = tree.memory_bytes();
+        if inner.n_nodes as usize == generation.nodes.len() || inner.bytes + bytes > self.bytes_max {
+            generation.is_closed.store(true, Ordering::Relaxed);
+            return None;
+        }
+        let number = inner.n_nodes;
+        generation.add(number, key, Arc::clone(tree));
+        inner.n_nodes += 1;
+        inner.bytes += bytes;
+        inner.stats.count_form(&tree.mask, 1);
+        Some(number)
+    }
+
+    /// Returns a walker, and takes it back with [`Self::put_walker`].
+    pub fn take_walker(&self) -> Walker {
+        let free = self.walkers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        free.unwrap_or_else(Walker::new)
+    }
+
+    /// Takes a walker back, and counts what it did.
+    pub fn put_walker(&self, mut walker: Walker, tokens: Option<(usize, usize)>) {
+        const KEPT_MAX: usize = 64;
+        {
+            let found = walker.found();
+            let stats = &mut self.lock().stats;
+            stats.misses += 1;
+            stats.walks += found.n_walks;
+            stats.nodes_walked += found.n_nodes;
+            let (independent, dependent) = tokens.unwrap_or_default();
+            stats.tokens_context_independent += independent as u64;
+            stats.tokens_context_dependent += dependent as u64;
+        }
+        let mut walkers = self.walkers.lock().unwrap_or_else(PoisonError::into_inner);
+        if walkers.len() < KEPT_MAX {
+            walkers.push(walker);
+        }
+    }
+
+    /// Adds to the count of hits.
+    pub fn add_hits(&self, hits: u64) {
+        self.hits.fetch_add(hits, Ordering::Relaxed);
+    }
+
+    /// Forgets everything that is kept.
+    pub fn clear(&self) {
+        let mut inner = self.lock();
+        inner.rotate(0);
+        self.current_number.store(inner.current.number, Ordering::Release);
+    }
+
+    pub fn stats(&self) -> MaskStats {
+        let inner = self.lock();
+        MaskStats { bytes: inner.bytes, hits: self.hits.load(Ordering::Relaxed), ..inner.stats }
+    }
+}
+
+impl MaskStats {
+    fn count_form(&mut self, mask: &MaskEntry, n: usize) {
+        match mask {
+            MaskEntry::Sparse(_) => self.n_sparse += n,
+            MaskEntry::Dense(_) => self.n_dense += n,
+            MaskEntry::Patched { .. } => self.n_patched += n,
+        }
+    }
+}
+
+impl Inner {
+    /// Opens a new generation: with all nodes if half the memory is free, else with those used lately if they fit in half of it, else
+    /// with none.
+    fn rotate(&mut self, bytes_max: usize) {
+        let old = Arc::clone(&self.current);
+        let nodes = || old.nodes.iter().map_while(OnceLock::get);
+        let used: usize = nodes()
+            .filter(|(_, tree)| tree.was_used.load(Ordering::Relaxed))
+            .map(|(_, tree)| tree.memory_bytes())
+            .sum();
+        let (keeps_all, keeps_used) = (self.bytes <= bytes_max / 2, used <= bytes_max / 2);
+        let is_kept = |tree: &Tree| keeps_all || keeps_used && tree.was_used.load(Ordering::Relaxed);
+        let n_kept = nodes().filter(|(_, tree)| is_kept(tree)).count();
+        let capacity = (2 * n_kept).next_power_of_two().max(CAPACITY_FIRST);
+        let next = Generation::new(old.number + 1, old.hasher.clone(), capacity);
+        // Parents come before their children, so their new numbers are known; a child whose parent goes, goes too.
+        let mut numbers: Vec<Option<u32>> = Vec::with_capacity(self.n_nodes as usize);
+        let n_before = self.n_nodes;
+        (self.n_nodes, self.bytes) = (0, 0);
+        let stats = &mut self.stats;
+        (stats.n_sparse, stats.n_dense, stats.n_patched) = (0, 0, 0);
+        for (key, tree) in nodes() {
+            let parent = match key.parent {
+                0 => Some(0),
+                number => numbers[number as usize - 1].map(|number| number + 1),
+            };
+            let number = match parent {
+                Some(parent) if is_kept(tree) => {
+                    if !keeps_all {
+                        tree.was_used.store(false, Ordering::Relaxed);
+                    }
+                    next.add(self.n_nodes, Key { parent, ..*key }, Arc::clone(tree));
+                    stats.count_form(&tree.mask, 1);
+                    self.bytes += tree.memory_bytes();
+                    self.n_nodes += 1;
+                    Some(self.n_nodes - 1)
+                }
+                _ => None,
+            };
+            numbers.push(number);
+        }
+        stats.evictions += u64::from(n_before - self.n_nodes);
+        old.is_closed.store(true, Ordering::Relaxed);
+        self.current = Arc::new(next);
+    }
+}

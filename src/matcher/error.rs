@@ -1,0 +1,133 @@
+//! Why a matcher refuses.
+
+use crate::vocab::TokenId;
+use core::fmt;
+
+/// Why a matcher refuses a call. The matcher is as it was before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatchError {
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    UnknownToken { token: TokenId, n_tokens: usize },
+    TokenRefused { token: TokenId, index: usize },
+    BytesRefused { offset: usize },
+    Terminated,
+    Stuck,
+    RollbackTooFar { given: usize, limit: usize },
+    RowTooShort { given: usize, needed: usize },
+    HistoryForgotten,
+}
+
+impl MatchError {
+    pub(super) fn unknown_token(token: TokenId, n_tokens: usize) -> Self {
+        MatchError { kind: Kind::UnknownToken { token, n_tokens } }
+    }
+
+    pub(super) fn token_refused(token: TokenId) -> Self {
+        MatchError { kind: Kind::TokenRefused { token, index: 0 } }
+    }
+
+    pub(super) fn bytes_refused(offset: usize) -> Self {
+        MatchError { kind: Kind::BytesRefused { offset } }
+    }
+
+    pub(super) fn terminated() -> Self {
+        MatchError { kind: Kind::Terminated }
+    }
+
+    pub(super) fn stuck() -> Self {
+        MatchError { kind: Kind::Stuck }
+    }
+
+    pub(super) fn rollback_too_far(given: usize, limit: usize) -> Self {
+        MatchError { kind: Kind::RollbackTooFar { given, limit } }
+    }
+
+    pub(super) fn row_too_short(given: usize, needed: usize) -> Self {
+        MatchError { kind: Kind::RowTooShort { given, needed } }
+    }
+
+    pub(super) fn history_forgotten() -> Self {
+        MatchError { kind: Kind::HistoryForgotten }
+    }
+
+    /// Says that the refused token was the one at `index` of a list.
+    pub(super) fn in_list(mut self, at: usize) -> Self {
+        if let Kind::TokenRefused { index, .. } = &mut self.kind {
+            *index = at;
+        }
+        self
+    }
+
+    /// Returns the token that was refused or is unknown.
+    pub fn token(&self) -> Option<TokenId> {
+        match self.kind {
+            Kind::UnknownToken { token, .. } | Kind::TokenRefused { token, .. } => Some(token),
+            _ => None,
+        }
+    }
+
+    /// Returns the position in the list of tokens of the one that was refused.
+    pub fn token_index(&self) -> Option<usize> {
+        match self.kind {
+            Kind::TokenRefused { index, .. } => Some(index),
+            _ => None,
+        }
+    }
+
+    /// Returns the offset of the first byte that was refused.
+    pub fn byte_offset(&self) -> Option<usize> {
+        match self.kind {
+            Kind::BytesRefused { offset } => Some(offset),
+            _ => None,
+        }
+    }
+
+    /// Returns `(given, bound)` when a number was out of range: steps to roll back, words of a row, a token id.
+    pub fn bound(&self) -> Option<(usize, usize)> {
+        match self.kind {
+            Kind::RollbackTooFar { given, limit } => Some((given, limit)),
+            Kind::RowTooShort { given, needed } => Some((given, needed)),
+            Kind::UnknownToken { token, n_tokens } => Some((token as usize, n_tokens)),
+            _ => None,
+        }
+    }
+
+    /// Tells whether no token of the vocabulary can go on, though the text is not complete: the vocabulary can't spell what the
+    /// grammar asks for.
+    pub fn is_stuck(&self) -> bool {
+        self.kind == Kind::Stuck
+    }
+
+    /// Tells whether the call came after a stop token.
+    pub fn is_terminated(&self) -> bool {
+        self.kind == Kind::Terminated
+    }
+}
+
+impl fmt::Display for MatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::UnknownToken { token, n_tokens } => {
+                write!(f, "token id {token} is not in the vocabulary of {n_tokens} tokens")
+            }
+            Kind::TokenRefused { token, index: 0 } => write!(f, "the grammar does not allow token {token} here"),
+            Kind::TokenRefused { token, index } => {
+                write!(f, "the grammar does not allow token {token}, the one at index {index}")
+            }
+            Kind::BytesRefused { offset } => write!(f, "the grammar does not allow the byte at offset {offset}"),
+            Kind::Terminated => f.write_str("a stop token was accepted: only stop tokens may follow"),
+            Kind::Stuck => f.write_str("no token of the vocabulary can go on, and the text is not complete"),
+            Kind::RollbackTooFar { given, limit } => {
+                write!(f, "can't roll back {given} steps: the history has {limit}")
+            }
+            Kind::RowTooShort { given, needed } => write!(f, "the row has {given} words and the mask needs {needed}"),
+            Kind::HistoryForgotten => f.write_str("the history was forgotten, and the text with it"),
+        }
+    }
+}
+
+impl std::error::Error for MatchError {}

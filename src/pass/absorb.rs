@@ -1,0 +1,170 @@
+//! Trailing recursion into the rule's own loop, absorbed.
+//!
+//! In `e ::= "1" ("+" e)*` the inner `e` is called, and after it returns the outer one may go on with `"+" e` — but so may the inner
+//! one. Calling would push a frame for each `+`, and after each number every frame would be a place to go on from. When the call
+//! returns to a state r that accepts, and whatever may follow at r may also follow at every place where the rule ends, then
+//! `L(e) L(r) = L(e)`: the call may as well *jump* to the rule's start. This turns `s ::= s s | [a-z ]` into `[a-z ]+`, expression
+//! grammars into deterministic ones, and right recursion into loops.
+//!
+//! "Whatever may follow at r may follow at f" is checked on the automaton with labels as letters: a walk over pairs of states,
+//! at most [`PAIRS_MAX`] of them, and [`EDGES_MAX`] edges compared in all. A check that would be larger counts as failed: the call
+//! stays, which is slower and just as right.
+
+use super::BuildError;
+use super::determinize::determinize;
+use super::network::{Label, NetRuleId, Nfa, RuleAutomaton};
+use super::watch::Watch;
+use ahash::AHashSet;
+
+const PAIRS_MAX: usize = 4096;
+/// Edges that all checks of one round may compare: with many ends and many returns there are many checks.
+const EDGES_MAX: usize = 1 << 20;
+const ROUNDS_MAX: usize = 8;
+
+/// Returns the automaton of the plain rule `id` without calls of itself that may as well be jumps.
+pub(crate) fn absorb(id: NetRuleId, mut automaton: RuleAutomaton, watch: &Watch) -> Result<RuleAutomaton, BuildError> {
+    for _ in 0..ROUNDS_MAX {
+        watch.spend(automaton.all_edges().len())?;
+        let Some(nfa) = absorbed(id, &automaton) else { break };
+        automaton = determinize(&nfa, watch)?;
+    }
+    Ok(automaton)
+}
+
+fn absorbed(id: NetRuleId, automaton: &RuleAutomaton) -> Option<Nfa> {
+    let returns: AHashSet<u32> =
+        automaton.all_edges().iter().filter(|e| e.label == Label::Call(id)).map(|e| e.target).collect();
+    if returns.is_empty() {
+        return None;
+    }
+    let mut returns: Vec<u32> = returns.into_iter().collect();
+    // In order, since the bound must not depend on chance.
+    returns.sort_unstable();
+    let mut n_edges_left = EDGES_MAX;
+    let is_jump = |&state: &u32| {
+        automaton.is_pure_end(state)
+            || (automaton.is_deterministic()
+                && automaton.is_accepting(state)
+                && automaton.accepting_states().all(|end| follows_too(automaton, state, end, &mut n_edges_left)))
+    };
+    let jumps: AHashSet<u32> = returns.into_iter().filter(is_jump).collect();
+    if jumps.is_empty() {
+        return None;
+    }
+    let mut nfa = Nfa::new();
+    let base = nfa.embed(automaton);
+    nfa.empties.push((nfa.start, base));
+    nfa.empties.extend(automaton.accepting_states().map(|state| (base + state, nfa.accept)));
+    let (kept, calls): (Vec<_>, Vec<_>) =
+        nfa.arcs.iter().partition(|arc| !(arc.1 == Label::Call(id) && jumps.contains(&(arc.2 - base))));
+    nfa.arcs = kept;
+    nfa.empties.extend(calls.iter().map(|&(from, _, _)| (from, base)));
+    Some(nfa)
+}
+
+/// Tells whether every word that leads from `small` to acceptance also leads from `large` to acceptance. Takes the edges that it
+/// compares from `n_edges_left`; when there are none, the answer is no.
+fn follows_too(automaton: &RuleAutomaton, small: u32, large: u32, n_edges_left: &mut usize) -> bool {
+    let mut seen = AHashSet::new();
+    let mut pending = vec![(small, large)];
+    while let Some((a, b)) = pending.pop() {
+        if a == b || !seen.insert((a, b)) {
+            continue;
+        }
+        if seen.len() > PAIRS_MAX || automaton.is_accepting(a) && !automaton.is_accepting(b) {
+            return false;
+        }
+        // Each edge of the one is looked for among those of the other.
+        let n_edges = 1 + automaton.edges(a).len() * automaton.edges(b).len();
+        match n_edges_left.checked_sub(n_edges) {
+            Some(left) => *n_edges_left = left,
+            None => return false,
+        }
+        for edge in automaton.edges(a) {
+            match edge.label {
+                Label::Bytes(low, high) => {
+                    // Ranges of a deterministic automaton are disjoint and ascending.
+                    let mut next = u16::from(low);
+                    for other in automaton.edges(b) {
+                        let Label::Bytes(from, to) = other.label else { continue };
+                        if u16::from(from) <= next && next <= u16::from(to) {
+                            pending.push((edge.target, other.target));
+                            next = u16::from(to) + 1;
+                        }
+                    }
+                    if next <= u16::from(high) {
+                        return false;
+                    }
+                }
+                label => match automaton.edges(b).iter().find(|other| other.label == label) {
+                    Some(other) => pending.push((edge.target, other.target)),
+                    None => return false,
+                },
+            }
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn byte(b: u8) -> Label {
+        Label::Bytes(b, b)
+    }
+
+    fn automaton(n_states: u32, arcs: &[(u32, Label, u32)], empties: &[(u32, u32)]) -> RuleAutomaton {
+        let nfa = Nfa { n_states, start: 0, accept: 1, arcs: arcs.to_vec(), empties: empties.to_vec() };
+        determinize(&nfa, &Watch::none()).unwrap()
+    }
+
+    fn n_calls(automaton: &RuleAutomaton) -> usize {
+        let mut n = 0;
+        automaton.for_each_call(|_| n += 1);
+        n
+    }
+
+    const SELF: Label = Label::Call(NetRuleId(0));
+
+    #[test]
+    fn a_list_becomes_a_loop() {
+        // l ::= "a" l | "a"
+        let given = automaton(3, &[(0, byte(b'a'), 2), (2, SELF, 1)], &[(2, 1)]);
+        let got = absorb(NetRuleId(0), given, &Watch::none()).unwrap();
+        assert_eq!((n_calls(&got), got.n_states()), (0, 2));
+    }
+
+    #[test]
+    fn operators_become_a_loop_but_brackets_stay_calls() {
+        // e ::= ([0-9]+ | "(" e ")") ("+" e)*  with the calls as left recursion leaves them
+        let digit = Label::Bytes(b'0', b'9');
+        let given = automaton(
+            7,
+            &[
+                (0, digit, 2),
+                (2, digit, 2),
+                (0, byte(b'('), 4),
+                (4, SELF, 5),
+                (5, byte(b')'), 3),
+                (3, byte(b'+'), 6),
+                (6, SELF, 3),
+            ],
+            &[(2, 3), (3, 1)],
+        );
+        let got = absorb(NetRuleId(0), given, &Watch::none()).unwrap();
+        assert_eq!(n_calls(&got), 1, "only the call between brackets is left");
+    }
+
+    #[test]
+    fn a_dangling_else_is_not_absorbed() {
+        // s ::= "i" s ("e" s)? | "o"
+        let given = automaton(
+            5,
+            &[(0, byte(b'i'), 2), (2, SELF, 3), (3, byte(b'e'), 4), (4, SELF, 1), (0, byte(b'o'), 1)],
+            &[(3, 1)],
+        );
+        let got = absorb(NetRuleId(0), given, &Watch::none()).unwrap();
+        assert_eq!(n_calls(&got), 1, "the call that ends the rule is a jump, the one before `else` is not");
+    }
+}

@@ -1,0 +1,350 @@
+//! From an automaton with empty arcs to a deterministic, minimal one, with labels as letters.
+//!
+//! The subset construction, then minimisation with a numbering in breadth-first order along sorted labels, so that equal languages over
+//! equal letters give equal automata. Bytes come in ranges, and ranges that overlap are cut where they
+//! begin and end. Some languages have no small deterministic automaton (`.*a.{20}`): past a number of states the result is the
+//! given automaton without empty arcs instead, and several states are followed at once while it runs.
+//!
+//! The empty word is dropped: state 0 of the result never accepts.
+//!
+//! Cost: linear in the size of the result times the size of its subsets, plus one sort per state. The subsets can be as large as the
+//! automaton (`("a"? "b"? "c"? ...)*`), so the states visited for them are bounded as well; and without empty arcs the given automaton can
+//! have the square of its arcs, which is where a grammar is refused.
+
+use super::BuildError;
+use super::minimize::minimize;
+use super::network::{Edge, Label, Nfa, RuleAutomaton};
+use super::watch::Watch;
+use ahash::AHashMap;
+use smallvec::SmallVec;
+
+/// Deterministic states allowed per state of the given automaton, and in any case.
+const STATES_PER_STATE: usize = 8;
+const STATES_FREE: usize = 256;
+/// Visits for subsets allowed per state of the given automaton, when the whole compile has taken more than [`VISITS_FREE`] steps.
+const VISITS_PER_STATE: usize = 64;
+const VISITS_FREE: u64 = 1 << 24;
+
+/// Returns the automaton of the non-empty words of `nfa`.
+pub(crate) fn determinize(nfa: &Nfa, watch: &Watch) -> Result<RuleAutomaton, BuildError> {
+    let graph = Graph::new(nfa);
+    if !graph.is_live(nfa.start) {
+        return Ok(RuleAutomaton::from_parts(vec![Vec::new()], vec![false], true));
+    }
+    let budget = STATES_FREE + STATES_PER_STATE * nfa.n_states as usize;
+    match subsets(nfa, &graph, budget, watch)? {
+        Some((rows, accepting)) => minimize(&rows, &accepting, watch),
+        None => without_empties(nfa, &graph, watch),
+    }
+}
+
+type Subset = SmallVec<[u32; 8]>;
+
+/// The arcs of an automaton by the state they leave, and which states lie before acceptance.
+struct Graph {
+    arc_offsets: Vec<u32>,
+    arcs: Vec<Edge>,
+    empty_offsets: Vec<u32>,
+    empties: Vec<u32>,
+    live: Vec<bool>,
+}
+
+impl Graph {
+    fn new(nfa: &Nfa) -> Self {
+        let n = nfa.n_states as usize;
+        let (arc_offsets, arcs) =
+            by_source(n, nfa.arcs.iter().map(|&(from, label, target)| (from, Edge { label, target })));
+        let (empty_offsets, empties) = by_source(n, nfa.empties.iter().copied());
+        let reversed = nfa.arcs.iter().map(|&(from, _, to)| (to, from));
+        let (back_offsets, back) = by_source(n, reversed.chain(nfa.empties.iter().map(|&(from, to)| (to, from))));
+        let mut live = vec![false; n];
+        live[nfa.accept as usize] = true;
+        let mut pending = vec![nfa.accept];
+        while let Some(state) = pending.pop() {
+            for &from in &back[back_offsets[state as usize] as usize..back_offsets[state as usize + 1] as usize] {
+                if !core::mem::replace(&mut live[from as usize], true) {
+                    pending.push(from);
+                }
+            }
+        }
+        Graph { arc_offsets, arcs, empty_offsets, empties, live }
+    }
+
+    fn is_live(&self, state: u32) -> bool {
+        self.live[state as usize]
+    }
+
+    fn arcs(&self, state: u32) -> &[Edge] {
+        &self.arcs[self.arc_offsets[state as usize] as usize..self.arc_offsets[state as usize + 1] as usize]
+    }
+
+    fn empties(&self, state: u32) -> &[u32] {
+        &self.empties[self.empty_offsets[state as usize] as usize..self.empty_offsets[state as usize + 1] as usize]
+    }
+}
+
+/// Sorts values by their source: returns offsets and the values.
+fn by_source<T: Copy>(n: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> (Vec<u32>, Vec<T>) {
+    let mut offsets = vec![0u32; n + 1];
+    for (from, _) in pairs.clone() {
+        offsets[from as usize + 1] += 1;
+    }
+    for i in 0..n {
+        offsets[i + 1] += offsets[i];
+    }
+    let mut next = offsets.clone();
+    let mut values: Vec<Option<T>> = vec![None; offsets[n] as usize];
+    for (from, value) in pairs {
+        values[next[from as usize] as usize] = Some(value);
+        next[from as usize] += 1;
+    }
+    (offsets, values.into_iter().flatten().collect())
+}
+
+/// Follows empty arcs. Keeps only states that matter: live ones with arcs, and the accepting one.
+struct Closure<'a> {
+    graph: &'a Graph,
+    accept: u32,
+    stamp: Vec<u32>,
+    round: u32,
+    pending: Vec<u32>,
+    /// States visited since the last look.
+    n_visits: usize,
+}
+
+impl<'a> Closure<'a> {
+    fn new(nfa: &Nfa, graph: &'a Graph) -> Self {
+        let stamp = vec![0; nfa.n_states as usize];
+        Closure { graph, accept: nfa.accept, stamp, round: 0, pending: Vec::new(), n_visits: 0 }
+    }
+
+    fn of(&mut self, states: impl IntoIterator<Item = u32>) -> Subset {
+        self.round += 1;
+        let mut subset = Subset::new();
+        self.pending.clear();
+        self.pending.extend(states);
+        while let Some(state) = self.pending.pop() {
+            self.n_visits += 1;
+            if self.stamp[state as usize] == self.round || !self.graph.is_live(state) {
+                continue;
+            }
+            self.stamp[state as usize] = self.round;
+            if state == self.accept || !self.graph.arcs(state).is_empty() {
+                subset.push(state);
+            }
+            self.pending.extend_from_slice(self.graph.empties(state));
+        }
+        subset.sort_unstable();
+        subset
+    }
+}
+
+type Rows = (Vec<Vec<Edge>>, Vec<bool>);
+
+fn subsets(nfa: &Nfa, graph: &Graph, budget: usize, watch: &Watch) -> Result<Option<Rows>, BuildError> {
+    let mut closure = Closure::new(nfa, graph);
+    let mut ids: AHashMap<Subset, u32> = AHashMap::new();
+    // The subset of a single target is looked for once: `(w1 | w2 | ...)*` comes back to its beginning after every word.
+    let mut of_single = vec![u32::MAX; nfa.n_states as usize];
+    let mut n_visits = 0usize;
+    // The initial state is a state of its own: it never accepts.
+    let mut sets: Vec<Subset> = vec![closure.of([nfa.start])];
+    let (mut rows, mut accepting) = (Vec::new(), Vec::new());
+    let mut splitter = Splitter::default();
+    while rows.len() < sets.len() {
+        let subset = sets[rows.len()].clone();
+        let n_spent = core::mem::take(&mut closure.n_visits) + subset.len();
+        watch.spend(1 + n_spent)?;
+        n_visits += n_spent;
+        accepting.push(!rows.is_empty() && subset.contains(&nfa.accept));
+        splitter.clear();
+        for &state in &subset {
+            for edge in graph.arcs(state) {
+                if graph.is_live(edge.target) {
+                    splitter.add(edge.label, edge.target);
+                }
+            }
+        }
+        let mut row: Vec<Edge> = Vec::new();
+        splitter.for_each(|label, targets| {
+            let single = targets.iter().all(|&target| target == targets[0]).then_some(targets[0] as usize);
+            let target = match single {
+                Some(single) if of_single[single] != u32::MAX => of_single[single],
+                _ => {
+                    let set = closure.of(targets.iter().copied());
+                    *ids.entry(set).or_insert_with_key(|set| {
+                        sets.push(set.clone());
+                        (sets.len() - 1) as u32
+                    })
+                }
+            };
+            single.into_iter().for_each(|single| of_single[single] = target);
+            match (row.last_mut(), label) {
+                (Some(Edge { label: Label::Bytes(_, high), target: last }), Label::Bytes(low, new_high))
+                    if *last == target && *high + 1 == low =>
+                {
+                    *high = new_high;
+                }
+                _ => row.push(Edge { label, target }),
+            }
+        });
+        rows.push(row);
+        let visits_max = STATES_FREE + VISITS_PER_STATE * nfa.n_states as usize;
+        if sets.len() > budget || n_visits > visits_max && watch.n_steps() > VISITS_FREE {
+            return Ok(None);
+        }
+    }
+    Ok(Some((rows, accepting)))
+}
+
+/// Groups targets by letter, cutting byte ranges where others begin or end.
+#[derive(Default)]
+pub(crate) struct Splitter {
+    bytes: Vec<(u8, u8, u32)>,
+    others: Vec<(Label, u32)>,
+    cuts: Vec<u16>,
+    targets: Vec<u32>,
+}
+
+impl Splitter {
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.others.clear();
+    }
+
+    pub fn add(&mut self, label: Label, target: u32) {
+        match label {
+            Label::Bytes(low, high) => self.bytes.push((low, high, target)),
+            _ => self.others.push((label, target)),
+        }
+    }
+
+    /// Calls `visit` with each letter (disjoint byte ranges ascending, then the others in order) and its targets, which may repeat.
+    pub fn for_each(&mut self, mut visit: impl FnMut(Label, &[u32])) {
+        self.bytes.sort_unstable();
+        self.cuts.clear();
+        for &(low, high, _) in &self.bytes {
+            self.cuts.push(u16::from(low));
+            self.cuts.push(u16::from(high) + 1);
+        }
+        self.cuts.sort_unstable();
+        self.cuts.dedup();
+        let mut first = 0;
+        for pair in self.cuts.windows(2) {
+            let (low, high) = (pair[0] as u8, (pair[1] - 1) as u8);
+            self.targets.clear();
+            // Ranges are sorted by their low end: those before `first` have all ended.
+            while first < self.bytes.len() && self.bytes[first].1 < low {
+                first += 1;
+            }
+            for &(from, to, target) in &self.bytes[first..] {
+                if from > low {
+                    break;
+                }
+                if to >= high {
+                    self.targets.push(target);
+                }
+            }
+            if !self.targets.is_empty() {
+                visit(Label::Bytes(low, high), &self.targets);
+            }
+        }
+        self.others.sort_unstable();
+        for group in self.others.chunk_by(|a, b| a.0 == b.0) {
+            self.targets.clear();
+            self.targets.extend(group.iter().map(|&(_, target)| target));
+            visit(group[0].0, &self.targets);
+        }
+    }
+}
+
+/// The given automaton, trimmed, with empty arcs followed but several targets per letter left standing.
+fn without_empties(nfa: &Nfa, graph: &Graph, watch: &Watch) -> Result<RuleAutomaton, BuildError> {
+    let mut closure = Closure::new(nfa, graph);
+    // A state is (state of the automaton); the initial one is a copy, since it must not accept.
+    let mut number = vec![u32::MAX; nfa.n_states as usize];
+    let mut order = vec![nfa.start];
+    let (mut rows, mut accepting) = (Vec::new(), Vec::new());
+    while rows.len() < order.len() {
+        let subset = closure.of([order[rows.len()]]);
+        accepting.push(!rows.is_empty() && subset.contains(&nfa.accept));
+        let mut row = Vec::new();
+        for &state in &subset {
+            for edge in graph.arcs(state).iter().filter(|edge| graph.is_live(edge.target)) {
+                let target = &mut number[edge.target as usize];
+                if *target == u32::MAX {
+                    *target = order.len() as u32;
+                    order.push(edge.target);
+                }
+                row.push(Edge { label: edge.label, target: *target });
+            }
+        }
+        row.sort_unstable();
+        row.dedup();
+        watch.spend(core::mem::take(&mut closure.n_visits) + row.len())?;
+        watch.count_edges(row.len())?;
+        rows.push(row);
+    }
+    Ok(RuleAutomaton::from_parts(rows, accepting, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::network::NetRuleId;
+    use super::*;
+
+    fn nfa(n_states: u32, arcs: &[(u32, Label, u32)], empties: &[(u32, u32)]) -> Nfa {
+        Nfa { n_states, start: 0, accept: 1, arcs: arcs.to_vec(), empties: empties.to_vec() }
+    }
+
+    fn byte(b: u8) -> Label {
+        Label::Bytes(b, b)
+    }
+
+    #[test]
+    fn overlapping_ranges_are_cut_and_equal_futures_merged() {
+        // [a-m] x | [g-z] x  ==  [a-z] x
+        let given = nfa(
+            4,
+            &[
+                (0, Label::Bytes(b'a', b'm'), 2),
+                (0, Label::Bytes(b'g', b'z'), 3),
+                (2, byte(b'x'), 1),
+                (3, byte(b'x'), 1),
+            ],
+            &[],
+        );
+        let automaton = determinize(&given, &Watch::none()).unwrap();
+        assert_eq!(automaton.n_states(), 3);
+        assert_eq!(automaton.edges(0), [Edge { label: Label::Bytes(b'a', b'z'), target: 1 }]);
+        assert!(automaton.is_deterministic() && automaton.is_pure_end(2));
+    }
+
+    #[test]
+    fn the_empty_word_is_dropped_and_dead_states_go() {
+        // (a B)* with a dead branch on `z`, where B is a call
+        let call = Label::Call(NetRuleId::new(7));
+        let given = nfa(4, &[(0, byte(b'a'), 2), (2, call, 0), (0, byte(b'z'), 3)], &[(0, 1)]);
+        let automaton = determinize(&given, &Watch::none()).unwrap();
+        assert!(!automaton.is_accepting(0));
+        assert_eq!(automaton.n_states(), 3, "a start that doesn't accept, the middle, and the accepting loop");
+        let end = automaton.edges(automaton.edges(0)[0].target)[0].target;
+        assert!(automaton.is_accepting(end) && automaton.edges(end).len() == 1);
+    }
+
+    #[test]
+    fn a_language_without_a_small_automaton_stays_nondeterministic() {
+        // .*a.{14} has 2^15 deterministic states.
+        let mut given = nfa(3, &[(0, Label::Bytes(0, 255), 0), (0, byte(b'a'), 2)], &[]);
+        let mut last = 2;
+        for _ in 0..13 {
+            let next = given.state();
+            given.arcs.push((last, Label::Bytes(0, 255), next));
+            last = next;
+        }
+        given.arcs.push((last, Label::Bytes(0, 255), 1));
+        let automaton = determinize(&given, &Watch::none()).unwrap();
+        assert!(!automaton.is_deterministic());
+        assert!(automaton.n_states() <= given.n_states as usize + 1);
+    }
+}

@@ -1,0 +1,113 @@
+//! Why a grammar can't be compiled.
+
+use crate::util::Span;
+use core::fmt;
+use std::sync::Arc;
+
+/// Why a grammar that is well formed can't be compiled.
+///
+/// `{}` is one line; `{:#}` adds the source line with a caret when the grammar came from a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError {
+    kind: Kind,
+    span: Option<Span>,
+    source: Option<Arc<str>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    EmptyLanguage { rule: Box<str> },
+    UnknownControl { name: Box<str>, nearest: Option<Box<str>> },
+    UnknownTokenId { id: u32, n_tokens: usize },
+    NotRegular { message: String },
+    Limit { what: &'static str, given: u64, limit: u64 },
+    Deadline,
+    Cancelled,
+}
+
+impl BuildError {
+    fn new(kind: Kind) -> Self {
+        BuildError { kind, span: None, source: None }
+    }
+
+    pub(crate) fn empty_language(rule: &str) -> Self {
+        Self::new(Kind::EmptyLanguage { rule: rule.into() })
+    }
+
+    pub(crate) fn unknown_control(name: &str, nearest: Option<&str>) -> Self {
+        Self::new(Kind::UnknownControl { name: name.into(), nearest: nearest.map(Into::into) })
+    }
+
+    pub(crate) fn unknown_token_id(id: u32, n_tokens: usize) -> Self {
+        Self::new(Kind::UnknownTokenId { id, n_tokens })
+    }
+
+    pub(crate) fn not_regular(message: String) -> Self {
+        Self::new(Kind::NotRegular { message })
+    }
+
+    pub(crate) fn limit(what: &'static str, given: u64, limit: u64) -> Self {
+        Self::new(Kind::Limit { what, given, limit })
+    }
+
+    pub(crate) fn deadline() -> Self {
+        Self::new(Kind::Deadline)
+    }
+
+    pub(crate) fn cancelled() -> Self {
+        Self::new(Kind::Cancelled)
+    }
+
+    pub(crate) fn at(mut self, span: Option<Span>, source: Option<&str>) -> Self {
+        self.span = self.span.or(span);
+        self.source = self.source.or_else(|| source.map(Into::into));
+        self
+    }
+
+    /// Returns the place in the grammar's source, if it has one.
+    pub fn span(&self) -> Option<Span> {
+        self.span
+    }
+
+    /// Returns `(given, limit)` when a bound of [`Limits`](crate::Limits) was met.
+    pub fn limit_met(&self) -> Option<(u64, u64)> {
+        match self.kind {
+            Kind::Limit { given, limit, .. } => Some((given, limit)),
+            _ => None,
+        }
+    }
+
+    /// Tells whether the deadline passed or the compile was cancelled: trying again may work.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self.kind, Kind::Deadline | Kind::Cancelled)
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::EmptyLanguage { rule } => {
+                write!(f, "rule `{rule}` matches nothing at all: no text can ever complete it")?;
+            }
+            Kind::UnknownControl { name, nearest } => {
+                write!(f, "the vocabulary has no token named `{name}`")?;
+                if let Some(nearest) = nearest {
+                    write!(f, " (did you mean `{nearest}`?)")?;
+                }
+            }
+            Kind::UnknownTokenId { id, n_tokens } => {
+                write!(f, "token id {id} is not in the vocabulary of {n_tokens} tokens, or is padding")?;
+            }
+            Kind::NotRegular { message } => f.write_str(message)?,
+            Kind::Limit { what, given, limit } => write!(f, "{what}: {given} is over the limit of {limit}")?,
+            Kind::Deadline => f.write_str("the deadline passed before the grammar was compiled")?,
+            Kind::Cancelled => f.write_str("compiling was cancelled")?,
+        }
+        match (&self.source, self.span) {
+            (Some(source), Some(span)) if f.alternate() => span.write_caret(source, f),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}

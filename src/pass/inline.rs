@@ -1,0 +1,234 @@
+//! Rule borders that only the author needs, removed.
+//!
+//! A border written by an author is not a border for the machine: calls cost frames, and a rule that may end or go on keeps two
+//! states alive. Rules are visited callees first; one that doesn't call itself, and is small or called once, is copied into its
+//! callers. What stays a rule of its own:
+//!
+//! - recursion (the copy that is left after its neighbours were inlined);
+//! - counters;
+//! - *wide* loops that end with a terminator of their own (the body of a string): classifying one takes a look at much of the
+//!   vocabulary, so it should be done once, and few tokens see what comes after the terminator.
+//!
+//! Wide loops without a terminator (names, free text) are inlined like others: any of their tokens may end them and begin what
+//! follows, so as units they would leave most of the vocabulary to their callers.
+//!
+//! A chain of rules that each call the next is copied again at each of its links, and rules that call each other can double at each; so
+//! all copies together are bounded as well, by [`COPIED_FREE`] states and as many as the grammar has. Calls that are left over stay calls.
+//!
+//! Cost: one determinisation per rule.
+
+use super::BuildError;
+use super::absorb::absorb;
+use super::components::components;
+use super::determinize::determinize;
+use super::network::{Label, NetRuleId, Network, Nfa, RuleAutomaton};
+use super::watch::Watch;
+use crate::limits::Limits;
+
+/// Most states that copies of one rule may add to the grammar.
+const COPIES_MAX: usize = 160;
+/// A rule called once is inlined up to this many states.
+const SINGLE_MAX: usize = 1 << 14;
+/// States that all copies together may have, beside as many as the grammar has.
+const COPIED_FREE: usize = 1 << 18;
+/// Bytes that a state reads without leaving itself, from which on it counts as wide.
+const WIDE_BYTES: u32 = 20;
+
+/// Inlines rules, absorbs trailing recursion on the way, and drops rules that are no longer called.
+pub(crate) fn inline(network: &mut Network<RuleAutomaton>, limits: &Limits, watch: &Watch) -> Result<(), BuildError> {
+    let callees: Vec<Vec<u32>> = network.rules.iter().map(|rule| callees(&rule.automaton)).collect();
+    let mut n_sites = vec![0usize; network.rules.len()];
+    callees.iter().flatten().for_each(|&callee| n_sites[callee as usize] += 1);
+    let mut is_inlined = vec![false; network.rules.len()];
+    let n_states: usize = network.rules.iter().map(|rule| rule.automaton.n_states()).sum();
+    let mut n_left = COPIED_FREE.saturating_add(n_states);
+    let mut order = components(&callees);
+    for members in &mut order {
+        // Of rules that call each other, the last is the one that is left: best the one that is called most.
+        members.sort_unstable_by_key(|&rule| (rule == network.root.0, n_sites[rule as usize], rule));
+    }
+    for rule in order.into_iter().flatten() {
+        let id = NetRuleId(rule);
+        let index = rule as usize;
+        watch.spend(1)?;
+        if let Some(nfa) = expand(network, id, &is_inlined, &mut n_left) {
+            network.rules[index].automaton = determinize(&nfa, watch)?;
+        }
+        if network.rules[index].counter.is_none() {
+            let automaton = core::mem::replace(&mut network.rules[index].automaton, empty());
+            network.rules[index].automaton = absorb(id, automaton, watch)?;
+        }
+        is_inlined[index] = id != network.root && is_worth_it(&network.rules[index], id, n_sites[index]);
+    }
+    drop_uncalled(network);
+    let n_states: usize = network.rules.iter().map(|rule| rule.automaton.n_states()).sum();
+    if n_states > limits.automaton_states_max {
+        let limit = limits.automaton_states_max as u64;
+        return Err(BuildError::limit(
+            "states of the grammar's automata (automaton_states_max)",
+            n_states as u64,
+            limit,
+        ));
+    }
+    Ok(())
+}
+
+fn empty() -> RuleAutomaton {
+    RuleAutomaton::from_parts(Vec::new(), Vec::new(), true)
+}
+
+fn callees(automaton: &RuleAutomaton) -> Vec<u32> {
+    let mut found = Vec::new();
+    automaton.for_each_call(|rule| found.push(rule.0));
+    found
+}
+
+fn is_worth_it(rule: &super::network::NetRule<RuleAutomaton>, id: NetRuleId, n_sites: usize) -> bool {
+    let automaton = &rule.automaton;
+    if rule.counter.is_some() || callees(automaton).contains(&id.0) {
+        return false;
+    }
+    let ends_itself = automaton.accepting_states().all(|state| automaton.is_pure_end(state));
+    if ends_itself && is_wide(automaton) {
+        return false;
+    }
+    let n_states = automaton.n_states();
+    (n_sites <= 1 && n_states <= SINGLE_MAX) || n_states.saturating_mul(n_sites) <= COPIES_MAX
+}
+
+/// Tells whether some state reads many bytes without leaving itself.
+fn is_wide(automaton: &RuleAutomaton) -> bool {
+    (0..automaton.n_states() as u32).any(|state| {
+        let own = automaton.edges(state).iter().filter(|edge| edge.target == state);
+        let n_bytes: u32 = own
+            .map(|edge| match edge.label {
+                Label::Bytes(low, high) => u32::from(high - low) + 1,
+                _ => 0,
+            })
+            .sum();
+        n_bytes >= WIDE_BYTES
+    })
+}
+
+/// Returns the automaton of `id` with the rules to be inlined copied in, or nothing when it calls none of them. Takes the states of the
+/// copies from `n_left`; what is larger stays a call.
+fn expand(network: &Network<RuleAutomaton>, id: NetRuleId, is_inlined: &[bool], n_left: &mut usize) -> Option<Nfa> {
+    let is_inlined_call = |label: Label| matches!(label, Label::Call(callee) if is_inlined[callee.index()]);
+    let automaton = &network.rule(id).automaton;
+    if !automaton.all_edges().iter().any(|edge| is_inlined_call(edge.label)) {
+        return None;
+    }
+    let mut nfa = Nfa::new();
+    let base = nfa.embed(automaton);
+    nfa.empties.push((nfa.start, base));
+    nfa.empties.extend(automaton.accepting_states().map(|state| (base + state, nfa.accept)));
+    let mut position = 0;
+    while position < nfa.arcs.len() {
+        let (from, label, to) = nfa.arcs[position];
+        let Label::Call(callee) = label else {
+            position += 1;
+            continue;
+        };
+        let is_inlined = is_inlined[callee.index()];
+        let callee = &network.rule(callee).automaton;
+        match n_left.checked_sub(callee.n_states()) {
+            Some(left) if is_inlined => *n_left = left,
+            _ => {
+                position += 1;
+                continue;
+            }
+        }
+        nfa.arcs.swap_remove(position);
+        let copy = nfa.embed(callee);
+        nfa.empties.push((from, copy));
+        nfa.empties.extend(callee.accepting_states().map(|state| (copy + state, to)));
+    }
+    Some(nfa)
+}
+
+/// Drops rules that can't be reached from the root, and numbers the rest in the order of a walk from it.
+pub(crate) fn drop_uncalled(network: &mut Network<RuleAutomaton>) {
+    let mut number = vec![u32::MAX; network.rules.len()];
+    let mut order = vec![network.root];
+    number[network.root.index()] = 0;
+    let mut next = 0;
+    while next < order.len() {
+        let id = order[next];
+        next += 1;
+        network.rule(id).automaton.for_each_call(|callee| {
+            if number[callee.index()] == u32::MAX {
+                number[callee.index()] = order.len() as u32;
+                order.push(callee);
+            }
+        });
+    }
+    let mut rules: Vec<Option<_>> = core::mem::take(&mut network.rules).into_iter().map(Some).collect();
+    network.rules = order.iter().filter_map(|id| rules[id.index()].take()).collect();
+    network.root = NetRuleId(0);
+    for rule in &mut network.rules {
+        rule.automaton.rename_calls(|callee| NetRuleId(number[callee.index()]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::network::NetRule;
+    use super::*;
+
+    fn byte(b: u8) -> Label {
+        Label::Bytes(b, b)
+    }
+
+    fn rule(n_states: u32, arcs: &[(u32, Label, u32)]) -> NetRule<RuleAutomaton> {
+        let nfa = Nfa { n_states, start: 0, accept: 1, arcs: arcs.to_vec(), empties: vec![] };
+        NetRule { name: "r".into(), automaton: determinize(&nfa, &Watch::none()).unwrap(), counter: None }
+    }
+
+    fn call(index: usize) -> Label {
+        Label::Call(NetRuleId::new(index))
+    }
+
+    #[test]
+    fn mutual_recursion_folds_into_one_rule() {
+        // v ::= "1" | a;  a ::= "[" v "]"
+        let mut network = Network {
+            rules: vec![
+                rule(2, &[(0, byte(b'1'), 1), (0, call(1), 1)]),
+                rule(4, &[(0, byte(b'['), 2), (2, call(0), 3), (3, byte(b']'), 1)]),
+            ],
+            root: NetRuleId::new(0),
+        };
+        inline(&mut network, &Limits::default(), &Watch::none()).unwrap();
+        assert_eq!(network.rules.len(), 1);
+        assert_eq!(callees(&network.rules[0].automaton), [0]);
+    }
+
+    #[test]
+    fn rules_that_double_each_other_are_bounded() {
+        // r ::= "x" | x1 x1;  x1 ::= "a" x2 x2;  x2 ::= "a" x3 x3;  ...;  xn ::= "a" r r
+        let n = 40;
+        let mut rules = vec![rule(3, &[(0, byte(b'x'), 1), (0, call(1), 2), (2, call(1), 1)])];
+        for index in 1..=n {
+            let next = call((index + 1) % (n + 1));
+            rules.push(rule(4, &[(0, byte(b'a'), 2), (2, next, 3), (3, next, 1)]));
+        }
+        let mut network = Network { rules, root: NetRuleId::new(0) };
+        inline(&mut network, &Limits::default(), &Watch::none()).unwrap();
+        let n_states: usize = network.rules.iter().map(|rule| rule.automaton.n_states()).sum();
+        assert!(n_states < 2 * COPIED_FREE, "{n_states} states");
+    }
+
+    #[test]
+    fn text_that_ends_itself_stays_a_rule() {
+        // r ::= s "," s;  s ::= '"' [a-z]* '"'
+        let mut network = Network {
+            rules: vec![
+                rule(4, &[(0, call(1), 2), (2, byte(b','), 3), (3, call(1), 1)]),
+                rule(3, &[(0, byte(b'"'), 2), (2, Label::Bytes(b'a', b'z'), 2), (2, byte(b'"'), 1)]),
+            ],
+            root: NetRuleId::new(0),
+        };
+        inline(&mut network, &Limits::default(), &Watch::none()).unwrap();
+        assert_eq!(network.rules.len(), 2);
+    }
+}

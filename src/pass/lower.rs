@@ -1,0 +1,457 @@
+//! From the grammar as written to a network: one automaton with empty arcs per rule (Thompson's construction).
+//!
+//! Each expression is emitted between two given states and never adds an arc into the first or out of the second, so pieces
+//! compose without copies of states. A worklist takes the place of recursion. Repetitions of a bounded size are written out;
+//! larger ones become rules with a counter. Intersections, differences and complements are regular by definition: their
+//! automaton is built at once and copied in.
+
+use super::BuildError;
+use super::network::{Label, NetRule, NetRuleId, Network, Nfa};
+use super::watch::Watch;
+use crate::grammar::{ControlRef, Expr, ExprId, Grammar};
+use crate::limits::Limits;
+use crate::machine::Counter;
+use crate::regular::{CharSet, Dfa, Node, NodeId, Regular, utf8_sequences};
+use ahash::AHashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A repetition is written out when this many states are enough, and becomes a counter otherwise.
+const UNROLLED_STATES_MAX: u64 = 32;
+
+/// Finds the tokens that a grammar names.
+pub(crate) trait Controls {
+    /// Returns the ids of the tokens that `name` stands for.
+    fn resolve(&self, name: &ControlRef) -> Result<SmallVec<[u32; 2]>, BuildError>;
+}
+
+/// Returns the network of `grammar`.
+pub(crate) fn lower(
+    grammar: &Grammar,
+    controls: &dyn Controls,
+    limits: &Limits,
+    watch: &Watch,
+) -> Result<Network<Nfa>, BuildError> {
+    let mut lowering = Lowering {
+        grammar,
+        controls,
+        limits,
+        watch,
+        sizes: grammar_sizes(grammar),
+        regulars: Vec::new(),
+        rules: Vec::with_capacity(grammar.rules().len()),
+        pending: Vec::new(),
+        n_states: 0,
+    };
+    for rule in grammar.rules() {
+        lowering.add_rule(&rule.name, None);
+    }
+    for (index, rule) in grammar.rules().iter().enumerate() {
+        lowering.pending.push(Piece { rule: index, from: 0, to: 1, what: What::Expr(rule.body) });
+        lowering.run()?;
+    }
+    Ok(Network { rules: lowering.rules, root: NetRuleId::new(grammar.root().index()) })
+}
+
+/// Something to emit between two states of a rule's automaton.
+struct Piece {
+    rule: usize,
+    from: u32,
+    to: u32,
+    what: What,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Expr(ExprId),
+    /// A node of one of the regular expressions met so far.
+    Node(usize, NodeId),
+}
+
+struct Lowering<'a> {
+    grammar: &'a Grammar,
+    controls: &'a dyn Controls,
+    limits: &'a Limits,
+    watch: &'a Watch,
+    /// About how many states each expression takes.
+    sizes: Vec<u64>,
+    /// The regular expressions met, with the sizes of their nodes.
+    regulars: Vec<(Arc<Regular>, Vec<u64>)>,
+    rules: Vec<NetRule<Nfa>>,
+    pending: Vec<Piece>,
+    n_states: u64,
+}
+
+impl Lowering<'_> {
+    fn add_rule(&mut self, name: &str, counter: Option<Counter>) -> NetRuleId {
+        self.rules.push(NetRule { name: name.into(), automaton: Nfa::new(), counter });
+        NetRuleId::new(self.rules.len() - 1)
+    }
+
+    fn run(&mut self) -> Result<(), BuildError> {
+        while let Some(piece) = self.pending.pop() {
+            let n_states_before = self.n_states;
+            let at = match piece.what {
+                What::Expr(id) => self.grammar.span(id),
+                What::Node(..) => None,
+            };
+            self.emit(piece).map_err(|error| error.at(at, self.grammar.source()))?;
+            self.watch.spend(1 + 4 * (self.n_states - n_states_before) as usize)?;
+            let limit = self.limits.automaton_states_max as u64;
+            if self.n_states > limit {
+                return Err(BuildError::limit(
+                    "states of the grammar's automata (automaton_states_max)",
+                    self.n_states,
+                    limit,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn nfa(&mut self, rule: usize) -> &mut Nfa {
+        &mut self.rules[rule].automaton
+    }
+
+    fn state(&mut self, rule: usize) -> u32 {
+        self.n_states += 1;
+        self.nfa(rule).state()
+    }
+
+    fn arc(&mut self, rule: usize, from: u32, label: Label, to: u32) {
+        self.nfa(rule).arcs.push((from, label, to));
+    }
+
+    fn empty(&mut self, rule: usize, from: u32, to: u32) {
+        self.nfa(rule).empties.push((from, to));
+    }
+
+    fn emit(&mut self, piece: Piece) -> Result<(), BuildError> {
+        match piece.what {
+            What::Expr(id) => self.emit_expr(&piece, id),
+            What::Node(regular, id) => self.emit_node(&piece, regular, id),
+        }
+    }
+
+    fn emit_expr(&mut self, piece: &Piece, id: ExprId) -> Result<(), BuildError> {
+        let &Piece { rule, from, to, .. } = piece;
+        let grammar = self.grammar;
+        match grammar.expr(id) {
+            Expr::Empty => self.empty(rule, from, to),
+            Expr::Literal(bytes) => self.emit_bytes(rule, from, to, bytes),
+            Expr::LiteralNoCase(text) => self.emit_no_case(rule, from, to, text),
+            Expr::Class(set) => self.emit_class(rule, from, to, set),
+            Expr::Regex(regex) => {
+                if let Some(root) = regex.regular.root() {
+                    let index = self.add_regular(Arc::clone(&regex.regular));
+                    self.pending.push(Piece { rule, from, to, what: What::Node(index, root) });
+                }
+            }
+            Expr::Control(name) => {
+                for token in self.controls.resolve(name)? {
+                    self.arc(rule, from, Label::Control(token), to);
+                }
+            }
+            Expr::Rule(callee) => self.arc(rule, from, Label::Call(NetRuleId::new(callee.index())), to),
+            Expr::Sequence(parts) => self.emit_sequence(rule, from, to, parts, What::Expr),
+            Expr::Choice(parts) => self.emit_choice(rule, from, to, parts, What::Expr),
+            Expr::Repeat { body, min, max } => {
+                let size = self.sizes[body.index()];
+                self.emit_repeat(piece, What::Expr(*body), size, *min, *max);
+            }
+            Expr::And(..) | Expr::Minus(..) | Expr::Not(_) => {
+                let regular = grammar
+                    .regular_of(id, self.limits)
+                    .map_err(|error| BuildError::not_regular(error.to_string()).at(error.span(), grammar.source()))?;
+                self.emit_dfa(rule, from, to, &regular)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn emit_node(&mut self, piece: &Piece, index: usize, id: NodeId) -> Result<(), BuildError> {
+        let &Piece { rule, from, to, .. } = piece;
+        let regular = Arc::clone(&self.regulars[index].0);
+        match regular.node(id) {
+            Node::Empty => self.empty(rule, from, to),
+            Node::Bytes(bytes) => self.emit_bytes(rule, from, to, bytes),
+            Node::Class(set) => self.emit_class(rule, from, to, set),
+            Node::Concat(parts) => self.emit_sequence(rule, from, to, parts, |id| What::Node(index, id)),
+            Node::Union(parts) => self.emit_choice(rule, from, to, parts, |id| What::Node(index, id)),
+            Node::Repeat { body, min, max } => {
+                let size = self.regulars[index].1[body.index()];
+                self.emit_repeat(piece, What::Node(index, *body), size, *min, *max);
+            }
+            Node::And(..) | Node::Not(_) => {
+                let mut part = Regular::clone(&regular);
+                part.set_root(id);
+                self.emit_dfa(rule, from, to, &part)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_regular(&mut self, regular: Arc<Regular>) -> usize {
+        let sizes = regular_sizes(&regular);
+        self.regulars.push((regular, sizes));
+        self.regulars.len() - 1
+    }
+
+    fn emit_bytes(&mut self, rule: usize, from: u32, to: u32, bytes: &[u8]) {
+        let Some((&last, first)) = bytes.split_last() else { return self.empty(rule, from, to) };
+        let mut at = from;
+        for &byte in first {
+            let next = self.state(rule);
+            self.arc(rule, at, Label::Bytes(byte, byte), next);
+            at = next;
+        }
+        self.arc(rule, at, Label::Bytes(last, last), to);
+    }
+
+    fn emit_no_case(&mut self, rule: usize, from: u32, to: u32, text: &str) {
+        let mut at = from;
+        for c in text.chars() {
+            let next = self.state(rule);
+            self.emit_class(rule, at, next, &CharSet::from_iter([c]).case_fold_simple());
+            at = next;
+        }
+        self.empty(rule, at, to);
+    }
+
+    /// Emits the UTF-8 of a set. Sequences that end alike share the states of their ends.
+    fn emit_class(&mut self, rule: usize, from: u32, to: u32, set: &CharSet) {
+        let mut ends: AHashMap<SmallVec<[(u8, u8); 4]>, u32> = AHashMap::new();
+        for sequence in utf8_sequences(set) {
+            let mut next = to;
+            for start in (1..sequence.len()).rev() {
+                let end = SmallVec::from_slice(&sequence[start..]);
+                next = match ends.get(&end) {
+                    Some(&state) => state,
+                    None => {
+                        let state = self.state(rule);
+                        let (low, high) = sequence[start];
+                        self.arc(rule, state, Label::Bytes(low, high), next);
+                        ends.insert(end, state);
+                        state
+                    }
+                };
+            }
+            let (low, high) = sequence[0];
+            self.arc(rule, from, Label::Bytes(low, high), next);
+        }
+    }
+
+    fn emit_sequence<I: Copy>(&mut self, rule: usize, from: u32, to: u32, parts: &[I], what: impl Fn(I) -> What) {
+        let Some((&last, first)) = parts.split_last() else { return self.empty(rule, from, to) };
+        let mut at = from;
+        for &part in first {
+            let next = self.state(rule);
+            self.pending.push(Piece { rule, from: at, to: next, what: what(part) });
+            at = next;
+        }
+        self.pending.push(Piece { rule, from: at, to, what: what(last) });
+    }
+
+    fn emit_choice<I: Copy>(&mut self, rule: usize, from: u32, to: u32, parts: &[I], what: impl Fn(I) -> What) {
+        self.pending.extend(parts.iter().map(|&part| Piece { rule, from, to, what: what(part) }));
+    }
+
+    fn emit_dfa(&mut self, rule: usize, from: u32, to: u32, regular: &Regular) -> Result<(), BuildError> {
+        self.watch.look()?;
+        let dfa = Dfa::new_watched(regular, self.limits, &mut |n_steps| self.watch.spend(8 * n_steps))
+            .map_err(|error| BuildError::limit(error.limit_name(), error.given(), error.limit()))??;
+        let Some(start) = dfa.start() else { return Ok(()) };
+        let base = self.nfa(rule).n_states;
+        self.n_states += dfa.n_states() as u64;
+        self.nfa(rule).n_states += dfa.n_states() as u32;
+        self.empty(rule, from, base + start);
+        for state in 0..dfa.n_states() as u32 {
+            for (low, high, target) in dfa.edges(state) {
+                self.arc(rule, base + state, Label::Bytes(low, high), base + target);
+            }
+            if dfa.is_accepting(state) {
+                self.empty(rule, base + state, to);
+            }
+        }
+        Ok(())
+    }
+
+    fn emit_repeat(&mut self, piece: &Piece, body: What, body_size: u64, min: u32, max: Option<u32>) {
+        let &Piece { rule, from, to, .. } = piece;
+        let n_copies = u64::from(max.unwrap_or(min).max(1));
+        // One copy is no repetition, whatever its size; and even a body that takes no states takes some for each copy.
+        if n_copies > 1 && n_copies.saturating_mul(body_size.max(1)) > UNROLLED_STATES_MAX {
+            let counter = Counter::new(min.max(1), max);
+            let name = format!("{}{{{min},{}}}", self.rules[rule].name, max.map_or(String::new(), |m| m.to_string()));
+            let counted = self.add_rule(&name, Some(counter));
+            self.pending.push(Piece { rule: counted.index(), from: 0, to: 1, what: body });
+            self.arc(rule, from, Label::Call(counted), to);
+            if min == 0 {
+                self.empty(rule, from, to);
+            }
+            return;
+        }
+        let mut at = from;
+        // The last copy of an open repetition is the one that loops, so that no copy is written twice.
+        let n_before_loop = if max.is_none() { min.saturating_sub(1) } else { min };
+        for _ in 0..n_before_loop {
+            let next = self.state(rule);
+            self.pending.push(Piece { rule, from: at, to: next, what: body });
+            at = next;
+        }
+        match max {
+            None => {
+                let (before, after) = (self.state(rule), self.state(rule));
+                self.empty(rule, at, before);
+                self.pending.push(Piece { rule, from: before, to: after, what: body });
+                self.empty(rule, after, before);
+                self.empty(rule, after, to);
+                if min == 0 {
+                    self.empty(rule, before, to);
+                }
+            }
+            Some(max) => {
+                for _ in min..max {
+                    let next = self.state(rule);
+                    self.empty(rule, at, to);
+                    self.pending.push(Piece { rule, from: at, to: next, what: body });
+                    at = next;
+                }
+                self.empty(rule, at, to);
+            }
+        }
+    }
+}
+
+/// Returns about how many states each expression takes, at most.
+fn grammar_sizes(grammar: &Grammar) -> Vec<u64> {
+    let mut sizes: Vec<u64> = Vec::with_capacity(grammar.exprs().len());
+    for expr in grammar.exprs() {
+        let size = match expr {
+            Expr::Empty | Expr::Control(_) | Expr::Rule(_) => 1,
+            Expr::Literal(bytes) => bytes.len() as u64,
+            Expr::LiteralNoCase(text) => text.len() as u64 * 2,
+            Expr::Class(set) => class_size(set),
+            Expr::Regex(regex) => regex.regular.root().map_or(0, |root| regular_sizes(&regex.regular)[root.index()]),
+            Expr::Repeat { body, min, max } => repeat_size(sizes[body.index()], *min, *max),
+            // The size of an automaton is not known beforehand; it is rarely small.
+            Expr::And(..) | Expr::Minus(..) | Expr::Not(_) => UNROLLED_STATES_MAX,
+            Expr::Sequence(_) | Expr::Choice(_) => {
+                let mut sum = 0u64;
+                expr.for_each_operand(|id| sum = sum.saturating_add(sizes[id.index()]));
+                sum
+            }
+        };
+        sizes.push(size);
+    }
+    sizes
+}
+
+fn regular_sizes(regular: &Regular) -> Vec<u64> {
+    let mut sizes: Vec<u64> = Vec::with_capacity(regular.nodes().len());
+    for node in regular.nodes() {
+        let size = match node {
+            Node::Empty => 1,
+            Node::Bytes(bytes) => bytes.len() as u64,
+            Node::Class(set) => class_size(set),
+            Node::Concat(parts) | Node::Union(parts) => {
+                parts.iter().fold(0u64, |sum, part| sum.saturating_add(sizes[part.index()]))
+            }
+            Node::Repeat { body, min, max } => repeat_size(sizes[body.index()], *min, *max),
+            Node::And(..) | Node::Not(_) => UNROLLED_STATES_MAX,
+        };
+        sizes.push(size);
+    }
+    sizes
+}
+
+fn class_size(set: &CharSet) -> u64 {
+    1 + set.ranges().iter().filter(|&&(_, high)| !high.is_ascii()).count() as u64 * 3
+}
+
+fn repeat_size(body: u64, min: u32, max: Option<u32>) -> u64 {
+    let unrolled = body.max(1).saturating_mul(u64::from(max.unwrap_or(min).max(1)));
+    if unrolled > UNROLLED_STATES_MAX { body.saturating_add(1) } else { unrolled }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::determinize::determinize;
+    use super::super::network::RuleAutomaton;
+    use super::*;
+    use crate::frontend::ebnf;
+
+    struct NoControls;
+
+    impl Controls for NoControls {
+        fn resolve(&self, name: &ControlRef) -> Result<SmallVec<[u32; 2]>, BuildError> {
+            match name {
+                ControlRef::Id(id) => Ok(SmallVec::from_slice(&[*id, *id + 1])),
+                ControlRef::Name(name) => Err(BuildError::unknown_control(name, None)),
+            }
+        }
+    }
+
+    fn lowered(text: &str, limits: &Limits) -> Result<Network<Nfa>, BuildError> {
+        let grammar = ebnf::parse(text, "root", limits).unwrap().grammar;
+        lower(&grammar, &NoControls, limits, &Watch::none())
+    }
+
+    fn automaton(text: &str) -> RuleAutomaton {
+        let network = lowered(text, &Limits::default()).unwrap();
+        assert_eq!(network.rules.len(), 1, "everything is written out in {text}");
+        determinize(&network.rules[0].automaton, &Watch::none()).unwrap()
+    }
+
+    #[test]
+    fn different_spellings_of_a_language_give_one_automaton() {
+        for spellings in [
+            &[r#"root ::= "ab" | "ac""#, r#"root ::= "a" [bc]"#, "root ::= /a(b|c)/", r#"root ::= [a] ([a-c] - "a")"#]
+                [..],
+            &[r#"root ::= "x"{2,}"#, r#"root ::= "x" "x" "x"*"#, r#"root ::= "x" "x"+"#, "root ::= /xx+/"],
+            &[
+                r#"root ::= "a"{0,2}"#,
+                r#"root ::= ("a" "a"?)?"#,
+                r#"root ::= "" | "a" | "aa""#,
+                r#"root ::= ("a"?){2}"#,
+            ],
+            &[r#"root ::= "é"i"#, "root ::= [éÉ]", "root ::= /é/i", r#"root ::= /./s & "é"i"#],
+            &["root ::= [^\\0-\u{10FFFF}] | \"z\"", r#"root ::= "z""#],
+        ] {
+            let expected = automaton(spellings[0]);
+            for text in &spellings[1..] {
+                assert_eq!(automaton(text), expected, "{text} and {}", spellings[0]);
+            }
+        }
+    }
+
+    #[test]
+    fn large_counts_become_counters_and_small_ones_states() {
+        let counters = |text: &str| -> Vec<(u32, Option<u32>)> {
+            let network = lowered(text, &Limits::default()).unwrap();
+            network.rules.iter().filter_map(|rule| rule.counter).map(|counter| (counter.min(), counter.max())).collect()
+        };
+        assert_eq!(counters("root ::= [a-z]{1,1000000}"), [(1, Some(1_000_000))]);
+        assert_eq!(counters("root ::= [a-z]{0,40}"), [(1, Some(40))], "none at all is an empty arc beside the call");
+        assert_eq!(counters("root ::= /[a-z]{50,}/"), [(50, None)]);
+        assert_eq!(counters("root ::= [a-z]{4} [a-z]* ([a-z]+){0,1}"), []);
+        assert_eq!(counters("root ::= (([a-z]{99}){99}){99}"), [(99, Some(99)); 3]);
+    }
+
+    #[test]
+    fn a_name_with_several_ids_is_a_choice() {
+        let nfa = &lowered("root ::= <[7]>", &Limits::default()).unwrap().rules[0].automaton;
+        let labels: Vec<Label> = nfa.arcs.iter().map(|arc| arc.1).collect();
+        assert_eq!(labels, [Label::Control(7), Label::Control(8)]);
+    }
+
+    #[test]
+    fn errors_point_at_the_expression() {
+        let error = lowered("root ::= \"a\" <nobody>", &Limits::default()).unwrap_err();
+        assert_eq!(error.span().map(|span| (span.start, span.end)), Some((13, 21)));
+        assert!(format!("{error:#}").contains("^^^^^^^^"), "{error:#}");
+        let limits = Limits { automaton_states_max: 10, ..Limits::default() };
+        let error = lowered("root ::= \"a text of more than ten states\"", &limits).unwrap_err();
+        assert!(error.limit_met().is_some_and(|(given, limit)| given > limit && limit == 10), "{error}");
+    }
+}

@@ -1,0 +1,80 @@
+//! From a grammar to its normal form, one rewrite per file.
+//!
+//! ```text
+//! Grammar --lower--> arcs with empty moves --nullable--> every call reads something --determinize--> one minimal automaton per rule
+//!         --left_corner--> no rule begins with itself --inline, absorb--> few rules, loops instead of trailing recursion
+//! ```
+//!
+//! Every pass keeps the language exactly; nothing else about the grammar survives, which is why explanations are made from the
+//! grammar as written instead.
+
+mod absorb;
+mod components;
+mod determinize;
+mod error;
+mod inline;
+mod left_corner;
+mod lower;
+mod minimize;
+mod network;
+mod nullable;
+mod watch;
+
+pub use error::BuildError;
+
+pub(crate) use components::components;
+pub(crate) use determinize::Splitter;
+pub(crate) use lower::Controls;
+pub(crate) use network::{Label, NetRuleId, Network, RuleAutomaton};
+pub(crate) use watch::Watch;
+
+use crate::grammar::Grammar;
+use crate::limits::Limits;
+use network::NetRule;
+
+/// A grammar in normal form: no rule matches the empty text, begins with itself or can't be completed.
+#[derive(Clone, Debug)]
+pub(crate) struct NormalGrammar {
+    pub network: Network<RuleAutomaton>,
+    /// Whether the empty text is in the language; the network has the others.
+    pub has_empty_text: bool,
+}
+
+/// Returns the normal form of `grammar`.
+///
+/// # Errors
+/// If the language is empty, a control token is unknown, an operand is not regular, a limit is met, or `watch` gives up.
+pub(crate) fn normalize(
+    grammar: &Grammar,
+    controls: &dyn Controls,
+    limits: &Limits,
+    watch: &Watch,
+) -> Result<NormalGrammar, BuildError> {
+    let mut lowered = lower::lower(grammar, controls, limits, watch)?;
+    let words = nullable::words(&lowered, watch)?;
+    let root_words = words[lowered.root.index()];
+    if root_words == nullable::Words::default() {
+        let rule = grammar.rule(grammar.root());
+        return Err(BuildError::empty_language(&rule.name).at(rule.span, grammar.source()));
+    }
+    nullable::factor(&mut lowered, &words);
+    let mut network = Network { rules: Vec::with_capacity(lowered.rules.len()), root: lowered.root };
+    let mut n_states = 0;
+    for rule in lowered.rules {
+        let automaton = determinize::determinize(&rule.automaton, watch)?;
+        n_states += automaton.n_states();
+        if n_states > limits.automaton_states_max {
+            let limit = limits.automaton_states_max as u64;
+            return Err(BuildError::limit(
+                "states of the grammar's automata (automaton_states_max)",
+                n_states as u64,
+                limit,
+            ));
+        }
+        network.rules.push(NetRule { name: rule.name, automaton, counter: rule.counter });
+    }
+    inline::drop_uncalled(&mut network);
+    left_corner::remove_left_recursion(&mut network, limits, watch)?;
+    inline::inline(&mut network, limits, watch)?;
+    Ok(NormalGrammar { network, has_empty_text: root_words.empty })
+}

@@ -1,0 +1,170 @@
+//! Recursive transition networks: what grammars become between the text and the automata.
+//!
+//! A *network* has one automaton per rule, whose arcs are labelled with bytes, control tokens or calls of other rules. While
+//! it is rewritten an automaton is an [`Nfa`] with empty arcs; in between it is a [`RuleAutomaton`]: no empty arcs, trimmed,
+//! deterministic and minimal (unless that would be too large), state 0 first. Labels are compared as letters: two automata
+//! over the same letters denote the same language, whatever the rules behind the calls are.
+
+use crate::machine::Counter;
+use crate::util::index_type;
+
+index_type!(
+    /// Names a rule of a network.
+    pub(crate) NetRuleId
+);
+
+/// What an arc reads.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Label {
+    /// One byte of an inclusive range.
+    Bytes(u8, u8),
+    /// One control token, by id.
+    Control(u32),
+    /// A non-empty text of another rule.
+    Call(NetRuleId),
+}
+
+/// An arc of a [`RuleAutomaton`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Edge {
+    pub label: Label,
+    pub target: u32,
+}
+
+/// An automaton under construction: arcs in any order, empty arcs allowed.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Nfa {
+    pub n_states: u32,
+    pub start: u32,
+    pub accept: u32,
+    pub arcs: Vec<(u32, Label, u32)>,
+    pub empties: Vec<(u32, u32)>,
+}
+
+impl Nfa {
+    /// Returns an automaton with a start state (0), an accepting state (1) and no arcs.
+    pub fn new() -> Self {
+        Nfa { n_states: 2, start: 0, accept: 1, arcs: Vec::new(), empties: Vec::new() }
+    }
+
+    /// Adds a state.
+    pub fn state(&mut self) -> u32 {
+        self.n_states += 1;
+        self.n_states - 1
+    }
+
+    /// Adds the states and arcs of `automaton`; returns the number of its start state here. Its accepting states are left to
+    /// the caller, as `(returned value) + state`.
+    pub fn embed(&mut self, automaton: &RuleAutomaton) -> u32 {
+        let base = self.n_states;
+        self.n_states += automaton.n_states() as u32;
+        for state in 0..automaton.n_states() as u32 {
+            let arcs = automaton.edges(state).iter().map(|edge| (base + state, edge.label, base + edge.target));
+            self.arcs.extend(arcs);
+        }
+        base
+    }
+}
+
+/// The automaton of a rule: no empty arcs, state 0 starts and doesn't accept, every state lies on a path from start to
+/// acceptance. Edges are sorted by label.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct RuleAutomaton {
+    offsets: Vec<u32>,
+    edges: Vec<Edge>,
+    accepting: Vec<bool>,
+    /// Whether no two edges of a state can read the same letter. Deterministic automata are minimal too.
+    is_deterministic: bool,
+}
+
+impl RuleAutomaton {
+    /// Assembles an automaton from the edges of each state in turn.
+    pub fn from_parts(rows: Vec<Vec<Edge>>, accepting: Vec<bool>, is_deterministic: bool) -> Self {
+        let mut offsets = Vec::with_capacity(rows.len() + 1);
+        let mut edges = Vec::with_capacity(rows.iter().map(Vec::len).sum());
+        offsets.push(0);
+        for mut row in rows {
+            row.sort_unstable();
+            edges.append(&mut row);
+            offsets.push(edges.len() as u32);
+        }
+        RuleAutomaton { offsets, edges, accepting, is_deterministic }
+    }
+
+    pub fn n_states(&self) -> usize {
+        self.accepting.len()
+    }
+
+    #[inline]
+    pub fn edges(&self, state: u32) -> &[Edge] {
+        &self.edges[self.offsets[state as usize] as usize..self.offsets[state as usize + 1] as usize]
+    }
+
+    pub fn all_edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    #[inline]
+    pub fn is_accepting(&self, state: u32) -> bool {
+        self.accepting[state as usize]
+    }
+
+    pub fn accepting_states(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.n_states() as u32).filter(|&state| self.is_accepting(state))
+    }
+
+    pub fn is_deterministic(&self) -> bool {
+        self.is_deterministic
+    }
+
+    /// Tells whether `state` only ends the rule: it accepts and nothing follows.
+    #[inline]
+    pub fn is_pure_end(&self, state: u32) -> bool {
+        self.is_accepting(state) && self.edges(state).is_empty()
+    }
+
+    /// Calls `visit` with each called rule, as often as it is called.
+    pub fn for_each_call(&self, mut visit: impl FnMut(NetRuleId)) {
+        for edge in &self.edges {
+            if let Label::Call(rule) = edge.label {
+                visit(rule);
+            }
+        }
+    }
+
+    /// Returns the automaton with every called rule renamed.
+    pub fn rename_calls(&mut self, rename: impl Fn(NetRuleId) -> NetRuleId) {
+        for edge in &mut self.edges {
+            if let Label::Call(rule) = &mut edge.label {
+                *rule = rename(*rule);
+            }
+        }
+        for state in 0..self.n_states() {
+            self.edges[self.offsets[state] as usize..self.offsets[state + 1] as usize].sort_unstable();
+        }
+    }
+}
+
+/// A rule whose automaton is `A`.
+#[derive(Clone, Debug)]
+pub(crate) struct NetRule<A> {
+    /// A name for people: the rule of the grammar that this one comes from.
+    pub name: Box<str>,
+    /// The words of the rule; for a counted rule, the words of its body.
+    pub automaton: A,
+    /// Present when the rule is `body{min,max}`.
+    pub counter: Option<Counter>,
+}
+
+/// Rules that call each other, and the one that starts.
+#[derive(Clone, Debug)]
+pub(crate) struct Network<A> {
+    pub rules: Vec<NetRule<A>>,
+    pub root: NetRuleId,
+}
+
+impl<A> Network<A> {
+    pub fn rule(&self, id: NetRuleId) -> &NetRule<A> {
+        &self.rules[id.index()]
+    }
+}

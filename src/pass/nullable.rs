@@ -1,0 +1,236 @@
+//! Which rules match the empty text, which match something else, and the network in which every call reads something.
+//!
+//! A rule that matches the empty text could be entered and left without reading a byte, so that closure would never know when to
+//! stop. Here each call of such a rule gets an empty arc beside it, and from then on a call stands for the rule's *non-empty*
+//! words. Rules without any are never called again, so what can't be completed disappears in the same sweep.
+//!
+//! Both questions are reachability ("can the accepting state be reached through calls whose answer is yes?"), answered for all
+//! rules at once by one search that wakes up the callers of a rule when its answer turns to yes: linear in the network.
+
+use super::BuildError;
+use super::network::{Label, NetRuleId, Network, Nfa};
+use super::watch::Watch;
+use crate::machine::Counter;
+
+/// What a rule can match.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Words {
+    /// The empty text.
+    pub empty: bool,
+    /// Some other text.
+    pub other: bool,
+}
+
+/// Returns what each rule matches, counters included.
+pub(crate) fn words(network: &Network<Nfa>, watch: &Watch) -> Result<Vec<Words>, BuildError> {
+    let n_rules = network.rules.len();
+    let mut search = Search::new(network);
+    for rule in 0..n_rules {
+        search.reach(rule, network.rules[rule].automaton.start, false);
+    }
+    search.run(watch)?;
+    Ok(search.words)
+}
+
+/// Makes every call read something: adds empty arcs beside calls of rules that match the empty text, drops calls of rules that
+/// match nothing else, and lets counters with an empty body count only copies that read something.
+pub(crate) fn factor(network: &mut Network<Nfa>, words: &[Words]) {
+    for rule in &mut network.rules {
+        let automaton = &mut rule.automaton;
+        for &(from, label, to) in &automaton.arcs {
+            if let Label::Call(callee) = label
+                && words[callee.index()].empty
+            {
+                automaton.empties.push((from, to));
+            }
+        }
+        automaton.arcs.retain(|&(_, label, _)| match label {
+            Label::Call(callee) => words[callee.index()].other,
+            _ => true,
+        });
+    }
+    let bodies = body_words(network, words);
+    for (rule, body) in network.rules.iter_mut().zip(bodies) {
+        if let (Some(counter), true) = (rule.counter, body.empty) {
+            // (X|""){n,m} is (X without ""){0,m}; its non-empty words are those with at least one copy.
+            rule.counter = Some(Counter::new(1, counter.max()));
+        }
+    }
+}
+
+/// Returns what the automaton of each rule matches by itself; for a counter that is its body.
+fn body_words(network: &Network<Nfa>, words: &[Words]) -> Vec<Words> {
+    // After `factor`'s arcs are in place, the body matches the empty text exactly when empty arcs lead to acceptance.
+    network
+        .rules
+        .iter()
+        .zip(words)
+        .map(|(rule, &words)| match rule.counter {
+            None => words,
+            Some(_) => Words { empty: reaches_by_empties(&rule.automaton), other: words.other },
+        })
+        .collect()
+}
+
+fn reaches_by_empties(nfa: &Nfa) -> bool {
+    let mut next = vec![Vec::new(); nfa.n_states as usize];
+    for &(from, to) in &nfa.empties {
+        next[from as usize].push(to);
+    }
+    let mut seen = vec![false; nfa.n_states as usize];
+    let mut pending = vec![nfa.start];
+    while let Some(state) = pending.pop() {
+        if !core::mem::replace(&mut seen[state as usize], true) {
+            pending.extend_from_slice(&next[state as usize]);
+        }
+    }
+    seen[nfa.accept as usize]
+}
+
+/// A search over (rule, state, whether something has been read).
+struct Search<'a> {
+    network: &'a Network<Nfa>,
+    /// Per rule: the arcs by source, as (offsets, arcs, empties).
+    graphs: Vec<ByState>,
+    reached: Vec<Vec<[bool; 2]>>,
+    /// Per rule: the places that wait for its words, as (caller, state after the call, something read before it).
+    waiting: Vec<Vec<(u32, u32, bool)>>,
+    words: Vec<Words>,
+    pending: Vec<(u32, u32, bool)>,
+}
+
+struct ByState {
+    arcs: Vec<Vec<(Option<Label>, u32)>>,
+}
+
+impl<'a> Search<'a> {
+    fn new(network: &'a Network<Nfa>) -> Self {
+        let graphs = network.rules.iter().map(|rule| {
+            let mut arcs = vec![Vec::new(); rule.automaton.n_states as usize];
+            for &(from, label, to) in &rule.automaton.arcs {
+                arcs[from as usize].push((Some(label), to));
+            }
+            for &(from, to) in &rule.automaton.empties {
+                arcs[from as usize].push((None, to));
+            }
+            ByState { arcs }
+        });
+        let n_rules = network.rules.len();
+        Search {
+            network,
+            graphs: graphs.collect(),
+            reached: network.rules.iter().map(|r| vec![[false; 2]; r.automaton.n_states as usize]).collect(),
+            waiting: vec![Vec::new(); n_rules],
+            words: vec![Words::default(); n_rules],
+            pending: Vec::new(),
+        }
+    }
+
+    fn reach(&mut self, rule: usize, state: u32, has_read: bool) {
+        let reached = &mut self.reached[rule][state as usize][usize::from(has_read)];
+        if !core::mem::replace(reached, true) {
+            self.pending.push((rule as u32, state, has_read));
+        }
+    }
+
+    fn run(&mut self, watch: &Watch) -> Result<(), BuildError> {
+        while let Some((rule, state, has_read)) = self.pending.pop() {
+            let rule = rule as usize;
+            watch.spend(1 + self.graphs[rule].arcs[state as usize].len())?;
+            if state == self.network.rules[rule].automaton.accept {
+                // A counter needs at least one copy of its body, so it matches what its body does, as far as this goes.
+                self.learn(rule, has_read);
+            }
+            for i in 0..self.graphs[rule].arcs[state as usize].len() {
+                match self.graphs[rule].arcs[state as usize][i] {
+                    (None, to) => self.reach(rule, to, has_read),
+                    (Some(Label::Call(callee)), to) => self.call(rule, callee, to, has_read),
+                    (Some(_), to) => self.reach(rule, to, true),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, rule: usize, callee: NetRuleId, to: u32, has_read: bool) {
+        let words = self.words[callee.index()];
+        if words.empty {
+            self.reach(rule, to, has_read);
+        }
+        if words.other {
+            self.reach(rule, to, true);
+        }
+        if !(words.empty && words.other) {
+            self.waiting[callee.index()].push((rule as u32, to, has_read));
+        }
+    }
+
+    /// Notes that `rule` matches an empty or another text, and wakes up its callers.
+    fn learn(&mut self, rule: usize, has_read: bool) {
+        let words = &mut self.words[rule];
+        let known = if has_read { &mut words.other } else { &mut words.empty };
+        if core::mem::replace(known, true) {
+            return;
+        }
+        for i in 0..self.waiting[rule].len() {
+            let (caller, to, caller_has_read) = self.waiting[rule][i];
+            self.reach(caller as usize, to, has_read || caller_has_read);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::network::NetRule;
+    use super::*;
+
+    fn rule(arcs: &[(u32, Label, u32)], empties: &[(u32, u32)], counter: Option<Counter>) -> NetRule<Nfa> {
+        let n_states = 2 + arcs.len() as u32;
+        NetRule {
+            name: "r".into(),
+            automaton: Nfa { n_states, start: 0, accept: 1, arcs: arcs.to_vec(), empties: empties.to_vec() },
+            counter,
+        }
+    }
+
+    const A: Label = Label::Bytes(b'a', b'a');
+
+    fn call(index: usize) -> Label {
+        Label::Call(NetRuleId::new(index))
+    }
+
+    #[test]
+    fn mutual_recursion_without_an_end_matches_nothing() {
+        // x ::= "a" y;  y ::= "a" x;  z ::= x | ""
+        let network = Network {
+            rules: vec![
+                rule(&[(0, A, 2), (2, call(1), 1)], &[], None),
+                rule(&[(0, A, 2), (2, call(0), 1)], &[], None),
+                rule(&[(0, call(0), 1)], &[(0, 1)], None),
+            ],
+            root: NetRuleId::new(2),
+        };
+        let words = words(&network, &Watch::none()).unwrap();
+        assert_eq!(words[0], Words { empty: false, other: false });
+        assert_eq!(words[2], Words { empty: true, other: false });
+        let mut factored = network;
+        factor(&mut factored, &words);
+        assert!(factored.rules[2].automaton.arcs.is_empty());
+    }
+
+    #[test]
+    fn a_counter_over_an_empty_body_may_do_with_fewer_copies() {
+        // n ::= (m){3,5};  m ::= "a" | ""
+        let mut network = Network {
+            rules: vec![
+                rule(&[(0, call(1), 1)], &[], Some(Counter::new(3, Some(5)))),
+                rule(&[(0, A, 1)], &[(0, 1)], None),
+            ],
+            root: NetRuleId::new(0),
+        };
+        let words = words(&network, &Watch::none()).unwrap();
+        assert_eq!(words[0], Words { empty: true, other: true });
+        factor(&mut network, &words);
+        assert_eq!(network.rules[0].counter, Some(Counter::new(1, Some(5))));
+    }
+}

@@ -1,0 +1,67 @@
+//! Masks by definition: try each token.
+
+use super::chart::Chart;
+use crate::vocab::{TokenId, TokenKind, Vocab};
+
+/// Returns the mask row after the text of `chart`, by trying each token; the chart ends as it began.
+///
+/// - Text is allowed where its bytes are viable, a control token where the grammar names it, added text in both cases; any token
+///   but padding is allowed where the grammar names its id.
+/// - A stop token is never text. It is allowed where the grammar names it, and else exactly when the text so far is whole.
+/// - After termination only stop tokens are allowed.
+pub fn mask(chart: &mut Chart, vocab: &Vocab, stop_tokens: &[TokenId], is_terminated: bool) -> Vec<u32> {
+    mask_in_order(chart, vocab, &text_order(vocab), stop_tokens, is_terminated)
+}
+
+/// Returns the text tokens in the order of their bytes, so that neighbours share their beginnings.
+pub(super) fn text_order(vocab: &Vocab) -> Vec<TokenId> {
+    let mut order: Vec<TokenId> = (0..vocab.n_tokens() as TokenId).filter(|&id| !vocab.bytes(id).is_empty()).collect();
+    order.sort_by_key(|&id| vocab.bytes(id));
+    order
+}
+
+pub(super) fn mask_in_order(
+    chart: &mut Chart,
+    vocab: &Vocab,
+    order: &[TokenId],
+    stop_tokens: &[TokenId],
+    is_terminated: bool,
+) -> Vec<u32> {
+    let mut row = vec![0; vocab.n_mask_words()];
+    let mut allow = |id: TokenId| row[id as usize / 32] |= 1 << (id % 32);
+    let is_stop = |id: TokenId| stop_tokens.contains(&id);
+    let can_stop = is_terminated || chart.is_accepting();
+    stop_tokens.iter().filter(|&&id| can_stop && vocab.kind(id) != TokenKind::Padding).for_each(|&id| allow(id));
+    if is_terminated {
+        return row;
+    }
+    if chart.expects_control() {
+        (0..vocab.n_tokens() as TokenId).filter(|&id| push_as_control(chart, vocab, id)).for_each(&mut allow);
+    }
+    // One token after the other; what a token shares with the one before it is not read again.
+    let start = chart.len();
+    let mut last: &[u8] = &[];
+    for &id in order {
+        let bytes = vocab.bytes(id);
+        let n_common = last.iter().zip(bytes).take_while(|(a, b)| a == b).count();
+        let n_read = chart.len() - start;
+        if n_common <= n_read {
+            chart.truncate(start + n_common);
+            chart.push_bytes(&bytes[n_common..]);
+            last = bytes;
+        } // Else it begins with what was refused last.
+        if chart.len() - start == bytes.len() && n_common <= n_read && !is_stop(id) {
+            allow(id);
+        }
+    }
+    chart.truncate(start);
+    row
+}
+
+/// Tells whether the grammar names the token here; the chart ends as it began.
+fn push_as_control(chart: &mut Chart, vocab: &Vocab, id: TokenId) -> bool {
+    let len = chart.len();
+    let is_named = vocab.kind(id) != TokenKind::Padding && chart.push_control(vocab.name(id), id);
+    chart.truncate(len);
+    is_named
+}

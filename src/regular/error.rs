@@ -1,0 +1,68 @@
+//! What can go wrong when a regular language is built: only that it is too large.
+
+use core::fmt;
+
+/// Why an automaton was not built: it would be larger than the limits allow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegularError {
+    kind: Kind,
+    given: u64,
+    limit: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The states of the expression with its repeats written out.
+    Expanded,
+    /// The states of the deterministic automaton.
+    Determinized,
+    /// The nodes visited while the expression is written out, or the places visited while the sets behind deterministic
+    /// states are made.
+    Visits,
+}
+
+impl RegularError {
+    pub(super) fn expanded(given: u64, limit: usize) -> Self {
+        RegularError { kind: Kind::Expanded, given, limit: limit as u64 }
+    }
+
+    pub(super) fn determinized(given: usize, limit: usize) -> Self {
+        RegularError { kind: Kind::Determinized, given: given as u64, limit: limit as u64 }
+    }
+
+    pub(super) fn visits(given: u64, limit: usize) -> Self {
+        RegularError { kind: Kind::Visits, given, limit: limit as u64 }
+    }
+
+    /// Returns the name of the field of [`Limits`](crate::Limits) that sets the limit.
+    pub fn limit_name(&self) -> &'static str {
+        "dfa_states_max"
+    }
+
+    /// Returns the size that was needed, or the size at which building stopped when the whole was not known before.
+    pub fn given(&self) -> u64 {
+        self.given
+    }
+
+    /// Returns the largest size allowed.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+}
+
+impl fmt::Display for RegularError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (given, limit, name) = (self.given, self.limit, self.limit_name());
+        match self.kind {
+            Kind::Expanded => {
+                write!(f, "with its repeats written out the expression has {given} states, more than {limit} ({name})")
+            }
+            Kind::Determinized => write!(f, "the deterministic automaton has more than {limit} states ({name})"),
+            Kind::Visits => {
+                write!(f, "building the automaton takes {given} steps, more than {limit} (from {name})")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RegularError {}

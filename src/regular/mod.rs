@@ -1,0 +1,27 @@
+//! Regular languages over characters and bytes: the one place of the crate that knows them.
+//!
+//! A [`Regular`] is an expression (an index arena, so neither building nor dropping recurses); a [`Dfa`] is its minimal
+//! deterministic automaton over bytes. Characters are Unicode scalar values and are matched by their UTF-8 encoding; a
+//! complement is taken among all texts of valid UTF-8.
+
+mod build;
+mod charset;
+mod determinize;
+mod dfa;
+mod error;
+mod expr;
+mod fold;
+mod minimize;
+#[cfg(any(test, feature = "testing"))]
+pub mod naive;
+mod nfa;
+mod product;
+#[cfg(test)]
+mod tests;
+mod utf8;
+
+pub use charset::CharSet;
+pub use dfa::Dfa;
+pub use error::RegularError;
+pub use expr::{Node, NodeId, Regular};
+pub use utf8::utf8_sequences;

@@ -1,0 +1,21 @@
+//! Random inputs, the definition of a language as sets of words, and data-driven cases: what tests and fuzz targets share.
+//!
+//! Everything is seeded and depends on its seed alone. Only with the feature `testing`; no promise of stability.
+
+pub mod cases;
+mod dump;
+pub mod ebnf_text;
+pub mod engine;
+mod grammars;
+pub mod operations;
+pub mod regex_text;
+mod rng;
+pub mod sharing;
+mod vocabs;
+pub mod words;
+pub mod worlds;
+
+pub use dump::{dump_grammar, dump_vocab, show_bytes};
+pub use grammars::{GrammarShape, random_grammar};
+pub use rng::Rng;
+pub use vocabs::{VocabShape, random_vocab, random_walk};

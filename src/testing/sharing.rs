@@ -1,0 +1,92 @@
+//! Masks do not depend on what is kept: caches of any size, shared by many grammars in any order, on many threads at once.
+
+use super::cases::Subject;
+use super::engine::{Tally, is_expensive, random_allowed};
+use super::worlds::{Kind, limits, random_setting, tight_config};
+use super::{Rng, dump_grammar, random_grammar};
+use crate::grammar::Grammar;
+use crate::vocab::TokenId;
+use crate::{CompiledGrammar, Config, GrammarCompiler};
+use std::sync::Arc;
+
+/// A grammar, a way through it, and the masks along the way.
+struct Walk {
+    grammar: Grammar,
+    tokens: Vec<TokenId>,
+    rows: Vec<Vec<u32>>,
+}
+
+/// Walks through random grammars with a compiler of its own for each, and again with shared ones.
+///
+/// # Panics
+/// If a mask differs.
+pub fn check(data: &[u8]) -> Tally {
+    let mut rng = Rng::from_bytes(data);
+    let kind = *rng.pick(&[Kind::Wide, Kind::Full, Kind::Tiny]);
+    let (shape, vocab) = random_setting(&mut rng, kind);
+    let compiler =
+        |config: Config| GrammarCompiler::builder(Arc::clone(&vocab)).config(config).limits(limits()).build();
+    let mut walks = Vec::new();
+    for _ in 0..rng.between(2, 6) {
+        let grammar = random_grammar(&mut rng, &shape);
+        if let Ok(compiled) = compiler(Config::default()).compile(&grammar) {
+            walks.push(walk(&mut rng, grammar, &compiled));
+        }
+    }
+    let mut tally = Tally { n_grammars: walks.len() as u64, ..Tally::default() };
+    for bytes in [Some(0), Some(4 << 10), Some(32 << 10), None] {
+        let shared = compiler(bytes.map_or_else(Config::default, tight_config));
+        // Twice, the second time in another order, with everything known that could be kept.
+        for _ in 0..2 {
+            for i in (1..walks.len()).rev() {
+                walks.swap(i, rng.below(i + 1));
+            }
+            walks.iter().for_each(|walk| follow(walk, &shared, &mut tally));
+        }
+    }
+    for config in [Config::default(), tight_config(16 << 10)] {
+        let shared = compiler(config);
+        std::thread::scope(|scope| {
+            for thread in 0..3 {
+                let (walks, shared) = (&walks, &shared);
+                scope.spawn(move || {
+                    let from = thread % walks.len().max(1);
+                    for walk in walks[from..].iter().chain(&walks[..from]) {
+                        follow(walk, shared, &mut Tally::default());
+                    }
+                });
+            }
+        });
+    }
+    tally
+}
+
+fn walk(rng: &mut Rng, grammar: Grammar, compiled: &CompiledGrammar) -> Walk {
+    let mut matcher = compiled.matcher();
+    let (mut tokens, mut rows) = (Vec::new(), Vec::new());
+    for _ in 0..rng.between(1, 8) {
+        if is_expensive(&matcher, None) {
+            break;
+        }
+        let row = Subject::mask(&mut matcher);
+        let token = random_allowed(rng, &row);
+        rows.push(row);
+        let Some(token) = token else { break };
+        matcher.accept_token(token).expect("an allowed token is accepted");
+        tokens.push(token);
+    }
+    Walk { grammar, tokens, rows }
+}
+
+fn follow(walk: &Walk, compiler: &GrammarCompiler, tally: &mut Tally) {
+    let compiled = compiler.compile(&walk.grammar).expect("it compiled before");
+    let mut matcher = compiled.matcher();
+    for (index, row) in walk.rows.iter().enumerate() {
+        let is_same = Subject::mask(&mut matcher) == *row;
+        assert!(is_same, "after {:?}\n{}", &walk.tokens[..index], dump_grammar(&walk.grammar));
+        tally.n_masks += 1;
+        if let Some(&token) = walk.tokens.get(index) {
+            matcher.accept_token(token).expect("an allowed token is accepted");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A list that grows and shrinks at its end, is cheap to copy, and shares what copies have in common.
+//!
+//! The front lies in frozen chunks that copies share; the end is owned. Copying costs one reference count and a copy of the end
+//! (fewer than [`CHUNK`] items); pushing costs no atomic operation except once per chunk.
+
+use std::sync::Arc;
+
+/// Items per frozen chunk.
+const CHUNK: usize = 64;
+
+/// A list in chunks.
+#[derive(Debug)]
+pub(crate) struct Chunked<T> {
+    frozen: Arc<Vec<Arc<[T]>>>,
+    tail: Vec<T>,
+}
+
+impl<T> Default for Chunked<T> {
+    fn default() -> Self {
+        Chunked { frozen: Arc::default(), tail: Vec::new() }
+    }
+}
+
+impl<T: Copy> Clone for Chunked<T> {
+    fn clone(&self) -> Self {
+        Chunked { frozen: Arc::clone(&self.frozen), tail: self.tail.clone() }
+    }
+}
+
+impl<T: Copy> Chunked<T> {
+    /// Returns the number of items.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.frozen.len() * CHUNK + self.tail.len()
+    }
+
+    /// Returns an item.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    #[inline]
+    pub fn get(&self, index: usize) -> T {
+        let n_frozen = self.frozen.len() * CHUNK;
+        if index >= n_frozen { self.tail[index - n_frozen] } else { self.frozen[index / CHUNK][index % CHUNK] }
+    }
+
+    /// Adds an item at the end.
+    #[inline]
+    pub fn push(&mut self, item: T) {
+        if self.tail.len() == CHUNK {
+            self.freeze();
+        }
+        self.tail.push(item);
+    }
+
+    #[cold]
+    fn freeze(&mut self) {
+        Arc::make_mut(&mut self.frozen).push(Arc::from(&*self.tail));
+        self.tail.clear();
+    }
+
+    /// Keeps the first `len` items.
+    pub fn truncate(&mut self, len: usize) {
+        let n_frozen = self.frozen.len() * CHUNK;
+        if len >= n_frozen {
+            self.tail.truncate(len - n_frozen);
+            return;
+        }
+        let n_chunks = len / CHUNK;
+        self.tail.clear();
+        self.tail.extend_from_slice(&self.frozen[n_chunks][..len % CHUNK]);
+        Arc::make_mut(&mut self.frozen).truncate(n_chunks);
+    }
+
+    /// Returns the memory that the items take, in bytes, shared chunks included.
+    pub fn memory_bytes(&self) -> usize {
+        (self.frozen.len() * CHUNK + self.tail.capacity()) * size_of::<T>()
+            + self.frozen.capacity() * size_of::<Arc<[T]>>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behaves_as_a_vector_and_copies_are_independent() {
+        let mut list = Chunked::default();
+        let mut model: Vec<u32> = Vec::new();
+        let mut copies = Vec::new();
+        let mut seed = 1u32;
+        for step in 0..20_000u32 {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            match seed >> 28 {
+                0 if seed >> 8 & 0xff == 0 => {
+                    let len = (seed >> 8) as usize % (model.len() + 1);
+                    list.truncate(len);
+                    model.truncate(len);
+                }
+                1 if seed >> 8 & 0x3f == 0 => copies.push((list.clone(), model.clone())),
+                _ => {
+                    list.push(step);
+                    model.push(step);
+                }
+            }
+        }
+        copies.push((list, model));
+        assert!(copies.len() > 2);
+        for (list, model) in copies {
+            assert_eq!(list.len(), model.len());
+            assert!(model.iter().enumerate().all(|(i, &item)| list.get(i) == item));
+        }
+    }
+
+    #[test]
+    fn truncating_at_a_border_of_chunks() {
+        for len in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 5] {
+            let mut list = Chunked::default();
+            (0..3 * CHUNK).for_each(|i| list.push(i));
+            list.truncate(len);
+            list.push(7);
+            assert_eq!((list.len(), list.get(len)), (len + 1, 7));
+            assert!((0..len).all(|i| list.get(i) == i));
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Explanations and checks.
+
+use maskwright::diagnose::{self, Reason};
+use maskwright::frontend::ebnf;
+use maskwright::grammar::Grammar;
+use maskwright::reference::{Judge, Recognizer};
+use maskwright::testing::cases::default_vocab;
+use maskwright::testing::{GrammarShape, Rng, VocabShape, random_grammar, random_vocab, random_walk};
+use maskwright::{Limits, TokenId};
+use std::sync::Arc;
+
+fn read(source: &str) -> (Grammar, Recognizer) {
+    let limits = Limits::default();
+    let grammar = ebnf::parse(source, "root", &limits).unwrap_or_else(|error| panic!("{error:#}")).grammar;
+    let recognizer = Recognizer::new(&grammar, &limits).unwrap_or_else(|error| panic!("{error:#}"));
+    (grammar, recognizer)
+}
+
+const LIST: &str = r#"root ::= list
+list ::= "[" (item ("," item)*)? "]"
+item ::= number | list | "true"
+number ::= [0-9]+"#;
+
+#[test]
+fn a_failure_says_where_what_and_in_which_rules() {
+    let (grammar, recognizer) = read(LIST);
+    assert_eq!(diagnose::check(&grammar, &recognizer, b"[1,[true],22]"), Ok(()));
+    let failure = diagnose::check(&grammar, &recognizer, b"[1,[trx]]").unwrap_err();
+    assert_eq!(failure.offset(), 6);
+    let text = format!("{failure:#}");
+    let wanted = "line 1, column 7: `x` is refused; expected \"ue\" in rule `item`\n 1 | [1,[trx]]\n   |       ^\n in rule `item` \
+                  from offset 4\n in rule `list` from offset 3\n in rule `item` from offset 3\n in rule `list` from \
+                  offset 0\n in rule `root` from offset 0";
+    assert_eq!(text, wanted);
+    let json = failure.to_json();
+    assert_eq!((json["column"].as_u64(), json["expected"]["items"][0]["what"].as_str()), (Some(7), Some("\"ue\"")));
+    assert_eq!(json["rules"][1]["name"], "list");
+}
+
+#[test]
+fn an_early_end_is_told_apart() {
+    let (grammar, recognizer) = read(LIST);
+    let failure = diagnose::check(&grammar, &recognizer, b"[1").unwrap_err();
+    assert!(failure.is_incomplete() && failure.offset() == 2);
+    let text = failure.to_string();
+    assert!(text.starts_with("line 1, column 3: the document ends too early; expected "), "{text}");
+    for part in ["[0-9] in rule `number`", "\",\"", "\"]\"", "in rule `list`"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn what_follows_a_whole_text_is_the_end() {
+    let (grammar, recognizer) = read("root ::= \"a\"");
+    let failure = diagnose::check(&grammar, &recognizer, "aé".as_bytes()).unwrap_err();
+    assert_eq!(failure.to_string(), "line 1, column 2: `é` is refused; expected the end of the text");
+    let (grammar, recognizer) = read("root ::= \"a\"*");
+    let failure = diagnose::check(&grammar, &recognizer, b"a\n").unwrap_err();
+    assert_eq!(
+        failure.to_string(),
+        "line 1, column 2: `\\n` is refused; expected \"a\" in rule `root`, or the end of the text"
+    );
+}
+
+#[test]
+fn places_are_right_in_and_after_odd_bytes() {
+    let (grammar, recognizer) = read("root ::= [^x]*");
+    for (document, offset, line_column) in [
+        (&b"\xc3\xa9\n\xc3\xa9x"[..], 5, (2, 2)),
+        (b"a\n\xffb", 2, (2, 1)),
+        (b"\xe4\xb8", 2, (1, 2)),
+        (b"\xe4\xb8x", 2, (1, 2)),
+        (b"", 0, (1, 1)),
+    ] {
+        match diagnose::check(&grammar, &recognizer, document) {
+            Ok(()) => assert!(document.is_empty()),
+            Err(failure) => {
+                assert_eq!(
+                    (failure.offset(), failure.line_column()),
+                    (offset, line_column),
+                    "{document:?} {failure:#}"
+                );
+            }
+        }
+    }
+    // Refused in the middle of a character: the character is shown.
+    let (grammar, recognizer) = read("root ::= \"x\" [一丁]");
+    let failure = diagnose::check(&grammar, &recognizer, "x七".as_bytes()).unwrap_err();
+    assert_eq!((failure.offset(), failure.line_column()), (3, (1, 2)));
+    assert!(failure.to_string().contains("`七` is refused; expected the rest of a character of [一丁]"), "{failure}");
+}
+
+#[test]
+fn tokens_are_explained() {
+    let (grammar, recognizer) = read("root ::= \"a\" <|x|> \"b\"*");
+    let vocab = default_vocab();
+    let mut chart = recognizer.start();
+    let explain = |chart: &mut _, id| diagnose::explain_token(&grammar, chart, &vocab, vocab.stop_tokens(), false, id);
+    let say = |chart: &mut _, id| explain(chart, id).to_string();
+    assert_eq!(say(&mut chart, u32::from(b'a')), "token 97 `a` is allowed: its text fits");
+    assert_eq!(say(&mut chart, 257), "token 257 `ab` is refused: byte 1 `b` is refused; expected <|x|> in rule `root`");
+    assert_eq!(
+        say(&mut chart, 300),
+        "token 300 `<|x|>` is refused: it is no text and the grammar does not name it here; expected \"a\" in rule `root`"
+    );
+    assert_eq!(
+        say(&mut chart, 303),
+        "token 303 `<|end|>` is refused: it is a stop token and the text is not whole; expected \"a\" in rule `root`"
+    );
+    assert_eq!(say(&mut chart, 310), "token 310 is padding, which is never allowed");
+    assert_eq!(say(&mut chart, 320), "token 320 is not in the vocabulary");
+    chart.push_byte(b'a');
+    assert_eq!(explain(&mut chart, 300).reason(), &Reason::Named);
+    chart.push_control(Some("<|x|>"), 300);
+    assert_eq!(explain(&mut chart, 303).reason(), &Reason::Stops);
+    let json = explain(&mut chart, 97).to_json();
+    assert_eq!((json["allowed"].as_bool(), json["refusal"]["offset"].as_u64()), (Some(false), Some(0)));
+    let after_stop = diagnose::explain_token(&grammar, &mut chart, &vocab, vocab.stop_tokens(), true, 98);
+    assert_eq!(after_stop.reason(), &Reason::Terminated);
+}
+
+#[test]
+fn explanations_agree_with_masks() {
+    let mut n_bits = 0;
+    for seed in 0..150 {
+        let mut rng = Rng::new(seed);
+        let shape = GrammarShape::random(&mut rng);
+        let grammar = random_grammar(&mut rng, &shape);
+        let vocab_shape = VocabShape {
+            alphabet: shape.alphabet.clone(),
+            names: vec!["<|x|>".into(), "<|y|>".into()],
+            n_text: 40,
+            spells_everything: rng.chance(50),
+        };
+        let vocab = Arc::new(random_vocab(&mut rng, &vocab_shape));
+        let limits = Limits { dfa_states_max: 2_000, ..Limits::default() };
+        let Ok(recognizer) = Recognizer::new(&grammar, &limits) else { continue };
+        let mut judge = Judge::new(&recognizer, vocab.clone());
+        random_walk(&mut rng, &mut judge, 8);
+        let row = judge.mask();
+        let mut chart = judge.chart().clone();
+        let (before, n_steps) = (chart.len(), judge.n_steps());
+        for id in 0..vocab.n_tokens() as TokenId + 3 {
+            let is_set = row.get(id as usize / 32).is_some_and(|word| word >> (id % 32) & 1 == 1);
+            let explanation =
+                diagnose::explain_token(&grammar, &mut chart, &vocab, vocab.stop_tokens(), judge.is_terminated(), id);
+            assert_eq!(explanation.is_allowed(), is_set, "seed {seed}: {explanation}");
+            assert_eq!(chart.len(), before);
+            assert_eq!(judge.accept_token(id), is_set, "seed {seed}: {explanation}");
+            judge.rollback(judge.n_steps() - n_steps);
+            assert_eq!(judge.mask(), row);
+            n_bits += 1;
+        }
+    }
+    assert!(n_bits > 5_000, "{n_bits}");
+}

@@ -1,0 +1,356 @@
+//! The playground binary, run as a user runs it: exit codes, both forms of output, and no panic whatever comes in.
+#![cfg(feature = "cli")]
+
+use maskwright::{Encoding, GrammarCompiler, Vocab};
+use serde_json::Value;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+
+const LIST: &str = "root ::= \"[\" (item (\",\" item)*)? \"]\"\nitem ::= [0-9]+ | \"true\" | root\n";
+
+struct Run {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_playground"));
+    command.args(args).current_dir(env!("CARGO_MANIFEST_DIR"));
+    command
+}
+
+fn run_with_input(args: &[&str], input: &[u8]) -> Run {
+    let mut command = command(args);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    // A program that reads nothing closes the pipe: that is no failure.
+    let _ = child.stdin.take().expect("stdin is piped").write_all(input);
+    let Output { status, stdout, stderr } = child.wait_with_output().expect("the binary ends");
+    let (out, err) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+    assert!(!err.contains("panicked"), "{args:?}: {err}");
+    Run { code: status.code().expect("not killed"), out, err }
+}
+
+fn run(args: &[&str]) -> Run {
+    run_with_input(args, b"")
+}
+
+fn json(run: &Run) -> Value {
+    serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("{error}: {}", run.out))
+}
+
+fn file(name: &str, content: impl AsRef<[u8]>) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, content).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn demo_ends_within_any_budget_and_passes_its_checks() {
+    for (seed, max_tokens) in
+        [("1", "80"), ("2", "2"), ("3", "3"), ("4", "7"), ("18446744073709551615", "25"), ("5", "400")]
+    {
+        let run = run(&["demo", "--json", "--seed", seed, "--max-tokens", max_tokens]);
+        assert_eq!(run.code, 0, "{}", run.err);
+        let report = json(&run);
+        assert_eq!(report["all_pass"], true);
+        let runs = report["runs"].as_array().unwrap();
+        assert_eq!(runs.len(), 2);
+        for run in runs {
+            let n_tokens = run["n_tokens"].as_u64().unwrap();
+            assert!(n_tokens <= max_tokens.parse().unwrap(), "{n_tokens} of {max_tokens}");
+            let steps = run["steps"].as_array().unwrap();
+            assert_eq!(n_tokens, steps.len() as u64 + run["n_forced"].as_u64().unwrap());
+            // The text is what the steps say, and the last step is the stop token.
+            let text: String = steps
+                .iter()
+                .flat_map(|step| [&step["text"], &step["forced"]])
+                .map(|text| text.as_str().unwrap())
+                .collect();
+            assert_eq!(run["output"], text.as_str());
+            assert_eq!(steps.last().unwrap()["token"], 100_257);
+            assert!(steps.iter().all(|step| step["n_allowed"].as_u64().unwrap() > 0));
+        }
+        serde_json::from_str::<Value>(runs[0]["output"].as_str().unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn demo_is_the_same_for_the_same_seed() {
+    let outputs = |seed: &str| {
+        let report = json(&run(&["demo", "--json", "--seed", seed]));
+        let runs = report["runs"].as_array().unwrap();
+        runs.iter().map(|run| run["output"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(outputs("11"), outputs("11"));
+    assert_ne!(outputs("11"), outputs("12"));
+}
+
+#[test]
+fn demo_prints_steps_and_totals() {
+    let run = run(&["demo", "--seed", "2"]);
+    assert_eq!(run.code, 0);
+    for part in [
+        "vocabulary cl100k_base",
+        "any JSON",
+        "arithmetic",
+        "allowed",
+        "<|endoftext|>",
+        "check passed: serde_json",
+        "check passed: it",
+    ] {
+        assert!(run.out.contains(part), "{part}: {}", run.out);
+    }
+    assert!(!run.out.contains("FAILED"));
+}
+
+#[test]
+fn check_tells_where_and_why() {
+    let grammar = file("list.ebnf", LIST);
+    let good = file("good.txt", "[1,[true],22]");
+    let bad = file("bad.txt", "[1,\u{20}2]");
+    let run = run_with_input(&["check", &grammar, &good, "-", &bad, "--text", "[1,"], b"[[]]");
+    assert_eq!(run.code, 1);
+    assert!(run.out.contains("good.txt: matches (13 bytes"), "{}", run.out);
+    assert!(run.out.contains("standard input: matches"), "{}", run.out);
+    assert!(
+        run.out.contains("bad.txt: does not match: ' ' is not allowed at line 1, column 4 (byte 3)"),
+        "{}",
+        run.out
+    );
+    assert!(run.out.contains(" 1 | [1, 2]\n   |    ^\n expected: "), "{}", run.out);
+    assert!(run.out.contains("[0-9]   in item"), "{}", run.out);
+    assert!(run.out.contains("incomplete, and ends at line 1, column 4 (byte 3)"), "{}", run.out);
+    assert!(run.err.is_empty(), "{}", run.err);
+    assert_eq!(self::run(&["check", &grammar, &good]).code, 0);
+}
+
+#[test]
+fn check_speaks_json() {
+    let grammar = file("list2.ebnf", LIST);
+    let bytes = file("bytes.txt", b"[1,\n\xFF]");
+    let run = run(&["check", "--json", &grammar, &bytes, "--text", "[]", "--text", "[[1"]);
+    assert_eq!(run.code, 1);
+    let report = json(&run);
+    assert_eq!(report["all_match"], false);
+    assert_eq!(report["grammar"]["n_rules"], 2);
+    let documents = report["documents"].as_array().unwrap();
+    assert_eq!(documents[0]["matches"], true);
+    assert_eq!((&documents[1]["reason"], &documents[1]["shortest_completion"]), (&"incomplete".into(), &"']]'".into()));
+    // The line end is what is refused, not the byte after it.
+    let refused = [
+        ("reason", "refused".into()),
+        ("offset", Value::from(3)),
+        ("line", 1.into()),
+        ("column", 4.into()),
+        ("found", "'\\n'".into()),
+    ];
+    for (key, value) in refused {
+        assert_eq!(documents[2][key], value, "{key}");
+    }
+}
+
+#[test]
+fn check_reads_regexes_roots_and_control_tokens() {
+    assert_eq!(run(&["check", "--regex", "[a-z]+[0-9]{2,3}", "--text", "ab12", "--text", "z123"]).code, 0);
+    let run = run(&["check", "--regex", "[ab]+b", "--text", "aab", "--text", "aaba"]);
+    assert_eq!(run.code, 1);
+    assert!(
+        run.out.contains("'aab': matches") && run.out.contains("'aaba': does not match: it is incomplete"),
+        "{}",
+        run.out
+    );
+
+    let grammar = file("turn.ebnf", "root ::= turn+\nturn ::= <|user|> [a-z]+ <|end|> | <[7]>\n");
+    let run = self::run(&["check", "--control-tokens", &grammar, "--text", "<|user|>hi<|end|><[7]>"]);
+    assert_eq!(run.code, 0, "{}", run.out);
+    let run = self::run(&["check", "--control-tokens", &grammar, "--text", "<|user|>hi<|user|>"]);
+    assert_eq!(run.code, 1);
+    assert!(run.out.contains("<|user|> is not allowed at line 1, column 11"), "{}", run.out);
+    assert!(run.out.contains("<|end|>"), "{}", run.out);
+    // Without the option a name is only text.
+    assert_eq!(self::run(&["check", &grammar, "--text", "<|user|>hi<|end|>"]).code, 1);
+    assert_eq!(self::run(&["check", &grammar, "--root", "turn", "--control-tokens", "--text", "<[7]><[7]>"]).code, 1);
+    assert_eq!(self::run(&["check", &grammar, "--root", "turn", "--control-tokens", "--text", "<[7]>"]).code, 0);
+}
+
+#[test]
+fn one_line_end_can_be_dropped() {
+    let grammar = file("list3.ebnf", LIST);
+    let document = file("line.txt", "[]\r\n");
+    assert_eq!(run(&["check", &grammar, &document]).code, 1);
+    assert_eq!(run(&["check", "--trim", &grammar, &document]).code, 0);
+}
+
+#[test]
+fn mistakes_in_grammars_are_shown_with_a_caret() {
+    let grammar = file("broken.ebnf", "root ::= \"a\" vlue\nvalue ::= \"b\"\n");
+    for command in ["check", "mask"] {
+        let run = run(&[command, &grammar]);
+        assert_eq!(run.code, 3);
+        assert!(run.err.contains("undefined rule `vlue` at line 1, column 14"), "{}", run.err);
+        assert!(run.err.contains("1 | root ::= \"a\" vlue\n   |              ^^^^"), "{}", run.err);
+        assert!(run.err.contains("did you mean `value`?"), "{}", run.err);
+    }
+    let report = json(&run(&["check", "--json", &grammar]));
+    assert_eq!((&report["error"]["kind"], &report["error"]["column"]), (&"grammar".into(), &14.into()));
+    let run = run(&["check", "--regex", "a("]);
+    assert_eq!(run.code, 3);
+    assert!(run.err.contains('^'), "{}", run.err);
+}
+
+#[test]
+fn warnings_go_to_standard_error() {
+    let grammar = file("unused.ebnf", "root ::= \"a\"\nspare ::= \"b\"\n");
+    let run = run(&["check", "--json", &grammar, "--text", "a"]);
+    assert_eq!(run.code, 0);
+    assert!(run.err.contains("rule `spare` is never used (line 2, column 1)"), "{}", run.err);
+    assert_eq!(json(&run)["documents"][0]["matches"], true);
+}
+
+#[test]
+fn mask_counts_what_the_matcher_allows() {
+    let vocab = Arc::new(Vocab::tiktoken(Encoding::Cl100kBase).unwrap());
+    let compiler = GrammarCompiler::new(Arc::clone(&vocab));
+    let mut matcher = compiler.compile_ebnf(LIST).unwrap().matcher();
+    matcher.accept_bytes(b"[1").unwrap();
+    let allowed: Vec<u32> = (0..vocab.n_tokens() as u32).filter(|&token| matcher.is_token_allowed(token)).collect();
+
+    let grammar = file("list4.ebnf", LIST);
+    let prefix = file("prefix.txt", "[1");
+    let run = run(&["mask", &grammar, "--prefix-file", &prefix, "--json", "-n", "1000000"]);
+    assert_eq!(run.code, 0);
+    let report = json(&run);
+    assert_eq!(report["n_allowed"], allowed.len());
+    let listed: Vec<u64> =
+        report["tokens"].as_array().unwrap().iter().map(|token| token["id"].as_u64().unwrap()).collect();
+    assert!(listed.iter().copied().eq(allowed.iter().map(|&token| u64::from(token))));
+
+    let run = self::run(&["mask", &grammar, "--prefix", "[1,t", "-n", "3"]);
+    assert_eq!(run.code, 0);
+    for part in ["prefix    4 bytes: '[1,t'", "forced    'rue'", "'r'", "of 100,277 tokens", "complete  no"] {
+        assert!(run.out.contains(part), "{part}: {}", run.out);
+    }
+}
+
+#[test]
+fn mask_tells_why_not() {
+    let grammar = file("list5.ebnf", LIST);
+    let why = |prefix: &str, asked: &str| {
+        let run = run(&["mask", &grammar, "--prefix", prefix, "--json", "--why", asked]);
+        let reason = json(&run)["why"][0].clone();
+        assert_eq!(run.code, i32::from(reason["is_allowed"] == false), "{reason}");
+        reason
+    };
+    assert_eq!(why("[1", "]")["is_allowed"], true);
+    assert_eq!(why("[1]", "<|endoftext|>")["is_allowed"], true);
+    assert!(why("[1", "<|endoftext|>")["reason"].as_str().unwrap().contains("not complete"));
+    assert!(why("[1", "<|fim_prefix|>")["reason"].as_str().unwrap().contains("control token"));
+    let crossing = why("[1", "\"],\"");
+    assert_eq!((&crossing["is_allowed"], &crossing["n_bytes_read"]), (&false.into(), &0.into()));
+    let inside = why("[1", ",t x");
+    assert_eq!((&inside["id"], &inside["n_bytes_read"]), (&Value::Null, &2.into()));
+    assert_eq!(inside["expected"][0]["what"], "\"rue\"");
+    assert_eq!(why("[1", "100300")["is_allowed"], false);
+    assert_eq!(why("[", "16")["id"], 16);
+    assert_eq!(why("[", "\"16\"")["id"], 845);
+}
+
+#[test]
+fn vocabularies_come_by_name_or_from_files() {
+    let grammar = file("list6.ebnf", LIST);
+    // "[", "]", "[]" and "x" in base64.
+    let vocab = file("tiny.tiktoken", "Ww== 0\nXQ== 1\nW10= 2\neA== 3\n");
+    let report = json(&run(&["mask", &grammar, "--vocab", &vocab, "--json"]));
+    assert_eq!((&report["n_tokens"], &report["n_allowed"]), (&4.into(), &2.into()));
+    let report = json(&run(&["mask", &grammar, "--vocab", "o200k_base", "--json"]));
+    assert!(report["n_tokens"].as_u64().unwrap() > 200_000);
+    // A vocabulary that can't spell the grammar: an empty mask, told as such.
+    let vocab = file("none.tiktoken", "eA== 0\n");
+    let run = run(&["mask", &grammar, "--vocab", &vocab]);
+    assert_eq!(run.code, 1);
+    assert!(run.out.contains("no token of the vocabulary can go on"), "{}", run.out);
+    for (name, content) in
+        [("bad.json", "{\"model\": 1}"), ("bad.tiktoken", "not base64 at all\n"), ("empty.tiktoken", "")]
+    {
+        let vocab = file(name, content);
+        assert_eq!(self::run(&["mask", &grammar, "--vocab", &vocab]).code, 4, "{name}");
+    }
+    assert_eq!(self::run(&["mask", &grammar, "--vocab", "no_such_base"]).code, 4);
+}
+
+#[test]
+fn a_prefix_that_does_not_match_is_told() {
+    let grammar = file("list7.ebnf", LIST);
+    let run = run(&["mask", &grammar, "--prefix", "[1,,"]);
+    assert_eq!(run.code, 1);
+    assert!(run.err.contains("line 1, column 4 (byte 3)") && run.err.contains("expected: "), "{}", run.err);
+}
+
+#[test]
+fn mistakes_in_commands_are_usage_errors() {
+    let grammar = file("list8.ebnf", LIST);
+    for args in [
+        &[][..],
+        &["check"],
+        &["mask"],
+        &["frobnicate"],
+        &["demo", "--seed", "x"],
+        &["demo", "--max-tokens", "1"],
+        &["check", &grammar, "-", "-"],
+        &["check", "-", "-"],
+        &["mask", &grammar, "--regex", "a"],
+        &["mask", &grammar, "--prefix", "a", "--prefix-file", "b"],
+    ] {
+        assert_eq!(run(args).code, 2, "{args:?}");
+    }
+    for args in [&["--help"][..], &["check", "--help"], &["mask", "--help"], &["demo", "--help"]] {
+        let run = run(args);
+        assert_eq!(run.code, 0);
+        assert!(run.out.contains("Exit codes"), "{}", run.out);
+    }
+}
+
+#[test]
+fn nothing_from_outside_makes_it_panic() {
+    let grammar = file("list9.ebnf", LIST);
+    let directory = env!("CARGO_TARGET_TMPDIR");
+    assert_eq!(run(&["check", "/no/such/file"]).code, 4);
+    assert_eq!(run(&["check", directory]).code, 4);
+    assert_eq!(run(&["check", &grammar, directory, "/no/such/file", "--text", "[]"]).code, 4);
+    assert_eq!(run(&["mask", &grammar, "--prefix-file", directory]).code, 4);
+    assert_eq!(run(&["mask", &grammar, "--vocab", directory]).code, 4);
+    let broken = file("latin1.ebnf", b"root ::= \"\xE9\"");
+    assert_eq!(run(&["check", &broken]).code, 4);
+    for (name, content) in [("empty", ""), ("nul", "\0"), ("open", "root ::= (((("), ("mark", "\u{FEFF}root ::= \"a\"")]
+    {
+        let code = run(&["check", &file(name, content)]).code;
+        assert_eq!(code, if name == "mark" { 0 } else { 3 }, "{name}");
+    }
+    let any = file("any.ebnf", "root ::= .*");
+    for bytes in [&b"\xFF"[..], b"\xE4\xB8", b"\xF0\x9F\x98\x80\xF0", b"\0\n\r\n\xC0\x80"] {
+        assert_eq!(run_with_input(&["check", &any, "-"], bytes).code, 1);
+        assert_eq!(run_with_input(&["check", "--json", &any, "-"], bytes).code, 1);
+        assert!([0, 1].contains(&run_with_input(&["mask", &any, "--prefix-file", "-", "-n", "1"], bytes).code));
+    }
+    let deep = vec![b'['; 300_000];
+    assert_eq!(run_with_input(&["check", &grammar, "-"], &deep).code, 1);
+    let long = "a".repeat(200_000);
+    assert_eq!(run_with_input(&["check", "--json", &grammar, "-"], long.as_bytes()).code, 1);
+}
+
+#[test]
+fn a_closed_pipe_ends_the_output_in_silence() {
+    let mut child = command(&["demo", "--max-tokens", "2000"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

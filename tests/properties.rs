@@ -1,0 +1,214 @@
+//! Laws on random inputs: the bodies of the fuzz targets, and what holds for whole families of grammars.
+//!
+//! Each test prints its seed; `MASKWRIGHT_SEED=n` repeats it, `MASKWRIGHT_SECONDS=n` goes on for longer.
+
+use maskwright::grammar::GrammarBuilder;
+use maskwright::regular::CharSet;
+use maskwright::testing::engine::{self, Tally};
+use maskwright::testing::worlds::{Kind, World};
+use maskwright::testing::{Rng, ebnf_text, operations, regex_text, sharing, worlds};
+use maskwright::{GrammarCompiler, Limits, TokenKind, Vocab, frontend::ebnf};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
+fn random_seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("the clock is past 1970");
+    now.as_nanos() as u64 % 1_000_000_000
+}
+
+/// Calls `check` with random numbers until `is_enough`, and for a second at least.
+fn run(mut check: impl FnMut(&mut Rng) -> Tally, is_enough: impl Fn(&Tally) -> bool) -> Tally {
+    let seed = setting("MASKWRIGHT_SEED").unwrap_or_else(random_seed);
+    println!("MASKWRIGHT_SEED={seed}");
+    let time = Duration::from_secs(setting("MASKWRIGHT_SECONDS").unwrap_or(1));
+    let (mut rng, mut tally, start) = (Rng::new(seed), Tally::default(), Instant::now());
+    let mut n_rounds = 0;
+    let mut slowest = (Duration::ZERO, 0);
+    while start.elapsed() < time || !is_enough(&tally) {
+        // A round can be repeated by itself: its input depends on its seed alone.
+        let round = rng.bits();
+        let begin = Instant::now();
+        match catch_unwind(AssertUnwindSafe(|| check(&mut Rng::new(round)))) {
+            Ok(found) => tally += found,
+            Err(panic) => {
+                println!("round {n_rounds} with seed {round} of MASKWRIGHT_SEED={seed}");
+                resume_unwind(panic);
+            }
+        }
+        n_rounds += 1;
+        slowest = slowest.max((begin.elapsed(), round));
+    }
+    println!("{n_rounds} rounds in {:?}, {tally:?}, slowest {slowest:?}", start.elapsed());
+    tally
+}
+
+fn data(rng: &mut Rng) -> Vec<u8> {
+    (0..8).flat_map(|_| rng.bits().to_le_bytes()).collect()
+}
+
+#[test]
+fn ebnf_texts() {
+    let tally = run(|rng| ebnf_text::check(&ebnf_text::random_text(rng)), |tally| tally.n_grammars > 20);
+    assert!(tally.n_masks > 20, "{tally:?}");
+}
+
+#[test]
+fn regex_texts() {
+    let tally = run(|rng| regex_text::check(&regex_text::random_text(rng)), |tally| tally.n_grammars > 100);
+    assert!(tally.n_masks > 100, "{tally:?}");
+}
+
+#[test]
+fn engine_against_judge() {
+    let tally = run(|rng| engine::check(&data(rng)), |tally| tally.n_grammars > 20);
+    assert!(tally.n_masks > 20 && tally.n_completions > 10, "{tally:?}");
+}
+
+#[test]
+fn operation_sequences() {
+    let tally = run(|rng| operations::check(&data(rng)), |tally| tally.n_grammars > 20);
+    assert!(tally.n_masks > 20, "{tally:?}");
+}
+
+#[test]
+fn masks_do_not_depend_on_what_is_kept() {
+    let tally = run(|rng| sharing::check(&data(rng)), |tally| tally.n_grammars > 10);
+    assert!(tally.n_masks > 50, "{tally:?}");
+}
+
+/// The bits of all masks here were compared with the judge's.
+#[test]
+fn a_hundred_million_bits() {
+    const N_BITS: u64 = 100_000_000;
+    let check = |rng: &mut Rng| {
+        let mut tally = Tally::default();
+        if let Some(world) = World::random_of(rng, Kind::Huge) {
+            engine::walk(rng, &world, &mut tally);
+        }
+        tally
+    };
+    let tally = run(check, |tally| tally.n_bits >= N_BITS);
+    println!("{} bits of {} masks are equal", tally.n_bits, tally.n_masks);
+    assert!(tally.n_bits >= N_BITS);
+}
+
+/// Grammars on which engines fail, and alphabets for their vocabularies.
+const GRAMMARS: &[(&str, &str)] = &[
+    ("ab", "root ::= \"a\" \"b\""),
+    ("ab", "root ::= [ab]+ \"b\""),
+    ("ab", "root ::= \"a\" root \"b\" | \"\""),
+    ("ab1", "root ::= x x x\nx ::= \"a\" | \"aa\""),
+    ("ab ", "root ::= root root | [ab ] | \"\""),
+    ("0+*()", "root ::= e\ne ::= e \"+\" e | e \"*\" e | \"(\" e \")\" | [0-9]+"),
+    ("0+*()", "root ::= e\ne ::= e \"+\" t | t\nt ::= t \"*\" f | f\nf ::= \"(\" e \")\" | [0-9]+"),
+    ("iceo", "root ::= s\ns ::= \"i\" \"c\" s | \"i\" \"c\" s \"e\" s | \"o\""),
+    ("ab,", "root ::= [a-b]{2,5} \",\" [ab]{3} \",\" (\"a\"|\"aa\"){2,7}"),
+    ("ab,", "root ::= (\"ab\" | \"a\" | \"b\"){40,43} \",\"?"),
+    ("ab,", "root ::= [ab]{40,} \",\""),
+    ("ab,", "root ::= ([ab] (\",\" [ab]){0,50} \",\" ){1,50}"),
+    ("ab", "root ::= a \"b\" | \"b\"\na ::= root \"a\" | \"a\""),
+    ("ab", "root ::= x\nx ::= (x \"a\"){2,50} | \"b\""),
+    ("ab[]", "root ::= v\nv ::= \"[\" (v (\"a\" v)*)? \"]\" | \"b\""),
+    ("ab<", "root ::= \"a\" <s> \"b\" | \"a\" \"b\" <s> | <s> root"),
+    ("ab", "root ::= (\"a\" | \"aaa\"){3,60} \"b\""),
+    ("ab", "root ::= ((\"a\"|\"ab\"){1,40} \"b\"){1,40}"),
+    (
+        "ab\"\\ ",
+        "root ::= obj\nobj ::= \"a\" ws str ws (\"b\" ws str ws)*\nstr ::= \"\\\"\" ([^\"\\\\] | \"\\\\\" [\"\\\\])* \"\\\"\"\nws ::= \" \"*",
+    ),
+    ("aé世b", "root ::= [^b]{1,40} \"b\"{2}"),
+    ("aé世b", "root ::= \"世\"+ [é] . \"b\""),
+    ("ab", "root ::= a\na ::= \"a\" b | \"a\" c\nb ::= \"a\" a \"b\" | \"\"\nc ::= b c \"b\" | \"a\""),
+    ("ab", "root ::= root root root | \"a\" | \"b\""),
+];
+
+fn vocab_over(alphabet: &str, rng: &mut Rng) -> Arc<Vocab> {
+    let bytes = alphabet.as_bytes();
+    let mut builder = Vocab::builder();
+    bytes.iter().for_each(|&byte| _ = builder.push([byte]));
+    for _ in 0..60 {
+        let token: Vec<u8> = (0..rng.between(2, 5)).map(|_| *rng.pick(bytes)).collect();
+        builder.push(token);
+    }
+    let (control, end) = (builder.push("<s>"), builder.push("</s>"));
+    builder.set_kind(control, TokenKind::Control).set_name(control, "<s>").stop_tokens([end]);
+    Arc::new(builder.build().unwrap())
+}
+
+#[test]
+fn grammars_on_which_engines_fail() {
+    let check = |rng: &mut Rng| {
+        let mut tally = Tally::default();
+        let (alphabet, text) = rng.pick(GRAMMARS);
+        let config = worlds::random_config(rng);
+        let compiler = GrammarCompiler::builder(vocab_over(alphabet, rng)).config(config).build();
+        let grammar = ebnf::parse(text, "root", &Limits::default()).unwrap_or_else(|e| panic!("{e:#}")).grammar;
+        engine::walk(rng, &World::new(&compiler, &grammar).expect(text), &mut tally);
+        tally
+    };
+    let tally = run(check, |tally| tally.n_grammars > 200);
+    assert!(tally.n_masks > 1_000, "{tally:?}");
+}
+
+/// A vocabulary in which walks take short cuts: hundreds of tokens below each character.
+fn dense_vocab(more: &[Vec<u8>]) -> Arc<Vocab> {
+    let pieces: [&[u8]; 6] = [b"a", b"b", b"\"", "世".as_bytes(), b"\xE4\xB8", b"("];
+    let mut tokens: Vec<Vec<u8>> = vec![vec![]];
+    for len in 1..5 {
+        tokens.extend((0..6usize.pow(len)).map(|index| {
+            (0..len).flat_map(|place| pieces[index / 6usize.pow(place) % 6].to_vec()).collect::<Vec<u8>>()
+        }));
+    }
+    tokens.extend_from_slice(more);
+    let mut builder = Vocab::builder();
+    builder.extend(&tokens);
+    let end = builder.push("</s>");
+    builder.stop_tokens([end]);
+    Arc::new(builder.build().unwrap())
+}
+
+/// The walk leaves out what consists of whole characters of a loop; here the loop's unit may end after two bytes of one.
+#[test]
+fn a_loop_that_may_end_within_a_character() {
+    let mut builder = GrammarBuilder::new();
+    let (root, text) = (builder.rule("root"), builder.rule("text"));
+    // Brackets nest, so that the text is called and stays a unit.
+    let class = builder.class(CharSet::from_iter(['"', '(', ')']).negate());
+    let (open, inside, close) = (builder.literal("("), builder.rule_ref(text), builder.literal(")"));
+    let nested = builder.sequence([open, inside, close]);
+    let piece = builder.choice([class, nested]);
+    let many = builder.repeat(piece, 0, None);
+    let cuts: Vec<_> = (0x80..=0xBF).map(|byte| builder.literal([0xE4, byte])).collect();
+    let cut = builder.choice(cuts);
+    let maybe_cut = builder.repeat(cut, 0, Some(1));
+    let body = builder.sequence([many, maybe_cut]);
+    builder.define(text, body);
+    let quote = builder.literal("\"");
+    let body = builder.sequence([open, inside, quote]);
+    builder.define(root, body);
+    let grammar = builder.finish(root).unwrap();
+    let world = World::new(&GrammarCompiler::new(dense_vocab(&[])), &grammar).unwrap();
+    let (mut matcher, mut judge) = (world.compiled.matcher(), world.judge());
+    for bytes in [&b"("[..], b"a", b"\xE4", b"\xB8"] {
+        matcher.accept_bytes(bytes).unwrap();
+        assert!(judge.accept_bytes(bytes));
+        engine::compare(&mut Rng::new(1), &world, &mut matcher, &mut judge, &[], &mut Tally::default());
+    }
+}
+
+/// Every prefix of a long token has hundreds of nodes below it; walks must not recurse there.
+#[test]
+fn a_very_long_token() {
+    let vocab = dense_vocab(&[vec![b'a'; 60_000], [vec![b'a'; 50_000], vec![b'b']].concat()]);
+    for text in ["root ::= \"a\"* \"b\"", "root ::= [^\"]* \"\\\"\"", "root ::= \"a\" root \"b\" | \"b\""] {
+        let grammar = GrammarCompiler::new(Arc::clone(&vocab)).compile_ebnf(text).unwrap();
+        let mut matcher = grammar.matcher();
+        let mask = matcher.mask().unwrap();
+        assert!((0..vocab.n_tokens() as u32).all(|id| mask.contains(id) == matcher.is_token_allowed(id)), "{text}");
+    }
+}
