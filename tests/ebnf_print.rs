@@ -170,6 +170,17 @@ proptest! {
     }
 }
 
+/// `<|` begins a barred name, so a name such as `<|>` must not be written as it is: a later `|>` would end it.
+#[test]
+fn half_barred_control_names_are_quoted() {
+    for name in ["<|>", "<|a>", "<|x|>"] {
+        let bodies = [Shape::Sequence(vec![Shape::ControlName(name.into()), Shape::ControlName("|>".into())])];
+        let grammar = build(&bodies);
+        let text = grammar.to_ebnf().unwrap();
+        assert!(ebnf::parse(&text, "root", &Limits::default()).unwrap().grammar == grammar, "{text}");
+    }
+}
+
 /// Removing any one pair of parentheses changes the grammar: none is printed in vain.
 #[test]
 fn parentheses_are_needed() {

@@ -313,8 +313,9 @@ pub(crate) fn is_control_token(name: &str) -> bool {
         .strip_prefix('|')
         .and_then(|rest| rest.strip_suffix('|'))
         .is_some_and(|text| !text.contains(['<', '\n', '\r']) && !text.contains("|>"));
+    // `<|` always begins a barred name, whatever follows on the line.
     let is_plain = !inside.is_empty()
-        && !inside.starts_with('[')
+        && !inside.starts_with(['[', '|'])
         && !inside.contains(|c: char| c.is_whitespace() || "<>\"'()".contains(c));
     is_barred || is_plain
 }

@@ -235,9 +235,7 @@ impl<'s> Tokens<'s> {
         if let Some(name) = text.strip_prefix("<|") {
             // Up to the next `<` or line end, so that a line of many `<` is not read again for each.
             let part = &name[..name.find(['<', '\n', '\r']).unwrap_or(name.len())];
-            if let Some(length) = part.find("|>") {
-                return Ok(start + length + 4);
-            }
+            return part.find("|>").map(|length| start + length + 4).ok_or_else(|| malformed(2));
         }
         let name = &text[1..];
         let length = name.find(|c: char| c.is_whitespace() || "<>\"'()".contains(c)).unwrap_or(name.len());
