@@ -1,6 +1,7 @@
 //! Why a source can't be compiled.
 
 use crate::frontend::SyntaxError;
+use crate::json_schema::SchemaError;
 use crate::pass::BuildError;
 use core::fmt;
 
@@ -12,6 +13,8 @@ use core::fmt;
 pub enum CompileError {
     /// The source is malformed.
     Syntax(SyntaxError),
+    /// The JSON Schema is malformed, can't be satisfied, or says something that can't be enforced.
+    Schema(SchemaError),
     /// The grammar can't be built: an empty language, an unknown control token, a limit, a deadline.
     Build(BuildError),
 }
@@ -20,6 +23,7 @@ impl fmt::Display for CompileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CompileError::Syntax(error) => fmt::Display::fmt(error, f),
+            CompileError::Schema(error) => fmt::Display::fmt(error, f),
             CompileError::Build(error) => fmt::Display::fmt(error, f),
         }
     }
@@ -29,6 +33,7 @@ impl std::error::Error for CompileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             CompileError::Syntax(error) => Some(error),
+            CompileError::Schema(error) => Some(error),
             CompileError::Build(error) => Some(error),
         }
     }
@@ -37,6 +42,12 @@ impl std::error::Error for CompileError {
 impl From<SyntaxError> for CompileError {
     fn from(error: SyntaxError) -> Self {
         CompileError::Syntax(error)
+    }
+}
+
+impl From<SchemaError> for CompileError {
+    fn from(error: SchemaError) -> Self {
+        CompileError::Schema(error)
     }
 }
 

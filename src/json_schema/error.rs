@@ -42,6 +42,8 @@ enum Kind {
     MissingDocument { keyword: Box<str>, uri: Box<str> },
     MissingTarget { keyword: Box<str>, reference: Box<str>, reason: Box<str> },
     Limit { bound: &'static str, given: usize, limit: usize },
+    Unsupported { keyword: Box<str>, reason: Box<str> },
+    Unsatisfiable { reason: Box<str> },
 }
 
 impl SchemaError {
@@ -82,6 +84,16 @@ impl SchemaError {
         SchemaError::new(Kind::Limit { bound, given, limit })
     }
 
+    /// A keyword that can't be enforced exactly.
+    pub(super) fn unsupported(keyword: &str, reason: impl Into<String>) -> Self {
+        SchemaError::new(Kind::Unsupported { keyword: keyword.into(), reason: reason.into().into() })
+    }
+
+    /// No value is valid.
+    pub(super) fn unsatisfiable(reason: impl Into<String>) -> Self {
+        SchemaError::new(Kind::Unsatisfiable { reason: reason.into().into() })
+    }
+
     /// Adds the place: a value of a document.
     pub(super) fn at(mut self, document: &str, json: &Json, id: ValueId) -> Self {
         self.parts.document = document.into();
@@ -110,6 +122,7 @@ impl SchemaError {
     pub fn keyword(&self) -> Option<&str> {
         match &self.parts.kind {
             Kind::Keyword { keyword, .. }
+            | Kind::Unsupported { keyword, .. }
             | Kind::MissingDocument { keyword, .. }
             | Kind::MissingTarget { keyword, .. } => Some(keyword),
             _ => None,
@@ -146,11 +159,23 @@ impl SchemaError {
         if let Kind::Limit { bound, given, limit } = self.parts.kind { Some((bound, given, limit)) } else { None }
     }
 
+    /// Tells whether no value at all is valid.
+    pub fn is_unsatisfiable(&self) -> bool {
+        matches!(self.parts.kind, Kind::Unsatisfiable { .. })
+    }
+
+    /// Tells whether the schema is right and a keyword in it can't be enforced exactly.
+    pub fn is_unsupported(&self) -> bool {
+        matches!(self.parts.kind, Kind::Unsupported { .. })
+    }
+
     /// Returns what is wrong, without the place.
     pub fn reason(&self) -> String {
         match &self.parts.kind {
             Kind::Syntax(error) => error.message().to_owned(),
             Kind::Keyword { reason, .. } => reason.to_string(),
+            Kind::Unsupported { reason, .. } => format!("can't be enforced: {reason}"),
+            Kind::Unsatisfiable { reason } => format!("unsatisfiable: {reason}"),
             Kind::NotASchema { found } => format!("a schema must be an object or a boolean, not {found}"),
             Kind::DuplicateKey { key } => format!("the key {} is repeated", shown(key)),
             Kind::MissingDocument { uri, .. } => format!("needs the document {}, which is not known", shown(uri)),
@@ -182,6 +207,7 @@ impl fmt::Display for SchemaError {
             }
             Kind::Limit { .. } if pointer.is_empty() && span.is_none() => f.write_str(&reason)?,
             Kind::Keyword { keyword, .. }
+            | Kind::Unsupported { keyword, .. }
             | Kind::MissingDocument { keyword, .. }
             | Kind::MissingTarget { keyword, .. } => write!(f, "`{keyword}` at {document}#{pointer} {reason}")?,
             _ => write!(f, "{reason}, at {document}#{pointer}")?,

@@ -34,6 +34,7 @@ pub fn check(data: &[u8]) -> Tally {
     match compiler.compile_ebnf(&text) {
         Ok(compiled) => _ = compiled.dump(crate::Dump::Text),
         Err(CompileError::Syntax(error)) => panic!("{error} only when compiled\n{text}"),
+        Err(CompileError::Schema(error)) => panic!("{error} without a schema\n{text}"),
         Err(CompileError::Build(error)) => assert!(!error.to_string().is_empty() && !format!("{error:#}").is_empty()),
     }
     // Control tokens that the vocabulary lacks are errors of the engine alone.

@@ -1,0 +1,93 @@
+//! How a schema is to be compiled: everything that JSON Schema leaves open.
+
+use super::load::ReadOptions;
+use super::resolve::{NoDocuments, Resolve};
+use core::fmt;
+use std::sync::Arc;
+
+/// The white space between the tokens of a JSON text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WhiteSpace {
+    /// None at all: `{"a":1,"b":[2]}`.
+    Compact,
+    /// Any run of spaces, tabs and line ends of at most so many characters between two tokens; none before the first
+    /// and after the last.
+    Flexible {
+        /// The longest run, in characters.
+        run_max: u32,
+    },
+    /// A line for each member and item, indented by so many spaces a level, one space after `:`. What `json.dumps(value, indent=2)` and
+    /// `serde_json::to_string_pretty` print.
+    Indent {
+        /// Spaces a level.
+        spaces: u32,
+    },
+    /// Exactly these separators, as in `json.dumps(value, separators=(", ", ": "))`; they must be `,` and `:` with
+    /// white space around them.
+    Separators {
+        /// Between members and between items, like `", "`.
+        item: Box<str>,
+        /// Between a key and its value, like `": "`.
+        key: Box<str>,
+    },
+}
+
+impl Default for WhiteSpace {
+    fn default() -> Self {
+        WhiteSpace::Flexible { run_max: 16 }
+    }
+}
+
+/// How a schema is compiled.
+///
+/// ```
+/// use maskwright::json_schema::{SchemaOptions, WhiteSpace};
+/// let options = SchemaOptions { white_space: WhiteSpace::Compact, ..SchemaOptions::default() };
+/// assert!(options.has_formats && options.has_additional_properties);
+/// ```
+#[derive(Clone)]
+pub struct SchemaOptions {
+    /// White space between tokens.
+    pub white_space: WhiteSpace,
+    /// What an object without `additionalProperties` allows beside its `properties`: anything, as the standard says
+    /// (true), or nothing.
+    pub has_additional_properties: bool,
+    /// Whether `format` is asserted.
+    pub has_formats: bool,
+    /// Whether integers may be written with a fraction of zeros, like `1.0`.
+    pub has_integer_fractions: bool,
+    /// Whether a constraint that can't be enforced is dropped and reported, instead of an error.
+    pub is_lenient: bool,
+    /// Drafts and identifiers.
+    pub read: ReadOptions,
+    /// Where other documents come from.
+    pub resolver: Arc<dyn Resolve + Send + Sync>,
+}
+
+impl Default for SchemaOptions {
+    fn default() -> Self {
+        SchemaOptions {
+            white_space: WhiteSpace::default(),
+            has_additional_properties: true,
+            has_formats: true,
+            has_integer_fractions: false,
+            is_lenient: false,
+            read: ReadOptions::default(),
+            resolver: Arc::new(NoDocuments),
+        }
+    }
+}
+
+impl fmt::Debug for SchemaOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SchemaOptions")
+            .field("white_space", &self.white_space)
+            .field("has_additional_properties", &self.has_additional_properties)
+            .field("has_formats", &self.has_formats)
+            .field("has_integer_fractions", &self.has_integer_fractions)
+            .field("is_lenient", &self.is_lenient)
+            .field("read", &self.read)
+            .finish_non_exhaustive()
+    }
+}
