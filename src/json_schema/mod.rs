@@ -9,6 +9,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `decimal` | exact numbers |
+//! | `number` | the texts of the numbers that bounds and divisors allow |
 //! | `value`, `read` | JSON with places, repeated keys and exact numbers |
 //! | `uri`, `draft`, `resolve` | identifiers; which keyword belongs to which draft; other documents |
 //! | `model` | sub-schemas with typed keywords, references as indices |
@@ -29,7 +30,6 @@ mod language;
 mod load;
 mod lower;
 mod model;
-#[allow(dead_code)] // Until schemas are compiled.
 mod number;
 mod options;
 mod read;
