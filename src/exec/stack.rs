@@ -9,6 +9,7 @@
 //! Nearly all nodes have one exit, without a register, and take 8 bytes; the rest list their exits in a second table. Both tables only grow
 //! at their ends, and rolling back truncates them. A node that was made lately is found again instead of made again.
 
+use super::elements::Elements;
 use super::step::Pair;
 use crate::automaton::{Kind, Program, StateId};
 use crate::machine::Machine;
@@ -40,38 +41,70 @@ pub(crate) struct Stacks {
     nodes: Chunked<Node>,
     exits: Chunked<Pair>,
     recent: [NodeId; RECENT],
+    /// What elements are compared with; without it none is refused.
+    elements: Option<Box<Elements>>,
 }
 
-/// A place to truncate to: the number of nodes.
-pub(crate) type StacksMark = u32;
+/// A place to truncate to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct StacksMark {
+    pub n_nodes: u32,
+    /// Bytes read, if elements are compared.
+    pub n_bytes: u32,
+}
 
 impl Stacks {
     /// Returns stacks with the one node [`BOTTOM`], which returns to `below`.
     pub fn new(below: StateId) -> Self {
         let mut nodes = Chunked::default();
         nodes.push(Node { first: below, second: BOTTOM });
-        Stacks { nodes, exits: Chunked::default(), recent: [BOTTOM; RECENT] }
+        Stacks { nodes, exits: Chunked::default(), recent: [BOTTOM; RECENT], elements: None }
     }
 
+    /// Compares elements from now on; nothing was read so far.
+    pub fn compare_elements(&mut self) {
+        self.elements = Some(Box::default());
+    }
+
+    /// Returns what elements are compared with, if they are.
+    #[inline]
+    pub fn elements(&self) -> Option<&Elements> {
+        self.elements.as_deref()
+    }
+
+    /// Notes a byte before its step.
+    #[inline]
+    pub fn read(&mut self, byte: u8) {
+        if let Some(elements) = &mut self.elements {
+            elements.read(byte);
+        }
+    }
+
+    #[inline]
     pub fn mark(&self) -> StacksMark {
-        self.nodes.len() as StacksMark
+        let n_bytes = self.elements.as_ref().map_or(0, |elements| elements.n_bytes());
+        StacksMark { n_nodes: self.nodes.len() as u32, n_bytes }
     }
 
     /// Forgets the nodes made since `mark`.
     #[inline]
     pub fn truncate(&mut self, mark: StacksMark) {
         // Lists of exits were added together with their nodes, in the same order.
-        for node in (mark as usize..self.nodes.len()).rev() {
+        if let Some(elements) = &mut self.elements {
+            elements.truncate(mark.n_bytes);
+        }
+        for node in (mark.n_nodes as usize..self.nodes.len()).rev() {
             let Node { first, .. } = self.nodes.get(node);
             if first & LIST != 0 {
                 self.exits.truncate((first & !LIST) as usize);
             }
         }
-        self.nodes.truncate(mark as usize);
+        self.nodes.truncate(mark.n_nodes as usize);
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.nodes.memory_bytes() + self.exits.memory_bytes()
+        let elements = self.elements.as_ref().map_or(0, |elements| elements.memory_bytes());
+        self.nodes.memory_bytes() + self.exits.memory_bytes() + elements
     }
 
     /// Returns stacks with only what `live` needs, and renames the nodes in `live`.
@@ -107,6 +140,7 @@ impl Stacks {
             stacks.nodes.push(kept);
         }
         live.iter_mut().for_each(|pair| pair.node = number[pair.node as usize]);
+        stacks.elements.clone_from(&self.elements);
         stacks
     }
 
@@ -129,55 +163,84 @@ impl Stacks {
 
     /// Adds to `live` the pairs that are live in `state` over `node`: itself, if it reads anything, and where it returns to.
     #[inline]
-    pub fn land(&self, program: &Program, pair: Pair, live: &mut impl Extend<Pair>) {
+    pub fn land(&mut self, program: &Program, pair: Pair, live: &mut impl Extend<Pair>) {
+        self.land_with(program, pair, live, true);
+    }
+
+    /// As [`Self::land`]; elements are admitted to their sets, or else left to who returns later.
+    #[inline]
+    fn land_with(&mut self, program: &Program, pair: Pair, live: &mut impl Extend<Pair>, admits: bool) {
         let Some((linked, local)) = program.place(pair.state) else { return live.extend([pair]) };
         let info = linked.unit.info(local);
         if info.has_moves() && !matches!(info.kind, Kind::Loop { .. }) {
             live.extend([pair]);
         }
         match info.kind {
-            Kind::Inner => {}
-            Kind::End => self.leave(pair, live),
-            Kind::Loop { counter } => self.land_between(pair, linked.unit.counter(counter), live),
+            Kind::Inner | Kind::Element(_) => {}
+            Kind::End => self.leave(program, pair, live, admits),
+            Kind::Loop { counter } => {
+                self.land_between(program, pair, linked.unit.counter(counter), live, admits);
+            }
             Kind::BodyEnd { counter, loop_state } => {
                 let counter = linked.unit.counter(counter);
                 if let Some(register) = counter.advance(pair.register) {
                     let state = linked.bases[0] + loop_state;
-                    self.land_between(Pair { state, register, ..pair }, counter, live);
+                    self.land_between(program, Pair { state, register, ..pair }, counter, live, admits);
                 }
             }
         }
     }
 
-    fn land_between(&self, pair: Pair, counter: &impl Machine, live: &mut impl Extend<Pair>) {
+    fn land_between(
+        &mut self,
+        program: &Program,
+        pair: Pair,
+        counter: &impl Machine,
+        live: &mut impl Extend<Pair>,
+        admits: bool,
+    ) {
         if counter.may_continue(pair.register) {
             live.extend([pair]);
         }
         if counter.may_end(pair.register) {
-            self.leave(pair, live);
+            self.leave(program, pair, live, admits);
         }
     }
 
     /// Adds the exits below a pair that may end, but those that it stands for itself.
     #[inline]
-    fn leave(&self, pair: Pair, live: &mut impl Extend<Pair>) {
+    fn leave(&mut self, program: &Program, pair: Pair, live: &mut impl Extend<Pair>, admits: bool) {
         for index in 0..self.n_exits(pair.node) {
             let exit = self.exit(pair.node, index);
-            if exit.state != pair.state || exit.register != pair.register {
-                live.extend([exit]);
+            if exit.state == pair.state && exit.register == pair.register {
+                continue;
+            }
+            match &mut self.elements {
+                Some(elements) if admits => match program.info(exit.state).map(|info| info.kind) {
+                    Some(Kind::Element(distinct)) => {
+                        let register = elements.admit(exit.register, distinct);
+                        live.extend(register.map(|register| Pair { register, ..exit }));
+                    }
+                    _ => live.extend([exit]),
+                },
+                _ => live.extend([exit]),
             }
         }
     }
 
     /// Returns the node that returns to `state` with `register` over `parent`.
     pub fn push(&mut self, program: &Program, state: StateId, register: u64, parent: NodeId) -> NodeId {
-        let pair = Pair { state, node: parent, register };
-        let is_plain = register == 0 && program.info(state).is_none_or(|info| info.kind == Kind::Inner);
-        if is_plain {
+        let kind = program.info(state).map_or(Kind::Inner, |info| info.kind);
+        if register == 0 && kind == Kind::Inner {
             return self.plain(state, parent);
         }
         let mut exits: SmallVec<[Pair; 8]> = SmallVec::new();
-        self.land(program, pair, &mut exits);
+        let pair = Pair { state, node: parent, register };
+        match (kind, &self.elements) {
+            (Kind::Element(_), Some(elements)) => exits.push(Pair { register: elements.begin(register), ..pair }),
+            (Kind::Element(_), None) => exits.push(pair),
+            _ => self.land_with(program, pair, &mut exits, false),
+        }
         self.node_of(&mut exits, self.mark(), 0)
     }
 
@@ -231,8 +294,10 @@ impl Stacks {
 
     /// Makes one exit of those to one state with one register over nodes made since `fresh`. The exits are sorted.
     fn join_fresh(&mut self, exits: &mut SmallVec<[Pair; 8]>, fresh: StacksMark, n_deep: usize) {
-        let meets =
-            |a: &Pair, b: &Pair| (a.state, a.register) == (b.state, b.register) && a.node >= fresh && b.node >= fresh;
+        let meets = |a: &Pair, b: &Pair| {
+            let is_fresh = |pair: &Pair| pair.node >= fresh.n_nodes;
+            (a.state, a.register) == (b.state, b.register) && is_fresh(a) && is_fresh(b)
+        };
         if !exits.windows(2).any(|pair| meets(&pair[0], &pair[1])) {
             return;
         }

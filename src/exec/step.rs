@@ -1,7 +1,7 @@
 //! Steps of a configuration by a byte or a control token.
 
 use super::stack::{BOTTOM, NodeId, Stacks, StacksMark};
-use crate::automaton::{DONE, Kind, Linked, Program, StateId, Step};
+use crate::automaton::{DONE, Kind, Linked, Owner, Program, StateId, Step};
 use crate::machine::Machine;
 
 /// A place where a text can lead: a state, the stack below it, and the register of the state's machine.
@@ -40,6 +40,7 @@ pub(crate) fn is_done(live: &[Pair]) -> bool {
 pub(crate) fn step_byte(program: &Program, stacks: &mut Stacks, live: &[Pair], byte: u8, next: &mut Configuration) {
     next.clear();
     let fresh = stacks.mark();
+    stacks.read(byte);
     for &pair in live {
         let Some((linked, local)) = program.place(pair.state) else { continue };
         match linked.unit.code(local, byte).step() {
@@ -51,9 +52,33 @@ pub(crate) fn step_byte(program: &Program, stacks: &mut Stacks, live: &[Pair], b
             Step::List(list) => apply(program, stacks, linked, pair, list, next),
         }
     }
+    if stacks.elements().is_some() {
+        next.retain(|pair| !is_exhausted(program, stacks, *pair));
+    }
     if next.len() > 1 {
         tidy(program, stacks, next, fresh);
     }
+}
+
+/// Tells whether a pair is within an element that can be completed in finitely many ways, all of which are in the set already.
+fn is_exhausted(program: &Program, stacks: &Stacks, pair: Pair) -> bool {
+    let Some(elements) = stacks.elements() else { return false };
+    let n_exits = stacks.n_exits(pair.node);
+    let is_finite = |index: usize| {
+        let exit = stacks.exit(pair.node, index);
+        matches!(program.info(exit.state).map(|info| info.kind), Some(Kind::Element(distinct)) if distinct.is_finite)
+    };
+    if !(0..n_exits).all(is_finite) {
+        return false;
+    }
+    let Some(n_texts) = program.n_texts(pair.state) else { return false };
+    (0..n_exits).all(|index| {
+        let mut n_used = 0;
+        elements.for_each_rest(stacks.exit(pair.node, index).register, |rest| {
+            n_used += u32::from(program.completes(pair.state, rest));
+        });
+        n_used >= n_texts
+    })
 }
 
 /// Puts into `current` the configuration after `bytes`, and returns how many of them can be read; if not all, `current` is of no use.
@@ -151,6 +176,9 @@ pub(crate) fn tidy(program: &Program, stacks: &mut Stacks, live: &mut Configurat
 fn joined(program: &Program, pair: Pair, other: u64) -> Option<u64> {
     let (linked, local) = program.place(pair.state)?;
     let info = linked.unit.info(local);
-    debug_assert!(!matches!(info.kind, Kind::End) || info.owner.is_none());
-    linked.unit.counter(info.owner?).join(pair.register, other)
+    debug_assert!(!matches!((info.kind, info.owner), (Kind::End, Some(Owner::Counter(_)))));
+    match info.owner? {
+        Owner::Counter(counter) => linked.unit.counter(counter).join(pair.register, other),
+        Owner::Elements(_) => None,
+    }
 }

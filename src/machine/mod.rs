@@ -6,8 +6,10 @@
 //! shared among them.
 
 mod counter;
+mod distinct;
 
 pub use counter::Counter;
+pub use distinct::{Distinct, Equality};
 
 /// The state of a machine, in 64 bits. What they mean is the machine's own business; 0 is the state on entry.
 pub type Register = u64;
