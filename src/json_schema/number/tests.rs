@@ -370,6 +370,40 @@ fn sizes_that_are_refused_by_name() {
     let many = all_of(&["999983e9", "999979", "1000003.1", "999961"].map(|text| NumberSet::multiples_of(&d(text))));
     let many = many.intersect(&NumberSet::multiples_of(&d("1234567890123456789")));
     assert_eq!(language(&many, &Limits::default()), Err(NumberError::Divisor { limit_digits: 37 }));
+    let others = (0..17).map(|i| NumberSet::non_multiples_of(&Decimal::from_scaled(101 + 2 * i, -3).unwrap()));
+    let others = all_of(&others.collect::<Vec<_>>());
+    assert_eq!(language(&others, &Limits::default()), Err(NumberError::NonDivisors { given: 17, limit: 16 }));
+    assert_eq!(others.is_empty(&Limits::default()), Ok(false));
+}
+
+/// What strangers may write takes no longer than its size allows.
+#[test]
+fn costly_sets_end_soon() {
+    let digits = "1234567890".repeat(400);
+    let bounds = NumberSet::at_least(&d(&format!("-0.{digits}"))).intersect(&NumberSet::at_most(&d(&digits)));
+    let coprime = [97, 101, 103, 107, 109].map(|n: u64| NumberSet::non_multiples_of(&Decimal::from(n)));
+    let wide = NumberSet::multiples_of(&d("1234567890123456789012345678901234567e-400"));
+    for (name, set) in [
+        ("bounds of 4000 digits", bounds),
+        ("a large prime", NumberSet::multiples_of(&d("1000003"))),
+        ("coprime numbers", all_of(&coprime)),
+        ("a number of 37 digits", wide.clone()),
+        ("and bounds", wide.intersect(&between("-1e300", "1e300"))),
+        (
+            "doubles",
+            NumberSet::multiples_of(&d("0.001"))
+                .intersect(&between("-1.7976931348623157e308", "1.7976931348623157e308")),
+        ),
+    ] {
+        let start = std::time::Instant::now();
+        let result = set.language(&NumberSpelling::default(), &Limits::default());
+        let result = result.map(|dfa| dfa.n_states()).map_err(|error| error.to_string());
+        eprintln!("{name}: {result:?}, {:?}", start.elapsed());
+        assert!(start.elapsed().as_secs() < 20, "{name}");
+        let start = std::time::Instant::now();
+        assert_eq!(set.is_empty(&Limits::default()), Ok(false));
+        assert!(start.elapsed().as_secs() < 20, "{name}");
+    }
 }
 
 /// Returns an integer, those next to it, and it with a digit more.
