@@ -175,6 +175,40 @@ proptest! {
     }
 }
 
+/// Walks the automaton, choosing edges and bytes by a list of numbers; then goes the shortest way to an end.
+fn sample(dfa: &Dfa, choices: &[u16]) -> Option<String> {
+    let mut state = dfa.start()?;
+    let mut text = String::new();
+    let distances = dfa.distances();
+    let mut choices = choices.iter();
+    loop {
+        let edges: Vec<_> = dfa.edges(state).collect();
+        let (byte, target) = match choices.next() {
+            Some(&choice) if !edges.is_empty() => {
+                let (low, high, target) = edges[usize::from(choice) % edges.len()];
+                (low + (choice >> 8) as u8 % (high - low + 1), target)
+            }
+            _ if dfa.is_accepting(state) => return Some(text),
+            _ => edges.iter().map(|&(low, _, target)| (low, target)).min_by_key(|edge| distances[edge.1 as usize])?,
+        };
+        text.push(char::from(byte));
+        state = target;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_the_automaton_writes_is_in_the_set(set in a_set(), choices in prop::collection::vec(any::<u16>(), 0..60)) {
+        if let Some(text) = sample(&language(&set), &choices) {
+            prop_assert!(set.contains(&d(&text)), "{}", text);
+            let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+            prop_assert!(read.as_f64().unwrap().is_finite(), "{}", text);
+        }
+    }
+}
+
 fn a_divisor() -> impl Strategy<Value = Decimal> {
     let digits = prop_oneof![1_i128..30, 1_i128..400, prop::sample::select(vec![1000, 1024, 4096, 2500, 60, 365])];
     (digits, -4_i64..3).prop_map(|(digits, exponent)| Decimal::from_scaled(digits, exponent).unwrap())
