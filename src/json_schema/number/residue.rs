@@ -5,11 +5,11 @@
 //! integer, must be modulo `P`. It settles most fractions at once (no three digits are 0 modulo 5000 but `000`), and a target that can't be
 //! met is [`NEVER`].
 //!
-//! *Fewer rests.* Modulo 1000000 there are a million rests, but only seven matter: how many zeros are still missing. Two rests `a`,
-//! `b` are the same for all that follows if, for each number `k` of digits to come, at most `10^k` numbers are to be
-//! written, and those which make `10^k·a + w` a multiple are those which make `10^k·b + w` one. With `10^k >= P` all of `w` modulo `P`
-//! can be written, and if that is the same then so it is for more digits. That leaves few `k` to compare, and a map from what they say
-//! to the first rest that said so.
+//! *Fewer rests.* Modulo 1000000 there are a million rests, but only seven matter: how many zeros are still missing. Let `k` digits
+//! follow a rest `a`: they must be `-10^k·a` modulo `P`, which can't be met if that is `10^k` or more. Two rests are the
+//! same if for each `k` (from `q` on, as that many digits count after the point) this says the same of both. From the first `k`
+//! with `10^k >= P` on nothing new is said: what is the same there stays the same when more digits follow. That leaves few `k` to
+//! compare, and a map from what they say to the first rest that said so.
 
 use super::{DIVISOR_DIGITS_MAX, NumberError, NumberSet};
 use crate::json_schema::decimal::Decimal;
