@@ -83,6 +83,14 @@ impl Elements {
         });
     }
 
+    /// Calls `visit` with each element of a set.
+    pub fn for_each(&self, register: u64, mut visit: impl FnMut(Vec<u8>)) {
+        self.any(register as u32, |set| {
+            visit(self.piece(set.start, set.end));
+            false
+        });
+    }
+
     pub fn memory_bytes(&self) -> usize {
         self.text.memory_bytes() + self.sets.memory_bytes()
     }

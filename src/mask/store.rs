@@ -174,6 +174,8 @@ pub(crate) struct ElementTokens {
     pub quoted_in_string: Box<[TokenId]>,
     /// Those with a closing bracket or brace.
     pub closing: Box<[TokenId]>,
+    /// Those that may hold two elements of a container that begins within: an opening bracket or brace, and a comma behind.
+    pub opening: Box<[TokenId]>,
 }
 
 #[derive(Debug)]
@@ -210,6 +212,10 @@ impl MaskStore {
             ElementTokens {
                 quoted: with(&|bytes| n_quotes(bytes) >= 2),
                 quoted_in_string: with(&|bytes| n_quotes(bytes) >= 3),
+                opening: with(&|bytes| {
+                    let open = bytes.iter().position(|byte| matches!(byte, b'{' | b'['));
+                    open.is_some_and(|open| bytes[open..].contains(&b','))
+                }),
                 closing: with(&|bytes| bytes.iter().any(|byte| matches!(byte, b'}' | b']'))),
             }
         })

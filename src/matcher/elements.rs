@@ -61,7 +61,11 @@ impl Matcher {
             {
                 // Between elements: a whole one may follow.
                 match distinct.equality == Equality::Bytes && !distinct.is_finite {
-                    true => doubt.quoted = true,
+                    true => {
+                        doubt.quoted = true;
+                        // One may begin right here, behind its quote.
+                        elements.for_each(pair.register, |element| doubt.rests.push(element));
+                    }
                     false => doubt.all = true,
                 }
             }
@@ -109,7 +113,7 @@ impl Matcher {
     fn doubtful(&self, doubt: &Doubt) -> Vec<TokenId> {
         let vocab = self.grammar.vocab();
         let kept = self.grammar.masks().element_tokens(vocab);
-        let mut tokens = Vec::new();
+        let mut tokens = kept.opening.to_vec();
         if doubt.quoted {
             tokens.extend_from_slice(&kept.quoted);
         } else if doubt.quoted_in_string {

@@ -8,7 +8,7 @@
 //! names with different first letters a handful in all, never more than the sum over the nodes of the names below.
 
 use super::draft::Draft;
-use super::text::{all_but, embed_spelled, has_finite_end, spelled_key, too_large};
+use super::text::{all_but, embed_spelled, few_texts, has_finite_end, spelled_key, too_large};
 use super::white_space::From;
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
@@ -29,6 +29,8 @@ const OBLIGATIONS_MAX: usize = 16;
 const OBLIGATIONS_AT_ONCE_MAX: usize = 4;
 /// Most classes of keys that nobody names.
 const CLASSES_MAX: usize = 64;
+/// Most keys of a class that are named one by one.
+const NAMED_MAX: usize = 1024;
 /// Largest bound on the number of members: each number is written out.
 const WRITTEN_MAX: u64 = 4096;
 
@@ -322,7 +324,17 @@ impl Lowerer<'_> {
             }
             names.push(Name { spelled: spelled_key(name), is_required, ways });
         }
-        let classes = self.classes(shape, &order, names_of_shape, &satisfying)?;
+        let mut classes = self.classes(shape, &order, names_of_shape, &satisfying)?;
+        // Keys of which there are few could all be used up; so they are named.
+        classes.retain(|class| {
+            let Some(mut texts) = few_texts(&class.keys, NAMED_MAX) else { return true };
+            texts.sort_unstable();
+            names.extend(texts.iter().filter_map(|text| {
+                let spelled = spelled_key(core::str::from_utf8(text).ok()?);
+                Some(Name { spelled, is_required: false, ways: class.ways.clone() })
+            }));
+            false
+        });
         let mut sorted: Vec<u32> = (0..names.len() as u32).collect();
         sorted.sort_unstable_by(|&a, &b| names[a as usize].spelled.cmp(&names[b as usize].spelled));
         let mut next_required = vec![names.len() as u32; names.len() + 1];
