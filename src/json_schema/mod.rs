@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `decimal` | exact numbers |
 //! | `value`, `read` | JSON with places, repeated keys and exact numbers |
-//! | `uri`, `draft`, `resolve` | identifiers; which keyword belongs to which draft; other documents |
+//! | `uri`, `draft`, `resolve`, `metaschemas` | identifiers; which keyword belongs to which draft; other documents |
 //! | `model` | sub-schemas with typed keywords, references as indices |
 //! | `load`, `keywords` | from documents to the model |
 //! | [`mod@format`] | the formats that are asserted, as regular languages |
@@ -24,6 +24,7 @@ mod error;
 pub mod format;
 mod keywords;
 mod load;
+mod metaschemas;
 mod model;
 mod options;
 mod read;
