@@ -11,6 +11,7 @@ mod grammars;
 pub mod operations;
 pub mod regex_text;
 mod rng;
+pub mod sampling;
 pub mod sharing;
 pub mod spelling;
 mod vocabs;
