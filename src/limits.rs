@@ -36,6 +36,9 @@ pub struct Limits {
     pub number_digits_max: usize,
     /// Most sub-schemas of one JSON Schema that are in use, over all its documents.
     pub n_schemas_max: usize,
+    /// Most alternatives that choices such as `anyOf` and `oneOf` may have together at one place of a JSON Schema; sixteen times as many in
+    /// all.
+    pub schema_alternatives_max: usize,
     /// Most documents of one JSON Schema.
     pub n_documents_max: usize,
     /// Longest URI of a JSON Schema or of a reference in it, in bytes.
@@ -57,6 +60,7 @@ impl Default for Limits {
             json_values_max: 1 << 22,
             number_digits_max: 4096,
             n_schemas_max: 1 << 20,
+            schema_alternatives_max: 1 << 14,
             n_documents_max: 1 << 10,
             uri_bytes_max: 1 << 12,
         }

@@ -1,7 +1,7 @@
 //! Why a source can't be compiled.
 
 use crate::frontend::SyntaxError;
-use crate::json_schema::SchemaError;
+use crate::json_schema::{LowerError, SchemaError};
 use crate::pass::BuildError;
 use core::fmt;
 
@@ -54,5 +54,14 @@ impl From<SchemaError> for CompileError {
 impl From<BuildError> for CompileError {
     fn from(error: BuildError) -> Self {
         CompileError::Build(error)
+    }
+}
+
+impl From<LowerError> for CompileError {
+    fn from(error: LowerError) -> Self {
+        match error {
+            LowerError::Schema(error) => CompileError::Schema(error),
+            LowerError::Build(error) => CompileError::Build(error),
+        }
     }
 }

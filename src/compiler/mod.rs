@@ -11,16 +11,16 @@ use crate::automaton::{Program, UnitStore, dump_dot, dump_text};
 use crate::frontend::ebnf;
 use crate::frontend::regex;
 use crate::grammar::{Grammar, GrammarBuilder, Regex, Warning};
-use crate::json_schema::{SchemaOptions, SchemaReport};
+use crate::json_schema::{Json, LanguageStore, SchemaModel, SchemaOptions, SchemaReport, lower};
 use crate::limits::Limits;
 use crate::mask::{MaskStats, MaskStore};
 use crate::matcher::Matcher;
-use crate::pass::{Watch, normalize};
+use crate::pass::{NormalGrammar, Watch, normalize};
 use crate::vocab::Vocab;
 use cache::{GrammarCache, SourceKey};
 use core::fmt;
 use core::sync::atomic::AtomicBool;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// Bounds on what a compiler keeps, in bytes. Smaller bounds cost time and change nothing else.
@@ -75,6 +75,7 @@ struct Shared {
     limits: Limits,
     units: UnitStore,
     masks: Arc<MaskStore>,
+    languages: Arc<LanguageStore>,
     grammars: GrammarCache,
 }
 
@@ -107,6 +108,7 @@ impl GrammarCompilerBuilder {
                 limits: self.limits,
                 units: UnitStore::new(unit_store_bytes_max),
                 masks: Arc::new(MaskStore::new(mask_store_bytes_max)),
+                languages: Arc::default(),
                 grammars: GrammarCache::new(grammar_cache_bytes_max),
             }),
         }
@@ -223,8 +225,17 @@ impl GrammarCompiler {
         schema_options: &SchemaOptions,
         options: &CompileOptions,
     ) -> Result<CompiledGrammar, CompileError> {
-        let _ = (schema, schema_options, options);
-        todo!("under construction")
+        let limits = &self.shared.limits;
+        let watch = Watch::new(options.deadline, options.cancelled.clone(), limits);
+        watch.look()?;
+        let json = Json::parse(schema, limits)?;
+        watch.spend(STEPS_PER_BYTE * schema.len())?;
+        let model = SchemaModel::read(json, &schema_options.read, &*schema_options.resolver, limits)?;
+        watch.look()?;
+        let lowered = lower(&model, schema_options, &self.shared.languages, limits, &watch)?;
+        let program = Program::new(&lowered.normal, &self.shared.units, limits, &watch)?;
+        let origin = Origin::Schema { normal: lowered.normal, grammar: OnceLock::new(), report: lowered.report };
+        Ok(self.finish(program, origin, Vec::new()))
     }
 
     /// Compiles a grammar that was built from parts. Not cached.
@@ -250,7 +261,7 @@ impl GrammarCompiler {
         mut warnings: Vec<Warning>,
         watch: &Watch,
     ) -> Result<CompiledGrammar, CompileError> {
-        let Shared { vocab, limits, units, masks, .. } = &*self.shared;
+        let Shared { vocab, limits, units, .. } = &*self.shared;
         watch.look()?;
         let normal = normalize(&grammar, &controls::VocabControls(vocab), limits, watch)?;
         let program = Program::new(&normal, units, limits, watch)?;
@@ -258,8 +269,13 @@ impl GrammarCompiler {
         if !unspellable.is_empty() {
             warnings.push(Warning::unspellable(&grammar, unspellable));
         }
-        let inner = Inner { program, grammar, warnings, vocab: Arc::clone(vocab), masks: Arc::clone(masks) };
-        Ok(CompiledGrammar { inner: Arc::new(inner) })
+        Ok(self.finish(program, Origin::Grammar(grammar), warnings))
+    }
+
+    fn finish(&self, program: Program, origin: Origin, warnings: Vec<Warning>) -> CompiledGrammar {
+        let Shared { vocab, masks, .. } = &*self.shared;
+        let inner = Inner { program, origin, warnings, vocab: Arc::clone(vocab), masks: Arc::clone(masks) };
+        CompiledGrammar { inner: Arc::new(inner) }
     }
 
     /// Returns what has been counted so far.
@@ -301,9 +317,20 @@ pub struct CompiledGrammar {
     inner: Arc<Inner>,
 }
 
+/// What a compiled grammar was made from.
+enum Origin {
+    Grammar(Grammar),
+    Schema {
+        normal: NormalGrammar,
+        /// The automata as a grammar, for explanations: made when first asked for.
+        grammar: OnceLock<Grammar>,
+        report: SchemaReport,
+    },
+}
+
 struct Inner {
     program: Program,
-    grammar: Grammar,
+    origin: Origin,
     warnings: Vec<Warning>,
     vocab: Arc<Vocab>,
     masks: Arc<MaskStore>,
@@ -315,9 +342,12 @@ impl CompiledGrammar {
         Matcher::new(self.clone())
     }
 
-    /// Returns the grammar as written.
+    /// Returns the grammar as written; for a JSON Schema, its automata as a grammar.
     pub fn grammar(&self) -> &Grammar {
-        &self.inner.grammar
+        match &self.inner.origin {
+            Origin::Grammar(grammar) => grammar,
+            Origin::Schema { normal, grammar, .. } => grammar.get_or_init(|| normal.to_grammar()),
+        }
     }
 
     /// Returns what the author may want to know: rules that are never used, and the like.
@@ -327,7 +357,10 @@ impl CompiledGrammar {
 
     /// Returns what became of each keyword, if this was compiled from a JSON Schema.
     pub fn schema_report(&self) -> Option<&SchemaReport> {
-        None
+        match &self.inner.origin {
+            Origin::Grammar(_) => None,
+            Origin::Schema { report, .. } => Some(report),
+        }
     }
 
     /// Returns the vocabulary.
@@ -338,10 +371,14 @@ impl CompiledGrammar {
     /// Returns about how much memory the grammar takes, in bytes: automata (also those that it shares with other grammars) and the
     /// grammar as written, but not masks, which belong to the compiler.
     pub fn memory_bytes(&self) -> usize {
-        let grammar = &self.inner.grammar;
-        let written = size_of_val(grammar.exprs())
-            + grammar.rules().iter().map(|rule| rule.name.len() + size_of_val(rule)).sum::<usize>()
-            + grammar.source().map_or(0, str::len);
+        let written = match &self.inner.origin {
+            Origin::Grammar(grammar) => {
+                size_of_val(grammar.exprs())
+                    + grammar.rules().iter().map(|rule| rule.name.len() + size_of_val(rule)).sum::<usize>()
+                    + grammar.source().map_or(0, str::len)
+            }
+            Origin::Schema { normal, report, .. } => normal.memory_bytes() + report.memory_bytes(),
+        };
         self.inner.program.memory_bytes() + written + size_of::<Inner>()
     }
 
@@ -376,9 +413,6 @@ impl CompiledGrammar {
 
 impl fmt::Debug for CompiledGrammar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CompiledGrammar")
-            .field("n_rules", &self.inner.grammar.rules().len())
-            .field("n_states", &self.n_states())
-            .finish_non_exhaustive()
+        f.debug_struct("CompiledGrammar").field("n_states", &self.n_states()).finish_non_exhaustive()
     }
 }

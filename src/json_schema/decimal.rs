@@ -145,6 +145,28 @@ impl Decimal {
         Decimal { negative: false, ..self.clone() }
     }
 
+    /// Returns the number with the other sign.
+    #[must_use]
+    pub fn negated(&self) -> Decimal {
+        Decimal { negative: !self.negative && !self.is_zero(), ..self.clone() }
+    }
+
+    /// Returns `value · 10^exponent`; `None` if that is beyond [`Decimal::EXPONENT_MAX`].
+    pub(super) fn from_scaled(value: i128, exponent: i64) -> Option<Decimal> {
+        let digits = value.unsigned_abs().to_string().bytes().map(|b| b - b'0').collect();
+        let decimal = Decimal::normalised(value < 0, digits, exponent);
+        (decimal.exponent.abs() <= Decimal::EXPONENT_MAX).then_some(decimal)
+    }
+
+    /// Returns the integer `self / 10^exponent`; `None` if it isn't one or doesn't fit.
+    pub(super) fn to_scaled(&self, exponent: i64) -> Option<i128> {
+        let zeros = if self.is_zero() { 0 } else { u32::try_from(self.exponent - exponent).ok()? };
+        let step = |n: i128, &d: &u8| n.checked_mul(10)?.checked_add(i128::from(d));
+        let digits = self.digits.iter().try_fold(0, step)?;
+        let value = if digits == 0 { 0 } else { 10_i128.checked_pow(zeros)?.checked_mul(digits)? };
+        Some(if self.negative { -value } else { value })
+    }
+
     /// Returns whether this is a whole multiple of `divisor`, exactly. Only 0 is a multiple of 0.
     pub fn is_multiple_of(&self, divisor: &Decimal) -> bool {
         if self.is_zero() || divisor.is_zero() {
@@ -165,7 +187,7 @@ impl Decimal {
     }
 
     /// Returns the power of ten just above the first digit: `0.1 <= |x| / 10^height < 1`.
-    fn height(&self) -> i64 {
+    pub(super) fn height(&self) -> i64 {
         self.exponent + self.digits.len() as i64
     }
 

@@ -18,25 +18,34 @@
 //! Schemas come from strangers: nothing here recurses, every bound is a field of [`Limits`](crate::Limits), and each
 //! error says which keyword, where, why.
 
+mod conjunction;
 mod decimal;
 mod draft;
 mod error;
+mod expand;
 pub mod format;
 mod keywords;
+mod language;
 mod load;
+mod lower;
 mod metaschemas;
 mod model;
+#[allow(dead_code)] // Until schemas are compiled.
+mod number;
 mod options;
 mod read;
 mod report;
 mod resolve;
+mod shape;
 mod uri;
 mod value;
 
 pub use decimal::{Decimal, DecimalError};
 pub use draft::Draft;
 pub use error::SchemaError;
+pub(crate) use language::LanguageStore;
 pub use load::ReadOptions;
+pub(crate) use lower::{LowerError, lower};
 pub use model::{Body, DocumentId, Entry, Keyword, Named, ResourceId, Schema, SchemaId, SchemaModel, TypeSet};
 pub use options::{SchemaOptions, WhiteSpace};
 pub use report::{Finding, SchemaReport, Verdict};

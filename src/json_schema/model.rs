@@ -10,6 +10,7 @@
 
 use super::decimal::Decimal;
 use super::draft::Draft;
+use super::error::SchemaError;
 use super::value::{Json, ValueId};
 use crate::util::index_type;
 use std::collections::HashMap;
@@ -311,6 +312,12 @@ impl SchemaModel {
     pub fn place(&self, schema: SchemaId, value: ValueId) -> String {
         let Document { uri, json } = &self.documents[self.schema(schema).document.index()];
         format!("{uri}#{}", json.pointer(value))
+    }
+
+    /// Adds the place to an error: a value of a schema's document.
+    pub(super) fn error_at(&self, schema: SchemaId, value: ValueId, error: SchemaError) -> SchemaError {
+        let Document { uri, json } = &self.documents[self.schema(schema).document.index()];
+        error.at(uri, json, value)
     }
 
     /// Returns the annotations of all sub-schemas: the schema, the word, and its value in the schema's document.

@@ -35,6 +35,12 @@ impl SchemaReport {
         &self.findings
     }
 
+    /// Returns about how much memory the report takes, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let texts: usize = self.findings.iter().map(|finding| finding.keyword.len() + finding.place.len()).sum();
+        texts + size_of_val(&*self.findings)
+    }
+
     /// Tells whether every constraint is enforced.
     pub fn is_exact(&self) -> bool {
         self.findings.iter().all(|finding| !matches!(finding.verdict, Verdict::Relaxed(_)))

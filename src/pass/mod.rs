@@ -9,6 +9,7 @@
 //! grammar as written instead.
 
 mod absorb;
+mod as_grammar;
 mod components;
 mod determinize;
 mod error;
@@ -25,12 +26,11 @@ pub use error::BuildError;
 pub(crate) use components::components;
 pub(crate) use determinize::Splitter;
 pub(crate) use lower::Controls;
-pub(crate) use network::{Label, NetRuleId, Network, RuleAutomaton};
+pub(crate) use network::{Edge, Label, NetRule, NetRuleId, Network, RuleAutomaton};
 pub(crate) use watch::Watch;
 
 use crate::grammar::Grammar;
 use crate::limits::Limits;
-use network::NetRule;
 
 /// A grammar in normal form: no rule matches the empty text, begins with itself or can't be completed.
 #[derive(Clone, Debug)]

@@ -100,6 +100,11 @@ impl RuleAutomaton {
         &self.edges[self.offsets[state as usize] as usize..self.offsets[state as usize + 1] as usize]
     }
 
+    /// Returns about how much memory the automaton takes, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.offsets) + size_of_val(&*self.edges) + self.accepting.len()
+    }
+
     pub fn all_edges(&self) -> &[Edge] {
         &self.edges
     }

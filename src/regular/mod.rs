@@ -18,6 +18,7 @@ mod nfa;
 mod product;
 #[cfg(test)]
 mod tests;
+mod unfold;
 mod utf8;
 
 pub use charset::CharSet;

@@ -51,6 +51,11 @@ pub const ASSERTED: [&str; 14] = [
 /// The formats that the drafts define and that are annotations here.
 pub const ANNOTATIONS: [&str; 5] = ["idn-email", "idn-hostname", "iri", "iri-reference", "uri-template"];
 
+/// Tells whether the language of a format leaves no string out, so that its complement is known too.
+pub fn is_exact(name: &str) -> bool {
+    !matches!(name, "time" | "date-time" | "hostname" | "email" | "regex")
+}
+
 /// Returns the language of the decoded strings of a format; `None` if the format is an annotation. Languages are built when first
 /// asked for, and shared.
 ///

@@ -1,0 +1,189 @@
+//! Conjunctions: what a value at one place must satisfy, all together.
+//!
+//! A *member* is a sub-schema (or a constant, or a choice between conjunctions) with a sign; a *conjunction* is a sorted set of members. References are followed
+//! when members are looked into, so a recursive schema is a cycle of conjunctions, and equal conjunctions are one. `allOf`, keywords
+//! beside `$ref`, a name under several `properties`: all of them only add members.
+//!
+//! The meaning of `$dynamicRef` depends on the resources on the way to it: the *scope*. A member carries its scope, which is always the
+//! empty one in schemas without dynamic references.
+
+use super::model::{DocumentId, Keyword, ResourceId, SchemaId, SchemaModel};
+use super::value::ValueId;
+use crate::util::index_type;
+use ahash::AHashMap;
+
+index_type!(
+    /// Names a conjunction.
+    pub(super) ConjunctionId
+);
+index_type!(
+    /// Names a choice between conjunctions.
+    pub(super) ChoiceId
+);
+index_type!(
+    /// Names a dynamic scope.
+    pub(super) ScopeId
+);
+
+/// What a member is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Subject {
+    /// No value at all.
+    Nothing,
+    /// What a sub-schema says.
+    Schema(SchemaId),
+    /// Equal to a constant of a document.
+    Value(DocumentId, ValueId),
+    /// What any of some conjunctions says.
+    Choice(ChoiceId),
+}
+
+/// A subject that a value must satisfy, or must not.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Member {
+    pub subject: Subject,
+    pub scope: ScopeId,
+    pub is_negated: bool,
+}
+
+impl Member {
+    pub const NOTHING: Member = Member { subject: Subject::Nothing, scope: ScopeId(0), is_negated: false };
+
+    pub fn schema(id: SchemaId, scope: ScopeId) -> Self {
+        Member { subject: Subject::Schema(id), scope, is_negated: false }
+    }
+
+    pub fn value(document: DocumentId, value: ValueId) -> Self {
+        Member { subject: Subject::Value(document, value), scope: ScopeId(0), is_negated: false }
+    }
+
+    pub fn negated(self) -> Self {
+        Member { is_negated: !self.is_negated, ..self }
+    }
+}
+
+/// All conjunctions met, each once.
+#[derive(Default)]
+pub(super) struct Conjunctions {
+    members: Vec<Box<[Member]>>,
+    ids: AHashMap<Box<[Member]>, ConjunctionId>,
+    choices: Vec<Box<[ConjunctionId]>>,
+    choice_ids: AHashMap<Box<[ConjunctionId]>, ChoiceId>,
+    scopes: Scopes,
+}
+
+impl Conjunctions {
+    pub fn new(model: &SchemaModel) -> Self {
+        Conjunctions { scopes: Scopes::new(model), ..Default::default() }
+    }
+
+    /// Returns the conjunction of `members`.
+    pub fn intern(&mut self, model: &SchemaModel, mut members: Vec<Member>) -> ConjunctionId {
+        members.retain(|member| verdict(model, *member) != Some(true));
+        members.sort_unstable();
+        members.dedup();
+        let is_dead = members.iter().any(|member| verdict(model, *member) == Some(false))
+            || members.windows(2).any(|pair| pair[0].negated() == pair[1]);
+        if is_dead {
+            members = vec![Member::NOTHING];
+        }
+        let members: Box<[Member]> = members.into();
+        if let Some(&id) = self.ids.get(&members) {
+            return id;
+        }
+        let id = ConjunctionId::new(self.members.len());
+        self.members.push(members.clone());
+        self.ids.insert(members, id);
+        id
+    }
+
+    pub fn members(&self, id: ConjunctionId) -> &[Member] {
+        &self.members[id.index()]
+    }
+
+    /// Tells whether a conjunction is that of no value at all, on its face.
+    pub fn is_nothing(&self, id: ConjunctionId) -> bool {
+        self.members(id) == [Member::NOTHING]
+    }
+
+    /// Tells whether every value satisfies a conjunction, on its face.
+    pub fn is_anything(&self, id: ConjunctionId) -> bool {
+        self.members(id).is_empty()
+    }
+
+    /// Returns the member that says "any of these".
+    pub fn choice(&mut self, mut of: Vec<ConjunctionId>) -> Member {
+        of.sort_unstable();
+        of.dedup();
+        let of: Box<[ConjunctionId]> = of.into();
+        let id = *self.choice_ids.entry(of).or_insert_with_key(|of| {
+            self.choices.push(of.clone());
+            ChoiceId::new(self.choices.len() - 1)
+        });
+        Member { subject: Subject::Choice(id), scope: ScopeId(0), is_negated: false }
+    }
+
+    pub fn choices(&self, id: ChoiceId) -> &[ConjunctionId] {
+        &self.choices[id.index()]
+    }
+
+    /// Returns the scope within `schema` when it was entered from `scope`.
+    pub fn enter(&mut self, model: &SchemaModel, scope: ScopeId, schema: SchemaId) -> ScopeId {
+        self.scopes.enter(scope, model.schema(schema).resource())
+    }
+
+    /// Returns where a dynamic reference leads.
+    pub fn dynamic_target(&self, model: &SchemaModel, scope: ScopeId, anchor: &str) -> Option<SchemaId> {
+        self.scopes.lists[scope.index()].iter().find_map(|&resource| model.dynamic_target(resource, anchor))
+    }
+}
+
+/// What is plain about a member, whatever the value.
+fn verdict(model: &SchemaModel, member: Member) -> Option<bool> {
+    use super::model::Body;
+    let says = match member.subject {
+        Subject::Nothing => false,
+        Subject::Schema(id) => match model.schema(id).body() {
+            Body::Bool(verdict) => *verdict,
+            Body::Keywords { entries, .. } if entries.is_empty() => true,
+            Body::Keywords { .. } => return None,
+        },
+        Subject::Value(..) | Subject::Choice(_) => return None,
+    };
+    Some(says != member.is_negated)
+}
+
+/// Dynamic scopes: the resources on the way, each where it came first.
+struct Scopes {
+    lists: Vec<Box<[ResourceId]>>,
+    ids: AHashMap<Box<[ResourceId]>, ScopeId>,
+    /// Without dynamic references there is one scope only.
+    is_dynamic: bool,
+}
+
+impl Default for Scopes {
+    fn default() -> Self {
+        Scopes { lists: vec![Box::new([])], ids: AHashMap::new(), is_dynamic: false }
+    }
+}
+
+impl Scopes {
+    fn new(model: &SchemaModel) -> Self {
+        let is_dynamic = model.schemas().any(|(_, schema)| {
+            schema.entries().iter().any(|entry| matches!(entry.keyword, Keyword::DynamicRef { .. }))
+        });
+        Scopes { is_dynamic, ..Default::default() }
+    }
+
+    fn enter(&mut self, scope: ScopeId, resource: ResourceId) -> ScopeId {
+        let list = &self.lists[scope.index()];
+        if !self.is_dynamic || list.contains(&resource) {
+            return scope;
+        }
+        let longer: Box<[ResourceId]> = list.iter().copied().chain([resource]).collect();
+        *self.ids.entry(longer).or_insert_with_key(|longer| {
+            self.lists.push(longer.clone());
+            ScopeId::new(self.lists.len() - 1)
+        })
+    }
+}

@@ -1,0 +1,885 @@
+//! From conjunctions to shapes: choices become alternatives, kind by kind.
+//!
+//! For one kind of values a conjunction is a formula of *and*, *or* and *not* over simple facts, and is brought into disjunctive form: what holds
+//! in any case first, then positive choices (`anyOf`, `oneOf`, `if`, ...), then negated ones, since the more is known, the more
+//! alternatives of those die at once. Work lists only, no recursion over the schema.
+//!
+//! *One of.* `oneOf` asks that all other branches fail. Most branches exclude each other anyhow (another type, another constant under a key that both
+//! require): what can be seen to be disjoint needs no negation.
+//!
+//! *Unevaluated.* A schema with `unevaluatedProperties` or `unevaluatedItems` opens a *frame*; what the applicators below it evaluate is noted in
+//! the frame on the way, and the rest is constrained when all else is known. Of `anyOf` any subset of branches may hold, and each evaluates
+//! its own: subsets are alternatives then. That is exact without negations: an alternative that claims less to be evaluated than is true only
+//! asks for more.
+
+use super::conjunction::{ConjunctionId, Conjunctions, Member, ScopeId, Subject};
+use super::decimal::Decimal;
+use super::draft::Draft;
+use super::error::SchemaError;
+use super::language::Languages;
+use super::model::{Body, DocumentId, Keyword, SchemaId, SchemaModel, TypeSet};
+use super::number::NumberSet;
+use super::options::SchemaOptions;
+use super::report::{Finding, Verdict};
+use super::shape::*;
+use super::value::{Value, ValueId};
+use crate::Limits;
+use ahash::{AHashMap, AHashSet};
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Most branches of one `anyOf` whose subsets are told apart for `unevaluated...`.
+const UNEVALUATED_BRANCHES_MAX: usize = 8;
+/// Deepest nesting of questions about disjointness; beyond it the answer is "not known".
+const QUESTIONS_DEEP_MAX: usize = 6;
+/// How many levels of properties and items such a question looks into.
+const EMPTY_LEVELS: usize = 3;
+/// Alternatives that such a question may try.
+const QUESTION_ALTERNATIVES_MAX: usize = 64;
+
+pub(super) struct Expander<'a> {
+    pub model: &'a SchemaModel,
+    pub options: &'a SchemaOptions,
+    pub limits: &'a Limits,
+    pub conjunctions: Conjunctions,
+    pub languages: Languages,
+    shapes: AHashMap<(ConjunctionId, ValueKind), Rc<[Shape]>>,
+    disjoint: AHashMap<(Member, Member, ValueKind), bool>,
+    n_deep: usize,
+    /// Alternatives tried so far.
+    n_tried: usize,
+    pub relaxed: Vec<Finding>,
+    /// The first plain contradiction that was met.
+    contradiction: Option<String>,
+}
+
+/// Frames that a goal evaluates for.
+type Frames = SmallVec<[u32; 2]>;
+
+/// Something that must hold.
+#[derive(Clone, Debug)]
+enum Goal {
+    Member(Member, Frames),
+    /// A keyword, with the scope within its schema.
+    Entry(SchemaId, u32, ScopeId, Frames),
+    Fact(Fact),
+}
+
+/// A simple fact about a value of the kind at hand.
+#[derive(Clone, Debug)]
+enum Fact {
+    Number(NumberSet),
+    NumberIn(Vec<Decimal>),
+    NumberNot(Decimal),
+    MinLength(u64),
+    MaxLength(u64),
+    Language(super::language::LanguageId, bool),
+    StringIn(Vec<Rc<str>>),
+    StringNot(Rc<str>),
+    Property(Rc<str>, Member),
+    Required(Rc<str>),
+    Absent(Rc<str>),
+    Keys(KeyRule),
+    Names(Member),
+    Obligation(Obligation),
+    MinProperties(u64),
+    MaxProperties(u64),
+    Items(ItemRule),
+    Count(ItemCount),
+    MinItems(u64),
+    MaxItems(u64),
+    Unique,
+}
+
+type Alternative = Vec<Goal>;
+
+/// A choice that waits.
+#[derive(Clone, Debug)]
+enum Choice {
+    Of(Vec<Alternative>),
+    /// Exactly one of these.
+    One(Rc<[Member]>, Frames),
+    /// None of what a negated member says.
+    Denied(Member),
+}
+
+#[derive(Clone, Debug, Default)]
+struct Frame {
+    names: AHashSet<Box<str>>,
+    languages: Vec<super::language::LanguageId>,
+    has_all: bool,
+    n_items: u64,
+    contains: Vec<Member>,
+}
+
+/// A schema whose `unevaluated...` keyword waits.
+#[derive(Clone, Debug)]
+struct Unevaluated {
+    schema: Member,
+    frame: u32,
+    outer: Frames,
+}
+
+#[derive(Clone)]
+struct Partial {
+    kind: ValueKind,
+    shape: Shape,
+    /// The last is next.
+    goals: Vec<Goal>,
+    choices: VecDeque<Choice>,
+    denials: VecDeque<Choice>,
+    frames: Vec<Frame>,
+    unevaluated: Vec<Unevaluated>,
+    /// Goals followed so far: more than there are schemas means that references go in a circle.
+    n_followed: usize,
+}
+
+enum Outcome {
+    Dead,
+    Done,
+    Fork(Vec<Alternative>),
+}
+
+type Expanded<T> = Result<T, SchemaError>;
+
+impl<'a> Expander<'a> {
+    pub fn new(model: &'a SchemaModel, options: &'a SchemaOptions, limits: &'a Limits, languages: Languages) -> Self {
+        Expander {
+            model,
+            options,
+            limits,
+            conjunctions: Conjunctions::new(model),
+            languages,
+            shapes: AHashMap::new(),
+            disjoint: AHashMap::new(),
+            n_deep: 0,
+            n_tried: 0,
+            relaxed: Vec::new(),
+            contradiction: None,
+        }
+    }
+
+    /// Returns the conjunction of the root.
+    pub fn root(&mut self) -> ConjunctionId {
+        self.conjunctions.intern(self.model, vec![Member::schema(self.model.root(), ScopeId(0))])
+    }
+
+    pub fn intern(&mut self, members: Vec<Member>) -> ConjunctionId {
+        self.conjunctions.intern(self.model, members)
+    }
+
+    /// Returns the shapes of a conjunction for one kind; no value of that kind satisfies it if there are none.
+    pub fn shapes(&mut self, id: ConjunctionId, kind: ValueKind) -> Expanded<Rc<[Shape]>> {
+        if let Some(shapes) = self.shapes.get(&(id, kind)) {
+            return Ok(Rc::clone(shapes));
+        }
+        let members = self.conjunctions.members(id).to_vec();
+        let shapes: Rc<[Shape]> = self.expand(&members, kind, usize::MAX)?.expect("without a bound of its own").into();
+        self.shapes.insert((id, kind), Rc::clone(&shapes));
+        Ok(shapes)
+    }
+
+    /// Returns the shapes of members for one kind; nothing if there are more than `n_max` alternatives to try.
+    fn expand(&mut self, members: &[Member], kind: ValueKind, n_max: usize) -> Expanded<Option<Vec<Shape>>> {
+        let mut done: Vec<Shape> = Vec::new();
+        let goals = members.iter().rev().map(|&member| Goal::Member(member, Frames::new())).collect();
+        let mut pending = vec![Partial {
+            kind,
+            shape: Shape::any(kind),
+            goals,
+            choices: VecDeque::new(),
+            denials: VecDeque::new(),
+            frames: Vec::new(),
+            unevaluated: Vec::new(),
+            n_followed: 0,
+        }];
+        let mut n_tried = 0;
+        while let Some(mut partial) = pending.pop() {
+            n_tried += 1;
+            self.n_tried += 1;
+            if n_tried > n_max {
+                return Ok(None);
+            }
+            if n_tried > self.limits.schema_alternatives_max || self.n_tried > 16 * self.limits.schema_alternatives_max
+            {
+                let error =
+                    SchemaError::too_much("schema_alternatives_max", n_tried, self.limits.schema_alternatives_max);
+                return Err(self.placed(members, error));
+            }
+            match self.advance(&mut partial)? {
+                Outcome::Dead => {}
+                Outcome::Done => {
+                    if !done.contains(&partial.shape) {
+                        done.push(partial.shape);
+                    }
+                }
+                Outcome::Fork(alternatives) => {
+                    let mut left = alternatives.into_iter().rev().peekable();
+                    while let Some(alternative) = left.next() {
+                        // The last copy is the partial itself.
+                        if left.peek().is_none() {
+                            partial.goals.extend(alternative.into_iter().rev());
+                            pending.push(partial);
+                            break;
+                        }
+                        let mut copy = partial.clone();
+                        copy.goals.extend(alternative.into_iter().rev());
+                        pending.push(copy);
+                    }
+                }
+            }
+        }
+        merge_values(&mut done);
+        Ok(Some(done))
+    }
+
+    /// Returns the error for a root that no value satisfies.
+    pub fn why_unsatisfiable(&self) -> SchemaError {
+        let reason = self.contradiction.clone().unwrap_or_else(|| "no value is valid".to_owned());
+        let root = self.model.root();
+        self.model.error_at(root, self.model.schema(root).value(), SchemaError::unsatisfiable(reason))
+    }
+
+    fn placed(&self, members: &[Member], error: SchemaError) -> SchemaError {
+        let schema = members.iter().find_map(|member| match member.subject {
+            Subject::Schema(id) => Some(id),
+            _ => None,
+        });
+        match schema {
+            Some(id) => self.model.error_at(id, self.model.schema(id).value(), error),
+            None => error,
+        }
+    }
+
+    /// Follows what must hold in any case; stops at the next choice.
+    fn advance(&mut self, partial: &mut Partial) -> Expanded<Outcome> {
+        loop {
+            if let Some(goal) = partial.goals.pop() {
+                if !self.pursue(partial, goal)? {
+                    return Ok(Outcome::Dead);
+                }
+                continue;
+            }
+            let choice = match partial.choices.pop_front() {
+                Some(choice) => choice,
+                None => match partial.denials.pop_front() {
+                    Some(choice) => choice,
+                    None => match partial.unevaluated.pop() {
+                        Some(waiting) => {
+                            self.constrain_rest(partial, &waiting);
+                            continue;
+                        }
+                        None => return Ok(Outcome::Done),
+                    },
+                },
+            };
+            let mut alternatives = match choice {
+                Choice::Of(alternatives) => alternatives,
+                Choice::One(branches, frames) => self.one_of(partial, &branches, &frames)?,
+                Choice::Denied(member) => self.denials(partial, member)?,
+            };
+            alternatives.retain(|goals| goals.iter().all(|goal| self.may_hold(partial, goal)));
+            // One that asks for nothing is implied by all others.
+            if alternatives.iter().any(|goals| goals.is_empty()) {
+                continue;
+            }
+            match alternatives.len() {
+                0 => return Ok(Outcome::Dead),
+                1 => partial.goals.extend(alternatives.pop().expect("there is one").into_iter().rev()),
+                _ => return Ok(Outcome::Fork(alternatives)),
+            }
+        }
+    }
+
+    /// Adds what a goal says; returns whether that can hold.
+    fn pursue(&mut self, partial: &mut Partial, goal: Goal) -> Expanded<bool> {
+        match goal {
+            Goal::Fact(fact) => Ok(self.add(partial, fact)),
+            Goal::Member(member, frames) => self.pursue_member(partial, member, frames),
+            Goal::Entry(schema, index, scope, frames) => {
+                let entry = &self.model.schema(schema).entries()[index as usize];
+                match self.pursue_entry(partial, schema, &entry.keyword, scope, frames) {
+                    Err(error) => self.relax(schema, entry.value, error).map(|()| true),
+                    alive => alive,
+                }
+            }
+        }
+    }
+
+    /// In lenient mode, notes that a keyword is not enforced.
+    fn relax(&mut self, schema: SchemaId, value: ValueId, error: SchemaError) -> Expanded<()> {
+        let error = if error.pointer().is_empty() { self.model.error_at(schema, value, error) } else { error };
+        if !self.options.is_lenient || !error.is_unsupported() {
+            return Err(error);
+        }
+        let finding = Finding {
+            keyword: error.keyword().unwrap_or_default().into(),
+            place: self.model.place(schema, value).into(),
+            verdict: Verdict::Relaxed(error.reason().into()),
+        };
+        if !self.relaxed.contains(&finding) {
+            self.relaxed.push(finding);
+        }
+        Ok(())
+    }
+
+    fn pursue_member(&mut self, partial: &mut Partial, member: Member, frames: Frames) -> Expanded<bool> {
+        partial.n_followed += 1;
+        match member.subject {
+            Subject::Nothing => return Ok(member.is_negated),
+            Subject::Value(document, value) if !member.is_negated => {
+                let goals = self.constant(partial.kind, document, value);
+                let Some(goals) = goals else { return Ok(false) };
+                partial.goals.extend(goals.into_iter().rev().map(Goal::Fact));
+                return Ok(true);
+            }
+            Subject::Choice(id) if !member.is_negated => {
+                let of = self.conjunctions.choices(id).to_vec();
+                let all = |id: &ConjunctionId| {
+                    self.conjunctions.members(*id).iter().map(|&member| Goal::Member(member, Frames::new())).collect()
+                };
+                let alternatives = of.iter().map(all).collect();
+                partial.choices.push_back(Choice::Of(alternatives));
+                return Ok(true);
+            }
+            Subject::Value(..) | Subject::Choice(_) => {
+                partial.denials.push_back(Choice::Denied(member));
+                return Ok(true);
+            }
+            Subject::Schema(_) => {}
+        }
+        let Subject::Schema(id) = member.subject else { unreachable!("other subjects were handled") };
+        if partial.n_followed > 8 * self.model.n_schemas() + 1024 {
+            let error = SchemaError::unsupported("$ref", "it leads back to itself without reading anything");
+            return Err(self.model.error_at(id, self.model.schema(id).value(), error));
+        }
+        let entries = match self.model.schema(id).body() {
+            Body::Bool(verdict) => return Ok(*verdict != member.is_negated),
+            Body::Keywords { entries, .. } => entries,
+        };
+        if member.is_negated {
+            partial.denials.push_back(Choice::Denied(member));
+            return Ok(true);
+        }
+        if self.surely_fails(partial.kind, id) {
+            return Ok(false);
+        }
+        let scope = self.conjunctions.enter(self.model, member.scope, id);
+        let mut inner = frames.clone();
+        for entry in entries {
+            let ((Keyword::UnevaluatedProperties(rest), ValueKind::Object)
+            | (Keyword::UnevaluatedItems(rest), ValueKind::Array)) = (&entry.keyword, partial.kind)
+            else {
+                continue;
+            };
+            let frame = partial.frames.len() as u32;
+            partial.frames.push(Frame::default());
+            inner.push(frame);
+            let schema = Member::schema(*rest, scope);
+            partial.unevaluated.push(Unevaluated { schema, frame, outer: frames.clone() });
+        }
+        let goals = (0..entries.len() as u32).rev().map(|index| Goal::Entry(id, index, scope, inner.clone()));
+        partial.goals.extend(goals);
+        if !self.options.has_additional_properties && partial.kind == ValueKind::Object {
+            self.close(partial, id);
+        }
+        Ok(true)
+    }
+
+    /// Forbids other keys where `additionalProperties` is absent.
+    fn close(&mut self, partial: &mut Partial, id: SchemaId) {
+        let entries = self.model.schema(id).entries();
+        let says = |wanted: fn(&Keyword) -> bool| entries.iter().any(|entry| wanted(&entry.keyword));
+        let has_properties = says(|keyword| matches!(keyword, Keyword::Properties(_) | Keyword::PatternProperties(_)));
+        let is_said =
+            says(|keyword| matches!(keyword, Keyword::AdditionalProperties(_) | Keyword::UnevaluatedProperties(_)));
+        if has_properties && !is_said {
+            if let Ok(keys) = self.keys_beside(id) {
+                partial.goals.push(Goal::Fact(Fact::Keys(KeyRule { keys, member: Member::NOTHING })));
+            }
+        }
+    }
+
+    /// Returns what a constant says; nothing if it is of another kind.
+    fn constant(&mut self, kind: ValueKind, document: DocumentId, value: ValueId) -> Option<Vec<Fact>> {
+        let json = self.model.json(document);
+        Some(match (kind, json.value(value)) {
+            (ValueKind::Null, Value::Null)
+            | (ValueKind::True, Value::Bool(true))
+            | (ValueKind::False, Value::Bool(false)) => vec![],
+            (ValueKind::Number, Value::Number(number)) => vec![Fact::NumberIn(vec![number.clone()])],
+            (ValueKind::String, Value::String(text)) => vec![Fact::StringIn(vec![text.into()])],
+            (ValueKind::Array, Value::Array(items)) => {
+                let n_items = items.len() as u64;
+                let mut facts = vec![Fact::MinItems(n_items), Fact::MaxItems(n_items)];
+                facts.extend(items.iter().enumerate().map(|(index, &item)| {
+                    let (from, to) = (index as u64, Some(index as u64 + 1));
+                    Fact::Items(ItemRule { from, to, member: Member::value(document, item) })
+                }));
+                facts
+            }
+            (ValueKind::Object, Value::Object(members)) => {
+                let mut facts = Vec::with_capacity(2 * members.len() + 1);
+                let mut names = AHashSet::new();
+                for member in members {
+                    let name = json.key(member);
+                    if names.insert(Box::from(name)) {
+                        let value = json.member(value, name).expect("the object has the key");
+                        facts.push(Fact::Property(name.into(), Member::value(document, value)));
+                        facts.push(Fact::Required(name.into()));
+                    }
+                }
+                let keys = Keys::Beside { names: Rc::new(names), languages: Rc::new([]) };
+                facts.push(Fact::Keys(KeyRule { keys, member: Member::NOTHING }));
+                facts
+            }
+            _ => return None,
+        })
+    }
+
+    /// Returns the alternatives of being another value than a constant.
+    fn other_than(&mut self, kind: ValueKind, document: DocumentId, value: ValueId) -> Vec<Alternative> {
+        let json = self.model.json(document);
+        let fact = |fact| vec![Goal::Fact(fact)];
+        match (kind, json.value(value)) {
+            (ValueKind::Null, Value::Null)
+            | (ValueKind::True, Value::Bool(true))
+            | (ValueKind::False, Value::Bool(false)) => vec![],
+            (ValueKind::Number, Value::Number(number)) => vec![fact(Fact::NumberNot(number.clone()))],
+            (ValueKind::String, Value::String(text)) => vec![fact(Fact::StringNot(text.into()))],
+            (ValueKind::Array, Value::Array(items)) => {
+                let n_items = items.len() as u64;
+                let mut alternatives = vec![fact(Fact::MinItems(n_items + 1))];
+                if n_items > 0 {
+                    alternatives.push(fact(Fact::MaxItems(n_items - 1)));
+                }
+                alternatives.extend(items.iter().enumerate().map(|(index, &item)| {
+                    let (from, to) = (index as u64, Some(index as u64 + 1));
+                    let member = Member::value(document, item).negated();
+                    vec![Goal::Fact(Fact::MinItems(n_items)), Goal::Fact(Fact::Items(ItemRule { from, to, member }))]
+                }));
+                alternatives
+            }
+            (ValueKind::Object, Value::Object(members)) => {
+                let mut alternatives = Vec::new();
+                let names: AHashSet<Box<str>> = members.iter().map(|member| json.key(member).into()).collect();
+                for member in members {
+                    let name: Rc<str> = json.key(member).into();
+                    if json.member(value, &name) == Some(member.value) {
+                        alternatives.push(fact(Fact::Absent(Rc::clone(&name))));
+                        let other = Member::value(document, member.value).negated();
+                        alternatives.push(vec![
+                            Goal::Fact(Fact::Required(Rc::clone(&name))),
+                            Goal::Fact(Fact::Property(name, other)),
+                        ]);
+                    }
+                }
+                let keys = Keys::Beside { names: Rc::new(names), languages: Rc::new([]) };
+                alternatives.push(fact(Fact::Obligation(Obligation { keys, member: None })));
+                alternatives
+            }
+            _ => vec![vec![]],
+        }
+    }
+
+    /// Returns the alternatives of not satisfying a member (whose sign is negative).
+    fn denials(&mut self, partial: &Partial, member: Member) -> Expanded<Vec<Alternative>> {
+        let id = match member.subject {
+            Subject::Nothing => return Ok(vec![vec![]]),
+            Subject::Value(document, value) => return Ok(self.other_than(partial.kind, document, value)),
+            Subject::Choice(id) => {
+                // Each of the conjunctions fails: alternatives of alternatives, one conjunction after the other.
+                let of = self.conjunctions.choices(id).to_vec();
+                let mut alternatives: Vec<Alternative> = vec![vec![]];
+                for id in of {
+                    let members = self.conjunctions.members(id).to_vec();
+                    let longer = |goals: &Alternative| {
+                        let goals = goals.clone();
+                        members
+                            .iter()
+                            .map(move |member| {
+                                goals.iter().cloned().chain([Goal::Member(member.negated(), Frames::new())]).collect()
+                            })
+                            .collect::<Vec<Alternative>>()
+                    };
+                    alternatives = alternatives.iter().flat_map(longer).collect();
+                    if alternatives.len() > self.limits.schema_alternatives_max {
+                        let limit = self.limits.schema_alternatives_max;
+                        return Err(SchemaError::too_much("schema_alternatives_max", alternatives.len(), limit));
+                    }
+                }
+                return Ok(alternatives);
+            }
+            Subject::Schema(id) => id,
+        };
+        if self.surely_fails(partial.kind, id) {
+            return Ok(vec![vec![]]);
+        }
+        let scope = self.conjunctions.enter(self.model, member.scope, id);
+        let mut alternatives = Vec::new();
+        for entry in self.model.schema(id).entries() {
+            match self.deny_entry(partial.kind, id, &entry.keyword, scope) {
+                Ok(found) => alternatives.extend(found),
+                Err(error) => {
+                    self.relax(id, entry.value, error)?;
+                    alternatives.push(vec![]);
+                }
+            }
+        }
+        Ok(alternatives)
+    }
+
+    /// Returns the alternatives of `oneOf`: one branch holds, and those fail that are not known to be disjoint from it.
+    fn one_of(&mut self, partial: &Partial, branches: &[Member], frames: &Frames) -> Expanded<Vec<Alternative>> {
+        let kind = partial.kind;
+        let may_hold: Vec<Member> = branches
+            .iter()
+            .copied()
+            .filter(|branch| self.may_hold(partial, &Goal::Member(*branch, Frames::new())))
+            .collect();
+        let mut alternatives = Vec::with_capacity(may_hold.len());
+        for (index, &branch) in may_hold.iter().enumerate() {
+            let mut goals = vec![Goal::Member(branch, frames.clone())];
+            for (other_index, &other) in may_hold.iter().enumerate() {
+                if index != other_index && (branch == other || !self.are_disjoint(branch, other, kind)?) {
+                    goals.push(Goal::Member(other.negated(), Frames::new()));
+                }
+            }
+            alternatives.push(goals);
+        }
+        Ok(alternatives)
+    }
+
+    /// Tells whether surely no value of a kind satisfies both.
+    fn are_disjoint(&mut self, a: Member, b: Member, kind: ValueKind) -> Expanded<bool> {
+        let key = (a.min(b), a.max(b), kind);
+        if let Some(&known) = self.disjoint.get(&key) {
+            return Ok(known);
+        }
+        let is_disjoint = self.are_surely_empty(&[a, b], kind, EMPTY_LEVELS)?;
+        self.disjoint.insert(key, is_disjoint);
+        Ok(is_disjoint)
+    }
+
+    /// Tells whether surely no value of a kind satisfies all members, looking at most `n_levels` levels down.
+    fn are_surely_empty(&mut self, members: &[Member], kind: ValueKind, n_levels: usize) -> Expanded<bool> {
+        if self.n_deep >= QUESTIONS_DEEP_MAX {
+            return Ok(false);
+        }
+        self.n_deep += 1;
+        let shapes = self.expand(members, kind, QUESTION_ALTERNATIVES_MAX);
+        self.n_deep -= 1;
+        // What can't be expanded is an error where it is needed, not where it is asked about.
+        let Ok(Some(shapes)) = shapes else { return Ok(false) };
+        for shape in &shapes {
+            if !self.is_surely_empty(shape, n_levels)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn is_surely_empty(&mut self, shape: &Shape, n_levels: usize) -> Expanded<bool> {
+        if n_levels == 0 {
+            return Ok(false);
+        }
+        let mut needed: SmallVec<[Vec<Member>; 8]> = SmallVec::new();
+        match shape {
+            Shape::Only => {}
+            Shape::Number(number) => match number.listed() {
+                Some(values) => return Ok(values.is_empty()),
+                None => return Ok(number.set.is_empty(self.limits).unwrap_or(false)),
+            },
+            Shape::String(string) => {
+                return Ok(match self.languages.listed(string, self.limits)? {
+                    Some(values) => values.is_empty(),
+                    None => false,
+                });
+            }
+            Shape::Array(array) => {
+                for index in 0..array.min.min(4) {
+                    let rules = array.rules.iter();
+                    let holds = rules.filter(|rule| rule.from <= index && rule.to.is_none_or(|to| index < to));
+                    needed.push(holds.map(|rule| rule.member).collect());
+                }
+            }
+            Shape::Object(object) => {
+                for (name, ()) in object.required.iter() {
+                    let mut members = object.properties.get(name).cloned().unwrap_or_default();
+                    for rule in &object.rules {
+                        if let Some(true) = self.has_key(&rule.keys, name)? {
+                            members.push(rule.member);
+                        }
+                    }
+                    needed.push(members);
+                }
+            }
+        }
+        for members in needed.into_iter().filter(|members| !members.is_empty()) {
+            let mut is_empty = true;
+            for kind in ValueKind::ALL {
+                is_empty = self.are_surely_empty(&members, kind, n_levels - 1)?;
+                if !is_empty {
+                    break;
+                }
+            }
+            if is_empty {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Tells whether a name is among some keys; nothing if that takes to look into a schema.
+    pub fn has_key(&mut self, keys: &Keys, name: &str) -> Expanded<Option<bool>> {
+        Ok(match keys {
+            Keys::In(language) => Some(self.languages.contains(*language, name, self.limits)?),
+            Keys::Beside { names, languages } => {
+                if names.contains(name) {
+                    return Ok(Some(false));
+                }
+                for &language in languages.iter() {
+                    if self.languages.contains(language, name, self.limits)? {
+                        return Ok(Some(false));
+                    }
+                }
+                Some(true)
+            }
+            Keys::Satisfying(_) => None,
+        })
+    }
+
+    /// Tells whether a goal may hold, as far as can be said at a glance.
+    fn may_hold(&self, partial: &Partial, goal: &Goal) -> bool {
+        match (goal, &partial.shape) {
+            (Goal::Fact(Fact::Absent(name)), Shape::Object(object)) => !object.required.contains(name),
+            (Goal::Fact(Fact::Required(name)), Shape::Object(object)) => !object.absent.contains(name),
+            (Goal::Member(member, _), _) => match (member.subject, member.is_negated) {
+                (Subject::Nothing, is_negated) => is_negated,
+                (Subject::Schema(id), false) => !self.surely_fails(partial.kind, id),
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+
+    /// Tells whether values of a kind fail a schema at a glance: by its type, or by constants of other kinds.
+    fn surely_fails(&self, kind: ValueKind, id: SchemaId) -> bool {
+        let schema = self.model.schema(id);
+        let json = self.model.json(schema.document());
+        let entries = match schema.body() {
+            Body::Bool(verdict) => return !verdict,
+            Body::Keywords { entries, .. } => entries,
+        };
+        entries.iter().any(|entry| match &entry.keyword {
+            Keyword::Type(set) => {
+                !set.contains(least_type(kind))
+                    && !(kind == ValueKind::Null
+                        && entries.iter().any(|entry| matches!(entry.keyword, Keyword::Nullable(true))))
+            }
+            Keyword::Const(value) => !is_of_kind(json.value(*value), kind),
+            Keyword::Enum(values) => !values.iter().any(|&value| is_of_kind(json.value(value), kind)),
+            _ => false,
+        })
+    }
+
+    /// Constrains what no keyword has evaluated.
+    fn constrain_rest(&mut self, partial: &mut Partial, waiting: &Unevaluated) {
+        let frame = core::mem::take(&mut partial.frames[waiting.frame as usize]);
+        for &outer in &waiting.outer {
+            partial.frames[outer as usize].has_all = true;
+        }
+        if frame.has_all {
+            return;
+        }
+        let fact = match partial.kind {
+            ValueKind::Object => {
+                let keys = Keys::Beside { names: Rc::new(frame.names), languages: frame.languages.into() };
+                Fact::Keys(KeyRule { keys, member: waiting.schema })
+            }
+            _ => {
+                let mut member = waiting.schema;
+                if !frame.contains.is_empty() {
+                    let all = frame.contains.iter().copied().chain([member]);
+                    let of = all.map(|member| self.conjunctions.intern(self.model, vec![member])).collect();
+                    member = self.conjunctions.choice(of);
+                }
+                Fact::Items(ItemRule { from: frame.n_items, to: None, member })
+            }
+        };
+        partial.goals.push(Goal::Fact(fact));
+    }
+
+    /// Adds a fact to a shape; returns whether it can still hold.
+    fn add(&mut self, partial: &mut Partial, fact: Fact) -> bool {
+        match (&mut partial.shape, fact) {
+            (Shape::Number(number), Fact::Number(set)) => number.set = number.set.intersect(&set),
+            (Shape::Number(number), Fact::NumberIn(values)) => number.restrict(values),
+            (Shape::Number(number), Fact::NumberNot(value)) => {
+                if !number.excluded.contains(&value) {
+                    number.excluded.push(value);
+                }
+            }
+            (Shape::String(string), Fact::MinLength(min)) => string.min = string.min.max(min),
+            (Shape::String(string), Fact::MaxLength(max)) => {
+                string.max = Some(string.max.map_or(max, |known| known.min(max)));
+            }
+            (Shape::String(string), Fact::Language(language, sign)) => {
+                if string.languages.contains(&(language, !sign)) {
+                    return false;
+                }
+                if !string.languages.contains(&(language, sign)) {
+                    string.languages.push((language, sign));
+                    string.languages.sort_unstable();
+                }
+            }
+            (Shape::String(string), Fact::StringIn(values)) => string.restrict(values),
+            (Shape::String(string), Fact::StringNot(value)) => {
+                if !string.excluded.contains(&value) {
+                    string.excluded.push(value);
+                }
+            }
+            (Shape::Object(object), Fact::Property(name, member)) => {
+                let members = object.properties.entry(&name);
+                if !members.contains(&member) {
+                    members.push(member);
+                }
+            }
+            (Shape::Object(object), Fact::Required(name)) => {
+                if object.absent.contains(&name) {
+                    return false;
+                }
+                object.required.entry(&name);
+            }
+            (Shape::Object(object), Fact::Absent(name)) => {
+                if object.required.contains(&name) {
+                    return false;
+                }
+                object.absent.insert(name);
+            }
+            (Shape::Object(object), Fact::Keys(rule)) => {
+                if !object.rules.contains(&rule) {
+                    object.rules.push(rule);
+                }
+            }
+            (Shape::Object(object), Fact::Names(member)) => {
+                if !object.names.contains(&member) {
+                    object.names.push(member);
+                }
+            }
+            (Shape::Object(object), Fact::Obligation(obligation)) => {
+                if !object.obligations.contains(&obligation) {
+                    object.obligations.push(obligation);
+                }
+            }
+            (Shape::Object(object), Fact::MinProperties(min)) => object.min = object.min.max(min),
+            (Shape::Object(object), Fact::MaxProperties(max)) => {
+                object.max = Some(object.max.map_or(max, |known| known.min(max)));
+            }
+            (Shape::Array(array), Fact::Items(rule)) => {
+                if !array.rules.contains(&rule) {
+                    array.rules.push(rule);
+                }
+            }
+            (Shape::Array(array), Fact::Count(count)) => {
+                if !array.counts.contains(&count) {
+                    array.counts.push(count);
+                }
+            }
+            (Shape::Array(array), Fact::MinItems(min)) => array.min = array.min.max(min),
+            (Shape::Array(array), Fact::MaxItems(max)) => {
+                array.max = Some(array.max.map_or(max, |known| known.min(max)));
+            }
+            (Shape::Array(array), Fact::Unique) => array.is_unique = true,
+            _ => unreachable!("facts are about the kind at hand"),
+        }
+        match contradiction(&partial.shape) {
+            None => true,
+            Some(reason) => {
+                self.contradiction.get_or_insert(reason);
+                false
+            }
+        }
+    }
+}
+
+/// Returns the plain contradiction in a shape, if there is one.
+fn contradiction(shape: &Shape) -> Option<String> {
+    let crossed = |min: u64, max: Option<u64>, words: [&str; 2]| {
+        max.filter(|&max| min > max).map(|max| format!("{} {min} with {} {max}", words[0], words[1]))
+    };
+    match shape {
+        Shape::Only => None,
+        Shape::Number(number) => match &number.values {
+            Some(values) if values.is_empty() => Some("constants that differ".to_owned()),
+            _ if number.set == NumberSet::empty() => Some("bounds of numbers that cross".to_owned()),
+            _ => None,
+        },
+        Shape::String(string) => match &string.values {
+            Some(values) if values.is_empty() => Some("constants that differ".to_owned()),
+            _ => crossed(string.min, string.max, ["minLength", "maxLength"]),
+        },
+        Shape::Array(array) => crossed(array.min, array.max, ["minItems", "maxItems"]),
+        Shape::Object(object) => crossed(object.min, object.max, ["minProperties", "maxProperties"])
+            .or_else(|| crossed(object.required.len() as u64, object.max, ["names under required:", "maxProperties"])),
+    }
+}
+
+/// Makes one shape of those that only list values.
+fn merge_values(shapes: &mut Vec<Shape>) {
+    if shapes.len() < 2 {
+        return;
+    }
+    let (mut strings, mut numbers): (Vec<Rc<str>>, Vec<Decimal>) = (Vec::new(), Vec::new());
+    let mut listed: AHashSet<Rc<str>> = AHashSet::new();
+    shapes.retain(|shape| match shape {
+        Shape::String(StringShape { min: 0, max: None, languages, values: Some(values), excluded })
+            if languages.is_empty() && excluded.is_empty() =>
+        {
+            strings.extend(values.iter().filter(|value| listed.insert(Rc::clone(value))).cloned());
+            false
+        }
+        Shape::Number(NumberShape { set, values: Some(values), excluded })
+            if *set == NumberSet::all() && excluded.is_empty() =>
+        {
+            numbers.extend(values.iter().cloned());
+            false
+        }
+        _ => true,
+    });
+    if !strings.is_empty() {
+        shapes.push(Shape::String(StringShape { values: Some(strings), ..StringShape::default() }));
+    }
+    if !numbers.is_empty() {
+        shapes.push(Shape::Number(NumberShape { set: NumberSet::all(), values: Some(numbers), excluded: Vec::new() }));
+    }
+}
+
+/// Returns the least type that all values of a kind have.
+fn least_type(kind: ValueKind) -> TypeSet {
+    match kind {
+        ValueKind::Null => TypeSet::NULL,
+        ValueKind::False | ValueKind::True => TypeSet::BOOLEAN,
+        // Some numbers are integers, so `integer` alone can't be ruled out.
+        ValueKind::Number => TypeSet::INTEGER,
+        ValueKind::String => TypeSet::STRING,
+        ValueKind::Array => TypeSet::ARRAY,
+        ValueKind::Object => TypeSet::OBJECT,
+    }
+}
+
+fn is_of_kind(value: Value<'_>, kind: ValueKind) -> bool {
+    matches!(
+        (value, kind),
+        (Value::Null, ValueKind::Null)
+            | (Value::Bool(true), ValueKind::True)
+            | (Value::Bool(false), ValueKind::False)
+            | (Value::Number(_), ValueKind::Number)
+            | (Value::String(_), ValueKind::String)
+            | (Value::Array(_), ValueKind::Array)
+            | (Value::Object(_), ValueKind::Object)
+    )
+}
+
+mod keywords;

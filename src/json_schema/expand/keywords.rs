@@ -1,0 +1,419 @@
+//! What each keyword says, and what it takes to violate it.
+
+use super::*;
+use crate::json_schema::format;
+
+impl Expander<'_> {
+    /// Adds what a keyword says; returns whether that can hold.
+    pub(super) fn pursue_entry(
+        &mut self,
+        partial: &mut Partial,
+        schema: SchemaId,
+        keyword: &Keyword,
+        scope: ScopeId,
+        frames: Frames,
+    ) -> Expanded<bool> {
+        let kind = partial.kind;
+        let member = |id: SchemaId| Member::schema(id, scope);
+        let facts: SmallVec<[Fact; 2]> = match (keyword, kind) {
+            (Keyword::Type(set), ValueKind::Number) if set.contains(TypeSet::NUMBER) => return Ok(true),
+            (Keyword::Type(_), ValueKind::Number) => one(Fact::Number(NumberSet::integers())),
+            // What fails at a glance was ruled out before.
+            (Keyword::Type(_) | Keyword::Nullable(_), _) => return Ok(true),
+            (Keyword::Enum(values), _) => return Ok(self.pursue_values(partial, schema, values)),
+            (Keyword::Const(value), _) => return Ok(self.pursue_values(partial, schema, &[*value])),
+            (Keyword::MultipleOf(divisor), ValueKind::Number) => one(Fact::Number(NumberSet::multiples_of(divisor))),
+            (Keyword::Minimum(bound), ValueKind::Number) => one(Fact::Number(NumberSet::at_least(bound))),
+            (Keyword::Maximum(bound), ValueKind::Number) => one(Fact::Number(NumberSet::at_most(bound))),
+            (Keyword::ExclusiveMinimum(bound), ValueKind::Number) => one(Fact::Number(NumberSet::above(bound))),
+            (Keyword::ExclusiveMaximum(bound), ValueKind::Number) => one(Fact::Number(NumberSet::below(bound))),
+            (Keyword::MinLength(min), ValueKind::String) => one(Fact::MinLength(*min)),
+            (Keyword::MaxLength(max), ValueKind::String) => one(Fact::MaxLength(*max)),
+            (Keyword::Pattern(pattern), ValueKind::String) => {
+                one(Fact::Language(self.languages.pattern(pattern, "pattern", self.limits)?, true))
+            }
+            (Keyword::Format(name), ValueKind::String) => match self.format(name) {
+                Some(language) => one(Fact::Language(language, true)),
+                None => return Ok(true),
+            },
+            (Keyword::Properties(properties), ValueKind::Object) => {
+                for &frame in &frames {
+                    partial.frames[frame as usize].names.extend(properties.iter().map(|(name, _)| name.clone()));
+                }
+                let facts = properties.iter().map(|(name, id)| Fact::Property(name.as_ref().into(), member(*id)));
+                facts.collect()
+            }
+            (Keyword::PatternProperties(patterns), ValueKind::Object) => {
+                let mut facts = SmallVec::new();
+                for (pattern, id) in patterns {
+                    let language = self.languages.pattern(pattern, "patternProperties", self.limits)?;
+                    for &frame in &frames {
+                        partial.frames[frame as usize].languages.push(language);
+                    }
+                    facts.push(Fact::Keys(KeyRule { keys: Keys::In(language), member: member(*id) }));
+                }
+                facts
+            }
+            (Keyword::AdditionalProperties(id), ValueKind::Object) => {
+                frames.iter().for_each(|&frame| partial.frames[frame as usize].has_all = true);
+                let keys = self.keys_beside(schema)?;
+                one(Fact::Keys(KeyRule { keys, member: member(*id) }))
+            }
+            (Keyword::PropertyNames(id), ValueKind::Object) => one(Fact::Names(member(*id))),
+            (Keyword::Required(names), ValueKind::Object) => {
+                names.iter().map(|name| Fact::Required(name.as_ref().into())).collect()
+            }
+            (Keyword::MinProperties(min), ValueKind::Object) => one(Fact::MinProperties(*min)),
+            (Keyword::MaxProperties(max), ValueKind::Object) => one(Fact::MaxProperties(*max)),
+            (Keyword::DependentRequired(lists), ValueKind::Object) => {
+                for (name, needed) in lists {
+                    let name: Rc<str> = name.as_ref().into();
+                    let present = core::iter::once(Rc::clone(&name)).chain(needed.iter().map(|n| n.as_ref().into()));
+                    partial.choices.push_back(Choice::Of(vec![
+                        vec![Goal::Fact(Fact::Absent(Rc::clone(&name)))],
+                        present.map(|name| Goal::Fact(Fact::Required(name))).collect(),
+                    ]));
+                }
+                return Ok(true);
+            }
+            (Keyword::DependentSchemas(schemas), ValueKind::Object) => {
+                for (name, id) in schemas {
+                    let name: Rc<str> = name.as_ref().into();
+                    partial.choices.push_back(Choice::Of(vec![
+                        vec![Goal::Fact(Fact::Absent(Rc::clone(&name)))],
+                        vec![Goal::Fact(Fact::Required(name)), Goal::Member(member(*id), frames.clone())],
+                    ]));
+                }
+                return Ok(true);
+            }
+            (Keyword::PrefixItems(items), ValueKind::Array) => {
+                for &frame in &frames {
+                    let frame = &mut partial.frames[frame as usize];
+                    frame.n_items = frame.n_items.max(items.len() as u64);
+                }
+                let rule = |(index, id): (usize, &SchemaId)| {
+                    let (from, to) = (index as u64, Some(index as u64 + 1));
+                    Fact::Items(ItemRule { from, to, member: member(*id) })
+                };
+                items.iter().enumerate().map(rule).collect()
+            }
+            (Keyword::Items(id), ValueKind::Array) => {
+                frames.iter().for_each(|&frame| partial.frames[frame as usize].has_all = true);
+                one(Fact::Items(ItemRule { from: self.n_prefix_items(schema), to: None, member: member(*id) }))
+            }
+            (Keyword::Contains { schema: id, min, max }, ValueKind::Array) => {
+                if self.model.schema(schema).draft() == Draft::Draft2020 {
+                    for &frame in &frames {
+                        partial.frames[frame as usize].contains.push(member(*id));
+                    }
+                }
+                if *min == 0 && max.is_none() {
+                    return Ok(true);
+                }
+                one(Fact::Count(ItemCount { from: 0, to: None, member: member(*id), min: *min, max: *max }))
+            }
+            (Keyword::MinItems(min), ValueKind::Array) => one(Fact::MinItems(*min)),
+            (Keyword::MaxItems(max), ValueKind::Array) => one(Fact::MaxItems(*max)),
+            (Keyword::UniqueItems, ValueKind::Array) => one(Fact::Unique),
+            (Keyword::AllOf(ids), _) => {
+                let goals = ids.iter().rev().map(|&id| Goal::Member(member(id), frames.clone()));
+                partial.goals.extend(goals);
+                return Ok(true);
+            }
+            (Keyword::AnyOf(ids), _) => {
+                let choice = self.any_of(kind, ids, scope, &frames)?;
+                partial.choices.push_back(choice);
+                return Ok(true);
+            }
+            (Keyword::OneOf(ids), _) => {
+                partial.choices.push_back(Choice::One(ids.iter().map(|&id| member(id)).collect(), frames));
+                return Ok(true);
+            }
+            (Keyword::Not(id), _) => {
+                partial.goals.push(Goal::Member(member(*id).negated(), Frames::new()));
+                return Ok(true);
+            }
+            (Keyword::If { test, then, otherwise }, _) => {
+                if then.is_none() && otherwise.is_none() && frames.is_empty() {
+                    return Ok(true);
+                }
+                let branch = |id: &Option<SchemaId>| id.map(|id| Goal::Member(member(id), frames.clone()));
+                let holds = core::iter::once(Goal::Member(member(*test), frames.clone())).chain(branch(then));
+                let fails = Goal::Member(member(*test).negated(), Frames::new());
+                let fails = core::iter::once(fails).chain(branch(otherwise));
+                partial.choices.push_back(Choice::Of(vec![holds.collect(), fails.collect()]));
+                return Ok(true);
+            }
+            (Keyword::Ref(id), _) => {
+                partial.goals.push(Goal::Member(member(*id), frames));
+                return Ok(true);
+            }
+            (Keyword::DynamicRef { target, anchor }, _) => {
+                let target = self.conjunctions.dynamic_target(self.model, scope, anchor).unwrap_or(*target);
+                partial.goals.push(Goal::Member(member(target), frames));
+                return Ok(true);
+            }
+            // Of other kinds, or done when all else is known.
+            _ => return Ok(true),
+        };
+        partial.goals.extend(facts.into_iter().rev().map(Goal::Fact));
+        Ok(true)
+    }
+
+    /// Adds that the value is one of a list; returns whether that can hold.
+    fn pursue_values(&mut self, partial: &mut Partial, schema: SchemaId, values: &[ValueId]) -> bool {
+        let document = self.model.schema(schema).document();
+        let json = self.model.json(document);
+        let fact = match partial.kind {
+            ValueKind::Null | ValueKind::True | ValueKind::False => {
+                return values.iter().any(|&value| is_of_kind(json.value(value), partial.kind));
+            }
+            ValueKind::Number => {
+                let mut numbers: Vec<Decimal> = Vec::new();
+                for &value in values {
+                    if let Value::Number(number) = json.value(value)
+                        && !numbers.contains(number)
+                    {
+                        numbers.push(number.clone());
+                    }
+                }
+                Fact::NumberIn(numbers)
+            }
+            ValueKind::String => {
+                let mut seen = AHashSet::new();
+                let texts = values.iter().filter_map(|&value| match json.value(value) {
+                    Value::String(text) => seen.insert(text).then(|| text.into()),
+                    _ => None,
+                });
+                Fact::StringIn(texts.collect())
+            }
+            ValueKind::Array | ValueKind::Object => {
+                let same_kind = values.iter().filter(|&&value| is_of_kind(json.value(value), partial.kind));
+                let alternatives =
+                    same_kind.map(|&value| vec![Goal::Member(Member::value(document, value), Frames::new())]);
+                partial.choices.push_back(Choice::Of(alternatives.collect()));
+                return true;
+            }
+        };
+        self.add(partial, fact)
+    }
+
+    /// Returns the choice of `anyOf`; where it matters what is evaluated, between all sets of branches.
+    fn any_of(&mut self, kind: ValueKind, ids: &[SchemaId], scope: ScopeId, frames: &Frames) -> Expanded<Choice> {
+        let goal = |id: SchemaId| Goal::Member(Member::schema(id, scope), frames.clone());
+        let alive: Vec<SchemaId> = ids.iter().copied().filter(|&id| !self.surely_fails(kind, id)).collect();
+        if frames.is_empty() || alive.len() < 2 {
+            return Ok(Choice::Of(alive.into_iter().map(|id| vec![goal(id)]).collect()));
+        }
+        if alive.len() > UNEVALUATED_BRANCHES_MAX {
+            let keyword = if kind == ValueKind::Array { "unevaluatedItems" } else { "unevaluatedProperties" };
+            let reason = format!(
+                "{} branches of `anyOf` may overlap, and at most {UNEVALUATED_BRANCHES_MAX} are told apart",
+                alive.len()
+            );
+            return Err(SchemaError::unsupported(keyword, reason));
+        }
+        let subsets = (1u32..1 << alive.len()).map(|subset| {
+            let chosen = alive.iter().enumerate().filter(|(index, _)| subset >> index & 1 == 1);
+            chosen.map(|(_, &id)| goal(id)).collect()
+        });
+        Ok(Choice::Of(subsets.collect()))
+    }
+
+    /// Returns the alternatives of violating a keyword.
+    pub(super) fn deny_entry(
+        &mut self,
+        kind: ValueKind,
+        schema: SchemaId,
+        keyword: &Keyword,
+        scope: ScopeId,
+    ) -> Expanded<Vec<Alternative>> {
+        let yes = |id: SchemaId| Goal::Member(Member::schema(id, scope), Frames::new());
+        let not = |id: SchemaId| Goal::Member(Member::schema(id, scope).negated(), Frames::new());
+        let denied = |id: SchemaId| Member::schema(id, scope).negated();
+        let fact = |fact: Fact| vec![Goal::Fact(fact)];
+        Ok(match (keyword, kind) {
+            (Keyword::Type(set), ValueKind::Number) if !set.contains(TypeSet::NUMBER) => {
+                vec![fact(Fact::Number(NumberSet::non_integers()))]
+            }
+            (Keyword::Enum(values), _) => {
+                let document = self.model.schema(schema).document();
+                // Other than each: one fact after the other where they are simple, else one denial after the other.
+                let others =
+                    values.iter().map(|&value| Goal::Member(Member::value(document, value).negated(), Frames::new()));
+                vec![others.collect()]
+            }
+            (Keyword::Const(value), _) => {
+                let document = self.model.schema(schema).document();
+                vec![vec![Goal::Member(Member::value(document, *value).negated(), Frames::new())]]
+            }
+            (Keyword::MultipleOf(divisor), ValueKind::Number) => {
+                vec![fact(Fact::Number(NumberSet::non_multiples_of(divisor)))]
+            }
+            (Keyword::Minimum(bound), ValueKind::Number) => {
+                vec![fact(Fact::Number(NumberSet::below(bound)))]
+            }
+            (Keyword::Maximum(bound), ValueKind::Number) => vec![fact(Fact::Number(NumberSet::above(bound)))],
+            (Keyword::ExclusiveMinimum(bound), ValueKind::Number) => {
+                vec![fact(Fact::Number(NumberSet::at_most(bound)))]
+            }
+            (Keyword::ExclusiveMaximum(bound), ValueKind::Number) => {
+                vec![fact(Fact::Number(NumberSet::at_least(bound)))]
+            }
+            (Keyword::MinLength(min), ValueKind::String) => below(*min).map(Fact::MaxLength).map(fact).collect(),
+            (Keyword::MaxLength(max), ValueKind::String) => vec![fact(Fact::MinLength(max.saturating_add(1)))],
+            (Keyword::Pattern(pattern), ValueKind::String) => {
+                vec![fact(Fact::Language(self.languages.pattern(pattern, "pattern", self.limits)?, false))]
+            }
+            (Keyword::Format(name), ValueKind::String) => match self.format(name) {
+                Some(_) if !format::is_exact(name) => {
+                    let reason = format!("the strings without the format {name:?} are not known exactly");
+                    return Err(SchemaError::unsupported("format", reason));
+                }
+                Some(language) => vec![fact(Fact::Language(language, false))],
+                None => vec![],
+            },
+            (Keyword::Properties(properties), ValueKind::Object) => properties
+                .iter()
+                .map(|(name, id)| {
+                    let name: Rc<str> = name.as_ref().into();
+                    vec![Goal::Fact(Fact::Required(Rc::clone(&name))), Goal::Fact(Fact::Property(name, denied(*id)))]
+                })
+                .collect(),
+            (Keyword::PatternProperties(patterns), ValueKind::Object) => {
+                let mut alternatives = Vec::with_capacity(patterns.len());
+                for (pattern, id) in patterns {
+                    let keys = Keys::In(self.languages.pattern(pattern, "patternProperties", self.limits)?);
+                    alternatives.push(fact(Fact::Obligation(Obligation { keys, member: Some(denied(*id)) })));
+                }
+                alternatives
+            }
+            (Keyword::AdditionalProperties(id), ValueKind::Object) => {
+                let keys = self.keys_beside(schema)?;
+                vec![fact(Fact::Obligation(Obligation { keys, member: Some(denied(*id)) }))]
+            }
+            (Keyword::PropertyNames(id), ValueKind::Object) => {
+                vec![fact(Fact::Obligation(Obligation { keys: Keys::Satisfying(denied(*id)), member: None }))]
+            }
+            (Keyword::Required(names), ValueKind::Object) => {
+                names.iter().map(|name| fact(Fact::Absent(name.as_ref().into()))).collect()
+            }
+            (Keyword::MinProperties(min), ValueKind::Object) => {
+                below(*min).map(Fact::MaxProperties).map(fact).collect()
+            }
+            (Keyword::MaxProperties(max), ValueKind::Object) => vec![fact(Fact::MinProperties(max.saturating_add(1)))],
+            (Keyword::DependentRequired(lists), ValueKind::Object) => lists
+                .iter()
+                .flat_map(|(name, needed)| {
+                    needed.iter().map(move |other| {
+                        vec![
+                            Goal::Fact(Fact::Required(name.as_ref().into())),
+                            Goal::Fact(Fact::Absent(other.as_ref().into())),
+                        ]
+                    })
+                })
+                .collect(),
+            (Keyword::DependentSchemas(schemas), ValueKind::Object) => schemas
+                .iter()
+                .map(|(name, id)| vec![Goal::Fact(Fact::Required(name.as_ref().into())), not(*id)])
+                .collect(),
+            (Keyword::PrefixItems(items), ValueKind::Array) => items
+                .iter()
+                .enumerate()
+                .map(|(index, id)| {
+                    let (from, to) = (index as u64, Some(index as u64 + 1));
+                    vec![
+                        Goal::Fact(Fact::MinItems(index as u64 + 1)),
+                        Goal::Fact(Fact::Items(ItemRule { from, to, member: denied(*id) })),
+                    ]
+                })
+                .collect(),
+            (Keyword::Items(id), ValueKind::Array) => {
+                let from = self.n_prefix_items(schema);
+                vec![fact(Fact::Count(ItemCount { from, to: None, member: denied(*id), min: 1, max: None }))]
+            }
+            (Keyword::Contains { schema: id, min, max }, ValueKind::Array) => {
+                let member = Member::schema(*id, scope);
+                let count = |min, max| fact(Fact::Count(ItemCount { from: 0, to: None, member, min, max }));
+                let too_few = below(*min).map(|max| count(0, Some(max)));
+                too_few.chain(max.map(|max| count(max.saturating_add(1), None))).collect()
+            }
+            (Keyword::MinItems(min), ValueKind::Array) => below(*min).map(Fact::MaxItems).map(fact).collect(),
+            (Keyword::MaxItems(max), ValueKind::Array) => vec![fact(Fact::MinItems(max.saturating_add(1)))],
+            (Keyword::UniqueItems, ValueKind::Array) => {
+                return Err(SchemaError::unsupported("uniqueItems", "under a negation it asks for two equal items"));
+            }
+            (Keyword::UnevaluatedProperties(_), ValueKind::Object) => {
+                return Err(SchemaError::unsupported("unevaluatedProperties", "it stands under a negation"));
+            }
+            (Keyword::UnevaluatedItems(_), ValueKind::Array) => {
+                return Err(SchemaError::unsupported("unevaluatedItems", "it stands under a negation"));
+            }
+            (Keyword::AllOf(ids), _) => ids.iter().map(|&id| vec![not(id)]).collect(),
+            (Keyword::AnyOf(ids), _) => vec![ids.iter().map(|&id| not(id)).collect()],
+            (Keyword::OneOf(ids), _) => {
+                let mut alternatives = vec![ids.iter().map(|&id| not(id)).collect::<Alternative>()];
+                let alive: Vec<SchemaId> = ids.iter().copied().filter(|&id| !self.surely_fails(kind, id)).collect();
+                for (index, &a) in alive.iter().enumerate() {
+                    for &b in &alive[index + 1..] {
+                        if a == b || !self.are_disjoint(Member::schema(a, scope), Member::schema(b, scope), kind)? {
+                            alternatives.push(vec![yes(a), yes(b)]);
+                        }
+                    }
+                }
+                alternatives
+            }
+            (Keyword::Not(id), _) => vec![vec![yes(*id)]],
+            (Keyword::If { test, then, otherwise }, _) => {
+                let holds = then.map(|then| vec![yes(*test), not(then)]);
+                holds.into_iter().chain(otherwise.map(|otherwise| vec![not(*test), not(otherwise)])).collect()
+            }
+            (Keyword::Ref(id), _) => vec![vec![not(*id)]],
+            (Keyword::DynamicRef { target, anchor }, _) => {
+                vec![vec![not(self.conjunctions.dynamic_target(self.model, scope, anchor).unwrap_or(*target))]]
+            }
+            // A type that fails was found at a glance; all else can't be violated by values of this kind.
+            _ => vec![],
+        })
+    }
+
+    /// Returns the language of a format, if it is asserted.
+    fn format(&mut self, name: &str) -> Option<super::super::language::LanguageId> {
+        if self.options.has_formats { self.languages.format(name) } else { None }
+    }
+
+    /// Returns the keys that `additionalProperties` of a schema is about.
+    pub(super) fn keys_beside(&mut self, schema: SchemaId) -> Expanded<Keys> {
+        let (mut names, mut languages) = (AHashSet::new(), Vec::new());
+        for entry in self.model.schema(schema).entries() {
+            match &entry.keyword {
+                Keyword::Properties(properties) => names.extend(properties.iter().map(|(name, _)| name.clone())),
+                Keyword::PatternProperties(patterns) => {
+                    for (pattern, _) in patterns {
+                        languages.push(self.languages.pattern(pattern, "patternProperties", self.limits)?);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(Keys::Beside { names: Rc::new(names), languages: languages.into() })
+    }
+
+    fn n_prefix_items(&self, schema: SchemaId) -> u64 {
+        let entries = self.model.schema(schema).entries().iter();
+        let n_items = entries.filter_map(|entry| match &entry.keyword {
+            Keyword::PrefixItems(items) => Some(items.len() as u64),
+            _ => None,
+        });
+        n_items.sum()
+    }
+}
+
+fn one(fact: Fact) -> SmallVec<[Fact; 2]> {
+    smallvec::smallvec![fact]
+}
+
+/// Returns the number before `n`, if there is one.
+fn below(n: u64) -> impl Iterator<Item = u64> {
+    n.checked_sub(1).into_iter()
+}

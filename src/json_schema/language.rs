@@ -1,0 +1,181 @@
+//! Languages of decoded strings: patterns and formats by number, and the automata of string shapes.
+
+use super::error::SchemaError;
+use super::format;
+use super::shape::StringShape;
+use crate::Limits;
+use crate::frontend::ecma;
+use crate::regular::{CharSet, Dfa, Node, Regular, RegularError};
+use crate::util::index_type;
+use ahash::AHashMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+index_type!(
+    /// Names a language of strings.
+    pub(super) LanguageId
+);
+
+/// Most automata that a store keeps.
+const KEPT_MAX: usize = 4096;
+
+/// The automata of patterns and formats, kept from schema to schema.
+#[derive(Debug, Default)]
+pub(crate) struct LanguageStore {
+    /// By pattern, or by the name of a format.
+    automata: Mutex<AHashMap<(bool, Box<str>), Arc<Dfa>>>,
+}
+
+impl LanguageStore {
+    fn find(&self, is_format: bool, text: &str) -> Option<Arc<Dfa>> {
+        let automata = self.automata.lock().unwrap_or_else(PoisonError::into_inner);
+        automata.get(&(is_format, Box::from(text))).cloned()
+    }
+
+    fn keep(&self, is_format: bool, text: &str, dfa: &Arc<Dfa>) {
+        let mut automata = self.automata.lock().unwrap_or_else(PoisonError::into_inner);
+        if automata.len() >= KEPT_MAX {
+            automata.clear();
+        }
+        automata.insert((is_format, text.into()), Arc::clone(dfa));
+    }
+}
+
+struct Language {
+    is_format: bool,
+    text: Box<str>,
+    dfa: Arc<Dfa>,
+}
+
+/// The languages of one schema.
+pub(super) struct Languages {
+    store: Arc<LanguageStore>,
+    languages: Vec<Language>,
+    ids: AHashMap<(bool, Box<str>), LanguageId>,
+}
+
+impl Languages {
+    pub fn new(store: Arc<LanguageStore>) -> Self {
+        Languages { store, languages: Vec::new(), ids: AHashMap::new() }
+    }
+
+    /// Returns the language of the strings in which a pattern matches.
+    pub fn pattern(&mut self, pattern: &str, keyword: &str, limits: &Limits) -> Result<LanguageId, SchemaError> {
+        self.intern(false, pattern, || {
+            let unsupported = |reason: String| SchemaError::unsupported(keyword, reason);
+            let regular = ecma::parse(pattern, limits).map_err(|error| unsupported(error.message().to_owned()))?;
+            Dfa::new(&regular, limits).map_err(|error| unsupported(error.to_string()))
+        })
+    }
+
+    /// Returns the language of a format; nothing if the format is an annotation.
+    pub fn format(&mut self, name: &str) -> Option<LanguageId> {
+        let regular = format::language(name)?;
+        let built = self.intern(true, name, || {
+            Ok(Dfa::new(&regular, &Limits::default()).expect("formats are within the default limits"))
+        });
+        Some(built.expect("formats build"))
+    }
+
+    fn intern(
+        &mut self,
+        is_format: bool,
+        text: &str,
+        make: impl FnOnce() -> Result<Dfa, SchemaError>,
+    ) -> Result<LanguageId, SchemaError> {
+        let key = (is_format, Box::from(text));
+        if let Some(&id) = self.ids.get(&key) {
+            return Ok(id);
+        }
+        let dfa = match self.store.find(is_format, text) {
+            Some(dfa) => dfa,
+            None => {
+                let dfa = Arc::new(make()?);
+                self.store.keep(is_format, text, &dfa);
+                dfa
+            }
+        };
+        let id = LanguageId::new(self.languages.len());
+        self.languages.push(Language { is_format, text: text.into(), dfa });
+        self.ids.insert(key, id);
+        Ok(id)
+    }
+
+    pub fn dfa(&self, id: LanguageId) -> &Arc<Dfa> {
+        &self.languages[id.index()].dfa
+    }
+
+    /// Returns what a language is called in messages.
+    pub fn shown(&self, id: LanguageId) -> String {
+        let Language { is_format, text, .. } = &self.languages[id.index()];
+        if *is_format { format!("format {text:?}") } else { format!("pattern {text:?}") }
+    }
+
+    pub fn contains(&self, id: LanguageId, text: &str, _limits: &Limits) -> Result<bool, SchemaError> {
+        Ok(self.dfa(id).is_match(text.as_bytes()))
+    }
+
+    /// Tells whether a string satisfies all that a shape says.
+    pub fn satisfies(&self, text: &str, shape: &StringShape) -> bool {
+        shape.has_length(text)
+            && shape.values.as_ref().is_none_or(|values| values.iter().any(|value| **value == *text))
+            && !shape.excluded.iter().any(|excluded| **excluded == *text)
+            && shape.languages.iter().all(|&(language, sign)| self.dfa(language).is_match(text.as_bytes()) == sign)
+    }
+
+    /// Returns the listed values of a shape that satisfy the rest of it, if values are listed.
+    pub fn listed(&self, shape: &StringShape, _limits: &Limits) -> Result<Option<Vec<Rc<str>>>, SchemaError> {
+        let Some(values) = &shape.values else { return Ok(None) };
+        let rest = StringShape { values: None, ..shape.clone() };
+        Ok(Some(values.iter().filter(|value| self.satisfies(value, &rest)).cloned().collect()))
+    }
+
+    /// Returns the automaton of the decoded strings of a shape, but for its lengths if `has_lengths` is false.
+    pub fn of_shape(&self, shape: &StringShape, has_lengths: bool, limits: &Limits) -> Result<Arc<Dfa>, RegularError> {
+        if let Ok(Some(values)) = self.listed(shape, limits) {
+            return Ok(Arc::new(of_values(&values, limits)?));
+        }
+        let mut dfa: Option<Arc<Dfa>> = None;
+        // What is asked for first: it is the smaller part.
+        for &(language, sign) in
+            shape.languages.iter().filter(|(_, sign)| *sign).chain(shape.languages.iter().filter(|(_, sign)| !*sign))
+        {
+            let other = self.dfa(language);
+            dfa = Some(match (dfa, sign) {
+                (None, true) => Arc::clone(other),
+                (None, false) => Arc::new(other.complement(limits)?),
+                (Some(dfa), true) => Arc::new(dfa.intersect(other, limits)?),
+                (Some(dfa), false) => Arc::new(dfa.minus(other, limits)?),
+            });
+        }
+        let mut dfa = dfa.unwrap_or_else(|| Arc::new(Dfa::all_text().clone()));
+        if !shape.excluded.is_empty() {
+            dfa = Arc::new(dfa.minus(&of_values(&shape.excluded, limits)?, limits)?);
+        }
+        if !has_lengths || (shape.min == 0 && shape.max.is_none()) {
+            return Ok(dfa);
+        }
+        let Some((shortest, longest)) = dfa.byte_lengths() else { return Ok(dfa) };
+        // A character has one to four bytes.
+        let min = if shortest as u64 / 4 >= shape.min { 0 } else { shape.min };
+        let max = shape.max.filter(|&max| longest.is_none_or(|longest| longest as u64 > max));
+        if min == 0 && max.is_none() {
+            return Ok(dfa);
+        }
+        let too_long = |n: u64| u32::try_from(n).unwrap_or(u32::MAX - 1);
+        let mut lengths = Regular::new();
+        let any = lengths.push(Node::Class(CharSet::all()));
+        let all = lengths.push(Node::Repeat { body: any, min: too_long(min), max: max.map(too_long) });
+        lengths.set_root(all);
+        Ok(Arc::new(dfa.intersect(&Dfa::new(&lengths, limits)?, limits)?))
+    }
+}
+
+/// Returns the automaton of exactly these texts.
+pub(super) fn of_values<T: AsRef<str>>(values: &[T], limits: &Limits) -> Result<Dfa, RegularError> {
+    let mut regular = Regular::new();
+    let nodes = values.iter().map(|value| regular.push(Node::Bytes(value.as_ref().as_bytes().into()))).collect();
+    let root = regular.push(Node::Union(nodes));
+    regular.set_root(root);
+    Dfa::new(&regular, limits)
+}

@@ -1,0 +1,223 @@
+//! From conjunctions to a network of automata: one rule for the values of each conjunction.
+//!
+//! A rule is drafted for every conjunction that is reached, satisfiable or not; then everything that can't be completed is cut away at once
+//! ([`trim`]): an optional property whose value can't exist, a branch without values, a slot that would leave too little room for what is
+//! required. Nothing else in this module thinks about satisfiability, and recursion needs no care.
+
+mod array;
+mod draft;
+mod object;
+mod text;
+mod trim;
+mod white_space;
+
+use super::conjunction::ConjunctionId;
+use super::error::SchemaError;
+use super::expand::Expander;
+use super::language::{LanguageStore, Languages};
+use super::model::{Body, Keyword, SchemaModel};
+use super::options::SchemaOptions;
+use super::report::{Finding, SchemaReport, Verdict};
+use super::shape::{NumberShape, Shape, StringShape, ValueKind};
+use crate::Limits;
+use crate::machine::Counter;
+use crate::pass::{Label, NetRuleId, NormalGrammar, Watch};
+use ahash::AHashMap;
+use draft::Draft;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A schema as automata, and what became of its keywords.
+pub(crate) struct LoweredSchema {
+    pub normal: NormalGrammar,
+    pub report: SchemaReport,
+}
+
+/// Why lowering stopped.
+#[derive(Debug)]
+pub(crate) enum LowerError {
+    Schema(SchemaError),
+    /// A deadline or a bound on work.
+    Build(crate::pass::BuildError),
+}
+
+impl From<SchemaError> for LowerError {
+    fn from(error: SchemaError) -> Self {
+        LowerError::Schema(error)
+    }
+}
+
+impl From<crate::pass::BuildError> for LowerError {
+    fn from(error: crate::pass::BuildError) -> Self {
+        LowerError::Build(error)
+    }
+}
+
+type Lowered<T> = Result<T, LowerError>;
+
+/// Returns the automata of a schema.
+///
+/// # Errors
+/// If no value is valid, a keyword can't be enforced exactly, a limit is met, or `watch` gives up.
+pub(crate) fn lower(
+    model: &SchemaModel,
+    options: &SchemaOptions,
+    store: &Arc<LanguageStore>,
+    limits: &Limits,
+    watch: &Watch,
+) -> Lowered<LoweredSchema> {
+    let expander = Expander::new(model, options, limits, Languages::new(Arc::clone(store)));
+    let mut lowerer = Lowerer {
+        expander,
+        limits,
+        watch,
+        drafts: Vec::new(),
+        values: AHashMap::new(),
+        pending: VecDeque::new(),
+        numbers: AHashMap::new(),
+        strings: AHashMap::new(),
+        white_space: None,
+        n_states: 0,
+    };
+    let root = lowerer.expander.root();
+    let root = lowerer.value(root, 0);
+    while let Some((conjunction, depth, rule)) = lowerer.pending.pop_front() {
+        lowerer.draft_value(conjunction, depth, rule)?;
+    }
+    let Some(network) = trim::trim(lowerer.drafts, root, watch)? else {
+        return Err(lowerer.expander.why_unsatisfiable().into());
+    };
+    let report = report(model, options, lowerer.expander.relaxed);
+    Ok(LoweredSchema { normal: NormalGrammar { network, has_empty_text: false }, report })
+}
+
+struct Lowerer<'a> {
+    expander: Expander<'a>,
+    limits: &'a Limits,
+    watch: &'a Watch,
+    drafts: Vec<DraftRule>,
+    /// The rule of a conjunction at a depth (0 where depth makes no difference).
+    values: AHashMap<(ConjunctionId, u32), NetRuleId>,
+    pending: VecDeque<(ConjunctionId, u32, NetRuleId)>,
+    numbers: AHashMap<Vec<NumberShape>, Option<NetRuleId>>,
+    strings: AHashMap<Vec<StringShape>, Option<NetRuleId>>,
+    white_space: Option<NetRuleId>,
+    n_states: usize,
+}
+
+/// A rule under construction.
+struct DraftRule {
+    name: Box<str>,
+    draft: Draft,
+    counter: Option<Counter>,
+}
+
+impl Lowerer<'_> {
+    /// Returns the rule of the values of a conjunction, which is drafted sooner or later.
+    fn value(&mut self, conjunction: ConjunctionId, depth: u32) -> NetRuleId {
+        let depth = if self.has_indent() { depth.min(white_space::INDENT_DEEP_MAX) } else { 0 };
+        if let Some(&rule) = self.values.get(&(conjunction, depth)) {
+            return rule;
+        }
+        let rule = self.rule("value", Draft::new(), None);
+        self.values.insert((conjunction, depth), rule);
+        self.pending.push_back((conjunction, depth, rule));
+        rule
+    }
+
+    fn rule(&mut self, name: &str, draft: Draft, counter: Option<Counter>) -> NetRuleId {
+        self.drafts.push(DraftRule { name: name.into(), draft, counter });
+        NetRuleId::new(self.drafts.len() - 1)
+    }
+
+    /// Counts the states of a draft that is complete.
+    fn spend(&mut self, draft: &Draft) -> Lowered<()> {
+        self.n_states += draft.n_states();
+        self.watch.spend(draft.n_states() + draft.n_edges())?;
+        if self.n_states > self.limits.automaton_states_max {
+            let limit = self.limits.automaton_states_max;
+            return Err(SchemaError::too_much("automaton_states_max", self.n_states, limit).into());
+        }
+        Ok(())
+    }
+
+    fn draft_value(&mut self, conjunction: ConjunctionId, depth: u32, rule: NetRuleId) -> Lowered<()> {
+        let mut draft = Draft::new();
+        let end = draft.state();
+        draft.accept(end);
+        for kind in ValueKind::ALL {
+            let shapes = self.expander.shapes(conjunction, kind)?;
+            if shapes.is_empty() {
+                continue;
+            }
+            match kind {
+                ValueKind::Null => draft.text(&[0], b"null", end),
+                ValueKind::False => draft.text(&[0], b"false", end),
+                ValueKind::True => draft.text(&[0], b"true", end),
+                ValueKind::Number => {
+                    let numbers = shapes.iter().filter_map(|shape| match shape {
+                        Shape::Number(number) => Some(number.clone()),
+                        _ => None,
+                    });
+                    if let Some(rule) = self.number(numbers.collect())? {
+                        draft.edge(0, Label::Call(rule), end);
+                    }
+                }
+                ValueKind::String => {
+                    let strings = shapes.iter().filter_map(|shape| match shape {
+                        Shape::String(string) => Some(string.clone()),
+                        _ => None,
+                    });
+                    if let Some(rule) = self.string(strings.collect())? {
+                        draft.edge(0, Label::Call(rule), end);
+                    }
+                }
+                ValueKind::Array => {
+                    for shape in shapes.iter() {
+                        let Shape::Array(array) = shape else { continue };
+                        self.array(&mut draft, array, depth, end)?;
+                    }
+                }
+                ValueKind::Object => {
+                    for shape in shapes.iter() {
+                        let Shape::Object(object) = shape else { continue };
+                        self.object(&mut draft, object, depth, end)?;
+                    }
+                }
+            }
+        }
+        self.spend(&draft)?;
+        self.drafts[rule.index()].draft = draft;
+        Ok(())
+    }
+}
+
+/// Returns what became of each keyword.
+fn report(model: &SchemaModel, options: &SchemaOptions, relaxed: Vec<Finding>) -> SchemaReport {
+    let mut findings = Vec::new();
+    for (id, schema) in model.schemas() {
+        let json = model.json(schema.document());
+        let Body::Keywords { entries, .. } = schema.body() else { continue };
+        for entry in entries {
+            let is_annotation = matches!(&entry.keyword, Keyword::Format(name)
+                if !options.has_formats || super::format::language(name).is_none());
+            let verdict = if is_annotation { Verdict::Annotation } else { Verdict::Enforced };
+            let keyword = json.key_of(entry.value).unwrap_or_default().into();
+            findings.push(Finding { keyword, place: model.place(id, entry.value).into(), verdict });
+        }
+    }
+    for (id, keyword, value) in model.annotations() {
+        findings.push(Finding {
+            keyword: keyword.into(),
+            place: model.place(id, value).into(),
+            verdict: Verdict::Annotation,
+        });
+    }
+    for relaxed in relaxed {
+        match findings.iter_mut().find(|finding| finding.place == relaxed.place) {
+            Some(finding) => finding.verdict = relaxed.verdict,
+            None => findings.push(relaxed),
+        }
+    }
+    SchemaReport { findings }
+}

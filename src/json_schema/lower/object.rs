@@ -1,0 +1,534 @@
+//! Objects: keys in their order, each at most once, and the others.
+//!
+//! Keys that a schema names come in the order in which it names them, then those that are only required, then all others. So what is known after some
+//! members is a number, how far the order has gone, together with the number of members as far as it matters and the obligations that are met.
+//!
+//! *Keys.* All names stand in one trie of spellings. After the `i`-th name only later ones may follow, up to the next that is required: at a node
+//! of the trie that leaves a set of names which depends only on its first one. So states are pairs of a node and a first name: for
+//! names with different first letters a handful in all, never more than the sum over the nodes of the names below.
+
+use super::draft::Draft;
+use super::text::{all_but, embed_spelled, spelled_key, too_large};
+use super::white_space::From;
+use super::{Lowered, Lowerer};
+use crate::json_schema::conjunction::{ConjunctionId, Member};
+use crate::json_schema::error::SchemaError;
+use crate::json_schema::language::LanguageId;
+use crate::json_schema::shape::{Keys, ObjectShape, Shape, ValueKind};
+use crate::machine::Counter;
+use crate::pass::Label;
+use crate::regular::Dfa;
+use ahash::{AHashMap, AHashSet};
+use smallvec::SmallVec;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Most obligations that wait at once.
+const OBLIGATIONS_MAX: usize = 16;
+/// Most obligations that one key can meet.
+const OBLIGATIONS_AT_ONCE_MAX: usize = 4;
+/// Most classes of keys that nobody names.
+const CLASSES_MAX: usize = 64;
+/// Numbers of members up to this are written out; larger ones are counted by a machine if nothing else is known of the members.
+const WRITTEN_MAX: u64 = 16;
+
+/// Ways for the value of a key to be: what it satisfies, and the obligations that it meets.
+type Ways = SmallVec<[(ConjunctionId, u32); 1]>;
+
+/// A key that the schema names.
+struct Name {
+    spelled: Vec<u8>,
+    is_required: bool,
+    ways: Ways,
+}
+
+/// Keys that nobody names and whose values satisfy the same.
+struct Class {
+    keys: Arc<Dfa>,
+    ways: Ways,
+}
+
+struct Plan {
+    names: Vec<Name>,
+    /// By spelling.
+    sorted: Vec<u32>,
+    /// By name: the place of the first required name from there on, or the number of names.
+    next_required: Vec<u32>,
+    classes: Vec<Class>,
+    obligations: u32,
+    min: u64,
+    max: Option<u64>,
+}
+
+/// What is known after some members.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Seen {
+    /// Names before this one are past.
+    next: u32,
+    n_members: u64,
+    met: u32,
+}
+
+#[derive(Default)]
+struct Places {
+    /// After a value.
+    after: AHashMap<Seen, u32>,
+    pending: Vec<(Seen, u32)>,
+    /// After the quote that opens a key.
+    keys: AHashMap<Seen, u32>,
+    /// Within keys: a range of the sorted names, the bytes read, the first name that may follow.
+    nodes: AHashMap<(u32, u32, u32, Seen), u32>,
+    /// After the quote that closes a name.
+    ends: AHashMap<(u32, Seen), u32>,
+    /// Within other keys.
+    others: AHashMap<Seen, Vec<u32>>,
+}
+
+impl Lowerer<'_> {
+    /// Adds the objects of a shape between the start of a draft and `end`.
+    pub(super) fn object(&mut self, draft: &mut Draft, shape: &ObjectShape, depth: u32, end: u32) -> Lowered<()> {
+        let Some(plan) = self.plan_object(shape)? else { return Ok(()) };
+        let open = draft.state();
+        draft.byte(&[0], b'{', open);
+        let none = Seen { next: 0, n_members: 0, met: 0 };
+        if plan.may_close(none) {
+            let inside = self.inside_empty(draft, open)?;
+            draft.byte(&inside, b'}', end);
+        }
+        if plan.max == Some(0) {
+            return Ok(());
+        }
+        let first = self.after_open(draft, open, depth)?;
+        let mut places = Places::default();
+        let bound = plan.max.unwrap_or(plan.min);
+        let is_counted = bound > WRITTEN_MAX && plan.names.is_empty() && plan.obligations == 0;
+        if is_counted {
+            return self.counted_members(draft, &plan, first, depth, end);
+        }
+        self.key(draft, &plan, &mut places, &first, none, depth)?;
+        while let Some((seen, state)) = places.pending.pop() {
+            self.check_written("members", places.after.len())?;
+            let from = self.after_element(draft, state)?;
+            if plan.may_close(seen) {
+                let close = self.before_close(draft, from.clone(), depth)?;
+                draft.byte(&close, b'}', end);
+            }
+            if plan.max.is_none_or(|max| seen.n_members < max) && plan.may_go_on(seen) {
+                let next = self.comma(draft, &from, depth)?;
+                self.key(draft, &plan, &mut places, &next, seen, depth)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the next key from its opening quote on, and its value.
+    fn key(
+        &mut self,
+        draft: &mut Draft,
+        plan: &Plan,
+        places: &mut Places,
+        from: &From,
+        seen: Seen,
+        depth: u32,
+    ) -> Lowered<()> {
+        let is_new = !places.keys.contains_key(&seen);
+        let quoted = *places.keys.entry(seen).or_insert_with(|| draft.state());
+        draft.byte(from, b'"', quoted);
+        if !is_new {
+            return Ok(());
+        }
+        // Names that may follow: up to the next required one.
+        let last = plan.next_required.get(seen.next as usize).copied().unwrap_or(plan.names.len() as u32);
+        let may_follow = |name: u32| seen.next <= name && name <= last && !plan.names[name as usize].ways.is_empty();
+        let mut pending: Vec<(u32, u32, u32, u32)> = vec![(0, plan.sorted.len() as u32, 0, quoted)];
+        while let Some((low, high, depth_in, state)) = pending.pop() {
+            self.watch.spend((high - low) as usize + 1)?;
+            let mut at = low;
+            while at < high {
+                let byte = plan.spelled(at)[depth_in as usize];
+                let mut group_end = at + 1;
+                while group_end < high && plan.spelled(group_end)[depth_in as usize] == byte {
+                    group_end += 1;
+                }
+                let group = at..group_end;
+                at = group_end;
+                let first = plan.sorted[group.start as usize..group.end as usize]
+                    .iter()
+                    .copied()
+                    .filter(|&name| may_follow(name))
+                    .min();
+                let Some(first) = first else { continue };
+                if plan.spelled(group.start).len() == depth_in as usize + 1 {
+                    let target = self.name_end(draft, plan, places, first, seen, depth)?;
+                    draft.byte(&[state], byte, target);
+                    continue;
+                }
+                let key = (group.start, depth_in + 1, first, Seen { next: 0, ..seen });
+                let known = places.nodes.get(&key).copied();
+                let target = known.unwrap_or_else(|| draft.state());
+                draft.byte(&[state], byte, target);
+                if known.is_none() {
+                    places.nodes.insert(key, target);
+                    pending.push((group.start, group.end, depth_in + 1, target));
+                }
+            }
+        }
+        // Others may come once no required name is left.
+        if last == plan.names.len() as u32 && !plan.classes.is_empty() {
+            let past = Seen { next: plan.names.len() as u32, ..seen };
+            if !places.others.contains_key(&past) {
+                let mut starts = Vec::with_capacity(plan.classes.len());
+                for class in &plan.classes {
+                    let closed = draft.state();
+                    let start = draft.state();
+                    embed_spelled(draft, &[start], &class.keys, closed);
+                    self.member_value(draft, places, closed, &class.ways, past, plan, depth)?;
+                    starts.push(start);
+                }
+                places.others.insert(past, starts);
+            }
+            places.others[&past].iter().for_each(|&start| draft.copy_edges(start, quoted));
+        }
+        Ok(())
+    }
+
+    /// Returns the state after the quote that closes a name.
+    fn name_end(
+        &mut self,
+        draft: &mut Draft,
+        plan: &Plan,
+        places: &mut Places,
+        name: u32,
+        seen: Seen,
+        depth: u32,
+    ) -> Lowered<u32> {
+        let key = (name, Seen { next: 0, ..seen });
+        if let Some(&state) = places.ends.get(&key) {
+            return Ok(state);
+        }
+        let state = draft.state();
+        places.ends.insert(key, state);
+        let after = Seen { next: name + 1, ..seen };
+        self.member_value(draft, places, state, &plan.names[name as usize].ways, after, plan, depth)?;
+        Ok(state)
+    }
+
+    /// Adds a colon and a value; `seen` is what is known after it but for the value itself.
+    #[expect(clippy::too_many_arguments, reason = "one step of drafting, called from two places")]
+    fn member_value(
+        &mut self,
+        draft: &mut Draft,
+        places: &mut Places,
+        from: u32,
+        ways: &Ways,
+        seen: Seen,
+        plan: &Plan,
+        depth: u32,
+    ) -> Lowered<()> {
+        let from = self.colon(draft, from, depth)?;
+        for &(conjunction, met) in ways {
+            let n_members = if plan.max.is_some() { seen.n_members + 1 } else { (seen.n_members + 1).min(plan.min) };
+            let after = Seen { n_members, met: seen.met | met, ..seen };
+            let rule = self.value(conjunction, depth + 1);
+            let target = *places.after.entry(after).or_insert_with(|| {
+                let state = draft.state();
+                places.pending.push((after, state));
+                state
+            });
+            from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), target));
+        }
+        Ok(())
+    }
+
+    /// Adds members of which only the number matters.
+    fn counted_members(&mut self, draft: &mut Draft, plan: &Plan, first: From, depth: u32, end: u32) -> Lowered<()> {
+        let member = self.other_member(plan, depth)?;
+        let Some(member) = member else { return Ok(()) };
+        let rule = self.rule("member", member, None);
+        let after = draft.state();
+        first.iter().for_each(|&from| draft.edge(from, Label::Call(rule), after));
+        let from = self.after_element(draft, after)?;
+        if plan.min <= 1 {
+            let close = self.before_close(draft, from.clone(), depth)?;
+            draft.byte(&close, b'}', end);
+        }
+        let mut body = Draft::new();
+        let next = self.comma(&mut body, &From::from_slice(&[0]), depth)?;
+        let done = body.state();
+        next.iter().for_each(|&from| body.edge(from, Label::Call(rule), done));
+        let done = self.after_element(&mut body, done)?;
+        done.iter().for_each(|&done| body.accept(done));
+        let bound = |n: u64| u32::try_from(n).unwrap_or(u32::MAX).min(self.limits.repeat_max);
+        let max = plan.max.map(|max| bound(max - 1));
+        if max == Some(0) {
+            return Ok(());
+        }
+        let counter = Counter::new(bound(plan.min.saturating_sub(1)).max(1), max);
+        self.spend(&body)?;
+        let rule = self.rule("members", body, Some(counter));
+        let after = draft.state();
+        from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), after));
+        let close = self.before_close(draft, From::from_slice(&[after]), depth)?;
+        draft.byte(&close, b'}', end);
+        Ok(())
+    }
+
+    /// Returns the draft of one member whose key nobody names.
+    fn other_member(&mut self, plan: &Plan, depth: u32) -> Lowered<Option<Draft>> {
+        let mut draft = Draft::new();
+        let end = draft.state();
+        draft.accept(end);
+        let quoted = draft.state();
+        draft.byte(&[0], b'"', quoted);
+        for class in &plan.classes {
+            let closed = draft.state();
+            embed_spelled(&mut draft, &[quoted], &class.keys, closed);
+            let from = self.colon(&mut draft, closed, depth)?;
+            for &(conjunction, _) in &class.ways {
+                let rule = self.value(conjunction, depth + 1);
+                from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), end));
+            }
+        }
+        self.spend(&draft)?;
+        Ok((!plan.classes.is_empty()).then_some(draft))
+    }
+
+    /// Works out which keys there are and what their values satisfy; nothing if a required one can't be there.
+    fn plan_object(&mut self, shape: &ObjectShape) -> Lowered<Option<Plan>> {
+        let n_obligations = shape.obligations.len();
+        if n_obligations > OBLIGATIONS_MAX {
+            let reason =
+                format!("{n_obligations} conditions wait for a key at once, and at most {OBLIGATIONS_MAX} may");
+            return Err(SchemaError::unsupported("not", reason).into());
+        }
+        // All names that anything mentions, so that the others have nothing to do with names.
+        let mut order: Vec<Rc<str>> = Vec::with_capacity(shape.properties.len());
+        let mut known: AHashSet<Rc<str>> = AHashSet::new();
+        let mut mention = |name: &Rc<str>| {
+            if known.insert(Rc::clone(name)) {
+                order.push(Rc::clone(name));
+            }
+        };
+        shape.properties.iter().for_each(|(name, _)| mention(name));
+        shape.required.iter().for_each(|(name, ())| mention(name));
+        let all_keys =
+            || shape.rules.iter().map(|rule| &rule.keys).chain(shape.obligations.iter().map(|one| &one.keys));
+        let mut mentioned: Vec<Rc<str>> = shape.absent.iter().cloned().collect();
+        for keys in all_keys() {
+            if let Keys::Beside { names, .. } = keys {
+                mentioned.extend(names.iter().map(|name| Rc::from(&**name)));
+            }
+        }
+        mentioned.sort_unstable();
+        mentioned.iter().for_each(&mut mention);
+        let mut satisfying: Vec<(Member, Arc<Dfa>)> = Vec::new();
+        for keys in all_keys() {
+            if let Keys::Satisfying(member) = keys
+                && !satisfying.iter().any(|(known, _)| known == member)
+            {
+                satisfying.push((*member, self.strings_of(&[*member])?));
+            }
+        }
+        let names_of_shape = match shape.names.is_empty() {
+            true => None,
+            false => Some(self.strings_of(&shape.names)?),
+        };
+        let mut names = Vec::with_capacity(order.len());
+        for name in &order {
+            let is_required = shape.required.contains(name);
+            let is_allowed =
+                !shape.absent.contains(name) && names_of_shape.as_ref().is_none_or(|dfa| dfa.is_match(name.as_bytes()));
+            let mut ways = Ways::new();
+            if is_allowed {
+                let mut members = shape.properties.get(name).cloned().unwrap_or_default();
+                for rule in &shape.rules {
+                    if self.is_among(&rule.keys, name, &satisfying)? {
+                        members.push(rule.member);
+                    }
+                }
+                let mut met: SmallVec<[usize; 4]> = SmallVec::new();
+                for (index, obligation) in shape.obligations.iter().enumerate() {
+                    if self.is_among(&obligation.keys, name, &satisfying)? {
+                        met.push(index);
+                    }
+                }
+                ways = self.value_ways(shape, members, &met)?;
+            }
+            if is_required && ways.is_empty() {
+                return Ok(None);
+            }
+            names.push(Name { spelled: spelled_key(name), is_required, ways });
+        }
+        let classes = self.classes(shape, &order, names_of_shape, &satisfying)?;
+        let mut sorted: Vec<u32> = (0..names.len() as u32).collect();
+        sorted.sort_unstable_by(|&a, &b| names[a as usize].spelled.cmp(&names[b as usize].spelled));
+        let mut next_required = vec![names.len() as u32; names.len() + 1];
+        for index in (0..names.len()).rev() {
+            next_required[index] = if names[index].is_required { index as u32 } else { next_required[index + 1] };
+        }
+        // Bounds that can't be met or missed are none.
+        let n_required = names.iter().filter(|name| name.is_required).count() as u64;
+        let n_possible = names.iter().filter(|name| !name.ways.is_empty()).count() as u64;
+        let min = if shape.min <= n_required { 0 } else { shape.min };
+        let max = shape.max.filter(|&max| !classes.is_empty() || n_possible > max);
+        let obligations = (1u32 << n_obligations) - 1;
+        Ok(Some(Plan { names, sorted, next_required, classes, obligations, min, max }))
+    }
+
+    /// Returns the ways for the value of a key to be that satisfies `members` and may meet the obligations `met`.
+    fn value_ways(&mut self, shape: &ObjectShape, members: Vec<Member>, met: &[usize]) -> Lowered<Ways> {
+        if met.len() > OBLIGATIONS_AT_ONCE_MAX {
+            let reason = format!("more than {OBLIGATIONS_AT_ONCE_MAX} conditions wait for the same key");
+            return Err(SchemaError::unsupported("not", reason).into());
+        }
+        let mut ways = Ways::new();
+        for subset in 0u32..1 << met.len() {
+            let (mut all, mut bits, mut is_plain) = (members.clone(), 0, true);
+            for (index, &obligation) in met.iter().enumerate().filter(|(index, _)| subset >> index & 1 == 1) {
+                let _ = index;
+                bits |= 1 << obligation;
+                all.extend(shape.obligations[obligation].member);
+                is_plain &= shape.obligations[obligation].member.is_none();
+            }
+            let conjunction = self.expander.intern(all);
+            if self.expander.conjunctions.is_nothing(conjunction) {
+                continue;
+            }
+            // What any value meets is always met.
+            if is_plain && subset != 0 {
+                ways.retain(|(known, known_bits)| *known != conjunction || *known_bits & bits != *known_bits);
+            }
+            ways.push((conjunction, bits));
+        }
+        Ok(ways)
+    }
+
+    fn is_among(&mut self, keys: &Keys, name: &str, satisfying: &[(Member, Arc<Dfa>)]) -> Lowered<bool> {
+        Ok(match self.expander.has_key(keys, name)? {
+            Some(verdict) => verdict,
+            None => {
+                let Keys::Satisfying(member) = keys else { unreachable!("other keys are decided") };
+                satisfying.iter().any(|(known, dfa)| known == member && dfa.is_match(name.as_bytes()))
+            }
+        })
+    }
+
+    /// Splits the keys that nobody names by what their values satisfy.
+    fn classes(
+        &mut self,
+        shape: &ObjectShape,
+        names: &[Rc<str>],
+        names_of_shape: Option<Arc<Dfa>>,
+        satisfying: &[(Member, Arc<Dfa>)],
+    ) -> Lowered<Vec<Class>> {
+        // Nothing else is needed if every other key is forbidden.
+        let is_closed = shape.rules.iter().any(|rule| {
+            let is_everywhere = matches!(&rule.keys, Keys::Beside { languages, .. } if languages.is_empty());
+            is_everywhere && {
+                let conjunction = self.expander.intern(vec![rule.member]);
+                self.expander.conjunctions.is_nothing(conjunction)
+            }
+        });
+        if is_closed {
+            return Ok(Vec::new());
+        }
+        let mut languages: Vec<LanguageId> = Vec::new();
+        for keys in shape.rules.iter().map(|rule| &rule.keys).chain(shape.obligations.iter().map(|one| &one.keys)) {
+            match keys {
+                Keys::In(language) => languages.push(*language),
+                Keys::Beside { languages: beside, .. } => languages.extend(beside.iter().copied()),
+                Keys::Satisfying(_) => {}
+            }
+        }
+        languages.sort_unstable();
+        languages.dedup();
+        let texts: Vec<&str> = names.iter().map(|name| &**name).collect();
+        let mut all = all_but(&texts, self.limits).map_err(too_large)?;
+        if let Some(names) = names_of_shape {
+            all = all.intersect(&names, self.limits).map_err(too_large)?;
+        }
+        // Each with the languages, then the members, that it is in.
+        let mut parts: Vec<(Dfa, Vec<bool>)> = vec![(all, Vec::new())];
+        let automata: Vec<Arc<Dfa>> = languages
+            .iter()
+            .map(|&language| Arc::clone(self.expander.languages.dfa(language)))
+            .chain(satisfying.iter().map(|(_, dfa)| Arc::clone(dfa)))
+            .collect();
+        for automaton in &automata {
+            let mut finer = Vec::with_capacity(2 * parts.len());
+            for (part, signs) in parts {
+                for sign in [true, false] {
+                    let split =
+                        if sign { part.intersect(automaton, self.limits) } else { part.minus(automaton, self.limits) };
+                    let split = split.map_err(too_large)?;
+                    self.watch.spend(split.n_states())?;
+                    if !split.is_empty() {
+                        let mut signs = signs.clone();
+                        signs.push(sign);
+                        finer.push((split, signs));
+                    }
+                }
+            }
+            if finer.len() > CLASSES_MAX {
+                let reason = format!("the patterns tell apart more than {CLASSES_MAX} classes of keys");
+                return Err(SchemaError::unsupported("patternProperties", reason).into());
+            }
+            parts = finer;
+        }
+        let mut classes: Vec<Class> = Vec::new();
+        for (keys, signs) in parts.into_iter().filter(|(keys, _)| !keys.is_empty()) {
+            let is_in = |language: &LanguageId| signs[languages.binary_search(language).expect("all were listed")];
+            let is_among = |keys: &Keys| match keys {
+                Keys::In(language) => is_in(language),
+                Keys::Beside { languages, .. } => !languages.iter().any(is_in),
+                Keys::Satisfying(member) => satisfying
+                    .iter()
+                    .position(|(known, _)| known == member)
+                    .is_some_and(|index| signs[languages.len() + index]),
+            };
+            let members = shape.rules.iter().filter(|rule| is_among(&rule.keys)).map(|rule| rule.member).collect();
+            let met: SmallVec<[usize; 4]> =
+                (0..shape.obligations.len()).filter(|&index| is_among(&shape.obligations[index].keys)).collect();
+            let ways = self.value_ways(shape, members, &met)?;
+            if ways.is_empty() {
+                continue;
+            }
+            match classes.iter_mut().find(|class| class.ways == ways) {
+                Some(class) => class.keys = Arc::new(class.keys.union(&keys, self.limits).map_err(too_large)?),
+                None => classes.push(Class { keys: Arc::new(keys), ways }),
+            }
+        }
+        Ok(classes)
+    }
+
+    /// Returns the automaton of the strings that satisfy some members.
+    fn strings_of(&mut self, members: &[Member]) -> Lowered<Arc<Dfa>> {
+        let conjunction = self.expander.intern(members.to_vec());
+        let shapes = self.expander.shapes(conjunction, ValueKind::String)?;
+        let mut all: Option<Arc<Dfa>> = None;
+        for shape in shapes.iter() {
+            let Shape::String(string) = shape else { continue };
+            let dfa = self.expander.languages.of_shape(string, true, self.limits).map_err(too_large)?;
+            all = Some(match all {
+                None => dfa,
+                Some(all) => Arc::new(all.union(&dfa, self.limits).map_err(too_large)?),
+            });
+        }
+        Ok(all.unwrap_or_default())
+    }
+}
+
+impl Plan {
+    fn spelled(&self, place: u32) -> &[u8] {
+        &self.names[self.sorted[place as usize] as usize].spelled
+    }
+
+    fn may_close(&self, seen: Seen) -> bool {
+        let is_complete = self.next_required[seen.next as usize] == self.names.len() as u32;
+        is_complete && seen.n_members >= self.min && seen.met == self.obligations
+    }
+
+    fn may_go_on(&self, seen: Seen) -> bool {
+        (seen.next as usize) < self.names.len() || !self.classes.is_empty()
+    }
+}

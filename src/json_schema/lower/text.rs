@@ -1,0 +1,399 @@
+//! Strings and numbers: from languages of decoded strings to their spellings in JSON.
+//!
+//! A string of a schema's making has one spelling for each character: itself, or for quotes, backslashes and control characters the
+//! shortest escape that JSON has for it (hexadecimal digits in either case). Where nothing is said about a string, every escape is allowed; surrogates
+//! come in pairs, since text with half of one is refused by most parsers.
+
+use super::draft::Draft;
+use super::{Lowered, Lowerer};
+use crate::json_schema::error::SchemaError;
+use crate::json_schema::language::of_values;
+use crate::json_schema::number::NumberSpelling;
+use crate::json_schema::shape::{NumberShape, StringShape};
+use crate::machine::Counter;
+use crate::pass::{Label, NetRuleId};
+use crate::regular::{Dfa, RegularError};
+use ahash::AHashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Lengths up to this are written out where a pattern has to be counted along.
+const COUNTED_MIN: u64 = 4;
+
+impl Lowerer<'_> {
+    /// Returns the rule of the numbers that have any of some shapes; nothing if there are none.
+    pub(super) fn number(&mut self, shapes: Vec<NumberShape>) -> Lowered<Option<NetRuleId>> {
+        if let Some(&rule) = self.numbers.get(&shapes) {
+            return Ok(rule);
+        }
+        let has_integer_fractions = self.expander.options.has_integer_fractions;
+        let spelling = NumberSpelling { has_integer_fractions, ..NumberSpelling::default() };
+        let mut all: Option<Arc<Dfa>> = None;
+        for set in shapes.iter().flat_map(NumberShape::sets) {
+            let dfa = set.language(&spelling, self.limits);
+            let dfa = dfa.map_err(|error| SchemaError::unsupported("number", error.to_string()))?;
+            all = Some(match all {
+                None => dfa,
+                Some(all) => Arc::new(all.union(&dfa, self.limits).map_err(too_large)?),
+            });
+        }
+        let rule = match all.filter(|dfa| !dfa.is_empty()) {
+            None => None,
+            Some(dfa) => {
+                let mut draft = Draft::new();
+                plain(&mut draft, &dfa);
+                self.spend(&draft)?;
+                Some(self.rule("number", draft, None))
+            }
+        };
+        self.numbers.insert(shapes, rule);
+        Ok(rule)
+    }
+
+    /// Returns the rule of the strings that have any of some shapes, with their quotes; nothing if there are none.
+    pub(super) fn string(&mut self, shapes: Vec<StringShape>) -> Lowered<Option<NetRuleId>> {
+        if let Some(&rule) = self.strings.get(&shapes) {
+            return Ok(rule);
+        }
+        let rule = self.draft_string(&shapes)?;
+        self.strings.insert(shapes, rule);
+        Ok(rule)
+    }
+
+    fn draft_string(&mut self, shapes: &[StringShape]) -> Lowered<Option<NetRuleId>> {
+        let mut draft = Draft::new();
+        let end = draft.state();
+        draft.accept(end);
+        let open = draft.state();
+        draft.byte(&[0], b'"', open);
+        if shapes.iter().any(StringShape::is_any) {
+            let all = free_text();
+            let base = draft.embed(&all);
+            draft.copy_edges(base, open);
+            for (state, _) in all.accepting.iter().enumerate().filter(|(_, accepts)| **accepts) {
+                draft.byte(&[base + state as u32], b'"', end);
+            }
+            draft.byte(&[open], b'"', end);
+            self.spend(&draft)?;
+            return Ok(Some(self.rule("string", draft, None)));
+        }
+        let mut written: Option<Arc<Dfa>> = None;
+        let mut is_empty = true;
+        for shape in shapes {
+            if self.counted(&mut draft, open, end, shape)? {
+                is_empty = false;
+                continue;
+            }
+            let dfa = self.expander.languages.of_shape(shape, true, self.limits).map_err(too_large)?;
+            written = Some(match written {
+                None => dfa,
+                Some(all) => Arc::new(all.union(&dfa, self.limits).map_err(too_large)?),
+            });
+        }
+        if let Some(dfa) = written.filter(|dfa| !dfa.is_empty()) {
+            is_empty = false;
+            embed_spelled(&mut draft, &[open], &dfa, end);
+        }
+        if is_empty {
+            return Ok(None);
+        }
+        self.spend(&draft)?;
+        Ok(Some(self.rule("string", draft, None)))
+    }
+
+    /// Adds the body and closing quote of strings of which each character is one of a set, by counting them; returns whether the shape is of
+    /// that form.
+    fn counted(&mut self, draft: &mut Draft, open: u32, end: u32, shape: &StringShape) -> Lowered<bool> {
+        let is_short = shape.max.unwrap_or(shape.min) <= COUNTED_MIN;
+        if shape.values.is_some() || is_short || (shape.min == 0 && shape.max.is_none()) {
+            return Ok(false);
+        }
+        let is_free = shape.languages.is_empty() && shape.excluded.is_empty();
+        let mut body = Draft::new();
+        let mut min = shape.min;
+        if is_free {
+            let done = body.state();
+            body.accept(done);
+            free_character(&mut body, 0, done);
+        } else {
+            let all = self.expander.languages.of_shape(shape, false, self.limits).map_err(too_large)?;
+            let Some(is_some) = spell_one_character(&mut body, &all) else { return Ok(false) };
+            min = min.max(u64::from(is_some));
+        }
+        let bound = |n: u64| u32::try_from(n).unwrap_or(u32::MAX).min(self.limits.repeat_max);
+        let max = shape.max.map(bound);
+        if min == 0 {
+            draft.byte(&[open], b'"', end);
+        }
+        if max.is_some_and(|max| max == 0) {
+            return Ok(true);
+        }
+        let counter = Counter::new(bound(min).max(1), max);
+        self.spend(&body)?;
+        let rule = self.rule("characters", body, Some(counter));
+        let after = draft.state();
+        draft.edge(open, Label::Call(rule), after);
+        draft.byte(&[after], b'"', end);
+        Ok(true)
+    }
+}
+
+pub(super) fn too_large(error: RegularError) -> SchemaError {
+    SchemaError::too_much(error.limit_name(), error.given() as usize, error.limit() as usize)
+}
+
+/// Makes an empty draft the automaton as it is.
+fn plain(draft: &mut Draft, dfa: &Dfa) {
+    (1..dfa.n_states()).for_each(|_| _ = draft.state());
+    for state in 0..dfa.n_states() as u32 {
+        for (low, high, target) in dfa.edges(state) {
+            draft.edge(state, Label::Bytes(low, high), target);
+        }
+        if dfa.is_accepting(state) {
+            draft.accept(state);
+        }
+    }
+}
+
+/// Adds, from each of `from`, the spellings of the strings of an automaton and a closing quote that leads to `end`.
+pub(super) fn embed_spelled(draft: &mut Draft, from: &[u32], dfa: &Dfa, end: u32) {
+    let mut spelled = Draft::new();
+    (1..dfa.n_states()).for_each(|_| _ = spelled.state());
+    spell(&mut spelled, dfa, |state| state);
+    let base = draft.embed(&spelled);
+    for state in (0..dfa.n_states() as u32).filter(|&state| dfa.is_accepting(state)) {
+        draft.byte(&[base + state], b'"', end);
+    }
+    from.iter().for_each(|&from| draft.copy_edges(base, from));
+}
+
+/// Adds the edges of an automaton over decoded bytes as they are spelled; its states become those that `place` says.
+fn spell(draft: &mut Draft, dfa: &Dfa, place: impl Fn(u32) -> u32) {
+    let mut escapes: AHashMap<SmallVec<[(u8, u32); 8]>, u32> = AHashMap::new();
+    for state in 0..dfa.n_states() as u32 {
+        let from = place(state);
+        let mut escaped: SmallVec<[(u8, u32); 8]> = SmallVec::new();
+        for (low, high, target) in dfa.edges(state) {
+            let target = place(target);
+            let mut low = u16::from(low);
+            let high = u16::from(high);
+            while low <= high {
+                if is_escaped(low as u8) {
+                    escaped.push((low as u8, target));
+                    low += 1;
+                    continue;
+                }
+                let mut last = low;
+                while last < high && !is_escaped(last as u8 + 1) {
+                    last += 1;
+                }
+                draft.edge(from, Label::Bytes(low as u8, last as u8), target);
+                low = last + 1;
+            }
+        }
+        if escaped.is_empty() {
+            continue;
+        }
+        let escape = *escapes.entry(escaped).or_insert_with_key(|escaped| {
+            let escape = draft.state();
+            add_escapes(draft, escape, escaped);
+            escape
+        });
+        draft.byte(&[from], b'\\', escape);
+    }
+}
+
+fn is_escaped(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// Adds what may follow a backslash so that it stands for one of some bytes.
+fn add_escapes(draft: &mut Draft, escape: u32, bytes: &[(u8, u32)]) {
+    let mut zeros: Option<u32> = None;
+    let mut nibbles: [Option<u32>; 2] = [None; 2];
+    for &(byte, target) in bytes {
+        if let Some(letter) = short_escape(byte) {
+            draft.byte(&[escape], letter, target);
+            continue;
+        }
+        let zeros = *zeros.get_or_insert_with(|| {
+            let zeros = draft.state();
+            draft.text(&[escape], b"u00", zeros);
+            zeros
+        });
+        let nibble = *nibbles[usize::from(byte >> 4)].get_or_insert_with(|| {
+            let nibble = draft.state();
+            draft.byte(&[zeros], b'0' + (byte >> 4), nibble);
+            nibble
+        });
+        let digit = byte & 15;
+        if digit < 10 {
+            draft.byte(&[nibble], b'0' + digit, target);
+        } else {
+            draft.byte(&[nibble], b'a' + digit - 10, target);
+            draft.byte(&[nibble], b'A' + digit - 10, target);
+        }
+    }
+}
+
+fn short_escape(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'"' | b'\\' => byte,
+        0x08 => b'b',
+        0x0C => b'f',
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        _ => return None,
+    })
+}
+
+/// Returns the spelling of a key, with its closing quote and without the opening one.
+pub(super) fn spelled_key(name: &str) -> Vec<u8> {
+    let mut spelled = Vec::with_capacity(name.len() + 1);
+    for byte in name.bytes() {
+        if !is_escaped(byte) {
+            spelled.push(byte);
+            continue;
+        }
+        spelled.push(b'\\');
+        match short_escape(byte) {
+            Some(letter) => spelled.push(letter),
+            None => spelled.extend(format!("u{byte:04x}").into_bytes()),
+        }
+    }
+    spelled.push(b'"');
+    spelled
+}
+
+/// Returns the automaton of any text in any spelling, without quotes.
+fn free_text() -> Draft {
+    let mut draft = Draft::new();
+    draft.accept(0);
+    free_character(&mut draft, 0, 0);
+    draft
+}
+
+/// Adds any spelling of any character between two states.
+fn free_character(draft: &mut Draft, from: u32, to: u32) {
+    let bytes =
+        |draft: &mut Draft, from: u32, low: u8, high: u8, to: u32| draft.edge(from, Label::Bytes(low, high), to);
+    bytes(draft, from, 0x20, 0x21, to);
+    bytes(draft, from, 0x23, 0x5B, to);
+    bytes(draft, from, 0x5D, 0x7F, to);
+    // The well-formed byte sequences (The Unicode Standard, table 3-7).
+    let last = draft.state();
+    bytes(draft, last, 0x80, 0xBF, to);
+    bytes(draft, from, 0xC2, 0xDF, last);
+    let last_two = draft.state();
+    bytes(draft, last_two, 0x80, 0xBF, last);
+    bytes(draft, from, 0xE1, 0xEC, last_two);
+    bytes(draft, from, 0xEE, 0xEF, last_two);
+    for (lead, low, high) in [(0xE0, 0xA0, 0xBF), (0xED, 0x80, 0x9F)] {
+        let second = draft.state();
+        bytes(draft, from, lead, lead, second);
+        bytes(draft, second, low, high, last);
+    }
+    let last_three = draft.state();
+    bytes(draft, last_three, 0x80, 0xBF, last_two);
+    bytes(draft, from, 0xF1, 0xF3, last_three);
+    for (lead, low, high) in [(0xF0, 0x90, 0xBF), (0xF4, 0x80, 0x8F)] {
+        let second = draft.state();
+        bytes(draft, from, lead, lead, second);
+        bytes(draft, second, low, high, last_two);
+    }
+    let escape = draft.state();
+    draft.byte(&[from], b'\\', escape);
+    b"\"\\/bfnrt".iter().for_each(|&letter| draft.byte(&[escape], letter, to));
+    // Four hexadecimal digits; those of surrogates in pairs.
+    let digits = draft.state();
+    draft.byte(&[escape], b'u', digits);
+    let one_left = draft.state();
+    hexadecimal(draft, one_left, to);
+    let two_left = draft.state();
+    hexadecimal(draft, two_left, one_left);
+    let three_left = draft.state();
+    hexadecimal(draft, three_left, two_left);
+    for (low, high) in [(b'0', b'9'), (b'a', b'c'), (b'A', b'C'), (b'e', b'f'), (b'E', b'F')] {
+        bytes(draft, digits, low, high, three_left);
+    }
+    let surrogate = draft.state();
+    [b'd', b'D'].iter().for_each(|&byte| draft.byte(&[digits], byte, surrogate));
+    bytes(draft, surrogate, b'0', b'7', two_left);
+    let low_surrogate = draft.state();
+    let low_second = draft.state();
+    draft.text(&[low_surrogate], b"\\ud", low_second);
+    draft.text(&[low_surrogate], b"\\uD", low_second);
+    for (low, high) in [(b'c', b'f'), (b'C', b'F')] {
+        bytes(draft, low_second, low, high, two_left);
+    }
+    let high_last = draft.state();
+    hexadecimal(draft, high_last, low_surrogate);
+    let high_third = draft.state();
+    hexadecimal(draft, high_third, high_last);
+    for (low, high) in [(b'8', b'9'), (b'a', b'b'), (b'A', b'B')] {
+        bytes(draft, surrogate, low, high, high_third);
+    }
+}
+
+fn hexadecimal(draft: &mut Draft, from: u32, to: u32) {
+    for (low, high) in [(b'0', b'9'), (b'a', b'f'), (b'A', b'F')] {
+        draft.edge(from, Label::Bytes(low, high), to);
+    }
+}
+
+/// If the strings of an automaton are all those of characters of one set (perhaps not the empty one), makes an empty draft the spellings of
+/// one such character and returns whether the empty string is missing.
+fn spell_one_character(body: &mut Draft, dfa: &Dfa) -> Option<bool> {
+    let start = dfa.start()?;
+    // `X*` loops at its start; `X+` begins in a state of its own with the same edges.
+    let (home, is_some) = match dfa.is_accepting(start) {
+        true => (start, false),
+        false => {
+            let home = (0..dfa.n_states() as u32).find(|&state| dfa.is_accepting(state))?;
+            let same = dfa.edges(start).eq(dfa.edges(home));
+            same.then_some((home, true))?
+        }
+    };
+    let n_accepting = (0..dfa.n_states() as u32).filter(|&state| dfa.is_accepting(state)).count();
+    if n_accepting != 1 {
+        return None;
+    }
+    // All else is the inside of characters: continuation bytes only, and bytes of one only lead home.
+    for state in 0..dfa.n_states() as u32 {
+        let is_home = state == home || state == start;
+        for (low, high, target) in dfa.edges(state) {
+            let fits = match is_home {
+                true => (high < 0x80) == (target == home) && (target == home || low >= 0xC2),
+                false => low >= 0x80 && high <= 0xBF && (target != start || target == home),
+            };
+            if !fits {
+                return None;
+            }
+        }
+    }
+    let mut one = Draft::new();
+    (1..dfa.n_states()).for_each(|_| _ = one.state());
+    spell(&mut one, dfa, |state| state);
+    // Coming home is the end of the character.
+    let mut renumbered = Draft::new();
+    let finished = renumbered.state();
+    renumbered.accept(finished);
+    let base = renumbered.embed(&one);
+    for row in &mut renumbered.rows {
+        for edge in row.iter_mut().filter(|edge| edge.target == base + home) {
+            edge.target = finished;
+        }
+    }
+    renumbered.copy_edges(base + home, 0);
+    *body = renumbered;
+    Some(is_some)
+}
+
+/// Returns the automaton of all strings but some names.
+pub(super) fn all_but(names: &[&str], limits: &crate::Limits) -> Result<Dfa, RegularError> {
+    if names.is_empty() {
+        return Ok(Dfa::all_text().clone());
+    }
+    Dfa::all_text().minus(&of_values(names, limits)?, limits)
+}

@@ -1,0 +1,181 @@
+//! Cutting away what can't be completed.
+//!
+//! A rule is productive when some text completes it; a state is live when some text leads from it to the end of its rule. Both are found
+//! together, backwards from the ends: an edge that calls a rule counts once that rule is productive. Linear in the edges.
+
+use super::DraftRule;
+use crate::pass::{BuildError, Edge, Label, NetRule, NetRuleId, Network, RuleAutomaton, Watch};
+use ahash::AHashMap;
+
+/// Returns the network of the rules that the root needs; nothing if no text completes the root.
+pub(super) fn trim(
+    rules: Vec<DraftRule>,
+    root: NetRuleId,
+    watch: &Watch,
+) -> Result<Option<Network<RuleAutomaton>>, BuildError> {
+    let live = Live::find(&rules, watch)?;
+    if !live.is_productive(root.index()) {
+        return Ok(None);
+    }
+    // Rules that only call another one are that other one.
+    let mut alias: Vec<NetRuleId> = Vec::with_capacity(rules.len());
+    for (index, rule) in rules.iter().enumerate() {
+        let mut edges = rule.draft.rows[0].iter().filter(|edge| live.is_edge(index, edge));
+        let only = match (edges.next(), edges.next()) {
+            (Some(edge), None) if rule.counter.is_none() => Some(edge),
+            _ => None,
+        };
+        alias.push(match only {
+            Some(&Edge { label: Label::Call(called), target })
+                if rule.draft.accepting[target as usize]
+                    && !rule.draft.rows[target as usize].iter().any(|edge| live.is_edge(index, edge)) =>
+            {
+                called
+            }
+            _ => NetRuleId::new(index),
+        });
+    }
+    let resolve = |rule: NetRuleId| {
+        let (mut at, mut n_steps) = (rule, 0);
+        while alias[at.index()] != at && n_steps <= alias.len() {
+            at = alias[at.index()];
+            n_steps += 1;
+        }
+        at
+    };
+    let mut numbers: AHashMap<NetRuleId, NetRuleId> = AHashMap::new();
+    let mut order = vec![resolve(root)];
+    numbers.insert(order[0], NetRuleId::new(0));
+    let mut trimmed: Vec<NetRule<RuleAutomaton>> = Vec::new();
+    let mut resolved: AHashMap<NetRuleId, NetRuleId> = AHashMap::new();
+    while trimmed.len() < order.len() {
+        let index = order[trimmed.len()].index();
+        let rule = &rules[index];
+        let mut states: Vec<u32> = vec![0];
+        let mut state_numbers = vec![u32::MAX; rule.draft.n_states()];
+        state_numbers[0] = 0;
+        let (mut rows, mut accepting) = (Vec::new(), Vec::new());
+        while rows.len() < states.len() {
+            let state = states[rows.len()] as usize;
+            let mut row: Vec<Edge> = Vec::with_capacity(rule.draft.rows[state].len());
+            for edge in rule.draft.rows[state].iter().filter(|edge| live.is_edge(index, edge)) {
+                let number = &mut state_numbers[edge.target as usize];
+                if *number == u32::MAX {
+                    *number = states.len() as u32;
+                    states.push(edge.target);
+                }
+                let label = match edge.label {
+                    Label::Call(called) => {
+                        let called = *resolved.entry(called).or_insert_with(|| resolve(called));
+                        let number = *numbers.entry(called).or_insert_with(|| {
+                            order.push(called);
+                            NetRuleId::new(order.len() - 1)
+                        });
+                        Label::Call(number)
+                    }
+                    label => label,
+                };
+                row.push(Edge { label, target: *number });
+            }
+            watch.spend(1 + row.len())?;
+            row.sort_unstable();
+            row.dedup();
+            rows.push(row);
+            accepting.push(rule.draft.accepting[state]);
+        }
+        let automaton = RuleAutomaton::from_parts(rows, accepting, false);
+        trimmed.push(NetRule { name: rule.name.clone(), automaton, counter: rule.counter });
+    }
+    Ok(Some(Network { rules: trimmed, root: NetRuleId::new(0) }))
+}
+
+/// Which states are live.
+struct Live {
+    /// By rule: where its states begin.
+    bases: Vec<usize>,
+    states: Vec<bool>,
+}
+
+impl Live {
+    fn find(rules: &[DraftRule], watch: &Watch) -> Result<Live, BuildError> {
+        let mut bases = Vec::with_capacity(rules.len());
+        let mut n_states = 0;
+        for rule in rules {
+            bases.push(n_states);
+            n_states += rule.draft.n_states();
+        }
+        // Edges by target.
+        let mut starts = vec![0u32; n_states + 1];
+        for (rule, base) in rules.iter().zip(&bases) {
+            for edge in rule.draft.rows.iter().flatten() {
+                starts[base + edge.target as usize + 1] += 1;
+            }
+        }
+        (0..n_states).for_each(|state| starts[state + 1] += starts[state]);
+        let n_edges = starts[n_states] as usize;
+        watch.spend(n_states + n_edges)?;
+        let mut sources: Vec<(u32, Option<NetRuleId>)> = vec![(0, None); n_edges];
+        let mut filled = starts.clone();
+        for (rule, base) in rules.iter().zip(&bases) {
+            for (state, row) in rule.draft.rows.iter().enumerate() {
+                for edge in row {
+                    let called = if let Label::Call(called) = edge.label { Some(called) } else { None };
+                    let place = &mut filled[base + edge.target as usize];
+                    sources[*place as usize] = ((base + state) as u32, called);
+                    *place += 1;
+                }
+            }
+        }
+        let mut is_start = vec![u32::MAX; n_states];
+        bases.iter().enumerate().for_each(|(index, &base)| is_start[base] = index as u32);
+        let mut states = vec![false; n_states];
+        let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); rules.len()];
+        let mut pending: Vec<u32> = Vec::new();
+        for (rule, base) in rules.iter().zip(&bases) {
+            for (state, _) in rule.draft.accepting.iter().enumerate().filter(|(_, accepts)| **accepts) {
+                states[base + state] = true;
+                pending.push((base + state) as u32);
+            }
+        }
+        while let Some(state) = pending.pop() {
+            let mut enliven = |state: u32| {
+                if !core::mem::replace(&mut states[state as usize], true) {
+                    pending.push(state);
+                }
+            };
+            if is_start[state as usize] != u32::MAX {
+                core::mem::take(&mut waiting[is_start[state as usize] as usize]).into_iter().for_each(&mut enliven);
+            }
+            let range = starts[state as usize] as usize..starts[state as usize + 1] as usize;
+            let mut blocked: Vec<(NetRuleId, u32)> = Vec::new();
+            for &(source, called) in &sources[range] {
+                match called {
+                    None => enliven(source),
+                    Some(called) => blocked.push((called, source)),
+                }
+            }
+            for (called, source) in blocked {
+                if states[bases[called.index()]] {
+                    if !core::mem::replace(&mut states[source as usize], true) {
+                        pending.push(source);
+                    }
+                } else {
+                    waiting[called.index()].push(source);
+                }
+            }
+        }
+        Ok(Live { bases, states })
+    }
+
+    fn is_productive(&self, rule: usize) -> bool {
+        self.states[self.bases[rule]]
+    }
+
+    fn is_edge(&self, rule: usize, edge: &Edge) -> bool {
+        let is_called = match edge.label {
+            Label::Call(called) => self.is_productive(called.index()),
+            _ => true,
+        };
+        is_called && self.states[self.bases[rule] + edge.target as usize]
+    }
+}

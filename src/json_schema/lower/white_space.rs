@@ -1,0 +1,105 @@
+//! What stands between the tokens of a JSON text.
+
+use super::draft::Draft;
+use super::{Lowered, Lowerer};
+use crate::json_schema::options::WhiteSpace;
+use crate::pass::{Label, NetRuleId};
+use smallvec::SmallVec;
+
+/// Deepest level that is indented; what lies deeper is written without white space.
+pub(super) const INDENT_DEEP_MAX: u32 = 32;
+
+/// States from any of which the text goes on.
+pub(super) type From = SmallVec<[u32; 4]>;
+
+impl Lowerer<'_> {
+    pub(super) fn has_indent(&self) -> bool {
+        matches!(self.expander.options.white_space, WhiteSpace::Indent { .. })
+    }
+
+    /// Adds what may stand after an opening bracket of a container at `depth`, before its first element.
+    pub(super) fn after_open(&mut self, draft: &mut Draft, from: u32, depth: u32) -> Lowered<From> {
+        self.line(draft, SmallVec::from_slice(&[from]), depth + 1)
+    }
+
+    /// Adds what may stand between the brackets of an empty container.
+    pub(super) fn inside_empty(&mut self, draft: &mut Draft, from: u32) -> Lowered<From> {
+        self.run(draft, SmallVec::from_slice(&[from]))
+    }
+
+    /// Adds what may stand before the closing bracket of a container at `depth`, after its last element.
+    pub(super) fn before_close(&mut self, draft: &mut Draft, from: From, depth: u32) -> Lowered<From> {
+        // White space that is free was taken before.
+        if self.has_indent() { self.line(draft, from, depth) } else { Ok(from) }
+    }
+
+    /// Adds what may stand after an element or key, before the next token.
+    pub(super) fn after_element(&mut self, draft: &mut Draft, from: u32) -> Lowered<From> {
+        self.run(draft, SmallVec::from_slice(&[from]))
+    }
+
+    /// Adds a comma, and what stands around it, in a container at `depth`.
+    pub(super) fn comma(&mut self, draft: &mut Draft, from: &From, depth: u32) -> Lowered<From> {
+        let text = match &self.expander.options.white_space {
+            WhiteSpace::Separators { item, .. } => item.clone(),
+            _ => ",".into(),
+        };
+        let after = draft.texts(from, text.as_bytes());
+        self.line(draft, after, depth + 1)
+    }
+
+    /// Adds a colon, and what stands around it.
+    pub(super) fn colon(&mut self, draft: &mut Draft, from: u32, depth: u32) -> Lowered<From> {
+        let from = self.run(draft, SmallVec::from_slice(&[from]))?;
+        let text = match &self.expander.options.white_space {
+            WhiteSpace::Separators { key, .. } => key.clone(),
+            WhiteSpace::Indent { .. } if depth < INDENT_DEEP_MAX => ": ".into(),
+            _ => ":".into(),
+        };
+        let after = draft.texts(&from, text.as_bytes());
+        self.run(draft, after)
+    }
+
+    /// Adds a run of free white space, or none.
+    fn run(&mut self, draft: &mut Draft, mut from: From) -> Lowered<From> {
+        let WhiteSpace::Flexible { run_max } = self.expander.options.white_space else { return Ok(from) };
+        if run_max > 0 {
+            let rule = self.white_space(run_max)?;
+            let after = draft.state();
+            from.iter().for_each(|&state| draft.edge(state, Label::Call(rule), after));
+            from.push(after);
+        }
+        Ok(from)
+    }
+
+    /// Adds the beginning of a line at `depth`, or a run of free white space.
+    fn line(&mut self, draft: &mut Draft, from: From, depth: u32) -> Lowered<From> {
+        match self.expander.options.white_space {
+            WhiteSpace::Flexible { .. } => self.run(draft, from),
+            WhiteSpace::Indent { spaces } if depth <= INDENT_DEEP_MAX => {
+                let text = format!("\n{}", " ".repeat((spaces * depth) as usize));
+                Ok(draft.texts(&from, text.as_bytes()))
+            }
+            _ => Ok(from),
+        }
+    }
+
+    /// Returns the rule of a run of white space.
+    fn white_space(&mut self, run_max: u32) -> Lowered<NetRuleId> {
+        if let Some(rule) = self.white_space {
+            return Ok(rule);
+        }
+        let mut draft = Draft::new();
+        let mut from = 0;
+        for _ in 0..run_max {
+            let next = draft.state();
+            [b' ', b'\t', b'\n', b'\r'].iter().for_each(|&byte| draft.byte(&[from], byte, next));
+            draft.accept(next);
+            from = next;
+        }
+        self.spend(&draft)?;
+        let rule = self.rule("white space", draft, None);
+        self.white_space = Some(rule);
+        Ok(rule)
+    }
+}

@@ -1,0 +1,80 @@
+//! Whether a set has no members.
+//!
+//! Without a step (integers, divisors) what lies between two different bounds can't be used up by the multiples of some
+//! numbers. With a step `d` the members are multiples `k·d` between the bounds, and each non-divisor leaves out the multiples of some
+//! `m` among the `k`. If `m` is 1 nothing is left. Else `k = 1` is left, and with it infinitely many in each direction, so that only
+//! sets with two bounds are a question. `r` non-divisors leave out fewer than `2^r` numbers in a row (the bound of Jacobsthal's
+//! function), so some `k` beyond that many need not be tried.
+
+use super::{Bound, NumberError, NumberSet, NumberSpelling, spell};
+use crate::Limits;
+use crate::json_schema::decimal::Decimal;
+
+/// Most non-divisors for which a run of what they leave out is known to be short enough.
+const NON_DIVISORS_MAX: usize = 16;
+
+pub(super) fn is_empty(set: &NumberSet, limits: &Limits) -> Result<bool, NumberError> {
+    if let (Some(lower), Some(upper)) = (&set.lower, &set.upper)
+        && lower.value >= upper.value
+    {
+        return Ok(!set.contains(&lower.value));
+    }
+    let Some(step) = set.step()? else { return Ok(false) };
+    let non_divisors: Vec<Decimal> = set.non_divisors().collect();
+    if non_divisors.iter().any(|divisor| step.is_multiple_of(divisor)) {
+        return Ok(true);
+    }
+    let (Some(lower), Some(upper)) = (&set.lower, &set.upper) else { return Ok(false) };
+    let (lower, upper) = (snapped_up(lower, &step), snapped_up(&upper.negated(), &step).negated());
+    if lower.value > upper.value {
+        return Ok(true);
+    }
+    let candidates = [Decimal::default(), step.clone(), step.negated(), lower.value.clone(), upper.value.clone()];
+    if candidates.iter().any(|value| set.contains(value)) {
+        return Ok(false);
+    }
+    if non_divisors.len() > NON_DIVISORS_MAX {
+        return Err(NumberError::Undecided);
+    }
+    // More than 10^18 multiples lie between.
+    let is_far = |a: &Decimal, b: &Decimal| !a.is_zero() && a.height() > b.height().max(step.height()) + 20;
+    if is_far(&lower.value, &upper.value) || is_far(&upper.value, &lower.value) {
+        return Ok(false);
+    }
+    match is_empty_between(set, &lower, &upper, &step, 1 << non_divisors.len()) {
+        Some(is_empty) => Ok(is_empty),
+        None => {
+            let plain = NumberSpelling { has_integer_fractions: false, has_exponents: false };
+            Ok(spell::language(set, &plain, limits)?.is_empty())
+        }
+    }
+}
+
+/// Moves a lower bound up to 0 or to the nearest multiple of `step`, if it lies less than a step from zero.
+fn snapped_up(bound: &Bound, step: &Decimal) -> Bound {
+    let value = if bound.value.abs() >= *step || (bound.value.is_zero() && bound.is_inclusive) {
+        return bound.clone();
+    } else if bound.value.is_negative() {
+        Decimal::default()
+    } else {
+        step.clone()
+    };
+    Bound { value, is_inclusive: true }
+}
+
+/// Returns whether none of the multiples of `step` between two bounds is in the set, of which at least one in `n_tries_max` in a row
+/// would be; `None` if that is too large for 128 bits.
+fn is_empty_between(set: &NumberSet, lower: &Bound, upper: &Bound, step: &Decimal, n_tries_max: i128) -> Option<bool> {
+    let unit = [&lower.value, &upper.value, step].into_iter().map(Decimal::exponent).min()?;
+    let scaled = |value: &Decimal| value.to_scaled(unit);
+    let (low, high, step) = (scaled(&lower.value)?, scaled(&upper.value)?, scaled(step)?);
+    let first = low.div_euclid(step) + i128::from(low.rem_euclid(step) != 0 || !lower.is_inclusive);
+    let last = high.div_euclid(step) - i128::from(high.rem_euclid(step) == 0 && !upper.is_inclusive);
+    let n = (last - first + 1).clamp(0, n_tries_max);
+    for k in first..first + n {
+        if set.contains(&Decimal::from_scaled(k.checked_mul(step)?, unit)?) {
+            return Some(false);
+        }
+    }
+    Some(true)
+}

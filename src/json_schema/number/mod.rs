@@ -1,0 +1,303 @@
+//! Sets of numbers, and how their members are written.
+//!
+//! What `minimum`, `maximum`, `multipleOf`, `type: integer`, `const` and their negations say of a number is a
+//! [`NumberSet`]: bounds, divisors, non-divisors. [`NumberSet::language`] is the automaton of the JSON texts whose exact
+//! decimal value is in it, so that `maximum: 100` refuses the fourth digit, and `multipleOf: 0.01` the third one after
+//! the point. Values are decimals of any size, never binary floats.
+//!
+//! # What is written
+//!
+//! - *Plain*: `-?(0|[1-9][0-9]*)(\.[0-9]+)?`, with any number of zeros at the end of the fraction; `-0` is zero. All
+//!   that is written plainly and is in the set is in the language, but for magnitudes that no double has (below).
+//! - *Integers* (those of a set that [has only integers](NumberSet::integers)): without fraction, or with a fraction of
+//!   zeros if [`NumberSpelling::has_integer_fractions`].
+//! - *With an exponent*, like `1.5e-3` or `2E+08`, if [`NumberSpelling::has_exponents`] and the set says nothing of
+//!   integers and divisors (whether `1.25e1` is an integer shows only after the exponent). Where the numbers of a sign are
+//!   not bounded at all, the mantissa is anything; else it has one digit before the point, not zero unless the number is,
+//!   so that the exponent alone orders numbers and the mantissa decides among equals. The exponent has one or two
+//!   digits. If a bound lies beyond them, it may have three, from -308 to 307; to 308 where the bound stays
+//!   within the doubles.
+//!
+//! # What parsers make of it
+//!
+//! Parsers that work with doubles refuse `1e400`, and refuse 400 digits in a row. No text here has an exponent alone that
+//! overflows. Digits are not counted where nothing bounds them: a state for each of 309 digits would be paid for by every
+//! schema with a number in it (a state is a mask), while a loop has 10 states, and runs of 200 digits don't happen
+//! unless forced. A bound beyond the doubles is cut to 10^309, a distance from zero below 10^-400 to that; if nothing is left then the set is
+//! [too large](NumberError::TooLarge).
+//!
+//! # How
+//!
+//! | file | idea |
+//! |---|---|
+//! | `side` | the bounds of one sign; comparing digit by digit |
+//! | `residue` | divisors digit by digit |
+//! | `exponent` | the exponents in a range |
+//! | `spell` | the automaton: all of the above at once |
+//! | `empty` | whether a set has no members: arithmetic on the multiples between the bounds |
+
+mod empty;
+mod exponent;
+mod residue;
+mod side;
+mod spell;
+#[cfg(test)]
+mod tests;
+
+use super::decimal::Decimal;
+use crate::Limits;
+use crate::regular::{Dfa, RegularError};
+use core::cmp::Ordering;
+use core::fmt;
+use std::sync::Arc;
+
+/// The numbers that satisfy all of some constraints.
+///
+/// Kept in a normal form: of what several constraints say only the strongest stays, and a set whose bounds cross is
+/// [`NumberSet::empty`]. Equal sets can still differ in form, and how integers are written depends on it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct NumberSet {
+    lower: Option<Bound>,
+    upper: Option<Bound>,
+    /// `Some(true)`: only integers. `Some(false)`: no integers.
+    integer: Option<bool>,
+    /// `(d, true)`: only multiples of d. `(d, false)`: no multiples of d. Ascending; all are greater than 0; none follows from the others of
+    /// its kind.
+    divisors: Vec<(Decimal, bool)>,
+}
+
+/// An end of an interval.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Bound {
+    value: Decimal,
+    is_inclusive: bool,
+}
+
+/// How numbers are written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct NumberSpelling {
+    /// Whether the numbers of a set of integers may have a fraction of zeros, like `1.0`.
+    pub has_integer_fractions: bool,
+    /// Whether numbers may have exponents.
+    pub has_exponents: bool,
+}
+
+impl Default for NumberSpelling {
+    fn default() -> Self {
+        NumberSpelling { has_integer_fractions: false, has_exponents: true }
+    }
+}
+
+impl Bound {
+    fn negated(&self) -> Bound {
+        Bound { value: self.value.negated(), is_inclusive: self.is_inclusive }
+    }
+}
+
+impl NumberSet {
+    /// Returns the set of all numbers.
+    pub fn all() -> Self {
+        NumberSet { lower: None, upper: None, integer: None, divisors: Vec::new() }
+    }
+
+    /// Returns the set of no numbers.
+    pub fn empty() -> Self {
+        NumberSet { lower: Some(exclusive(&Decimal::default())), ..NumberSet::below(&Decimal::default()) }
+    }
+
+    /// Returns the set of all integers.
+    pub fn integers() -> Self {
+        NumberSet { integer: Some(true), ..NumberSet::all() }
+    }
+
+    /// Returns the set of all numbers that aren't integers.
+    pub fn non_integers() -> Self {
+        NumberSet { integer: Some(false), ..NumberSet::all() }
+    }
+
+    /// Returns the set of one number.
+    pub fn exactly(value: &Decimal) -> Self {
+        NumberSet { lower: Some(inclusive(value)), ..NumberSet::at_most(value) }
+    }
+
+    /// Returns the set of the numbers from `value` on.
+    pub fn at_least(value: &Decimal) -> Self {
+        NumberSet { lower: Some(inclusive(value)), ..NumberSet::all() }
+    }
+
+    /// Returns the set of the numbers greater than `value`.
+    pub fn above(value: &Decimal) -> Self {
+        NumberSet { lower: Some(exclusive(value)), ..NumberSet::all() }
+    }
+
+    /// Returns the set of the numbers up to `value`.
+    pub fn at_most(value: &Decimal) -> Self {
+        NumberSet { upper: Some(inclusive(value)), ..NumberSet::all() }
+    }
+
+    /// Returns the set of the numbers less than `value`.
+    pub fn below(value: &Decimal) -> Self {
+        NumberSet { upper: Some(exclusive(value)), ..NumberSet::all() }
+    }
+
+    /// Returns the set of the multiples of `divisor`; those of 0 are 0 alone.
+    pub fn multiples_of(divisor: &Decimal) -> Self {
+        if divisor.is_zero() {
+            return NumberSet::exactly(divisor);
+        }
+        NumberSet { divisors: vec![(divisor.abs(), true)], ..NumberSet::all() }
+    }
+
+    /// Returns the set of the numbers that aren't multiples of `divisor`, which isn't 0: the numbers that aren't 0 are not one
+    /// interval.
+    pub fn non_multiples_of(divisor: &Decimal) -> Self {
+        assert!(!divisor.is_zero(), "the numbers beside 0 are two sets");
+        NumberSet { divisors: vec![(divisor.abs(), false)], ..NumberSet::all() }
+    }
+
+    /// Returns the numbers in both sets.
+    #[must_use]
+    pub fn intersect(&self, other: &NumberSet) -> NumberSet {
+        let tightest = |a: &Option<Bound>, b: &Option<Bound>, kept: Ordering| match (a, b) {
+            (Some(a), Some(b)) => match a.value.cmp(&b.value) {
+                Ordering::Equal => {
+                    Some(Bound { value: a.value.clone(), is_inclusive: a.is_inclusive && b.is_inclusive })
+                }
+                order => Some(if order == kept { a.clone() } else { b.clone() }),
+            },
+            (a, b) => a.clone().or_else(|| b.clone()),
+        };
+        let integer = match (self.integer, other.integer) {
+            (Some(a), Some(b)) if a != b => return NumberSet::empty(),
+            (a, b) => a.or(b),
+        };
+        let lower = tightest(&self.lower, &other.lower, Ordering::Greater);
+        let upper = tightest(&self.upper, &other.upper, Ordering::Less);
+        if let (Some(lower), Some(upper)) = (&lower, &upper) {
+            let can_meet = lower.is_inclusive && upper.is_inclusive;
+            if lower.value > upper.value || (lower.value == upper.value && !can_meet) {
+                return NumberSet::empty();
+            }
+        }
+        let mut all: Vec<_> = self.divisors.iter().chain(&other.divisors).cloned().collect();
+        all.sort_unstable();
+        all.dedup();
+        // Being a multiple of d follows from being one of a multiple of d; being no multiple of d from being none of a divisor of d.
+        let follows = |(d, positive): &(Decimal, bool), (e, same): &(Decimal, bool)| {
+            positive == same && d != e && if *positive { e.is_multiple_of(d) } else { d.is_multiple_of(e) }
+        };
+        let divisors = all.iter().filter(|&d| !all.iter().any(|e| follows(d, e))).cloned().collect();
+        NumberSet { lower, upper, integer, divisors }
+    }
+
+    /// Returns whether a number is in the set.
+    pub fn contains(&self, value: &Decimal) -> bool {
+        self.lower.as_ref().is_none_or(|bound| *value > bound.value || (bound.is_inclusive && *value == bound.value))
+            && self
+                .upper
+                .as_ref()
+                .is_none_or(|bound| *value < bound.value || (bound.is_inclusive && *value == bound.value))
+            && self.integer.is_none_or(|is_integer| value.is_integer() == is_integer)
+            && self.divisors.iter().all(|(divisor, is_multiple)| value.is_multiple_of(divisor) == *is_multiple)
+    }
+
+    /// Returns whether no number at all is in the set.
+    ///
+    /// # Errors
+    /// If neither arithmetic on 128 bits nor the automaton within `limits` decides it.
+    pub fn is_empty(&self, limits: &Limits) -> Result<bool, NumberError> {
+        empty::is_empty(self, limits)
+    }
+
+    /// Returns the minimal automaton of the texts of the numbers in the set, as the documentation of the module says.
+    ///
+    /// # Errors
+    /// If it is too large for `limits.dfa_states_max`, or all numbers in the set are beyond what is written.
+    pub fn language(&self, spelling: &NumberSpelling, limits: &Limits) -> Result<Arc<Dfa>, NumberError> {
+        spell::language(self, spelling, limits).map(Arc::new)
+    }
+
+    /// Returns the positive divisors of which no number in the set is a multiple; 1 for integers.
+    fn non_divisors(&self) -> impl Iterator<Item = Decimal> {
+        let listed = self.divisors.iter().filter(|(_, is_multiple)| !is_multiple).map(|(divisor, _)| divisor.clone());
+        listed.chain((self.integer == Some(false)).then(|| Decimal::from(1u64)))
+    }
+
+    /// Returns the greatest number of which all numbers in the set are multiples, as far as integers and divisors say; `None` if they
+    /// don't.
+    fn step(&self) -> Result<Option<Decimal>, NumberError> {
+        let listed = self.divisors.iter().filter(|(_, is_multiple)| *is_multiple).map(|(divisor, _)| divisor.clone());
+        let mut all = (self.integer == Some(true)).then(|| Decimal::from(1u64)).into_iter().chain(listed);
+        let Some(first) = all.next() else { return Ok(None) };
+        all.try_fold(first, |a, b| least_common_multiple(&a, &b)).map(Some)
+    }
+}
+
+fn inclusive(value: &Decimal) -> Bound {
+    Bound { value: value.clone(), is_inclusive: true }
+}
+
+fn exclusive(value: &Decimal) -> Bound {
+    Bound { value: value.clone(), is_inclusive: false }
+}
+
+fn least_common_multiple(a: &Decimal, b: &Decimal) -> Result<Decimal, NumberError> {
+    if a.is_multiple_of(b) {
+        return Ok(a.clone());
+    }
+    if b.is_multiple_of(a) {
+        return Ok(b.clone());
+    }
+    let unit = a.exponent().min(b.exponent());
+    let common = || {
+        let (x, y) = (a.to_scaled(unit)?, b.to_scaled(unit)?);
+        let (mut divisor, mut rest) = (x, y);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        Decimal::from_scaled((x / divisor).checked_mul(y)?, unit)
+    };
+    common().ok_or(NumberError::Divisor { limit_digits: DIVISOR_DIGITS_MAX })
+}
+
+/// Most digits of the least common multiple of divisors, written as an integer of the smallest unit among them.
+const DIVISOR_DIGITS_MAX: u32 = 37;
+
+/// Why nothing is said about a set of numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NumberError {
+    /// The automaton is too large.
+    TooLarge(RegularError),
+    /// A divisor, or the least common multiple of some, has too many digits.
+    Divisor {
+        /// Most digits.
+        limit_digits: u32,
+    },
+    /// All numbers in the set are so large, or so near to zero, that they are not written.
+    Magnitude,
+    /// Whether there are numbers in the set is not known: bounds and divisors are too far apart.
+    Undecided,
+}
+
+impl From<RegularError> for NumberError {
+    fn from(error: RegularError) -> Self {
+        NumberError::TooLarge(error)
+    }
+}
+
+impl fmt::Display for NumberError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NumberError::TooLarge(error) => error.fmt(f),
+            NumberError::Divisor { limit_digits } => {
+                write!(f, "the least common multiple of the divisors has more than {limit_digits} digits")
+            }
+            NumberError::Magnitude => f.write_str("the numbers are not among those that doubles can hold"),
+            NumberError::Undecided => {
+                f.write_str("bounds and divisors are too far apart to tell whether a number is left")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NumberError {}

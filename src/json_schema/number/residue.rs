@@ -1,0 +1,150 @@
+//! Divisors, digit by digit.
+//!
+//! Let a divisor be `P / 10^q`, with `q` digits after the point. Before the point the rest of the number read so far modulo
+//! `P` says all that is needed. After the point what is kept is the *target*: what the `q - n` digits that still count, read as an
+//! integer, must be modulo `P`. It settles most fractions at once (no three digits are 0 modulo 5000 but `000`), and a target that can't be
+//! met is [`NEVER`].
+//!
+//! *Fewer rests.* Modulo 1000000 there are a million rests, but only seven matter: how many zeros are still missing. Two rests `a`,
+//! `b` are the same for all that follows if, for each number `k` of digits to come, at most `10^k` numbers are to be
+//! written, and those which make `10^k·a + w` a multiple are those which make `10^k·b + w` one. With `10^k >= P` all of `w` modulo `P`
+//! can be written, and if that is the same then so it is for more digits. That leaves few `k` to compare, and a map from what they say
+//! to the first rest that said so.
+
+use super::{DIVISOR_DIGITS_MAX, NumberError, NumberSet};
+use crate::json_schema::decimal::Decimal;
+use core::cell::RefCell;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+/// Most digits after the point of a divisor.
+const FRACTION_MAX: i64 = 400;
+
+/// Stands for the target of a number that is no multiple, whatever its further digits.
+const NEVER: u128 = u128::MAX;
+
+/// By divisor: the rest before the point, the target after it.
+pub(super) type Rests = SmallVec<[u128; 2]>;
+
+#[derive(Debug)]
+pub(super) struct Residues {
+    divisors: Vec<Divisor>,
+}
+
+#[derive(Debug)]
+struct Divisor {
+    modulus: u128,
+    n_fraction: i64,
+    is_multiple: bool,
+    /// 10^i modulo `modulus`, for i up to `n_fraction`.
+    powers: Vec<u128>,
+    /// From what a rest says of the digits to come to the first rest that said so; `None` if all rests differ.
+    classes: Option<RefCell<HashMap<SmallVec<[u128; 4]>, u128>>>,
+}
+
+impl Residues {
+    pub fn new(set: &NumberSet) -> Result<Residues, NumberError> {
+        let one = Decimal::from(1u64);
+        // The spelling of integers sees to multiples of 1.
+        let step = set.step()?.filter(|step| set.integer != Some(true) || *step != one);
+        let multiples = step.iter().map(|step| Divisor::new(step, true));
+        let divisors = multiples.chain(set.non_divisors().map(|divisor| Divisor::new(&divisor, false)));
+        Ok(Residues { divisors: divisors.collect::<Result<_, _>>()? })
+    }
+
+    pub fn start(&self) -> Rests {
+        self.divisors.iter().map(|_| 0).collect()
+    }
+
+    /// Adds a digit before the point.
+    pub fn whole(&self, rests: &Rests, digit: u8) -> Rests {
+        let next =
+            |(divisor, &rest): (&Divisor, &u128)| divisor.class((rest * 10 + u128::from(digit)) % divisor.modulus);
+        self.divisors.iter().zip(rests).map(next).collect()
+    }
+
+    /// Returns the targets after the point, or at the end; `None` if they can't be met.
+    pub fn point(&self, rests: &Rests) -> Option<Rests> {
+        let targets = self
+            .divisors
+            .iter()
+            .zip(rests)
+            .map(|(divisor, &rest)| divisor.reached(divisor.missing(rest, divisor.n_fraction), divisor.n_fraction));
+        targets.collect()
+    }
+
+    /// Adds digit `n` after the point; returns `None` if the targets can't be met.
+    pub fn fraction(&self, n: i64, rests: &Rests, digit: u8) -> Option<Rests> {
+        let targets = self.divisors.iter().zip(rests).map(|(divisor, &target)| {
+            let n_left = divisor.n_fraction - n - 1;
+            match usize::try_from(n_left) {
+                _ if target == NEVER => Some(NEVER),
+                Err(_) if digit == 0 => Some(target),
+                Err(_) => (!divisor.is_multiple).then_some(NEVER),
+                Ok(n_left_idx) => {
+                    let taken = u128::from(digit) * divisor.powers[n_left_idx] % divisor.modulus;
+                    divisor.reached((target + divisor.modulus - taken) % divisor.modulus, n_left)
+                }
+            }
+        });
+        targets.collect()
+    }
+
+    /// Returns the number of digits after the point from which on only zeros and other digits differ.
+    pub fn n_fraction_max(&self, targets: &Rests) -> i64 {
+        let open = self.divisors.iter().zip(targets).filter(|(_, target)| **target != NEVER);
+        open.map(|(divisor, _)| divisor.n_fraction).max().unwrap_or(0)
+    }
+
+    /// Returns whether a number with these targets may end.
+    pub fn is_end(&self, targets: &Rests) -> bool {
+        self.divisors.iter().zip(targets).all(|(divisor, &target)| (target == 0) == divisor.is_multiple)
+    }
+}
+
+impl Divisor {
+    fn new(value: &Decimal, is_multiple: bool) -> Result<Divisor, NumberError> {
+        let n_fraction = (-value.exponent()).max(0);
+        let modulus = value.to_scaled(-n_fraction).map(i128::unsigned_abs);
+        let modulus =
+            modulus.filter(|&modulus| modulus < 10_u128.pow(DIVISOR_DIGITS_MAX) && n_fraction <= FRACTION_MAX);
+        let modulus = modulus.ok_or(NumberError::Divisor { limit_digits: DIVISOR_DIGITS_MAX })?;
+        let mut powers = vec![1 % modulus];
+        for i in 0..n_fraction as usize {
+            powers.push(powers[i] * 10 % modulus);
+        }
+        let has_classes = modulus > 100 && (modulus.is_multiple_of(2) || modulus.is_multiple_of(5));
+        Ok(Divisor { modulus, n_fraction, is_multiple, powers, classes: has_classes.then(RefCell::default) })
+    }
+
+    /// Returns what `n_digits` digits must be after a number of a rest.
+    fn missing(&self, rest: u128, n_digits: i64) -> u128 {
+        let shifted = (0..n_digits).fold(rest, |rest, _| rest * 10 % self.modulus);
+        (self.modulus - shifted) % self.modulus
+    }
+
+    /// Returns a target as it is kept if `n_left` digits are left to meet it, or `None` if it can't be met and must.
+    fn reached(&self, target: u128, n_left: i64) -> Option<u128> {
+        match 10_u128.checked_pow(n_left as u32) {
+            Some(power) if target >= power => (!self.is_multiple).then_some(NEVER),
+            _ => Some(target),
+        }
+    }
+
+    /// Returns the rest that stands for all that are the same.
+    fn class(&self, rest: u128) -> u128 {
+        let Some(classes) = &self.classes else { return rest };
+        let mut said: SmallVec<[u128; 4]> = SmallVec::new();
+        let mut n_digits = self.n_fraction;
+        let mut missing = self.missing(rest, n_digits);
+        loop {
+            let power = 10_u128.checked_pow(n_digits as u32);
+            said.push(if power.is_some_and(|power| missing >= power) { NEVER } else { missing });
+            if power.is_none_or(|power| power >= self.modulus) {
+                return *classes.borrow_mut().entry(said).or_insert(rest);
+            }
+            n_digits += 1;
+            missing = missing * 10 % self.modulus;
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The automaton of the texts of a set of numbers.
+//!
+//! One walk over the text does everything at once: it compares with the bounds, keeps residues, and keeps the mantissa in
+//! case an exponent comes. The states met are few, since each part keeps nothing that doesn't matter any more, and the
+//! automaton is minimized at the end.
+
+use super::exponent::Exponent;
+use super::residue::{Residues, Rests};
+use super::side::{Side, Tie};
+use super::{NumberError, NumberSet, NumberSpelling};
+use crate::Limits;
+use crate::regular::Dfa;
+
+/// A place in a number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    Start,
+    /// After a minus.
+    Minus,
+    Whole(Whole),
+    Fraction(Fraction),
+    /// After `e`: the exponents allowed, and on which side.
+    ExponentSign {
+        side: u8,
+        least: i64,
+        greatest: i64,
+    },
+    /// Whether there was a digit.
+    Exponent(Exponent),
+}
+
+/// Before the point.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Whole {
+    side: u8,
+    /// The number of digits, 0 for `0`, counted only as far as it matters.
+    n: i64,
+    /// `None` if what follows can't be plain any more.
+    tie: Option<Tie>,
+    mantissa: Mantissa,
+    rests: Rests,
+}
+
+/// After the point.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Fraction {
+    side: u8,
+    /// The number of digits after the point, counted only as far as it matters.
+    n: i64,
+    has_digit: bool,
+    tie: Option<Tie>,
+    mantissa: Mantissa,
+    rests: Rests,
+}
+
+/// What an exponent would apply to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Mantissa {
+    /// There can be no exponent.
+    None,
+    /// Anything: the side has no bounds.
+    Any,
+    Zero,
+    Digits(Tie),
+}
+
+struct Speller {
+    /// The side of numbers without minus, that of numbers with it. Only the first is in use where both are alike.
+    sides: [Option<Side>; 2],
+    side_of_minus: u8,
+    residues: Residues,
+    has_exponents: bool,
+    fractions: Digits,
+}
+
+/// The digits allowed after the point.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Digits {
+    None,
+    Zeros,
+    All,
+}
+
+type Edges = Vec<(u8, u8, Place)>;
+
+pub(super) fn language(set: &NumberSet, spelling: &NumberSpelling, limits: &Limits) -> Result<Dfa, NumberError> {
+    let sides = [Side::new(set, false), Side::new(set, true)];
+    let is_cut = sides.iter().flatten().any(|side| side.is_cut);
+    let speller = Speller {
+        side_of_minus: u8::from(sides[0] != sides[1]),
+        sides,
+        residues: Residues::new(set)?,
+        has_exponents: spelling.has_exponents && set.integer.is_none() && set.divisors.is_empty(),
+        fractions: match set.integer {
+            Some(true) if spelling.has_integer_fractions => Digits::Zeros,
+            Some(true) => Digits::None,
+            _ => Digits::All,
+        },
+    };
+    let dfa = Dfa::unfold(Place::Start, |place, edges| speller.step(place, edges), limits)?;
+    if dfa.is_empty() && is_cut {
+        return Err(NumberError::Magnitude);
+    }
+    Ok(dfa)
+}
+
+impl Speller {
+    fn side(&self, side: u8) -> Option<&Side> {
+        self.sides[usize::from(side)].as_ref()
+    }
+
+    /// Adds the edges of a place, ascending, and returns whether a number may end there.
+    fn step(&self, place: &Place, edges: &mut Edges) -> bool {
+        match place {
+            Place::Start => {
+                if self.side(self.side_of_minus).is_some() {
+                    edges.push((b'-', b'-', Place::Minus));
+                }
+                self.first_digits(0, edges);
+                false
+            }
+            Place::Minus => {
+                self.first_digits(self.side_of_minus, edges);
+                false
+            }
+            Place::Whole(whole) => self.step_whole(whole, edges),
+            Place::Fraction(fraction) => self.step_fraction(fraction, edges),
+            &Place::ExponentSign { side, least, greatest } => {
+                let n_digits =
+                    if self.side(side).is_some_and(|side| side.exponent_reach() != (-99, 99)) { 3 } else { 2 };
+                let positive = Exponent::new(least, greatest, n_digits);
+                let negative = Exponent::new(-greatest, -least, n_digits);
+                for (sign, exponent) in [(b'+', &positive), (b'-', &negative)] {
+                    edges.extend(exponent.iter().map(|exponent| (sign, sign, Place::Exponent(exponent.clone()))));
+                }
+                positive.iter().for_each(|exponent| push_exponent_digits(exponent, edges));
+                false
+            }
+            Place::Exponent(exponent) => {
+                push_exponent_digits(exponent, edges);
+                exponent.is_end()
+            }
+        }
+    }
+
+    fn first_digits(&self, number: u8, edges: &mut Edges) {
+        let Some(side) = self.side(number) else { return };
+        for digit in 0..=9 {
+            let mantissa = match digit {
+                _ if !self.has_exponents => Mantissa::None,
+                _ if side.is_free() => Mantissa::Any,
+                0 if side.has_zero() => Mantissa::Zero,
+                0 => Mantissa::None,
+                _ => side.mantissa_start(digit).map_or(Mantissa::None, Mantissa::Digits),
+            };
+            let tie = if digit == 0 { Some(side.start()) } else { side.whole(0, side.start(), digit) };
+            let rests = self.residues.whole(&self.residues.start(), digit);
+            let whole = Whole { side: number, n: i64::from(digit > 0), tie, mantissa, rests };
+            push_digit(digit, whole.if_viable().map(Place::Whole), edges);
+        }
+    }
+
+    fn step_whole(&self, whole: &Whole, edges: &mut Edges) -> bool {
+        let side = self.side(whole.side).expect("the number has a side");
+        let tie = whole.tie.and_then(|tie| side.whole_end(whole.n, tie));
+        let rests = self.residues.point(&whole.rests);
+        let fraction = Fraction {
+            side: whole.side,
+            n: 0,
+            has_digit: false,
+            tie: tie.filter(|_| rests.is_some()),
+            mantissa: whole.mantissa,
+            rests: rests.clone().unwrap_or_default(),
+        };
+        if self.fractions != Digits::None {
+            let fraction = fraction.clone().if_viable().map(|fraction| self.reduced(fraction));
+            edges.extend(fraction.map(|fraction| (b'.', b'.', Place::Fraction(fraction))));
+        }
+        if whole.n > 0 {
+            for digit in 0..=9 {
+                let longer = Whole {
+                    side: whole.side,
+                    n: (whole.n + 1).min(side.n_whole_max()),
+                    tie: whole.tie.and_then(|tie| side.whole(whole.n, tie, digit)),
+                    mantissa: if whole.mantissa == Mantissa::Any { Mantissa::Any } else { Mantissa::None },
+                    rests: self.residues.whole(&whole.rests, digit),
+                };
+                push_digit(digit, longer.if_viable().map(Place::Whole), edges);
+            }
+        }
+        self.push_exponent_sign(whole.side, whole.mantissa, 1, edges);
+        self.is_end(side, &fraction)
+    }
+
+    fn step_fraction(&self, fraction: &Fraction, edges: &mut Edges) -> bool {
+        let side = self.side(fraction.side).expect("the number has a side");
+        for digit in 0..=if self.fractions == Digits::All { 9 } else { 0 } {
+            let rests = self.residues.fraction(fraction.n, &fraction.rests, digit);
+            let tie = fraction.tie.and_then(|tie| side.fraction(fraction.n, tie, digit));
+            let longer = Fraction {
+                side: fraction.side,
+                n: fraction.n + 1,
+                has_digit: true,
+                tie: tie.filter(|_| rests.is_some()),
+                mantissa: match fraction.mantissa {
+                    Mantissa::Zero if digit > 0 => Mantissa::None,
+                    Mantissa::Digits(tie) => Mantissa::Digits(side.mantissa(fraction.n + 1, tie, digit)),
+                    mantissa => mantissa,
+                },
+                rests: rests.unwrap_or_default(),
+            };
+            push_digit(digit, longer.if_viable().map(|longer| Place::Fraction(self.reduced(longer))), edges);
+        }
+        if !fraction.has_digit {
+            return false;
+        }
+        self.push_exponent_sign(fraction.side, fraction.mantissa, fraction.n + 1, edges);
+        self.is_end(side, fraction)
+    }
+
+    /// Counts digits only as far as they matter.
+    fn reduced(&self, mut fraction: Fraction) -> Fraction {
+        let side = self.side(fraction.side).expect("the number has a side");
+        let plain =
+            fraction.tie.map_or(0, |tie| side.n_fraction_max(tie).max(self.residues.n_fraction_max(&fraction.rests)));
+        let mantissa = match fraction.mantissa {
+            Mantissa::Digits(tie) => side.n_mantissa_max(tie) - 1,
+            _ => 0,
+        };
+        fraction.n = fraction.n.min(plain.max(mantissa));
+        fraction
+    }
+
+    fn is_end(&self, side: &Side, fraction: &Fraction) -> bool {
+        fraction.tie.is_some_and(|tie| side.is_end(fraction.n, tie)) && self.residues.is_end(&fraction.rests)
+    }
+
+    fn push_exponent_sign(&self, side: u8, mantissa: Mantissa, n_digits: i64, edges: &mut Edges) {
+        let bounds = self.side(side).expect("the number has a side");
+        let (least, greatest) = match mantissa {
+            Mantissa::None => return,
+            Mantissa::Any | Mantissa::Zero => (-99, 99),
+            Mantissa::Digits(tie) => bounds.exponents(n_digits, tie),
+        };
+        if least <= greatest {
+            let sign = Place::ExponentSign { side, least, greatest };
+            edges.extend([(b'E', b'E', sign.clone()), (b'e', b'e', sign)]);
+        }
+    }
+}
+
+impl Whole {
+    fn if_viable(mut self) -> Option<Self> {
+        if self.tie.is_none() {
+            self.rests = Rests::default();
+        }
+        (self.tie.is_some() || self.mantissa != Mantissa::None).then_some(self)
+    }
+}
+
+impl Fraction {
+    fn if_viable(mut self) -> Option<Self> {
+        if self.tie.is_none() {
+            self.rests = Rests::default();
+        }
+        (self.tie.is_some() || self.mantissa != Mantissa::None).then_some(self)
+    }
+}
+
+fn push_digit(digit: u8, place: Option<Place>, edges: &mut Edges) {
+    let byte = b'0' + digit;
+    edges.extend(place.map(|place| (byte, byte, place)));
+}
+
+fn push_exponent_digits(exponent: &Exponent, edges: &mut Edges) {
+    for digit in 0..=9 {
+        push_digit(digit, exponent.next(digit).map(Place::Exponent), edges);
+    }
+}

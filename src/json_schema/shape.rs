@@ -1,0 +1,249 @@
+//! Shapes: what one alternative of a conjunction says about values of one kind, without any choice left.
+//!
+//! A conjunction is, kind by kind, a list of shapes: a value satisfies it when it has any of them. The members of a shape's parts (properties, items, keys)
+//! are conjunctions again.
+
+use super::conjunction::Member;
+use super::decimal::Decimal;
+use super::language::LanguageId;
+use super::number::NumberSet;
+use ahash::AHashSet;
+use indexed::NameMap;
+use std::rc::Rc;
+
+/// The kinds of values: the types of JSON, with the booleans apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum ValueKind {
+    Null,
+    False,
+    True,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+impl ValueKind {
+    pub const ALL: [ValueKind; 7] = [
+        ValueKind::Null,
+        ValueKind::False,
+        ValueKind::True,
+        ValueKind::Number,
+        ValueKind::String,
+        ValueKind::Array,
+        ValueKind::Object,
+    ];
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Shape {
+    /// The one value of its kind.
+    Only,
+    Number(NumberShape),
+    String(StringShape),
+    Array(ArrayShape),
+    Object(ObjectShape),
+}
+
+impl Shape {
+    pub fn any(kind: ValueKind) -> Shape {
+        match kind {
+            ValueKind::Null | ValueKind::False | ValueKind::True => Shape::Only,
+            ValueKind::Number => {
+                Shape::Number(NumberShape { set: NumberSet::all(), values: None, excluded: Vec::new() })
+            }
+            ValueKind::String => Shape::String(StringShape::default()),
+            ValueKind::Array => Shape::Array(ArrayShape::default()),
+            ValueKind::Object => Shape::Object(ObjectShape::default()),
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct NumberShape {
+    pub set: NumberSet,
+    /// Only these, if given.
+    pub values: Option<Vec<Decimal>>,
+    pub excluded: Vec<Decimal>,
+}
+
+impl NumberShape {
+    /// Keeps only the values of a list.
+    pub fn restrict(&mut self, values: Vec<Decimal>) {
+        match &mut self.values {
+            Some(known) => known.retain(|value| values.contains(value)),
+            None => self.values = Some(values),
+        }
+    }
+
+    /// Returns sets that together are the shape.
+    pub fn sets(&self) -> Vec<NumberSet> {
+        if let Some(values) = self.listed() {
+            return values.into_iter().map(|value| self.set.intersect(&NumberSet::exactly(value))).collect();
+        }
+        // Between any two excluded values there is an interval.
+        let mut excluded: Vec<&Decimal> = self.excluded.iter().filter(|value| self.set.contains(value)).collect();
+        excluded.sort_unstable();
+        let mut sets = Vec::with_capacity(excluded.len() + 1);
+        let mut rest = self.set.clone();
+        for value in excluded {
+            sets.push(rest.intersect(&NumberSet::below(value)));
+            rest = rest.intersect(&NumberSet::above(value));
+        }
+        sets.push(rest);
+        sets.retain(|set| *set != NumberSet::empty());
+        sets
+    }
+
+    /// Returns the listed values that satisfy the rest, if values are listed.
+    pub fn listed(&self) -> Option<Vec<&Decimal>> {
+        let values = self.values.as_ref()?;
+        Some(values.iter().filter(|value| self.set.contains(value) && !self.excluded.contains(value)).collect())
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct StringShape {
+    /// Bounds on the number of characters.
+    pub min: u64,
+    pub max: Option<u64>,
+    /// Languages that the string must be in (true) or not be in.
+    pub languages: Vec<(LanguageId, bool)>,
+    /// Only these, if given.
+    pub values: Option<Vec<Rc<str>>>,
+    pub excluded: Vec<Rc<str>>,
+}
+
+impl StringShape {
+    /// Keeps only the values of a list.
+    pub fn restrict(&mut self, values: Vec<Rc<str>>) {
+        match &mut self.values {
+            Some(known) => {
+                let listed: AHashSet<&str> = values.iter().map(|value| &**value).collect();
+                known.retain(|value| listed.contains(&**value));
+            }
+            None => self.values = Some(values),
+        }
+    }
+
+    /// Tells whether nothing is said about the string.
+    pub fn is_any(&self) -> bool {
+        *self == StringShape::default()
+    }
+
+    pub fn has_length(&self, text: &str) -> bool {
+        let length = text.chars().count() as u64;
+        self.min <= length && self.max.is_none_or(|max| length <= max)
+    }
+}
+
+/// Items `from..to` (to the end: `None`) satisfy a member.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct ItemRule {
+    pub from: u64,
+    pub to: Option<u64>,
+    pub member: Member,
+}
+
+/// At least `min` and at most `max` items from `from` to `to` satisfy a member.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct ItemCount {
+    pub from: u64,
+    pub to: Option<u64>,
+    pub member: Member,
+    pub min: u64,
+    pub max: Option<u64>,
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct ArrayShape {
+    pub rules: Vec<ItemRule>,
+    pub counts: Vec<ItemCount>,
+    pub min: u64,
+    pub max: Option<u64>,
+    pub is_unique: bool,
+}
+
+/// A set of keys.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Keys {
+    /// All in a language.
+    In(LanguageId),
+    /// All but some names and those of some languages: what `additionalProperties` is about.
+    Beside { names: Rc<AHashSet<Box<str>>>, languages: Rc<[LanguageId]> },
+    /// All that, as strings, satisfy a member.
+    Satisfying(Member),
+}
+
+/// The values of some keys satisfy a member.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct KeyRule {
+    pub keys: Keys,
+    pub member: Member,
+}
+
+/// Some key has a value that satisfies a member (any value: `None`).
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Obligation {
+    pub keys: Keys,
+    pub member: Option<Member>,
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct ObjectShape {
+    /// By name, in the order in which the names were met.
+    pub properties: NameMap<Vec<Member>>,
+    pub required: NameMap<()>,
+    /// Names that must not be there.
+    pub absent: AHashSet<Rc<str>>,
+    pub rules: Vec<KeyRule>,
+    /// What keys satisfy as strings.
+    pub names: Vec<Member>,
+    pub obligations: Vec<Obligation>,
+    pub min: u64,
+    pub max: Option<u64>,
+}
+
+mod indexed {
+    use ahash::AHashMap;
+    use std::rc::Rc;
+
+    /// A map from names that keeps the order in which they came.
+    #[derive(Clone, PartialEq, Debug)]
+    pub(in super::super) struct NameMap<T> {
+        entries: Vec<(Rc<str>, T)>,
+        places: AHashMap<Rc<str>, u32>,
+    }
+
+    impl<T> Default for NameMap<T> {
+        fn default() -> Self {
+            NameMap { entries: Vec::new(), places: AHashMap::new() }
+        }
+    }
+
+    impl<T: Default> NameMap<T> {
+        pub fn entry(&mut self, name: &Rc<str>) -> &mut T {
+            let place = *self.places.entry(Rc::clone(name)).or_insert_with(|| {
+                self.entries.push((Rc::clone(name), T::default()));
+                self.entries.len() as u32 - 1
+            });
+            &mut self.entries[place as usize].1
+        }
+
+        pub fn get(&self, name: &str) -> Option<&T> {
+            self.places.get(name).map(|&place| &self.entries[place as usize].1)
+        }
+
+        pub fn contains(&self, name: &str) -> bool {
+            self.places.contains_key(name)
+        }
+
+        pub fn iter(&self) -> impl Iterator<Item = (&Rc<str>, &T)> {
+            self.entries.iter().map(|(name, value)| (name, value))
+        }
+
+        pub fn len(&self) -> usize {
+            self.entries.len()
+        }
+    }
+}
