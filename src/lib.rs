@@ -20,6 +20,7 @@
 //!
 //! ```text
 //! text --frontend--> Grammar --pass--> NormalGrammar --automaton--> Program --+
+//! schema ------json_schema----------------^                                   |
 //!                                                                            +--mask--> CompiledGrammar --> Matcher
 //! tokenizer ------------------------- vocab ------> Vocab (bytes, trie) ------+
 //! ```
@@ -34,9 +35,9 @@
 //! | [`regular`] | regular languages over characters and bytes |
 //! | [`grammar`] | the grammar as written |
 //! | [`frontend`] | EBNF and regular expressions as texts |
-//! | [`json_schema`] | JSON with places and exact numbers; what a schema says (not yet compiled to grammars) |
 //! | [`machine`] | counters: state machines too large to be finite automata |
 //! | `pass` | to normal form, one rewrite per file |
+//! | [`json_schema`] | from a schema to conjunctions, shapes, and automata in normal form |
 //! | `automaton` | units with real-time moves, interned; programs that link them |
 //! | `exec` | configurations, stacks as a graph, steps |
 //! | [`vocab`] | tokens: kinds, trie, regions |

@@ -12,15 +12,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("regular", &["limits", "util"]),
     ("grammar", &["limits", "util", "regular"]),
     ("frontend", &["limits", "util", "regular", "grammar"]),
-    ("json_schema", &["limits", "util", "regular", "frontend"]),
     ("machine", &[]),
     ("pass", &["limits", "util", "regular", "grammar", "machine"]),
+    ("json_schema", &["limits", "util", "regular", "frontend", "machine", "pass"]),
     ("automaton", &["limits", "util", "machine", "pass"]),
     ("exec", &["util", "machine", "automaton"]),
     ("vocab", &["util"]),
     ("mask", &["util", "machine", "automaton", "exec", "vocab"]),
     // A compiled grammar makes matchers, and a matcher holds its grammar: the only cycle.
-    ("compiler", &["limits", "util", "grammar", "frontend", "pass", "automaton", "vocab", "mask", "matcher"]),
+    ("compiler", &["limits", "util", "grammar", "frontend", "json_schema", "pass", "automaton", "vocab", "mask", "matcher"]),
     ("matcher", &["util", "automaton", "exec", "vocab", "mask", "compiler"]),
     // The judge shares nothing with the engine but what both read.
     ("reference", &["limits", "util", "regular", "grammar", "vocab"]),

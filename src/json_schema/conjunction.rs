@@ -106,11 +106,6 @@ impl Conjunctions {
         self.members(id) == [Member::NOTHING]
     }
 
-    /// Tells whether every value satisfies a conjunction, on its face.
-    pub fn is_anything(&self, id: ConjunctionId) -> bool {
-        self.members(id).is_empty()
-    }
-
     /// Returns the member that says "any of these".
     pub fn choice(&mut self, mut of: Vec<ConjunctionId>) -> Member {
         of.sort_unstable();

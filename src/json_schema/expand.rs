@@ -394,10 +394,8 @@ impl<'a> Expander<'a> {
         let has_properties = says(|keyword| matches!(keyword, Keyword::Properties(_) | Keyword::PatternProperties(_)));
         let is_said =
             says(|keyword| matches!(keyword, Keyword::AdditionalProperties(_) | Keyword::UnevaluatedProperties(_)));
-        if has_properties && !is_said {
-            if let Ok(keys) = self.keys_beside(id) {
-                partial.goals.push(Goal::Fact(Fact::Keys(KeyRule { keys, member: Member::NOTHING })));
-            }
+        if has_properties && !is_said && let Ok(keys) = self.keys_beside(id) {
+            partial.goals.push(Goal::Fact(Fact::Keys(KeyRule { keys, member: Member::NOTHING })));
         }
     }
 
@@ -674,9 +672,8 @@ impl<'a> Expander<'a> {
         };
         entries.iter().any(|entry| match &entry.keyword {
             Keyword::Type(set) => {
-                !set.contains(least_type(kind))
-                    && !(kind == ValueKind::Null
-                        && entries.iter().any(|entry| matches!(entry.keyword, Keyword::Nullable(true))))
+                let is_nullable = || entries.iter().any(|entry| matches!(entry.keyword, Keyword::Nullable(true)));
+                !set.contains(least_type(kind)) && (kind != ValueKind::Null || !is_nullable())
             }
             Keyword::Const(value) => !is_of_kind(json.value(*value), kind),
             Keyword::Enum(values) => !values.iter().any(|&value| is_of_kind(json.value(value), kind)),

@@ -41,22 +41,16 @@ impl LanguageStore {
     }
 }
 
-struct Language {
-    is_format: bool,
-    text: Box<str>,
-    dfa: Arc<Dfa>,
-}
-
 /// The languages of one schema.
 pub(super) struct Languages {
     store: Arc<LanguageStore>,
-    languages: Vec<Language>,
+    automata: Vec<Arc<Dfa>>,
     ids: AHashMap<(bool, Box<str>), LanguageId>,
 }
 
 impl Languages {
     pub fn new(store: Arc<LanguageStore>) -> Self {
-        Languages { store, languages: Vec::new(), ids: AHashMap::new() }
+        Languages { store, automata: Vec::new(), ids: AHashMap::new() }
     }
 
     /// Returns the language of the strings in which a pattern matches.
@@ -95,20 +89,14 @@ impl Languages {
                 dfa
             }
         };
-        let id = LanguageId::new(self.languages.len());
-        self.languages.push(Language { is_format, text: text.into(), dfa });
+        let id = LanguageId::new(self.automata.len());
+        self.automata.push(dfa);
         self.ids.insert(key, id);
         Ok(id)
     }
 
     pub fn dfa(&self, id: LanguageId) -> &Arc<Dfa> {
-        &self.languages[id.index()].dfa
-    }
-
-    /// Returns what a language is called in messages.
-    pub fn shown(&self, id: LanguageId) -> String {
-        let Language { is_format, text, .. } = &self.languages[id.index()];
-        if *is_format { format!("format {text:?}") } else { format!("pattern {text:?}") }
+        &self.automata[id.index()]
     }
 
     pub fn contains(&self, id: LanguageId, text: &str, _limits: &Limits) -> Result<bool, SchemaError> {

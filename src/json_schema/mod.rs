@@ -9,6 +9,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `decimal` | exact numbers |
+//! | `number` | the texts of the numbers that bounds and divisors allow |
 //! | `value`, `read` | JSON with places, repeated keys and exact numbers |
 //! | `uri`, `draft`, `resolve`, `metaschemas` | identifiers; which keyword belongs to which draft; other documents |
 //! | `model` | sub-schemas with typed keywords, references as indices |
@@ -30,7 +31,6 @@ mod load;
 mod lower;
 mod metaschemas;
 mod model;
-#[allow(dead_code)] // Until schemas are compiled.
 mod number;
 mod options;
 mod read;

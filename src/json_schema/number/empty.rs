@@ -65,16 +65,38 @@ fn snapped_up(bound: &Bound, step: &Decimal) -> Bound {
 /// Returns whether none of the multiples of `step` between two bounds is in the set, of which at least one in `n_tries_max` in a row
 /// would be; `None` if that is too large for 128 bits.
 fn is_empty_between(set: &NumberSet, lower: &Bound, upper: &Bound, step: &Decimal, n_tries_max: i128) -> Option<bool> {
-    let unit = [&lower.value, &upper.value, step].into_iter().map(Decimal::exponent).min()?;
-    let scaled = |value: &Decimal| value.to_scaled(unit);
-    let (low, high, step) = (scaled(&lower.value)?, scaled(&upper.value)?, scaled(step)?);
-    let first = low.div_euclid(step) + i128::from(low.rem_euclid(step) != 0 || !lower.is_inclusive);
-    let last = high.div_euclid(step) - i128::from(high.rem_euclid(step) == 0 && !upper.is_inclusive);
-    let n = (last - first + 1).clamp(0, n_tries_max);
-    for k in first..first + n {
-        if set.contains(&Decimal::from_scaled(k.checked_mul(step)?, unit)?) {
+    let multiples = Multiples::between(lower, upper, step)?;
+    for k in 0..multiples.n.min(n_tries_max) {
+        if set.contains(&multiples.get(k)?) {
             return Some(false);
         }
     }
     Some(true)
+}
+
+/// The multiples of a number between two bounds.
+pub(super) struct Multiples {
+    /// In units of `10^unit`.
+    step: i128,
+    unit: i64,
+    first: i128,
+    /// How many there are.
+    pub n: i128,
+}
+
+impl Multiples {
+    /// Returns the multiples of `step`; `None` if they are too large for 128 bits.
+    pub fn between(lower: &Bound, upper: &Bound, step: &Decimal) -> Option<Multiples> {
+        let unit = [&lower.value, &upper.value, step].into_iter().map(Decimal::exponent).min()?;
+        let scaled = |value: &Decimal| value.to_scaled(unit);
+        let (low, high, step) = (scaled(&lower.value)?, scaled(&upper.value)?, scaled(step)?);
+        let first = low.div_euclid(step) + i128::from(low.rem_euclid(step) != 0 || !lower.is_inclusive);
+        let last = high.div_euclid(step) - i128::from(high.rem_euclid(step) == 0 && !upper.is_inclusive);
+        Some(Multiples { step, unit, first, n: last.checked_sub(first)?.saturating_add(1).max(0) })
+    }
+
+    /// Returns multiple `k`, from 0 on.
+    pub fn get(&self, k: i128) -> Option<Decimal> {
+        Decimal::from_scaled((self.first + k).checked_mul(self.step)?, self.unit)
+    }
 }

@@ -34,10 +34,12 @@
 //! | `residue` | divisors digit by digit |
 //! | `exponent` | the exponents in a range |
 //! | `spell` | the automaton: all of the above at once |
+//! | `few` | where bounds leave few multiples: a list instead of residues |
 //! | `empty` | whether a set has no members: arithmetic on the multiples between the bounds |
 
 mod empty;
 mod exponent;
+mod few;
 mod residue;
 mod side;
 mod spell;

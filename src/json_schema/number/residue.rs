@@ -52,6 +52,14 @@ impl Residues {
         Ok(Residues { divisors: divisors.collect::<Result<_, _>>()? })
     }
 
+    /// Returns about how many states there are for each number of digits; cheap to tell, and never much too low.
+    pub fn n_rests(&self) -> u128 {
+        let without = |modulus: u128, factor: u128| {
+            core::iter::successors(Some(modulus), |m| m.is_multiple_of(factor).then(|| m / factor)).last().unwrap_or(1)
+        };
+        self.divisors.iter().fold(1, |n, divisor| n.saturating_mul(without(without(divisor.modulus, 2), 5)))
+    }
+
     pub fn start(&self) -> Rests {
         self.divisors.iter().map(|_| 0).collect()
     }

@@ -7,7 +7,7 @@
 use super::exponent::Exponent;
 use super::residue::{Residues, Rests};
 use super::side::{Side, Tie};
-use super::{NumberError, NumberSet, NumberSpelling};
+use super::{NumberError, NumberSet, NumberSpelling, few};
 use crate::Limits;
 use crate::regular::Dfa;
 
@@ -86,16 +86,21 @@ type Edges = Vec<(u8, u8, Place)>;
 pub(super) fn language(set: &NumberSet, spelling: &NumberSpelling, limits: &Limits) -> Result<Dfa, NumberError> {
     let sides = [Side::new(set, false), Side::new(set, true)];
     let is_cut = sides.iter().flatten().any(|side| side.is_cut);
+    let residues = Residues::new(set)?;
+    let fractions = match set.integer {
+        Some(true) if spelling.has_integer_fractions => Digits::Zeros,
+        Some(true) => Digits::None,
+        _ => Digits::All,
+    };
+    if let Some(dfa) = few::language(set, fractions != Digits::None, residues.n_rests(), limits)? {
+        return Ok(dfa);
+    }
     let speller = Speller {
         side_of_minus: u8::from(sides[0] != sides[1]),
         sides,
-        residues: Residues::new(set)?,
+        residues,
         has_exponents: spelling.has_exponents && set.integer.is_none() && set.divisors.is_empty(),
-        fractions: match set.integer {
-            Some(true) if spelling.has_integer_fractions => Digits::Zeros,
-            Some(true) => Digits::None,
-            _ => Digits::All,
-        },
+        fractions,
     };
     let dfa = Dfa::unfold(Place::Start, |place, edges| speller.step(place, edges), limits)?;
     if dfa.is_empty() && is_cut {

@@ -175,6 +175,203 @@ proptest! {
     }
 }
 
+fn a_divisor() -> impl Strategy<Value = Decimal> {
+    let digits = prop_oneof![1_i128..30, 1_i128..400, prop::sample::select(vec![1000, 1024, 4096, 2500, 60, 365])];
+    (digits, -4_i64..3).prop_map(|(digits, exponent)| Decimal::from_scaled(digits, exponent).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn multiples_and_their_neighbours(
+        divisor in a_divisor(), other in a_divisor(), other_kind in 0..4, integer in 0..3,
+        width in prop::option::of(0_i128..300), start in -200_000_i128..200_000, at in prop::collection::vec(0_i128..300, 12),
+    ) {
+        let unit = divisor.exponent();
+        let multiple = |k: i128| Decimal::from_scaled(k * divisor.to_scaled(unit).unwrap(), unit).unwrap();
+        let mut parts = vec![NumberSet::multiples_of(&divisor)];
+        parts.extend(width.map(|width| NumberSet::at_most(&multiple(start + width))));
+        parts.extend(width.map(|_| NumberSet::above(&multiple(start))));
+        match other_kind {
+            0 => parts.push(NumberSet::multiples_of(&other)),
+            1 => parts.push(NumberSet::non_multiples_of(&other)),
+            _ => {}
+        }
+        match integer {
+            0 => parts.push(NumberSet::integers()),
+            1 if other_kind != 0 => parts.push(NumberSet::non_integers()),
+            _ => {}
+        }
+        let set = all_of(&parts);
+        // Two divisors may be too much for the default; that is an error, and said so.
+        let limits = Limits { dfa_states_max: 1 << 18, ..Limits::default() };
+        let spelling = NumberSpelling { has_integer_fractions: true, has_exponents: true };
+        let dfa = match set.language(&spelling, &limits) {
+            Err(NumberError::TooLarge(error)) => {
+                prop_assert_eq!(error.limit_name(), "dfa_states_max");
+                return Ok(());
+            }
+            dfa => dfa.unwrap(),
+        };
+        prop_assert_eq!(dfa.is_empty(), set.is_empty(&limits).unwrap());
+        for at in at {
+            let middle = multiple(start + at).to_scaled(unit.min(0)).unwrap();
+            for shift in [0, 1, -1, 10, 5, -500] {
+                let digits = (middle + shift).unsigned_abs().to_string();
+                let sign = if middle + shift < 0 { "-" } else { "" };
+                for zeros in 0..2 {
+                    for text in spellings(&digits, unit.min(0), zeros) {
+                        let text = format!("{sign}{text}");
+                        let expected = set.contains(&d(&text)) && is_spelled(&set, &spelling, &text);
+                        prop_assert_eq!(dfa.is_match(text.as_bytes()), expected, "{} in {:?}", text, set);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_set_is_empty_if_no_number_is_in_it(
+        low in -300_i128..300, width in 0_i128..40, step in 1_i128..60, step_exponent in -1_i64..2, has_bounds: [bool; 2],
+        others in prop::collection::vec((1_i128..40, -1_i64..2, any::<bool>()), 0..4),
+    ) {
+        let tenths = |value: i128| Decimal::from_scaled(value, -1).unwrap();
+        let lower = if has_bounds[0] { NumberSet::at_least(&tenths(low)) } else { NumberSet::above(&tenths(low)) };
+        let upper = if has_bounds[1] { NumberSet::at_most(&tenths(low + width)) } else { NumberSet::below(&tenths(low + width)) };
+        let step = NumberSet::multiples_of(&Decimal::from_scaled(step, step_exponent).unwrap());
+        let mut set = all_of(&[lower, upper, step]);
+        for (digits, exponent, is_multiple) in others {
+            let value = Decimal::from_scaled(digits, exponent).unwrap();
+            let other = if is_multiple { NumberSet::multiples_of(&value) } else { NumberSet::non_multiples_of(&value) };
+            set = set.intersect(&other);
+        }
+        // All that is a multiple of a step of tenths is a number of tenths.
+        let has_number = (low..=low + width).any(|value| set.contains(&tenths(value)));
+        prop_assert_eq!(set.is_empty(&Limits::default()).unwrap(), !has_number);
+    }
+}
+
+#[test]
+fn emptiness_of_far_bounds() {
+    let is_empty = |set: &NumberSet| set.is_empty(&Limits::default());
+    let multiples =
+        |divisor: &str, low: &str, high: &str| between(low, high).intersect(&NumberSet::multiples_of(&d(divisor)));
+    for (divisor, low, high, verdict) in [
+        ("1", "1.1", "1.9", true),
+        ("15", "1", "14", true),
+        ("15", "1", "15", false),
+        ("3", "5", "1e1000000000000", false),
+        ("3", "-1e1000000000000", "-5", false),
+        ("7", "1e-1000000000000", "6.9", true),
+        ("1e-1000000000000", "1", "2", false),
+        ("0.07", "1e30", "100000000000000000000000000000.05e1", false),
+        ("3", "1e60", "1000000000000000000000000000000000000000000000000000000000001", true),
+        ("3", "1e60", "1000000000000000000000000000000000000000000000000000000000002", false),
+    ] {
+        assert_eq!(is_empty(&multiples(divisor, low, high)), Ok(verdict), "{divisor} from {low} to {high}");
+    }
+    let neither = all_of(&[NumberSet::non_multiples_of(&d("3")), NumberSet::integers()]);
+    assert_eq!(is_empty(&neither.intersect(&between("3", "3"))), Ok(true));
+    assert_eq!(is_empty(&neither.intersect(&between("2.5", "3.5"))), Ok(true));
+    assert_eq!(is_empty(&neither.intersect(&between("3", "4"))), Ok(false));
+    assert_eq!(is_empty(&neither.intersect(&NumberSet::multiples_of(&d("1.5")))), Ok(true));
+    assert_eq!(is_empty(&NumberSet::non_integers().intersect(&NumberSet::multiples_of(&d("2")))), Ok(true));
+    assert_eq!(is_empty(&NumberSet::non_integers().intersect(&NumberSet::multiples_of(&d("0.5")))), Ok(false));
+    assert_eq!(is_empty(&NumberSet::empty()), Ok(true));
+    assert_eq!(NumberSet::integers().intersect(&NumberSet::non_integers()), NumberSet::empty());
+    assert_eq!(between("2", "1"), NumberSet::empty());
+}
+
+#[test]
+fn far_bounds_are_reached() {
+    let long = format!("1{}", "0".repeat(50));
+    let longer = format!("1{}", "0".repeat(308));
+    check(
+        &NumberSet::at_least(&d("1e50")),
+        &[&long, &longer, "1e50", "9.99e99", "1e+99"],
+        &["1e49", "9.99e49", "1e309"],
+    );
+    check(&NumberSet::all(), &[&longer, "1e99", "123.5e-99"], &["1e100", "1e400"]);
+    check(
+        &NumberSet::at_most(&d("1.7976931348623157e308")),
+        &[&longer, "1e308", "1.7976931348623157e308", "1.79769313486231570e+308", "-1e99"],
+        &["1.7976931348623158e308", "1.8e308", "1e309", &format!("{longer}0")],
+    );
+    check(&NumberSet::exactly(&d("1e308")), &[&longer, "1e308", "1.0E+308"], &["1e307", "10e307"]);
+    check(&NumberSet::exactly(&d("1e-320")), &[&format!("0.{}1", "0".repeat(319))], &["0", "1e-320", "1e-308"]);
+    check(
+        &NumberSet::at_most(&d("1e400")),
+        &[&longer, "5", "-1e99"],
+        &["1e309", &format!("{longer}0"), &"9".repeat(310)],
+    );
+    check(&NumberSet::at_least(&d("1e-1000000")), &["1", "0.1", "1e-307"], &["0", "-1", "0e1"]);
+    check(&NumberSet::at_most(&d("1e-1000000")), &["0", "-1", "-0.0", "-123e4"], &["1", "0.1", "1e-9"]);
+    for set in [
+        NumberSet::at_least(&d("1e400")),
+        NumberSet::exactly(&d("-1e1000000000000")),
+        NumberSet::exactly(&d("1e-1000")),
+    ] {
+        let error = set.language(&NumberSpelling::default(), &Limits::default()).unwrap_err();
+        assert_eq!(error, NumberError::Magnitude);
+        assert_eq!(set.is_empty(&Limits::default()), Ok(false));
+    }
+}
+
+#[test]
+fn spellings_of_a_few_sets() {
+    check(
+        &NumberSet::exactly(&d("0.07")),
+        &["0.07", "0.070", "7e-2", "7.00E-02"],
+        &["0.7", "0.0700001", "0.07.0", "-0.07", "70e-3"],
+    );
+    check(&NumberSet::exactly(&d("5")), &["5", "5.0", "5e0", "5e-00"], &["5.01", "50e-1", "05", "+5"]);
+    check(&NumberSet::exactly(&d("0")), &["0", "-0", "0.0", "-0.00", "0e7", "-0.0E-9"], &["0.1", "00", "1"]);
+    check(&NumberSet::integers(), &["0", "-0", "17", "-300"], &["1.0", "1e2", "01", "-", ""]);
+    check(
+        &between("0", "100"),
+        &["100", "100.0", "99.9", "1e2", "7e-3", "9.99e1"],
+        &["101", "1000", "1.01e2", "1e3", "100.01"],
+    );
+    let cents = NumberSet::multiples_of(&d("0.01"));
+    check(&cents, &["1", "1.5", "1.50", "1.05000", "-0.01"], &["1.005", "1e2"]);
+    check(&NumberSet::non_integers(), &["1.5", "0.001", "-2.50"], &["1", "1.0", "15e-1"]);
+    check(
+        &NumberSet::multiples_of(&d("1e30")),
+        &[&format!("7{}", "0".repeat(30)), "0"],
+        &[&format!("7{}", "0".repeat(29))],
+    );
+    check(
+        &NumberSet::multiples_of(&d("7919")).intersect(&between("0.5", "16000")),
+        &["7919", "15838", "15838.0", "7919.000"],
+        &["0", "791", "23757", "7919.5", "7919.", "-7919"],
+    );
+    check(
+        &NumberSet::multiples_of(&d("1234.5")).intersect(&between("-3000", "3000")),
+        &["0", "-0", "0.0", "-0.0", "1234.5", "-1234.50", "2469", "2469.00", "-2469.0"],
+        &["1234", "1234.", "1234.05", "2469.5", "24690"],
+    );
+    // The common multiple is 0.12.
+    check(
+        &all_of(&[NumberSet::multiples_of(&d("0.04")), NumberSet::multiples_of(&d("0.06"))]),
+        &["0.12", "3"],
+        &["0.04", "0.06", "0.2"],
+    );
+}
+
+#[test]
+fn sizes_that_are_refused_by_name() {
+    let language = |set: &NumberSet, limits: &Limits| set.language(&NumberSpelling::default(), limits);
+    let prime = NumberSet::multiples_of(&d("1000003"));
+    let error = language(&prime, &Limits::default()).unwrap_err();
+    assert!(matches!(&error, NumberError::TooLarge(error) if error.limit_name() == "dfa_states_max"), "{error}");
+    assert!(language(&prime.intersect(&between("0", "9000000")), &Limits::default()).is_ok());
+    assert!(language(&between("0", "123456789"), &Limits { dfa_states_max: 20, ..Limits::default() }).is_err());
+    let many = all_of(&["999983e9", "999979", "1000003.1", "999961"].map(|text| NumberSet::multiples_of(&d(text))));
+    let many = many.intersect(&NumberSet::multiples_of(&d("1234567890123456789")));
+    assert_eq!(language(&many, &Limits::default()), Err(NumberError::Divisor { limit_digits: 37 }));
+}
+
 /// Returns an integer, those next to it, and it with a digit more.
 fn neighbours(digits: &str) -> Vec<String> {
     let mut all = vec![digits.to_string(), format!("{digits}0"), format!("{digits}1")];
@@ -192,9 +389,9 @@ fn neighbours(digits: &str) -> Vec<String> {
 /// Returns some spellings of `digits · 10^exponent`.
 fn spellings(digits: &str, exponent: i64, n_zeros: usize) -> Vec<String> {
     let zeros = "0".repeat(n_zeros);
-    let digits = match digits.trim_start_matches('0') {
-        "" => "0",
-        digits => digits,
+    let (digits, exponent) = match digits.trim_start_matches('0') {
+        "" => ("0", exponent.min(0)),
+        digits => (digits, exponent),
     };
     let plain = match usize::try_from(-exponent) {
         Err(_) | Ok(0) => format!(
@@ -231,6 +428,8 @@ fn usual_sets_are_small() {
         ("multiples of 1000000", NumberSet::multiples_of(&d("1000000")).intersect(&integers), 20),
         ("doubles", between("-1.7976931348623157e308", "1.7976931348623157e308"), 1500),
         ("0.07", NumberSet::exactly(&d("0.07")), 20),
+        ("multiples of 7919 to 100000", NumberSet::multiples_of(&d("7919")).intersect(&between("0", "100000")), 70),
+        ("multiples of 97", NumberSet::multiples_of(&d("97")).intersect(&integers), 120),
     ];
     for (name, set, n_states_max) in cases {
         let dfa = language(&set);

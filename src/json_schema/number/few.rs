@@ -1,0 +1,107 @@
+//! A few numbers as a list.
+//!
+//! Between 0 and 100000 lie 12 multiples of 7919. Residues with the digits counted take 7919 states for each
+//! number of digits; the list of the 12 texts is an automaton of some 60. The texts are sorted, all with as many digits after the point;
+//! a state is a run of texts that agree so far. A number may end where only zeros after the point are missing, and goes on with zeros
+//! behind its last digit.
+
+use super::empty::Multiples;
+use super::{NumberError, NumberSet};
+use crate::Limits;
+use crate::json_schema::decimal::Decimal;
+use crate::regular::Dfa;
+
+/// Most numbers that are tried for a list.
+const MULTIPLES_MAX: i128 = 1 << 14;
+
+/// Most digits after the point, or before it, of a number in a list.
+const DIGITS_MAX: i64 = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    /// The texts from `first` to before `end` agree in their first `n` bytes.
+    Texts { first: u32, end: u32, n: u32 },
+    /// Behind a complete text, after a point or a zero.
+    Zeros { has_digit: bool },
+}
+
+/// Returns the automaton of the plain texts of a set if it is a list of few multiples, shorter than `n_rests` for each digit would be.
+pub(super) fn language(
+    set: &NumberSet,
+    has_fractions: bool,
+    n_rests: u128,
+    limits: &Limits,
+) -> Result<Option<Dfa>, NumberError> {
+    let (Some(lower), Some(upper)) = (&set.lower, &set.upper) else { return Ok(None) };
+    let Some(step) = set.step()?.filter(|_| n_rests > 1) else { return Ok(None) };
+    let Some(multiples) = Multiples::between(lower, upper, &step) else { return Ok(None) };
+    if multiples.n > MULTIPLES_MAX || multiples.n.unsigned_abs() > n_rests {
+        return Ok(None);
+    }
+    let Some(values) = (0..multiples.n).map(|k| multiples.get(k)).collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let values: Vec<Decimal> = values.into_iter().filter(|value| set.contains(value)).collect();
+    if values.iter().any(|value| value.height() > DIGITS_MAX || value.exponent() < -DIGITS_MAX) {
+        return Ok(None);
+    }
+    let n_fraction = values.iter().map(|value| -value.exponent()).max().unwrap_or(0).max(0);
+    let mut texts: Vec<Vec<u8>> = values.iter().map(|value| text(value, n_fraction)).collect();
+    if values.iter().any(Decimal::is_zero) {
+        texts.push([b"-", &*text(&Decimal::default(), n_fraction)].concat());
+    }
+    texts.sort_unstable();
+    let start = Place::Texts { first: 0, end: texts.len() as u32, n: 0 };
+    let dfa =
+        Dfa::unfold(start, |place, edges| step_list(&texts, n_fraction > 0, has_fractions, *place, edges), limits)?;
+    Ok(Some(dfa))
+}
+
+/// Writes a number plainly, with this many digits after the point.
+fn text(value: &Decimal, n_fraction: i64) -> Vec<u8> {
+    let digit = |place: i64| {
+        let idx = value.exponent() + value.digits().len() as i64 - 1 - place;
+        b'0' + usize::try_from(idx).ok().and_then(|idx| value.digits().get(idx).copied()).unwrap_or(0)
+    };
+    let mut text = Vec::new();
+    text.extend(value.is_negative().then_some(b'-'));
+    text.extend((0..value.height().max(1)).rev().map(digit));
+    if n_fraction > 0 {
+        text.push(b'.');
+        text.extend((1..=n_fraction).map(|n| digit(-n)));
+    }
+    text
+}
+
+fn step_list(
+    texts: &[Vec<u8>],
+    has_points: bool,
+    has_fractions: bool,
+    place: Place,
+    edges: &mut Vec<(u8, u8, Place)>,
+) -> bool {
+    let zeros = (b'0', b'0', Place::Zeros { has_digit: true });
+    let (first, end, n) = match place {
+        Place::Zeros { has_digit } => {
+            edges.push(zeros);
+            return has_digit;
+        }
+        Place::Texts { first, end, n } => (first as usize, end as usize, n as usize),
+    };
+    let Some(text) = texts[first..end].first() else { return false };
+    let is_complete = text.len() == n;
+    if is_complete && has_points {
+        edges.push(zeros);
+    } else if is_complete && has_fractions {
+        edges.push((b'.', b'.', Place::Zeros { has_digit: false }));
+    }
+    let mut from = first + usize::from(is_complete);
+    while let Some(byte) = texts[from..end].first().map(|text| text[n]) {
+        let to = from + texts[from..end].partition_point(|text| text[n] == byte);
+        edges.push((byte, byte, Place::Texts { first: from as u32, end: to as u32, n: n as u32 + 1 }));
+        from = to;
+    }
+    // Of texts that agree, one that goes on with zeros alone comes first.
+    let is_whole_over = !text[..n].contains(&b'.') && text[n..].starts_with(b".");
+    let is_fraction = n > 0 && text[..n].contains(&b'.') && text[n - 1] != b'.';
+    let is_zeros = |rest: &[u8]| rest.iter().all(|&byte| byte == b'0');
+    is_complete || (is_whole_over && is_zeros(&text[n + 1..])) || (is_fraction && is_zeros(&text[n..]))
+}
