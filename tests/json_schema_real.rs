@@ -6,7 +6,7 @@
 
 use maskwright::json_schema::SchemaOptions;
 use maskwright::testing::corpus::{Instance, SchemaCase, data};
-use maskwright::testing::spelling::{python, respell};
+use maskwright::testing::spelling::{Numbers, Speller, python};
 use maskwright::{CompileError, CompileOptions, GrammarCompiler, Vocab};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -93,13 +93,15 @@ fn run(compiler: &GrammarCompiler, case: &SchemaCase, report: &Mutex<Report>) {
     let mut outcomes = Vec::new();
     let (start, mut n_bytes) = (Instant::now(), 0);
     if let Ok(Ok(compiled)) = compiled {
+        let for_valid = Speller::new(&case.schema, Numbers::AsWritten, N_STEPS_VALID);
+        let for_invalid = Speller::new(&case.schema, Numbers::AsWritten, N_STEPS_INVALID);
         for instance in &case.instances {
             let text = python(&instance.json);
             n_bytes += text.len();
             let mut matcher = compiled.matcher();
             let is_accepted = matcher.accept_bytes(text.as_bytes()).is_ok() && matcher.is_accepting();
-            let steps = if instance.is_valid { N_STEPS_VALID } else { N_STEPS_INVALID };
-            let other = || respell(&compiled.matcher(), &instance.json, steps).is_some();
+            let speller = if instance.is_valid { &for_valid } else { &for_invalid };
+            let other = || speller.respell(&compiled.matcher(), &instance.json).is_some();
             outcomes.push(match (instance.is_valid, is_accepted) {
                 (true, true) => Outcome::ValidAccepted,
                 (true, false) if other() => Outcome::ValidReordered,

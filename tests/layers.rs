@@ -20,7 +20,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("vocab", &["util"]),
     ("mask", &["util", "machine", "automaton", "exec", "vocab"]),
     // A compiled grammar makes matchers, and a matcher holds its grammar: the only cycle.
-    ("compiler", &["limits", "util", "grammar", "frontend", "json_schema", "pass", "automaton", "vocab", "mask", "matcher"]),
+    (
+        "compiler",
+        &["limits", "util", "grammar", "frontend", "json_schema", "pass", "automaton", "vocab", "mask", "matcher"],
+    ),
     ("matcher", &["util", "automaton", "exec", "vocab", "mask", "compiler"]),
     // The judge shares nothing with the engine but what both read.
     ("reference", &["limits", "util", "regular", "grammar", "vocab"]),
