@@ -394,7 +394,10 @@ impl<'a> Expander<'a> {
         let has_properties = says(|keyword| matches!(keyword, Keyword::Properties(_) | Keyword::PatternProperties(_)));
         let is_said =
             says(|keyword| matches!(keyword, Keyword::AdditionalProperties(_) | Keyword::UnevaluatedProperties(_)));
-        if has_properties && !is_said && let Ok(keys) = self.keys_beside(id) {
+        if has_properties
+            && !is_said
+            && let Ok(keys) = self.keys_beside(id)
+        {
             partial.goals.push(Goal::Fact(Fact::Keys(KeyRule { keys, member: Member::NOTHING })));
         }
     }
