@@ -2,6 +2,8 @@
 //!
 //! The traits are used through generics only, so that a timed step is a direct call into the engine and nothing else.
 
+use std::time::Duration;
+
 use crate::{Case, Vocabulary};
 
 /// An engine that has loaded a vocabulary.
@@ -32,6 +34,21 @@ pub trait Engine: Sized {
     fn compiled_bytes(compiled: &Self::Compiled) -> Option<usize>;
 }
 
+/// An engine that compiles JSON Schemas.
+pub trait SchemaEngine: Engine {
+    /// Loads a vocabulary without a cache of compiled schemas; what schemas have in common may be kept.
+    fn load_for_schemas(vocabulary: &Vocabulary) -> Self;
+
+    /// Compiles a schema, in about so much time at most if the engine can be told.
+    ///
+    /// # Errors
+    /// The engine's message, if it refuses the schema.
+    fn compile_schema(&self, schema: &str, time_max: Duration) -> Result<Self::Compiled, String>;
+
+    /// Returns the bytes that the engine says it keeps for later schemas, if it says.
+    fn store_bytes(&self) -> Option<usize>;
+}
+
 /// The state of one generated text. Methods panic when the engine reports an error: a bench doesn't go on after one.
 pub trait Session {
     /// Writes the mask of the next token into the caller's row.
@@ -39,6 +56,12 @@ pub trait Session {
 
     /// Accepts a token and says whether the engine took it.
     fn accept(&mut self, token: u32) -> bool;
+
+    /// Writes the mask of the next token as [`fill`](Self::fill) does; says no where the engine reports an error.
+    fn try_fill(&mut self, row: &mut [u32]) -> bool {
+        self.fill(row);
+        true
+    }
 
     /// Takes back the last tokens.
     fn rollback(&mut self, n_tokens: usize);

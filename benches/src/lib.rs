@@ -11,6 +11,7 @@
 //! cargo bench -p maskwright-bench --bench ratios       figures and ratios: a table, and JSON with --json PATH
 //! cargo bench -p maskwright-bench --bench memory       bytes and allocations, counted by the allocator
 //! cargo bench -p maskwright-bench --bench engines      criterion; ids are op/grammar/vocabulary/engine
+//! cargo bench --bench maskbench -- FILES               JSON Schemas with instances, from files: tables, and JSON with --json PATH
 //! ```
 
 pub mod cases;
@@ -19,6 +20,8 @@ pub mod engine;
 pub mod llguidance;
 #[cfg(feature = "ours")]
 pub mod ours;
+#[cfg(feature = "ours")]
+pub mod schemas;
 pub mod timing;
 pub mod verify;
 pub mod vocabulary;
@@ -26,5 +29,5 @@ pub mod vocabulary;
 pub mod xgrammar;
 
 pub use cases::{CASES, Case, Document, PeerGrammar};
-pub use engine::{Engine, Session};
+pub use engine::{Engine, SchemaEngine, Session};
 pub use vocabulary::Vocabulary;

@@ -7,12 +7,13 @@
 //! interface does.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use llguidance::api::TopLevelGrammar;
 use llguidance::{Matcher, ParserFactory};
 use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
-use crate::{Case, Engine, PeerGrammar, Session, Vocabulary};
+use crate::{Case, Engine, PeerGrammar, SchemaEngine, Session, Vocabulary};
 
 /// llguidance with a vocabulary.
 pub struct Llguidance {
@@ -70,10 +71,35 @@ impl Engine for Llguidance {
     }
 }
 
+impl SchemaEngine for Llguidance {
+    fn load_for_schemas(vocabulary: &Vocabulary) -> Self {
+        Llguidance::load(vocabulary)
+    }
+
+    fn compile_schema(&self, schema: &str, _: Duration) -> Result<Matcher, String> {
+        let schema = serde_json::from_str(schema).map_err(|error| error.to_string())?;
+        let matcher = Matcher::new(self.factory.create_parser(TopLevelGrammar::from_json_schema(schema)));
+        match matcher.get_error() {
+            Some(error) => Err(error),
+            None => Ok(matcher),
+        }
+    }
+
+    fn store_bytes(&self) -> Option<usize> {
+        None
+    }
+}
+
 impl Session for LlguidanceSession {
     fn fill(&mut self, row: &mut [u32]) {
         let mask = self.matcher.compute_mask_or_eos().expect("a mask");
         row.copy_from_slice(&mask.as_slice()[..row.len()]);
+    }
+
+    fn try_fill(&mut self, row: &mut [u32]) -> bool {
+        let Ok(mask) = self.matcher.compute_mask_or_eos() else { return false };
+        row.copy_from_slice(&mask.as_slice()[..row.len()]);
+        true
     }
 
     fn accept(&mut self, token: u32) -> bool {

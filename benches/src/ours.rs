@@ -1,15 +1,18 @@
 //! Maskwright itself.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use maskwright::json_schema::SchemaOptions;
 use maskwright::vocab::{TokenKind, Vocab};
-use maskwright::{CompiledGrammar, GrammarCompiler, Matcher};
+use maskwright::{CompileOptions, CompiledGrammar, Config, GrammarCompiler, Matcher};
 
-use crate::{Case, Engine, Session, Vocabulary};
+use crate::{Case, Engine, SchemaEngine, Session, Vocabulary};
 
 /// Maskwright with a vocabulary.
 pub struct Ours {
     vocab: Arc<Vocab>,
+    config: Config,
     compiler: GrammarCompiler,
 }
 
@@ -19,6 +22,12 @@ pub struct OurSession {
 }
 
 impl Ours {
+    fn with(vocabulary: &Vocabulary, config: Config) -> Ours {
+        let vocab = Arc::new(Ours::vocab(vocabulary));
+        let compiler = GrammarCompiler::builder(vocab.clone()).config(config.clone()).build();
+        Ours { vocab, config, compiler }
+    }
+
     /// Builds the vocabulary alone; loading an engine is this and an empty compiler.
     pub fn vocab(vocabulary: &Vocabulary) -> Vocab {
         let mut builder = Vocab::builder();
@@ -38,13 +47,12 @@ impl Engine for Ours {
     type Session = OurSession;
 
     fn load(vocabulary: &Vocabulary) -> Self {
-        let vocab = Arc::new(Ours::vocab(vocabulary));
-        Ours { compiler: GrammarCompiler::new(vocab.clone()), vocab }
+        Ours::with(vocabulary, Config::default())
     }
 
     fn forget(&mut self) {
         // The compiler owns both stores; a new one starts with empty ones.
-        self.compiler = GrammarCompiler::new(self.vocab.clone());
+        self.compiler = GrammarCompiler::builder(self.vocab.clone()).config(self.config.clone()).build();
     }
 
     fn compile(&self, case: &Case) -> Result<CompiledGrammar, String> {
@@ -60,6 +68,23 @@ impl Engine for Ours {
     }
 }
 
+impl SchemaEngine for Ours {
+    fn load_for_schemas(vocabulary: &Vocabulary) -> Self {
+        Ours::with(vocabulary, Config { grammar_cache_bytes_max: 0, ..Config::default() })
+    }
+
+    fn compile_schema(&self, schema: &str, time_max: Duration) -> Result<CompiledGrammar, String> {
+        let options = CompileOptions { deadline: Some(Instant::now() + time_max), ..CompileOptions::default() };
+        let compiled = self.compiler.compile_json_schema_with(schema, &SchemaOptions::default(), &options);
+        compiled.map_err(|error| error.to_string())
+    }
+
+    fn store_bytes(&self) -> Option<usize> {
+        let stats = self.compiler.stats();
+        Some(stats.masks.bytes + stats.unit_bytes)
+    }
+}
+
 impl OurSession {
     /// Returns the matcher, for what only this engine has (batches).
     pub fn into_matcher(self) -> Matcher {
@@ -70,6 +95,10 @@ impl OurSession {
 impl Session for OurSession {
     fn fill(&mut self, row: &mut [u32]) {
         self.matcher.fill_mask(row).expect("a mask");
+    }
+
+    fn try_fill(&mut self, row: &mut [u32]) -> bool {
+        self.matcher.fill_mask(row).is_ok()
     }
 
     fn accept(&mut self, token: u32) -> bool {

@@ -13,8 +13,9 @@
 use super::draft::{Draft, Holds, Vocabularies, word};
 use super::error::SchemaError;
 use super::keywords;
+use super::metaschemas;
 use super::model::{Body, Document, DocumentId, Resource, ResourceId, Schema, SchemaId, SchemaModel};
-use super::resolve::Resolve;
+use super::resolve::{Resolve, Source};
 use super::uri;
 use super::value::{Json, Value, ValueId};
 use crate::Limits;
@@ -52,8 +53,8 @@ impl SchemaModel {
     /// Reads a schema and all that it refers to.
     ///
     /// # Errors
-    /// If a keyword in use has a malformed value, a reference leads nowhere or into a document that `resolver`
-    /// doesn't know, a key is repeated, or a bound of the limits is met.
+    /// If a keyword in use has a malformed value, a reference leads nowhere or into a document that neither is a
+    /// metaschema of a draft nor known to `resolver`, a key is repeated, or a bound of the limits is met.
     pub fn read(
         json: Json,
         options: &ReadOptions,
@@ -194,6 +195,11 @@ impl Loader<'_> {
         Ok(id)
     }
 
+    /// Returns another document: the caller's first, then the metaschemas, which everybody knows.
+    fn document_at(&self, uri: &str) -> Option<Source> {
+        self.resolver.resolve(uri).or_else(|| metaschemas::builtin(uri))
+    }
+
     /// Returns the dialect of a resource by its `$schema`. A metaschema that is not a standard one is asked for its
     /// own `$schema` and `$vocabulary` if the resolver knows it.
     fn dialect_of(&self, document: DocumentId, value: ValueId, outer: Dialect) -> Result<Dialect, SchemaError> {
@@ -208,7 +214,7 @@ impl Loader<'_> {
                 let vocabularies = vocabularies.unwrap_or(Vocabularies::ALL);
                 return Ok(Dialect { draft, vocabularies, is_named: true });
             }
-            let Some(source) = self.resolver.resolve(uri::split_fragment(&name).0) else { break };
+            let Some(source) = self.document_at(uri::split_fragment(&name).0) else { break };
             let meta = source.read(self.limits).map_err(|error| error.in_document(&name))?;
             if let (None, Some(listed)) = (vocabularies, meta.member(meta.root(), "$vocabulary")) {
                 let Value::Object(members) = meta.value(listed) else { break };
@@ -334,7 +340,7 @@ impl Loader<'_> {
             }
             (None, Some(place)) => place,
             (None, None) => {
-                let Some(source) = self.resolver.resolve(base) else {
+                let Some(source) = self.document_at(base) else {
                     return Err(SchemaError::without_document(keyword, base));
                 };
                 let json = source.read(self.limits).map_err(|error| error.in_document(base))?;

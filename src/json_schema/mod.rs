@@ -11,7 +11,7 @@
 //! | `decimal` | exact numbers |
 //! | `number` | the texts of the numbers that bounds and divisors allow |
 //! | `value`, `read` | JSON with places, repeated keys and exact numbers |
-//! | `uri`, `draft`, `resolve` | identifiers; which keyword belongs to which draft; other documents |
+//! | `uri`, `draft`, `resolve`, `metaschemas` | identifiers; which keyword belongs to which draft; other documents |
 //! | `model` | sub-schemas with typed keywords, references as indices |
 //! | `load`, `keywords` | from documents to the model |
 //! | [`mod@format`] | the formats that are asserted, as regular languages |
@@ -29,6 +29,7 @@ mod keywords;
 mod language;
 mod load;
 mod lower;
+mod metaschemas;
 mod model;
 mod number;
 mod options;

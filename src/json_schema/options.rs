@@ -61,7 +61,7 @@ pub struct SchemaOptions {
     pub is_lenient: bool,
     /// Drafts and identifiers.
     pub read: ReadOptions,
-    /// Where other documents come from.
+    /// Where other documents come from. The metaschemas of the drafts are known without it.
     pub resolver: Arc<dyn Resolve + Send + Sync>,
 }
 

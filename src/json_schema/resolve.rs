@@ -1,4 +1,4 @@
-//! Where other documents come from: from the caller. Nothing is fetched.
+//! Where other documents come from: from the caller. Nothing is fetched. (Metaschemas are built in.)
 
 use super::error::SchemaError;
 use super::value::Json;

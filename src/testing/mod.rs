@@ -3,6 +3,7 @@
 //! Everything is seeded and depends on its seed alone. Only with the feature `testing`; no promise of stability.
 
 pub mod cases;
+pub mod corpus;
 mod dump;
 pub mod ebnf_text;
 pub mod engine;
@@ -10,7 +11,9 @@ mod grammars;
 pub mod operations;
 pub mod regex_text;
 mod rng;
+pub mod sampling;
 pub mod sharing;
+pub mod spelling;
 mod vocabs;
 pub mod words;
 pub mod worlds;

@@ -81,7 +81,7 @@ pub fn run(args: &CheckArgs, output: &mut Output) -> Result<Verdict, Failure> {
 fn compile(source: &GrammarSource) -> Result<(CompiledGrammar, Duration), Failure> {
     let parsed = match &source.form {
         Form::Ebnf { root } => ebnf::parse(&source.text, root, &Limits::default()).ok(),
-        Form::Regex => None,
+        Form::Regex | Form::Schema { .. } => None,
     };
     let vocab = vocabulary::of_bytes(parsed.as_ref().map(|parsed| &parsed.grammar))?;
     source.compile(Arc::new(vocab))

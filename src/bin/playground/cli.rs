@@ -22,12 +22,16 @@ pub struct Cli {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Samples JSON and arithmetic from the embedded cl100k_base vocabulary, and checks the results.
+    /// Samples JSON, arithmetic and a tool call from the embedded cl100k_base vocabulary, and checks the results.
     Demo(DemoArgs),
     /// Tells whether documents match a grammar; if not, where and why. Without documents, checks the grammar.
     Check(CheckArgs),
     /// Shows the tokens that may follow a prefix, and why others may not.
     Mask(MaskArgs),
+    /// Samples a document of a grammar or schema, and prints it.
+    Generate(GenerateArgs),
+    /// Tells what becomes of each keyword of a JSON Schema: enforced, relaxed, an annotation.
+    Explain(ExplainArgs),
 }
 
 /// Options of `demo`.
@@ -108,6 +112,47 @@ pub struct MaskArgs {
     pub json: bool,
 }
 
+/// Options of `generate`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = EXIT_CODES,
+    override_usage = "playground generate [OPTIONS] GRAMMAR_FILE\n       playground generate [OPTIONS] --regex PATTERN"
+)]
+pub struct GenerateArgs {
+    /// The grammar file, unless --regex is given; `-` is standard input
+    #[arg(value_name = "GRAMMAR_FILE", required_unless_present = "regex", conflicts_with = "regex")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub grammar: GrammarArgs,
+    /// Seed of the sampler: the same seed, the same document
+    #[arg(long, default_value_t = 85)]
+    pub seed: u64,
+    /// Most tokens of the document, the stop token included; the document is closed in time
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub max_tokens: u32,
+    /// Vocabulary: cl100k_base, o200k_base, or the path of a tokenizer.json or .tiktoken file
+    #[arg(long, value_name = "VOCAB", default_value = "cl100k_base")]
+    pub vocab: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `explain`.
+#[derive(Args, Debug)]
+#[command(after_help = EXIT_CODES)]
+pub struct ExplainArgs {
+    /// The schema file; `-` is standard input
+    #[arg(value_name = "SCHEMA_FILE")]
+    pub file: PathBuf,
+    /// Relax what can't be enforced, instead of refusing the schema
+    #[arg(long)]
+    pub lenient: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Where the grammar comes from, if not from a file.
 #[derive(Args, Debug)]
 pub struct GrammarArgs {
@@ -117,4 +162,7 @@ pub struct GrammarArgs {
     /// A regular expression instead of a grammar file; the whole document matches it
     #[arg(long, value_name = "PATTERN", allow_hyphen_values = true)]
     pub regex: Option<String>,
+    /// Read the grammar file as a JSON Schema, whatever its name; `.json` files always are
+    #[arg(long, conflicts_with_all = ["regex", "root"])]
+    pub schema: bool,
 }

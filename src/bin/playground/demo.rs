@@ -1,6 +1,6 @@
 //! `playground demo`: the main job on a bare machine.
 //!
-//! For each grammar: compile, then sample token by token as an inference engine does (fill the mask, choose, accept), with forced text
+//! For each grammar and schema: compile, then sample token by token as an inference engine does (fill the mask, choose, accept), with forced text
 //! added without asking the model. The output always ends within the budget: before each choice the judge tells a shortest
 //! completion of the text with the chosen token. Every byte is a token, so a completion of n bytes takes at most n tokens and the stop
 //! token; once a choice would not leave room for that, the completion is written instead. The result is then checked by a
@@ -27,12 +27,28 @@ struct Show {
     title: &'static str,
     file: &'static str,
     text: &'static str,
+    is_schema: bool,
     check: fn(&[u8]) -> Result<String, String>,
 }
 
-const SHOWS: [Show; 2] = [
-    Show { title: "any JSON", file: "grammars/json.ebnf", text: JSON_GRAMMAR, check: check_json },
-    Show { title: "arithmetic", file: "grammars/arithmetic.ebnf", text: ARITHMETIC_GRAMMAR, check: check_arithmetic },
+const TOOL_CALL_SCHEMA: &str = include_str!("../../../grammars/tool_call.schema.json");
+
+const SHOWS: [Show; 3] = [
+    Show { title: "any JSON", file: "grammars/json.ebnf", text: JSON_GRAMMAR, is_schema: false, check: check_json },
+    Show {
+        title: "arithmetic",
+        file: "grammars/arithmetic.ebnf",
+        text: ARITHMETIC_GRAMMAR,
+        is_schema: false,
+        check: check_arithmetic,
+    },
+    Show {
+        title: "a tool call",
+        file: "grammars/tool_call.schema.json",
+        text: TOOL_CALL_SCHEMA,
+        is_schema: true,
+        check: check_tool_call,
+    },
 ];
 
 fn check_json(text: &[u8]) -> Result<String, String> {
@@ -45,6 +61,33 @@ fn check_json(text: &[u8]) -> Result<String, String> {
         Value::Bool(_) | Value::Null => "a constant".into(),
     };
     Ok(format!("serde_json reads {size}"))
+}
+
+/// Checks by hand what the schema of the tool call says.
+fn check_tool_call(text: &[u8]) -> Result<String, String> {
+    let value: Value = serde_json::from_slice(text).map_err(|error| format!("serde_json: {error}"))?;
+    let arguments = &value["arguments"];
+    let id = arguments["restaurant"]["id"].as_str().and_then(|id| id.strip_prefix("r-")).unwrap_or_default();
+    let cuisine = &arguments["restaurant"]["cuisine"];
+    let date = arguments["date"].as_str().unwrap_or_default();
+    let guests = arguments["guests"].as_u64().unwrap_or_default();
+    let wishes = arguments["wishes"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_wish = |wish: &Value| wish.as_str().is_some_and(|text| (1..=24).contains(&text.chars().count()));
+    let checks = [
+        ("the name", value["name"] == "book_table"),
+        ("the identifier", id.len() == 4 && id.bytes().all(|byte| byte.is_ascii_digit())),
+        (
+            "the cuisine",
+            cuisine.is_null() || ["italian", "japanese", "mexican", "any"].iter().any(|name| cuisine == name),
+        ),
+        ("the date", date.len() == 10 && date.bytes().filter(|&byte| byte == b'-').count() == 2),
+        ("the number of guests", (1..=12).contains(&guests)),
+        ("the wishes", wishes.len() <= 3 && wishes.iter().all(is_wish)),
+    ];
+    match checks.iter().find(|(_, is_well)| !is_well) {
+        Some((what, _)) => Err(format!("{what} is wrong")),
+        None => Ok(format!("a table for {guests}, with {}", counted(wishes.len(), "wish").replace("wishs", "wishes"))),
+    }
 }
 
 fn check_arithmetic(text: &[u8]) -> Result<String, String> {
@@ -74,8 +117,11 @@ pub fn run(args: &DemoArgs, output: &mut Output) -> Result<Verdict, Failure> {
     let mut reports = Vec::new();
     let mut all_pass = true;
     for show in &SHOWS {
-        let source =
-            GrammarSource { name: show.file.into(), text: show.text.into(), form: Form::Ebnf { root: "root".into() } };
+        let form = match show.is_schema {
+            true => Form::Schema { is_lenient: false },
+            false => Form::Ebnf { root: "root".into() },
+        };
+        let source = GrammarSource { name: show.file.into(), text: show.text.into(), form };
         let (grammar, compile_time) = source.compile(Arc::clone(&vocab))?;
         if !args.json {
             print_head(show, &grammar, compile_time, args, output);
@@ -107,10 +153,10 @@ pub fn run(args: &DemoArgs, output: &mut Output) -> Result<Verdict, Failure> {
 
 /// One decoding step.
 #[derive(Clone, Debug)]
-struct Step {
+pub struct Step {
     index: usize,
     n_allowed: usize,
-    token: TokenId,
+    pub token: TokenId,
     /// The token closes the text because the budget is nearly used.
     is_closing: bool,
     /// What every completion goes on with after the token; added as it is.
@@ -121,18 +167,22 @@ struct Step {
 }
 
 /// An output under way.
-struct Run {
+pub struct Run {
     matcher: Matcher,
     chart: Chart,
     max_tokens: usize,
-    text: Vec<u8>,
-    n_used: usize,
-    n_forced: usize,
-    steps: Vec<Step>,
+    pub text: Vec<u8>,
+    pub n_used: usize,
+    pub n_forced: usize,
+    pub steps: Vec<Step>,
 }
 
 impl Run {
-    fn new(grammar: &CompiledGrammar, max_tokens: usize) -> Result<Self, Failure> {
+    /// Returns the empty output.
+    ///
+    /// # Errors
+    /// If the budget is too small for any output.
+    pub fn new(grammar: &CompiledGrammar, max_tokens: usize) -> Result<Self, Failure> {
         let recognizer = Recognizer::new(grammar.grammar(), &Limits::default())
             .map_err(|error| Failure::Usage(format!("the judge can't read the grammar: {error}")))?;
         let chart = recognizer.start();
@@ -146,7 +196,10 @@ impl Run {
     }
 
     /// Samples to the end.
-    fn finish(mut self, sampler: &mut Sampler, mut tell: impl FnMut(&Step)) -> Result<Self, Failure> {
+    ///
+    /// # Errors
+    /// If nothing may follow, or judge and mask differ.
+    pub fn finish(mut self, sampler: &mut Sampler, mut tell: impl FnMut(&Step)) -> Result<Self, Failure> {
         let vocab = Arc::clone(self.matcher.grammar().vocab());
         let mut mask = TokenMask::new(vocab.n_tokens());
         while !self.matcher.is_terminated() {

@@ -87,6 +87,11 @@ impl Failure {
             error["column"] = column.into();
             error["hint"] = syntax.hint().into();
         }
+        if let Failure::Grammar { error: CompileError::Schema(schema), .. } = self {
+            error["keyword"] = schema.keyword().into();
+            error["pointer"] = schema.pointer().into();
+            error["is_unsatisfiable"] = schema.is_unsatisfiable().into();
+        }
         json!({ "error": error })
     }
 }

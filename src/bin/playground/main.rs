@@ -1,6 +1,6 @@
 //! The playground: try grammars on vocabularies, documents and a sampler, from the command line.
 //!
-//! One file per command ([`demo`], [`check`], [`mask`]); each computes a report first and prints it then, as text or as JSON.
+//! One file per command ([`demo`], [`check`], [`mask`], [`mod@generate`], [`explain`]); each computes a report first and prints it then, as text or as JSON.
 //! Nothing that comes from outside may make the program panic: texts are bytes until shown to be more, and output that nobody
 //! reads any more is dropped.
 
@@ -11,7 +11,9 @@ mod controls;
 mod demo;
 mod document;
 mod expected;
+mod explain;
 mod failure;
+mod generate;
 mod mask;
 mod output;
 mod sampler;
@@ -34,6 +36,8 @@ fn main() -> ExitCode {
         Command::Demo(args) => (demo::run(args, &mut output), args.json),
         Command::Check(args) => (check::run(args, &mut output), args.json),
         Command::Mask(args) => (mask::run(args, &mut output), args.json),
+        Command::Generate(args) => (generate::run(args, &mut output), args.json),
+        Command::Explain(args) => (explain::run(args, &mut output), args.json),
     };
     let code = match outcome {
         Ok(verdict) => verdict.code(),

@@ -1,9 +1,10 @@
-//! Grammars from files and patterns.
+//! Grammars from files and patterns; JSON Schemas from files.
 
 use crate::cli::GrammarArgs;
 use crate::failure::Failure;
 use crate::output::complain;
-use maskwright::{CompiledGrammar, GrammarCompiler, Vocab};
+use maskwright::json_schema::SchemaOptions;
+use maskwright::{CompileOptions, CompiledGrammar, GrammarCompiler, Vocab};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ const FILE_BYTES_MAX: u64 = 1 << 28;
 pub struct GrammarSource {
     /// Where it comes from.
     pub name: String,
-    /// EBNF or a pattern.
+    /// EBNF, a pattern or a schema.
     pub text: String,
     /// How to read it.
     pub form: Form,
@@ -30,6 +31,8 @@ pub enum Form {
     Ebnf { root: String },
     /// A regular expression.
     Regex,
+    /// A JSON Schema.
+    Schema { is_lenient: bool },
 }
 
 impl GrammarSource {
@@ -49,7 +52,21 @@ impl GrammarSource {
         })?;
         // A mark that some editors write before the text.
         let text = text.strip_prefix('\u{FEFF}').map_or(text.clone(), str::to_owned);
-        Ok(GrammarSource { name, text, form: Form::Ebnf { root: args.root.clone() } })
+        let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+        let form = match args.schema || is_json {
+            true => Form::Schema { is_lenient: false },
+            false => Form::Ebnf { root: args.root.clone() },
+        };
+        Ok(GrammarSource { name, text, form })
+    }
+
+    /// Reads a schema from a file of any name.
+    ///
+    /// # Errors
+    /// If the file can't be read or is not UTF-8.
+    pub fn read_schema(file: &Path, is_lenient: bool) -> Result<Self, Failure> {
+        let args = GrammarArgs { root: "root".into(), regex: None, schema: true };
+        Ok(GrammarSource { form: Form::Schema { is_lenient }, ..GrammarSource::read(&args, Some(file))? })
     }
 
     /// Compiles the grammar, tells its warnings on standard error, and returns how long it took.
@@ -62,6 +79,10 @@ impl GrammarSource {
         let compiled = match &self.form {
             Form::Ebnf { root } => compiler.compile_ebnf_with_root(&self.text, root),
             Form::Regex => compiler.compile_regex(&self.text),
+            Form::Schema { is_lenient } => {
+                let options = SchemaOptions { is_lenient: *is_lenient, ..SchemaOptions::default() };
+                compiler.compile_json_schema_with(&self.text, &options, &CompileOptions::default())
+            }
         };
         let time = start.elapsed();
         let grammar = compiled.map_err(|error| Failure::Grammar { from: self.name.clone(), error })?;

@@ -1,0 +1,361 @@
+//! JSON Schemas with instances: correctness, compile, first mask, mask + accept; this engine and a peer on the same tokens.
+//!
+//! ```text
+//! cargo bench --bench maskbench -- FILES [--vocabulary cl100k_base] [--limit N] [--seed N] [--passes N]
+//!     [--column kept|dropped] [--engine NAME] [--json PATH]
+//! ```
+//!
+//! Files hold JSON lines (`{"id", "schema", "tests": [{"valid", "data"}]}`), plain or gzip, or one such object each;
+//! folders are searched for the latter. Every schema is verified before anything is timed. Two columns: stores *kept*
+//! from schema to schema, as in a server, and *dropped* before each. Schemas come in a seeded order, compiled grammars
+//! are never cached; of each step the least time of the passes counts (see [`maskwright_bench::schemas`]).
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use maskwright_bench::ours::Ours;
+use maskwright_bench::schemas::{Counts, Schema, Summary, Times, Verdict, read, time, verify};
+use maskwright_bench::{SchemaEngine, Vocabulary};
+use serde_json::{Value, json};
+
+const COLUMNS: [&str; 2] = ["kept", "dropped"];
+
+struct Options {
+    files: Vec<PathBuf>,
+    vocabulary: String,
+    engines: Vec<String>,
+    columns: Vec<String>,
+    limit: Option<usize>,
+    seed: u64,
+    n_passes: usize,
+    json: Option<String>,
+}
+
+fn options() -> Result<Options, String> {
+    let mut options = Options {
+        files: Vec::new(),
+        vocabulary: "cl100k_base".to_owned(),
+        engines: Vec::new(),
+        columns: Vec::new(),
+        limit: None,
+        seed: 1,
+        n_passes: 3,
+        json: None,
+    };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{argument} takes a value"));
+        let number = |text: String| text.parse::<u64>().map_err(|error| format!("{argument}: {error}"));
+        match argument.as_str() {
+            "--vocabulary" => options.vocabulary = value()?,
+            "--engine" => options.engines.push(value()?),
+            "--column" => options.columns.push(value()?),
+            "--limit" => options.limit = Some(number(value()?)? as usize),
+            "--seed" => options.seed = number(value()?)?,
+            "--passes" => options.n_passes = number(value()?)?.max(1) as usize,
+            "--json" => options.json = Some(value()?),
+            "--bench" => {} // cargo adds it
+            _ if argument.starts_with("--") => return Err(format!("unknown option {argument}")),
+            _ => {
+                // Cargo runs benches in the folder of their package.
+                let (path, above) = (PathBuf::from(&argument), PathBuf::from("..").join(&argument));
+                options.files.push(if !path.exists() && above.exists() { above } else { path });
+            }
+        }
+    }
+    if options.files.is_empty() {
+        return Err("no files: give JSON lines, plain or gzip, or folders of JSON files".to_owned());
+    }
+    Ok(options)
+}
+
+fn wanted(names: &[String], name: &str) -> bool {
+    names.is_empty() || names.iter().any(|given| given == name)
+}
+
+/// Puts the schemas into a seeded order and cuts them to the limit.
+fn shuffle(schemas: &mut Vec<Schema>, seed: u64, limit: Option<usize>) {
+    let mut rng = maskwright::testing::Rng::new(seed);
+    for i in (1..schemas.len()).rev() {
+        schemas.swap(i, rng.below(i + 1));
+    }
+    schemas.truncate(limit.unwrap_or(usize::MAX));
+}
+
+/// Memory of the process that is in use, in bytes, where the system tells.
+fn resident_bytes() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<usize>().ok()? * 1024)
+}
+
+/// An engine's results.
+struct Results {
+    engine: &'static str,
+    verdicts: Vec<Verdict>,
+    counts: Counts,
+    /// By column.
+    times: Vec<(&'static str, Times)>,
+    store_bytes: Option<usize>,
+    resident_growth: Option<usize>,
+}
+
+/// An engine under test, so that passes of several can take turns.
+trait Contestant {
+    fn name(&self) -> &'static str;
+    fn verify(&mut self, schemas: &[Schema], row: &mut [u32], stop: u32) -> Results;
+    fn pass(&mut self, schemas: &[Schema], column: &'static str, row: &mut [u32], results: &mut Results);
+}
+
+struct Of<E> {
+    engine: E,
+}
+
+impl<E: SchemaEngine> Contestant for Of<E> {
+    fn name(&self) -> &'static str {
+        E::NAME
+    }
+
+    fn verify(&mut self, schemas: &[Schema], row: &mut [u32], stop: u32) -> Results {
+        let before = resident_bytes();
+        let (begin, mut slowest) = (Instant::now(), (0.0, ""));
+        let mut verdicts = Vec::with_capacity(schemas.len());
+        for schema in schemas {
+            let begin = Instant::now();
+            verdicts.push(verify(&self.engine, schema, row, stop));
+            let seconds = begin.elapsed().as_secs_f64();
+            if seconds > slowest.0 {
+                slowest = (seconds, &schema.id);
+            }
+        }
+        let resident_growth = before.and_then(|before| Some(resident_bytes()?.saturating_sub(before)));
+        eprintln!("{}: verified in {:.1?}, slowest {} in {:.1} s", E::NAME, begin.elapsed(), slowest.1, slowest.0);
+        let (counts, times, store_bytes) = (Counts::of(schemas, &verdicts), Vec::new(), self.engine.store_bytes());
+        Results { engine: E::NAME, verdicts, counts, times, store_bytes, resident_growth }
+    }
+
+    fn pass(&mut self, schemas: &[Schema], column: &'static str, row: &mut [u32], results: &mut Results) {
+        let begin = Instant::now();
+        let mut times = Times::default();
+        self.engine.forget();
+        for (schema, verdict) in schemas.iter().zip(&results.verdicts) {
+            if column == "dropped" {
+                self.engine.forget();
+            }
+            time(&self.engine, schema, verdict, row, &mut times);
+        }
+        eprintln!("{}: a pass, stores {column}, in {:.1?}", E::NAME, begin.elapsed());
+        match results.times.iter_mut().find(|(name, _)| *name == column) {
+            Some((_, least)) => least.lessen(&times),
+            None => results.times.push((column, times)),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match options().and_then(|options| run(&options)) {
+        Ok(is_right) if is_right => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs everything; says whether this repository's engine decides every invalid instance rightly.
+fn run(options: &Options) -> Result<bool, String> {
+    let vocabulary = match options.vocabulary.as_str() {
+        "cl100k_base" => Vocabulary::cl100k(),
+        "o200k_base" => Vocabulary::o200k(),
+        name => return Err(format!("no vocabulary {name}; there are cl100k_base, o200k_base")),
+    };
+    if let Some(name) = options.columns.iter().find(|name| !COLUMNS.contains(&name.as_str())) {
+        return Err(format!("no column {name}; there are {}", COLUMNS.join(", ")));
+    }
+    let mut schemas = read(&options.files, &vocabulary)?;
+    shuffle(&mut schemas, options.seed, options.limit);
+    let mut contestants: Vec<Box<dyn Contestant>> = vec![Box::new(Of { engine: Ours::load_for_schemas(&vocabulary) })];
+    #[cfg(feature = "llguidance")]
+    contestants.push(Box::new(Of { engine: maskwright_bench::llguidance::Llguidance::load_for_schemas(&vocabulary) }));
+    contestants.retain(|contestant| wanted(&options.engines, contestant.name()));
+    let mut row = vec![0; vocabulary.n_mask_words()];
+    let verify = |contestant: &mut Box<dyn Contestant>| contestant.verify(&schemas, &mut row, vocabulary.stop);
+    let mut results: Vec<Results> = contestants.iter_mut().map(verify).collect();
+    for column in COLUMNS.into_iter().filter(|column| wanted(&options.columns, column)) {
+        for _ in 0..options.n_passes {
+            for (contestant, results) in contestants.iter_mut().zip(&mut results) {
+                contestant.pass(&schemas, column, &mut row, results);
+            }
+        }
+    }
+    let report = Report { n_schemas: schemas.len(), results, options };
+    report.print();
+    if let Some(path) = &options.json {
+        std::fs::write(path, format!("{:#}\n", report.json())).map_err(|error| format!("{path}: {error}"))?;
+    }
+    let ours = report.results.iter().find(|results| results.engine == "maskwright");
+    Ok(ours.is_none_or(|results| results.counts.n_invalid_accepted == 0))
+}
+
+struct Report<'a> {
+    n_schemas: usize,
+    results: Vec<Results>,
+    options: &'a Options,
+}
+
+/// What is timed.
+const FIGURES: [&str; 3] = ["compile", "compile + first mask", "mask + accept"];
+
+impl Report<'_> {
+    /// Summarizes a figure over some schemas.
+    fn summary(times: &Times, figure: &str, schemas: &HashSet<usize>) -> Summary {
+        let of = |values: &[f32]| {
+            Summary::of(
+                (0..values.len())
+                    .filter(|at| schemas.contains(at))
+                    .map(|at| values[at])
+                    .collect::<Vec<_>>()
+                    .into_iter(),
+            )
+        };
+        match figure {
+            "compile" => of(&times.compile),
+            "compile + first mask" => of(&times.first_mask),
+            _ => {
+                let steps = times.steps.iter().enumerate().filter(|(at, _)| schemas.contains(at));
+                Summary::of(steps.flat_map(|(_, steps)| steps.iter().copied()))
+            }
+        }
+    }
+
+    fn compiled_by(&self, engine: &str) -> HashSet<usize> {
+        let results = self.results.iter().find(|results| results.engine == engine);
+        let verdicts = results.map_or(&[][..], |results| &results.verdicts).iter().enumerate();
+        verdicts.filter(|(_, verdict)| matches!(verdict, Verdict::Compiled(_))).map(|(at, _)| at).collect()
+    }
+
+    /// The schemas that every engine compiles.
+    fn compiled_by_all(&self) -> HashSet<usize> {
+        let sets = self.results.iter().map(|results| self.compiled_by(results.engine));
+        sets.reduce(|a, b| &a & &b).unwrap_or_default()
+    }
+
+    /// Rows of the tables: column, figure, engine, over its own schemas and over those of all engines.
+    fn rows(&self) -> Vec<(&'static str, &'static str, &'static str, Summary, Summary)> {
+        let all = self.compiled_by_all();
+        let mut rows = Vec::new();
+        for column in COLUMNS {
+            for figure in FIGURES {
+                for results in &self.results {
+                    let Some((_, times)) = results.times.iter().find(|(name, _)| *name == column) else { continue };
+                    let own = Report::summary(times, figure, &self.compiled_by(results.engine));
+                    rows.push((column, figure, results.engine, own, Report::summary(times, figure, &all)));
+                }
+            }
+        }
+        rows
+    }
+
+    /// Ratios of the first engine to each other one: column, figure, peer, and how many times as long it takes.
+    fn ratios(&self) -> Vec<(&'static str, &'static str, &'static str, [f64; 9])> {
+        let rows = self.rows();
+        let Some(first) = self.results.first().map(|results| results.engine) else { return Vec::new() };
+        let mut ratios = Vec::new();
+        for (column, figure, engine, _, peer) in rows.iter().filter(|row| row.2 != first) {
+            let own = rows.iter().find(|row| (row.0, row.1, row.2) == (*column, *figure, first));
+            let Some((.., own)) = own else { continue };
+            let mut values = peer.values;
+            values.iter_mut().zip(own.values).for_each(|(peer, own)| *peer /= own);
+            ratios.push((*column, *figure, *engine, values));
+        }
+        ratios
+    }
+
+    fn print(&self) {
+        println!("{} schemas, seed {}, {}", self.n_schemas, self.options.seed, self.options.vocabulary);
+        println!(
+            "\n{:12} {:>8} {:>8} {:>14} {:>17} {:>12} {:>14}",
+            "engine", "passing", "refused", "valid refused", "invalid accepted", "stores MiB", "resident +MiB"
+        );
+        let mebibytes =
+            |bytes: Option<usize>| bytes.map_or("-".to_owned(), |bytes| format!("{:.1}", bytes as f64 / 1048576.0));
+        for results in &self.results {
+            let counts = &results.counts;
+            println!(
+                "{:12} {:>8} {:>8} {:>14} {:>17} {:>12} {:>14}",
+                results.engine,
+                counts.n_passing,
+                counts.n_refused(),
+                counts.n_valid_refused,
+                counts.n_invalid_accepted,
+                mebibytes(results.store_bytes),
+                mebibytes(results.resident_growth)
+            );
+        }
+        let titles = |what: &str| {
+            print!("\n{what:<46} {:>9}", "n");
+            Summary::NAMES.iter().for_each(|name| print!(" {name:>10}"));
+            println!();
+        };
+        for (what, is_own) in
+            [("microseconds, over all that the engine compiles", true), ("over the schemas that all compile", false)]
+        {
+            titles(what);
+            for (column, figure, engine, own, common) in self.rows() {
+                let summary = if is_own { own } else { common };
+                print!("{:<46} {:>9}", format!("{engine}, {figure}, stores {column}"), summary.n);
+                summary.values.iter().for_each(|value| print!(" {value:>10.2}"));
+                println!();
+            }
+        }
+        titles("ratios over the schemas that all compile");
+        for (column, figure, engine, values) in self.ratios() {
+            print!("{:<46} {:>9}", format!("{engine}, {figure}, stores {column}"), "");
+            values.iter().for_each(|value| print!(" {value:>10.2}"));
+            println!();
+        }
+        for results in &self.results {
+            println!("\nrefused by {}:", results.engine);
+            let mut reasons: Vec<_> = results.counts.refused.iter().collect();
+            reasons.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
+            reasons.iter().take(20).for_each(|(reason, n)| println!("{n:>7} {reason}"));
+        }
+    }
+
+    fn json(&self) -> Value {
+        let values = |values: [f64; 9]| -> Value {
+            Summary::NAMES
+                .iter()
+                .zip(values)
+                .map(|(name, value)| ((*name).to_owned(), json!(value)))
+                .collect::<serde_json::Map<_, _>>()
+                .into()
+        };
+        let engines = self.results.iter().map(|results| {
+            let counts = &results.counts;
+            json!({
+                "engine": results.engine, "n_passing": counts.n_passing, "n_refused": counts.n_refused(),
+                "refused": counts.refused, "n_valid_refused": counts.n_valid_refused,
+                "n_invalid_accepted": counts.n_invalid_accepted, "n_instances": counts.n_instances,
+                "store_bytes": results.store_bytes, "resident_growth_bytes": results.resident_growth,
+            })
+        });
+        let rows = self.rows().into_iter().map(|(column, figure, engine, own, common)| {
+            json!({
+                "stores": column, "figure": figure, "engine": engine, "n": own.n, "us": values(own.values),
+                "n_common": common.n, "us_common": values(common.values),
+            })
+        });
+        let ratios = self.ratios().into_iter().map(|(column, figure, engine, ratio)| {
+            json!({ "stores": column, "figure": figure, "engine": engine, "ratio": values(ratio) })
+        });
+        json!({
+            "n_schemas": self.n_schemas, "seed": self.options.seed, "vocabulary": self.options.vocabulary,
+            "n_passes": self.options.n_passes, "engines": engines.collect::<Vec<_>>(),
+            "times": rows.collect::<Vec<_>>(), "ratios": ratios.collect::<Vec<_>>(),
+        })
+    }
+}

@@ -1,0 +1,284 @@
+//! Texts sampled from the masks of real schemas, before independent validators.
+//!
+//! For each schema of a seeded order: texts from two samplers, and from states on their way the shortest way to the
+//! end that a search finds. Every one must be JSON without repeated keys that the `jsonschema` crate takes, and for a
+//! share of the schemas `boon` as well. Twenty seconds, under `CI=true` about three minutes; `MASKWRIGHT_SECONDS=n` for
+//! other times. `MASKWRIGHT_SEED=n` repeats a run, with `MASKWRIGHT_SCHEMAS=text` for the schemas whose id contains the
+//! text.
+
+use maskwright::json_schema::{Json, SchemaOptions};
+use maskwright::testing::Rng;
+use maskwright::testing::corpus::{SchemaCase, data};
+use maskwright::testing::sampling::{Sample, Sampler, Taste};
+use maskwright::{CompileOptions, CompiledGrammar, GrammarCompiler, Limits, Vocab};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Schemas on which a validator is wrong: the beginning of the id, the validator, and why.
+const VALIDATOR_BUGS: &[(&str, &str, &str)] = &[];
+
+/// Formats that the validators know and that are annotations here.
+const OTHER_FORMATS: &[&str] = &["idn-email", "idn-hostname", "iri", "iri-reference", "uri-template"];
+
+const N_TEXTS: usize = 4;
+const N_THREADS: usize = 2;
+
+/// Texts beside single bytes: what JSON texts are full of, and pieces across its joints.
+const TOKENS: &[&str] = &[
+    "{\"", "\":", "\": ", "\",", "\", \"", "\",\"", "\"}", "\"]", "},", "}}", "]}", "[]", "{}", "[[", "[\"", "[{",
+    "]]", "}]", ", ", ",\"", ": ", ":\"", ": \"", ": {", ": [", "\n", "\n  ", "  ", "    ", "true", "false", "null",
+    " true", " null", "00", "10", "12", "19", "20", "2024", "-01", "0.5", ".0", "e1", "E+", "-1", "\\n", "\\\"",
+    "\\\\", "\\u00", "\\u", "http", "https", "://", ".com", "www.", "@", "type", "name", "id", "value", "items", "key",
+    "data", "the", "an", "in", "er", "on", "re", "st", "es", "a_b", "a-b", "x1", "é", "ü", "世界", "世", "🙂", "ab",
+    "AB", "Ab", "zz", "T00:", ":00", ":00Z", "Z\"", "+0", "/a", "../", "#/", "a\"", "1}", "1,", "0]", "e\":",
+    "s\": \"",
+];
+
+fn vocab() -> Vocab {
+    let mut builder = Vocab::builder();
+    builder.extend((0..=255u8).map(|byte| [byte]).collect::<Vec<_>>());
+    builder.extend(TOKENS);
+    let end = builder.push("</s>");
+    builder.stop_tokens([end]);
+    builder.build().unwrap()
+}
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
+/// The two validators, as far as they take a schema.
+struct Validators {
+    jsonschema: Option<jsonschema::Validator>,
+    boon: Option<(boon::Schemas, boon::SchemaIndex)>,
+}
+
+impl Validators {
+    fn new(schema: &str, has_boon: bool) -> Validators {
+        let Ok(schema) = serde_json::from_str::<Value>(schema) else {
+            return Validators { jsonschema: None, boon: None };
+        };
+        let mut options = jsonschema::options().should_validate_formats(true);
+        for &name in OTHER_FORMATS {
+            options = options.with_format(name, |_: &str| true);
+        }
+        for encoding in ["base64"] {
+            options = options.without_content_encoding_support(encoding);
+        }
+        for media_type in ["application/json"] {
+            options = options.without_content_media_type_support(media_type);
+        }
+        let jsonschema = catch_unwind(AssertUnwindSafe(|| options.build(&schema).ok())).ok().flatten();
+        let boon = has_boon.then(|| Validators::boon(schema)).flatten();
+        Validators { jsonschema, boon }
+    }
+
+    fn boon(schema: Value) -> Option<(boon::Schemas, boon::SchemaIndex)> {
+        fn any(_: &Value) -> Result<(), Box<dyn std::error::Error>> {
+            Ok(())
+        }
+        let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
+        compiler.set_default_draft(boon::Draft::V2020_12);
+        compiler.enable_format_assertions();
+        for &name in OTHER_FORMATS {
+            compiler.register_format(boon::Format { name, func: any });
+        }
+        compiler.add_resource("schema.json", schema).ok()?;
+        let index = compiler.compile("schema.json", &mut schemas).ok()?;
+        Some((schemas, index))
+    }
+
+    /// Asserts that a text is JSON, without repeated keys, and valid.
+    fn assert_valid(&self, text: &[u8], case: &SchemaCase, tally: &mut Tally) {
+        let text = std::str::from_utf8(text).expect("a JSON text is UTF-8");
+        let json = Json::parse(text, &Limits::default()).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        assert!(json.duplicates().is_empty(), "repeated key in {text}");
+        // The other reader rounds numbers, gives up at 128 levels, and knows no `1e999`.
+        let Ok(mut value) = serde_json::from_str::<Value>(text) else {
+            tally.n_unread += 1;
+            return;
+        };
+        without_negative_zero(&mut value);
+        let is_trusted =
+            |name: &str| VALIDATOR_BUGS.iter().all(|(id, validator, _)| !case.id.starts_with(id) || *validator != name);
+        if let Some(validator) = self.jsonschema.as_ref().filter(|_| is_trusted("jsonschema")) {
+            if let Err(error) = validator.validate(&value) {
+                panic!("the jsonschema crate refuses {text}\n    {error} at {}", error.instance_path());
+            }
+            tally.n_validated += 1;
+        }
+        if let Some((schemas, index)) = self.boon.as_ref().filter(|_| is_trusted("boon")) {
+            if let Err(error) = schemas.validate(&value, *index) {
+                panic!("boon refuses {text}\n    {error}");
+            }
+            tally.n_validated_by_boon += 1;
+        }
+    }
+}
+
+/// Makes every `-0` a `0`: serde_json reads the integer as a float, which the validators take for none.
+fn without_negative_zero(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.as_f64() == Some(0.0) => *value = 0.into(),
+        Value::Array(items) => items.iter_mut().for_each(without_negative_zero),
+        Value::Object(members) => members.values_mut().for_each(without_negative_zero),
+        _ => {}
+    }
+}
+
+#[derive(Default, Debug)]
+struct Tally {
+    n_schemas: usize,
+    n_refused: usize,
+    n_texts: usize,
+    n_bytes: usize,
+    n_endless: usize,
+    n_completions: usize,
+    n_incomplete: usize,
+    n_validated: usize,
+    n_validated_by_boon: usize,
+    n_unread: usize,
+    failures: Vec<String>,
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.n_schemas += other.n_schemas;
+        self.n_refused += other.n_refused;
+        self.n_texts += other.n_texts;
+        self.n_bytes += other.n_bytes;
+        self.n_endless += other.n_endless;
+        self.n_completions += other.n_completions;
+        self.n_incomplete += other.n_incomplete;
+        self.n_validated += other.n_validated;
+        self.n_validated_by_boon += other.n_validated_by_boon;
+        self.n_unread += other.n_unread;
+        self.failures.extend(other.failures);
+    }
+}
+
+/// Samples texts of a schema, and ends of texts under way.
+fn sample(rng: &mut Rng, case: &SchemaCase, compiled: &CompiledGrammar, sampler: &Sampler, tally: &mut Tally) {
+    let validators = Validators::new(&case.schema, rng.chance(25));
+    for i in 0..N_TEXTS {
+        let taste = if i % 2 == 0 { Taste::Common } else { Taste::Rare };
+        let mut sample = Sample::new(compiled.matcher());
+        // A state on the way, whose end is looked for.
+        let way_point = rng.below(sampler.n_bytes_soft);
+        let mut is_passed = false;
+        let is_whole = loop {
+            if !is_passed && sample.text.len() >= way_point {
+                is_passed = true;
+                match sampler.complete(rng, &sample) {
+                    Some(text) => {
+                        validators.assert_valid(&text, case, tally);
+                        tally.n_completions += 1;
+                    }
+                    None => tally.n_incomplete += 1,
+                }
+            }
+            if sample.text.len() >= sampler.n_bytes_max {
+                break false;
+            }
+            if !sampler.step(rng, taste, &mut sample) {
+                break true;
+            }
+        };
+        if !is_whole {
+            tally.n_endless += 1;
+            continue;
+        }
+        validators.assert_valid(&sample.text, case, tally);
+        tally.n_texts += 1;
+        tally.n_bytes += sample.text.len();
+    }
+}
+
+fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
+}
+
+fn check(seed: u64, case: &SchemaCase, compiler: &GrammarCompiler, sampler: &Sampler) -> Tally {
+    let mut tally = Tally::default();
+    let deadline = CompileOptions { deadline: Some(Instant::now() + Duration::from_secs(2)), cancelled: None };
+    let mut rng = Rng::from_bytes(format!("{seed} {}", case.id).as_bytes());
+    let run = || {
+        match compiler.compile_json_schema_with(&case.schema, &SchemaOptions::default(), &deadline) {
+            Ok(compiled) => {
+                tally.n_schemas += 1;
+                sample(&mut rng, case, &compiled, sampler, &mut tally);
+            }
+            Err(_) => tally.n_refused += 1,
+        };
+    };
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+        let schema: String = case.schema.chars().take(600).collect();
+        tally.failures.push(format!("{}: {}\n    {schema}", case.id, message_of(&*panic)));
+    }
+    tally
+}
+
+/// Goes through the schemas in a seeded order until the time is up.
+fn run(vocab: Vocab, n_bytes_soft: usize, share_of_time: f64) {
+    let Some(path) = data("maskbench-dev.jsonl.gz") else { return };
+    let only = std::env::var("MASKWRIGHT_SCHEMAS").unwrap_or_default();
+    let lines = BufReader::new(flate2::read::MultiGzDecoder::new(File::open(path).unwrap())).lines();
+    let lines: Vec<String> = lines.map(Result::unwrap).filter(|line| line.contains(&only)).collect();
+    let is_ci = std::env::var("CI").as_deref() == Ok("true");
+    let seconds = setting("MASKWRIGHT_SECONDS").unwrap_or(if is_ci { 170 } else { 20 });
+    let time = Duration::from_secs(seconds).mul_f64(share_of_time);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let seed = setting("MASKWRIGHT_SEED").unwrap_or(now.as_nanos() as u64 % 1_000_000_000);
+    println!("MASKWRIGHT_SEED={seed}");
+
+    let vocab = Arc::new(vocab);
+    let mut sampler = Sampler::new(&vocab);
+    sampler.n_bytes_soft = n_bytes_soft;
+    let compiler = GrammarCompiler::new(vocab);
+    let start = Instant::now();
+    let (rng, total) = (Mutex::new(Rng::new(seed)), Mutex::new(Tally::default()));
+    std::thread::scope(|scope| {
+        for _ in 0..N_THREADS {
+            scope.spawn(|| {
+                loop {
+                    let line = rng.lock().unwrap().below(lines.len());
+                    let case = SchemaCase::parse(&lines[line], "").unwrap();
+                    if case.id.contains(&only) {
+                        total.lock().unwrap().add(check(seed, &case, &compiler, &sampler));
+                    }
+                    if start.elapsed() > time {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    let mut tally = total.into_inner().unwrap();
+    let mut failures = std::mem::take(&mut tally.failures);
+    failures.sort();
+    failures.dedup();
+    println!("{tally:?} in {:?}", start.elapsed());
+    failures.iter().take(20).for_each(|failure| println!("{failure}"));
+    assert!(failures.is_empty(), "{} schemas failed", failures.len());
+    assert!(tally.n_validated > 0 && (tally.n_validated_by_boon > 0 || !only.is_empty()));
+    // What has no end in the samples is deep or long, not frequent.
+    assert!(tally.n_endless * 20 <= tally.n_texts, "endless texts");
+    assert!(tally.n_incomplete * 50 <= tally.n_completions, "ends that were not found");
+}
+
+#[test]
+fn texts_of_a_small_vocabulary() {
+    run(vocab(), 300, if cfg!(feature = "tiktoken") { 0.6 } else { 1.0 });
+}
+
+#[cfg(feature = "tiktoken")]
+#[test]
+fn texts_of_a_real_vocabulary() {
+    let vocab = Vocab::tiktoken(maskwright::Encoding::Cl100kBase).unwrap();
+    run(vocab, 300, 0.4);
+}
