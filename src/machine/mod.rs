@@ -27,6 +27,7 @@ pub trait Machine {
     /// Each piece has at least one byte, so the longest token's length is a horizon that masks can use.
     fn signature(&self, register: Register, horizon: u32) -> Register;
 
-    /// Returns one state that stands for both, if there is one.
+    /// Returns one state that stands for both, if there is one; it is `a` if `a` allows all that `b` does. To join many states, join
+    /// neighbours in ascending order.
     fn join(&self, a: Register, b: Register) -> Option<Register>;
 }
