@@ -8,6 +8,7 @@
 mod counter;
 
 pub use counter::Counter;
+pub(crate) use counter::merged_bounds;
 
 /// The state of a machine, in 64 bits. What they mean is the machine's own business; 0 is the state on entry.
 pub type Register = u64;
