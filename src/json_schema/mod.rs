@@ -1,20 +1,26 @@
-//! JSON Schema: from a text to a model of what it says.
+//! JSON Schema: from a text to automata in normal form.
 //!
 //! ```text
-//! text, serde_json::Value --read--> Json --load, keywords--> SchemaModel
-//!                                          ^
+//! text, serde_json::Value --read--> Json --load, keywords--> SchemaModel --expand--> shapes --lower--> NormalGrammar
+//!                                          ^                    conjunctions ^---------'
 //! other documents -------------resolve-----+
 //! ```
 //!
+//! *Conjunction before automata, disjunction in the configuration.* What a value at one place must satisfy is a conjunction of sub-schemas with
+//! signs; for each kind of values it becomes a list of shapes without choices; shapes become automata, and what can't be completed is cut
+//! away at the end. So references, recursion and unsatisfiable branches need no care of their own.
+//!
 //! | file | idea |
 //! |---|---|
-//! | `decimal` | exact numbers |
-//! | `number` | the texts of the numbers that bounds and divisors allow |
+//! | `decimal`, `number` | exact numbers; the texts of the numbers that bounds and divisors allow |
 //! | `value`, `read` | JSON with places, repeated keys and exact numbers |
-//! | `uri`, `draft`, `resolve`, `metaschemas` | identifiers; which keyword belongs to which draft; other documents |
+//! | `uri`, `draft`, `resolve` | identifiers; which keyword belongs to which draft; other documents |
 //! | `model` | sub-schemas with typed keywords, references as indices |
 //! | `load`, `keywords` | from documents to the model |
-//! | [`mod@format`] | the formats that are asserted, as regular languages |
+//! | [`mod@format`], `language` | the formats that are asserted, patterns: regular languages of decoded strings |
+//! | `conjunction`, `shape`, `expand` | what must hold together; what is left of it for one kind of values; from one to the other |
+//! | `lower` | from shapes to automata: objects, arrays, strings, white space |
+//! | `options`, `report` | what the standard leaves open; what became of each keyword |
 //!
 //! Schemas come from strangers: nothing here recurses, every bound is a field of [`Limits`](crate::Limits), and each
 //! error says which keyword, where, why.
