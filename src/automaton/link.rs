@@ -1,11 +1,11 @@
 //! Linking: the units of one grammar, with small numbers for their states.
 
 use super::build::{Bounds, Entry, build};
-use super::store::UnitStore;
+use super::store::{Component, UnitStore};
 use super::texts::n_texts;
 use super::unit::{Kind, StateInfo, StateRef, Step, Unit};
 use crate::limits::Limits;
-use crate::pass::{BuildError, NetRuleId, NormalGrammar, Watch, components};
+use crate::pass::{BuildError, NetRuleId, Network, NormalGrammar, RuleAutomaton, Watch, components};
 use crate::util::ByteSet;
 use ahash::AHashMap;
 use std::sync::{Arc, OnceLock};
@@ -174,6 +174,34 @@ impl Program {
     }
 }
 
+/// Returns what the unit of some rules is built from.
+fn component(
+    network: &Network<RuleAutomaton>,
+    members: &[NetRuleId],
+    called: &[NetRuleId],
+    entries: &[Option<Entry>],
+) -> Component {
+    let mut numbers: AHashMap<NetRuleId, u32> =
+        members.iter().enumerate().map(|(index, &member)| (member, index as u32)).collect();
+    let mut callees: Vec<(u32, u32)> = Vec::new();
+    let mut rules = Vec::with_capacity(members.len());
+    for &member in members {
+        let rule = network.rule(member);
+        rule.automaton.for_each_call(|callee| {
+            numbers.entry(callee).or_insert_with(|| {
+                let entry = entries[callee.index()].as_ref().expect("callees are built before their callers");
+                callees.push((entry.unit.uid, entry.state));
+                (members.len() + callees.len() - 1) as u32
+            });
+        });
+        let mut automaton = rule.automaton.clone();
+        automaton.rename_calls(|callee| NetRuleId(numbers[&callee]));
+        rules.push((automaton, rule.counter));
+    }
+    let called = called.iter().map(|id| numbers[id]).collect();
+    Component { rules, called, callees }
+}
+
 /// Returns where each rule ended up.
 fn build_units(
     normal: &NormalGrammar,
@@ -207,10 +235,23 @@ fn build_units(
         members.sort_unstable();
         let members: Vec<NetRuleId> = members.into_iter().map(NetRuleId).collect();
         let called: Vec<NetRuleId> = members.iter().copied().filter(|id| is_entered[id.index()]).collect();
-        let bounds = Bounds { watch, n_moves, n_moves_max: limits.automaton_moves_max };
-        let content = build(network, &members, &called, &entries, bounds)?;
-        n_moves += content.n_moves();
-        let unit = store.intern(content, &network.rule(called[0]).name);
+        let component = component(network, &members, &called, &entries);
+        watch.spend(component.rules.iter().map(|(automaton, _)| automaton.all_edges().len()).sum())?;
+        let unit = match store.find_built(&component) {
+            Some(unit) => unit,
+            None => {
+                let bounds = Bounds { watch, n_moves, n_moves_max: limits.automaton_moves_max };
+                let content = build(network, &members, &called, &entries, bounds)?;
+                let unit = store.intern(content, &network.rule(called[0]).name);
+                store.keep_built(component, &unit);
+                unit
+            }
+        };
+        n_moves += unit.content.n_moves();
+        if n_moves > limits.automaton_moves_max {
+            let what = "moves of the grammar's automata (automaton_moves_max)";
+            return Err(BuildError::limit(what, n_moves as u64, limits.automaton_moves_max as u64));
+        }
         for (index, &id) in called.iter().enumerate() {
             let state = unit.content.entries[index];
             entries[id.index()] = Some(Entry { unit: Arc::clone(&unit), state });

@@ -6,6 +6,8 @@
 //! sharing and never correctness.
 
 use super::unit::{Content, Unit};
+use crate::machine::Counter;
+use crate::pass::RuleAutomaton;
 use ahash::AHashMap;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,12 +15,39 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Numbers units across all stores of the process.
 static NEXT_UID: AtomicU32 = AtomicU32::new(1);
 
+/// What a unit is built from: equal components build equal units.
+#[derive(PartialEq, Eq, Hash, Debug)]
+pub(super) struct Component {
+    /// The rules; calls are renamed: first the rules themselves, then `callees`.
+    pub rules: Vec<(RuleAutomaton, Option<Counter>)>,
+    /// Those that others enter.
+    pub called: Vec<u32>,
+    /// Where the other callees ended up: unit and state.
+    pub callees: Vec<(u32, u32)>,
+}
+
+impl Component {
+    fn memory_bytes(&self) -> usize {
+        let rules: usize = self.rules.iter().map(|(automaton, _)| automaton.memory_bytes() + 128).sum();
+        rules + self.called.len() * 4 + self.callees.len() * 8 + 64
+    }
+}
+
 /// Interned units.
 #[derive(Debug)]
 pub(crate) struct UnitStore {
     hasher: ahash::RandomState,
     bytes_max: usize,
     generations: Mutex<Generations>,
+    built: Mutex<Built>,
+}
+
+/// Units by what they were built from, bounded like the units themselves.
+#[derive(Debug, Default)]
+struct Built {
+    young: AHashMap<Component, Arc<Unit>>,
+    old: AHashMap<Component, Arc<Unit>>,
+    young_bytes: usize,
 }
 
 type Buckets = AHashMap<u64, Vec<Arc<Unit>>>;
@@ -36,7 +65,33 @@ struct Generations {
 impl UnitStore {
     /// Returns a store that keeps at most about `bytes_max` bytes.
     pub fn new(bytes_max: usize) -> Self {
-        UnitStore { hasher: ahash::RandomState::new(), bytes_max, generations: Mutex::default() }
+        UnitStore {
+            hasher: ahash::RandomState::new(),
+            bytes_max,
+            generations: Mutex::default(),
+            built: Mutex::default(),
+        }
+    }
+
+    /// Returns the unit that was built from a component, if it is still known.
+    pub(super) fn find_built(&self, component: &Component) -> Option<Arc<Unit>> {
+        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        let unit = built.young.get(component).or_else(|| built.old.get(component)).cloned()?;
+        drop(built);
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        generations.n_found += 1;
+        Some(unit)
+    }
+
+    /// Remembers what a unit was built from.
+    pub(super) fn keep_built(&self, component: Component, unit: &Arc<Unit>) {
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        built.young_bytes += component.memory_bytes() + unit.memory_bytes();
+        built.young.insert(component, Arc::clone(unit));
+        if built.young_bytes > self.bytes_max / 2 {
+            built.old = core::mem::take(&mut built.young);
+            built.young_bytes = 0;
+        }
     }
 
     /// Returns the unit with this content.

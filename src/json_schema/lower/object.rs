@@ -8,7 +8,7 @@
 //! names with different first letters a handful in all, never more than the sum over the nodes of the names below.
 
 use super::draft::Draft;
-use super::text::{all_but, embed_spelled, few_texts, has_finite_end, spelled_key, too_large};
+use super::text::{all_but, any_key_beside, embed_spelled, few_texts, has_finite_end, spelled_key, too_large};
 use super::white_space::From;
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
@@ -46,8 +46,15 @@ struct Name {
 
 /// Keys that nobody names and whose values satisfy the same.
 struct Class {
-    keys: Arc<Dfa>,
+    keys: ClassKeys,
     ways: Ways,
+}
+
+#[derive(Clone)]
+enum ClassKeys {
+    /// All that nobody names.
+    Others,
+    In(Arc<Dfa>),
 }
 
 pub(super) struct Plan {
@@ -181,9 +188,10 @@ impl Lowerer<'_> {
             if !places.others.contains_key(&past) {
                 let mut ends = Vec::with_capacity(plan.classes.len());
                 for class in &plan.classes {
-                    let rule = self.other_key(&class.keys)?;
+                    let rule = self.other_key(plan, &class.keys)?;
                     let closed = draft.state();
-                    let distinct = Distinct { equality: Equality::Bytes, is_finite: has_finite_end(&class.keys) };
+                    let is_finite = matches!(&class.keys, ClassKeys::In(keys) if has_finite_end(keys));
+                    let distinct = Distinct { equality: Equality::Bytes, is_finite };
                     draft.elements.push((closed, distinct));
                     self.member_value(draft, places, closed, &class.ways, past, plan, depth)?;
                     ends.push((rule, closed));
@@ -196,7 +204,16 @@ impl Lowerer<'_> {
     }
 
     /// Returns the rule of keys that nobody names, from behind the opening quote to the closing one.
-    fn other_key(&mut self, keys: &Arc<Dfa>) -> Lowered<NetRuleId> {
+    fn other_key(&mut self, plan: &Plan, keys: &ClassKeys) -> Lowered<NetRuleId> {
+        let keys = match keys {
+            ClassKeys::In(keys) => keys,
+            ClassKeys::Others => {
+                let names: Vec<&[u8]> = (0..plan.sorted.len() as u32).map(|place| plan.spelled(place)).collect();
+                let draft = any_key_beside(&names);
+                self.spend(&draft)?;
+                return Ok(self.rule("key", draft, None));
+            }
+        };
         if let Some(&rule) = self.keys.get(keys) {
             return Ok(rule);
         }
@@ -327,7 +344,8 @@ impl Lowerer<'_> {
         let mut classes = self.classes(shape, &order, names_of_shape, &satisfying)?;
         // Keys of which there are few could all be used up; so they are named.
         classes.retain(|class| {
-            let Some(mut texts) = few_texts(&class.keys, NAMED_MAX) else { return true };
+            let ClassKeys::In(keys) = &class.keys else { return true };
+            let Some(mut texts) = few_texts(keys, NAMED_MAX) else { return true };
             texts.sort_unstable();
             names.extend(texts.iter().filter_map(|text| {
                 let spelled = spelled_key(core::str::from_utf8(text).ok()?);
@@ -417,6 +435,13 @@ impl Lowerer<'_> {
         }
         languages.sort_unstable();
         languages.dedup();
+        if languages.is_empty() && satisfying.is_empty() && names_of_shape.is_none() {
+            let members = shape.rules.iter().map(|rule| rule.member).collect();
+            let met: SmallVec<[usize; 4]> = (0..shape.obligations.len()).collect();
+            let ways = self.value_ways(shape, members, &met)?;
+            let class = Class { keys: ClassKeys::Others, ways };
+            return Ok(if class.ways.is_empty() { Vec::new() } else { vec![class] });
+        }
         let texts: Vec<&str> = names.iter().map(|name| &**name).collect();
         let mut all = all_but(&texts, self.limits).map_err(too_large)?;
         if let Some(names) = names_of_shape {
@@ -469,8 +494,10 @@ impl Lowerer<'_> {
                 continue;
             }
             match classes.iter_mut().find(|class| class.ways == ways) {
-                Some(class) => class.keys = Arc::new(class.keys.union(&keys, self.limits).map_err(too_large)?),
-                None => classes.push(Class { keys: Arc::new(keys), ways }),
+                Some(Class { keys: ClassKeys::In(known), .. }) => {
+                    *known = Arc::new(known.union(&keys, self.limits).map_err(too_large)?);
+                }
+                _ => classes.push(Class { keys: ClassKeys::In(Arc::new(keys)), ways }),
             }
         }
         Ok(classes)

@@ -1,7 +1,7 @@
 //! Strings and numbers: from languages of decoded strings to their spellings in JSON.
 //!
 //! A string of a schema's making has one spelling for each character: itself, or for quotes, backslashes and control characters the
-//! shortest escape that JSON has for it (hexadecimal digits in either case). Where nothing is said about a string, every escape is allowed; surrogates
+//! shortest escape that JSON has for it, with small letters. Where nothing is said about a string, every escape is allowed; surrogates
 //! come in pairs, since text with half of one is refused by most parsers.
 
 use super::draft::Draft;
@@ -242,7 +242,6 @@ fn add_escapes(draft: &mut Draft, escape: u32, bytes: &[(u8, u32)]) {
             draft.byte(&[nibble], b'0' + digit, target);
         } else {
             draft.byte(&[nibble], b'a' + digit - 10, target);
-            draft.byte(&[nibble], b'A' + digit - 10, target);
         }
     }
 }
@@ -441,6 +440,64 @@ pub(super) fn few_texts(dfa: &Dfa, n_max: usize) -> Option<Vec<Vec<u8>>> {
         }
     }
     (texts.len() <= n_max).then_some(texts)
+}
+
+/// Returns the draft of all keys, with their closing quotes, but some spelled ones, which are sorted: a trie of those, left for
+/// any text where a key becomes another.
+pub(super) fn any_key_beside(spelled: &[&[u8]]) -> Draft {
+    let mut draft = Draft::new();
+    let end = draft.state();
+    draft.accept(end);
+    let all = Dfa::all_text();
+    let mut text = Draft::new();
+    (1..all.n_states()).for_each(|_| _ = text.state());
+    spell(&mut text, all, |state| state);
+    let base = draft.embed(&text);
+    (0..all.n_states() as u32).filter(|&state| all.is_accepting(state)).for_each(|state| {
+        draft.byte(&[base + state], b'"', end);
+    });
+    // A node of the trie: names `low..high` have it, after `depth` bytes; it is `state` here, and `home` in any text.
+    let mut pending: Vec<(usize, usize, usize, u32, u32)> = vec![(0, spelled.len(), 0, 0, base)];
+    while let Some((low, high, depth, state, home)) = pending.pop() {
+        let mut children: SmallVec<[(u8, u32); 8]> = SmallVec::new();
+        let mut at = low;
+        while at < high {
+            let byte = spelled[at][depth];
+            let group_end = at + spelled[at..high].partition_point(|name| name[depth] == byte);
+            // The closing quote ends a name; nothing else follows it here.
+            if byte == b'"' {
+                children.push((byte, end));
+            } else {
+                let child = draft.state();
+                let next = next_state(&draft, home, byte);
+                children.push((byte, child));
+                draft.byte(&[state], byte, child);
+                pending.push((at, group_end, depth + 1, child, next));
+            }
+            at = group_end;
+        }
+        for edge in draft.rows[home as usize].clone() {
+            let Label::Bytes(low, high) = edge.label else { continue };
+            let mut from = u16::from(low);
+            for &(byte, _) in children.iter().filter(|(byte, _)| low <= *byte && *byte <= high) {
+                if from < u16::from(byte) {
+                    draft.edge(state, Label::Bytes(from as u8, byte - 1), edge.target);
+                }
+                from = u16::from(byte) + 1;
+            }
+            if from <= u16::from(high) {
+                draft.edge(state, Label::Bytes(from as u8, high), edge.target);
+            }
+        }
+    }
+    draft
+}
+
+/// Returns where a byte leads in a draft that leads one way only.
+fn next_state(draft: &Draft, state: u32, byte: u8) -> u32 {
+    let leads =
+        |edge: &&crate::pass::Edge| matches!(edge.label, Label::Bytes(low, high) if low <= byte && byte <= high);
+    draft.rows[state as usize].iter().find(leads).map_or(state, |edge| edge.target)
 }
 
 /// Returns the automaton of all strings but some names.
