@@ -203,12 +203,12 @@ impl Stacks {
             live.extend([pair]);
         }
         if counter.may_end(pair.register) {
-            let stands_for = |register| counter.join(pair.register, register) == Some(pair.register);
-            self.leave(program, pair, live, admits, stands_for);
+            self.leave(program, pair, live, admits, |register| implies(counter, pair.register, register));
         }
     }
 
-    /// Adds the exits below a pair that may end, but those to its own state with a register that its own stands for.
+    /// Adds the exits below a pair that may end, but those that it stands for itself: those to its own state with a register that its
+    /// own `stands_for`.
     #[inline]
     fn leave(
         &mut self,
@@ -266,9 +266,9 @@ impl Stacks {
     /// Drops pairs that others stand for. The pairs are sorted by state, node and register; those that are left come first, and their number is
     /// returned.
     ///
-    /// A pair that may end stands for what returning from it leads to. So of pairs of one state, one over a lower node can be dropped when
-    /// returning from one over a higher node leads to it, or to its like with a register that stands for its own; higher nodes are
-    /// newer, so this never goes round in a circle.
+    /// A pair stands for those of its state that returning from it leads to, unless their registers ask for something else; they were
+    /// left out when it was added. So others of that state over their nodes can go too if their registers allow no more. Exits
+    /// lead to older nodes, so this never goes round in a circle.
     pub(super) fn drop_implied(&self, program: &Program, pairs: &mut [Pair]) -> usize {
         let (mut n_kept, mut first) = (0, 0);
         let mut implied: SmallVec<[Pair; 8]> = SmallVec::new();
@@ -282,7 +282,8 @@ impl Stacks {
                     for index in 0..self.n_exits(pair.node).min(n_left) {
                         n_left -= 1;
                         let exit = self.exit(pair.node, index);
-                        implied.extend((exit.state == state).then_some(exit));
+                        implied
+                            .extend((exit.state == state && stands_for(program, pair, exit.register)).then_some(exit));
                     }
                 }
                 implied.sort_unstable_by_key(|pair| pair.node);
@@ -419,6 +420,21 @@ fn may_end(program: &Program, pair: Pair) -> bool {
         Kind::Loop { counter } => linked.unit.counter(counter).may_end(pair.register),
         Kind::Inner | Kind::BodyEnd { .. } | Kind::Element(_) => false,
     }
+}
+
+/// Tells whether `pair`, which may end, stands for a pair of its state with this register that returning from it leads to.
+fn stands_for(program: &Program, pair: Pair, register: u64) -> bool {
+    let Some((linked, local)) = program.place(pair.state) else { return false };
+    match linked.unit.info(local).kind {
+        Kind::Loop { counter } => implies(linked.unit.counter(counter), pair.register, register),
+        _ => register == pair.register,
+    }
+}
+
+/// Tells whether a counter that may end in `register`, over a node that returns to its own state with the register `below`, can do all
+/// that the lower one can: read as many copies, and then return twice.
+fn implies(counter: &impl Machine, register: u64, below: u64) -> bool {
+    counter.may_end(below) && counter.join(register, below) == Some(register)
 }
 
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
