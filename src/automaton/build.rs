@@ -15,7 +15,7 @@
 //! row (`a ::= b "x" | "p"`, `b ::= c "y" | "q"`, ...) have long chains in each of many states, so what is kept counts against
 //! [`automaton_moves_max`](crate::Limits::automaton_moves_max) while it is made, each pushed state as one move.
 
-use super::unit::{Code, Content, Kind, Move, Reads, StateInfo, StateRef, Step, Unit};
+use super::unit::{Code, Content, Kind, Move, Owner, Reads, StateInfo, StateRef, Step, Unit};
 use crate::machine::Counter;
 use crate::pass::{BuildError, Label, NetRuleId, Network, RuleAutomaton, Splitter, Watch};
 use ahash::{AHashMap, AHashSet};
@@ -123,6 +123,8 @@ struct Builder<'a> {
     counters: Vec<Counter>,
     /// By member: which counter it is.
     counter_of: Vec<Option<u32>>,
+    /// By member: whether its states have a register.
+    has_register: Vec<bool>,
     children: Vec<Arc<Unit>>,
     slot_of: AHashMap<u32, u32>,
     lists: Vec<Box<[Move]>>,
@@ -183,8 +185,11 @@ impl<'a> Builder<'a> {
                 counters.len() as u32 - 1
             })
         });
+        let has_register =
+            members.iter().map(|&id| network.rule(id).counter.is_some() || network.rule(id).automaton.has_elements());
         Builder {
             counter_of: counter_of.collect(),
+            has_register: has_register.collect(),
             member_of: members.iter().enumerate().map(|(index, &id)| (id, index as u32)).collect(),
             counters,
             network,
@@ -384,7 +389,7 @@ impl<'a> Builder<'a> {
                     scratch.targets.push(target);
                     continue;
                 };
-                let ends_rule = self.counter_of[member as usize].is_none() && automaton.is_pure_end(edge.target);
+                let ends_rule = !self.has_register[member as usize] && automaton.is_pure_end(edge.target);
                 if !ends_rule {
                     let index = *call_of.entry(callee).or_insert_with(|| {
                         calls.push((callee, Items::new()));
@@ -393,7 +398,7 @@ impl<'a> Builder<'a> {
                     calls[index].1.push(target);
                 } else if entered.insert(callee) {
                     match self.member_of.get(&callee) {
-                        Some(&member) if self.counter_of[member as usize].is_none() => {
+                        Some(&member) if !self.has_register[member as usize] => {
                             closed.push(Item { member, state: 0 });
                         }
                         _ => contexts.push(self.enter(chain.clone(), callee)),
@@ -408,7 +413,7 @@ impl<'a> Builder<'a> {
             self.bounds.watch.spend(1 + chain.len())?;
             for state in self.states(returns) {
                 match self.member_of.get(&callee) {
-                    Some(&member) if self.counter_of[member as usize].is_none() && self.merges => {
+                    Some(&member) if !self.has_register[member as usize] && self.merges => {
                         let start = Item { member, state: 0 };
                         let index = *group_of.entry(state).or_insert_with(|| {
                             groups.push((state, Items::new()));
@@ -486,9 +491,18 @@ impl<'a> Builder<'a> {
 
     fn info(&self, items: &Items, row: &Row) -> StateInfo {
         let first = items[0];
-        let owner = self.counter_of[first.member as usize];
+        let counter = self.counter_of[first.member as usize];
+        let owner = match (counter, self.has_register[first.member as usize]) {
+            (Some(counter), _) => Some(Owner::Counter(counter)),
+            (None, true) => self.automaton(first.member).distinct().map(Owner::Elements),
+            (None, false) => None,
+        };
         let may_end = || items.iter().any(|item| self.automaton(item.member).is_accepting(item.state));
-        let kind = match owner {
+        let element = if first.state == LOOP { None } else { self.automaton(first.member).element(first.state) };
+        let kind = match counter {
+            // Only calls of elements lead here.
+            None if element.is_some() => Kind::Element(element.expect("just seen")),
+
             Some(counter) if first.state == LOOP => Kind::Loop { counter },
             Some(counter) if may_end() => {
                 let between: Items = SmallVec::from_slice(&[Item { member: first.member, state: LOOP }]);
@@ -524,6 +538,11 @@ impl<'a> Builder<'a> {
             counters: self.counters.into(),
             children: self.children.into(),
             entries: entries.into(),
+            has_elements: self
+                .has_register
+                .iter()
+                .zip(&self.counter_of)
+                .any(|(&has, counter)| has && counter.is_none()),
         })
     }
 }

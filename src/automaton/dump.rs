@@ -79,6 +79,7 @@ fn kind(linked: &Linked, state: u32) -> String {
     match linked.unit.info(state).kind {
         Kind::Inner => String::new(),
         Kind::End => " end".into(),
+        Kind::Element(_) => " element".into(),
         Kind::BodyEnd { loop_state, .. } => format!(" counts, then {loop_state}"),
         Kind::Loop { counter } => {
             let counter = linked.unit.counter(counter);

@@ -2,12 +2,13 @@
 
 use super::build::{Bounds, Entry, build};
 use super::store::UnitStore;
-use super::unit::{StateInfo, StateRef, Step, Unit};
+use super::texts::n_texts;
+use super::unit::{Kind, StateInfo, StateRef, Step, Unit};
 use crate::limits::Limits;
 use crate::pass::{BuildError, NetRuleId, NormalGrammar, Watch, components};
 use crate::util::ByteSet;
 use ahash::AHashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A state of a program. 0 is [`DONE`], 1 is [`BELOW`]; the others are the states of its units, in turn.
 pub(crate) type StateId = u32;
@@ -40,6 +41,9 @@ pub(crate) struct Program {
     unit_of: Box<[u32]>,
     start: StateId,
     has_empty_text: bool,
+    has_elements: bool,
+    /// By unit, once asked for: how many texts complete it from each state.
+    n_texts: Box<[OnceLock<Box<[u32]>>]>,
 }
 
 impl Program {
@@ -92,7 +96,34 @@ impl Program {
         });
         let units: Box<[Linked]> = units.collect();
         let start = units[0].bases[0] + root.state;
-        Ok(Program { units, unit_of: unit_of.into(), start, has_empty_text })
+        let has_elements = units.iter().any(|linked| linked.unit.content.has_elements);
+        let n_texts = units.iter().map(|_| OnceLock::new()).collect();
+        Ok(Program { units, unit_of: unit_of.into(), start, has_empty_text, has_elements, n_texts })
+    }
+
+    /// Tells whether the grammar has rules whose elements must all be different.
+    #[inline]
+    pub fn has_elements(&self) -> bool {
+        self.has_elements
+    }
+
+    /// Returns the number of texts that complete the unit from `state`, if it is finite and known.
+    pub fn n_texts(&self, state: StateId) -> Option<u32> {
+        let index = self.unit_of[state as usize] as usize;
+        let linked = self.units.get(index)?;
+        let counts = self.n_texts[index].get_or_init(|| n_texts(&linked.unit));
+        Some(counts[(state - linked.bases[0]) as usize]).filter(|&count| count > 0)
+    }
+
+    /// Tells whether a text leads from `state` to an end of its unit, without calls.
+    pub fn completes(&self, state: StateId, text: &[u8]) -> bool {
+        let Some((linked, local)) = self.place(state) else { return false };
+        let unit = &linked.unit;
+        let end = text.iter().try_fold(local, |state, &byte| match unit.code(state, byte).step() {
+            Step::Quiet(target) | Step::Simple(target) => Some(target),
+            Step::None | Step::List(_) => None,
+        });
+        end.is_some_and(|end| unit.info(end).kind == Kind::End)
     }
 
     /// Returns the state in which a text begins.

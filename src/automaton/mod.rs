@@ -4,9 +4,10 @@ mod build;
 mod dump;
 mod link;
 mod store;
+mod texts;
 mod unit;
 
 pub(crate) use dump::{dump_dot, dump_text};
 pub(crate) use link::{BELOW, DONE, Linked, Program, StateId};
 pub(crate) use store::UnitStore;
-pub(crate) use unit::{Kind, Reads, Step};
+pub(crate) use unit::{Kind, Owner, Reads, Step};

@@ -104,6 +104,7 @@ mod tests {
             counters: Box::new([]),
             children: Box::new([]),
             entries: vec![0].into(),
+            has_elements: false,
         }
     }
 

@@ -13,7 +13,7 @@
 //! A target or a return state may lie in a *child* unit: one that this one calls. Units depend on their content alone: children are
 //! units interned before, control tokens are ids, counters are their bounds. So equal units of different grammars are one.
 
-use crate::machine::Counter;
+use crate::machine::{Counter, Distinct};
 use std::sync::Arc;
 
 /// A state of a unit or of one of its children.
@@ -58,6 +58,17 @@ pub(crate) enum Kind {
     BodyEnd { counter: u32, loop_state: u32 },
     /// Between two copies of a counted body: the counter says whether the unit may end and whether a copy may begin.
     Loop { counter: u32 },
+    /// An element was read, by a call that returns here: it must be another than all before, and joins them. Entered by returning only.
+    Element(Distinct),
+}
+
+/// What the register of a state belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Owner {
+    /// A counter of the unit.
+    Counter(u32),
+    /// The elements of a rule, which are all different.
+    Elements(Distinct),
 }
 
 /// What a state can read, as far as forced text is concerned.
@@ -77,8 +88,8 @@ pub(crate) struct StateInfo {
     pub kind: Kind,
     /// What can be read from here.
     pub reads: Reads,
-    /// Which counter the register of this state belongs to.
-    pub owner: Option<u32>,
+    /// What the register of this state belongs to.
+    pub owner: Option<Owner>,
 }
 
 /// An entry of the move table, packed.
@@ -145,6 +156,8 @@ pub(crate) struct Content {
     pub children: Box<[Arc<Unit>]>,
     /// The start states by entry.
     pub entries: Box<[u32]>,
+    /// Whether some state is a [`Kind::Element`].
+    pub has_elements: bool,
 }
 
 impl Content {

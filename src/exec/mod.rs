@@ -4,6 +4,7 @@
 //! returns included: a state that may end its unit stands beside the states that its callers go on from. A text is a whole
 //! sentence when [`DONE`](crate::automaton::DONE) is among the states.
 
+mod elements;
 mod stack;
 mod step;
 

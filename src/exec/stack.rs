@@ -9,7 +9,8 @@
 //! Nearly all nodes have one exit, without a register, and take 8 bytes; the rest list their exits in a second table. Both tables only grow
 //! at their ends, and rolling back truncates them. A node that was made lately is found again instead of made again.
 
-use super::step::Pair;
+use super::elements::Elements;
+use super::step::{Pair, join_registers, joined};
 use crate::automaton::{Kind, Program, StateId};
 use crate::machine::Machine;
 use crate::util::chunked::Chunked;
@@ -40,38 +41,70 @@ pub(crate) struct Stacks {
     nodes: Chunked<Node>,
     exits: Chunked<Pair>,
     recent: [NodeId; RECENT],
+    /// What elements are compared with; without it none is refused.
+    elements: Option<Box<Elements>>,
 }
 
-/// A place to truncate to: the number of nodes.
-pub(crate) type StacksMark = u32;
+/// A place to truncate to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct StacksMark {
+    pub n_nodes: u32,
+    /// Bytes read, if elements are compared.
+    pub n_bytes: u32,
+}
 
 impl Stacks {
     /// Returns stacks with the one node [`BOTTOM`], which returns to `below`.
     pub fn new(below: StateId) -> Self {
         let mut nodes = Chunked::default();
         nodes.push(Node { first: below, second: BOTTOM });
-        Stacks { nodes, exits: Chunked::default(), recent: [BOTTOM; RECENT] }
+        Stacks { nodes, exits: Chunked::default(), recent: [BOTTOM; RECENT], elements: None }
     }
 
+    /// Compares elements from now on; nothing was read so far.
+    pub fn compare_elements(&mut self) {
+        self.elements = Some(Box::default());
+    }
+
+    /// Returns what elements are compared with, if they are.
+    #[inline]
+    pub fn elements(&self) -> Option<&Elements> {
+        self.elements.as_deref()
+    }
+
+    /// Notes a byte before its step.
+    #[inline]
+    pub fn read(&mut self, byte: u8) {
+        if let Some(elements) = &mut self.elements {
+            elements.read(byte);
+        }
+    }
+
+    #[inline]
     pub fn mark(&self) -> StacksMark {
-        self.nodes.len() as StacksMark
+        let n_bytes = self.elements.as_ref().map_or(0, |elements| elements.n_bytes());
+        StacksMark { n_nodes: self.nodes.len() as u32, n_bytes }
     }
 
     /// Forgets the nodes made since `mark`.
     #[inline]
     pub fn truncate(&mut self, mark: StacksMark) {
         // Lists of exits were added together with their nodes, in the same order.
-        for node in (mark as usize..self.nodes.len()).rev() {
+        if let Some(elements) = &mut self.elements {
+            elements.truncate(mark.n_bytes);
+        }
+        for node in (mark.n_nodes as usize..self.nodes.len()).rev() {
             let Node { first, .. } = self.nodes.get(node);
             if first & LIST != 0 {
                 self.exits.truncate((first & !LIST) as usize);
             }
         }
-        self.nodes.truncate(mark as usize);
+        self.nodes.truncate(mark.n_nodes as usize);
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.nodes.memory_bytes() + self.exits.memory_bytes()
+        let elements = self.elements.as_ref().map_or(0, |elements| elements.memory_bytes());
+        self.nodes.memory_bytes() + self.exits.memory_bytes() + elements
     }
 
     /// Returns stacks with only what `live` needs, and renames the nodes in `live`.
@@ -107,6 +140,7 @@ impl Stacks {
             stacks.nodes.push(kept);
         }
         live.iter_mut().for_each(|pair| pair.node = number[pair.node as usize]);
+        stacks.elements.clone_from(&self.elements);
         stacks
     }
 
@@ -129,66 +163,167 @@ impl Stacks {
 
     /// Adds to `live` the pairs that are live in `state` over `node`: itself, if it reads anything, and where it returns to.
     #[inline]
-    pub fn land(&self, program: &Program, pair: Pair, live: &mut impl Extend<Pair>) {
+    pub fn land(&mut self, program: &Program, pair: Pair, live: &mut impl Extend<Pair>) {
+        self.land_with(program, pair, live, true);
+    }
+
+    /// As [`Self::land`]; elements are admitted to their sets, or else left to who returns later.
+    #[inline]
+    fn land_with(&mut self, program: &Program, pair: Pair, live: &mut impl Extend<Pair>, admits: bool) {
         let Some((linked, local)) = program.place(pair.state) else { return live.extend([pair]) };
         let info = linked.unit.info(local);
         if info.has_moves() && !matches!(info.kind, Kind::Loop { .. }) {
             live.extend([pair]);
         }
         match info.kind {
-            Kind::Inner => {}
-            Kind::End => self.leave(pair, live),
-            Kind::Loop { counter } => self.land_between(pair, linked.unit.counter(counter), live),
+            Kind::Inner | Kind::Element(_) => {}
+            Kind::End => self.leave(program, pair, live, admits, |register| register == pair.register),
+            Kind::Loop { counter } => {
+                self.land_between(program, pair, linked.unit.counter(counter), live, admits);
+            }
             Kind::BodyEnd { counter, loop_state } => {
                 let counter = linked.unit.counter(counter);
                 if let Some(register) = counter.advance(pair.register) {
                     let state = linked.bases[0] + loop_state;
-                    self.land_between(Pair { state, register, ..pair }, counter, live);
+                    self.land_between(program, Pair { state, register, ..pair }, counter, live, admits);
                 }
             }
         }
     }
 
-    fn land_between(&self, pair: Pair, counter: &impl Machine, live: &mut impl Extend<Pair>) {
+    fn land_between(
+        &mut self,
+        program: &Program,
+        pair: Pair,
+        counter: &impl Machine,
+        live: &mut impl Extend<Pair>,
+        admits: bool,
+    ) {
         if counter.may_continue(pair.register) {
             live.extend([pair]);
         }
         if counter.may_end(pair.register) {
-            self.leave(pair, live);
+            let stands_for = |register| counter.join(pair.register, register) == Some(pair.register);
+            self.leave(program, pair, live, admits, stands_for);
         }
     }
 
-    /// Adds the exits below a pair that may end, but those that it stands for itself.
+    /// Adds the exits below a pair that may end, but those to its own state with a register that its own stands for.
     #[inline]
-    fn leave(&self, pair: Pair, live: &mut impl Extend<Pair>) {
+    fn leave(
+        &mut self,
+        program: &Program,
+        pair: Pair,
+        live: &mut impl Extend<Pair>,
+        admits: bool,
+        stands_for: impl Fn(u64) -> bool,
+    ) {
         for index in 0..self.n_exits(pair.node) {
             let exit = self.exit(pair.node, index);
-            if exit.state != pair.state || exit.register != pair.register {
-                live.extend([exit]);
+            if exit.state == pair.state && stands_for(exit.register) {
+                continue;
+            }
+            match &mut self.elements {
+                Some(elements) if admits => match program.info(exit.state).map(|info| info.kind) {
+                    Some(Kind::Element(distinct)) => {
+                        let register = elements.admit(exit.register, distinct);
+                        live.extend(register.map(|register| Pair { register, ..exit }));
+                    }
+                    _ => live.extend([exit]),
+                },
+                _ => live.extend([exit]),
             }
         }
     }
 
-    /// Returns the node that returns to `state` with `register` over `parent`.
-    pub fn push(&mut self, program: &Program, state: StateId, register: u64, parent: NodeId) -> NodeId {
-        let pair = Pair { state, node: parent, register };
-        let is_plain = register == 0 && program.info(state).is_none_or(|info| info.kind == Kind::Inner);
-        if is_plain {
-            return self.plain(state, parent);
+    /// Returns the node that returns to `pair`.
+    pub fn push(&mut self, program: &Program, pair: Pair) -> NodeId {
+        self.push_all(program, pair.state, &[pair])
+    }
+
+    /// Returns the node that returns to `state` with the register and the node of any of `pairs`.
+    pub fn push_all(&mut self, program: &Program, state: StateId, pairs: &[Pair]) -> NodeId {
+        // PERF: nearly all nodes.
+        if let &[Pair { node, register: 0, .. }] = pairs
+            && program.info(state).is_none_or(|info| info.kind == Kind::Inner)
+        {
+            return self.plain(state, node);
         }
         let mut exits: SmallVec<[Pair; 8]> = SmallVec::new();
-        self.land(program, pair, &mut exits);
-        self.node_of(&mut exits, self.mark(), 0)
+        for &pair in pairs {
+            let pair = Pair { state, ..pair };
+            match (program.info(state).map(|info| info.kind), &self.elements) {
+                (Some(Kind::Element(_)), Some(elements)) => {
+                    exits.push(Pair { register: elements.begin(pair.register), ..pair });
+                }
+                (Some(Kind::Element(_)), None) => exits.push(pair),
+                _ => self.land_with(program, pair, &mut exits, false),
+            }
+        }
+        self.node_of(program, &mut exits, self.mark(), 0)
+    }
+
+    /// Drops pairs that others stand for. The pairs are sorted by state, node and register; those that are left come first, and their number is
+    /// returned.
+    ///
+    /// A pair that may end stands for what returning from it leads to. So of pairs of one state, one over a lower node can be dropped when
+    /// returning from one over a higher node leads to it, or to its like with a register that stands for its own; higher nodes are
+    /// newer, so this never goes round in a circle.
+    pub(super) fn drop_implied(&self, program: &Program, pairs: &mut [Pair]) -> usize {
+        let (mut n_kept, mut first) = (0, 0);
+        let mut implied: SmallVec<[Pair; 8]> = SmallVec::new();
+        while first < pairs.len() {
+            let state = pairs[first].state;
+            let last = first + pairs[first..].partition_point(|pair| pair.state == state);
+            if last - first > 1 {
+                implied.clear();
+                let mut n_left = IMPLIED_FREE + IMPLIED_PER_PAIR * (last - first);
+                for &pair in pairs[first..last].iter().rev().filter(|&&pair| may_end(program, pair)) {
+                    for index in 0..self.n_exits(pair.node).min(n_left) {
+                        n_left -= 1;
+                        let exit = self.exit(pair.node, index);
+                        implied.extend((exit.state == state).then_some(exit));
+                    }
+                }
+                implied.sort_unstable_by_key(|pair| pair.node);
+            }
+            for index in first..last {
+                let pair = pairs[index];
+                let like = implied.partition_point(|other| other.node < pair.node);
+                let is_implied = last - first > 1
+                    && implied[like..]
+                        .iter()
+                        .take_while(|other| other.node == pair.node)
+                        .any(|&other| joined(program, other, pair.register) == Some(other.register));
+                if !is_implied {
+                    pairs[n_kept] = pair;
+                    n_kept += 1;
+                }
+            }
+            first = last;
+        }
+        n_kept
     }
 
     /// Returns the node with these exits, in any order, repeated or not. Exits to one state over different nodes are joined
     /// if the nodes were made since `fresh`: they stand for the same place in the text, reached in different ways, and would
     /// multiply with each step. Older ones stay apart, since joining them would make new nodes in each step.
-    fn node_of(&mut self, exits: &mut SmallVec<[Pair; 8]>, fresh: StacksMark, n_deep: usize) -> NodeId {
-        exits.sort_unstable_by_key(|exit| (exit.state, exit.register, exit.node));
-        exits.dedup();
-        if n_deep < JOINS_DEEP_MAX {
-            self.join_fresh(exits, fresh, n_deep);
+    fn node_of(
+        &mut self,
+        program: &Program,
+        exits: &mut SmallVec<[Pair; 8]>,
+        fresh: StacksMark,
+        n_deep: usize,
+    ) -> NodeId {
+        if exits.len() > 1 {
+            exits.sort_unstable_by_key(|exit| (exit.state, exit.node, exit.register));
+            let n_joined = join_registers(program, exits);
+            let n_kept = self.drop_implied(program, &mut exits[..n_joined]);
+            exits.truncate(n_kept);
+            exits.sort_unstable_by_key(|exit| (exit.state, exit.register, exit.node));
+            if n_deep < JOINS_DEEP_MAX {
+                self.join_fresh(program, exits, fresh, n_deep);
+            }
         }
         if let [Pair { state, node, register: 0 }] = exits[..] {
             return self.plain(state, node);
@@ -230,9 +365,11 @@ impl Stacks {
     }
 
     /// Makes one exit of those to one state with one register over nodes made since `fresh`. The exits are sorted.
-    fn join_fresh(&mut self, exits: &mut SmallVec<[Pair; 8]>, fresh: StacksMark, n_deep: usize) {
-        let meets =
-            |a: &Pair, b: &Pair| (a.state, a.register) == (b.state, b.register) && a.node >= fresh && b.node >= fresh;
+    fn join_fresh(&mut self, program: &Program, exits: &mut SmallVec<[Pair; 8]>, fresh: StacksMark, n_deep: usize) {
+        let meets = |a: &Pair, b: &Pair| {
+            let is_fresh = |pair: &Pair| pair.node >= fresh.n_nodes;
+            (a.state, a.register) == (b.state, b.register) && is_fresh(a) && is_fresh(b)
+        };
         if !exits.windows(2).any(|pair| meets(&pair[0], &pair[1])) {
             return;
         }
@@ -240,7 +377,7 @@ impl Stacks {
         for group in found.chunk_by(meets) {
             let node = match group {
                 [only] => only.node,
-                _ => self.join(group.iter().map(|exit| exit.node), fresh, n_deep + 1),
+                _ => self.join(program, group.iter().map(|exit| exit.node), fresh, n_deep + 1),
             };
             exits.push(Pair { node, ..group[0] });
         }
@@ -248,20 +385,40 @@ impl Stacks {
 
     /// Returns the node that returns to where any of `nodes` does; `fresh` is the mark from before the step. All are joined at
     /// once, since what is made on the way would be kept.
-    pub fn union(&mut self, nodes: impl Iterator<Item = NodeId>, fresh: StacksMark) -> NodeId {
-        self.join(nodes, fresh, 0)
+    pub fn union(&mut self, program: &Program, nodes: impl Iterator<Item = NodeId>, fresh: StacksMark) -> NodeId {
+        self.join(program, nodes, fresh, 0)
     }
 
-    fn join(&mut self, nodes: impl Iterator<Item = NodeId>, fresh: StacksMark, n_deep: usize) -> NodeId {
+    fn join(
+        &mut self,
+        program: &Program,
+        nodes: impl Iterator<Item = NodeId>,
+        fresh: StacksMark,
+        n_deep: usize,
+    ) -> NodeId {
         let mut exits: SmallVec<[Pair; 8]> = SmallVec::new();
         for node in nodes {
             exits.extend((0..self.n_exits(node)).map(|index| self.exit(node, index)));
         }
-        self.node_of(&mut exits, fresh, n_deep)
+        self.node_of(program, &mut exits, fresh, n_deep)
     }
 }
 
 /// Nodes made in one step lie over each other as deep as one move pushes; joins stop here.
 const JOINS_DEEP_MAX: usize = 64;
+
+/// Exits looked at to drop pairs of one state that others stand for: some, and some for each pair.
+const IMPLIED_FREE: usize = 64;
+const IMPLIED_PER_PAIR: usize = 4;
+
+/// Tells whether returning needs no more bytes.
+fn may_end(program: &Program, pair: Pair) -> bool {
+    let Some((linked, local)) = program.place(pair.state) else { return false };
+    match linked.unit.info(local).kind {
+        Kind::End => true,
+        Kind::Loop { counter } => linked.unit.counter(counter).may_end(pair.register),
+        Kind::Inner | Kind::BodyEnd { .. } | Kind::Element(_) => false,
+    }
+}
 
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;

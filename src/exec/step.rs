@@ -1,7 +1,10 @@
 //! Steps of a configuration by a byte or a control token.
+//!
+//! With counters and ambiguity a configuration can have many pairs of one state. They take a move together, so that what they push is
+//! one node, whose exits tell them apart: as many nodes are made in a step as there are states, however many pairs there are.
 
 use super::stack::{BOTTOM, NodeId, Stacks, StacksMark};
-use crate::automaton::{DONE, Kind, Linked, Program, StateId, Step};
+use crate::automaton::{DONE, Kind, Linked, Owner, Program, StateId, Step};
 use crate::machine::Machine;
 
 /// A place where a text can lead: a state, the stack below it, and the register of the state's machine.
@@ -40,20 +43,48 @@ pub(crate) fn is_done(live: &[Pair]) -> bool {
 pub(crate) fn step_byte(program: &Program, stacks: &mut Stacks, live: &[Pair], byte: u8, next: &mut Configuration) {
     next.clear();
     let fresh = stacks.mark();
-    for &pair in live {
-        let Some((linked, local)) = program.place(pair.state) else { continue };
+    stacks.read(byte);
+    for_each_state(live, |pairs| {
+        let Some((linked, local)) = program.place(pairs[0].state) else { return };
         match linked.unit.code(local, byte).step() {
             Step::None => {}
-            Step::Quiet(state) => next.push(Pair { state: linked.bases[0] + state, ..pair }),
-            Step::Simple(state) => {
-                stacks.land(program, Pair { state: linked.bases[0] + state, ..pair }, next);
+            Step::Quiet(state) => {
+                next.extend(pairs.iter().map(|&pair| Pair { state: linked.bases[0] + state, ..pair }))
             }
-            Step::List(list) => apply(program, stacks, linked, pair, list, next),
+            Step::Simple(state) => {
+                let state = linked.bases[0] + state;
+                pairs.iter().for_each(|&pair| stacks.land(program, Pair { state, ..pair }, next));
+            }
+            Step::List(list) => apply(program, stacks, linked, pairs, list, next),
         }
+    });
+    if stacks.elements().is_some() {
+        next.retain(|pair| !is_exhausted(program, stacks, *pair));
     }
     if next.len() > 1 {
         tidy(program, stacks, next, fresh);
     }
+}
+
+/// Tells whether a pair is within an element that can be completed in finitely many ways, all of which are in the set already.
+fn is_exhausted(program: &Program, stacks: &Stacks, pair: Pair) -> bool {
+    let Some(elements) = stacks.elements() else { return false };
+    let n_exits = stacks.n_exits(pair.node);
+    let is_finite = |index: usize| {
+        let exit = stacks.exit(pair.node, index);
+        matches!(program.info(exit.state).map(|info| info.kind), Some(Kind::Element(distinct)) if distinct.is_finite)
+    };
+    if !(0..n_exits).all(is_finite) {
+        return false;
+    }
+    let Some(n_texts) = program.n_texts(pair.state) else { return false };
+    (0..n_exits).all(|index| {
+        let mut n_used = 0;
+        elements.for_each_rest(stacks.exit(pair.node, index).register, |rest| {
+            n_used += u32::from(program.completes(pair.state, rest));
+        });
+        n_used >= n_texts
+    })
 }
 
 /// Puts into `current` the configuration after `bytes`, and returns how many of them can be read; if not all, `current` is of no use.
@@ -94,52 +125,64 @@ pub(crate) fn step_control(
 ) {
     next.clear();
     let fresh = stacks.mark();
-    for &pair in live {
-        let Some((linked, local)) = program.place(pair.state) else { continue };
+    for_each_state(live, |pairs| {
+        let Some((linked, local)) = program.place(pairs[0].state) else { return };
         if let Some(list) = linked.unit.control_list(local, token) {
-            apply(program, stacks, linked, pair, list, next);
+            apply(program, stacks, linked, pairs, list, next);
         }
-    }
+    });
     tidy(program, stacks, next, fresh);
 }
 
-fn apply(program: &Program, stacks: &mut Stacks, linked: &Linked, pair: Pair, list: u32, next: &mut Configuration) {
+/// Calls `visit` with the pairs of each state in turn.
+#[inline]
+fn for_each_state(live: &[Pair], mut visit: impl FnMut(&[Pair])) {
+    // PERF: the usual configuration is one pair.
+    if let [_] = live {
+        return visit(live);
+    }
+    live.chunk_by(|a, b| a.state == b.state).for_each(visit);
+}
+
+/// Adds to `next` where the moves of `list` lead from `pairs`, which are of one state.
+fn apply(program: &Program, stacks: &mut Stacks, linked: &Linked, pairs: &[Pair], list: u32, next: &mut Configuration) {
     for one in linked.unit.list(list) {
-        let (mut node, mut register) = (pair.node, pair.register);
-        for &pushed in &one.pushes {
-            node = stacks.push(program, linked.state(pushed), register, node);
-            register = 0;
+        let target = linked.state(one.target);
+        let Some((&bottom, above)) = one.pushes.split_first() else {
+            pairs.iter().for_each(|&pair| stacks.land(program, Pair { state: target, ..pair }, next));
+            continue;
+        };
+        let mut node = stacks.push_all(program, linked.state(bottom), pairs);
+        for &pushed in above {
+            node = stacks.push(program, Pair { state: linked.state(pushed), node, register: 0 });
         }
-        stacks.land(program, Pair { state: linked.state(one.target), node, register }, next);
+        stacks.land(program, Pair { state: target, node, register: 0 }, next);
     }
 }
 
-/// Sorts a configuration, and makes one pair of those with the same state and register, and of those whose counts touch;
-/// `fresh` is the mark of the stacks from before the step.
+/// Sorts a configuration, and makes few pairs of those that are of one state; `fresh` is the mark of the stacks from before the step.
 pub(crate) fn tidy(program: &Program, stacks: &mut Stacks, live: &mut Configuration, fresh: StacksMark) {
     live.sort_unstable_by_key(|pair| (pair.state, pair.node, pair.register));
     live.dedup();
     if live.windows(2).all(|pair| pair[0].state != pair[1].state) {
         return;
     }
-    live.dedup_by(|later, earlier| {
-        let same_place = later.state == earlier.state && later.node == earlier.node;
-        let joined = if same_place { joined(program, *earlier, later.register) } else { None };
-        joined.is_some_and(|register| {
-            earlier.register = register;
-            true
-        })
-    });
+    let n_joined = join_registers(program, live);
+    let n_kept = stacks.drop_implied(program, &mut live[..n_joined]);
+    live.truncate(n_kept);
     live.sort_unstable_by_key(|pair| (pair.state, pair.register, pair.node));
-    // Each group of one state and register becomes its first pair, in place.
-    let meets = |a: &Pair, b: &Pair| (a.state, a.register) == (b.state, b.register);
+    // Each group that can be one pair becomes its first, in place.
+    let meets = |a: &Pair, b: &Pair| {
+        let are_joined = a.node == b.node || a.node >= fresh.n_nodes && b.node >= fresh.n_nodes || !is_counted(program, a.state);
+        (a.state, a.register) == (b.state, b.register) && are_joined
+    };
     let (mut n_kept, mut first) = (0, 0);
     while first < live.len() {
-        let n_meeting = live[first..].partition_point(|pair| meets(pair, &live[first]));
+        let n_meeting = live[first..].partition_point(|pair| meets(&live[first], pair));
         let group = &live[first..first + n_meeting];
         let node = match group {
             [only] => only.node,
-            _ => stacks.union(group.iter().map(|pair| pair.node), fresh),
+            _ => stacks.union(program, group.iter().map(|pair| pair.node), fresh),
         };
         live[n_kept] = Pair { node, ..live[first] };
         n_kept += 1;
@@ -148,9 +191,40 @@ pub(crate) fn tidy(program: &Program, stacks: &mut Stacks, live: &mut Configurat
     live.truncate(n_kept);
 }
 
-fn joined(program: &Program, pair: Pair, other: u64) -> Option<u64> {
+/// Makes one pair of those that differ at most in registers which one register can stand for. The pairs are sorted by state, node and
+/// register; those that are left come first, and their number is returned.
+pub(super) fn join_registers(program: &Program, pairs: &mut [Pair]) -> usize {
+    let mut n_kept = 0;
+    for index in 0..pairs.len() {
+        let pair = pairs[index];
+        if let Some(last) = pairs[..n_kept].last_mut()
+            && (last.state, last.node) == (pair.state, pair.node)
+            && let Some(register) = joined(program, *last, pair.register)
+        {
+            last.register = register;
+            continue;
+        }
+        pairs[n_kept] = pair;
+        n_kept += 1;
+    }
+    n_kept
+}
+
+/// Returns the register that stands for that of `pair` and for `other`, if there is one.
+pub(super) fn joined(program: &Program, pair: Pair, other: u64) -> Option<u64> {
+    if pair.register == other {
+        return Some(other);
+    }
     let (linked, local) = program.place(pair.state)?;
     let info = linked.unit.info(local);
-    debug_assert!(!matches!(info.kind, Kind::End) || info.owner.is_none());
-    linked.unit.counter(info.owner?).join(pair.register, other)
+    debug_assert!(!matches!((info.kind, info.owner), (Kind::End, Some(Owner::Counter(_)))));
+    match info.owner? {
+        Owner::Counter(counter) => linked.unit.counter(counter).join(pair.register, other),
+        Owner::Elements(_) => None,
+    }
+}
+
+/// Tells whether pairs of a state have registers.
+fn is_counted(program: &Program, state: StateId) -> bool {
+    program.info(state).is_some_and(|info| info.owner.is_some())
 }

@@ -480,6 +480,21 @@ mod tests {
             prop_assert_eq!(scaled(a).is_multiple_of(&scaled(b)), a % b == 0);
             prop_assert_eq!(d(&scaled(a).to_string()), scaled(a));
             prop_assert_eq!(scaled(a).is_integer(), a % 10i64.pow(shift) == 0);
+            prop_assert_eq!(scaled(a).negated(), d(&format!("{}e-{shift}", -i128::from(a))));
+        }
+
+        #[test]
+        fn scaled_integers_come_back(a in any::<i128>(), zeros in 0u32..30, exponent in -50i64..50, up in 0i64..5) {
+            let a = a / 10i128.pow(zeros);
+            let decimal = Decimal::from_scaled(a, exponent).unwrap();
+            prop_assert_eq!(&decimal, &d(&format!("{a}e{exponent}")));
+            if a != i128::MIN {
+                prop_assert_eq!(decimal.to_scaled(exponent), Some(a));
+            }
+            prop_assert_eq!(decimal.to_scaled(exponent - up), a.checked_mul(10i128.pow(up as u32)));
+            let is_whole = a % 10i128.pow(up as u32) == 0;
+            prop_assert_eq!(decimal.to_scaled(exponent + up), is_whole.then(|| a / 10i128.pow(up as u32)));
+            prop_assert!(Decimal::from_scaled(1, Decimal::EXPONENT_MAX + 1).is_none());
         }
 
         #[test]

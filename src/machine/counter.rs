@@ -1,9 +1,13 @@
 //! Counting the copies of a repeated body: `X{min,max}`.
 //!
 //! As a finite automaton `[a-z]{1,1000000}` needs a million states. A counter needs one number: how many copies are complete. With
-//! an ambiguous body (`("a"|"aa"){5,1000}`) several counts are possible after the same text; they are nearly always consecutive,
-//! so a register holds an interval of counts, and what is not an interval is held as several registers. Every operation is a few
-//! instructions; nothing depends on the size of the bounds.
+//! an ambiguous body (`("a"|"aa"){5,1000}`) several counts are possible after the same text; a register holds an interval of them,
+//! and what is not an interval is held as several registers. Every operation is a few instructions; nothing depends on the size
+//! of the bounds.
+//!
+//! What matters of a count is how many copies may follow: after `c` copies of `X{min,max}`, from `min - c` to `max - c`. So counts
+//! that are `max - min + 1` apart are as good as neighbours (with no upper bound, all are), and of the counts from `min` on the
+//! least one stands for all: a register holds no more than that, so that ambiguous texts have few registers.
 
 use super::{Machine, Register};
 
@@ -14,8 +18,8 @@ pub struct Counter {
     max: Option<u32>,
 }
 
-/// The counts `low..=high`, as held in a register: `low` in the lower half, `high - low` in the upper (so that a single count
-/// is that number).
+/// What the counts from `low` to `high` allow, as held in a register: `low` in the upper half, `high - low` in the lower, so that
+/// registers are in the order of their counts. The counts between may lack some that make no difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Counts {
     low: u32,
@@ -25,13 +29,13 @@ struct Counts {
 impl Counts {
     #[inline]
     fn unpack(register: Register) -> Self {
-        let low = register as u32;
-        Counts { low, high: low + (register >> 32) as u32 }
+        let low = (register >> 32) as u32;
+        Counts { low, high: low + register as u32 }
     }
 
     #[inline]
     fn pack(self) -> Register {
-        Register::from(self.low) | Register::from(self.high - self.low) << 32
+        Register::from(self.low) << 32 | Register::from(self.high - self.low)
     }
 }
 
@@ -55,17 +59,49 @@ impl Counter {
     pub fn max(&self) -> Option<u32> {
         self.max
     }
+
+    /// Returns the counter that says how many copies of `X` are in `(X{inner}){self}`, if a counter can.
+    pub fn of_copies(&self, inner: &Counter) -> Option<Counter> {
+        let (min, max) = merged_bounds((self.min, self.max), (inner.min, inner.max))?;
+        Some(Counter { min, max })
+    }
+
+    /// Returns the counts that stand for all that allow the same: the least says how many more copies may follow, and the
+    /// greatest, up to `min`, how many must.
+    #[inline]
+    fn normal(&self, Counts { low, high }: Counts) -> Counts {
+        match self.max {
+            None => Counts { low: high.min(self.min), high: high.min(self.min) },
+            Some(_) => Counts { low, high: high.min(self.min.max(low)) },
+        }
+    }
+}
+
+/// Returns between which bounds copies of `X` are in `(X{inner}){outer}`, if all numbers between bounds are, and the bounds fit a counter.
+pub fn merged_bounds(outer: (u32, Option<u32>), inner: (u32, Option<u32>)) -> Option<(u32, Option<u32>)> {
+    let product = |a: u32, b: u32| a.checked_mul(b).filter(|&product| product < u32::MAX);
+    let min = product(outer.0, inner.0)?;
+    let max = match (outer.1, inner.1) {
+        (Some(0), _) | (_, Some(0)) => Some(0),
+        (Some(outer), Some(inner)) => Some(product(outer, inner)?),
+        _ => None,
+    };
+    // Between the most in n copies and the least in n + 1 numbers may be left out; the gap is widest where n is least.
+    let (n, least) = (u64::from(outer.0), u64::from(inner.0));
+    let is_gapless = match inner.1 {
+        None if n > 0 => true,
+        most => (n + 1) * least <= n * u64::from(most.unwrap_or(0)) + 1,
+    };
+    (is_gapless || outer.1 == Some(outer.0)).then_some((min, max))
 }
 
 impl Machine for Counter {
     #[inline]
     fn advance(&self, register: Register) -> Option<Register> {
         let Counts { low, high } = Counts::unpack(register);
-        // Counts beyond the last that matters are the same count.
-        let last = self.max.unwrap_or(self.min);
         match self.max {
             Some(max) if low >= max => None,
-            _ => Some(Counts { low: (low + 1).min(last), high: (high + 1).min(last) }.pack()),
+            _ => Some(self.normal(Counts { low: low + 1, high: high + 1 }).pack()),
         }
     }
 
@@ -95,8 +131,9 @@ impl Machine for Counter {
     #[inline]
     fn join(&self, a: Register, b: Register) -> Option<Register> {
         let (a, b) = (Counts::unpack(a), Counts::unpack(b));
-        let touch = a.low <= b.high.saturating_add(1) && b.low <= a.high.saturating_add(1);
-        touch.then(|| Counts { low: a.low.min(b.low), high: a.high.max(b.high) }.pack())
+        let reach = self.max.map_or(u32::MAX, |max| max - self.min).saturating_add(1);
+        let touch = a.low.saturating_sub(b.high) <= reach && b.low.saturating_sub(a.high) <= reach;
+        touch.then(|| self.normal(Counts { low: a.low.min(b.low), high: a.high.max(b.high) }).pack())
     }
 }
 
@@ -125,14 +162,63 @@ mod tests {
     }
 
     #[test]
-    fn intervals_join_only_when_they_touch() {
-        let counter = Counter::new(1, Some(100));
+    fn what_only_many_counts_need_is_forgotten() {
+        // Of the counts from the least on, the least one allows what all others do.
+        let counter = Counter::new(2, Some(100));
         let at = |n| after(&counter, n).unwrap();
-        let joined = counter.join(at(4), at(5)).unwrap();
-        assert_eq!(counter.join(joined, at(3)).map(Counts::unpack), Some(Counts { low: 3, high: 5 }));
-        assert_eq!(counter.join(joined, at(7)), None);
-        // Joining is the union of what each could do.
-        assert_eq!(Counts::unpack(counter.advance(joined).unwrap()), Counts { low: 5, high: 6 });
+        assert_eq!(counter.join(at(2), at(7)), Some(at(2)));
+        let both = counter.join(at(1), at(7)).unwrap();
+        assert_eq!(Counts::unpack(both), Counts { low: 1, high: 2 });
+        assert_eq!(counter.join(both, at(50)), Some(both));
+        // Without a greatest count, the greatest one does.
+        let counter = Counter::new(100, None);
+        let at = |n| after(&counter, n).unwrap();
+        assert_eq!(counter.join(at(7), at(50)), Some(at(50)));
+    }
+
+    #[test]
+    fn counts_join_when_no_number_of_copies_lies_between() {
+        let n_more = |counter: &Counter, register: Register| -> Vec<u32> {
+            let ends = |n| (0..n).try_fold(register, |r, _| counter.advance(r)).is_some_and(|r| counter.may_end(r));
+            (0..20).filter(|&n| ends(n)).collect()
+        };
+        for (min, max) in [(1, None), (9, None), (1, Some(12)), (9, Some(9)), (7, Some(9)), (9, Some(12))] {
+            let counter = Counter::new(min, max);
+            let last = max.unwrap_or(min);
+            for (a, b) in (0..=last).flat_map(|a| (a..=last).map(move |b| (a, b))) {
+                let (x, y) = (after(&counter, a).unwrap(), after(&counter, b).unwrap());
+                let mut either = [n_more(&counter, x), n_more(&counter, y)].concat();
+                either.sort_unstable();
+                either.dedup();
+                match counter.join(x, y) {
+                    Some(joined) => assert_eq!(n_more(&counter, joined), either, "{counter:?} {a} {b}"),
+                    None => assert!(either.windows(2).any(|n| n[1] > n[0] + 1), "{counter:?} {a} {b}"),
+                }
+                assert_eq!(counter.join(x, y), counter.join(y, x));
+            }
+        }
+    }
+
+    #[test]
+    fn copies_of_copies_are_copies_unless_numbers_are_left_out() {
+        const N_MAX: u32 = 30;
+        let finite = (0..=5).flat_map(|min| (min..=5).map(move |max| (min, Some(max))));
+        let all: Vec<(u32, Option<u32>)> = finite.chain((0..=5).map(|min| (min, None))).collect();
+        for (outer, inner) in all.iter().flat_map(|&outer| all.iter().map(move |&inner| (outer, inner))) {
+            let is_number = |n: u32| {
+                let fits = |times: u32| times * inner.0 <= n && inner.1.is_none_or(|most| n <= times * most);
+                (outer.0..=outer.1.unwrap_or(N_MAX)).any(|times| if times == 0 { n == 0 } else { fits(times) })
+            };
+            let numbers: Vec<u32> = (0..=N_MAX).filter(|&n| is_number(n)).collect();
+            match merged_bounds(outer, inner) {
+                Some((min, max)) => {
+                    let expected = (0..=N_MAX).filter(|&n| n >= min && max.is_none_or(|max| n <= max));
+                    assert_eq!(numbers, expected.collect::<Vec<_>>(), "{outer:?} {inner:?}");
+                }
+                None => assert!(numbers.windows(2).any(|n| n[1] > n[0] + 1), "{outer:?} {inner:?}"),
+            }
+        }
+        assert_eq!(merged_bounds((1, Some(100_000)), (1, Some(100_000))), None, "more than 32 bits");
     }
 
     #[test]

@@ -6,8 +6,11 @@
 //! shared among them.
 
 mod counter;
+mod distinct;
 
 pub use counter::Counter;
+pub(crate) use counter::merged_bounds;
+pub use distinct::{Distinct, Equality};
 
 /// The state of a machine, in 64 bits. What they mean is the machine's own business; 0 is the state on entry.
 pub type Register = u64;
@@ -27,6 +30,7 @@ pub trait Machine {
     /// Each piece has at least one byte, so the longest token's length is a horizon that masks can use.
     fn signature(&self, register: Register, horizon: u32) -> Register;
 
-    /// Returns one state that stands for both, if there is one.
+    /// Returns one state that stands for both, if there is one; it is `a` if `a` allows all that `b` does. To join many states, join
+    /// neighbours in ascending order.
     fn join(&self, a: Register, b: Register) -> Option<Register>;
 }

@@ -6,6 +6,14 @@ use crate::vocab::{Alphabet, lead};
 /// Fewest characters of ASCII that make a loop wide enough to be worth a region.
 const WIDE_CHARS: u32 = 8;
 
+/// Tells whether `state` loops on many letters, at a glance.
+pub(crate) fn is_wide(program: &Program, state: StateId) -> bool {
+    let Some((linked, local)) = program.place(state) else { return false };
+    let stays =
+        |byte: &u8| matches!(linked.unit.code(local, *byte).step(), Step::Quiet(to) | Step::Simple(to) if to == local);
+    (b'a'..=b'z').filter(stays).count() >= WIDE_CHARS as usize
+}
+
 /// Returns the characters that lead from `state` back to it, if they are many and `state` is not between copies of a counted body:
 /// those of ASCII, and all others if they all do.
 pub(super) fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {

@@ -16,7 +16,8 @@ mod settle;
 mod store;
 mod walk;
 
+pub(crate) use loops::is_wide;
 pub use row::TokenMask;
-pub(crate) use settle::{Asker, fill, leaf_ids};
+pub(crate) use settle::{Asker, fill, fresh_leaf_id, leaf_ids};
 pub use store::MaskStats;
 pub(crate) use store::{Generation, MaskStore};

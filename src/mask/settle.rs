@@ -9,7 +9,7 @@
 use super::entry::MaskEntry;
 use super::store::{Generation, Key, MaskStore, Tree, TreeId};
 use super::walk::{Remainder, Subject};
-use crate::automaton::{DONE, Program, StateId};
+use crate::automaton::{DONE, Owner, Program, StateId};
 use crate::exec::{NodeId, Pair, Stacks};
 use crate::machine::Machine;
 use crate::vocab::Vocab;
@@ -68,6 +68,11 @@ pub(crate) fn leaf_ids(asker: &Asker<'_>, live: &[Pair]) -> SmallVec<[u64; 2]> {
     ids.sort_unstable();
     ids.dedup();
     ids
+}
+
+/// Returns an identifier of a mask like no other.
+pub(crate) fn fresh_leaf_id() -> u64 {
+    Tree::fresh_id()
 }
 
 /// A node of a decision tree, its number if it is kept, and the stack node that answers its question.
@@ -154,7 +159,9 @@ impl Asker<'_> {
     fn signature(&self, state: StateId, register: u64) -> u64 {
         let Some((linked, local)) = self.program.place(state) else { return register };
         match linked.unit.info(local).owner {
-            Some(counter) => linked.unit.counter(counter).signature(register, self.horizon()),
+            Some(Owner::Counter(counter)) => linked.unit.counter(counter).signature(register, self.horizon()),
+            // Masks that are kept know nothing of what was read; the matcher looks again.
+            Some(Owner::Elements(_)) => 0,
             None => register,
         }
     }
@@ -239,7 +246,7 @@ impl Asker<'_> {
 
     /// Walks all tokens with a whole configuration, and adds what is allowed to `row`; returns how many tokens that is, at least.
     #[cold]
-    fn walk_whole(&self, live: &[Pair], row: &mut [u32]) -> usize {
+    pub(crate) fn walk_whole(&self, live: &[Pair], row: &mut [u32]) -> usize {
         let mut walker = self.store.take_walker();
         walker.clear();
         walker.walk_whole(self.subject(), self.stacks, live);

@@ -10,6 +10,7 @@
 
 use super::entry::MaskEntry;
 use super::walk::{Remainder, Walker};
+use crate::vocab::{TokenId, Vocab};
 use ahash::RandomState;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -161,6 +162,20 @@ pub(crate) struct MaskStore {
     inner: Mutex<Inner>,
     walkers: Mutex<Vec<Walker>>,
     hits: AtomicU64,
+    element_tokens: OnceLock<ElementTokens>,
+}
+
+/// Tokens that may hold a whole element, where elements are compared.
+#[derive(Debug)]
+pub(crate) struct ElementTokens {
+    /// Those with two quotes.
+    pub quoted: Box<[TokenId]>,
+    /// Those with three.
+    pub quoted_in_string: Box<[TokenId]>,
+    /// Those with a closing bracket or brace.
+    pub closing: Box<[TokenId]>,
+    /// Those that may hold two elements of a container that begins within: an opening bracket or brace, and a comma behind.
+    pub opening: Box<[TokenId]>,
 }
 
 #[derive(Debug)]
@@ -183,7 +198,27 @@ impl MaskStore {
             inner: Mutex::new(Inner { current, n_nodes: 0, bytes: 0, stats: MaskStats::default() }),
             walkers: Mutex::default(),
             hits: AtomicU64::new(0),
+            element_tokens: OnceLock::new(),
         }
+    }
+
+    /// Returns the tokens that may hold a whole element; the vocabulary is the same each time.
+    pub fn element_tokens(&self, vocab: &Vocab) -> &ElementTokens {
+        self.element_tokens.get_or_init(|| {
+            let with = |test: &dyn Fn(&[u8]) -> bool| {
+                (0..vocab.n_tokens() as TokenId).filter(|&token| test(vocab.bytes(token))).collect()
+            };
+            let n_quotes = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'"').count();
+            ElementTokens {
+                quoted: with(&|bytes| n_quotes(bytes) >= 2),
+                quoted_in_string: with(&|bytes| n_quotes(bytes) >= 3),
+                opening: with(&|bytes| {
+                    let open = bytes.iter().position(|byte| matches!(byte, b'{' | b'['));
+                    open.is_some_and(|open| bytes[open..].contains(&b','))
+                }),
+                closing: with(&|bytes| bytes.iter().any(|byte| matches!(byte, b'}' | b']'))),
+            }
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -154,7 +154,7 @@ impl Walker {
         self.levels.clear();
         self.pairs.clear();
         // The bottom stays.
-        self.stacks.truncate(BOTTOM + 1);
+        self.stacks.truncate(StacksMark { n_nodes: BOTTOM + 1, n_bytes: 0 });
     }
 
     /// Walks the tokens below the trie node `from` with one pair.
@@ -290,7 +290,7 @@ impl Walker {
     fn step(&mut self, subject: Subject<'_>, node: u32, depth: usize) -> bool {
         let trie = subject.vocab.trie();
         let level = self.levels[depth];
-        if level.is_single() {
+        if level.is_single() && self.stacks.elements().is_none() {
             let Some((linked, local)) = subject.program.place(level.pair.state) else { return false };
             match linked.unit.code(local, trie.byte(node)).step() {
                 Step::None => return false,

@@ -9,7 +9,7 @@
 //! Anything else (several pairs, a register, termination, many nodes, bytes instead of a token) goes to a second table, and the
 //! snapshot holds its place there. Both are in chunks, so that copies share them, and rolling back truncates them.
 
-use crate::exec::{Configuration, Pair, StacksMark};
+use crate::exec::{Configuration, Pair};
 use crate::util::chunked::Chunked;
 use crate::vocab::TokenId;
 
@@ -25,7 +25,8 @@ pub(super) enum Accepted {
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub is_terminated: bool,
-    pub mark: StacksMark,
+    /// The number of nodes.
+    pub n_nodes: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,15 +89,14 @@ impl History {
     }
 
     /// Takes the last snapshot back: puts its configuration into `live`. `n_nodes` is the number of nodes now.
-    pub fn pop(&mut self, live: &mut Configuration, n_nodes: StacksMark) -> Option<Snapshot> {
+    pub fn pop(&mut self, live: &mut Configuration, n_nodes: u32) -> Option<Snapshot> {
         let last = self.steps.len().checked_sub(1)?;
         let Step { head, node, .. } = self.steps.get(last);
         self.steps.truncate(last);
         live.clear();
         if head & SPILLED == 0 {
             live.push(Pair { state: head & STATE_MAX, node, register: 0 });
-            let mark = n_nodes - (head >> STATE_BITS);
-            return Some(Snapshot { is_terminated: false, mark });
+            return Some(Snapshot { is_terminated: false, n_nodes: n_nodes - (head >> STATE_BITS) });
         }
         let start = (head & !SPILLED) as usize;
         let header = self.spilled.get(start);
@@ -106,7 +106,7 @@ impl History {
         if header.state & BYTES != 0 {
             self.bytes.truncate(self.bytes.len() - header.register as usize);
         }
-        Some(Snapshot { is_terminated: header.state & TERMINATED != 0, mark: n_nodes - header.node })
+        Some(Snapshot { is_terminated: header.state & TERMINATED != 0, n_nodes: n_nodes - header.node })
     }
 
     /// Calls `visit` with what each step accepted, oldest first; bytes come with their offset in [`Self::byte`].

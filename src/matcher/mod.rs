@@ -1,6 +1,7 @@
 //! Matchers: one output under way.
 
 mod batch;
+mod elements;
 mod error;
 mod history;
 
@@ -10,7 +11,8 @@ pub use error::MatchError;
 use crate::automaton::{DONE, Reads};
 use crate::compiler::CompiledGrammar;
 use crate::exec::{Configuration, Stacks, is_done, start, step_byte, step_bytes, step_control, tidy};
-use crate::mask::{Asker, Generation, TokenMask, fill, leaf_ids};
+use crate::mask::{Asker, Generation, TokenMask, fill, fresh_leaf_id, leaf_ids};
+use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
 use core::fmt;
 use history::{Accepted, History, Snapshot};
@@ -32,6 +34,8 @@ pub struct Matcher {
     grammar: CompiledGrammar,
     live: Configuration,
     stacks: Stacks,
+    /// The bytes read before each step, where elements are compared.
+    n_bytes_before: Chunked<u32>,
     is_terminated: bool,
     history: History,
     /// The first step is not the beginning of the text.
@@ -49,6 +53,14 @@ struct Scratch {
     current: Configuration,
     next: Configuration,
     control: Configuration,
+}
+
+fn fresh_stacks(grammar: &CompiledGrammar) -> Stacks {
+    let mut stacks = Stacks::new(DONE);
+    if grammar.program().has_elements() {
+        stacks.compare_elements();
+    }
+    stacks
 }
 
 /// What [`Matcher::fill_mask`] found out on the way.
@@ -72,10 +84,12 @@ impl Matcher {
         let generation = grammar.masks().generation();
         let mut live = Configuration::new();
         start(grammar.program(), &mut live);
+        let stacks = fresh_stacks(&grammar);
         Matcher {
             grammar,
             live,
-            stacks: Stacks::new(DONE),
+            stacks,
+            n_bytes_before: Chunked::default(),
             is_terminated: false,
             history: History::default(),
             is_trimmed: false,
@@ -140,8 +154,9 @@ impl Matcher {
     pub fn accept_token(&mut self, token: TokenId) -> Result<(), MatchError> {
         let mark = self.stacks.mark();
         let after = self.after_token(token).inspect_err(|_| self.stacks.truncate(mark))?;
-        let n_nodes = self.stacks.mark() - mark;
+        let n_nodes = self.stacks.mark().n_nodes - mark.n_nodes;
         self.history.push_token(&self.live, self.is_terminated, n_nodes, token);
+        self.note_bytes(mark.n_bytes);
         match after {
             After::Text => core::mem::swap(&mut self.live, &mut self.scratch.current),
             After::Stop => self.is_terminated = true,
@@ -177,7 +192,8 @@ impl Matcher {
             self.stacks.truncate(mark);
             return Err(MatchError::bytes_refused(n_read));
         }
-        self.history.push_bytes(&self.live, self.stacks.mark() - mark, bytes);
+        self.history.push_bytes(&self.live, self.stacks.mark().n_nodes - mark.n_nodes, bytes);
+        self.note_bytes(mark.n_bytes);
         core::mem::swap(&mut self.live, &mut self.scratch.current);
         Ok(())
     }
@@ -214,9 +230,14 @@ impl Matcher {
             row.fill(0);
         } else {
             self.grammar.masks().refresh(&mut self.generation);
-            let filled = fill(&self.asker(), &self.live, row);
-            self.count_hits(filled.n_hits);
-            n_tokens = filled.n_tokens;
+            n_tokens = match self.stacks.elements() {
+                None => {
+                    let filled = fill(&self.asker(), &self.live, row);
+                    self.count_hits(filled.n_hits);
+                    filled.n_tokens
+                }
+                Some(_) => self.fill_with_elements(row),
+            };
         }
         let (n_stops, n_cleared) = self.add_stop_tokens(row);
         // A stop token may have been the only text; sums over several entries count tokens twice, so that only a look can tell.
@@ -242,7 +263,11 @@ impl Matcher {
     /// Returns what identifies the mask that [`fill_mask`](Self::fill_mask) would make.
     pub fn mask_key(&mut self) -> MaskKey {
         self.grammar.masks().refresh(&mut self.generation);
-        let leaves = if self.is_terminated { SmallVec::new() } else { leaf_ids(&self.asker(), &self.live) };
+        let leaves = match self.is_terminated {
+            true => SmallVec::new(),
+            false if self.stacks.elements().is_some() => SmallVec::from_slice(&[fresh_leaf_id()]),
+            false => leaf_ids(&self.asker(), &self.live),
+        };
         let allowed = self.stop_tokens().iter().copied().filter(|&token| self.is_stop_allowed(token));
         MaskKey { leaves, stop_tokens: allowed.collect(), stop_tokens_known: self.stop_tokens.clone() }
     }
@@ -265,6 +290,7 @@ impl Matcher {
             grammar: self.grammar.clone(),
             live: self.live.clone(),
             stacks: self.stacks.clone(),
+            n_bytes_before: self.n_bytes_before.clone(),
             is_terminated: self.is_terminated,
             history: self.history.clone(),
             is_trimmed: self.is_trimmed,
@@ -278,7 +304,8 @@ impl Matcher {
     /// Goes back to before the first token, also when the history was forgotten. Stop tokens of this matcher stay.
     pub fn reset(&mut self) {
         start(self.grammar.program(), &mut self.live);
-        self.stacks = Stacks::new(DONE);
+        self.stacks = fresh_stacks(&self.grammar);
+        self.n_bytes_before = Chunked::default();
         self.history = History::default();
         (self.is_terminated, self.is_trimmed) = (false, false);
     }
@@ -299,6 +326,7 @@ impl Matcher {
     pub fn forget_history(&mut self) {
         self.is_trimmed |= self.history.len() > 0;
         self.history = History::default();
+        self.n_bytes_before = Chunked::default();
         self.stacks = self.stacks.compacted(&mut self.live);
     }
 
@@ -322,6 +350,9 @@ impl Matcher {
             });
             let Some(byte) = only.filter(|_| is_forced) else { break };
             step_byte(program, &mut self.stacks, current, byte, next);
+            if next.is_empty() {
+                break;
+            }
             forced.push(byte);
             core::mem::swap(current, next);
         }
@@ -369,16 +400,31 @@ impl Matcher {
             + self.scratch.current.capacity()
             + self.scratch.next.capacity()
             + self.scratch.control.capacity();
-        size_of::<Matcher>() + pairs * 16 + self.stacks.memory_bytes() + self.history.memory_bytes()
+        size_of::<Matcher>()
+            + pairs * 16
+            + self.stacks.memory_bytes()
+            + self.history.memory_bytes()
+            + self.n_bytes_before.memory_bytes()
+    }
+
+    /// Notes the number of bytes read before a step, where elements are compared.
+    fn note_bytes(&mut self, n_bytes: u32) {
+        if self.stacks.elements().is_some() {
+            self.n_bytes_before.push(n_bytes);
+        }
     }
 
     fn undo(&mut self, k: usize) {
         let mut mark = self.stacks.mark();
         for _ in 0..k {
-            let Some(Snapshot { is_terminated, mark: before, .. }) = self.history.pop(&mut self.live, mark) else {
+            let Some(Snapshot { is_terminated, n_nodes }) = self.history.pop(&mut self.live, mark.n_nodes) else {
                 break;
             };
-            (self.is_terminated, mark) = (is_terminated, before);
+            (self.is_terminated, mark.n_nodes) = (is_terminated, n_nodes);
+            if let Some(n_steps) = self.n_bytes_before.len().checked_sub(1) {
+                mark.n_bytes = self.n_bytes_before.get(n_steps);
+                self.n_bytes_before.truncate(n_steps);
+            }
         }
         self.stacks.truncate(mark);
     }

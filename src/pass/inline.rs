@@ -12,6 +12,9 @@
 //! Wide loops without a terminator (names, free text) are inlined like others: any of their tokens may end them and begin what
 //! follows, so as units they would leave most of the vocabulary to their callers.
 //!
+//! Copies of copies (`x{3,}` where `x ::= y{2,}`) could be counted in many ways, which would all be under way at once, so they are counted
+//! once (`y{6,}`) where that is the same.
+//!
 //! A chain of rules that each call the next is copied again at each of its links, and rules that call each other can double at each; so
 //! all copies together are bounded as well, by [`COPIED_FREE`] states and as many as the grammar has. Calls that are left over stay calls.
 //!
@@ -21,9 +24,10 @@ use super::BuildError;
 use super::absorb::absorb;
 use super::components::components;
 use super::determinize::determinize;
-use super::network::{Label, NetRuleId, Network, Nfa, RuleAutomaton};
+use super::network::{Edge, Label, NetRuleId, Network, Nfa, RuleAutomaton};
 use super::watch::Watch;
 use crate::limits::Limits;
+use crate::machine::Counter;
 
 /// Most states that copies of one rule may add to the grammar.
 const COPIES_MAX: usize = 160;
@@ -54,6 +58,7 @@ pub(crate) fn inline(network: &mut Network<RuleAutomaton>, limits: &Limits, watc
         if let Some(nfa) = expand(network, id, &is_inlined, &mut n_left) {
             network.rules[index].automaton = determinize(&nfa, watch)?;
         }
+        merge_counters(network, id, &mut n_left);
         if network.rules[index].counter.is_none() {
             let automaton = core::mem::replace(&mut network.rules[index].automaton, empty());
             network.rules[index].automaton = absorb(id, automaton, watch)?;
@@ -146,6 +151,30 @@ fn expand(network: &Network<RuleAutomaton>, id: NetRuleId, is_inlined: &[bool], 
     Some(nfa)
 }
 
+/// As long as `id` counts nothing but copies of what another rule counts, makes it count those.
+fn merge_counters(network: &mut Network<RuleAutomaton>, id: NetRuleId, n_left: &mut usize) {
+    while let Some((inner, counter)) = inner_counter(network, id)
+        && let Some(left) = n_left.checked_sub(network.rule(inner).automaton.n_states())
+    {
+        *n_left = left;
+        let automaton = network.rule(inner).automaton.clone();
+        let rule = &mut network.rules[id.index()];
+        (rule.automaton, rule.counter) = (automaton, Some(counter));
+    }
+}
+
+/// Returns the counted rule whose copies `id` counts, and the counter for what it counts, if `id` is nothing else.
+fn inner_counter(network: &Network<RuleAutomaton>, id: NetRuleId) -> Option<(NetRuleId, Counter)> {
+    let rule = network.rule(id);
+    match *rule.automaton.all_edges() {
+        [Edge { label: Label::Call(callee), target }] if callee != id && rule.automaton.is_pure_end(target) => {
+            let counter = rule.counter?.of_copies(&network.rule(callee).counter?)?;
+            Some((callee, counter))
+        }
+        _ => None,
+    }
+}
+
 /// Drops rules that can't be reached from the root, and numbers the rest in the order of a walk from it.
 pub(crate) fn drop_uncalled(network: &mut Network<RuleAutomaton>) {
     let mut number = vec![u32::MAX; network.rules.len()];
@@ -216,6 +245,31 @@ mod tests {
         inline(&mut network, &Limits::default(), &Watch::none()).unwrap();
         let n_states: usize = network.rules.iter().map(|rule| rule.automaton.n_states()).sum();
         assert!(n_states < 2 * COPIED_FREE, "{n_states} states");
+    }
+
+    #[test]
+    fn copies_of_copies_are_counted_once() {
+        // r ::= "x" a;  a ::= b{2,3};  b ::= c{10,20};  c ::= d{5,9};  d ::= ("y" r?){4,}
+        let counted = |callee: usize, min, max| NetRule {
+            counter: Some(Counter::new(min, max)),
+            ..rule(2, &[(0, call(callee), 1)])
+        };
+        let mut network = Network {
+            rules: vec![
+                rule(3, &[(0, byte(b'x'), 2), (2, call(1), 1)]),
+                counted(2, 2, Some(3)),
+                counted(3, 10, Some(20)),
+                counted(4, 5, Some(9)),
+                NetRule {
+                    counter: Some(Counter::new(4, None)),
+                    ..rule(3, &[(0, byte(b'y'), 1), (0, byte(b'y'), 2), (2, call(0), 1)])
+                },
+            ],
+            root: NetRuleId::new(0),
+        };
+        inline(&mut network, &Limits::default(), &Watch::none()).unwrap();
+        let counters: Vec<Counter> = network.rules.iter().filter_map(|rule| rule.counter).collect();
+        assert_eq!(counters, [Counter::new(400, None)]);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Each expression is emitted between two given states and never adds an arc into the first or out of the second, so pieces
 //! compose without copies of states. A worklist takes the place of recursion. Repetitions of a bounded size are written out;
-//! larger ones become rules with a counter. Intersections, differences and complements are regular by definition: their
+//! larger ones become rules with a counter. Copies of copies (`("a"{3,}){3,}`) can be counted in many ways, which would all be under
+//! way at once, so they are counted once (`"a"{9,}`) where that is the same. Intersections, differences and complements are regular by definition: their
 //! automaton is built at once and copied in.
 
 use super::BuildError;
@@ -10,7 +11,7 @@ use super::network::{Label, NetRule, NetRuleId, Network, Nfa};
 use super::watch::Watch;
 use crate::grammar::{ControlRef, Expr, ExprId, Grammar};
 use crate::limits::Limits;
-use crate::machine::Counter;
+use crate::machine::{Counter, merged_bounds};
 use crate::regular::{CharSet, Dfa, Node, NodeId, Regular, utf8_sequences};
 use ahash::AHashMap;
 use smallvec::SmallVec;
@@ -156,8 +157,7 @@ impl Lowering<'_> {
             Expr::Sequence(parts) => self.emit_sequence(rule, from, to, parts, What::Expr),
             Expr::Choice(parts) => self.emit_choice(rule, from, to, parts, What::Expr),
             Expr::Repeat { body, min, max } => {
-                let size = self.sizes[body.index()];
-                self.emit_repeat(piece, What::Expr(*body), size, *min, *max);
+                self.emit_repeat(piece, What::Expr(*body), *min, *max);
             }
             Expr::And(..) | Expr::Minus(..) | Expr::Not(_) => {
                 let regular = grammar
@@ -179,8 +179,7 @@ impl Lowering<'_> {
             Node::Concat(parts) => self.emit_sequence(rule, from, to, parts, |id| What::Node(index, id)),
             Node::Union(parts) => self.emit_choice(rule, from, to, parts, |id| What::Node(index, id)),
             Node::Repeat { body, min, max } => {
-                let size = self.regulars[index].1[body.index()];
-                self.emit_repeat(piece, What::Node(index, *body), size, *min, *max);
+                self.emit_repeat(piece, What::Node(index, *body), *min, *max);
             }
             Node::And(..) | Node::Not(_) => {
                 let mut part = Regular::clone(&regular);
@@ -276,8 +275,31 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn emit_repeat(&mut self, piece: &Piece, body: What, body_size: u64, min: u32, max: Option<u32>) {
+    /// Returns what `what` repeats and how often, if it is a repetition.
+    fn repeat(&self, what: What) -> Option<(What, (u32, Option<u32>))> {
+        match what {
+            What::Expr(id) => match *self.grammar.expr(id) {
+                Expr::Repeat { body, min, max } => Some((What::Expr(body), (min, max))),
+                _ => None,
+            },
+            What::Node(index, id) => match *self.regulars[index].0.node(id) {
+                Node::Repeat { body, min, max } => Some((What::Node(index, body), (min, max))),
+                _ => None,
+            },
+        }
+    }
+
+    fn emit_repeat(&mut self, piece: &Piece, mut body: What, mut min: u32, mut max: Option<u32>) {
         let &Piece { rule, from, to, .. } = piece;
+        while let Some((inner, bounds)) = self.repeat(body)
+            && let Some(merged) = merged_bounds((min, max), bounds)
+        {
+            (body, (min, max)) = (inner, merged);
+        }
+        let body_size = match body {
+            What::Expr(id) => self.sizes[id.index()],
+            What::Node(index, id) => self.regulars[index].1[id.index()],
+        };
         let n_copies = u64::from(max.unwrap_or(min).max(1));
         // One copy is no repetition, whatever its size; and even a body that takes no states takes some for each copy.
         if n_copies > 1 && n_copies.saturating_mul(body_size.max(1)) > UNROLLED_STATES_MAX {
@@ -435,7 +457,24 @@ mod tests {
         assert_eq!(counters("root ::= [a-z]{0,40}"), [(1, Some(40))], "none at all is an empty arc beside the call");
         assert_eq!(counters("root ::= /[a-z]{50,}/"), [(50, None)]);
         assert_eq!(counters("root ::= [a-z]{4} [a-z]* ([a-z]+){0,1}"), []);
-        assert_eq!(counters("root ::= (([a-z]{99}){99}){99}"), [(99, Some(99)); 3]);
+        assert_eq!(counters("root ::= (([a-z]{99} \",\"){99} \";\"){99}"), [(99, Some(99)); 3]);
+    }
+
+    #[test]
+    fn copies_of_copies_are_counted_once() {
+        let counters = |text: &str| -> Vec<(u32, Option<u32>)> {
+            let network = lowered(text, &Limits::default()).unwrap();
+            network.rules.iter().filter_map(|rule| rule.counter).map(|counter| (counter.min(), counter.max())).collect()
+        };
+        assert_eq!(counters("root ::= (([a-z]{99}){99}){99}"), [(970_299, Some(970_299))]);
+        assert_eq!(counters("root ::= (([a-z]{3,}){3,}){4,}"), [(36, None)]);
+        assert_eq!(counters("root ::= /((a{0,9})*){4,}/"), []);
+        assert_eq!(
+            counters("root ::= (\"ab\"{40}){2,50}"),
+            [(2, Some(50)), (40, Some(40))],
+            "80 or 120 copies, not 81"
+        );
+        assert_eq!(counters("root ::= ([a]{1,100000}){1,100000}"), [(1, Some(100_000)); 2], "more than 32 bits");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! deterministic and minimal (unless that would be too large), state 0 first. Labels are compared as letters: two automata
 //! over the same letters denote the same language, whatever the rules behind the calls are.
 
-use crate::machine::Counter;
+use crate::machine::{Counter, Distinct};
 use crate::util::index_type;
 
 index_type!(
@@ -75,6 +75,8 @@ pub(crate) struct RuleAutomaton {
     accepting: Vec<bool>,
     /// Whether no two edges of a state can read the same letter. Deterministic automata are minimal too.
     is_deterministic: bool,
+    /// States that calls of elements return to, ascending; all elements of one pass through the rule are different.
+    elements: Vec<(u32, Distinct)>,
 }
 
 impl RuleAutomaton {
@@ -88,7 +90,28 @@ impl RuleAutomaton {
             edges.append(&mut row);
             offsets.push(edges.len() as u32);
         }
-        RuleAutomaton { offsets, edges, accepting, is_deterministic }
+        RuleAutomaton { offsets, edges, accepting, is_deterministic, elements: Vec::new() }
+    }
+
+    /// Returns the automaton with the states, ascending, that calls of elements return to, and nothing else leads to.
+    pub fn with_elements(self, elements: Vec<(u32, Distinct)>) -> Self {
+        RuleAutomaton { elements, ..self }
+    }
+
+    pub fn has_elements(&self) -> bool {
+        !self.elements.is_empty()
+    }
+
+    /// Returns how the rule keeps elements apart, if it has any.
+    pub fn distinct(&self) -> Option<Distinct> {
+        self.elements.first().map(|&(_, distinct)| distinct)
+    }
+
+    /// Returns how elements are kept apart, if calls of elements return to `state`.
+    #[inline]
+    pub fn element(&self, state: u32) -> Option<Distinct> {
+        let place = self.elements.binary_search_by_key(&state, |&(state, _)| state).ok()?;
+        Some(self.elements[place].1)
     }
 
     pub fn n_states(&self) -> usize {

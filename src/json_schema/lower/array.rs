@@ -1,13 +1,14 @@
 //! Arrays: prefixes, the rest, lengths, and items that must be counted.
 
 use super::draft::Draft;
+use super::text::{few_texts, has_finite_end, spelled_key, too_large};
 use super::white_space::From;
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::shape::ArrayShape;
-use crate::machine::Counter;
-use crate::pass::Label;
+use crate::json_schema::shape::{ArrayShape, NumberShape, Shape, ValueKind};
+use crate::machine::{Counter, Distinct, Equality};
+use crate::pass::{Label, NetRuleId};
 use ahash::AHashMap;
 use smallvec::SmallVec;
 
@@ -15,6 +16,27 @@ use smallvec::SmallVec;
 const WRITTEN_MAX: u64 = 16;
 /// Most kinds of items that one item may be counted as.
 const COUNTS_MAX: usize = 4;
+
+/// Most values of items that are listed one by one.
+const VALUES_MAX: usize = 4096;
+/// Most values whose sets are told apart where places of an array have different ones.
+const FEW_MAX: usize = 12;
+
+/// The values that an item may have.
+enum Domain {
+    /// These, in the one spelling that elements have.
+    Few(Vec<Vec<u8>>),
+    /// More than are listed; `is_finite`: some beginnings have few.
+    Many { is_finite: bool },
+}
+
+/// Returns the place from which on the rules of an array are the same.
+fn n_prefix(shape: &ArrayShape) -> u64 {
+    let bounds = shape.rules.iter().flat_map(|rule| [Some(rule.from), rule.to]);
+    let bounds = bounds.chain(shape.counts.iter().flat_map(|count| [Some(count.from), count.to]));
+    let n_prefix = bounds.flatten().max().unwrap_or(0);
+    shape.max.map_or(n_prefix, |max| n_prefix.min(max))
+}
 
 /// What is known after some items: the place, the number of items as far as it matters, and how many there were of each counted kind.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -33,6 +55,8 @@ struct Plan<'s> {
     n_prefix: u64,
     /// Whether numbers of items are states; else a machine counts those behind the prefix.
     is_written: bool,
+    /// How items are kept apart, if they are.
+    distinct: Option<Distinct>,
 }
 
 /// The states after an item, by what is known there.
@@ -44,9 +68,10 @@ struct Places {
 }
 
 impl Places {
-    fn after(&mut self, draft: &mut Draft, seen: Seen) -> u32 {
+    fn after(&mut self, draft: &mut Draft, seen: Seen, distinct: Option<Distinct>) -> u32 {
         *self.states.entry(seen).or_insert_with_key(|seen| {
             let state = draft.state();
+            draft.elements.extend(distinct.map(|distinct| (state, distinct)));
             self.pending.push((seen.clone(), state));
             state
         })
@@ -56,16 +81,186 @@ impl Places {
 impl Lowerer<'_> {
     /// Adds the arrays of a shape between the start of a draft and `end`.
     pub(super) fn array(&mut self, draft: &mut Draft, shape: &ArrayShape, depth: u32, end: u32) -> Lowered<()> {
-        if shape.is_unique && shape.max.is_none_or(|max| max > 1) {
-            return Err(SchemaError::unsupported("uniqueItems", "not yet").into());
+        self.array_with(draft, shape, depth, end, None)
+    }
+
+    /// Returns the rule of the arrays of a shape whose items must all be different; nothing if there are none.
+    pub(super) fn unique_array(&mut self, shape: &ArrayShape, depth: u32) -> Lowered<Option<NetRuleId>> {
+        let mut draft = Draft::new();
+        let end = draft.state();
+        draft.accept(end);
+        // What is possible at each place, and behind the last.
+        let n_prefix = n_prefix(shape);
+        let places = (0..=n_prefix).map(|place| {
+            let holds = shape.rules.iter().filter(|rule| rule.from <= place && rule.to.is_none_or(|to| place < to));
+            holds.map(|rule| rule.member).collect::<Vec<Member>>()
+        });
+        let places: Vec<Vec<Member>> = places.collect();
+        let mut domains = Vec::with_capacity(places.len());
+        for members in places {
+            let conjunction = self.expander.intern(members);
+            domains.push(self.domain(conjunction)?);
         }
-        let bounds = shape.rules.iter().flat_map(|rule| [Some(rule.from), rule.to]);
-        let bounds = bounds.chain(shape.counts.iter().flat_map(|count| [Some(count.from), count.to]));
-        let n_prefix = bounds.flatten().max().unwrap_or(0);
-        let n_prefix = shape.max.map_or(n_prefix, |max| n_prefix.min(max));
+        let mut shape = ArrayShape { is_unique: false, ..shape.clone() };
+        let is_finite;
+        match &domains[..] {
+            // All items alike: no more of them than there are values.
+            [Domain::Few(values)] => {
+                shape.max = Some(shape.max.map_or(values.len() as u64, |max| max.min(values.len() as u64)));
+                is_finite = true;
+                if shape.min > values.len() as u64 {
+                    return Ok(None);
+                }
+            }
+            [Domain::Many { is_finite: ends }] => is_finite = *ends,
+            _ if domains.iter().all(|domain| matches!(domain, Domain::Many { .. })) => {
+                is_finite = domains.iter().any(|domain| matches!(domain, Domain::Many { is_finite: true }));
+            }
+            _ => {
+                self.few_items(&mut draft, &shape, &domains, depth, end)?;
+                self.spend(&draft)?;
+                return Ok(Some(self.rule("array", draft, None)));
+            }
+        }
+        if !shape.counts.is_empty() && is_finite {
+            let reason = "beside `contains`, over items that may run out of values";
+            return Err(SchemaError::unsupported("uniqueItems", reason).into());
+        }
+        let distinct = Distinct { equality: Equality::Json, is_finite };
+        self.array_with(&mut draft, &shape, depth, end, Some(distinct))?;
+        self.spend(&draft)?;
+        Ok(Some(self.rule("array", draft, None)))
+    }
+
+    /// Adds arrays whose items are chosen from few values, each at most once: every set of those that are used up is a place of its own.
+    fn few_items(
+        &mut self,
+        draft: &mut Draft,
+        shape: &ArrayShape,
+        domains: &[Domain],
+        depth: u32,
+        end: u32,
+    ) -> Lowered<()> {
+        let mut values: Vec<&[u8]> = Vec::new();
+        for domain in domains {
+            let Domain::Few(texts) = domain else {
+                let reason = "some items have few values and others many";
+                return Err(SchemaError::unsupported("uniqueItems", reason).into());
+            };
+            values.extend(texts.iter().map(|text| &**text));
+        }
+        values.sort_unstable();
+        values.dedup();
+        if values.len() > FEW_MAX || !shape.counts.is_empty() {
+            let reason =
+                format!("places of an array have {} values in all, and at most {FEW_MAX} are told apart", values.len());
+            return Err(SchemaError::unsupported("uniqueItems", reason).into());
+        }
+        let bit = |text: &[u8]| 1u32 << values.binary_search(&text).expect("all were listed");
+        let open = draft.state();
+        draft.byte(&[0], b'[', open);
+        if shape.min == 0 {
+            let inside = self.inside_empty(draft, open)?;
+            draft.byte(&inside, b']', end);
+        }
+        if shape.max == Some(0) {
+            return Ok(());
+        }
+        let first = self.after_open(draft, open, depth)?;
+        let mut states: AHashMap<u32, u32> = AHashMap::new();
+        let mut pending: Vec<(u32, Option<u32>)> = vec![(0, None)];
+        while let Some((used, state)) = pending.pop() {
+            self.check_written("items", states.len())?;
+            let n_items = u64::from(used.count_ones());
+            let from = match state {
+                None => first.clone(),
+                Some(state) => {
+                    let from = self.after_element(draft, state)?;
+                    if n_items >= shape.min {
+                        let close = self.before_close(draft, from.clone(), depth)?;
+                        draft.byte(&close, b']', end);
+                    }
+                    if shape.max.is_some_and(|max| n_items >= max) {
+                        continue;
+                    }
+                    self.comma(draft, &from, depth)?
+                }
+            };
+            let Domain::Few(texts) = &domains[(n_items as usize).min(domains.len() - 1)] else { continue };
+            for text in texts.iter().filter(|text| used & bit(text) == 0) {
+                let after = used | bit(text);
+                let target = *states.entry(after).or_insert_with(|| {
+                    let state = draft.state();
+                    pending.push((after, Some(state)));
+                    state
+                });
+                draft.text(&from, text, target);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what is known of the number of values of a conjunction.
+    fn domain(&mut self, conjunction: ConjunctionId) -> Lowered<Domain> {
+        let mut texts: Vec<Vec<u8>> = Vec::new();
+        let (mut is_many, mut is_finite) = (false, false);
+        for kind in ValueKind::ALL {
+            let shapes = self.expander.shapes(conjunction, kind)?;
+            if shapes.is_empty() {
+                continue;
+            }
+            match kind {
+                ValueKind::Null => texts.push(b"null".to_vec()),
+                ValueKind::False => texts.push(b"false".to_vec()),
+                ValueKind::True => texts.push(b"true".to_vec()),
+                ValueKind::Number => {
+                    let numbers: Vec<NumberShape> = shapes
+                        .iter()
+                        .filter_map(|shape| if let Shape::Number(number) = shape { Some(number.clone()) } else { None })
+                        .collect();
+                    let dfa = self.number_texts(&numbers, true)?;
+                    is_finite |= has_finite_end(&dfa);
+                    match few_texts(&dfa, VALUES_MAX) {
+                        Some(few) => texts.extend(few),
+                        None => is_many = true,
+                    }
+                }
+                ValueKind::String => {
+                    for shape in shapes.iter() {
+                        let Shape::String(string) = shape else { continue };
+                        let dfa = self.expander.languages.of_shape(string, true, self.limits).map_err(too_large)?;
+                        is_finite |= has_finite_end(&dfa);
+                        match few_texts(&dfa, VALUES_MAX) {
+                            None => is_many = true,
+                            Some(few) => texts.extend(few.iter().filter_map(|text| {
+                                let text = core::str::from_utf8(text).ok()?;
+                                Some([b"\"", &*spelled_key(text)].concat())
+                            })),
+                        }
+                    }
+                }
+                // Containers with few values are rare; see `is_many_containers`.
+                ValueKind::Array | ValueKind::Object => is_many = true,
+            }
+        }
+        texts.sort_unstable();
+        texts.dedup();
+        is_finite |= is_many && !texts.is_empty();
+        Ok(if is_many { Domain::Many { is_finite } } else { Domain::Few(texts) })
+    }
+
+    fn array_with(
+        &mut self,
+        draft: &mut Draft,
+        shape: &ArrayShape,
+        depth: u32,
+        end: u32,
+        distinct: Option<Distinct>,
+    ) -> Lowered<()> {
+        let n_prefix = n_prefix(shape);
         let n_bound = shape.max.unwrap_or(shape.min);
-        let is_written = n_bound <= WRITTEN_MAX.max(n_prefix) || !shape.counts.is_empty();
-        let plan = Plan { shape, n_prefix, is_written };
+        let is_written = n_bound <= WRITTEN_MAX.max(n_prefix) || !shape.counts.is_empty() || distinct.is_some();
+        let plan = Plan { shape, n_prefix, is_written, distinct };
         let open = draft.state();
         draft.byte(&[0], b'[', open);
         if shape.min == 0 && shape.counts.iter().all(|count| count.min == 0) {
@@ -112,8 +307,8 @@ impl Lowerer<'_> {
     ) -> Lowered<()> {
         for (conjunction, seen) in self.item_ways(plan, seen)? {
             if !self.expander.conjunctions.is_nothing(conjunction) {
-                let rule = self.value(conjunction, depth + 1);
-                let target = places.after(draft, seen);
+                let rule = self.value_at(conjunction, depth + 1, plan.distinct.is_some());
+                let target = places.after(draft, seen, plan.distinct);
                 from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), target));
             }
         }
@@ -122,7 +317,7 @@ impl Lowerer<'_> {
 
     /// Returns the ways for the next item to be.
     fn item_ways(&mut self, plan: &Plan<'_>, seen: &Seen) -> Lowered<Vec<Way>> {
-        let Plan { shape, n_prefix, is_written } = *plan;
+        let Plan { shape, n_prefix, is_written, .. } = *plan;
         let place = seen.place;
         let is_at = |from: u64, to: Option<u64>| from <= place && to.is_none_or(|to| place < to);
         let members: Vec<Member> =

@@ -22,6 +22,7 @@ use super::shape::{NumberShape, Shape, StringShape, ValueKind};
 use crate::Limits;
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId, NormalGrammar, Watch};
+use crate::regular::Dfa;
 use ahash::AHashMap;
 use draft::Draft;
 use std::collections::VecDeque;
@@ -76,13 +77,14 @@ pub(crate) fn lower(
         pending: VecDeque::new(),
         numbers: AHashMap::new(),
         strings: AHashMap::new(),
+        keys: AHashMap::new(),
         white_space: None,
         n_states: 0,
     };
     let root = lowerer.expander.root();
     let root = lowerer.value(root, 0);
-    while let Some((conjunction, depth, rule)) = lowerer.pending.pop_front() {
-        lowerer.draft_value(conjunction, depth, rule)?;
+    while let Some((place, rule)) = lowerer.pending.pop_front() {
+        lowerer.draft_value(place, rule)?;
     }
     let Some(network) = trim::trim(lowerer.drafts, root, watch)? else {
         return Err(lowerer.expander.why_unsatisfiable().into());
@@ -96,13 +98,23 @@ struct Lowerer<'a> {
     limits: &'a Limits,
     watch: &'a Watch,
     drafts: Vec<DraftRule>,
-    /// The rule of a conjunction at a depth (0 where depth makes no difference).
-    values: AHashMap<(ConjunctionId, u32), NetRuleId>,
-    pending: VecDeque<(ConjunctionId, u32, NetRuleId)>,
-    numbers: AHashMap<Vec<NumberShape>, Option<NetRuleId>>,
-    strings: AHashMap<Vec<StringShape>, Option<NetRuleId>>,
+    values: AHashMap<Place, NetRuleId>,
+    pending: VecDeque<(Place, NetRuleId)>,
+    numbers: AHashMap<(Vec<NumberShape>, bool), Option<NetRuleId>>,
+    strings: AHashMap<(Vec<StringShape>, bool), Option<NetRuleId>>,
+    keys: AHashMap<Arc<Dfa>, NetRuleId>,
     white_space: Option<NetRuleId>,
     n_states: usize,
+}
+
+/// What a rule of values is made for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Place {
+    conjunction: ConjunctionId,
+    /// 0 where depth makes no difference.
+    depth: u32,
+    /// Whether values have one spelling each, so that equal ones are equal texts.
+    is_element: bool,
 }
 
 /// A rule under construction.
@@ -115,13 +127,18 @@ struct DraftRule {
 impl Lowerer<'_> {
     /// Returns the rule of the values of a conjunction, which is drafted sooner or later.
     fn value(&mut self, conjunction: ConjunctionId, depth: u32) -> NetRuleId {
+        self.value_at(conjunction, depth, false)
+    }
+
+    fn value_at(&mut self, conjunction: ConjunctionId, depth: u32, is_element: bool) -> NetRuleId {
         let depth = if self.has_indent() { depth.min(white_space::INDENT_DEEP_MAX) } else { 0 };
-        if let Some(&rule) = self.values.get(&(conjunction, depth)) {
+        let place = Place { conjunction, depth, is_element };
+        if let Some(&rule) = self.values.get(&place) {
             return rule;
         }
         let rule = self.rule("value", Draft::new(), None);
-        self.values.insert((conjunction, depth), rule);
-        self.pending.push_back((conjunction, depth, rule));
+        self.values.insert(place, rule);
+        self.pending.push_back((place, rule));
         rule
     }
 
@@ -141,7 +158,8 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    fn draft_value(&mut self, conjunction: ConjunctionId, depth: u32, rule: NetRuleId) -> Lowered<()> {
+    fn draft_value(&mut self, place: Place, rule: NetRuleId) -> Lowered<()> {
+        let Place { conjunction, depth, is_element } = place;
         let mut draft = Draft::new();
         let end = draft.state();
         draft.accept(end);
@@ -159,7 +177,7 @@ impl Lowerer<'_> {
                         Shape::Number(number) => Some(number.clone()),
                         _ => None,
                     });
-                    if let Some(rule) = self.number(numbers.collect())? {
+                    if let Some(rule) = self.number(numbers.collect(), is_element)? {
                         draft.edge(0, Label::Call(rule), end);
                     }
                 }
@@ -168,20 +186,41 @@ impl Lowerer<'_> {
                         Shape::String(string) => Some(string.clone()),
                         _ => None,
                     });
-                    if let Some(rule) = self.string(strings.collect())? {
+                    if let Some(rule) = self.string(strings.collect(), is_element)? {
                         draft.edge(0, Label::Call(rule), end);
                     }
                 }
                 ValueKind::Array => {
+                    // Arrays whose items are compared have a register, so each shape of them is a rule of its own.
                     for shape in shapes.iter() {
                         let Shape::Array(array) = shape else { continue };
-                        self.array(&mut draft, array, depth, end)?;
+                        match array.is_unique && array.max.is_none_or(|max| max > 1) {
+                            false => self.array(&mut draft, array, depth, end)?,
+                            true => {
+                                if let Some(rule) = self.unique_array(array, depth)? {
+                                    draft.edge(0, Label::Call(rule), end);
+                                }
+                            }
+                        }
                     }
                 }
                 ValueKind::Object => {
+                    // Likewise objects with keys that nobody names, but one rule for all shapes: keys are compared alike.
+                    let mut open = Draft::new();
+                    let open_end = open.state();
+                    open.accept(open_end);
                     for shape in shapes.iter() {
                         let Shape::Object(object) = shape else { continue };
-                        self.object(&mut draft, object, depth, end)?;
+                        let Some(plan) = self.plan_object(object)? else { continue };
+                        match plan.is_open() {
+                            true => self.object(&mut open, &plan, depth, open_end)?,
+                            false => self.object(&mut draft, &plan, depth, end)?,
+                        }
+                    }
+                    if open.n_states() > 2 {
+                        self.spend(&open)?;
+                        let rule = self.rule("object", open, None);
+                        draft.edge(0, Label::Call(rule), end);
                     }
                 }
             }

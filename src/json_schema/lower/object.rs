@@ -8,15 +8,15 @@
 //! names with different first letters a handful in all, never more than the sum over the nodes of the names below.
 
 use super::draft::Draft;
-use super::text::{all_but, embed_spelled, spelled_key, too_large};
+use super::text::{all_but, embed_spelled, few_texts, has_finite_end, spelled_key, too_large};
 use super::white_space::From;
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::language::LanguageId;
 use crate::json_schema::shape::{Keys, ObjectShape, Shape, ValueKind};
-use crate::machine::Counter;
-use crate::pass::Label;
+use crate::machine::{Distinct, Equality};
+use crate::pass::{Label, NetRuleId};
 use crate::regular::Dfa;
 use ahash::{AHashMap, AHashSet};
 use smallvec::SmallVec;
@@ -29,8 +29,10 @@ const OBLIGATIONS_MAX: usize = 16;
 const OBLIGATIONS_AT_ONCE_MAX: usize = 4;
 /// Most classes of keys that nobody names.
 const CLASSES_MAX: usize = 64;
-/// Numbers of members up to this are written out; larger ones are counted by a machine if nothing else is known of the members.
-const WRITTEN_MAX: u64 = 16;
+/// Most keys of a class that are named one by one.
+const NAMED_MAX: usize = 1024;
+/// Largest bound on the number of members: each number is written out.
+const WRITTEN_MAX: u64 = 4096;
 
 /// Ways for the value of a key to be: what it satisfies, and the obligations that it meets.
 type Ways = SmallVec<[(ConjunctionId, u32); 1]>;
@@ -48,7 +50,7 @@ struct Class {
     ways: Ways,
 }
 
-struct Plan {
+pub(super) struct Plan {
     names: Vec<Name>,
     /// By spelling.
     sorted: Vec<u32>,
@@ -80,14 +82,13 @@ struct Places {
     nodes: AHashMap<(u32, u32, u32, Seen), u32>,
     /// After the quote that closes a name.
     ends: AHashMap<(u32, Seen), u32>,
-    /// Within other keys.
-    others: AHashMap<Seen, Vec<u32>>,
+    /// The rules of other keys, and where they return to.
+    others: AHashMap<Seen, Vec<(NetRuleId, u32)>>,
 }
 
 impl Lowerer<'_> {
-    /// Adds the objects of a shape between the start of a draft and `end`.
-    pub(super) fn object(&mut self, draft: &mut Draft, shape: &ObjectShape, depth: u32, end: u32) -> Lowered<()> {
-        let Some(plan) = self.plan_object(shape)? else { return Ok(()) };
+    /// Adds the objects of a plan between the start of a draft and `end`.
+    pub(super) fn object(&mut self, draft: &mut Draft, plan: &Plan, depth: u32, end: u32) -> Lowered<()> {
         let open = draft.state();
         draft.byte(&[0], b'{', open);
         let none = Seen { next: 0, n_members: 0, met: 0 };
@@ -101,11 +102,12 @@ impl Lowerer<'_> {
         let first = self.after_open(draft, open, depth)?;
         let mut places = Places::default();
         let bound = plan.max.unwrap_or(plan.min);
-        let is_counted = bound > WRITTEN_MAX && plan.names.is_empty() && plan.obligations == 0;
-        if is_counted {
-            return self.counted_members(draft, &plan, first, depth, end);
+        if bound > WRITTEN_MAX {
+            let keyword = if plan.max.is_some() { "maxProperties" } else { "minProperties" };
+            let reason = format!("{bound} members would have to be told apart, and at most {WRITTEN_MAX} are");
+            return Err(SchemaError::unsupported(keyword, reason).into());
         }
-        self.key(draft, &plan, &mut places, &first, none, depth)?;
+        self.key(draft, plan, &mut places, &first, none, depth)?;
         while let Some((seen, state)) = places.pending.pop() {
             self.check_written("members", places.after.len())?;
             let from = self.after_element(draft, state)?;
@@ -115,7 +117,7 @@ impl Lowerer<'_> {
             }
             if plan.max.is_none_or(|max| seen.n_members < max) && plan.may_go_on(seen) {
                 let next = self.comma(draft, &from, depth)?;
-                self.key(draft, &plan, &mut places, &next, seen, depth)?;
+                self.key(draft, plan, &mut places, &next, seen, depth)?;
             }
         }
         Ok(())
@@ -177,19 +179,35 @@ impl Lowerer<'_> {
         if last == plan.names.len() as u32 && !plan.classes.is_empty() {
             let past = Seen { next: plan.names.len() as u32, ..seen };
             if !places.others.contains_key(&past) {
-                let mut starts = Vec::with_capacity(plan.classes.len());
+                let mut ends = Vec::with_capacity(plan.classes.len());
                 for class in &plan.classes {
+                    let rule = self.other_key(&class.keys)?;
                     let closed = draft.state();
-                    let start = draft.state();
-                    embed_spelled(draft, &[start], &class.keys, closed);
+                    let distinct = Distinct { equality: Equality::Bytes, is_finite: has_finite_end(&class.keys) };
+                    draft.elements.push((closed, distinct));
                     self.member_value(draft, places, closed, &class.ways, past, plan, depth)?;
-                    starts.push(start);
+                    ends.push((rule, closed));
                 }
-                places.others.insert(past, starts);
+                places.others.insert(past, ends);
             }
-            places.others[&past].iter().for_each(|&start| draft.copy_edges(start, quoted));
+            places.others[&past].iter().for_each(|&(rule, closed)| draft.edge(quoted, Label::Call(rule), closed));
         }
         Ok(())
+    }
+
+    /// Returns the rule of keys that nobody names, from behind the opening quote to the closing one.
+    fn other_key(&mut self, keys: &Arc<Dfa>) -> Lowered<NetRuleId> {
+        if let Some(&rule) = self.keys.get(keys) {
+            return Ok(rule);
+        }
+        let mut draft = Draft::new();
+        let end = draft.state();
+        draft.accept(end);
+        embed_spelled(&mut draft, &[0], keys, end);
+        self.spend(&draft)?;
+        let rule = self.rule("key", draft, None);
+        self.keys.insert(Arc::clone(keys), rule);
+        Ok(rule)
     }
 
     /// Returns the state after the quote that closes a name.
@@ -240,61 +258,8 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Adds members of which only the number matters.
-    fn counted_members(&mut self, draft: &mut Draft, plan: &Plan, first: From, depth: u32, end: u32) -> Lowered<()> {
-        let member = self.other_member(plan, depth)?;
-        let Some(member) = member else { return Ok(()) };
-        let rule = self.rule("member", member, None);
-        let after = draft.state();
-        first.iter().for_each(|&from| draft.edge(from, Label::Call(rule), after));
-        let from = self.after_element(draft, after)?;
-        if plan.min <= 1 {
-            let close = self.before_close(draft, from.clone(), depth)?;
-            draft.byte(&close, b'}', end);
-        }
-        let mut body = Draft::new();
-        let next = self.comma(&mut body, &From::from_slice(&[0]), depth)?;
-        let done = body.state();
-        next.iter().for_each(|&from| body.edge(from, Label::Call(rule), done));
-        let done = self.after_element(&mut body, done)?;
-        done.iter().for_each(|&done| body.accept(done));
-        let bound = |n: u64| u32::try_from(n).unwrap_or(u32::MAX).min(self.limits.repeat_max);
-        let max = plan.max.map(|max| bound(max - 1));
-        if max == Some(0) {
-            return Ok(());
-        }
-        let counter = Counter::new(bound(plan.min.saturating_sub(1)).max(1), max);
-        self.spend(&body)?;
-        let rule = self.rule("members", body, Some(counter));
-        let after = draft.state();
-        from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), after));
-        let close = self.before_close(draft, From::from_slice(&[after]), depth)?;
-        draft.byte(&close, b'}', end);
-        Ok(())
-    }
-
-    /// Returns the draft of one member whose key nobody names.
-    fn other_member(&mut self, plan: &Plan, depth: u32) -> Lowered<Option<Draft>> {
-        let mut draft = Draft::new();
-        let end = draft.state();
-        draft.accept(end);
-        let quoted = draft.state();
-        draft.byte(&[0], b'"', quoted);
-        for class in &plan.classes {
-            let closed = draft.state();
-            embed_spelled(&mut draft, &[quoted], &class.keys, closed);
-            let from = self.colon(&mut draft, closed, depth)?;
-            for &(conjunction, _) in &class.ways {
-                let rule = self.value(conjunction, depth + 1);
-                from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), end));
-            }
-        }
-        self.spend(&draft)?;
-        Ok((!plan.classes.is_empty()).then_some(draft))
-    }
-
     /// Works out which keys there are and what their values satisfy; nothing if a required one can't be there.
-    fn plan_object(&mut self, shape: &ObjectShape) -> Lowered<Option<Plan>> {
+    pub(super) fn plan_object(&mut self, shape: &ObjectShape) -> Lowered<Option<Plan>> {
         let n_obligations = shape.obligations.len();
         if n_obligations > OBLIGATIONS_MAX {
             let reason =
@@ -359,7 +324,17 @@ impl Lowerer<'_> {
             }
             names.push(Name { spelled: spelled_key(name), is_required, ways });
         }
-        let classes = self.classes(shape, &order, names_of_shape, &satisfying)?;
+        let mut classes = self.classes(shape, &order, names_of_shape, &satisfying)?;
+        // Keys of which there are few could all be used up; so they are named.
+        classes.retain(|class| {
+            let Some(mut texts) = few_texts(&class.keys, NAMED_MAX) else { return true };
+            texts.sort_unstable();
+            names.extend(texts.iter().filter_map(|text| {
+                let spelled = spelled_key(core::str::from_utf8(text).ok()?);
+                Some(Name { spelled, is_required: false, ways: class.ways.clone() })
+            }));
+            false
+        });
         let mut sorted: Vec<u32> = (0..names.len() as u32).collect();
         sorted.sort_unstable_by(|&a, &b| names[a as usize].spelled.cmp(&names[b as usize].spelled));
         let mut next_required = vec![names.len() as u32; names.len() + 1];
@@ -519,6 +494,11 @@ impl Lowerer<'_> {
 }
 
 impl Plan {
+    /// Tells whether there may be keys that nobody names.
+    pub fn is_open(&self) -> bool {
+        !self.classes.is_empty()
+    }
+
     fn spelled(&self, place: u32) -> &[u8] {
         &self.names[self.sorted[place as usize] as usize].spelled
     }

@@ -15,17 +15,33 @@ use crate::pass::{Label, NetRuleId};
 use crate::regular::{Dfa, RegularError};
 use ahash::AHashMap;
 use smallvec::SmallVec;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Lengths up to this are written out where a pattern has to be counted along.
 const COUNTED_MIN: u64 = 4;
 
 impl Lowerer<'_> {
     /// Returns the rule of the numbers that have any of some shapes; nothing if there are none.
-    pub(super) fn number(&mut self, shapes: Vec<NumberShape>) -> Lowered<Option<NetRuleId>> {
-        if let Some(&rule) = self.numbers.get(&shapes) {
+    pub(super) fn number(&mut self, shapes: Vec<NumberShape>, is_element: bool) -> Lowered<Option<NetRuleId>> {
+        let key = (shapes, is_element);
+        if let Some(&rule) = self.numbers.get(&key) {
             return Ok(rule);
         }
+        let rule = match self.number_texts(&key.0, is_element)? {
+            dfa if dfa.is_empty() => None,
+            dfa => {
+                let mut draft = Draft::new();
+                plain(&mut draft, &dfa);
+                self.spend(&draft)?;
+                Some(self.rule("number", draft, None))
+            }
+        };
+        self.numbers.insert(key, rule);
+        Ok(rule)
+    }
+
+    /// Returns the texts of the numbers that have any of some shapes; as an element each has one.
+    pub(super) fn number_texts(&mut self, shapes: &[NumberShape], is_element: bool) -> Lowered<Arc<Dfa>> {
         let has_integer_fractions = self.expander.options.has_integer_fractions;
         let spelling = NumberSpelling { has_integer_fractions, ..NumberSpelling::default() };
         let mut all: Option<Arc<Dfa>> = None;
@@ -37,36 +53,31 @@ impl Lowerer<'_> {
                 Some(all) => Arc::new(all.union(&dfa, self.limits).map_err(too_large)?),
             });
         }
-        let rule = match all.filter(|dfa| !dfa.is_empty()) {
-            None => None,
-            Some(dfa) => {
-                let mut draft = Draft::new();
-                plain(&mut draft, &dfa);
-                self.spend(&draft)?;
-                Some(self.rule("number", draft, None))
-            }
-        };
-        self.numbers.insert(shapes, rule);
-        Ok(rule)
+        let all = all.unwrap_or_default();
+        match is_element {
+            true => Ok(Arc::new(all.intersect(plain_numbers(), self.limits).map_err(too_large)?)),
+            false => Ok(all),
+        }
     }
 
     /// Returns the rule of the strings that have any of some shapes, with their quotes; nothing if there are none.
-    pub(super) fn string(&mut self, shapes: Vec<StringShape>) -> Lowered<Option<NetRuleId>> {
-        if let Some(&rule) = self.strings.get(&shapes) {
+    pub(super) fn string(&mut self, shapes: Vec<StringShape>, is_element: bool) -> Lowered<Option<NetRuleId>> {
+        let key = (shapes, is_element);
+        if let Some(&rule) = self.strings.get(&key) {
             return Ok(rule);
         }
-        let rule = self.draft_string(&shapes)?;
-        self.strings.insert(shapes, rule);
+        let rule = self.draft_string(&key.0, is_element)?;
+        self.strings.insert(key, rule);
         Ok(rule)
     }
 
-    fn draft_string(&mut self, shapes: &[StringShape]) -> Lowered<Option<NetRuleId>> {
+    fn draft_string(&mut self, shapes: &[StringShape], is_element: bool) -> Lowered<Option<NetRuleId>> {
         let mut draft = Draft::new();
         let end = draft.state();
         draft.accept(end);
         let open = draft.state();
         draft.byte(&[0], b'"', open);
-        if shapes.iter().any(StringShape::is_any) {
+        if !is_element && shapes.iter().any(StringShape::is_any) {
             let all = free_text();
             let base = draft.embed(&all);
             draft.copy_edges(base, open);
@@ -80,7 +91,7 @@ impl Lowerer<'_> {
         let mut written: Option<Arc<Dfa>> = None;
         let mut is_empty = true;
         for shape in shapes {
-            if self.counted(&mut draft, open, end, shape)? {
+            if !is_element && self.counted(&mut draft, open, end, shape)? {
                 is_empty = false;
                 continue;
             }
@@ -388,6 +399,48 @@ fn spell_one_character(body: &mut Draft, dfa: &Dfa) -> Option<bool> {
     renumbered.copy_edges(base + home, 0);
     *body = renumbered;
     Some(is_some)
+}
+
+/// Returns the automaton of numbers in the one form that elements have: no exponent, no needless zeros, no negative zero.
+fn plain_numbers() -> &'static Dfa {
+    static PLAIN: OnceLock<Dfa> = OnceLock::new();
+    PLAIN.get_or_init(|| {
+        let limits = crate::Limits::default();
+        let pattern = r"^(?!-0$)-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$";
+        let regular = crate::frontend::ecma::parse(pattern, &limits).expect("the pattern is well-formed");
+        Dfa::new(&regular, &limits).expect("the automaton is small")
+    })
+}
+
+/// Tells whether some beginning of a text of the language can be completed in finitely many ways only.
+pub(super) fn has_finite_end(dfa: &Dfa) -> bool {
+    // If there is one, following it to its end leads to a state that nothing follows.
+    (0..dfa.n_states() as u32).any(|state| dfa.edges(state).len() == 0)
+}
+
+/// Returns the texts of an automaton if there are at most `n_max`.
+pub(super) fn few_texts(dfa: &Dfa, n_max: usize) -> Option<Vec<Vec<u8>>> {
+    let (_, longest) = dfa.byte_lengths().unwrap_or((0, Some(0)));
+    longest?;
+    let mut texts = Vec::new();
+    let mut pending: Vec<(u32, Vec<u8>)> = dfa.start().map(|start| (start, Vec::new())).into_iter().collect();
+    while let Some((state, text)) = pending.pop() {
+        if dfa.is_accepting(state) {
+            texts.push(text.clone());
+        }
+        // Each state leads to a text of its own at least.
+        if texts.len() + pending.len() > n_max {
+            return None;
+        }
+        for (low, high, target) in dfa.edges(state) {
+            for byte in low..=high {
+                let mut longer = text.clone();
+                longer.push(byte);
+                pending.push((target, longer));
+            }
+        }
+    }
+    (texts.len() <= n_max).then_some(texts)
 }
 
 /// Returns the automaton of all strings but some names.

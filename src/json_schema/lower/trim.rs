@@ -83,7 +83,10 @@ pub(super) fn trim(
             rows.push(row);
             accepting.push(rule.draft.accepting[state]);
         }
-        let automaton = RuleAutomaton::from_parts(rows, accepting, false);
+        let elements = rule.draft.elements.iter().map(|&(state, distinct)| (state_numbers[state as usize], distinct));
+        let mut elements: Vec<_> = elements.filter(|&(state, _)| state != u32::MAX).collect();
+        elements.sort_unstable();
+        let automaton = RuleAutomaton::from_parts(rows, accepting, false).with_elements(elements);
         trimmed.push(NetRule { name: rule.name.clone(), automaton, counter: rule.counter });
     }
     Ok(Some(Network { rules: trimmed, root: NetRuleId::new(0) }))

@@ -10,9 +10,6 @@ use super::{Bound, NumberError, NumberSet, NumberSpelling, spell};
 use crate::Limits;
 use crate::json_schema::decimal::Decimal;
 
-/// Most non-divisors for which a run of what they leave out is known to be short enough.
-const NON_DIVISORS_MAX: usize = 16;
-
 pub(super) fn is_empty(set: &NumberSet, limits: &Limits) -> Result<bool, NumberError> {
     if let (Some(lower), Some(upper)) = (&set.lower, &set.upper)
         && lower.value >= upper.value
@@ -20,7 +17,7 @@ pub(super) fn is_empty(set: &NumberSet, limits: &Limits) -> Result<bool, NumberE
         return Ok(!set.contains(&lower.value));
     }
     let Some(step) = set.step()? else { return Ok(false) };
-    let non_divisors: Vec<Decimal> = set.non_divisors().collect();
+    let non_divisors = set.non_divisors()?;
     if non_divisors.iter().any(|divisor| step.is_multiple_of(divisor)) {
         return Ok(true);
     }
@@ -33,10 +30,7 @@ pub(super) fn is_empty(set: &NumberSet, limits: &Limits) -> Result<bool, NumberE
     if candidates.iter().any(|value| set.contains(value)) {
         return Ok(false);
     }
-    if non_divisors.len() > NON_DIVISORS_MAX {
-        return Err(NumberError::Undecided);
-    }
-    // More than 10^18 multiples lie between.
+    // More than 10^18 multiples lie between, which is beyond 2^r.
     let is_far = |a: &Decimal, b: &Decimal| !a.is_zero() && a.height() > b.height().max(step.height()) + 20;
     if is_far(&lower.value, &upper.value) || is_far(&upper.value, &lower.value) {
         return Ok(false);

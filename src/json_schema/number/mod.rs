@@ -20,6 +20,9 @@
 //!
 //! # What parsers make of it
 //!
+//! Values are exact. A parser that rounds to doubles may move a number with more digits than doubles have onto a bound:
+//! `0.99999999999999999999` is below 1 here, and 1 there.
+//!
 //! Parsers that work with doubles refuse `1e400`, and refuse 400 digits in a row. No text here has an exponent alone that
 //! overflows. Digits are not counted where nothing bounds them: a state for each of 309 digits would be paid for by every
 //! schema with a number in it (a state is a mask), while a loop has 10 states, and runs of 200 digits don't happen
@@ -150,8 +153,10 @@ impl NumberSet {
         NumberSet { divisors: vec![(divisor.abs(), true)], ..NumberSet::all() }
     }
 
-    /// Returns the set of the numbers that aren't multiples of `divisor`, which isn't 0: the numbers that aren't 0 are not one
-    /// interval.
+    /// Returns the set of the numbers that aren't multiples of `divisor`.
+    ///
+    /// # Panics
+    /// If `divisor` is 0: the numbers beside 0 are not one interval.
     pub fn non_multiples_of(divisor: &Decimal) -> Self {
         assert!(!divisor.is_zero(), "the numbers beside 0 are two sets");
         NumberSet { divisors: vec![(divisor.abs(), false)], ..NumberSet::all() }
@@ -181,14 +186,18 @@ impl NumberSet {
                 return NumberSet::empty();
             }
         }
-        let mut all: Vec<_> = self.divisors.iter().chain(&other.divisors).cloned().collect();
-        all.sort_unstable();
-        all.dedup();
         // Being a multiple of d follows from being one of a multiple of d; being no multiple of d from being none of a divisor of d.
         let follows = |(d, positive): &(Decimal, bool), (e, same): &(Decimal, bool)| {
             positive == same && d != e && if *positive { e.is_multiple_of(d) } else { d.is_multiple_of(e) }
         };
-        let divisors = all.iter().filter(|&d| !all.iter().any(|e| follows(d, e))).cloned().collect();
+        // Within either set none follows from another.
+        let kept = |of: &[(Decimal, bool)], by: &[(Decimal, bool)]| -> Vec<_> {
+            of.iter().filter(|d| !by.iter().any(|e| follows(d, e))).cloned().collect()
+        };
+        let mut divisors = kept(&self.divisors, &other.divisors);
+        divisors.extend(kept(&other.divisors, &self.divisors));
+        divisors.sort_unstable();
+        divisors.dedup();
         NumberSet { lower, upper, integer, divisors }
     }
 
@@ -220,9 +229,13 @@ impl NumberSet {
     }
 
     /// Returns the positive divisors of which no number in the set is a multiple; 1 for integers.
-    fn non_divisors(&self) -> impl Iterator<Item = Decimal> {
+    fn non_divisors(&self) -> Result<Vec<Decimal>, NumberError> {
         let listed = self.divisors.iter().filter(|(_, is_multiple)| !is_multiple).map(|(divisor, _)| divisor.clone());
-        listed.chain((self.integer == Some(false)).then(|| Decimal::from(1u64)))
+        let all: Vec<_> = listed.chain((self.integer == Some(false)).then(|| Decimal::from(1u64))).collect();
+        match all.len() {
+            0..=NON_DIVISORS_MAX => Ok(all),
+            given => Err(NumberError::NonDivisors { given, limit: NON_DIVISORS_MAX }),
+        }
     }
 
     /// Returns the greatest number of which all numbers in the set are multiples, as far as integers and divisors say; `None` if they
@@ -265,6 +278,9 @@ fn least_common_multiple(a: &Decimal, b: &Decimal) -> Result<Decimal, NumberErro
 /// Most digits of the least common multiple of divisors, written as an integer of the smallest unit among them.
 const DIVISOR_DIGITS_MAX: u32 = 37;
 
+/// Most divisors of which the numbers of a set are no multiples.
+const NON_DIVISORS_MAX: usize = 16;
+
 /// Why nothing is said about a set of numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NumberError {
@@ -275,10 +291,15 @@ pub(crate) enum NumberError {
         /// Most digits.
         limit_digits: u32,
     },
+    /// The numbers are no multiples of too many divisors.
+    NonDivisors {
+        /// How many.
+        given: usize,
+        /// Most divisors.
+        limit: usize,
+    },
     /// All numbers in the set are so large, or so near to zero, that they are not written.
     Magnitude,
-    /// Whether there are numbers in the set is not known: bounds and divisors are too far apart.
-    Undecided,
 }
 
 impl From<RegularError> for NumberError {
@@ -294,10 +315,10 @@ impl fmt::Display for NumberError {
             NumberError::Divisor { limit_digits } => {
                 write!(f, "the least common multiple of the divisors has more than {limit_digits} digits")
             }
-            NumberError::Magnitude => f.write_str("the numbers are not among those that doubles can hold"),
-            NumberError::Undecided => {
-                f.write_str("bounds and divisors are too far apart to tell whether a number is left")
+            NumberError::NonDivisors { given, limit } => {
+                write!(f, "multiples of {given} divisors are left out, more than {limit}")
             }
+            NumberError::Magnitude => f.write_str("the numbers are not among those that doubles can hold"),
         }
     }
 }

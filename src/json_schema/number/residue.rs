@@ -5,11 +5,11 @@
 //! integer, must be modulo `P`. It settles most fractions at once (no three digits are 0 modulo 5000 but `000`), and a target that can't be
 //! met is [`NEVER`].
 //!
-//! *Fewer rests.* Modulo 1000000 there are a million rests, but only seven matter: how many zeros are still missing. Two rests `a`,
-//! `b` are the same for all that follows if, for each number `k` of digits to come, at most `10^k` numbers are to be
-//! written, and those which make `10^k·a + w` a multiple are those which make `10^k·b + w` one. With `10^k >= P` all of `w` modulo `P`
-//! can be written, and if that is the same then so it is for more digits. That leaves few `k` to compare, and a map from what they say
-//! to the first rest that said so.
+//! *Fewer rests.* Modulo 1000000 there are a million rests, but only seven matter: how many zeros are still missing. Let `k` digits
+//! follow a rest `a`: they must be `-10^k·a` modulo `P`, which can't be met if that is `10^k` or more. Two rests are the
+//! same if for each `k` (from `q` on, as that many digits count after the point) this says the same of both. From the first `k`
+//! with `10^k >= P` on nothing new is said: what is the same there stays the same when more digits follow. That leaves few `k` to
+//! compare, and a map from what they say to the first rest that said so.
 
 use super::{DIVISOR_DIGITS_MAX, NumberError, NumberSet};
 use crate::json_schema::decimal::Decimal;
@@ -48,7 +48,8 @@ impl Residues {
         // The spelling of integers sees to multiples of 1.
         let step = set.step()?.filter(|step| set.integer != Some(true) || *step != one);
         let multiples = step.iter().map(|step| Divisor::new(step, true));
-        let divisors = multiples.chain(set.non_divisors().map(|divisor| Divisor::new(&divisor, false)));
+        let non_divisors = set.non_divisors()?;
+        let divisors = multiples.chain(non_divisors.iter().map(|divisor| Divisor::new(divisor, false)));
         Ok(Residues { divisors: divisors.collect::<Result<_, _>>()? })
     }
 
@@ -77,7 +78,7 @@ impl Residues {
             .divisors
             .iter()
             .zip(rests)
-            .map(|(divisor, &rest)| divisor.reached(divisor.missing(rest, divisor.n_fraction), divisor.n_fraction));
+            .map(|(divisor, &rest)| divisor.reached(divisor.missing(rest), divisor.n_fraction));
         targets.collect()
     }
 
@@ -125,9 +126,13 @@ impl Divisor {
         Ok(Divisor { modulus, n_fraction, is_multiple, powers, classes: has_classes.then(RefCell::default) })
     }
 
-    /// Returns what `n_digits` digits must be after a number of a rest.
-    fn missing(&self, rest: u128, n_digits: i64) -> u128 {
-        let shifted = (0..n_digits).fold(rest, |rest, _| rest * 10 % self.modulus);
+    /// Returns what the digits after the point must be for a rest.
+    fn missing(&self, rest: u128) -> u128 {
+        let power = self.powers[self.n_fraction as usize];
+        let shifted = match rest.checked_mul(power) {
+            Some(product) => product % self.modulus,
+            None => (0..self.n_fraction).fold(rest, |rest, _| rest * 10 % self.modulus),
+        };
         (self.modulus - shifted) % self.modulus
     }
 
@@ -144,7 +149,7 @@ impl Divisor {
         let Some(classes) = &self.classes else { return rest };
         let mut said: SmallVec<[u128; 4]> = SmallVec::new();
         let mut n_digits = self.n_fraction;
-        let mut missing = self.missing(rest, n_digits);
+        let mut missing = self.missing(rest);
         loop {
             let power = 10_u128.checked_pow(n_digits as u32);
             said.push(if power.is_some_and(|power| missing >= power) { NEVER } else { missing });

@@ -75,7 +75,7 @@ impl Side {
             return None;
         }
         let says_something =
-            |bound: &&Bound| !bound.value.is_negative() && !(bound.value.is_zero() && bound.is_inclusive);
+            |bound: &&Bound| !bound.value.is_negative() && (!bound.value.is_zero() || !bound.is_inclusive);
         let low = lower.as_ref().filter(says_something).map(Edge::new);
         let mut side = Side { low, high: upper.as_ref().map(Edge::new), is_cut: false };
         side.cut();
@@ -87,7 +87,7 @@ impl Side {
         let power = |exponent| Decimal::from_scaled(1, exponent).expect("a small exponent");
         let (largest, smallest) = (power(HEIGHT_MAX), power(-ZEROS_MAX));
         if let Some(high) = &mut self.high
-            && high.value > largest
+            && high.value >= largest
         {
             *high = Edge { value: largest.clone(), is_inclusive: false };
             self.is_cut = true;

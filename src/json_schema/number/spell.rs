@@ -161,7 +161,7 @@ impl Speller {
             let tie = if digit == 0 { Some(side.start()) } else { side.whole(0, side.start(), digit) };
             let rests = self.residues.whole(&self.residues.start(), digit);
             let whole = Whole { side: number, n: i64::from(digit > 0), tie, mantissa, rests };
-            push_digit(digit, whole.if_viable().map(Place::Whole), edges);
+            push_digit(digit, is_viable(tie, mantissa).then_some(Place::Whole(whole)), edges);
         }
     }
 
@@ -175,11 +175,11 @@ impl Speller {
             has_digit: false,
             tie: tie.filter(|_| rests.is_some()),
             mantissa: whole.mantissa,
-            rests: rests.clone().unwrap_or_default(),
+            rests: rests.unwrap_or_default(),
         };
         if self.fractions != Digits::None {
-            let fraction = fraction.clone().if_viable().map(|fraction| self.reduced(fraction));
-            edges.extend(fraction.map(|fraction| (b'.', b'.', Place::Fraction(fraction))));
+            let is_viable = is_viable(fraction.tie, fraction.mantissa);
+            edges.extend(is_viable.then(|| (b'.', b'.', Place::Fraction(self.reduced(fraction.clone())))));
         }
         if whole.n > 0 {
             for digit in 0..=9 {
@@ -190,7 +190,7 @@ impl Speller {
                     mantissa: if whole.mantissa == Mantissa::Any { Mantissa::Any } else { Mantissa::None },
                     rests: self.residues.whole(&whole.rests, digit),
                 };
-                push_digit(digit, longer.if_viable().map(Place::Whole), edges);
+                push_digit(digit, is_viable(longer.tie, longer.mantissa).then_some(Place::Whole(longer)), edges);
             }
         }
         self.push_exponent_sign(whole.side, whole.mantissa, 1, edges);
@@ -214,7 +214,8 @@ impl Speller {
                 },
                 rests: rests.unwrap_or_default(),
             };
-            push_digit(digit, longer.if_viable().map(|longer| Place::Fraction(self.reduced(longer))), edges);
+            let is_viable = is_viable(longer.tie, longer.mantissa);
+            push_digit(digit, is_viable.then(|| Place::Fraction(self.reduced(longer))), edges);
         }
         if !fraction.has_digit {
             return false;
@@ -254,22 +255,9 @@ impl Speller {
     }
 }
 
-impl Whole {
-    fn if_viable(mut self) -> Option<Self> {
-        if self.tie.is_none() {
-            self.rests = Rests::default();
-        }
-        (self.tie.is_some() || self.mantissa != Mantissa::None).then_some(self)
-    }
-}
-
-impl Fraction {
-    fn if_viable(mut self) -> Option<Self> {
-        if self.tie.is_none() {
-            self.rests = Rests::default();
-        }
-        (self.tie.is_some() || self.mantissa != Mantissa::None).then_some(self)
-    }
+/// Tells whether a number may go on, plainly or with an exponent.
+fn is_viable(tie: Option<Tie>, mantissa: Mantissa) -> bool {
+    tie.is_some() || mantissa != Mantissa::None
 }
 
 fn push_digit(digit: u8, place: Option<Place>, edges: &mut Edges) {

@@ -175,6 +175,40 @@ proptest! {
     }
 }
 
+/// Walks the automaton, choosing edges and bytes by a list of numbers; then goes the shortest way to an end.
+fn sample(dfa: &Dfa, choices: &[u16]) -> Option<String> {
+    let mut state = dfa.start()?;
+    let mut text = String::new();
+    let distances = dfa.distances();
+    let mut choices = choices.iter();
+    loop {
+        let edges: Vec<_> = dfa.edges(state).collect();
+        let (byte, target) = match choices.next() {
+            Some(&choice) if !edges.is_empty() => {
+                let (low, high, target) = edges[usize::from(choice) % edges.len()];
+                (low + (choice >> 8) as u8 % (high - low + 1), target)
+            }
+            _ if dfa.is_accepting(state) => return Some(text),
+            _ => edges.iter().map(|&(low, _, target)| (low, target)).min_by_key(|edge| distances[edge.1 as usize])?,
+        };
+        text.push(char::from(byte));
+        state = target;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_the_automaton_writes_is_in_the_set(set in a_set(), choices in prop::collection::vec(any::<u16>(), 0..60)) {
+        if let Some(text) = sample(&language(&set), &choices) {
+            prop_assert!(set.contains(&d(&text)), "{}", text);
+            let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+            prop_assert!(read.as_f64().unwrap().is_finite(), "{}", text);
+        }
+    }
+}
+
 fn a_divisor() -> impl Strategy<Value = Decimal> {
     let digits = prop_oneof![1_i128..30, 1_i128..400, prop::sample::select(vec![1000, 1024, 4096, 2500, 60, 365])];
     (digits, -4_i64..3).prop_map(|(digits, exponent)| Decimal::from_scaled(digits, exponent).unwrap())
@@ -370,6 +404,40 @@ fn sizes_that_are_refused_by_name() {
     let many = all_of(&["999983e9", "999979", "1000003.1", "999961"].map(|text| NumberSet::multiples_of(&d(text))));
     let many = many.intersect(&NumberSet::multiples_of(&d("1234567890123456789")));
     assert_eq!(language(&many, &Limits::default()), Err(NumberError::Divisor { limit_digits: 37 }));
+    let others = (0..17).map(|i| NumberSet::non_multiples_of(&Decimal::from_scaled(101 + 2 * i, -3).unwrap()));
+    let others = all_of(&others.collect::<Vec<_>>());
+    assert_eq!(language(&others, &Limits::default()), Err(NumberError::NonDivisors { given: 17, limit: 16 }));
+    assert_eq!(others.is_empty(&Limits::default()), Ok(false));
+}
+
+/// What strangers may write takes no longer than its size allows.
+#[test]
+fn costly_sets_end_soon() {
+    let digits = "1234567890".repeat(400);
+    let bounds = NumberSet::at_least(&d(&format!("-0.{digits}"))).intersect(&NumberSet::at_most(&d(&digits)));
+    let coprime = [97, 101, 103, 107, 109].map(|n: u64| NumberSet::non_multiples_of(&Decimal::from(n)));
+    let wide = NumberSet::multiples_of(&d("1234567890123456789012345678901234567e-400"));
+    for (name, set) in [
+        ("bounds of 4000 digits", bounds),
+        ("a large prime", NumberSet::multiples_of(&d("1000003"))),
+        ("coprime numbers", all_of(&coprime)),
+        ("a number of 37 digits", wide.clone()),
+        ("and bounds", wide.intersect(&between("-1e300", "1e300"))),
+        (
+            "doubles",
+            NumberSet::multiples_of(&d("0.001"))
+                .intersect(&between("-1.7976931348623157e308", "1.7976931348623157e308")),
+        ),
+    ] {
+        let start = std::time::Instant::now();
+        let result = set.language(&NumberSpelling::default(), &Limits::default());
+        let result = result.map(|dfa| dfa.n_states()).map_err(|error| error.to_string());
+        eprintln!("{name}: {result:?}, {:?}", start.elapsed());
+        assert!(start.elapsed().as_secs() < 20, "{name}");
+        let start = std::time::Instant::now();
+        assert_eq!(set.is_empty(&Limits::default()), Ok(false));
+        assert!(start.elapsed().as_secs() < 20, "{name}");
+    }
 }
 
 /// Returns an integer, those next to it, and it with a digit more.

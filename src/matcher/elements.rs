@@ -1,0 +1,132 @@
+//! Masks where elements must all be different: keys of objects, items under `uniqueItems`.
+//!
+//! Masks that are kept know nothing of what was read. That makes no difference for nearly all tokens: one is wrongly allowed only if it completes
+//! an element that is there already. For keys, and for strings among items, those tokens are found by what an element looks like (a token that
+//! completes one has its closing quote), and tried. Where elements may run out (`enum`), or have no such mark, all tokens are tried on the way
+//! through the trie.
+
+use super::Matcher;
+use crate::automaton::{Kind, Owner};
+use crate::exec::{NodeId, Pair};
+use crate::machine::Equality;
+use crate::mask::{fill, is_wide};
+use crate::vocab::TokenId;
+use smallvec::SmallVec;
+
+/// Most nodes of the stacks to look at before all tokens are tried.
+const NODES_MAX: usize = 256;
+
+/// Which tokens have to be tried.
+#[derive(Default)]
+struct Doubt {
+    /// All.
+    all: bool,
+    /// Those with two quotes: they may hold an element, with three: within a string.
+    quoted: bool,
+    quoted_in_string: bool,
+    /// Those that close a container.
+    closing: bool,
+    /// Those that begin with one of these.
+    rests: Vec<Vec<u8>>,
+}
+
+impl Matcher {
+    /// Makes `row` the mask of what may follow, where elements are compared; returns the number of tokens, or more.
+    pub(super) fn fill_with_elements(&mut self, row: &mut [u32]) -> usize {
+        let doubt = self.doubt();
+        if doubt.all {
+            row.fill(0);
+            return self.asker().walk_whole(&self.live, row);
+        }
+        let filled = fill(&self.asker(), &self.live, row);
+        self.count_hits(filled.n_hits);
+        for token in self.doubtful(&doubt) {
+            let (word, bit) = (token as usize / 32, token % 32);
+            if row[word] >> bit & 1 == 1 && !self.is_token_allowed(token) {
+                row[word] &= !(1 << bit);
+            }
+        }
+        // Sums don't say any more whether the mask is empty.
+        row.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    fn doubt(&self) -> Doubt {
+        let program = self.grammar.program();
+        let elements = self.stacks.elements().expect("elements are compared");
+        let mut doubt = Doubt::default();
+        for &pair in &self.live {
+            let is_wide = is_wide(program, pair.state);
+            if let Some(info) = program.info(pair.state)
+                && let Some(Owner::Elements(distinct)) = info.owner
+            {
+                // Between elements: a whole one may follow.
+                match distinct.equality == Equality::Bytes && !distinct.is_finite {
+                    true => {
+                        doubt.quoted = true;
+                        // One may begin right here, behind its quote.
+                        elements.for_each(pair.register, |element| doubt.rests.push(element));
+                    }
+                    false => doubt.all = true,
+                }
+            }
+            let mut seen: SmallVec<[NodeId; 16]> = SmallVec::new();
+            let mut pending: SmallVec<[(NodeId, usize); 16]> = SmallVec::from_slice(&[(pair.node, 0)]);
+            while let Some((node, n_deep)) = pending.pop() {
+                if seen.contains(&node) || n_deep > self.grammar.vocab().token_bytes_max() {
+                    continue;
+                }
+                if seen.len() >= NODES_MAX {
+                    doubt.all = true;
+                    return doubt;
+                }
+                seen.push(node);
+                for index in 0..self.stacks.n_exits(node) {
+                    let exit: Pair = self.stacks.exit(node, index);
+                    let Some(info) = program.info(exit.state) else { continue };
+                    match info.kind {
+                        Kind::Element(distinct) => {
+                            let is_text = distinct.equality == Equality::Bytes;
+                            doubt.all |= distinct.is_finite || (!is_wide && !is_text && n_deep == 0);
+                            if n_deep == 0 {
+                                elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest.to_vec()));
+                            }
+                            doubt.closing |= !is_text;
+                            match is_wide {
+                                true => doubt.quoted_in_string = true,
+                                false => doubt.quoted = true,
+                            }
+                        }
+                        _ if matches!(info.owner, Some(Owner::Elements(_))) => match is_wide {
+                            true => doubt.quoted_in_string = true,
+                            false => doubt.quoted = true,
+                        },
+                        _ => {}
+                    }
+                    pending.push((exit.node, n_deep + 1));
+                }
+            }
+        }
+        doubt
+    }
+
+    /// Returns the tokens to try, some more than once.
+    fn doubtful(&self, doubt: &Doubt) -> Vec<TokenId> {
+        let vocab = self.grammar.vocab();
+        let kept = self.grammar.masks().element_tokens(vocab);
+        let mut tokens = kept.opening.to_vec();
+        if doubt.quoted {
+            tokens.extend_from_slice(&kept.quoted);
+        } else if doubt.quoted_in_string {
+            tokens.extend_from_slice(&kept.quoted_in_string);
+        }
+        if doubt.closing {
+            tokens.extend_from_slice(&kept.closing);
+        }
+        let trie = vocab.trie();
+        for rest in &doubt.rests {
+            let node = rest.iter().try_fold(0, |node, &byte| trie.child(node, byte));
+            tokens.extend(node.into_iter().flat_map(|node| trie.subtree_tokens(node)));
+        }
+        tokens
+    }
+}

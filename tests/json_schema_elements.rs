@@ -1,0 +1,149 @@
+//! Keys and unique items: no mask lets an element come twice, none leads into a dead end, none is too small.
+//!
+//! Masks are compared with what accepting says, token by token, on random walks over vocabularies whose tokens hold parts of elements, whole ones, and
+//! several. What accepting says is compared with the meaning: every text that is complete has different keys and items.
+
+use maskwright::json_schema::{SchemaOptions, WhiteSpace};
+use maskwright::testing::Rng;
+use maskwright::{CompileOptions, GrammarCompiler, Vocab};
+use std::sync::Arc;
+
+/// Schemas, and whether all walks end by themselves soon enough to be completed.
+const SCHEMAS: &[&str] = &[
+    r#"{"type": "object", "additionalProperties": {"type": "integer"}}"#,
+    r#"{"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": {"enum": [1, 2]}}"#,
+    r#"{"type": "object", "minProperties": 2, "additionalProperties": {"const": 1}}"#,
+    r#"{"type": "object", "propertyNames": {"enum": ["a", "b", "ab"]}, "minProperties": 2}"#,
+    r#"{"type": "object", "patternProperties": {"^[ab]$": {"const": 1}}, "additionalProperties": false, "minProperties": 2}"#,
+    r#"{"type": "object", "patternProperties": {"^[ab]$": {"const": 1}, "^1": {"const": 2}}, "additionalProperties": false}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"enum": ["a", "b", "ab", 1, true]}}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "string"}, "minItems": 2}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "integer"}, "maxItems": 3}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "number", "minimum": 0, "maximum": 2}}"#,
+    r#"{"type": "array", "uniqueItems": true, "prefixItems": [{"enum": ["a", "b"]}, {"enum": ["a"]}], "minItems": 2, "items": false}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "boolean"}, "minItems": 2}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "array", "items": {"type": "integer"}}, "minItems": 2}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}"#,
+    r#"{"type": "array", "uniqueItems": true}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "string", "pattern": "^(a|b1*)$"}}"#,
+    r#"{"anyOf": [{"type": "object", "properties": {"a": {"const": 1}}, "minProperties": 2}, {"type": "object", "properties": {"b": {"const": 2}}}]}"#,
+    r#"{}"#,
+];
+
+/// Returns a vocabulary of bytes and random longer tokens.
+fn vocab(rng: &mut Rng) -> Arc<Vocab> {
+    let alphabet = br#"{}[]"",,::aabb11 .-tru"#;
+    let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+    for _ in 0..150 {
+        let length = 2 + rng.below(6);
+        tokens.push((0..length).map(|_| alphabet[rng.below(alphabet.len())]).collect());
+    }
+    for whole in [
+        r#""a":"#,
+        r#","a":"#,
+        r#"{"a":1,"a":"#,
+        r#""a","a""#,
+        r#"","a","#,
+        "1,1,",
+        "[1,1]",
+        ",1,",
+        "true,true",
+        r#""ab""#,
+    ] {
+        tokens.push(whole.as_bytes().to_vec());
+    }
+    tokens.sort();
+    tokens.dedup();
+    Arc::new(Vocab::from_tokens(tokens).unwrap())
+}
+
+/// Tells whether all keys of all objects are different, and all items of the outermost array.
+fn is_distinct(text: &[u8], has_unique_items: bool) -> bool {
+    let text = std::str::from_utf8(text).unwrap();
+    let json = maskwright::json_schema::Json::parse(text, &maskwright::Limits::default()).unwrap();
+    if !json.duplicates().is_empty() {
+        return false;
+    }
+    if let maskwright::json_schema::Value::Array(items) = json.value(json.root())
+        && has_unique_items
+    {
+        let pairs = items.iter().enumerate().flat_map(|(i, a)| items[..i].iter().map(move |b| (*a, *b)));
+        return pairs.into_iter().all(|(a, b)| !json.equal(a, &json, b));
+    }
+    true
+}
+
+#[test]
+fn masks_agree_with_what_is_accepted() {
+    let seed: u64 = std::env::var("MASKWRIGHT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
+    let mut rng = Rng::new(seed);
+    let (mut n_steps, mut n_complete) = (0, 0);
+    for round in 0..12 {
+        let vocab = vocab(&mut rng);
+        let compiler = GrammarCompiler::new(Arc::clone(&vocab));
+        for schema in SCHEMAS {
+            let options =
+                SchemaOptions { white_space: WhiteSpace::Flexible { run_max: 1 }, ..SchemaOptions::default() };
+            let grammar = compiler.compile_json_schema_with(schema, &options, &CompileOptions::default()).unwrap();
+            let has_unique_items = schema.contains("uniqueItems");
+            for _ in 0..4 {
+                let mut matcher = grammar.matcher();
+                let mut text = Vec::new();
+                for step in 0..40 {
+                    let mask = match matcher.mask() {
+                        Ok(mask) => mask,
+                        // There are no stop tokens.
+                        Err(_) if matcher.is_accepting() => {
+                            assert!(
+                                is_distinct(&text, has_unique_items),
+                                "{schema}: {}",
+                                String::from_utf8_lossy(&text)
+                            );
+                            n_complete += 1;
+                            break;
+                        }
+                        Err(error) => panic!(
+                            "seed {seed} round {round} {schema}: {error} after {}",
+                            String::from_utf8_lossy(&text)
+                        ),
+                    };
+                    let allowed: Vec<u32> = mask.iter().collect();
+                    for token in 0..vocab.n_tokens() as u32 {
+                        assert_eq!(
+                            matcher.is_token_allowed(token),
+                            mask.contains(token),
+                            "seed {seed} {schema}: {:?} after {:?}",
+                            String::from_utf8_lossy(vocab.bytes(token)),
+                            String::from_utf8_lossy(&text)
+                        );
+                    }
+                    n_steps += 1;
+                    if matcher.is_accepting() {
+                        assert!(is_distinct(&text, has_unique_items), "{schema}: {}", String::from_utf8_lossy(&text));
+                        n_complete += 1;
+                    }
+                    if allowed.is_empty() {
+                        break;
+                    }
+                    // Characters that are in the alphabet, so that elements meet.
+                    let liked: Vec<u32> = allowed
+                        .iter()
+                        .copied()
+                        .filter(|&token| vocab.bytes(token).iter().all(|byte| br#"{}[]",:ab1tru"#.contains(byte)))
+                        .collect();
+                    let from = if liked.is_empty() || rng.below(10) == 0 { &allowed } else { &liked };
+                    let token = from[rng.below(from.len())];
+                    // Going back and forth changes nothing.
+                    if step % 7 == 3 {
+                        matcher.accept_token(token).unwrap();
+                        matcher.rollback(1).unwrap();
+                        assert_eq!(matcher.mask().unwrap(), mask);
+                    }
+                    matcher.accept_token(token).unwrap();
+                    text.extend_from_slice(vocab.bytes(token));
+                }
+            }
+        }
+    }
+    assert!(n_steps > 5000 && n_complete > 100, "{n_steps} steps, {n_complete} complete texts");
+}
