@@ -173,7 +173,8 @@ pub(crate) fn tidy(program: &Program, stacks: &mut Stacks, live: &mut Configurat
     live.sort_unstable_by_key(|pair| (pair.state, pair.register, pair.node));
     // Each group that can be one pair becomes its first, in place.
     let meets = |a: &Pair, b: &Pair| {
-        let are_joined = a.node == b.node || a.node >= fresh.n_nodes && b.node >= fresh.n_nodes || !is_counted(program, a.state);
+        let are_joined =
+            a.node == b.node || a.node >= fresh.n_nodes && b.node >= fresh.n_nodes || !is_counted(program, a.state);
         (a.state, a.register) == (b.state, b.register) && are_joined
     };
     let (mut n_kept, mut first) = (0, 0);
