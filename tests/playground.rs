@@ -48,6 +48,13 @@ fn file(name: &str, content: impl AsRef<[u8]>) -> String {
     path.to_str().unwrap().to_owned()
 }
 
+const TOOL_CALL: &str = "grammars/tool_call.schema.json";
+
+fn validator(schema: &str) -> jsonschema::Validator {
+    let schema = serde_json::from_str(&std::fs::read_to_string(schema).unwrap()).unwrap();
+    jsonschema::options().should_validate_formats(true).build(&schema).unwrap()
+}
+
 #[test]
 fn demo_ends_within_any_budget_and_passes_its_checks() {
     for (seed, max_tokens) in
@@ -58,10 +65,13 @@ fn demo_ends_within_any_budget_and_passes_its_checks() {
         let report = json(&run);
         assert_eq!(report["all_pass"], true);
         let runs = report["runs"].as_array().unwrap();
-        assert_eq!(runs.len(), 2);
+        assert_eq!(runs.len(), 3);
         for run in runs {
             let n_tokens = run["n_tokens"].as_u64().unwrap();
-            assert!(n_tokens <= max_tokens.parse().unwrap(), "{n_tokens} of {max_tokens}");
+            let budget = run["max_tokens"].as_u64().unwrap();
+            assert!(n_tokens <= budget, "{n_tokens} of {budget}");
+            // A tool call is longer than some of the budgets.
+            assert!(budget == max_tokens.parse::<u64>().unwrap() || run["grammar"] == TOOL_CALL);
             let steps = run["steps"].as_array().unwrap();
             assert_eq!(n_tokens, steps.len() as u64 + run["n_forced"].as_u64().unwrap());
             // The text is what the steps say, and the last step is the stop token.
@@ -75,6 +85,8 @@ fn demo_ends_within_any_budget_and_passes_its_checks() {
             assert!(steps.iter().all(|step| step["n_allowed"].as_u64().unwrap() > 0));
         }
         serde_json::from_str::<Value>(runs[0]["output"].as_str().unwrap()).unwrap();
+        let call = serde_json::from_str(runs[2]["output"].as_str().unwrap()).unwrap();
+        assert!(validator(TOOL_CALL).is_valid(&call), "{call}");
     }
 }
 
@@ -288,6 +300,79 @@ fn a_prefix_that_does_not_match_is_told() {
     let run = run(&["mask", &grammar, "--prefix", "[1,,"]);
     assert_eq!(run.code, 1);
     assert!(run.err.contains("line 1, column 4 (byte 3)") && run.err.contains("expected: "), "{}", run.err);
+}
+
+#[test]
+fn schemas_are_files_of_json() {
+    let call =
+        r#"{"name": "book_table", "arguments": {"restaurant": {"id": "r-0042"}, "date": "2024-02-29", "guests": 4}}"#;
+    assert!(validator(TOOL_CALL).is_valid(&serde_json::from_str(call).unwrap()));
+    assert_eq!(run(&["check", TOOL_CALL, "--text", call]).code, 0);
+    let run = run(&["check", "--json", TOOL_CALL, "--text", call, "--text", &call.replace("02-29", "02-30")]);
+    assert_eq!(run.code, 1, "{}", run.err);
+    let documents = &json(&run)["documents"];
+    assert_eq!((&documents[0]["matches"], &documents[1]["matches"]), (&true.into(), &false.into()));
+    assert_eq!(documents[1]["offset"], call.find("29\"").unwrap());
+    // Any name will do with the flag.
+    let schema = file("schema.txt", r#"{"enum": [12, "ab"]}"#);
+    let run = self::run(&["mask", "--json", "--schema", &schema, "--why", "\"1\"", "--why", "\"2\""]);
+    assert_eq!(run.code, 1, "{}", run.err);
+    let reasons = json(&run)["why"].as_array().unwrap().iter().map(|why| why["is_allowed"].clone()).collect::<Vec<_>>();
+    assert_eq!(reasons, [true, false]);
+    assert_eq!(self::run(&["check", &schema, "--text", "12"]).code, 3);
+    assert_eq!(self::run(&["check", "--schema", "--regex", "a", "--text", "a"]).code, 2);
+}
+
+#[test]
+fn generate_prints_a_document() {
+    let validator = validator(TOOL_CALL);
+    let generated = |seed: &str| {
+        let run = run(&["generate", TOOL_CALL, "--seed", seed]);
+        assert_eq!(run.code, 0, "{}", run.err);
+        run.out
+    };
+    for seed in ["1", "2", "3"] {
+        let text = generated(seed);
+        assert!(validator.is_valid(&serde_json::from_str(&text).unwrap()), "{text}");
+        assert_eq!(text, generated(seed));
+    }
+    let run = run(&["generate", "--json", "--regex", "[ab]{3}", "--max-tokens", "4"]);
+    let report = json(&run);
+    assert_eq!((run.code, report["output"].as_str().unwrap().len()), (0, 3));
+    assert!(report["n_tokens"].as_u64().unwrap() <= 4);
+    // No document is that short.
+    assert_eq!(self::run(&["generate", TOOL_CALL, "--max-tokens", "5"]).code, 2);
+}
+
+#[test]
+fn explain_tells_what_becomes_of_keywords() {
+    let run = run(&["explain", TOOL_CALL]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    for part in
+        ["pattern", "enforced    #/properties/arguments/properties/restaurant/properties/id/pattern", "0 relaxed"]
+    {
+        assert!(run.out.contains(part), "{part}: {}", run.out);
+    }
+    let schema = file("explained.json", r#"{"minLength": 2, "type": "string", "title": "a", "x-mine": 1}"#);
+    let report = json(&self::run(&["explain", "--json", &schema]));
+    assert_eq!(report["is_exact"], true);
+    let verdict_of = |keyword: &str| {
+        let findings = report["findings"].as_array().unwrap();
+        findings.iter().find(|finding| finding["keyword"] == keyword).map(|finding| finding["verdict"].clone())
+    };
+    let expected = [("minLength", "enforced"), ("type", "enforced"), ("title", "annotation"), ("x-mine", "annotation")];
+    for (keyword, verdict) in expected {
+        assert_eq!(verdict_of(keyword), Some(verdict.into()), "{keyword}");
+    }
+    let schema = file("unsatisfiable.json", r#"{"type": "string", "minLength": 5, "maxLength": 3}"#);
+    let run = self::run(&["explain", "--json", &schema]);
+    assert_eq!(run.code, 3);
+    assert_eq!(json(&run)["error"]["is_unsatisfiable"], true);
+    let schema = file("reference.json", r#"{"type": "string", "pattern": "^(a)\\1$"}"#);
+    assert_eq!(self::run(&["explain", &schema]).code, 3);
+    let run = self::run(&["explain", "--lenient", &schema]);
+    assert_eq!(run.code, 1, "{}", run.err);
+    assert!(run.out.contains("RELAXED"), "{}", run.out);
 }
 
 #[test]

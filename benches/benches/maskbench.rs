@@ -210,25 +210,47 @@ struct Report<'a> {
 const FIGURES: [&str; 3] = ["compile", "compile + first mask", "mask + accept"];
 
 impl Report<'_> {
-    /// Summarizes a figure over some schemas.
-    fn summary(times: &Times, figure: &str, schemas: &HashSet<usize>) -> Summary {
+    /// Summarizes a figure over some schemas; of each instance so many steps at most, if that is given.
+    fn summary(
+        results: &Results,
+        times: &Times,
+        figure: &str,
+        schemas: &HashSet<usize>,
+        n_steps: Option<&[Vec<usize>]>,
+    ) -> Summary {
         let of = |values: &[f32]| {
-            Summary::of(
-                (0..values.len())
-                    .filter(|at| schemas.contains(at))
-                    .map(|at| values[at])
-                    .collect::<Vec<_>>()
-                    .into_iter(),
-            )
+            let chosen = values.iter().enumerate().filter(|(at, _)| schemas.contains(at));
+            Summary::of(chosen.map(|(_, time)| *time))
         };
         match figure {
             "compile" => of(&times.compile),
             "compile + first mask" => of(&times.first_mask),
             _ => {
-                let steps = times.steps.iter().enumerate().filter(|(at, _)| schemas.contains(at));
-                Summary::of(steps.flat_map(|(_, steps)| steps.iter().copied()))
+                let mut chosen = Vec::new();
+                for (at, steps) in times.steps.iter().enumerate().filter(|(at, _)| schemas.contains(at)) {
+                    let Verdict::Compiled(taken) = &results.verdicts[at] else { continue };
+                    let mut begin = 0;
+                    for (instance, (n_taken, _)) in taken.iter().enumerate() {
+                        let n = n_steps.map_or(*n_taken, |n_steps| n_steps[at][instance].min(*n_taken));
+                        chosen.extend_from_slice(&steps[begin..begin + n]);
+                        begin += n_taken;
+                    }
+                }
+                Summary::of(chosen.into_iter())
             }
         }
+    }
+
+    /// How many tokens of each instance of each schema every engine takes, where all compile it.
+    fn taken_by_all(&self) -> Vec<Vec<usize>> {
+        let of = |at: usize| {
+            let taken = self.results.iter().filter_map(|results| match &results.verdicts[at] {
+                Verdict::Compiled(taken) => Some(taken.iter().map(|(n, _)| *n).collect::<Vec<_>>()),
+                Verdict::Refused(_) => None,
+            });
+            taken.reduce(|a, b| a.into_iter().zip(b).map(|(a, b)| a.min(b)).collect()).unwrap_or_default()
+        };
+        (0..self.n_schemas).map(of).collect()
     }
 
     fn compiled_by(&self, engine: &str) -> HashSet<usize> {
@@ -245,14 +267,15 @@ impl Report<'_> {
 
     /// Rows of the tables: column, figure, engine, over its own schemas and over those of all engines.
     fn rows(&self) -> Vec<(&'static str, &'static str, &'static str, Summary, Summary)> {
-        let all = self.compiled_by_all();
+        let (all, taken) = (self.compiled_by_all(), self.taken_by_all());
         let mut rows = Vec::new();
         for column in COLUMNS {
             for figure in FIGURES {
                 for results in &self.results {
                     let Some((_, times)) = results.times.iter().find(|(name, _)| *name == column) else { continue };
-                    let own = Report::summary(times, figure, &self.compiled_by(results.engine));
-                    rows.push((column, figure, results.engine, own, Report::summary(times, figure, &all)));
+                    let own = Report::summary(results, times, figure, &self.compiled_by(results.engine), None);
+                    let common = Report::summary(results, times, figure, &all, Some(&taken));
+                    rows.push((column, figure, results.engine, own, common));
                 }
             }
         }
@@ -300,9 +323,10 @@ impl Report<'_> {
             Summary::NAMES.iter().for_each(|name| print!(" {name:>10}"));
             println!();
         };
-        for (what, is_own) in
-            [("microseconds, over all that the engine compiles", true), ("over the schemas that all compile", false)]
-        {
+        for (what, is_own) in [
+            ("microseconds, over all that the engine compiles", true),
+            ("over the schemas that all compile, on the same tokens", false),
+        ] {
             titles(what);
             for (column, figure, engine, own, common) in self.rows() {
                 let summary = if is_own { own } else { common };

@@ -41,7 +41,7 @@ pub struct DemoArgs {
     /// Seed of the sampler: the same seed, the same output
     #[arg(long, default_value_t = 85)]
     pub seed: u64,
-    /// Most tokens of each output, the stop token included; the output is closed in time
+    /// Most tokens of each output, the stop token included; the output is closed in time (twice the shortest if that is longer)
     #[arg(long, default_value_t = 80, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub max_tokens: u32,
     /// Print one JSON object

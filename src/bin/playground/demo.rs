@@ -102,7 +102,7 @@ fn check_arithmetic(text: &[u8]) -> Result<String, String> {
 /// Runs the command.
 ///
 /// # Errors
-/// If the budget is too small for any output.
+/// If no token can follow, which would be a mistake of the engine.
 pub fn run(args: &DemoArgs, output: &mut Output) -> Result<Verdict, Failure> {
     let start = Instant::now();
     let vocab = Vocab::tiktoken(Encoding::Cl100kBase)
@@ -126,7 +126,7 @@ pub fn run(args: &DemoArgs, output: &mut Output) -> Result<Verdict, Failure> {
         if !args.json {
             print_head(show, &grammar, compile_time, args, output);
         }
-        let run = Run::new(&grammar, args.max_tokens as usize)?.finish(&mut sampler, |step| {
+        let run = Run::with_room(&grammar, args.max_tokens as usize)?.finish(&mut sampler, |step| {
             if !args.json {
                 print_step(step, &vocab, output);
             }
@@ -183,15 +183,23 @@ impl Run {
     /// # Errors
     /// If the budget is too small for any output.
     pub fn new(grammar: &CompiledGrammar, max_tokens: usize) -> Result<Self, Failure> {
-        let recognizer = Recognizer::new(grammar.grammar(), &Limits::default())
-            .map_err(|error| Failure::Usage(format!("the judge can't read the grammar: {error}")))?;
-        let chart = recognizer.start();
-        let n_least = n_tokens_to_end(&chart);
-        if n_least > max_tokens {
+        let run = Run::with_room(grammar, max_tokens)?;
+        if run.max_tokens > max_tokens {
+            let n_least = n_tokens_to_end(&run.chart);
             return Err(Failure::Usage(format!(
                 "--max-tokens {max_tokens} is too small: the shortest output takes {n_least}"
             )));
         }
+        Ok(run)
+    }
+
+    /// Returns the empty output; a budget that is too small for any is made twice what the shortest takes.
+    fn with_room(grammar: &CompiledGrammar, max_tokens: usize) -> Result<Self, Failure> {
+        let recognizer = Recognizer::new(grammar.grammar(), &Limits::default())
+            .map_err(|error| Failure::Usage(format!("the judge can't read the grammar: {error}")))?;
+        let chart = recognizer.start();
+        let n_least = n_tokens_to_end(&chart);
+        let max_tokens = if n_least > max_tokens { n_least.saturating_mul(2) } else { max_tokens };
         Ok(Run { matcher: grammar.matcher(), chart, max_tokens, text: vec![], n_used: 0, n_forced: 0, steps: vec![] })
     }
 
@@ -344,6 +352,7 @@ impl Run {
             "grammar": show.file,
             "output": String::from_utf8_lossy(&self.text),
             "steps": self.steps.iter().map(step).collect::<Vec<_>>(),
+            "max_tokens": self.max_tokens,
             "n_tokens": self.n_used,
             "n_forced": self.n_forced,
             "compile_ns": nanos(compile_time),
