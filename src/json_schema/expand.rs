@@ -17,6 +17,7 @@ use super::decimal::Decimal;
 use super::draft::Draft;
 use super::error::SchemaError;
 use super::language::Languages;
+use super::lower::LowerError;
 use super::model::{Body, DocumentId, Keyword, SchemaId, SchemaModel, TypeSet};
 use super::number::NumberSet;
 use super::options::SchemaOptions;
@@ -24,6 +25,7 @@ use super::report::{Finding, Verdict};
 use super::shape::*;
 use super::value::{Value, ValueId};
 use crate::Limits;
+use crate::pass::Watch;
 use ahash::{AHashMap, AHashSet};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -42,10 +44,16 @@ pub(super) struct Expander<'a> {
     pub model: &'a SchemaModel,
     pub options: &'a SchemaOptions,
     pub limits: &'a Limits,
+    watch: &'a Watch,
     pub conjunctions: Conjunctions,
     pub languages: Languages,
     shapes: AHashMap<(ConjunctionId, ValueKind), Rc<[Shape]>>,
     disjoint: AHashMap<(Member, Member, ValueKind), bool>,
+    empty: AHashMap<ConjunctionId, bool>,
+    finite: AHashMap<Member, Option<finite::Finite>>,
+    tags: AHashMap<Member, Rc<finite::Tags>>,
+    /// By schema: whether it may lead back to itself without reading anything.
+    circular: Box<[bool]>,
     n_deep: usize,
     /// Alternatives tried so far.
     n_tried: usize,
@@ -98,6 +106,8 @@ type Alternative = Vec<Goal>;
 #[derive(Clone, Debug)]
 enum Choice {
     Of(Vec<Alternative>),
+    /// Ways for something to fail.
+    Failing(Vec<Alternative>),
     /// Exactly one of these.
     One(Rc<[Member]>, Frames),
     /// None of what a negated member says.
@@ -131,6 +141,10 @@ struct Partial {
     denials: VecDeque<Choice>,
     frames: Vec<Frame>,
     unevaluated: Vec<Unevaluated>,
+    /// Members that hold already, but for what they evaluate.
+    followed: AHashSet<Member>,
+    /// Forks over names that nothing declares.
+    n_name_forks: usize,
     /// Goals followed so far: more than there are schemas means that references go in a circle.
     n_followed: usize,
 }
@@ -141,18 +155,71 @@ enum Outcome {
     Fork(Vec<Alternative>),
 }
 
-type Expanded<T> = Result<T, SchemaError>;
+enum Progress {
+    None,
+    /// There are new goals.
+    More,
+    Dead,
+}
+
+impl Partial {
+    fn new(kind: ValueKind, goals: Vec<Goal>) -> Self {
+        Partial {
+            kind,
+            shape: Shape::any(kind),
+            goals,
+            choices: VecDeque::new(),
+            denials: VecDeque::new(),
+            frames: Vec::new(),
+            unevaluated: Vec::new(),
+            followed: AHashSet::new(),
+            n_name_forks: 0,
+            n_followed: 0,
+        }
+    }
+
+    /// Returns about how much a copy takes.
+    fn size(&self) -> usize {
+        let shape = match &self.shape {
+            Shape::Object(object) => object.properties.len() + object.required.len() + object.obligations.len(),
+            Shape::Array(array) => array.rules.len() + array.counts.len(),
+            Shape::String(string) => string.values.as_ref().map_or(1, Vec::len) + string.excluded.len(),
+            Shape::Number(number) => number.values.as_ref().map_or(1, Vec::len) + number.excluded.len(),
+            Shape::Only => 1,
+        };
+        let choices = self.choices.iter().map(|choice| match choice {
+            Choice::Of(alternatives) | Choice::Failing(alternatives) => {
+                alternatives.iter().map(|goals| 1 + goals.len()).sum()
+            }
+            _ => 1,
+        });
+        shape + self.goals.len() + self.denials.len() + self.followed.len() + choices.sum::<usize>()
+    }
+}
+
+type Expanded<T> = Result<T, LowerError>;
 
 impl<'a> Expander<'a> {
-    pub fn new(model: &'a SchemaModel, options: &'a SchemaOptions, limits: &'a Limits, languages: Languages) -> Self {
+    pub fn new(
+        model: &'a SchemaModel,
+        options: &'a SchemaOptions,
+        limits: &'a Limits,
+        watch: &'a Watch,
+        languages: Languages,
+    ) -> Self {
         Expander {
             model,
             options,
             limits,
+            watch,
             conjunctions: Conjunctions::new(model),
             languages,
             shapes: AHashMap::new(),
             disjoint: AHashMap::new(),
+            empty: AHashMap::new(),
+            finite: AHashMap::new(),
+            tags: AHashMap::new(),
+            circular: circular(model),
             n_deep: 0,
             n_tried: 0,
             relaxed: Vec::new(),
@@ -184,20 +251,12 @@ impl<'a> Expander<'a> {
     fn expand(&mut self, members: &[Member], kind: ValueKind, n_max: usize) -> Expanded<Option<Vec<Shape>>> {
         let mut done: Vec<Shape> = Vec::new();
         let goals = members.iter().rev().map(|&member| Goal::Member(member, Frames::new())).collect();
-        let mut pending = vec![Partial {
-            kind,
-            shape: Shape::any(kind),
-            goals,
-            choices: VecDeque::new(),
-            denials: VecDeque::new(),
-            frames: Vec::new(),
-            unevaluated: Vec::new(),
-            n_followed: 0,
-        }];
+        let mut pending = vec![Partial::new(kind, goals)];
         let mut n_tried = 0;
         while let Some(mut partial) = pending.pop() {
             n_tried += 1;
             self.n_tried += 1;
+            self.watch.spend(partial.size())?;
             if n_tried > n_max {
                 return Ok(None);
             }
@@ -205,7 +264,7 @@ impl<'a> Expander<'a> {
             {
                 let error =
                     SchemaError::too_much("schema_alternatives_max", n_tried, self.limits.schema_alternatives_max);
-                return Err(self.placed(members, error));
+                return Err(self.placed(members, error).into());
             }
             match self.advance(&mut partial)? {
                 Outcome::Dead => {}
@@ -241,6 +300,11 @@ impl<'a> Expander<'a> {
         self.model.error_at(root, self.model.schema(root).value(), SchemaError::unsatisfiable(reason))
     }
 
+    /// Notes a contradiction, if it is the first.
+    fn note(&mut self, reason: impl FnOnce() -> String) {
+        self.contradiction.get_or_insert_with(reason);
+    }
+
     fn placed(&self, members: &[Member], error: SchemaError) -> SchemaError {
         let schema = members.iter().find_map(|member| match member.subject {
             Subject::Schema(id) => Some(id),
@@ -255,41 +319,134 @@ impl<'a> Expander<'a> {
     /// Follows what must hold in any case; stops at the next choice.
     fn advance(&mut self, partial: &mut Partial) -> Expanded<Outcome> {
         loop {
-            if let Some(goal) = partial.goals.pop() {
+            while let Some(goal) = partial.goals.pop() {
                 if !self.pursue(partial, goal)? {
                     return Ok(Outcome::Dead);
                 }
+            }
+            if !self.settle(partial)? {
+                return Ok(Outcome::Dead);
+            }
+            if !partial.goals.is_empty() {
                 continue;
             }
-            let choice = match partial.choices.pop_front() {
-                Some(choice) => choice,
-                None => match partial.denials.pop_front() {
-                    Some(choice) => choice,
-                    None => match partial.unevaluated.pop() {
-                        Some(waiting) => {
-                            self.constrain_rest(partial, &waiting);
-                            continue;
-                        }
-                        None => return Ok(Outcome::Done),
-                    },
-                },
-            };
-            let mut alternatives = match choice {
-                Choice::Of(alternatives) => alternatives,
-                Choice::One(branches, frames) => self.one_of(partial, &branches, &frames)?,
-                Choice::Denied(member) => self.denials(partial, member)?,
-            };
-            alternatives.retain(|goals| goals.iter().all(|goal| self.may_hold(partial, goal)));
-            // One that asks for nothing is implied by all others.
-            if alternatives.iter().any(|goals| goals.is_empty()) {
+            // Choices that are none any more come first.
+            match self.propagate(partial)? {
+                Progress::Dead => return Ok(Outcome::Dead),
+                Progress::More => continue,
+                Progress::None => {}
+            }
+            if let Some(choice) = partial.denials.pop_front() {
+                let Choice::Denied(member) = choice else { unreachable!("only denials wait there") };
+                let alternatives = self.denials(partial, member)?;
+                partial.choices.push_back(Choice::Failing(alternatives));
                 continue;
             }
-            match alternatives.len() {
-                0 => return Ok(Outcome::Dead),
-                1 => partial.goals.extend(alternatives.pop().expect("there is one").into_iter().rev()),
-                _ => return Ok(Outcome::Fork(alternatives)),
+            if let Some(alternatives) = self.next_fork(partial)? {
+                match alternatives.len() {
+                    0 => continue,
+                    _ => return Ok(Outcome::Fork(alternatives)),
+                }
+            }
+            match partial.unevaluated.pop() {
+                Some(waiting) => self.constrain_rest(partial, &waiting),
+                None => return Ok(Outcome::Done),
             }
         }
+    }
+
+    /// Drops alternatives that can't hold; what is left of a choice of one must hold.
+    fn propagate(&mut self, partial: &mut Partial) -> Expanded<Progress> {
+        let mut choices = core::mem::take(&mut partial.choices);
+        let mut progress = Progress::None;
+        let mut left = VecDeque::with_capacity(choices.len());
+        while let Some(choice) = choices.pop_front() {
+            let is_failing = matches!(choice, Choice::Failing(_));
+            match choice {
+                Choice::Of(mut alternatives) | Choice::Failing(mut alternatives) => {
+                    self.watch.spend(alternatives.len())?;
+                    alternatives.retain(|goals| goals.iter().all(|goal| self.may_hold(partial, goal)));
+                    // One that asks for nothing new is implied by all others.
+                    if alternatives.iter().any(|goals| goals.iter().all(|goal| is_implied(partial, goal))) {
+                        continue;
+                    }
+                    match alternatives.len() {
+                        0 => return Ok(Progress::Dead),
+                        1 => {
+                            let only = alternatives.pop().expect("there is one");
+                            partial.goals.extend(only.into_iter().rev());
+                            progress = Progress::More;
+                        }
+                        _ if is_failing => left.push_back(Choice::Failing(alternatives)),
+                        _ => left.push_back(Choice::Of(alternatives)),
+                    }
+                }
+                Choice::One(branches, frames) => {
+                    self.watch.spend(branches.len())?;
+                    let alive = branches.iter().copied().filter(|&branch| self.may_be(partial, branch));
+                    let alive: Vec<Member> = alive.collect();
+                    match alive[..] {
+                        [] => return Ok(Progress::Dead),
+                        [only] => {
+                            partial.goals.push(Goal::Member(only, frames));
+                            progress = Progress::More;
+                        }
+                        _ => left.push_back(Choice::One(alive.into(), frames)),
+                    }
+                }
+                Choice::Denied(_) => unreachable!("denials wait elsewhere"),
+            }
+            if matches!(progress, Progress::More) {
+                left.append(&mut choices);
+            }
+        }
+        partial.choices = left;
+        Ok(progress)
+    }
+
+    /// Takes the choice with the fewest alternatives, once those are set aside that an automaton can keep in mind; nothing if none is left,
+    /// an empty list if there is more to follow first.
+    fn next_fork(&mut self, partial: &mut Partial) -> Expanded<Option<Vec<Alternative>>> {
+        if let Shape::Object(_) = partial.shape {
+            let choices = core::mem::take(&mut partial.choices);
+            let mut progress = false;
+            let mut n_waiting = 0;
+            for choice in choices {
+                let (Choice::Of(alternatives) | Choice::Failing(alternatives)) = &choice else {
+                    partial.choices.push_back(choice);
+                    continue;
+                };
+                let is_failing = matches!(choice, Choice::Failing(_));
+                match self.clauses(partial, alternatives, is_failing, n_waiting)? {
+                    Some(clauses) => {
+                        progress = true;
+                        n_waiting += clauses.len();
+                        let facts = clauses.into_iter().map(|any| Goal::Fact(Fact::Obligation(Obligation { any })));
+                        partial.goals.extend(facts);
+                    }
+                    None => partial.choices.push_back(choice),
+                }
+            }
+            if progress {
+                return Ok(Some(vec![]));
+            }
+        }
+        let size = |choice: &Choice| match choice {
+            Choice::Of(alternatives) | Choice::Failing(alternatives) => alternatives.len(),
+            Choice::One(branches, _) => branches.len(),
+            Choice::Denied(_) => unreachable!("denials wait elsewhere"),
+        };
+        let least = (0..partial.choices.len()).min_by_key(|&index| size(&partial.choices[index]));
+        let Some(choice) = least.and_then(|index| partial.choices.remove(index)) else { return Ok(None) };
+        Ok(Some(match choice {
+            Choice::Of(alternatives) => {
+                partial.n_name_forks += 1;
+                alternatives
+            }
+            Choice::Failing(alternatives) => alternatives,
+            Choice::One(branches, frames) => self.one_of(partial.kind, &branches, &frames)?,
+            Choice::Denied(_) => unreachable!("denials wait elsewhere"),
+        }))
     }
 
     /// Adds what a goal says; returns whether that can hold.
@@ -300,7 +457,7 @@ impl<'a> Expander<'a> {
             Goal::Entry(schema, index, scope, frames) => {
                 let entry = &self.model.schema(schema).entries()[index as usize];
                 match self.pursue_entry(partial, schema, &entry.keyword, scope, frames) {
-                    Err(error) => self.relax(schema, entry.value, error).map(|()| true),
+                    Err(LowerError::Schema(error)) => self.relax(schema, entry.value, error).map(|()| true),
                     alive => alive,
                 }
             }
@@ -311,7 +468,7 @@ impl<'a> Expander<'a> {
     fn relax(&mut self, schema: SchemaId, value: ValueId, error: SchemaError) -> Expanded<()> {
         let error = if error.pointer().is_empty() { self.model.error_at(schema, value, error) } else { error };
         if !self.options.is_lenient || !error.is_unsupported() {
-            return Err(error);
+            return Err(error.into());
         }
         let finding = Finding {
             keyword: error.keyword().unwrap_or_default().into(),
@@ -326,6 +483,15 @@ impl<'a> Expander<'a> {
 
     fn pursue_member(&mut self, partial: &mut Partial, member: Member, frames: Frames) -> Expanded<bool> {
         partial.n_followed += 1;
+        let is_circular = matches!(member.subject, Subject::Schema(id) if self.circular[id.index()]);
+        if !is_circular {
+            if partial.followed.contains(&member.negated()) {
+                return Ok(false);
+            }
+            if !partial.followed.insert(member) && frames.is_empty() {
+                return Ok(true);
+            }
+        }
         match member.subject {
             Subject::Nothing => return Ok(member.is_negated),
             Subject::Value(document, value) if !member.is_negated => {
@@ -352,7 +518,7 @@ impl<'a> Expander<'a> {
         let Subject::Schema(id) = member.subject else { unreachable!("other subjects were handled") };
         if partial.n_followed > 8 * self.model.n_schemas() + 1024 {
             let error = SchemaError::unsupported("$ref", "it leads back to itself without reading anything");
-            return Err(self.model.error_at(id, self.model.schema(id).value(), error));
+            return Err(self.model.error_at(id, self.model.schema(id).value(), error).into());
         }
         let entries = match self.model.schema(id).body() {
             Body::Bool(verdict) => return Ok(*verdict != member.is_negated),
@@ -477,7 +643,7 @@ impl<'a> Expander<'a> {
                     }
                 }
                 let keys = Keys::Beside { names: Rc::new(names), languages: Rc::new([]) };
-                alternatives.push(fact(Fact::Obligation(Obligation { keys, member: None })));
+                alternatives.push(fact(Fact::Obligation(Obligation::key(keys, None))));
                 alternatives
             }
             _ => vec![vec![]],
@@ -507,7 +673,7 @@ impl<'a> Expander<'a> {
                     alternatives = alternatives.iter().flat_map(longer).collect();
                     if alternatives.len() > self.limits.schema_alternatives_max {
                         let limit = self.limits.schema_alternatives_max;
-                        return Err(SchemaError::too_much("schema_alternatives_max", alternatives.len(), limit));
+                        return Err(SchemaError::too_much("schema_alternatives_max", alternatives.len(), limit).into());
                     }
                 }
                 return Ok(alternatives);
@@ -522,27 +688,22 @@ impl<'a> Expander<'a> {
         for entry in self.model.schema(id).entries() {
             match self.deny_entry(partial.kind, id, &entry.keyword, scope) {
                 Ok(found) => alternatives.extend(found),
-                Err(error) => {
+                Err(LowerError::Schema(error)) => {
                     self.relax(id, entry.value, error)?;
                     alternatives.push(vec![]);
                 }
+                Err(error) => return Err(error),
             }
         }
         Ok(alternatives)
     }
 
     /// Returns the alternatives of `oneOf`: one branch holds, and those fail that are not known to be disjoint from it.
-    fn one_of(&mut self, partial: &Partial, branches: &[Member], frames: &Frames) -> Expanded<Vec<Alternative>> {
-        let kind = partial.kind;
-        let may_hold: Vec<Member> = branches
-            .iter()
-            .copied()
-            .filter(|branch| self.may_hold(partial, &Goal::Member(*branch, Frames::new())))
-            .collect();
-        let mut alternatives = Vec::with_capacity(may_hold.len());
-        for (index, &branch) in may_hold.iter().enumerate() {
+    fn one_of(&mut self, kind: ValueKind, branches: &[Member], frames: &Frames) -> Expanded<Vec<Alternative>> {
+        let mut alternatives = Vec::with_capacity(branches.len());
+        for (index, &branch) in branches.iter().enumerate() {
             let mut goals = vec![Goal::Member(branch, frames.clone())];
-            for (other_index, &other) in may_hold.iter().enumerate() {
+            for (other_index, &other) in branches.iter().enumerate() {
                 if index != other_index && (branch == other || !self.are_disjoint(branch, other, kind)?) {
                     goals.push(Goal::Member(other.negated(), Frames::new()));
                 }
@@ -558,7 +719,11 @@ impl<'a> Expander<'a> {
         if let Some(&known) = self.disjoint.get(&key) {
             return Ok(known);
         }
-        let is_disjoint = self.are_surely_empty(&[a, b], kind, EMPTY_LEVELS)?;
+        self.watch.spend(1)?;
+        let is_disjoint = match kind {
+            ValueKind::Object if self.tags(a).exclude(&*self.tags(b)) => true,
+            _ => self.are_never(&[a, b]) || self.are_surely_empty(&[a, b], kind, EMPTY_LEVELS)?,
+        };
         self.disjoint.insert(key, is_disjoint);
         Ok(is_disjoint)
     }
@@ -572,13 +737,37 @@ impl<'a> Expander<'a> {
         let shapes = self.expand(members, kind, QUESTION_ALTERNATIVES_MAX);
         self.n_deep -= 1;
         // What can't be expanded is an error where it is needed, not where it is asked about.
-        let Ok(Some(shapes)) = shapes else { return Ok(false) };
+        let shapes = match shapes {
+            Ok(Some(shapes)) => shapes,
+            Ok(None) | Err(LowerError::Schema(_)) => return Ok(false),
+            Err(error) => return Err(error),
+        };
         for shape in &shapes {
             if !self.is_surely_empty(shape, n_levels)? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Tells whether surely no value satisfies a conjunction.
+    pub fn is_surely_nothing(&mut self, id: ConjunctionId) -> Expanded<bool> {
+        if let Some(&known) = self.empty.get(&id) {
+            return Ok(known);
+        }
+        let members = self.conjunctions.members(id).to_vec();
+        let mut is_empty = self.are_never(&members);
+        if !is_empty {
+            is_empty = true;
+            for kind in ValueKind::ALL {
+                is_empty &= self.are_surely_empty(&members, kind, 1)?;
+                if !is_empty {
+                    break;
+                }
+            }
+        }
+        self.empty.insert(id, is_empty);
+        Ok(is_empty)
     }
 
     fn is_surely_empty(&mut self, shape: &Shape, n_levels: usize) -> Expanded<bool> {
@@ -635,6 +824,7 @@ impl<'a> Expander<'a> {
     /// Tells whether a name is among some keys; nothing if that takes to look into a schema.
     pub fn has_key(&mut self, keys: &Keys, name: &str) -> Expanded<Option<bool>> {
         Ok(match keys {
+            Keys::Name(known) => Some(**known == *name),
             Keys::In(language) => Some(self.languages.contains(*language, name, self.limits)?),
             Keys::Beside { names, languages } => {
                 if names.contains(name) {
@@ -652,15 +842,34 @@ impl<'a> Expander<'a> {
     }
 
     /// Tells whether a goal may hold, as far as can be said at a glance.
-    fn may_hold(&self, partial: &Partial, goal: &Goal) -> bool {
+    fn may_hold(&mut self, partial: &Partial, goal: &Goal) -> bool {
         match (goal, &partial.shape) {
             (Goal::Fact(Fact::Absent(name)), Shape::Object(object)) => !object.required.contains(name),
             (Goal::Fact(Fact::Required(name)), Shape::Object(object)) => !object.absent.contains(name),
-            (Goal::Member(member, _), _) => match (member.subject, member.is_negated) {
-                (Subject::Nothing, is_negated) => is_negated,
-                (Subject::Schema(id), false) => !self.surely_fails(partial.kind, id),
-                _ => true,
-            },
+            (Goal::Fact(Fact::Property(name, member)), Shape::Object(object)) if object.required.contains(name) => {
+                let mut members = object.properties.get(name).cloned().unwrap_or_default();
+                members.push(*member);
+                !self.are_never(&members)
+            }
+            (Goal::Member(member, _), _) => self.may_be(partial, *member),
+            _ => true,
+        }
+    }
+
+    /// Tells whether a member may hold, as far as can be said at a glance.
+    fn may_be(&mut self, partial: &Partial, member: Member) -> bool {
+        if partial.followed.contains(&member.negated()) {
+            return false;
+        }
+        match (member.subject, member.is_negated) {
+            (Subject::Nothing, is_negated) => is_negated,
+            (Subject::Schema(id), false) => {
+                !self.surely_fails(partial.kind, id)
+                    && match &partial.shape {
+                        Shape::Object(object) => !self.excludes(object, member),
+                        _ => true,
+                    }
+            }
             _ => true,
         }
     }
@@ -744,6 +953,11 @@ impl<'a> Expander<'a> {
                 let members = object.properties.entry(&name);
                 if !members.contains(&member) {
                     members.push(member);
+                    let members = members.clone();
+                    if object.required.contains(&name) && self.are_never(&members) {
+                        self.note(|| format!("no value is left for the required key {name:?}"));
+                        return false;
+                    }
                 }
             }
             (Shape::Object(object), Fact::Required(name)) => {
@@ -751,6 +965,11 @@ impl<'a> Expander<'a> {
                     return false;
                 }
                 object.required.entry(&name);
+                let members = object.properties.get(&name).cloned().unwrap_or_default();
+                if self.are_never(&members) {
+                    self.note(|| format!("no value is left for the required key {name:?}"));
+                    return false;
+                }
             }
             (Shape::Object(object), Fact::Absent(name)) => {
                 if object.required.contains(&name) {
@@ -801,6 +1020,56 @@ impl<'a> Expander<'a> {
                 false
             }
         }
+    }
+}
+
+/// Returns, by schema, whether keywords that apply to the same value may lead back to it, or to a schema of which that is true.
+fn circular(model: &SchemaModel) -> Box<[bool]> {
+    let n = model.n_schemas();
+    let mut sources: Vec<Vec<u32>> = vec![Vec::new(); n];
+    let mut n_targets = vec![0u32; n];
+    for (id, schema) in model.schemas() {
+        let mut targets: Vec<SchemaId> = Vec::new();
+        for entry in schema.entries() {
+            match &entry.keyword {
+                Keyword::AllOf(ids) | Keyword::AnyOf(ids) | Keyword::OneOf(ids) => targets.extend(ids.iter()),
+                Keyword::Not(id) | Keyword::Ref(id) => targets.push(*id),
+                Keyword::If { test, then, otherwise } => {
+                    targets.extend(core::iter::once(*test).chain(*then).chain(*otherwise));
+                }
+                Keyword::DependentSchemas(schemas) => targets.extend(schemas.iter().map(|(_, id)| *id)),
+                Keyword::DynamicRef { target, .. } => targets.extend(model.dynamic.values().copied().chain([*target])),
+                _ => {}
+            }
+        }
+        n_targets[id.index()] = targets.len() as u32;
+        targets.iter().for_each(|target| sources[target.index()].push(id.index() as u32));
+    }
+    // Those without targets go first, then those that led to them only.
+    let mut circular = vec![true; n];
+    let mut pending: Vec<usize> = (0..n).filter(|&index| n_targets[index] == 0).collect();
+    while let Some(index) = pending.pop() {
+        circular[index] = false;
+        for &source in &sources[index] {
+            n_targets[source as usize] -= 1;
+            if n_targets[source as usize] == 0 {
+                pending.push(source as usize);
+            }
+        }
+    }
+    circular.into()
+}
+
+/// Tells whether a goal is known to hold.
+fn is_implied(partial: &Partial, goal: &Goal) -> bool {
+    match (goal, &partial.shape) {
+        (Goal::Member(member, frames), _) => frames.is_empty() && partial.followed.contains(member),
+        (Goal::Fact(Fact::Required(name)), Shape::Object(object)) => object.required.contains(name),
+        (Goal::Fact(Fact::Absent(name)), Shape::Object(object)) => object.absent.contains(name),
+        (Goal::Fact(Fact::Property(name, member)), Shape::Object(object)) => {
+            object.absent.contains(name) || object.properties.get(name).is_some_and(|members| members.contains(member))
+        }
+        _ => false,
     }
 }
 
@@ -882,4 +1151,6 @@ fn is_of_kind(value: Value<'_>, kind: ValueKind) -> bool {
     )
 }
 
+mod clauses;
+mod finite;
 mod keywords;

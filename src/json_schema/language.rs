@@ -71,6 +71,18 @@ impl Languages {
         Some(built.expect("formats build"))
     }
 
+    /// Returns a language that holds all strings of a format; nothing if the format is an annotation.
+    pub fn outer_format(&mut self, name: &str) -> Option<LanguageId> {
+        let regular = format::outer_language(name)?;
+        if format::language(name).is_some_and(|inner| Arc::ptr_eq(&inner, &regular)) {
+            return self.format(name);
+        }
+        let built = self.intern(true, &format!("all of {name}"), || {
+            Ok(Dfa::new(&regular, &Limits::default()).expect("formats are within the default limits"))
+        });
+        Some(built.expect("formats build"))
+    }
+
     fn intern(
         &mut self,
         is_format: bool,

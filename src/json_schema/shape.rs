@@ -167,6 +167,8 @@ pub(super) struct ArrayShape {
 /// A set of keys.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Keys {
+    /// One name.
+    Name(Rc<str>),
     /// All in a language.
     In(LanguageId),
     /// All but some names and those of some languages: what `additionalProperties` is about.
@@ -182,11 +184,33 @@ pub(super) struct KeyRule {
     pub member: Member,
 }
 
-/// Some key has a value that satisfies a member (any value: `None`).
+/// A way to meet an obligation.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Witness {
+    /// Some key has a value that satisfies a member (any value: `None`).
+    Key(Keys, Option<Member>),
+    /// A name is not there.
+    Absent(Rc<str>),
+}
+
+/// An object has at least one of some witnesses.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Obligation {
-    pub keys: Keys,
-    pub member: Option<Member>,
+    pub any: Vec<Witness>,
+}
+
+impl Obligation {
+    pub fn key(keys: Keys, member: Option<Member>) -> Self {
+        Obligation { any: vec![Witness::Key(keys, member)] }
+    }
+
+    /// Returns the sets of keys that are looked at.
+    pub fn keys(&self) -> impl Iterator<Item = &Keys> {
+        self.any.iter().filter_map(|witness| match witness {
+            Witness::Key(keys, _) => Some(keys),
+            Witness::Absent(_) => None,
+        })
+    }
 }
 
 #[derive(Clone, PartialEq, Debug, Default)]

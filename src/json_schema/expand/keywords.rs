@@ -1,7 +1,6 @@
 //! What each keyword says, and what it takes to violate it.
 
 use super::*;
-use crate::json_schema::format;
 
 impl Expander<'_> {
     /// Adds what a keyword says; returns whether that can hold.
@@ -211,7 +210,7 @@ impl Expander<'_> {
                 "{} branches of `anyOf` may overlap, and at most {UNEVALUATED_BRANCHES_MAX} are told apart",
                 alive.len()
             );
-            return Err(SchemaError::unsupported(keyword, reason));
+            return Err(SchemaError::unsupported(keyword, reason).into());
         }
         let subsets = (1u32..1 << alive.len()).map(|subset| {
             let chosen = alive.iter().enumerate().filter(|(index, _)| subset >> index & 1 == 1);
@@ -265,14 +264,10 @@ impl Expander<'_> {
             (Keyword::Pattern(pattern), ValueKind::String) => {
                 vec![fact(Fact::Language(self.languages.pattern(pattern, "pattern", self.limits)?, false))]
             }
-            (Keyword::Format(name), ValueKind::String) => match self.format(name) {
-                Some(_) if !format::is_exact(name) => {
-                    let reason = format!("the strings without the format {name:?} are not known exactly");
-                    return Err(SchemaError::unsupported("format", reason));
-                }
-                Some(language) => vec![fact(Fact::Language(language, false))],
-                None => vec![],
-            },
+            (Keyword::Format(name), ValueKind::String) => {
+                let language = if self.options.has_formats { self.languages.outer_format(name) } else { None };
+                language.map(|language| fact(Fact::Language(language, false))).into_iter().collect()
+            }
             (Keyword::Properties(properties), ValueKind::Object) => properties
                 .iter()
                 .map(|(name, id)| {
@@ -284,16 +279,16 @@ impl Expander<'_> {
                 let mut alternatives = Vec::with_capacity(patterns.len());
                 for (pattern, id) in patterns {
                     let keys = Keys::In(self.languages.pattern(pattern, "patternProperties", self.limits)?);
-                    alternatives.push(fact(Fact::Obligation(Obligation { keys, member: Some(denied(*id)) })));
+                    alternatives.push(fact(Fact::Obligation(Obligation::key(keys, Some(denied(*id))))));
                 }
                 alternatives
             }
             (Keyword::AdditionalProperties(id), ValueKind::Object) => {
                 let keys = self.keys_beside(schema)?;
-                vec![fact(Fact::Obligation(Obligation { keys, member: Some(denied(*id)) }))]
+                vec![fact(Fact::Obligation(Obligation::key(keys, Some(denied(*id)))))]
             }
             (Keyword::PropertyNames(id), ValueKind::Object) => {
-                vec![fact(Fact::Obligation(Obligation { keys: Keys::Satisfying(denied(*id)), member: None }))]
+                vec![fact(Fact::Obligation(Obligation::key(Keys::Satisfying(denied(*id)), None)))]
             }
             (Keyword::Required(names), ValueKind::Object) => {
                 names.iter().map(|name| fact(Fact::Absent(name.as_ref().into()))).collect()
@@ -341,13 +336,15 @@ impl Expander<'_> {
             (Keyword::MinItems(min), ValueKind::Array) => below(*min).map(Fact::MaxItems).map(fact).collect(),
             (Keyword::MaxItems(max), ValueKind::Array) => vec![fact(Fact::MinItems(max.saturating_add(1)))],
             (Keyword::UniqueItems, ValueKind::Array) => {
-                return Err(SchemaError::unsupported("uniqueItems", "under a negation it asks for two equal items"));
+                return Err(
+                    SchemaError::unsupported("uniqueItems", "under a negation it asks for two equal items").into()
+                );
             }
             (Keyword::UnevaluatedProperties(_), ValueKind::Object) => {
-                return Err(SchemaError::unsupported("unevaluatedProperties", "it stands under a negation"));
+                return Err(SchemaError::unsupported("unevaluatedProperties", "it stands under a negation").into());
             }
             (Keyword::UnevaluatedItems(_), ValueKind::Array) => {
-                return Err(SchemaError::unsupported("unevaluatedItems", "it stands under a negation"));
+                return Err(SchemaError::unsupported("unevaluatedItems", "it stands under a negation").into());
             }
             (Keyword::AllOf(ids), _) => ids.iter().map(|&id| vec![not(id)]).collect(),
             (Keyword::AnyOf(ids), _) => vec![ids.iter().map(|&id| not(id)).collect()],

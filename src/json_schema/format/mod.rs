@@ -2,7 +2,8 @@
 //!
 //! A language is over the *decoded* characters of a string. It is written as an ECMAScript pattern, in the terms of the RFC that defines the
 //! format, and read by [`ecma::parse`]; lengths and exclusions are lookaheads. Where a format is not regular, or only at a large cost, the
-//! language holds *fewer* strings, so that whatever matches is valid:
+//! language holds *fewer* strings, so that whatever matches is valid. Under a negation ([`outer_language`]) such a format is a language that
+//! holds *more* strings, so that whatever doesn't match is invalid; the strings between the two are refused either way.
 //!
 //! | format | definition | left out |
 //! |---|---|---|
@@ -16,6 +17,13 @@
 //! | `uuid` | RFC 4122 | |
 //! | `json-pointer`, `relative-json-pointer` | RFC 6901 and its relative draft | |
 //! | `regex` | ECMA-262 with the flag `u` | groups more than three deep, most named groups and references, rare ranges and counts; the file `pattern.rs` has the rest |
+//!
+//! | format | outer language |
+//! |---|---|
+//! | `time`, `date-time` | seconds up to 60 at any time |
+//! | `hostname` | labels as above, of any number and contents, perhaps with a last dot |
+//! | `email` | any text with `@` |
+//! | `regex` | any text but those that begin with a quantifier, and some with parentheses that don't match |
 //!
 //! Other formats that the drafts know (`idn-email`, `idn-hostname`, `iri`, `iri-reference`, `uri-template`) are annotations, like unknown ones.
 
@@ -51,11 +59,6 @@ pub const ASSERTED: [&str; 14] = [
 /// The formats that the drafts define and that are annotations here.
 pub const ANNOTATIONS: [&str; 5] = ["idn-email", "idn-hostname", "iri", "iri-reference", "uri-template"];
 
-/// Tells whether the language of a format leaves no string out, so that its complement is known too.
-pub fn is_exact(name: &str) -> bool {
-    !matches!(name, "time" | "date-time" | "hostname" | "email" | "regex")
-}
-
 /// Returns the language of the decoded strings of a format; `None` if the format is an annotation. Languages are built when first
 /// asked for, and shared.
 ///
@@ -88,6 +91,35 @@ pub fn language(name: &str) -> Option<Arc<Regular>> {
         };
         let regular = ecma::parse(&format!("^(?:{pattern})$"), &Limits::default());
         Arc::new(regular.unwrap_or_else(|error| panic!("the pattern of {name} is well-formed: {error:#}")))
+    });
+    Some(Arc::clone(language))
+}
+
+/// Returns a language that holds all strings of a format, and as few others as is practical; `None` if the format is an annotation. The
+/// strings that it doesn't hold are those that surely don't have the format. Where [`language`] is exact, it is the same.
+///
+/// ```
+/// use maskwright::{Limits, json_schema::format, regular::Dfa};
+/// let dfa = |regular| Dfa::new(regular, &Limits::default()).unwrap();
+/// let (inner, outer) = (format::language("time").unwrap(), format::outer_language("time").unwrap());
+/// assert!(!dfa(&inner).is_match(b"12:00:60Z") && dfa(&outer).is_match(b"12:00:60Z"));
+/// assert!(!dfa(&outer).is_match(b"noon"));
+/// ```
+pub fn outer_language(name: &str) -> Option<Arc<Regular>> {
+    const OUTER: [&str; 5] = ["date-time", "time", "email", "hostname", "regex"];
+    static LANGUAGES: [OnceLock<Arc<Regular>>; OUTER.len()] = [const { OnceLock::new() }; OUTER.len()];
+    let Some(number) = OUTER.iter().position(|&outer| outer == name) else { return language(name) };
+    let language = LANGUAGES[number].get_or_init(|| {
+        let pattern = match name {
+            "date-time" => format!("{}[Tt]{}", time::date(), time::outer_time()),
+            "time" => time::outer_time(),
+            "email" => "[^@]*@[^]*".to_owned(),
+            "hostname" => net::outer_hostname(),
+            "regex" => pattern::outer_pattern().to_owned(),
+            _ => unreachable!("{name} has an outer language"),
+        };
+        let regular = ecma::parse(&format!("^(?:{pattern})$"), &Limits::default());
+        Arc::new(regular.unwrap_or_else(|error| panic!("the outer pattern of {name} is well-formed: {error:#}")))
     });
     Some(Arc::clone(language))
 }

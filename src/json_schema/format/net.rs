@@ -32,6 +32,12 @@ pub(super) fn hostname() -> String {
     format!("(?:{not_encoded}{length}{label}(?:\\.{label})*)")
 }
 
+/// Returns a pattern of all host names and some longer texts.
+pub(super) fn outer_hostname() -> String {
+    let label = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?";
+    format!("(?:{label}(?:\\.{label})*\\.?)")
+}
+
 /// Returns the pattern of `email`, to stand at the end of a text.
 pub(super) fn email() -> String {
     let atom = "[a-zA-Z0-9!#$%&'*+\\-/=?^_`{|}~]+";

@@ -12,6 +12,12 @@
 /// How deep groups are nested at most.
 const DEPTH: usize = 3;
 
+/// Returns a pattern of all patterns and more: no pattern begins with a quantifier, closes a group that none opened, or leaves the last open;
+/// with brackets or backslashes before, a parenthesis may be a plain character.
+pub(super) fn outer_pattern() -> &'static str {
+    "(?![*+?]|[^\\\\[(]*\\)|[^\\\\[]*\\([^)]*$)[^]*"
+}
+
 /// Returns the pattern of patterns, without anchors.
 pub(super) fn pattern() -> String {
     let hex = "[0-9a-fA-F]";

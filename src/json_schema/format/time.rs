@@ -31,6 +31,12 @@ pub(super) fn time() -> String {
     format!("(?:{})", choices.join("|"))
 }
 
+/// Returns a pattern of all that `time` matches and of leap seconds anywhere.
+pub(super) fn outer_time() -> String {
+    let (hour, minute) = ("(?:[01][0-9]|2[0-3])", "[0-5][0-9]");
+    format!("(?:{hour}:{minute}:(?:{minute}|60)(?:\\.[0-9]+)?(?:[Zz]|[+-]{hour}:{minute}))")
+}
+
 /// Returns the pattern of `date-time`.
 pub(super) fn date_time() -> String {
     format!("{}[Tt]{}", date(), time())

@@ -14,8 +14,8 @@ use smallvec::SmallVec;
 
 /// Numbers of items up to this are written out; larger ones are counted.
 const WRITTEN_MAX: u64 = 16;
-/// Most kinds of items that one item may be counted as.
-const COUNTS_MAX: usize = 4;
+/// Most ways for one item to be, by the kinds that it is counted as.
+const WAYS_MAX: usize = 64;
 
 /// Most values of items that are listed one by one.
 const VALUES_MAX: usize = 4096;
@@ -329,13 +329,7 @@ impl Lowerer<'_> {
         };
         let next = Seen { place: (place + 1).min(n_prefix), n_items, counts: seen.counts.clone() };
         let mut ways: Vec<(Vec<Member>, Seen)> = vec![(members, next)];
-        let mut n_counts = 0;
         for (index, count) in shape.counts.iter().enumerate().filter(|(_, count)| is_at(count.from, count.to)) {
-            n_counts += 1;
-            if n_counts > COUNTS_MAX {
-                let reason = format!("more than {COUNTS_MAX} conditions count the same items");
-                return Err(SchemaError::unsupported("contains", reason).into());
-            }
             let n_seen = seen.counts[index];
             let mut longer = Vec::with_capacity(2 * ways.len());
             for (members, next) in ways {
@@ -349,7 +343,9 @@ impl Lowerer<'_> {
                     counted.push(count.member);
                     let mut after = next.clone();
                     after.counts[index] = n_seen + 1;
-                    longer.push((counted, after));
+                    if !self.is_nothing(&counted)? {
+                        longer.push((counted, after));
+                    }
                 }
                 let mut other = members;
                 if count.max.is_some() {
@@ -358,6 +354,10 @@ impl Lowerer<'_> {
                 longer.push((other, next));
             }
             ways = longer;
+            if ways.len() > WAYS_MAX {
+                let reason = format!("more than {WAYS_MAX} combinations of conditions count the same items");
+                return Err(SchemaError::unsupported("contains", reason).into());
+            }
         }
         Ok(ways.into_iter().map(|(members, next)| (self.expander.intern(members), next)).collect())
     }

@@ -67,7 +67,7 @@ pub(crate) fn lower(
     limits: &Limits,
     watch: &Watch,
 ) -> Lowered<LoweredSchema> {
-    let expander = Expander::new(model, options, limits, Languages::new(Arc::clone(store)));
+    let expander = Expander::new(model, options, limits, watch, Languages::new(Arc::clone(store)));
     let mut lowerer = Lowerer {
         expander,
         limits,

@@ -14,7 +14,7 @@ use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::language::LanguageId;
-use crate::json_schema::shape::{Keys, ObjectShape, Shape, ValueKind};
+use crate::json_schema::shape::{Keys, ObjectShape, Obligation, Shape, ValueKind, Witness};
 use crate::machine::{Distinct, Equality};
 use crate::pass::{Label, NetRuleId};
 use crate::regular::Dfa;
@@ -24,9 +24,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Most obligations that wait at once.
-const OBLIGATIONS_MAX: usize = 16;
-/// Most obligations that one key can meet.
-const OBLIGATIONS_AT_ONCE_MAX: usize = 4;
+const OBLIGATIONS_MAX: usize = 64;
+/// Most ways for the value of one key to be, by the obligations that it meets.
+const WAYS_MAX: usize = 64;
 /// Most classes of keys that nobody names.
 const CLASSES_MAX: usize = 64;
 /// Most keys of a class that are named one by one.
@@ -35,13 +35,15 @@ const NAMED_MAX: usize = 1024;
 const WRITTEN_MAX: u64 = 4096;
 
 /// Ways for the value of a key to be: what it satisfies, and the obligations that it meets.
-type Ways = SmallVec<[(ConjunctionId, u32); 1]>;
+type Ways = SmallVec<[(ConjunctionId, u64); 1]>;
 
 /// A key that the schema names.
 struct Name {
     spelled: Vec<u8>,
     is_required: bool,
     ways: Ways,
+    /// The obligations that are met if it is not there.
+    without: u64,
 }
 
 /// Keys that nobody names and whose values satisfy the same.
@@ -63,8 +65,14 @@ pub(super) struct Plan {
     sorted: Vec<u32>,
     /// By name: the place of the first required name from there on, or the number of names.
     next_required: Vec<u32>,
+    /// By name: the place of the first name from there on that can't be passed over, or not without meeting something.
+    next_stop: Vec<u32>,
+    /// By name: the obligations that are met if no name from there on comes.
+    without_rest: Vec<u64>,
+    /// By name: the obligations that something from there on can meet.
+    chances: Vec<u64>,
     classes: Vec<Class>,
-    obligations: u32,
+    obligations: u64,
     min: u64,
     max: Option<u64>,
 }
@@ -75,7 +83,7 @@ struct Seen {
     /// Names before this one are past.
     next: u32,
     n_members: u64,
-    met: u32,
+    met: u64,
 }
 
 #[derive(Default)]
@@ -91,6 +99,8 @@ struct Places {
     ends: AHashMap<(u32, Seen), u32>,
     /// The rules of other keys, and where they return to.
     others: AHashMap<Seen, Vec<(NetRuleId, u32)>>,
+    /// The rules of the keys of each class.
+    class_rules: Vec<NetRuleId>,
 }
 
 impl Lowerer<'_> {
@@ -146,8 +156,57 @@ impl Lowerer<'_> {
         if !is_new {
             return Ok(());
         }
-        // Names that may follow: up to the next required one.
-        let last = plan.next_required.get(seen.next as usize).copied().unwrap_or(plan.names.len() as u32);
+        // Names that may follow: up to the next required one. Passing over some of the others meets an obligation.
+        let n_names = plan.names.len() as u32;
+        let mut seen = seen;
+        loop {
+            self.names(draft, plan, places, quoted, seen, depth)?;
+            let stop = plan.next_stop[seen.next as usize];
+            let Some(name) = plan.names.get(stop as usize) else { break };
+            if name.is_required {
+                return Ok(());
+            }
+            seen = Seen { next: stop + 1, met: seen.met | name.without, ..seen };
+        }
+        // Others may come once no required name is left.
+        let past = Seen { next: n_names, ..seen };
+        if plan.classes.is_empty() || plan.is_hopeless(past) {
+            return Ok(());
+        }
+        if !places.others.contains_key(&past) {
+            let mut ends = Vec::with_capacity(plan.classes.len());
+            for (index, class) in plan.classes.iter().enumerate() {
+                let rule = match places.class_rules.get(index) {
+                    Some(&rule) => rule,
+                    None => {
+                        let rule = self.other_key(plan, &class.keys)?;
+                        places.class_rules.push(rule);
+                        rule
+                    }
+                };
+                let closed = draft.state();
+                let is_finite = matches!(&class.keys, ClassKeys::In(keys) if has_finite_end(keys));
+                draft.elements.push((closed, Distinct { equality: Equality::Bytes, is_finite }));
+                self.member_value(draft, places, closed, &class.ways, past, plan, depth)?;
+                ends.push((rule, closed));
+            }
+            places.others.insert(past, ends);
+        }
+        places.others[&past].iter().for_each(|&(rule, closed)| draft.edge(quoted, Label::Call(rule), closed));
+        Ok(())
+    }
+
+    /// Adds the names that may follow up to the next stop.
+    fn names(
+        &mut self,
+        draft: &mut Draft,
+        plan: &Plan,
+        places: &mut Places,
+        quoted: u32,
+        seen: Seen,
+        depth: u32,
+    ) -> Lowered<()> {
+        let last = plan.next_stop[seen.next as usize];
         let may_follow = |name: u32| seen.next <= name && name <= last && !plan.names[name as usize].ways.is_empty();
         let mut pending: Vec<(u32, u32, u32, u32)> = vec![(0, plan.sorted.len() as u32, 0, quoted)];
         while let Some((low, high, depth_in, state)) = pending.pop() {
@@ -181,24 +240,6 @@ impl Lowerer<'_> {
                     pending.push((group.start, group.end, depth_in + 1, target));
                 }
             }
-        }
-        // Others may come once no required name is left.
-        if last == plan.names.len() as u32 && !plan.classes.is_empty() {
-            let past = Seen { next: plan.names.len() as u32, ..seen };
-            if !places.others.contains_key(&past) {
-                let mut ends = Vec::with_capacity(plan.classes.len());
-                for class in &plan.classes {
-                    let rule = self.other_key(plan, &class.keys)?;
-                    let closed = draft.state();
-                    let is_finite = matches!(&class.keys, ClassKeys::In(keys) if has_finite_end(keys));
-                    let distinct = Distinct { equality: Equality::Bytes, is_finite };
-                    draft.elements.push((closed, distinct));
-                    self.member_value(draft, places, closed, &class.ways, past, plan, depth)?;
-                    ends.push((rule, closed));
-                }
-                places.others.insert(past, ends);
-            }
-            places.others[&past].iter().for_each(|&(rule, closed)| draft.edge(quoted, Label::Call(rule), closed));
         }
         Ok(())
     }
@@ -264,6 +305,9 @@ impl Lowerer<'_> {
         for &(conjunction, met) in ways {
             let n_members = if plan.max.is_some() { seen.n_members + 1 } else { (seen.n_members + 1).min(plan.min) };
             let after = Seen { n_members, met: seen.met | met, ..seen };
+            if plan.is_hopeless(after) {
+                continue;
+            }
             let rule = self.value(conjunction, depth + 1);
             let target = *places.after.entry(after).or_insert_with(|| {
                 let state = draft.state();
@@ -294,7 +338,12 @@ impl Lowerer<'_> {
         shape.properties.iter().for_each(|(name, _)| mention(name));
         shape.required.iter().for_each(|(name, ())| mention(name));
         let all_keys =
-            || shape.rules.iter().map(|rule| &rule.keys).chain(shape.obligations.iter().map(|one| &one.keys));
+            || shape.rules.iter().map(|rule| &rule.keys).chain(shape.obligations.iter().flat_map(Obligation::keys));
+        for witness in shape.obligations.iter().flat_map(|obligation| &obligation.any) {
+            if let Witness::Absent(name) | Witness::Key(Keys::Name(name), _) = witness {
+                mention(name);
+            }
+        }
         let mut mentioned: Vec<Rc<str>> = shape.absent.iter().cloned().collect();
         for keys in all_keys() {
             if let Keys::Beside { names, .. } = keys {
@@ -328,18 +377,28 @@ impl Lowerer<'_> {
                         members.push(rule.member);
                     }
                 }
-                let mut met: SmallVec<[usize; 4]> = SmallVec::new();
+                let mut met = Vec::new();
                 for (index, obligation) in shape.obligations.iter().enumerate() {
-                    if self.is_among(&obligation.keys, name, &satisfying)? {
-                        met.push(index);
+                    for witness in &obligation.any {
+                        if let Witness::Key(keys, member) = witness
+                            && self.is_among(keys, name, &satisfying)?
+                        {
+                            met.push((index, *member));
+                        }
                     }
                 }
-                ways = self.value_ways(shape, members, &met)?;
+                ways = self.value_ways(members, met)?;
             }
             if is_required && ways.is_empty() {
                 return Ok(None);
             }
-            names.push(Name { spelled: spelled_key(name), is_required, ways });
+            let mut without = 0;
+            for (index, obligation) in shape.obligations.iter().enumerate() {
+                if obligation.any.iter().any(|witness| matches!(witness, Witness::Absent(absent) if absent == name)) {
+                    without |= 1 << index;
+                }
+            }
+            names.push(Name { spelled: spelled_key(name), is_required, ways, without });
         }
         let mut classes = self.classes(shape, &order, names_of_shape, &satisfying)?;
         // Keys of which there are few could all be used up; so they are named.
@@ -349,7 +408,7 @@ impl Lowerer<'_> {
             texts.sort_unstable();
             names.extend(texts.iter().filter_map(|text| {
                 let spelled = spelled_key(core::str::from_utf8(text).ok()?);
-                Some(Name { spelled, is_required: false, ways: class.ways.clone() })
+                Some(Name { spelled, is_required: false, ways: class.ways.clone(), without: 0 })
             }));
             false
         });
@@ -364,36 +423,96 @@ impl Lowerer<'_> {
         let n_possible = names.iter().filter(|name| !name.ways.is_empty()).count() as u64;
         let min = if shape.min <= n_required { 0 } else { shape.min };
         let max = shape.max.filter(|&max| !classes.is_empty() || n_possible > max);
-        let obligations = (1u32 << n_obligations) - 1;
-        Ok(Some(Plan { names, sorted, next_required, classes, obligations, min, max }))
+        let obligations = u64::MAX.checked_shr(64 - n_obligations as u32).unwrap_or(0);
+        let met_by = |ways: &Ways| ways.iter().fold(0, |met, way| met | way.1);
+        let mut next_stop = vec![names.len() as u32; names.len() + 1];
+        let mut without_rest = vec![0; names.len() + 1];
+        let mut chances = vec![classes.iter().fold(0, |met, class| met | met_by(&class.ways)); names.len() + 1];
+        for (index, name) in names.iter().enumerate().rev() {
+            let is_stop = name.is_required || name.without != 0;
+            next_stop[index] = if is_stop { index as u32 } else { next_stop[index + 1] };
+            without_rest[index] = without_rest[index + 1] | name.without;
+            chances[index] = chances[index + 1] | name.without | met_by(&name.ways);
+        }
+        Ok(Some(Plan {
+            names,
+            sorted,
+            next_required,
+            next_stop,
+            without_rest,
+            chances,
+            classes,
+            obligations,
+            min,
+            max,
+        }))
     }
 
-    /// Returns the ways for the value of a key to be that satisfies `members` and may meet the obligations `met`.
-    fn value_ways(&mut self, shape: &ObjectShape, members: Vec<Member>, met: &[usize]) -> Lowered<Ways> {
-        if met.len() > OBLIGATIONS_AT_ONCE_MAX {
-            let reason = format!("more than {OBLIGATIONS_AT_ONCE_MAX} conditions wait for the same key");
-            return Err(SchemaError::unsupported("not", reason).into());
+    /// Returns the ways for the value of a key to be that satisfies `members` and may meet obligations by satisfying a member each (any
+    /// value: `None`).
+    ///
+    /// Nobody needs to know that a value doesn't meet an obligation, so ways may overlap; but those of a few constants are told apart,
+    /// since of those only a few ways are left then.
+    fn value_ways(&mut self, members: Vec<Member>, met: Vec<(usize, Option<Member>)>) -> Lowered<Ways> {
+        let mut conditions: Vec<(u64, Vec<Member>)> = Vec::with_capacity(met.len());
+        let mut always = 0;
+        for (index, member) in met {
+            match member {
+                None => always |= 1 << index,
+                Some(member) => match conditions.iter_mut().find(|(bit, _)| *bit == 1 << index) {
+                    Some((_, any)) => any.push(member),
+                    None => conditions.push((1 << index, vec![member])),
+                },
+            }
         }
-        let mut ways = Ways::new();
-        for subset in 0u32..1 << met.len() {
-            let (mut all, mut bits, mut is_plain) = (members.clone(), 0, true);
-            for (index, &obligation) in met.iter().enumerate().filter(|(index, _)| subset >> index & 1 == 1) {
-                let _ = index;
-                bits |= 1 << obligation;
-                all.extend(shape.obligations[obligation].member);
-                is_plain &= shape.obligations[obligation].member.is_none();
+        conditions.retain(|(bit, _)| always & bit == 0);
+        let mut ways: Vec<(Vec<Member>, u64)> = vec![(members, always)];
+        for (bit, any) in conditions {
+            let member = match any[..] {
+                [only] => only,
+                _ => {
+                    let of = any.into_iter().map(|member| self.expander.intern(vec![member])).collect();
+                    self.expander.conjunctions.choice(of)
+                }
+            };
+            let is_constant = self.expander.is_finite(member) || self.expander.is_finite(member.negated());
+            let mut longer = Vec::with_capacity(2 * ways.len());
+            for (members, bits) in ways {
+                let mut with = members.clone();
+                with.push(member);
+                if self.is_nothing(&with)? {
+                    longer.push((members, bits));
+                    continue;
+                }
+                let mut without = members.clone();
+                without.push(member.negated());
+                let is_known = members.contains(&member) || self.is_nothing(&without)?;
+                if !is_known {
+                    longer.push((if is_constant { without } else { members.clone() }, bits));
+                }
+                longer.push((if is_known { members } else { with }, bits | bit));
             }
-            let conjunction = self.expander.intern(all);
-            if self.expander.conjunctions.is_nothing(conjunction) {
-                continue;
+            ways = longer;
+            self.watch.spend(ways.len())?;
+            if ways.len() > WAYS_MAX {
+                let reason = format!("more than {WAYS_MAX} combinations of conditions wait for the same key");
+                return Err(SchemaError::unsupported("not", reason).into());
             }
-            // What any value meets is always met.
-            if is_plain && subset != 0 {
-                ways.retain(|(known, known_bits)| *known != conjunction || *known_bits & bits != *known_bits);
-            }
-            ways.push((conjunction, bits));
         }
-        Ok(ways)
+        let mut found = Ways::new();
+        for (members, bits) in ways {
+            let conjunction = self.expander.intern(members);
+            if !self.expander.conjunctions.is_nothing(conjunction) {
+                found.push((conjunction, bits));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Tells whether surely no value satisfies all members.
+    pub(super) fn is_nothing(&mut self, members: &[Member]) -> Lowered<bool> {
+        let conjunction = self.expander.intern(members.to_vec());
+        self.expander.is_surely_nothing(conjunction)
     }
 
     fn is_among(&mut self, keys: &Keys, name: &str, satisfying: &[(Member, Arc<Dfa>)]) -> Lowered<bool> {
@@ -426,19 +545,21 @@ impl Lowerer<'_> {
             return Ok(Vec::new());
         }
         let mut languages: Vec<LanguageId> = Vec::new();
-        for keys in shape.rules.iter().map(|rule| &rule.keys).chain(shape.obligations.iter().map(|one| &one.keys)) {
+        let all_keys = shape.rules.iter().map(|rule| &rule.keys);
+        for keys in all_keys.chain(shape.obligations.iter().flat_map(Obligation::keys)) {
             match keys {
                 Keys::In(language) => languages.push(*language),
                 Keys::Beside { languages: beside, .. } => languages.extend(beside.iter().copied()),
-                Keys::Satisfying(_) => {}
+                Keys::Name(_) | Keys::Satisfying(_) => {}
             }
         }
         languages.sort_unstable();
         languages.dedup();
         if languages.is_empty() && satisfying.is_empty() && names_of_shape.is_none() {
-            let members = shape.rules.iter().map(|rule| rule.member).collect();
-            let met: SmallVec<[usize; 4]> = (0..shape.obligations.len()).collect();
-            let ways = self.value_ways(shape, members, &met)?;
+            // Then all others are alike.
+            let is_among = |keys: &Keys| matches!(keys, Keys::Beside { .. });
+            let members = shape.rules.iter().filter(|rule| is_among(&rule.keys)).map(|rule| rule.member).collect();
+            let ways = self.value_ways(members, met_by(shape, is_among))?;
             let class = Class { keys: ClassKeys::Others, ways };
             return Ok(if class.ways.is_empty() { Vec::new() } else { vec![class] });
         }
@@ -479,6 +600,7 @@ impl Lowerer<'_> {
         for (keys, signs) in parts.into_iter().filter(|(keys, _)| !keys.is_empty()) {
             let is_in = |language: &LanguageId| signs[languages.binary_search(language).expect("all were listed")];
             let is_among = |keys: &Keys| match keys {
+                Keys::Name(_) => false,
                 Keys::In(language) => is_in(language),
                 Keys::Beside { languages, .. } => !languages.iter().any(is_in),
                 Keys::Satisfying(member) => satisfying
@@ -487,9 +609,7 @@ impl Lowerer<'_> {
                     .is_some_and(|index| signs[languages.len() + index]),
             };
             let members = shape.rules.iter().filter(|rule| is_among(&rule.keys)).map(|rule| rule.member).collect();
-            let met: SmallVec<[usize; 4]> =
-                (0..shape.obligations.len()).filter(|&index| is_among(&shape.obligations[index].keys)).collect();
-            let ways = self.value_ways(shape, members, &met)?;
+            let ways = self.value_ways(members, met_by(shape, is_among))?;
             if ways.is_empty() {
                 continue;
             }
@@ -520,6 +640,18 @@ impl Lowerer<'_> {
     }
 }
 
+/// Returns the obligations of a shape that keys can meet, each with what their values satisfy then.
+fn met_by(shape: &ObjectShape, is_among: impl Fn(&Keys) -> bool) -> Vec<(usize, Option<Member>)> {
+    let mut met = Vec::new();
+    for (index, obligation) in shape.obligations.iter().enumerate() {
+        met.extend(obligation.any.iter().filter_map(|witness| match witness {
+            Witness::Key(keys, member) if is_among(keys) => Some((index, *member)),
+            _ => None,
+        }));
+    }
+    met
+}
+
 impl Plan {
     /// Tells whether there may be keys that nobody names.
     pub fn is_open(&self) -> bool {
@@ -532,7 +664,13 @@ impl Plan {
 
     fn may_close(&self, seen: Seen) -> bool {
         let is_complete = self.next_required[seen.next as usize] == self.names.len() as u32;
-        is_complete && seen.n_members >= self.min && seen.met == self.obligations
+        let met = seen.met | self.without_rest[seen.next as usize];
+        is_complete && seen.n_members >= self.min && met == self.obligations
+    }
+
+    /// Tells whether something is owed that nothing to come can meet.
+    fn is_hopeless(&self, seen: Seen) -> bool {
+        self.obligations & !seen.met & !self.chances[seen.next as usize] != 0
     }
 
     fn may_go_on(&self, seen: Seen) -> bool {

@@ -1,0 +1,277 @@
+//! Clauses: choices that the automaton of an object keeps in mind instead of a fork.
+//!
+//! `{"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}` is one object in which a key `a` or a key `b` is owed; `oneOf` with n branches that
+//! each name a key of their own makes n - 1 such conditions in each branch. As alternatives that would be 2^n shapes; as *clauses*, each a
+//! list of witnesses of which one must be found, they are n bits that are set on the way through the keys. A choice becomes clauses when
+//! each alternative is a conjunction of clauses itself, by multiplying out, if that gives few.
+
+use super::*;
+
+/// Most clauses that one choice becomes.
+const CLAUSES_MAX: usize = 4;
+/// Most clauses in one shape before choices fork again.
+const PENDING_MAX: usize = 32;
+/// How often the alternatives of names that nothing declares are told apart.
+const NAME_FORKS_MAX: usize = 3;
+/// Most witnesses of one clause.
+const WITNESSES_MAX: usize = 64;
+/// How deep choices within choices are followed.
+const DEEP_MAX: usize = 6;
+
+type Clause = Vec<Witness>;
+
+impl Expander<'_> {
+    /// Returns the clauses that say the same as a choice, if there are few and another `n_waiting` may stand beside them.
+    ///
+    /// Keys come in the order in which a shape names them, and an alternative that names keys of its own has an order of its own; so the first
+    /// few choices of that kind fork. Ways to fail (`is_failing`) name what other branches are about.
+    pub(super) fn clauses(
+        &mut self,
+        partial: &Partial,
+        choice: &[Alternative],
+        is_failing: bool,
+        n_waiting: usize,
+    ) -> Expanded<Option<Vec<Clause>>> {
+        let Shape::Object(object) = &partial.shape else { return Ok(None) };
+        let Some(clauses) = self.clauses_of(choice, DEEP_MAX)? else { return Ok(None) };
+        let n_new = clauses.iter().filter(|clause| as_fact(clause).is_none()).count();
+        let n_pending = object.obligations.len() + n_waiting + n_new;
+        let names_are_declared = clauses.iter().flatten().all(|witness| match witness {
+            Witness::Absent(name) | Witness::Key(Keys::Name(name), _) => {
+                object.properties.contains(name) || object.required.contains(name)
+            }
+            Witness::Key(..) => true,
+        });
+        let may_fork = !is_failing && !names_are_declared && partial.n_name_forks < NAME_FORKS_MAX;
+        let is_fit = n_new == 0 || (n_new <= CLAUSES_MAX && n_pending <= PENDING_MAX && !may_fork);
+        Ok(is_fit.then_some(clauses))
+    }
+
+    fn clauses_of(&mut self, choice: &[Alternative], n_levels: usize) -> Expanded<Option<Vec<Clause>>> {
+        let mut all: Vec<Clause> = vec![vec![]];
+        for alternative in choice {
+            let Some(clauses) = self.clauses_of_goals(alternative, n_levels)? else { return Ok(None) };
+            let mut product: Vec<Clause> = Vec::new();
+            for left in &all {
+                for right in &clauses {
+                    let mut clause = left.clone();
+                    clause.extend(right.iter().filter(|witness| !left.contains(witness)).cloned());
+                    if clause.len() > WITNESSES_MAX {
+                        return Ok(None);
+                    }
+                    if !is_tautology(&clause) && !product.contains(&clause) {
+                        product.push(clause);
+                    }
+                }
+            }
+            self.watch.spend(product.len())?;
+            if product.len() > 4 * CLAUSES_MAX {
+                return Ok(None);
+            }
+            all = product;
+        }
+        // A clause that holds more witnesses than another is implied.
+        let is_implied = |index: usize| {
+            let others = all.iter().enumerate().filter(|(other, _)| *other != index);
+            others.into_iter().any(|(other, less)| {
+                (less.len(), other) < (all[index].len(), index) && less.iter().all(|one| all[index].contains(one))
+            })
+        };
+        let kept: Vec<bool> = (0..all.len()).map(|index| !is_implied(index)).collect();
+        let mut kept = kept.into_iter();
+        all.retain(|_| kept.next() == Some(true));
+        Ok(Some(all))
+    }
+
+    /// Returns the clauses that say the same as some goals together.
+    fn clauses_of_goals(&mut self, goals: &Alternative, n_levels: usize) -> Expanded<Option<Vec<Clause>>> {
+        let has_frames = |goal: &Goal| matches!(goal, Goal::Member(_, frames) if !frames.is_empty());
+        if n_levels == 0 || goals.iter().any(has_frames) {
+            return Ok(None);
+        }
+        // All that is said without a choice makes a shape.
+        let mut scratch = Partial::new(ValueKind::Object, goals.iter().rev().cloned().collect());
+        while let Some(goal) = scratch.goals.pop() {
+            self.watch.spend(1)?;
+            if !self.pursue(&mut scratch, goal)? {
+                return Ok(Some(vec![vec![]]));
+            }
+        }
+        let Shape::Object(object) = &scratch.shape else { return Ok(None) };
+        let is_more = !object.rules.is_empty() || !object.names.is_empty() || object.min > 0 || object.max.is_some();
+        if is_more || !scratch.unevaluated.is_empty() {
+            return Ok(None);
+        }
+        let mut all: Vec<Clause> = Vec::new();
+        for (name, members) in object.properties.iter() {
+            for &member in members {
+                let found = Witness::Key(Keys::Name(Rc::clone(name)), Some(member));
+                all.push(match object.required.contains(name) {
+                    true => vec![found],
+                    false => vec![Witness::Absent(Rc::clone(name)), found],
+                });
+            }
+        }
+        for (name, ()) in object.required.iter().filter(|(name, ())| !object.properties.contains(name)) {
+            all.push(vec![Witness::Key(Keys::Name(Rc::clone(name)), None)]);
+        }
+        let mut absent: Vec<&Rc<str>> = object.absent.iter().collect();
+        absent.sort_unstable();
+        all.extend(absent.into_iter().map(|name| vec![Witness::Absent(Rc::clone(name))]));
+        all.extend(object.obligations.iter().map(|obligation| obligation.any.clone()));
+        let mut choices: Vec<Vec<Alternative>> = Vec::new();
+        for choice in scratch.choices.iter().chain(&scratch.denials) {
+            choices.push(match choice {
+                Choice::Of(alternatives) | Choice::Failing(alternatives) => alternatives.clone(),
+                Choice::One(..) => return Ok(None),
+                Choice::Denied(member) => self.denials(&scratch, *member)?,
+            });
+        }
+        for choice in choices {
+            let Some(clauses) = self.clauses_of(&choice, n_levels - 1)? else { return Ok(None) };
+            all.extend(clauses);
+        }
+        all.retain(|clause| !is_tautology(clause));
+        Ok((all.len() <= 4 * CLAUSES_MAX).then_some(all))
+    }
+
+    /// Works out what is left of the clauses now; returns whether all can hold. What a clause of one witness says becomes a goal.
+    pub(super) fn settle(&mut self, partial: &mut Partial) -> Expanded<bool> {
+        let Shape::Object(object) = &mut partial.shape else { return Ok(true) };
+        let mut obligations = Vec::with_capacity(object.obligations.len());
+        let mut goals = Vec::new();
+        for obligation in core::mem::take(&mut object.obligations) {
+            let mut any = Vec::with_capacity(obligation.any.len());
+            let mut is_met = false;
+            self.watch.spend(obligation.any.len())?;
+            for witness in obligation.any {
+                match self.verdict(object, &witness)? {
+                    Some(true) => is_met = true,
+                    Some(false) => {}
+                    None => any.push(witness),
+                }
+            }
+            if is_met || is_tautology(&any) {
+                continue;
+            }
+            if any.is_empty() {
+                return Ok(false);
+            }
+            match as_fact(&any) {
+                Some(facts) => goals.extend(facts.into_iter().rev().map(Goal::Fact)),
+                None => obligations.push(Obligation { any }),
+            }
+        }
+        object.obligations = obligations;
+        partial.goals.extend(goals);
+        Ok(true)
+    }
+
+    /// Tells whether a witness is there, or can't be; nothing if that is open.
+    fn verdict(&mut self, object: &ObjectShape, witness: &Witness) -> Expanded<Option<bool>> {
+        Ok(match witness {
+            Witness::Absent(name) if object.required.contains(name) => Some(false),
+            Witness::Absent(name) => self.is_forbidden(object, name)?.then_some(true),
+            Witness::Key(Keys::Name(name), member) => self.name_verdict(object, name, *member)?,
+            Witness::Key(Keys::Satisfying(_), _) => None,
+            Witness::Key(keys, member) => {
+                // Where only some names are allowed, one of them must do.
+                let closed = object.rules.iter().find_map(|rule| match &rule.keys {
+                    Keys::Beside { names, languages } if languages.is_empty() && self.is_false(rule.member) => {
+                        Some(names)
+                    }
+                    _ => None,
+                });
+                let Some(names) = closed else { return Ok(None) };
+                self.watch.spend(names.len())?;
+                for name in names.iter() {
+                    let name: Rc<str> = name.as_ref().into();
+                    if self.has_key(keys, &name)? == Some(true)
+                        && self.name_verdict(object, &name, *member)? != Some(false)
+                    {
+                        return Ok(None);
+                    }
+                }
+                Some(false)
+            }
+        })
+    }
+
+    /// As [`Self::verdict`], for a key of this name with a value that satisfies a member.
+    fn name_verdict(&mut self, object: &ObjectShape, name: &Rc<str>, member: Option<Member>) -> Expanded<Option<bool>> {
+        if self.is_forbidden(object, name)? {
+            return Ok(Some(false));
+        }
+        let is_required = object.required.contains(name);
+        let Some(member) = member else { return Ok(is_required.then_some(true)) };
+        let mut members = object.properties.get(name).cloned().unwrap_or_default();
+        if is_required {
+            if members.contains(&member) {
+                return Ok(Some(true));
+            }
+            members.push(member.negated());
+            if self.are_never(&members) {
+                return Ok(Some(true));
+            }
+            members.pop();
+        }
+        members.push(member);
+        Ok(self.are_never(&members).then_some(false))
+    }
+
+    /// Tells whether objects of a shape surely don't have a key.
+    pub(super) fn is_forbidden(&mut self, object: &ObjectShape, name: &Rc<str>) -> Expanded<bool> {
+        if object.absent.contains(name) {
+            return Ok(true);
+        }
+        for rule in &object.rules {
+            if self.is_false(rule.member) && self.has_key(&rule.keys, name)? == Some(true) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn is_false(&self, member: Member) -> bool {
+        match member.subject {
+            Subject::Nothing => !member.is_negated,
+            Subject::Schema(id) => {
+                matches!(self.model.schema(id).body(), Body::Bool(verdict) if *verdict == member.is_negated)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Returns the facts that say the same as a clause, if they are simpler.
+fn as_fact(clause: &[Witness]) -> Option<SmallVec<[Fact; 2]>> {
+    Some(match clause {
+        [Witness::Absent(name)] => smallvec::smallvec![Fact::Absent(Rc::clone(name))],
+        [Witness::Key(Keys::Name(name), None)] => smallvec::smallvec![Fact::Required(Rc::clone(name))],
+        [Witness::Key(Keys::Name(name), Some(member))] => {
+            smallvec::smallvec![Fact::Required(Rc::clone(name)), Fact::Property(Rc::clone(name), *member)]
+        }
+        [Witness::Absent(absent), Witness::Key(Keys::Name(name), Some(member))]
+        | [Witness::Key(Keys::Name(name), Some(member)), Witness::Absent(absent)]
+            if absent == name =>
+        {
+            smallvec::smallvec![Fact::Property(Rc::clone(name), *member)]
+        }
+        _ => return None,
+    })
+}
+
+/// Tells whether one of some witnesses is always there: a name is absent or not, its value is one thing or another.
+fn is_tautology(clause: &[Witness]) -> bool {
+    clause.iter().any(|witness| {
+        let Witness::Absent(name) = witness else { return false };
+        clause.iter().any(|other| match other {
+            Witness::Key(Keys::Name(known), None) => known == name,
+            Witness::Key(Keys::Name(known), Some(member)) => {
+                let opposite = Witness::Key(Keys::Name(Rc::clone(known)), Some(member.negated()));
+                known == name && clause.contains(&opposite)
+            }
+            _ => false,
+        })
+    })
+}
