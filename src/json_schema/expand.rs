@@ -721,7 +721,7 @@ impl<'a> Expander<'a> {
         }
         self.watch.spend(1)?;
         let is_disjoint = match kind {
-            ValueKind::Object if self.tags(a).exclude(&*self.tags(b)) => true,
+            ValueKind::Object if self.tags(a).exclude(&self.tags(b)) => true,
             _ => self.are_never(&[a, b]) || self.are_surely_empty(&[a, b], kind, EMPTY_LEVELS)?,
         };
         self.disjoint.insert(key, is_disjoint);

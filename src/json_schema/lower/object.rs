@@ -77,6 +77,18 @@ pub(super) struct Plan {
     max: Option<u64>,
 }
 
+/// Names with the same beginning.
+#[derive(Clone)]
+struct Group {
+    /// The last byte of that beginning.
+    byte: u8,
+    /// A range of the sorted names.
+    low: u32,
+    high: u32,
+    /// Those that may be there, in their order.
+    names: Rc<[u32]>,
+}
+
 /// What is known after some members.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Seen {
@@ -95,6 +107,8 @@ struct Places {
     keys: AHashMap<Seen, u32>,
     /// Within keys: a range of the sorted names, the bytes read, the first name that may follow.
     nodes: AHashMap<(u32, u32, u32, Seen), u32>,
+    /// By place in the sorted names and number of bytes read: what may be read next.
+    groups: AHashMap<(u32, u32), Rc<[Group]>>,
     /// After the quote that closes a name.
     ends: AHashMap<(u32, Seen), u32>,
     /// The rules of other keys, and where they return to.
@@ -207,37 +221,35 @@ impl Lowerer<'_> {
         depth: u32,
     ) -> Lowered<()> {
         let last = plan.next_stop[seen.next as usize];
-        let may_follow = |name: u32| seen.next <= name && name <= last && !plan.names[name as usize].ways.is_empty();
-        let mut pending: Vec<(u32, u32, u32, u32)> = vec![(0, plan.sorted.len() as u32, 0, quoted)];
-        while let Some((low, high, depth_in, state)) = pending.pop() {
-            self.watch.spend((high - low) as usize + 1)?;
-            let mut at = low;
-            while at < high {
-                let byte = plan.spelled(at)[depth_in as usize];
-                let mut group_end = at + 1;
-                while group_end < high && plan.spelled(group_end)[depth_in as usize] == byte {
-                    group_end += 1;
+        let mut pending: Vec<(Group, u32, u32)> = vec![(plan.all_names(), 0, quoted)];
+        while let Some((of, depth_in, state)) = pending.pop() {
+            let low = of.low;
+            let groups = match places.groups.get(&(low, depth_in)) {
+                Some(groups) => Rc::clone(groups),
+                None => {
+                    self.watch.spend((of.high - low) as usize)?;
+                    let groups: Rc<[Group]> = plan.groups(&of, depth_in).into();
+                    places.groups.insert((low, depth_in), Rc::clone(&groups));
+                    groups
                 }
-                let group = at..group_end;
-                at = group_end;
-                let first = plan.sorted[group.start as usize..group.end as usize]
-                    .iter()
-                    .copied()
-                    .filter(|&name| may_follow(name))
-                    .min();
-                let Some(first) = first else { continue };
-                if plan.spelled(group.start).len() == depth_in as usize + 1 {
+            };
+            self.watch.spend(groups.len() + 1)?;
+            for group in groups.iter() {
+                let after = group.names.partition_point(|&name| name < seen.next);
+                let Some(&first) = group.names.get(after).filter(|&&name| name <= last) else { continue };
+                let byte = group.byte;
+                if plan.spelled(group.low).len() == depth_in as usize + 1 {
                     let target = self.name_end(draft, plan, places, first, seen, depth)?;
                     draft.byte(&[state], byte, target);
                     continue;
                 }
-                let key = (group.start, depth_in + 1, first, Seen { next: 0, ..seen });
+                let key = (group.low, depth_in + 1, first, Seen { next: 0, ..seen });
                 let known = places.nodes.get(&key).copied();
                 let target = known.unwrap_or_else(|| draft.state());
                 draft.byte(&[state], byte, target);
                 if known.is_none() {
                     places.nodes.insert(key, target);
-                    pending.push((group.start, group.end, depth_in + 1, target));
+                    pending.push((group.clone(), depth_in + 1, target));
                 }
             }
         }
@@ -660,6 +672,35 @@ impl Plan {
 
     fn spelled(&self, place: u32) -> &[u8] {
         &self.names[self.sorted[place as usize] as usize].spelled
+    }
+
+    fn all_names(&self) -> Group {
+        let n_names = self.names.len() as u32;
+        let names = (0..n_names).filter(|&name| !self.names[name as usize].ways.is_empty()).collect();
+        Group { byte: 0, low: 0, high: n_names, names }
+    }
+
+    /// Returns names that begin alike, by their next byte.
+    fn groups(&self, of: &Group, n_read: u32) -> Vec<Group> {
+        let mut groups = Vec::new();
+        let mut at = of.low;
+        while at < of.high {
+            let low = at;
+            let byte = self.spelled(low)[n_read as usize];
+            while at < of.high && self.spelled(at)[n_read as usize] == byte {
+                at += 1;
+            }
+            if (low, at) == (of.low, of.high) {
+                // Along a common beginning the list is one.
+                groups.push(Group { byte, ..of.clone() });
+                break;
+            }
+            let names = self.sorted[low as usize..at as usize].iter().copied();
+            let mut names: Vec<u32> = names.filter(|&name| !self.names[name as usize].ways.is_empty()).collect();
+            names.sort_unstable();
+            groups.push(Group { byte, low, high: at, names: names.into() });
+        }
+        groups
     }
 
     fn may_close(&self, seen: Seen) -> bool {

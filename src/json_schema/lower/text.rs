@@ -19,6 +19,8 @@ use std::sync::{Arc, OnceLock};
 
 /// Lengths up to this are written out where a pattern has to be counted along.
 const COUNTED_MIN: u64 = 4;
+/// Lengths up to this are written out where not all characters are of one set.
+const COUNTED_BEHIND_MIN: u64 = 256;
 /// Most places before the characters that are counted.
 const BEFORE_COUNTED_MAX: usize = 1 << 12;
 
@@ -165,7 +167,8 @@ impl Lowerer<'_> {
         all: &Dfa,
     ) -> Lowered<bool> {
         let homes: Vec<bool> = homes(all);
-        let Some(start) = all.start().filter(|_| homes.contains(&true)) else { return Ok(false) };
+        let is_short = shape.max.unwrap_or(shape.min) <= COUNTED_BEHIND_MIN;
+        let Some(start) = all.start().filter(|_| !is_short && homes.contains(&true)) else { return Ok(false) };
         // A state, and the number of characters that were begun.
         let mut numbers: AHashMap<(u32, u64), u32> = AHashMap::new();
         let mut order = vec![(start, 0)];
