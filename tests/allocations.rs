@@ -156,13 +156,16 @@ fn a_level_of_brackets_is_small_and_nothing_recurses() {
 /// However long the text: as many live places, as many bytes a token, and no new masks.
 #[test]
 fn ambiguous_grammars_take_constant_space_per_token() {
+    // A live place beside the first takes 16 bytes.
     let documents = [
-        ("s ::= s s | [a-z ] | \"\"\nroot ::= s", "the foo bar bat ", ""),
-        ("e ::= e \"+\" e | e \"*\" e | \"(\" e \")\" | [0-9]+\nroot ::= e", "12+(3*45)*1+", "7"),
-        ("s ::= \"if \" c s | \"if \" c s \"else \" s | \"x \"\nc ::= [a-b]\nroot ::= s", "if a", "x else x "),
-        ("root ::= x x x x+\nx ::= \"a\" | \"aa\"", "aaa", ""),
+        ("s ::= s s | [a-z ] | \"\"\nroot ::= s", "the foo bar bat ", "", 64.0),
+        ("e ::= e \"+\" e | e \"*\" e | \"(\" e \")\" | [0-9]+\nroot ::= e", "12+(3*45)*1+", "7", 64.0),
+        ("s ::= \"if \" c s | \"if \" c s \"else \" s | \"x \"\nc ::= [a-b]\nroot ::= s", "if a", "x else x ", 64.0),
+        ("root ::= x x x x+\nx ::= \"a\" | \"aa\"", "aaa", "", 64.0),
+        ("root ::= \"a\" root{0,9000}", "a", "", 192.0),
+        ("root ::= ((((\"a\"{3,}){3,}){3,}){3,}){3,}", "a", "", 64.0),
     ];
-    for (text, again, end) in documents {
+    for (text, again, end, bytes_max) in documents {
         let grammar = compile(text);
         let tokens = grammar.vocab().tokenize_greedy(again.as_bytes());
         let mut matcher = grammar.matcher();
@@ -185,12 +188,34 @@ fn ambiguous_grammars_take_constant_space_per_token() {
         println!("{text}: {stretches:?}, {per_token:.1} bytes a token");
         assert_eq!(stretches[0].0, stretches[5].0, "{text}: live places");
         assert_eq!(stretches[1].2, stretches[5].2, "{text}: masks");
-        assert!(per_token <= 64.0, "{text}: {per_token} bytes a token");
+        assert!(per_token <= bytes_max, "{text}: {per_token} bytes a token");
         let early = stretches[2].1 - stretches[1].1;
         let late = stretches[5].1 - stretches[4].1;
         assert!(late <= early + early / 4 + 4096, "{text}: {early} bytes in an early stretch, {late} in a late one");
         matcher.accept_bytes(end.as_bytes()).unwrap();
         assert!(matcher.is_accepting() || end.is_empty(), "{text}");
+    }
+}
+
+/// Where recursion goes through counters, a text can be read in so many ways that each token takes a place per token before it; no more.
+#[test]
+fn recursion_under_counters_takes_space_for_each_token_and_those_before() {
+    const N_TOKENS: usize = 128;
+    let grammars = [
+        ("root ::= \"a\" (root (\"b\"|root)?){2,100} \"c\"? | \"a\"", b'a'),
+        ("root ::= ((\"b\"|root|root)+){100,}", b'b'),
+        ("root ::= \"a\" root{40} | \"a\"", b'a'),
+        ("root ::= \"a\" root{40,} \"b\"? | \"a\"", b'a'),
+        ("root ::= ((((\"a\"{3,}|\"b\"){3,}|\"c\"){3,}|\"d\"){3,}|\"e\"){3,}", b'a'),
+        ("root ::= ((((\"a\"{3,} \"b\"?){13,50} \"c\"?){13,15} \"d\"?){13,20} \"e\"?){13,}", b'a'),
+    ];
+    for (text, byte) in grammars {
+        let mut matcher = compile(text).matcher();
+        let before = matcher.memory_bytes();
+        (0..N_TOKENS).for_each(|_| matcher.accept_token(byte.into()).unwrap());
+        let per_pair = (matcher.memory_bytes() - before) as f64 / (N_TOKENS * N_TOKENS / 2) as f64;
+        println!("{text}: {} live places, {per_pair:.1} bytes a pair of tokens", matcher.n_live());
+        assert!(per_pair <= 256.0, "{text}: {per_pair} bytes a pair of tokens");
     }
 }
 

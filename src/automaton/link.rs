@@ -69,14 +69,7 @@ impl Program {
             let unit = Arc::clone(&found[next]);
             next += 1;
             n_states += unit.n_states();
-            if n_states > limits.automaton_states_max {
-                let limit = limits.automaton_states_max as u64;
-                return Err(BuildError::limit(
-                    "states of the grammar's automata (automaton_states_max)",
-                    n_states as u64,
-                    limit,
-                ));
-            }
+            BuildError::check_states(n_states, limits)?;
             for child in &unit.content.children {
                 if !base_of.contains_key(&child.uid) {
                     base_of.insert(child.uid, 0);

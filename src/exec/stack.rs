@@ -267,7 +267,8 @@ impl Stacks {
     /// returned.
     ///
     /// A pair stands for those of its state that returning from it leads to, unless their registers ask for something else; they were
-    /// left out when it was added. So others of that state over their nodes can go too if their registers allow no more. Exits
+    /// left out when it was added; and so on from there. So others of that state over their nodes can go too if their registers allow no
+    /// more. Exits
     /// lead to older nodes, so this never goes round in a circle.
     pub(super) fn drop_implied(&self, program: &Program, pairs: &mut [Pair]) -> usize {
         let (mut n_kept, mut first) = (0, 0);
@@ -279,12 +280,12 @@ impl Stacks {
                 implied.clear();
                 let mut n_left = IMPLIED_FREE + IMPLIED_PER_PAIR * (last - first);
                 for &pair in pairs[first..last].iter().rev().filter(|&&pair| may_end(program, pair)) {
-                    for index in 0..self.n_exits(pair.node).min(n_left) {
-                        n_left -= 1;
-                        let exit = self.exit(pair.node, index);
-                        implied
-                            .extend((exit.state == state && stands_for(program, pair, exit.register)).then_some(exit));
-                    }
+                    self.add_implied(program, pair, &mut implied, &mut n_left);
+                }
+                let mut next = 0;
+                while next < implied.len() {
+                    self.add_implied(program, implied[next], &mut implied, &mut n_left);
+                    next += 1;
                 }
                 implied.sort_unstable_by_key(|pair| pair.node);
             }
@@ -304,6 +305,17 @@ impl Stacks {
             first = last;
         }
         n_kept
+    }
+
+    /// Adds the exits of its own state that `pair`, which may end, stands for; takes what it looks at from `n_left`.
+    fn add_implied(&self, program: &Program, pair: Pair, implied: &mut SmallVec<[Pair; 8]>, n_left: &mut usize) {
+        for index in 0..self.n_exits(pair.node).min(*n_left) {
+            *n_left -= 1;
+            let exit = self.exit(pair.node, index);
+            if exit.state == pair.state && stands_for(program, pair, exit.register) {
+                implied.push(exit);
+            }
+        }
     }
 
     /// Returns the node with these exits, in any order, repeated or not. Exits to one state over different nodes are joined

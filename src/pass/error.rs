@@ -1,5 +1,6 @@
 //! Why a grammar can't be compiled.
 
+use crate::limits::Limits;
 use crate::util::Span;
 use core::fmt;
 use std::sync::Arc;
@@ -48,6 +49,15 @@ impl BuildError {
 
     pub(crate) fn limit(what: &'static str, given: u64, limit: u64) -> Self {
         Self::new(Kind::Limit { what, given, limit })
+    }
+
+    /// Fails if a grammar's automata have more states than they may.
+    pub(crate) fn check_states(n_states: usize, limits: &Limits) -> Result<(), Self> {
+        if n_states > limits.automaton_states_max {
+            let what = "states of the grammar's automata (automaton_states_max)";
+            return Err(Self::limit(what, n_states as u64, limits.automaton_states_max as u64));
+        }
+        Ok(())
     }
 
     pub(crate) fn deadline() -> Self {

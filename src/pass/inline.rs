@@ -67,14 +67,7 @@ pub(crate) fn inline(network: &mut Network<RuleAutomaton>, limits: &Limits, watc
     }
     drop_uncalled(network);
     let n_states: usize = network.rules.iter().map(|rule| rule.automaton.n_states()).sum();
-    if n_states > limits.automaton_states_max {
-        let limit = limits.automaton_states_max as u64;
-        return Err(BuildError::limit(
-            "states of the grammar's automata (automaton_states_max)",
-            n_states as u64,
-            limit,
-        ));
-    }
+    BuildError::check_states(n_states, limits)?;
     Ok(())
 }
 

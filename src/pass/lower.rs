@@ -98,14 +98,7 @@ impl Lowering<'_> {
             };
             self.emit(piece).map_err(|error| error.at(at, self.grammar.source()))?;
             self.watch.spend(1 + 4 * (self.n_states - n_states_before) as usize)?;
-            let limit = self.limits.automaton_states_max as u64;
-            if self.n_states > limit {
-                return Err(BuildError::limit(
-                    "states of the grammar's automata (automaton_states_max)",
-                    self.n_states,
-                    limit,
-                ));
-            }
+            BuildError::check_states(self.n_states as usize, self.limits)?;
         }
         Ok(())
     }

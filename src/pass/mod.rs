@@ -63,14 +63,7 @@ pub(crate) fn normalize(
     for rule in lowered.rules {
         let automaton = determinize::determinize(&rule.automaton, watch)?;
         n_states += automaton.n_states();
-        if n_states > limits.automaton_states_max {
-            let limit = limits.automaton_states_max as u64;
-            return Err(BuildError::limit(
-                "states of the grammar's automata (automaton_states_max)",
-                n_states as u64,
-                limit,
-            ));
-        }
+        BuildError::check_states(n_states, limits)?;
         network.rules.push(NetRule { name: rule.name, automaton, counter: rule.counter });
     }
     inline::drop_uncalled(&mut network);
