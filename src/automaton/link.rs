@@ -5,6 +5,7 @@ use super::store::{Component, UnitStore};
 use super::texts::n_texts;
 use super::unit::{Kind, StateInfo, StateRef, Step, Unit};
 use crate::limits::Limits;
+use crate::machine::{Distinct, Equality};
 use crate::pass::{BuildError, NetRuleId, Network, NormalGrammar, RuleAutomaton, Watch, components};
 use crate::util::ByteSet;
 use ahash::AHashMap;
@@ -42,6 +43,7 @@ pub(crate) struct Program {
     start: StateId,
     has_empty_text: bool,
     has_elements: bool,
+    has_items: bool,
     /// By unit, once asked for: how many texts complete it from each state.
     n_texts: Box<[OnceLock<Box<[u32]>>]>,
 }
@@ -90,14 +92,21 @@ impl Program {
         let units: Box<[Linked]> = units.collect();
         let start = units[0].bases[0] + root.state;
         let has_elements = units.iter().any(|linked| linked.unit.content.has_elements);
+        let is_item = |info: &StateInfo| matches!(info.kind, Kind::Element(Distinct { equality: Equality::Json, .. }));
+        let has_items = has_elements && units.iter().any(|linked| linked.unit.content.infos.iter().any(is_item));
         let n_texts = units.iter().map(|_| OnceLock::new()).collect();
-        Ok(Program { units, unit_of: unit_of.into(), start, has_empty_text, has_elements, n_texts })
+        Ok(Program { units, unit_of: unit_of.into(), start, has_empty_text, has_elements, has_items, n_texts })
     }
 
     /// Tells whether the grammar has rules whose elements must all be different.
     #[inline]
     pub fn has_elements(&self) -> bool {
         self.has_elements
+    }
+
+    /// Tells whether some of those elements are compared as JSON values.
+    pub fn has_items(&self) -> bool {
+        self.has_items
     }
 
     /// Returns the number of texts that complete the unit from `state`, if it is finite and known.

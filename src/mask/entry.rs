@@ -4,7 +4,7 @@
 //! [`sparse_max`] tokens the ids are kept (4 bytes each instead of a row); above it the row; and a mask that differs from a kept
 //! row by a few added tokens is that row, shared, and the ids to add.
 
-use crate::vocab::{Region, TokenId};
+use crate::vocab::{Region, TokenId, Vocab};
 use std::sync::Arc;
 
 /// A set of tokens.
@@ -48,6 +48,20 @@ impl MaskEntry {
         } else {
             MaskEntry::Dense(Arc::clone(region.row(n_words)))
         }
+    }
+
+    /// Returns the mask of a region's tokens but those in which more than `n_max` characters begin.
+    pub fn of_region_up_to(region: &Region, vocab: &Vocab, n_max: usize, n_words: usize) -> Self {
+        let (tokens, longer) = region.tokens_up_to(vocab, n_max);
+        if longer.is_empty() {
+            return MaskEntry::of_region(region, n_words);
+        }
+        if tokens.len() <= sparse_max(n_words) {
+            return MaskEntry::new(tokens.to_vec(), n_words);
+        }
+        let mut row = region.row(n_words).to_vec();
+        longer.iter().for_each(|&id| row[id as usize / 32] &= !(1 << (id % 32)));
+        MaskEntry::Dense(row.into())
     }
 
     /// Returns this mask with `tokens` added.

@@ -38,6 +38,30 @@ pub(super) fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     Some(Alphabet { ascii, others })
 }
 
+/// Returns the characters that are copies of a counted body one by one, if they are many and `state` is between copies.
+pub(super) fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
+    let (linked, local) = program.place(state)?;
+    let unit = &linked.unit;
+    let Kind::Loop { counter } = unit.info(local).kind else { return None };
+    let is_copy =
+        |to: u32| unit.info(to).kind == Kind::BodyEnd { counter, loop_state: local } && !unit.info(to).has_moves();
+    let stays = |byte: u8| matches!(unit.code(local, byte).step(), Step::Simple(to) if is_copy(to));
+    let ascii = (0..128u8).filter(|&byte| stays(byte)).fold(0u128, |ascii, byte| ascii | 1 << byte);
+    if ascii.count_ones() < WIDE_CHARS || !unit.controls(local).is_empty() {
+        return None;
+    }
+    let home = (0..128u8).find_map(|byte| match unit.code(local, byte).step() {
+        Step::Simple(to) if is_copy(to) => Some(to),
+        _ => None,
+    })?;
+    let others = (0x80..=0xFF).all(|byte| match (lead(byte), unit.code(local, byte).step()) {
+        (None, Step::None) => true,
+        (Some((n_left, low, high)), Step::Quiet(to)) => completes(program, state, home, to, n_left, low, high),
+        _ => false,
+    });
+    Some(Alphabet { ascii, others })
+}
+
 /// Tells whether from `at` exactly the `n_left` continuation bytes (the first of them in a range) lead back to `home`.
 fn completes(program: &Program, state: StateId, home: u32, at: u32, n_left: u8, low: u8, high: u8) -> bool {
     let Some((linked, _)) = program.place(state) else { return false };

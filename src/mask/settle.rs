@@ -209,10 +209,12 @@ impl Asker<'_> {
         let n_words = self.vocab.n_mask_words();
         let found = walker.found();
         let n_dependent = found.remainders.iter().map(|remainder| self.n_tokens_after(remainder)).sum();
-        let n_independent = found.tokens.len() + found.base.as_ref().map_or(0, |region| region.tokens().len());
+        let n_independent = found.tokens.len()
+            + found.base.as_ref().map_or(0, |(region, n_max)| region.tokens_up_to(self.vocab, *n_max).0.len());
         found.tokens.extend(linked.unit.controls(local).iter().map(|&(token, _)| token));
-        let base =
-            found.base.as_ref().map_or(MaskEntry::Sparse(Box::new([])), |region| MaskEntry::of_region(region, n_words));
+        let base = found.base.as_ref().map_or(MaskEntry::Sparse(Box::new([])), |(region, n_max)| {
+            MaskEntry::of_region_up_to(region, self.vocab, *n_max, n_words)
+        });
         let mask = base.with(&found.tokens, n_words);
         let tree = Arc::new(Tree::new(mask, found.remainders.as_slice().into()));
         let number = self.store.keep(self.generation, key, &tree);
@@ -235,7 +237,8 @@ impl Asker<'_> {
         let n_words = self.vocab.n_mask_words();
         let found = walker.found();
         // A walk over all tokens is never part of settling, but its region would be.
-        found.tokens.extend(found.base.take().iter().flat_map(|region| region.tokens()));
+        let base = found.base.take();
+        found.tokens.extend(base.iter().flat_map(|(region, n_max)| region.tokens_up_to(self.vocab, *n_max).0));
         let mask = tree.mask.with(&found.tokens, n_words);
         let child = Arc::new(Tree::new(mask, distinct(&mut found.remainders)));
         let n_nodes = found.n_nodes + NODES_PER_WALK * found.n_walks;
@@ -270,7 +273,7 @@ impl Asker<'_> {
         let trie = self.vocab.trie();
         match remainder {
             Remainder::Node(node) => trie.subtree_tokens(*node).len() - trie.tokens(*node).len(),
-            Remainder::Region(region) => region.n_beyond(),
+            Remainder::Region(region) | Remainder::Counted(region, ..) => region.n_beyond(),
         }
     }
 }
@@ -278,8 +281,9 @@ impl Asker<'_> {
 /// Returns the remainders, each once: walks that began inside one another's part of the trie can end at the same nodes.
 fn distinct(remainders: &mut Vec<Remainder>) -> Box<[Remainder]> {
     let key = |remainder: &Remainder| match remainder {
-        Remainder::Node(node) => (0, *node as usize),
-        Remainder::Region(region) => (1, Arc::as_ptr(region) as usize),
+        Remainder::Node(node) => (0, *node as usize, 0, 0),
+        Remainder::Region(region) => (1, Arc::as_ptr(region) as usize, 0, 0),
+        Remainder::Counted(region, first, last) => (2, Arc::as_ptr(region) as usize, *first, *last),
     };
     remainders.sort_unstable_by_key(key);
     remainders.dedup_by_key(|remainder| key(remainder));

@@ -11,7 +11,7 @@
 use super::entry::MaskEntry;
 use super::walk::{Remainder, Walker};
 use crate::vocab::{TokenId, Vocab};
-use ahash::RandomState;
+use ahash::{AHashMap, RandomState};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -165,13 +165,32 @@ pub(crate) struct MaskStore {
     element_tokens: OnceLock<ElementTokens>,
 }
 
+/// Calls `visit` with all that may be a key in some bytes: what stands between two quotes, with the second; quotes within are escaped.
+fn for_each_quoted<'a>(bytes: &'a [u8], mut visit: impl FnMut(&'a [u8])) {
+    for (open, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'"') {
+        let mut at = open + 1;
+        while let Some(&byte) = bytes.get(at) {
+            match byte {
+                b'"' => {
+                    visit(&bytes[open + 1..=at]);
+                    break;
+                }
+                b'\\' => at += 2,
+                _ => at += 1,
+            }
+        }
+    }
+}
+
 /// Tokens that may hold a whole element, where elements are compared.
 #[derive(Debug)]
 pub(crate) struct ElementTokens {
+    /// By what stands between two quotes in them, with the second.
+    pub by_key: AHashMap<Box<[u8]>, Vec<TokenId>>,
+    /// Those in which the same stands between quotes twice.
+    pub twice: Box<[TokenId]>,
     /// Those with two quotes.
     pub quoted: Box<[TokenId]>,
-    /// Those with three.
-    pub quoted_in_string: Box<[TokenId]>,
     /// Those with a closing bracket or brace.
     pub closing: Box<[TokenId]>,
     /// Those that may hold two elements of a container that begins within: an opening bracket or brace, and a comma behind.
@@ -209,9 +228,22 @@ impl MaskStore {
                 (0..vocab.n_tokens() as TokenId).filter(|&token| test(vocab.bytes(token))).collect()
             };
             let n_quotes = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'"').count();
+            let mut by_key: AHashMap<Box<[u8]>, Vec<TokenId>> = AHashMap::new();
+            let mut twice: Vec<TokenId> = Vec::new();
+            for token in (0..vocab.n_tokens() as TokenId).filter(|&token| n_quotes(vocab.bytes(token)) >= 2) {
+                let mut keys: Vec<&[u8]> = Vec::new();
+                for_each_quoted(vocab.bytes(token), |key| keys.push(key));
+                keys.sort_unstable();
+                if keys.windows(2).any(|pair| pair[0] == pair[1]) {
+                    twice.push(token);
+                }
+                keys.dedup();
+                keys.into_iter().for_each(|key| by_key.entry(key.into()).or_default().push(token));
+            }
             ElementTokens {
+                by_key,
+                twice: twice.into(),
                 quoted: with(&|bytes| n_quotes(bytes) >= 2),
-                quoted_in_string: with(&|bytes| n_quotes(bytes) >= 3),
                 opening: with(&|bytes| {
                     let open = bytes.iter().position(|byte| matches!(byte, b'{' | b'['));
                     open.is_some_and(|open| bytes[open..].contains(&b','))

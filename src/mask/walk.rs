@@ -8,9 +8,10 @@
 //! loop's characters from the vocabulary: its tokens are allowed without a look, and the walk goes on only at the borders whose byte
 //! the state reads. What a configuration allows is the union of what its pairs allow, so each pair is taken by itself.
 
-use super::loops::alphabet;
+use super::loops::{alphabet, counted_alphabet};
 use crate::automaton::{BELOW, Kind, Program, StateId, Step};
 use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, step_byte};
+use crate::machine::Machine;
 use crate::util::ByteSet;
 use crate::vocab::{Alphabet, Region, TokenId, Trie, Vocab};
 use ahash::AHashMap;
@@ -29,6 +30,8 @@ pub(crate) enum Remainder {
     Node(u32),
     /// After at least one character of a region, anywhere.
     Region(Arc<Region>),
+    /// After at least and at most so many characters of a region.
+    Counted(Arc<Region>, u16, u16),
 }
 
 /// What a walk found, and the memory it worked in.
@@ -39,15 +42,15 @@ pub(crate) struct Walker {
     pairs: Vec<Pair>,
     live: Configuration,
     next: Configuration,
-    alphabets: AHashMap<StateId, Option<Alphabet>>,
+    alphabets: AHashMap<StateId, Option<Loop>>,
     found: Found,
 }
 
 /// What a walk found.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// A region all of whose tokens are allowed, beside `tokens`.
-    pub base: Option<Arc<Region>>,
+    /// A region whose tokens are allowed, beside `tokens`, as far as at most so many characters begin in them.
+    pub base: Option<(Arc<Region>, usize)>,
     /// Tokens that are allowed, in any order, perhaps repeated.
     pub tokens: Vec<TokenId>,
     /// Where the caller decides.
@@ -56,6 +59,13 @@ pub(crate) struct Found {
     pub n_nodes: u64,
     /// Walks, over the vocabulary or a part of it.
     pub n_walks: u64,
+}
+
+/// A loop over characters: the state itself, or copies of a counted body.
+#[derive(Clone, Copy, Debug)]
+struct Loop {
+    alphabet: Alphabet,
+    is_counted: bool,
 }
 
 /// The configuration before the byte of a trie node.
@@ -125,6 +135,7 @@ impl Walker {
                 self.below_pair(subject, *node, pair, 0);
             }
             Remainder::Region(region) => self.after_region(subject, region, pair, 0),
+            Remainder::Counted(region, first, last) => self.after_counted(subject, region, pair, 0, *first, *last),
         }
     }
 
@@ -163,9 +174,13 @@ impl Walker {
         let trie = vocab.trie();
         if n_deep < REGIONS_DEEP_MAX
             && trie.subtree_end(from) - from > REGION_NODES
-            && let Some(alphabet) = self.alphabet(program, pair.state)
+            && let Some(Loop { alphabet, is_counted }) = self.alphabet(program, pair.state)
         {
-            return self.below_loop(subject, &vocab.region(alphabet, from), pair, alphabet, n_deep);
+            let region = vocab.region(alphabet, from);
+            return match is_counted {
+                false => self.below_loop(subject, &region, pair, alphabet, n_deep),
+                true => self.below_counted(subject, &region, pair, alphabet, n_deep),
+            };
         }
         let n_levels = self.levels.len();
         self.push_single(pair);
@@ -173,8 +188,11 @@ impl Walker {
         self.levels.truncate(n_levels);
     }
 
-    fn alphabet(&mut self, program: &Program, state: StateId) -> Option<Alphabet> {
-        *self.alphabets.entry(state).or_insert_with(|| alphabet(program, state))
+    fn alphabet(&mut self, program: &Program, state: StateId) -> Option<Loop> {
+        *self.alphabets.entry(state).or_insert_with(|| {
+            let plain = alphabet(program, state).map(|alphabet| Loop { alphabet, is_counted: false });
+            plain.or_else(|| counted_alphabet(program, state).map(|alphabet| Loop { alphabet, is_counted: true }))
+        })
     }
 
     fn push_single(&mut self, pair: Pair) {
@@ -199,7 +217,7 @@ impl Walker {
     ) {
         let program = subject.program;
         if region.from() == 0 && self.found.base.is_none() {
-            self.found.base = Some(Arc::clone(region));
+            self.found.base = Some((Arc::clone(region), usize::MAX));
         } else {
             self.found.tokens.extend_from_slice(region.tokens());
         }
@@ -220,6 +238,78 @@ impl Walker {
                     self.after_region(subject, region, exit, n_deep);
                 }
             }
+        }
+    }
+
+    /// Walks the tokens below a region's node with a pair between copies of a counted body, one for each of the region's characters.
+    fn below_counted(
+        &mut self,
+        subject: Subject<'_>,
+        region: &Arc<Region>,
+        pair: Pair,
+        alphabet: Alphabet,
+        n_deep: usize,
+    ) {
+        let Subject { program, vocab } = subject;
+        let trie = vocab.trie();
+        let Some((linked, local)) = program.place(pair.state) else { return };
+        let Kind::Loop { counter } = linked.unit.info(local).kind else { return };
+        let counter = linked.unit.counter(counter);
+        // The register after so many characters, as long as there may be so many.
+        let mut registers: SmallVec<[u64; 32]> = SmallVec::from_slice(&[pair.register]);
+        while registers.len() <= vocab.token_bytes_max() {
+            match counter.advance(registers[registers.len() - 1]) {
+                Some(register) => registers.push(register),
+                None => break,
+            }
+        }
+        let n_max = registers.len() - 1;
+        if region.from() == 0 && self.found.base.is_none() {
+            self.found.base = Some((Arc::clone(region), n_max));
+        } else {
+            self.found.tokens.extend_from_slice(region.tokens_up_to(vocab, n_max).0);
+        }
+        let base = trie.n_begun(region.from());
+        for byte in bytes_of(program, pair.state).iter() {
+            let is_looping = if byte < 0x80 { alphabet.ascii >> byte & 1 == 1 } else { alphabet.others };
+            if is_looping {
+                continue;
+            }
+            for &node in region.border(byte) {
+                let n_read = usize::from(trie.n_begun_before(node) - base);
+                if let Some(&register) = registers.get(n_read)
+                    && counter.may_continue(register)
+                {
+                    self.enter_with(subject, node, Pair { register, ..pair }, n_deep);
+                }
+            }
+        }
+        let Some(first) = (1..=n_max).find(|&n| counter.may_end(registers[n])) else { return };
+        let (first, last) = (first as u16, n_max as u16);
+        for index in 0..self.stacks.n_exits(pair.node) {
+            let exit = self.stacks.exit(pair.node, index);
+            if exit.state == BELOW {
+                self.found.remainders.push(Remainder::Counted(Arc::clone(region), first, last));
+            } else {
+                self.after_counted(subject, region, exit, n_deep, first, last);
+            }
+        }
+    }
+
+    /// Walks on with `pair` after at least `first` and at most `last` characters of a region.
+    fn after_counted(
+        &mut self,
+        subject: Subject<'_>,
+        region: &Arc<Region>,
+        pair: Pair,
+        n_deep: usize,
+        first: u16,
+        last: u16,
+    ) {
+        for byte in bytes_of(subject.program, pair.state).iter() {
+            region.for_each_after(subject.vocab.trie(), byte, first..=last, |node| {
+                self.enter_with(subject, node, pair, n_deep);
+            });
         }
     }
 

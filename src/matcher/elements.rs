@@ -21,11 +21,10 @@ const NODES_MAX: usize = 256;
 struct Doubt {
     /// All.
     all: bool,
-    /// Those with two quotes: they may hold an element, with three: within a string.
-    quoted: bool,
-    quoted_in_string: bool,
-    /// Those that close a container.
-    closing: bool,
+    /// Those with two quotes, with three, and those that open or close a container: items that are no texts may be within.
+    items: bool,
+    /// Those that hold one of these between quotes.
+    keys: Vec<Vec<u8>>,
     /// Those that begin with one of these.
     rests: Vec<Vec<u8>>,
 }
@@ -54,23 +53,22 @@ impl Matcher {
         let program = self.grammar.program();
         let elements = self.stacks.elements().expect("elements are compared");
         let mut doubt = Doubt::default();
+        let mut seen: SmallVec<[NodeId; 16]> = SmallVec::new();
+        let mut pending: SmallVec<[(NodeId, usize); 16]> = SmallVec::new();
         for &pair in &self.live {
             let is_wide = is_wide(program, pair.state);
-            if let Some(info) = program.info(pair.state)
-                && let Some(Owner::Elements(distinct)) = info.owner
-            {
+            if let Some(Owner::Elements(distinct)) = program.info(pair.state).and_then(|info| info.owner) {
                 // Between elements: a whole one may follow.
                 match distinct.equality == Equality::Bytes && !distinct.is_finite {
-                    true => {
-                        doubt.quoted = true;
+                    true => elements.for_each(pair.register, |element| {
                         // One may begin right here, behind its quote.
-                        elements.for_each(pair.register, |element| doubt.rests.push(element));
-                    }
+                        doubt.rests.push(element.clone());
+                        doubt.keys.push(element);
+                    }),
                     false => doubt.all = true,
                 }
             }
-            let mut seen: SmallVec<[NodeId; 16]> = SmallVec::new();
-            let mut pending: SmallVec<[(NodeId, usize); 16]> = SmallVec::from_slice(&[(pair.node, 0)]);
+            pending.push((pair.node, 0));
             while let Some((node, n_deep)) = pending.pop() {
                 if seen.contains(&node) || n_deep > self.grammar.vocab().token_bytes_max() {
                     continue;
@@ -83,24 +81,19 @@ impl Matcher {
                 for index in 0..self.stacks.n_exits(node) {
                     let exit: Pair = self.stacks.exit(node, index);
                     let Some(info) = program.info(exit.state) else { continue };
-                    match info.kind {
-                        Kind::Element(distinct) => {
-                            let is_text = distinct.equality == Equality::Bytes;
-                            doubt.all |= distinct.is_finite || (!is_wide && !is_text && n_deep == 0);
-                            if n_deep == 0 {
-                                elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest.to_vec()));
-                            }
-                            doubt.closing |= !is_text;
-                            match is_wide {
-                                true => doubt.quoted_in_string = true,
-                                false => doubt.quoted = true,
-                            }
+                    if let Kind::Element(distinct) = info.kind {
+                        let is_text = distinct.equality == Equality::Bytes;
+                        doubt.all |= distinct.is_finite || (!is_wide && !is_text && n_deep == 0);
+                        doubt.items |= !is_text;
+                        if n_deep == 0 {
+                            elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest.to_vec()));
                         }
-                        _ if matches!(info.owner, Some(Owner::Elements(_))) => match is_wide {
-                            true => doubt.quoted_in_string = true,
-                            false => doubt.quoted = true,
-                        },
-                        _ => {}
+                    }
+                    if let Some(Owner::Elements(distinct)) = info.owner {
+                        match distinct.equality {
+                            Equality::Bytes => elements.for_each(exit.register, |key| doubt.keys.push(key)),
+                            Equality::Json => doubt.items = true,
+                        }
                     }
                     pending.push((exit.node, n_deep + 1));
                 }
@@ -113,14 +106,16 @@ impl Matcher {
     fn doubtful(&self, doubt: &Doubt) -> Vec<TokenId> {
         let vocab = self.grammar.vocab();
         let kept = self.grammar.masks().element_tokens(vocab);
-        let mut tokens = kept.opening.to_vec();
-        if doubt.quoted {
-            tokens.extend_from_slice(&kept.quoted);
-        } else if doubt.quoted_in_string {
-            tokens.extend_from_slice(&kept.quoted_in_string);
+        let mut tokens = kept.twice.to_vec();
+        if self.grammar.program().has_items() {
+            tokens.extend_from_slice(&kept.opening);
         }
-        if doubt.closing {
+        if doubt.items {
+            tokens.extend_from_slice(&kept.quoted);
             tokens.extend_from_slice(&kept.closing);
+        }
+        for key in &doubt.keys {
+            tokens.extend(kept.by_key.get(&**key).into_iter().flatten());
         }
         let trie = vocab.trie();
         for rest in &doubt.rests {

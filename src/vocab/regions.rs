@@ -68,9 +68,18 @@ pub(crate) struct Region {
     from: u32,
     tokens: Box<[TokenId]>,
     row: OnceLock<Arc<[u32]>>,
+    by_length: OnceLock<ByLength>,
     border: Groups,
     interior: Groups,
     n_beyond: usize,
+}
+
+/// The tokens of a region by the number of characters that begin in them, below the region's node.
+#[derive(Debug)]
+struct ByLength {
+    tokens: Box<[TokenId]>,
+    /// Where the tokens with more than so many characters begin.
+    ends: Box<[u32]>,
 }
 
 impl Region {
@@ -104,7 +113,15 @@ impl Region {
             }
         }
         let (border, interior) = (Groups::new(trie, &border), Groups::new(trie, &interior));
-        Region { from, tokens: tokens.into(), row: OnceLock::new(), border, interior, n_beyond }
+        Region {
+            from,
+            tokens: tokens.into(),
+            row: OnceLock::new(),
+            by_length: OnceLock::new(),
+            border,
+            interior,
+            n_beyond,
+        }
     }
 
     /// Returns the trie node that the region lies below.
@@ -126,6 +143,23 @@ impl Region {
         })
     }
 
+    /// Returns the tokens in which at most `n_max` characters begin, and the others.
+    pub fn tokens_up_to(&self, vocab: &super::Vocab, n_max: usize) -> (&[TokenId], &[TokenId]) {
+        let ByLength { tokens, ends } = self.by_length.get_or_init(|| {
+            let depth = usize::from(vocab.trie().depth(self.from));
+            let n_begun = |token: TokenId| {
+                vocab.bytes(token)[depth..].iter().filter(|&&byte| super::trie::begins_character(byte)).count()
+            };
+            let mut sorted: Vec<(usize, TokenId)> = self.tokens.iter().map(|&token| (n_begun(token), token)).collect();
+            sorted.sort_unstable();
+            let longest = sorted.last().map_or(0, |&(n, _)| n);
+            let ends = (0..=longest).map(|n| sorted.partition_point(|&(length, _)| length <= n) as u32).collect();
+            ByLength { tokens: sorted.into_iter().map(|(_, token)| token).collect(), ends }
+        });
+        let end = ends.get(n_max).map_or(tokens.len(), |&end| end as usize);
+        tokens.split_at(end)
+    }
+
     /// Returns the nodes reached by whole characters and then `byte`, which begins no character of the alphabet.
     pub fn border(&self, byte: u8) -> &[u32] {
         self.border.get(byte)
@@ -139,6 +173,22 @@ impl Region {
                 visit(node);
             }
         }
+    }
+
+    /// As [`Self::for_each_after_some`], after a number of characters in a range.
+    pub fn for_each_after(
+        &self,
+        trie: &Trie,
+        byte: u8,
+        range: core::ops::RangeInclusive<u16>,
+        mut visit: impl FnMut(u32),
+    ) {
+        let base = trie.n_begun(self.from);
+        self.for_each_after_some(trie, byte, |node| {
+            if range.contains(&(trie.n_begun_before(node) - base)) {
+                visit(node);
+            }
+        });
     }
 
     /// Returns the number of tokens at and below the border.
