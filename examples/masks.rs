@@ -41,6 +41,7 @@ fn main() {
     let limits = Limits::default();
     let mut times: Vec<(Duration, String)> = vec![];
     let mut compiles: Vec<(Duration, String)> = vec![];
+    let mut cats: std::collections::BTreeMap<(u64, u32), (u64, Duration)> = Default::default();
     let mut row = vec![0u32; vocab.n_mask_words()];
     let lines: Vec<String> =
         reader.lines().map(|l| l.unwrap()).enumerate().filter(|(n, _)| n % step == 0).map(|(_, l)| l).collect();
@@ -71,8 +72,15 @@ fn main() {
                 let data = strip(span(json.member(t, "data").unwrap()));
                 let mut m = g.matcher();
                 for (i, tok) in bpe.encode_ordinary(&data).into_iter().enumerate() {
+                    let before = compiler.stats().masks;
                     let t = Instant::now();
                     let _ = m.fill_mask(&mut row);
+                    let tf = t.elapsed();
+                    let after = compiler.stats().masks;
+                    let misses = after.misses - before.misses;
+                    let e = cats.entry((misses.min(4), (after.nodes_walked - before.nodes_walked + 1).ilog2())).or_insert((0u64, Duration::ZERO));
+                    e.0 += 1; e.1 += tf;
+                    let t = Instant::now() - tf;
                     let ok = m.accept_token(tok as u32).is_ok();
                     times.push((
                         t.elapsed(),
@@ -92,7 +100,7 @@ fn main() {
     for (name, mut v) in [("mask+accept", times), ("compile+first", compiles)] {
         v.sort();
         v.reverse();
-        for (t, id) in v.iter().take(14) {
+        for (t, id) in v.iter().skip(v.len() / 200).step_by(v.len() / 3000 + 1).take(40) {
             println!("slow {t:?} {id}")
         }
         let n = v.len();
@@ -106,5 +114,6 @@ fn main() {
             v[n / 1000].0
         );
     }
+    for (k, v) in &cats { println!("misses {} nodes 2^{}: {} steps, total {:?}, avg {:?}", k.0, k.1, v.0, v.1, v.1 / v.0 as u32) }
     println!("{:?}", compiler.stats());
 }

@@ -83,6 +83,12 @@ impl Elements {
         });
     }
 
+    /// Returns the first byte of the element of a frame.
+    pub fn first_byte(&self, register: u64) -> Option<u8> {
+        let start = (register >> 32) as usize;
+        (start < self.text.len()).then(|| self.text.get(start))
+    }
+
     /// Calls `visit` with each element of a set.
     pub fn for_each(&self, register: u64, mut visit: impl FnMut(Vec<u8>)) {
         self.any(register as u32, |set| {

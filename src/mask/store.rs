@@ -191,6 +191,8 @@ pub(crate) struct ElementTokens {
     pub twice: Box<[TokenId]>,
     /// Those with two quotes.
     pub quoted: Box<[TokenId]>,
+    /// Those with a quote and a comma.
+    pub separating: Box<[TokenId]>,
     /// Those with a closing bracket or brace.
     pub closing: Box<[TokenId]>,
     /// Those that may hold two elements of a container that begins within: an opening bracket or brace, and a comma behind.
@@ -248,6 +250,7 @@ impl MaskStore {
                     let open = bytes.iter().position(|byte| matches!(byte, b'{' | b'['));
                     open.is_some_and(|open| bytes[open..].contains(&b','))
                 }),
+                separating: with(&|bytes| n_quotes(bytes) > 0 && bytes.contains(&b',')),
                 closing: with(&|bytes| bytes.iter().any(|byte| matches!(byte, b'}' | b']'))),
             }
         })

@@ -12,6 +12,7 @@ use crate::machine::Equality;
 use crate::mask::{fill, is_wide};
 use crate::vocab::TokenId;
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Most nodes of the stacks to look at before all tokens are tried.
 const NODES_MAX: usize = 256;
@@ -23,6 +24,8 @@ struct Doubt {
     all: bool,
     /// Those with two quotes, with three, and those that open or close a container: items that are no texts may be within.
     items: bool,
+    /// Those with a quote and a comma: an item may begin within that nothing is left for.
+    next_items: bool,
     /// Those that hold one of these between quotes.
     keys: Vec<Vec<u8>>,
     /// Those that begin with one of these.
@@ -39,14 +42,48 @@ impl Matcher {
         }
         let filled = fill(&self.asker(), &self.live, row);
         self.count_hits(filled.n_hits);
-        for token in self.doubtful(&doubt) {
+        let masks = Arc::clone(self.grammar.masks());
+        let kept = masks.element_tokens(self.grammar.vocab());
+        let mut n_cleared = 0;
+        self.clear_refused(row, &kept.twice, &mut n_cleared);
+        if self.grammar.program().has_items() {
+            self.clear_refused(row, &kept.opening, &mut n_cleared);
+        }
+        if doubt.items {
+            self.clear_refused(row, &kept.quoted, &mut n_cleared);
+            self.clear_refused(row, &kept.closing, &mut n_cleared);
+        }
+        if doubt.next_items {
+            self.clear_refused(row, &kept.separating, &mut n_cleared);
+        }
+        for key in &doubt.keys {
+            if let Some(tokens) = kept.by_key.get(&**key) {
+                self.clear_refused(row, tokens, &mut n_cleared);
+            }
+        }
+        let vocab = Arc::clone(self.grammar.vocab());
+        let trie = vocab.trie();
+        for rest in &doubt.rests {
+            if let Some(node) = rest.iter().try_fold(0, |node, &byte| trie.child(node, byte)) {
+                self.clear_refused(row, trie.subtree_tokens(node), &mut n_cleared);
+            }
+        }
+        match n_cleared {
+            0 => filled.n_tokens,
+            // Sums don't say any more whether the mask is empty.
+            _ => row.iter().map(|word| word.count_ones() as usize).sum(),
+        }
+    }
+
+    /// Clears the bits of those of `tokens` that are refused.
+    fn clear_refused(&mut self, row: &mut [u32], tokens: &[TokenId], n_cleared: &mut usize) {
+        for &token in tokens {
             let (word, bit) = (token as usize / 32, token % 32);
             if row[word] >> bit & 1 == 1 && !self.is_token_allowed(token) {
                 row[word] &= !(1 << bit);
+                *n_cleared += 1;
             }
         }
-        // Sums don't say any more whether the mask is empty.
-        row.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     fn doubt(&self) -> Doubt {
@@ -55,8 +92,8 @@ impl Matcher {
         let mut doubt = Doubt::default();
         let mut seen: SmallVec<[NodeId; 16]> = SmallVec::new();
         let mut pending: SmallVec<[(NodeId, usize); 16]> = SmallVec::new();
+        let n_deep_max = self.grammar.vocab().token_bytes_max();
         for &pair in &self.live {
-            let is_wide = is_wide(program, pair.state);
             if let Some(Owner::Elements(distinct)) = program.info(pair.state).and_then(|info| info.owner) {
                 // Between elements: a whole one may follow.
                 match distinct.equality == Equality::Bytes && !distinct.is_finite {
@@ -70,7 +107,7 @@ impl Matcher {
             }
             pending.push((pair.node, 0));
             while let Some((node, n_deep)) = pending.pop() {
-                if seen.contains(&node) || n_deep > self.grammar.vocab().token_bytes_max() {
+                if seen.contains(&node) || n_deep > n_deep_max {
                     continue;
                 }
                 if seen.len() >= NODES_MAX {
@@ -83,9 +120,16 @@ impl Matcher {
                     let Some(info) = program.info(exit.state) else { continue };
                     if let Kind::Element(distinct) = info.kind {
                         let is_text = distinct.equality == Equality::Bytes;
-                        doubt.all |= distinct.is_finite || (!is_wide && !is_text && n_deep == 0);
                         doubt.items |= !is_text;
                         if n_deep == 0 {
+                            // Within free text nothing runs out, and an element ends with its quote, a container with its bracket.
+                            let is_container = matches!(elements.first_byte(exit.register), Some(b'{' | b'['));
+                            let is_simple = match is_text {
+                                true => !distinct.is_finite,
+                                false => is_container || is_wide(program, pair.state),
+                            };
+                            doubt.all |= !is_simple;
+                            doubt.next_items |= distinct.is_finite;
                             elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest.to_vec()));
                         }
                     }
@@ -100,28 +144,5 @@ impl Matcher {
             }
         }
         doubt
-    }
-
-    /// Returns the tokens to try, some more than once.
-    fn doubtful(&self, doubt: &Doubt) -> Vec<TokenId> {
-        let vocab = self.grammar.vocab();
-        let kept = self.grammar.masks().element_tokens(vocab);
-        let mut tokens = kept.twice.to_vec();
-        if self.grammar.program().has_items() {
-            tokens.extend_from_slice(&kept.opening);
-        }
-        if doubt.items {
-            tokens.extend_from_slice(&kept.quoted);
-            tokens.extend_from_slice(&kept.closing);
-        }
-        for key in &doubt.keys {
-            tokens.extend(kept.by_key.get(&**key).into_iter().flatten());
-        }
-        let trie = vocab.trie();
-        for rest in &doubt.rests {
-            let node = rest.iter().try_fold(0, |node, &byte| trie.child(node, byte));
-            tokens.extend(node.into_iter().flat_map(|node| trie.subtree_tokens(node)));
-        }
-        tokens
     }
 }
