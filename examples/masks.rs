@@ -78,8 +78,11 @@ fn main() {
                     let tf = t.elapsed();
                     let after = compiler.stats().masks;
                     let misses = after.misses - before.misses;
-                    let e = cats.entry((misses.min(4), (after.nodes_walked - before.nodes_walked + 1).ilog2())).or_insert((0u64, Duration::ZERO));
-                    e.0 += 1; e.1 += tf;
+                    let e = cats
+                        .entry((misses.min(4), (after.nodes_walked - before.nodes_walked + 1).ilog2()))
+                        .or_insert((0u64, Duration::ZERO));
+                    e.0 += 1;
+                    e.1 += tf;
                     let t = Instant::now() - tf;
                     let ok = m.accept_token(tok as u32).is_ok();
                     times.push((
@@ -114,6 +117,8 @@ fn main() {
             v[n / 1000].0
         );
     }
-    for (k, v) in &cats { println!("misses {} nodes 2^{}: {} steps, total {:?}, avg {:?}", k.0, k.1, v.0, v.1, v.1 / v.0 as u32) }
+    for (k, v) in &cats {
+        println!("misses {} nodes 2^{}: {} steps, total {:?}, avg {:?}", k.0, k.1, v.0, v.1, v.1 / v.0 as u32)
+    }
     println!("{:?}", compiler.stats());
 }

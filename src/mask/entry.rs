@@ -64,17 +64,6 @@ impl MaskEntry {
         MaskEntry::Dense(row.into())
     }
 
-    /// Returns this mask without `tokens`.
-    pub fn without(self, tokens: &[TokenId], n_words: usize) -> Self {
-        if tokens.is_empty() {
-            return self;
-        }
-        let mut row = vec![0u32; n_words];
-        self.write(&mut row);
-        tokens.iter().for_each(|&id| row[id as usize / 32] &= !(1 << (id % 32)));
-        MaskEntry::Dense(row.into())
-    }
-
     /// Returns this mask with `tokens` added.
     pub fn with(&self, tokens: &[TokenId], n_words: usize) -> Self {
         if tokens.is_empty() {

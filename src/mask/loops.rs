@@ -1,7 +1,6 @@
 //! Recognizing states that loop on whole characters.
 
 use crate::automaton::{Kind, Program, StateId, Step};
-use crate::util::ByteSet;
 use crate::vocab::{Alphabet, lead};
 
 /// Fewest characters of ASCII that make a loop wide enough to be worth a region.
@@ -37,35 +36,6 @@ pub(super) fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
         }
     });
     Some(Alphabet { ascii, others })
-}
-
-/// Most bytes that a state may read in another way than the loop that it resembles.
-const OTHER_BYTES_MAX: usize = 64;
-
-/// Returns the loop that `state` goes on like after nearly all bytes, and the bytes after which it doesn't: at the beginning of a key
-/// that may be any but a few, say.
-pub(super) fn resembled(program: &Program, state: StateId) -> Option<(StateId, ByteSet)> {
-    let (linked, local) = program.place(state)?;
-    let unit = &linked.unit;
-    if unit.info(local).kind != Kind::Inner || !unit.controls(local).is_empty() {
-        return None;
-    }
-    // The state that most letters lead to.
-    let mut targets: Vec<u32> = (b'a'..=b'z')
-        .filter_map(|byte| match unit.code(local, byte).step() {
-            Step::Quiet(to) => Some(to),
-            _ => None,
-        })
-        .collect();
-    targets.sort_unstable();
-    let common = targets.chunk_by(|a, b| a == b).max_by_key(|group| group.len())?;
-    let home = common[0];
-    if home == local || common.len() < WIDE_CHARS as usize || unit.info(home).kind != Kind::Inner {
-        return None;
-    }
-    let others: ByteSet = (0..=255u8).filter(|&byte| unit.code(local, byte) != unit.code(home, byte)).collect();
-    let home = linked.bases[0] + home;
-    (others.iter().count() <= OTHER_BYTES_MAX && alphabet(program, home).is_some()).then_some((home, others))
 }
 
 /// Returns the characters that are copies of a counted body one by one, if they are many and `state` is between copies.

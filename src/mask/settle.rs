@@ -215,7 +215,7 @@ impl Asker<'_> {
         let base = found.base.as_ref().map_or(MaskEntry::Sparse(Box::new([])), |(region, n_max)| {
             MaskEntry::of_region_up_to(region, self.vocab, *n_max, n_words)
         });
-        let mask = base.without(&found.removed, n_words).with(&found.tokens, n_words);
+        let mask = base.with(&found.tokens, n_words);
         let tree = Arc::new(Tree::new(mask, found.remainders.as_slice().into()));
         let number = self.store.keep(self.generation, key, &tree);
         self.store.put_walker(walker, Some((n_independent, n_dependent)));

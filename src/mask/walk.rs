@@ -8,7 +8,7 @@
 //! loop's characters from the vocabulary: its tokens are allowed without a look, and the walk goes on only at the borders whose byte
 //! the state reads. What a configuration allows is the union of what its pairs allow, so each pair is taken by itself.
 
-use super::loops::{alphabet, counted_alphabet, resembled};
+use super::loops::{alphabet, counted_alphabet};
 use crate::automaton::{BELOW, Kind, Program, StateId, Step};
 use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, step_byte};
 use crate::machine::Machine;
@@ -51,8 +51,6 @@ pub(crate) struct Walker {
 pub(crate) struct Found {
     /// A region whose tokens are allowed, beside `tokens`, as far as at most so many characters begin in them.
     pub base: Option<(Arc<Region>, usize)>,
-    /// Tokens of that region that are not allowed, unless they are among `tokens`.
-    pub removed: Vec<TokenId>,
     /// Tokens that are allowed, in any order, perhaps repeated.
     pub tokens: Vec<TokenId>,
     /// Where the caller decides.
@@ -110,7 +108,6 @@ impl Walker {
     pub fn clear(&mut self) {
         self.alphabets.clear();
         self.found.base = None;
-        self.found.removed.clear();
         self.found.tokens.clear();
         self.found.remainders.clear();
         (self.found.n_nodes, self.found.n_walks) = (0, 0);
@@ -125,43 +122,7 @@ impl Walker {
     pub fn classify(&mut self, subject: Subject<'_>, state: StateId, register: u64) {
         self.start();
         self.found.n_walks += 1;
-        let pair = Pair { state, node: BOTTOM, register };
-        match self.alphabet(subject.program, state).is_none().then(|| resembled(subject.program, state)).flatten() {
-            Some((home, others)) => self.like_loop(subject, pair, home, others),
-            None => self.below_pair(subject, 0, pair, 0),
-        }
-    }
-
-    /// Walks all tokens with a pair that goes on like the loop `home` after all first bytes but some.
-    fn like_loop(&mut self, subject: Subject<'_>, pair: Pair, home: StateId, others: ByteSet) {
-        let Subject { program, vocab } = subject;
-        let trie = vocab.trie();
-        let Some(Loop { alphabet, is_counted: false }) = self.alphabet(program, home) else {
-            return self.below_pair(subject, 0, pair, 0);
-        };
-        let region = vocab.region(alphabet, 0);
-        let mut apart: SmallVec<[(u32, u32); 16]> = SmallVec::new();
-        for node in others.iter().filter_map(|byte| trie.root_child(byte)) {
-            apart.push((node, trie.subtree_end(node)));
-            self.found.removed.extend_from_slice(trie.subtree_tokens(node));
-        }
-        apart.sort_unstable();
-        for byte in bytes_of(program, home).iter() {
-            let is_looping = if byte < 0x80 { alphabet.ascii >> byte & 1 == 1 } else { alphabet.others };
-            if is_looping {
-                continue;
-            }
-            for &node in region.border(byte) {
-                let before = apart.partition_point(|&(start, _)| start <= node);
-                if before == 0 || apart[before - 1].1 <= node {
-                    self.enter_with(subject, node, Pair { state: home, ..pair }, 0);
-                }
-            }
-        }
-        for (node, _) in apart {
-            self.enter_with(subject, node, pair, 0);
-        }
-        self.found.base = Some((region, usize::MAX));
+        self.below_pair(subject, 0, Pair { state, node: BOTTOM, register }, 0);
     }
 
     /// Walks on at a remainder, beginning in `state` with an unknown caller; adds to what was found.
