@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 const VALIDATOR_BUGS: &[(&str, &str, &str)] = &[];
 
 /// Formats that the validators know and that are annotations here.
-const OTHER_FORMATS: &[&str] = &["idn-email", "idn-hostname", "iri", "iri-reference", "uri-template"];
+const OTHER_FORMATS: &[&str] = &["idn-email", "idn-hostname", "iri", "iri-reference"];
 
 const N_TEXTS: usize = 4;
 const N_THREADS: usize = 2;
@@ -286,7 +286,7 @@ fn run(vocab: Vocab, n_bytes_soft: usize, share_of_time: f64) {
     // What has no end in the samples is deep or long, not frequent.
     assert!(tally.n_endless * 20 <= tally.n_texts, "endless texts");
     assert!(tally.n_unread * 10 <= tally.n_validated, "numbers that the validators can't read");
-    assert!(tally.n_incomplete * 20 <= tally.n_completions, "ends that were not found");
+    assert!(tally.n_incomplete * 10 <= tally.n_completions, "ends that were not found");
 }
 
 #[test]

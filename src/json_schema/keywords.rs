@@ -1,7 +1,7 @@
 //! The keywords of one sub-schema: values with types, or an error that names the keyword.
 
 use super::decimal::Decimal;
-use super::draft::word;
+use super::draft::{Draft, word};
 use super::error::{SchemaError, shown};
 use super::load::Loader;
 use super::model::{Body, DocumentId, Entry, Keyword, Named, SchemaId, TypeSet};
@@ -73,7 +73,9 @@ impl KeywordReader<'_, '_> {
         }
         let is_foreign = !word.drafts.contains(&dialect.draft) || name == "nullable";
         let is_known = dialect.vocabularies.contains(word.vocabulary);
-        if !is_known || (is_foreign && !self.loader.options.has_foreign_keywords) {
+        // In draft 4, which is three drafts older, `if` is a word like any other.
+        let is_far = name == "if" && dialect.draft == Draft::Draft4;
+        if !is_known || is_far || (is_foreign && !self.loader.options.has_foreign_keywords) {
             return Ok(Meaning::Annotates);
         }
         if name == "dependencies" {

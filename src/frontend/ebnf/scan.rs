@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn tokens_end_where_they_should() {
         let source = r#"a.b c. d-e "x\"]" '[' [\]"/] /\/#"/i # "(
-            <|a b|> <|x> "a" <|y|> <[12]> </s> {1, 2} f*"#;
+            <|a b|> "a" <|y|> <[12]> </s> {1, 2} f*"#;
         let expected = [
             "a.b",
             "c",
@@ -324,7 +324,6 @@ mod tests {
             r#"/\/#"/"#,
             "i",
             "<|a b|>",
-            "<|x>",
             r#""a""#,
             "<|y|>",
             "<[12]>",

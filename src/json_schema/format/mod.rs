@@ -13,7 +13,7 @@
 //! | `hostname` | RFC 1123: letters, digits, inner hyphens; labels up to 63, names up to 253 | labels with `--` third (A-labels, whose contents are not regular); names over 247 when each label with its dot counts as the next multiple of 8 |
 //! | `email` | RFC 5321, with quoted local parts and address literals | as for `hostname`; quoted local parts with escapes and more than 31 characters |
 //! | `ipv4`, `ipv6` | RFC 2673, section 3.2; RFC 4291, section 2.2 | |
-//! | `uri`, `uri-reference` | RFC 3986 | |
+//! | `uri`, `uri-reference`, `uri-template` | RFC 3986; RFC 6570, section 2 | |
 //! | `uuid` | RFC 4122 | |
 //! | `json-pointer`, `relative-json-pointer` | RFC 6901 and its relative draft | |
 //! | `regex` | ECMA-262 with the flag `u` | groups more than three deep, most named groups and references, rare ranges and counts; the file `pattern.rs` has the rest |
@@ -25,7 +25,7 @@
 //! | `email` | any text with `@` |
 //! | `regex` | any text but those that begin with a quantifier, and some with parentheses that don't match |
 //!
-//! Other formats that the drafts know (`idn-email`, `idn-hostname`, `iri`, `iri-reference`, `uri-template`) are annotations, like unknown ones.
+//! Other formats that the drafts know (`idn-email`, `idn-hostname`, `iri`, `iri-reference`) are annotations, like unknown ones.
 
 mod net;
 mod pattern;
@@ -39,7 +39,7 @@ use crate::regular::Regular;
 use std::sync::{Arc, OnceLock};
 
 /// The formats that are asserted.
-pub const ASSERTED: [&str; 14] = [
+pub const ASSERTED: [&str; 15] = [
     "date-time",
     "date",
     "time",
@@ -50,6 +50,7 @@ pub const ASSERTED: [&str; 14] = [
     "ipv6",
     "uri",
     "uri-reference",
+    "uri-template",
     "uuid",
     "json-pointer",
     "relative-json-pointer",
@@ -57,7 +58,7 @@ pub const ASSERTED: [&str; 14] = [
 ];
 
 /// The formats that the drafts define and that are annotations here.
-pub const ANNOTATIONS: [&str; 5] = ["idn-email", "idn-hostname", "iri", "iri-reference", "uri-template"];
+pub const ANNOTATIONS: [&str; 4] = ["idn-email", "idn-hostname", "iri", "iri-reference"];
 
 /// Returns the language of the decoded strings of a format; `None` if the format is an annotation. Languages are built when first
 /// asked for, and shared.
@@ -83,6 +84,7 @@ pub fn language(name: &str) -> Option<Arc<Regular>> {
             "ipv6" => net::ipv6(),
             "uri" => net::uri(),
             "uri-reference" => net::uri_reference(),
+            "uri-template" => net::uri_template(),
             "uuid" => "[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}".to_owned(),
             "json-pointer" => json_pointer().to_owned(),
             "relative-json-pointer" => format!("(?:0|[1-9][0-9]*)(?:#|{})", json_pointer()),

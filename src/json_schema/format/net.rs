@@ -78,6 +78,15 @@ pub(super) fn uri() -> String {
     format!("{}{}", absolute(), query_and_fragment())
 }
 
+/// Returns the pattern of `uri-template`.
+pub(super) fn uri_template() -> String {
+    let escaped = "%[0-9a-fA-F]{2}";
+    let literal = r#"[^\x00-\x20\x7f-\x9f"%<>\\^`{|}]"#;
+    let character = format!("(?:[A-Za-z0-9_]|{escaped})");
+    let variable = format!(r"{character}(?:\.?{character})*(?::[1-9][0-9]{{0,3}}|\*)?");
+    format!(r"(?:{literal}|{escaped}|\{{[+#./;?&=,!@|]?{variable}(?:,{variable})*\}})*")
+}
+
 /// Returns the pattern of `uri-reference`.
 pub(super) fn uri_reference() -> String {
     let (c, first) = (chars(":@"), chars("@"));

@@ -113,8 +113,15 @@ impl Lowerer<'_> {
                 }
             }
             [Domain::Many { is_finite: ends }] => is_finite = *ends,
-            _ if domains.iter().all(|domain| matches!(domain, Domain::Many { .. })) => {
-                is_finite = domains.iter().any(|domain| matches!(domain, Domain::Many { is_finite: true }));
+            // With more values than places before it, a place is never without one.
+            [places @ .., Domain::Many { is_finite: ends }]
+                if places.iter().enumerate().all(|(index, domain)| match domain {
+                    Domain::Few(values) => values.len() > index,
+                    Domain::Many { .. } => true,
+                }) =>
+            {
+                let is_few = |domain: &Domain| !matches!(domain, Domain::Many { is_finite: false });
+                is_finite = *ends || places.iter().any(is_few);
             }
             _ => {
                 self.few_items(&mut draft, &shape, &domains, depth, end)?;
