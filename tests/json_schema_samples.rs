@@ -66,12 +66,8 @@ impl Validators {
         for &name in OTHER_FORMATS {
             options = options.with_format(name, |_: &str| true);
         }
-        for encoding in ["base64"] {
-            options = options.without_content_encoding_support(encoding);
-        }
-        for media_type in ["application/json"] {
-            options = options.without_content_media_type_support(media_type);
-        }
+        options = options.without_content_encoding_support("base64");
+        options = options.without_content_media_type_support("application/json");
         let jsonschema = catch_unwind(AssertUnwindSafe(|| options.build(&schema).ok())).ok().flatten();
         let boon = has_boon.then(|| Validators::boon(schema)).flatten();
         Validators { jsonschema, boon }

@@ -19,11 +19,14 @@ index_type!(
 /// Most automata that a store keeps.
 const KEPT_MAX: usize = 4096;
 
+/// Whether a language is a format, and its name or pattern.
+type Name = (bool, Box<str>);
+
 /// The automata of patterns and formats, kept from schema to schema.
 #[derive(Debug, Default)]
 pub(crate) struct LanguageStore {
     /// By pattern, or by the name of a format.
-    automata: Mutex<AHashMap<(bool, Box<str>), Arc<Dfa>>>,
+    automata: Mutex<AHashMap<Name, Arc<Dfa>>>,
 }
 
 impl LanguageStore {
