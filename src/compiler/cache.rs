@@ -5,6 +5,7 @@
 //! over its bound in bytes.
 
 use super::{CompileError, CompileOptions, CompiledGrammar};
+use crate::json_schema::SchemaOptions;
 use crate::limits::Limits;
 use crate::pass::Watch;
 use ahash::AHashMap;
@@ -21,6 +22,8 @@ pub(super) enum SourceKey {
     Ebnf(Arc<str>, Box<str>),
     /// A regular expression.
     Regex(Arc<str>),
+    /// A JSON Schema and its options; a resolver that is the same is taken to give the same documents.
+    Schema(Arc<str>, Box<SchemaOptions>),
 }
 
 impl SourceKey {
@@ -28,6 +31,7 @@ impl SourceKey {
         match self {
             SourceKey::Ebnf(text, root) => text.len() + root.len(),
             SourceKey::Regex(text) => text.len(),
+            SourceKey::Schema(text, options) => text.len() + size_of_val(&**options),
         }
     }
 }

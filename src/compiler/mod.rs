@@ -211,6 +211,17 @@ impl GrammarCompiler {
     ///
     /// # Errors
     /// If the schema is malformed, no value satisfies it, or it says something that can't be enforced exactly.
+    ///
+    /// ```
+    /// use maskwright::{GrammarCompiler, Vocab};
+    /// let vocab = Vocab::from_tokens((0..=255u8).map(|byte| [byte]))?;
+    /// let compiler = GrammarCompiler::new(vocab.into());
+    /// let mut matcher = compiler.compile_json_schema(r#"{"enum": [1, "a"], "type": "string"}"#)?.matcher();
+    /// assert_eq!(matcher.jump_forward_text(), "\"a\"");
+    /// let error = compiler.compile_json_schema(r#"{"type": "string", "minLength": 5, "maxLength": 3}"#).unwrap_err();
+    /// assert!(error.to_string().contains("unsatisfiable: minLength 5 with maxLength 3"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn compile_json_schema(&self, schema: &str) -> Result<CompiledGrammar, CompileError> {
         self.compile_json_schema_with(schema, &SchemaOptions::default(), &CompileOptions::default())
     }
@@ -220,6 +231,16 @@ impl GrammarCompiler {
     /// # Errors
     /// As [`compile_json_schema`](Self::compile_json_schema), and if the deadline passes or the flag is set.
     pub fn compile_json_schema_with(
+        &self,
+        schema: &str,
+        schema_options: &SchemaOptions,
+        options: &CompileOptions,
+    ) -> Result<CompiledGrammar, CompileError> {
+        let key = SourceKey::Schema(schema.into(), Box::new(schema_options.clone()));
+        self.shared.grammars.get_or_compile(key, options, || self.build_schema(schema, schema_options, options))
+    }
+
+    fn build_schema(
         &self,
         schema: &str,
         schema_options: &SchemaOptions,

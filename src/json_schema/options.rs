@@ -3,7 +3,7 @@
 use super::load::ReadOptions;
 use super::resolve::{NoDocuments, Resolve};
 use core::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The white space between the tokens of a JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -74,8 +74,38 @@ impl Default for SchemaOptions {
             has_integer_fractions: false,
             is_lenient: false,
             read: ReadOptions::default(),
-            resolver: Arc::new(NoDocuments),
+            resolver: Arc::clone(no_documents()),
         }
+    }
+}
+
+/// Returns the resolver of options by default, which is one for all, so that equal options are seen to be equal.
+fn no_documents() -> &'static Arc<dyn Resolve + Send + Sync> {
+    static NONE: OnceLock<Arc<dyn Resolve + Send + Sync>> = OnceLock::new();
+    NONE.get_or_init(|| Arc::new(NoDocuments))
+}
+
+/// Options are equal when all fields are and the resolver is the same one.
+impl PartialEq for SchemaOptions {
+    fn eq(&self, other: &Self) -> bool {
+        let fields = |options: &Self| {
+            let Self { has_additional_properties, has_formats, has_integer_fractions, is_lenient, .. } = *options;
+            [has_additional_properties, has_formats, has_integer_fractions, is_lenient]
+        };
+        fields(self) == fields(other)
+            && self.white_space == other.white_space
+            && self.read == other.read
+            && Arc::ptr_eq(&self.resolver, &other.resolver)
+    }
+}
+
+impl Eq for SchemaOptions {}
+
+impl core::hash::Hash for SchemaOptions {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        self.white_space.hash(state);
+        (self.has_additional_properties, self.has_formats, self.is_lenient).hash(state);
+        self.read.base_uri.hash(state);
     }
 }
 
