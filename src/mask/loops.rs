@@ -2,6 +2,8 @@
 
 use crate::automaton::{Kind, Program, StateId, Step};
 use crate::vocab::{Alphabet, lead};
+use ahash::AHashMap;
+use smallvec::SmallVec;
 
 /// Fewest characters of ASCII that make a loop wide enough to be worth a region.
 const WIDE_CHARS: u32 = 8;
@@ -14,9 +16,39 @@ pub(crate) fn is_wide(program: &Program, state: StateId) -> bool {
     (b'a'..=b'z').filter(stays).count() >= WIDE_CHARS as usize
 }
 
+/// A loop over characters: the state itself, or copies of a counted body.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loop {
+    pub alphabet: Alphabet,
+    pub is_counted: bool,
+}
+
+/// The loops of states that were asked for, by unit and state: recognizing one takes some microseconds.
+#[derive(Debug, Default)]
+pub(super) struct Loops {
+    known: AHashMap<(u32, u32), Option<Loop>>,
+}
+
+impl Loops {
+    /// Most states that are remembered; then all are forgotten.
+    const KNOWN_MAX: usize = 1 << 12;
+
+    /// Returns the loop of a state, if it is one.
+    pub fn get(&mut self, program: &Program, state: StateId) -> Option<Loop> {
+        let (linked, local) = program.place(state)?;
+        if self.known.len() >= Loops::KNOWN_MAX {
+            self.known.clear();
+        }
+        *self.known.entry((linked.unit.uid, local)).or_insert_with(|| {
+            let plain = alphabet(program, state).map(|alphabet| Loop { alphabet, is_counted: false });
+            plain.or_else(|| counted_alphabet(program, state).map(|alphabet| Loop { alphabet, is_counted: true }))
+        })
+    }
+}
+
 /// Returns the characters that lead from `state` back to it, if they are many and `state` is not between copies of a counted body:
 /// those of ASCII, and all others if they all do.
-pub(super) fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
+fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     let (linked, local) = program.place(state)?;
     let unit = &linked.unit;
     if !matches!(unit.info(local).kind, Kind::Inner | Kind::End) {
@@ -27,19 +59,12 @@ pub(super) fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     if ascii.count_ones() < WIDE_CHARS {
         return None;
     }
-    let others = (0x80..=0xFF).all(|byte| {
-        let to = unit.code(local, byte).step();
-        match (lead(byte), to) {
-            (None, Step::None) => true,
-            (Some((n_left, low, high)), Step::Quiet(to)) => completes(program, state, local, to, n_left, low, high),
-            _ => false,
-        }
-    });
+    let others = has_others(program, state, local, local);
     Some(Alphabet { ascii, others })
 }
 
 /// Returns the characters that are copies of a counted body one by one, if they are many and `state` is between copies.
-pub(super) fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
+fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     let (linked, local) = program.place(state)?;
     let unit = &linked.unit;
     let Kind::Loop { counter } = unit.info(local).kind else { return None };
@@ -54,12 +79,24 @@ pub(super) fn counted_alphabet(program: &Program, state: StateId) -> Option<Alph
         Step::Simple(to) if is_copy(to) => Some(to),
         _ => None,
     })?;
-    let others = (0x80..=0xFF).all(|byte| match (lead(byte), unit.code(local, byte).step()) {
-        (None, Step::None) => true,
-        (Some((n_left, low, high)), Step::Quiet(to)) => completes(program, state, home, to, n_left, low, high),
-        _ => false,
-    });
+    let others = has_others(program, state, local, home);
     Some(Alphabet { ascii, others })
+}
+
+/// Tells whether exactly the characters beyond ASCII lead from `at` to `home`.
+fn has_others(program: &Program, state: StateId, at: u32, home: u32) -> bool {
+    let Some((linked, _)) = program.place(state) else { return false };
+    // Bytes that are alike lead to the same state.
+    let mut known: SmallVec<[(u32, (u8, u8, u8)); 8]> = SmallVec::new();
+    (0x80..=0xFF).all(|byte| match (lead(byte), linked.unit.code(at, byte).step()) {
+        (None, Step::None) => true,
+        (Some(rest), Step::Quiet(to)) if known.contains(&(to, rest)) => true,
+        (Some(rest @ (n_left, low, high)), Step::Quiet(to)) => {
+            known.push((to, rest));
+            completes(program, state, home, to, n_left, low, high)
+        }
+        _ => false,
+    })
 }
 
 /// Tells whether from `at` exactly the `n_left` continuation bytes (the first of them in a range) lead back to `home`.

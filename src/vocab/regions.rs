@@ -11,6 +11,9 @@
 //! - the *interior*: nodes reached by whole characters of the set and one byte that begins another, grouped likewise. When the loop
 //!   can end anywhere, its caller goes on at the interiors and borders whose bytes *it* reads.
 //!
+//! What follows the border is the same for most of its nodes: nothing, or what programs write behind a quote. So the subtrees behind one
+//! byte are laid over one another into one small trie ([`Region::merged`]), in which a state walks 50 nodes instead of 5,000.
+//!
 //! Sets are a set of ASCII characters, with or without all other characters of Unicode; loops over anything else are walked.
 //!
 //! Cost: one walk of some nanoseconds per trie node when a region is first asked for; then a look-up. The vocabulary keeps as many as fit
@@ -19,6 +22,11 @@
 use super::{TokenId, Trie};
 use ahash::AHashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Fewest nodes of a border that are worth a trie of their own.
+const MERGED_NODES_MIN: usize = 8;
+/// Most tokens beyond a border that are put into one.
+const MERGED_TOKENS_MAX: usize = 1 << 14;
 
 /// Memory for regions that a vocabulary keeps, in bytes. When it is used up, all are forgotten.
 const REGION_BYTES_MAX: usize = 48 << 20;
@@ -72,6 +80,15 @@ pub(crate) struct Region {
     border: Groups,
     interior: Groups,
     n_beyond: usize,
+    merged: Mutex<Vec<Merged>>,
+}
+
+/// The subtrees of a border's nodes, laid over one another; nothing where that isn't worth it.
+#[derive(Debug)]
+struct Merged {
+    byte: u8,
+    is_after_some: bool,
+    trie: Option<Arc<Trie>>,
 }
 
 /// The tokens of a region by the number of characters that begin in them, below the region's node.
@@ -121,6 +138,7 @@ impl Region {
             border,
             interior,
             n_beyond,
+            merged: Mutex::default(),
         }
     }
 
@@ -165,17 +183,40 @@ impl Region {
         self.border.get(byte)
     }
 
-    /// Calls `visit` with the nodes reached by at least one whole character and then `byte`, whatever follows.
-    pub fn for_each_after_some(&self, trie: &Trie, byte: u8, mut visit: impl FnMut(u32)) {
-        let depth = trie.depth(self.from) + 1;
-        for &node in self.border.get(byte).iter().chain(self.interior.get(byte)) {
-            if trie.depth(node) > depth {
-                visit(node);
-            }
+    /// Returns what the tokens spell from a border's byte on, as a trie: at the border behind any characters, or behind at least one. Nothing
+    /// if the border has few nodes or very many tokens lie beyond it.
+    pub fn merged(&self, trie: &Trie, byte: u8, is_after_some: bool) -> Option<Arc<Trie>> {
+        if self.border(byte).len() < MERGED_NODES_MIN {
+            return None;
         }
+        let mut kept = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(merged) = kept.iter().find(|merged| merged.byte == byte && merged.is_after_some == is_after_some) {
+            return merged.trie.clone();
+        }
+        let depth = trie.depth(self.from) + u16::from(is_after_some);
+        let nodes: Vec<u32> = self.border(byte).iter().copied().filter(|&node| trie.depth(node) > depth).collect();
+        let n_tokens: usize = nodes.iter().map(|&node| trie.subtree_tokens(node).len()).sum();
+        let merged = (n_tokens <= MERGED_TOKENS_MAX).then(|| Arc::new(trie.merged(&nodes)));
+        kept.push(Merged { byte, is_after_some, trie: merged.clone() });
+        merged
     }
 
-    /// As [`Self::for_each_after_some`], after a number of characters in a range.
+    /// Calls `visit` with the nodes reached by at least one whole character and then `byte`, which begins no character of the alphabet.
+    pub fn for_each_on_border(&self, trie: &Trie, byte: u8, visit: impl FnMut(u32)) {
+        self.for_each_of(self.border.get(byte), trie, visit);
+    }
+
+    /// Calls `visit` with the nodes reached by at least one whole character and then `byte`, which begins a further one.
+    pub fn for_each_inside(&self, trie: &Trie, byte: u8, visit: impl FnMut(u32)) {
+        self.for_each_of(self.interior.get(byte), trie, visit);
+    }
+
+    fn for_each_of(&self, nodes: &[u32], trie: &Trie, visit: impl FnMut(u32)) {
+        let depth = trie.depth(self.from) + 1;
+        nodes.iter().copied().filter(|&node| trie.depth(node) > depth).for_each(visit);
+    }
+
+    /// Calls `visit` with the nodes reached by a number of whole characters in a range, at least one, and then `byte`, whatever follows.
     pub fn for_each_after(
         &self,
         trie: &Trie,
@@ -184,11 +225,13 @@ impl Region {
         mut visit: impl FnMut(u32),
     ) {
         let base = trie.n_begun(self.from);
-        self.for_each_after_some(trie, byte, |node| {
-            if range.contains(&(trie.n_begun_before(node) - base)) {
-                visit(node);
-            }
-        });
+        for nodes in [self.border.get(byte), self.interior.get(byte)] {
+            self.for_each_of(nodes, trie, |node| {
+                if range.contains(&(trie.n_begun_before(node) - base)) {
+                    visit(node);
+                }
+            });
+        }
     }
 
     /// Returns the number of tokens at and below the border.
@@ -198,7 +241,8 @@ impl Region {
 
     fn memory_bytes(&self, n_words: usize) -> usize {
         let n_ids = self.tokens.len() + self.border.nodes.len() + self.interior.nodes.len() + n_words + 2 * 257;
-        size_of::<Region>() + n_ids * size_of::<u32>()
+        // Twice: the tries of the border, which are made later.
+        size_of::<Region>() + (n_ids + 4 * self.n_beyond) * size_of::<u32>()
     }
 }
 
