@@ -8,6 +8,7 @@
 //! the trie is walked with both, state and model, only where they differ. There tokens and remainders are added and taken away. Where
 //! both have come to the same configuration, nothing below can differ.
 
+use super::loops::Form;
 use super::walk::{Ground, Remainder, Walker};
 use crate::automaton::{BELOW, Code, Program, StateId};
 use crate::exec::{Pair, Stacks, StacksMark, step_byte};
@@ -65,7 +66,7 @@ impl Walker {
         for &byte in SAMPLE {
             step_byte(program, &mut self.stacks, &[pair], byte, &mut next);
             for &pair in &next {
-                if self.loops.get(program, pair.state).is_none_or(|found| found.is_counted) {
+                if self.loops.get(program, pair.state).is_none_or(|found| !matches!(found.form, Form::Endless)) {
                     continue;
                 }
                 let is_known = |(known, ..): &&mut (Pair, ModelPath, usize)| is_same(&self.stacks, *known, pair);

@@ -8,9 +8,9 @@
 //! loop's characters from the vocabulary: its tokens are allowed without a look, and the walk goes on only at the borders whose byte
 //! the state reads. What a configuration allows is the union of what its pairs allow, so each pair is taken by itself.
 
-use super::loops::{Loop, Loops};
+use super::loops::{Form, Loop, Loops};
 use super::model::{ModelPath, Twins, exclude};
-use crate::automaton::{BELOW, Kind, Program, StateId, Step};
+use crate::automaton::{BELOW, Code, Kind, Program, StateId, Step};
 use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, step_byte};
 use crate::machine::Machine;
 use crate::util::ByteSet;
@@ -83,7 +83,7 @@ pub(crate) struct Found {
 }
 
 /// How the tokens below a state are found.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Shape {
     /// By the region of its loop.
     Loop(Loop),
@@ -242,11 +242,12 @@ impl Walker {
     pub(super) fn below_pair(&mut self, ground: Ground<'_>, from: u32, pair: Pair, n_deep: usize) {
         if ground.has_regions(from, n_deep) {
             match self.shape(ground.program, pair) {
-                Shape::Loop(Loop { alphabet, is_counted }) => {
+                Shape::Loop(Loop { alphabet, form }) => {
                     let region = ground.vocab.region(alphabet, from);
-                    return match is_counted {
-                        false => self.below_loop(ground, &region, pair, alphabet, n_deep),
-                        true => self.below_counted(ground, &region, pair, alphabet, n_deep),
+                    return match form {
+                        Form::Endless => self.below_loop(ground, &region, pair, alphabet, n_deep),
+                        Form::Counted => self.below_counted(ground, &region, pair, alphabet, n_deep),
+                        Form::Chain(states) => self.below_chain(ground, &region, pair, alphabet, &states, n_deep),
                     };
                 }
                 Shape::Like(path) => return self.below_like(ground, from, pair, path, n_deep),
@@ -260,14 +261,14 @@ impl Walker {
     }
 
     fn shape(&mut self, program: &Program, pair: Pair) -> Shape {
-        if let Some(&shape) = self.shapes.get(&pair.state) {
-            return shape;
+        if let Some(shape) = self.shapes.get(&pair.state) {
+            return shape.clone();
         }
         let shape = match self.loops.get(program, pair.state) {
             Some(found) => Shape::Loop(found),
             None => self.model_path(program, pair).map_or(Shape::Other, Shape::Like),
         };
-        self.shapes.insert(pair.state, shape);
+        self.shapes.insert(pair.state, shape.clone());
         shape
     }
 
@@ -295,11 +296,7 @@ impl Walker {
     /// Walks the tokens below a region's node with a pair that loops on the region's characters.
     fn below_loop(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, alphabet: Alphabet, n_deep: usize) {
         let program = ground.program;
-        if region.from() == 0 && self.found.base.is_none() {
-            self.found.base = Some((Arc::clone(region), usize::MAX));
-        } else {
-            self.found.tokens.extend_from_slice(region.tokens());
-        }
+        self.take_region(ground, region, usize::MAX);
         for byte in bytes_of(program, pair.state).iter() {
             let is_looping = if byte < 0x80 { alphabet.ascii >> byte & 1 == 1 } else { alphabet.others };
             if !is_looping {
@@ -307,14 +304,7 @@ impl Walker {
             }
         }
         if program.info(pair.state).is_some_and(|info| info.kind == Kind::End) {
-            for index in 0..self.stacks.n_exits(pair.node) {
-                let exit = self.stacks.exit(pair.node, index);
-                if exit.state == BELOW {
-                    self.found.remainders.push(Spot::Region(Arc::clone(region)).into());
-                } else {
-                    self.after_region(ground, region, exit, n_deep);
-                }
-            }
+            self.leave_after(ground, region, pair, n_deep, None);
         }
     }
 
@@ -327,7 +317,7 @@ impl Walker {
         alphabet: Alphabet,
         n_deep: usize,
     ) {
-        let Ground { program, vocab, trie, .. } = ground;
+        let Ground { program, vocab, .. } = ground;
         let Some((linked, local)) = program.place(pair.state) else { return };
         let Kind::Loop { counter } = linked.unit.info(local).kind else { return };
         let counter = linked.unit.counter(counter);
@@ -340,12 +330,7 @@ impl Walker {
             }
         }
         let n_max = registers.len() - 1;
-        if region.from() == 0 && self.found.base.is_none() {
-            self.found.base = Some((Arc::clone(region), n_max));
-        } else {
-            self.found.tokens.extend_from_slice(region.tokens_up_to(vocab, n_max).0);
-        }
-        let base = trie.n_begun(region.from());
+        self.take_region(ground, region, n_max);
         // Where no token reaches a bound, one register is as good as another.
         let horizon = vocab.token_bytes_max();
         let is_same = |n: usize| {
@@ -362,28 +347,90 @@ impl Walker {
                 self.cross(ground, region, byte, false, pair, n_deep);
                 continue;
             }
-            for &node in region.border(byte) {
-                let n_read = usize::from(trie.n_begun_before(node) - base);
-                if let Some(&register) = registers.get(n_read)
-                    && counter.may_continue(register)
-                {
-                    self.enter_with(ground, node, Pair { register, ..pair }, n_deep);
-                }
-            }
+            self.cross_counted(ground, region, byte, n_deep, |n_read| {
+                let register = *registers.get(n_read)?;
+                counter.may_continue(register).then_some(Pair { register, ..pair })
+            });
         }
         let Some(first) = (1..=n_max).find(|&n| counter.may_end(registers[n])) else { return };
         let ends_anywhere = n_max >= horizon && registers[1..].iter().all(|&register| counter.may_end(register));
-        let (first, last) = (first as u16, n_max as u16);
+        self.leave_after(ground, region, pair, n_deep, (!ends_anywhere).then_some((first as u16, n_max as u16)));
+    }
+
+    /// Walks the tokens below a region's node with the first state of a chain, each state of which is reached by one more character.
+    fn below_chain(
+        &mut self,
+        ground: Ground<'_>,
+        region: &Arc<Region>,
+        pair: Pair,
+        alphabet: Alphabet,
+        states: &[u32],
+        n_deep: usize,
+    ) {
+        let Ground { program, vocab, trie, .. } = ground;
+        let Some((linked, local)) = program.place(pair.state) else { return };
+        let n_max = states.len() - 1;
+        self.take_region(ground, region, n_max);
+        let state = |local: u32| linked.bases[0] + local;
+        debug_assert_eq!(states[0], local);
+        let reads = |byte: u8| states.iter().any(|&local| linked.unit.code(local, byte) != Code::NONE);
+        for byte in (0..=255).filter(|&byte| (byte >= 0x80 || alphabet.ascii >> byte & 1 == 0) && reads(byte)) {
+            self.cross_counted(ground, region, byte, n_deep, |n_read| {
+                states.get(n_read).map(|&local| Pair { state: state(local), ..pair })
+            });
+        }
+        let is_end = |local: &u32| linked.unit.info(*local).kind == Kind::End;
+        let Some(first) = states[1..].iter().position(is_end) else { return };
+        // Where no token holds more of its characters than there are states, the chain may be over anywhere.
+        let is_anywhere =
+            first == 0 && region.tokens_up_to(vocab, n_max).1.is_empty() && region.n_begun_max(trie) <= n_max;
+        self.leave_after(ground, region, pair, n_deep, (!is_anywhere).then_some((first as u16 + 1, n_max as u16)));
+    }
+
+    /// Adds the tokens of a region in which at most `n_max` characters begin.
+    fn take_region(&mut self, ground: Ground<'_>, region: &Arc<Region>, n_max: usize) {
+        if region.from() == 0 && self.found.base.is_none() {
+            self.found.base = Some((Arc::clone(region), n_max));
+        } else {
+            self.found.tokens.extend_from_slice(region.tokens_up_to(ground.vocab, n_max).0);
+        }
+    }
+
+    /// Walks on at the nodes of a region's border for `byte`, with the pair that stands after so many characters.
+    fn cross_counted(
+        &mut self,
+        ground: Ground<'_>,
+        region: &Region,
+        byte: u8,
+        n_deep: usize,
+        pair_after: impl Fn(usize) -> Option<Pair>,
+    ) {
+        let base = ground.trie.n_begun(region.from());
+        for &node in region.border(byte) {
+            if let Some(pair) = pair_after(usize::from(ground.trie.n_begun_before(node) - base)) {
+                self.enter_with(ground, node, pair, n_deep);
+            }
+        }
+    }
+
+    /// Goes on where the frames below `pair` return to, after some characters of a region: after any number, or in a range.
+    fn leave_after(
+        &mut self,
+        ground: Ground<'_>,
+        region: &Arc<Region>,
+        pair: Pair,
+        n_deep: usize,
+        range: Option<(u16, u16)>,
+    ) {
         for index in 0..self.stacks.n_exits(pair.node) {
             let exit = self.stacks.exit(pair.node, index);
-            if ends_anywhere && exit.state == BELOW {
-                self.found.remainders.push(Spot::Region(Arc::clone(region)).into());
-            } else if ends_anywhere {
-                self.after_region(ground, region, exit, n_deep);
-            } else if exit.state == BELOW {
-                self.found.remainders.push(Spot::Counted(Arc::clone(region), first, last).into());
-            } else {
-                self.after_counted(ground, region, exit, n_deep, first, last);
+            match range {
+                None if exit.state == BELOW => self.found.remainders.push(Spot::Region(Arc::clone(region)).into()),
+                None => self.after_region(ground, region, exit, n_deep),
+                Some((first, last)) if exit.state == BELOW => {
+                    self.found.remainders.push(Spot::Counted(Arc::clone(region), first, last).into());
+                }
+                Some((first, last)) => self.after_counted(ground, region, exit, n_deep, first, last),
             }
         }
     }

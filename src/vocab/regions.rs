@@ -234,6 +234,12 @@ impl Region {
         }
     }
 
+    /// Returns how many characters begin on the longest way to the border.
+    pub fn n_begun_max(&self, trie: &Trie) -> usize {
+        let begun = self.border.nodes.iter().map(|&node| trie.n_begun_before(node)).max();
+        usize::from(begun.map_or(0, |n| n - trie.n_begun(self.from)))
+    }
+
     /// Returns the number of tokens at and below the border.
     pub fn n_beyond(&self) -> usize {
         self.n_beyond
