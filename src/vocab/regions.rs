@@ -73,12 +73,14 @@ impl Groups {
 /// What a loop over an alphabet sees below a trie node.
 #[derive(Debug)]
 pub(crate) struct Region {
+    alphabet: Alphabet,
     from: u32,
     tokens: Box<[TokenId]>,
     row: OnceLock<Arc<[u32]>>,
     by_length: OnceLock<ByLength>,
     border: Groups,
-    interior: Groups,
+    /// Found when first asked for: few loops end where more of their characters may follow.
+    interior: OnceLock<Groups>,
     n_beyond: usize,
     merged: Mutex<Vec<Merged>>,
 }
@@ -101,45 +103,42 @@ struct ByLength {
 
 impl Region {
     fn new(trie: &Trie, alphabet: Alphabet, from: u32) -> Region {
-        let depth = |node: u32| usize::from(trie.depth(node) - trie.depth(from));
-        let (mut tokens, mut border, mut interior) = (Vec::new(), Vec::new(), Vec::new());
-        let mut n_beyond = 0;
-        // The place within a character before each byte of the path.
-        let mut places = vec![Place::Between];
-        let end = trie.subtree_end(from);
-        let mut node = from + 1;
-        while node < end {
-            let at = depth(node) - 1;
-            places.truncate(at + 1);
-            match places[at].next(alphabet, trie.byte(node)) {
-                Some(place) => {
-                    if places[at] == Place::Between {
-                        interior.push(node);
-                    }
-                    tokens.extend_from_slice(trie.tokens(node));
-                    places.push(place);
-                    node += 1;
-                }
-                None => {
-                    if places[at] == Place::Between {
-                        border.push(node);
-                        n_beyond += trie.subtree_tokens(node).len();
-                    }
-                    node = trie.subtree_end(node);
-                }
+        let (mut tokens, mut border, mut n_beyond) = (Vec::new(), Vec::new(), 0);
+        for_each_node(trie, alphabet, from, |node, found| match found {
+            Found::Begins | Found::Continues => tokens.extend_from_slice(trie.tokens(node)),
+            Found::Border => {
+                border.push(node);
+                n_beyond += trie.subtree_tokens(node).len();
             }
-        }
-        let (border, interior) = (Groups::new(trie, &border), Groups::new(trie, &interior));
+        });
         Region {
+            alphabet,
             from,
             tokens: tokens.into(),
             row: OnceLock::new(),
             by_length: OnceLock::new(),
-            border,
-            interior,
+            border: Groups::new(trie, &border),
+            interior: OnceLock::new(),
             n_beyond,
             merged: Mutex::default(),
         }
+    }
+
+    /// Returns the nodes reached by whole characters and then `byte`, which begins a further one.
+    fn interior(&self, trie: &Trie, byte: u8) -> &[u32] {
+        if Place::Between.next(self.alphabet, byte).is_none() {
+            return &[];
+        }
+        let find = || {
+            let mut interior = Vec::new();
+            for_each_node(trie, self.alphabet, self.from, |node, found| {
+                if found == Found::Begins {
+                    interior.push(node);
+                }
+            });
+            Groups::new(trie, &interior)
+        };
+        self.interior.get_or_init(find).get(byte)
     }
 
     /// Returns the trie node that the region lies below.
@@ -208,7 +207,7 @@ impl Region {
 
     /// Calls `visit` with the nodes reached by at least one whole character and then `byte`, which begins a further one.
     pub fn for_each_inside(&self, trie: &Trie, byte: u8, visit: impl FnMut(u32)) {
-        self.for_each_of(self.interior.get(byte), trie, visit);
+        self.for_each_of(self.interior(trie, byte), trie, visit);
     }
 
     fn for_each_of(&self, nodes: &[u32], trie: &Trie, visit: impl FnMut(u32)) {
@@ -225,7 +224,7 @@ impl Region {
         mut visit: impl FnMut(u32),
     ) {
         let base = trie.n_begun(self.from);
-        for nodes in [self.border.get(byte), self.interior.get(byte)] {
+        for nodes in [self.border.get(byte), self.interior(trie, byte)] {
             self.for_each_of(nodes, trie, |node| {
                 if range.contains(&(trie.n_begun_before(node) - base)) {
                     visit(node);
@@ -246,9 +245,46 @@ impl Region {
     }
 
     fn memory_bytes(&self, n_words: usize) -> usize {
-        let n_ids = self.tokens.len() + self.border.nodes.len() + self.interior.nodes.len() + n_words + 2 * 257;
-        // Twice: the tries of the border, which are made later.
-        size_of::<Region>() + (n_ids + 4 * self.n_beyond) * size_of::<u32>()
+        // What is made later counts too: the tokens by length and the tries of the border; not the interior, which is rare.
+        let n_ids = 2 * self.tokens.len() + self.border.nodes.len() + n_words + 2 * 257 + 4 * self.n_beyond;
+        size_of::<Region>() + n_ids * size_of::<u32>()
+    }
+}
+
+/// How a node was reached: by whole characters of an alphabet and one byte more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// The byte begins another of its characters.
+    Begins,
+    /// The byte goes on with one.
+    Continues,
+    /// The byte belongs to none. What lies below is not looked at.
+    Border,
+}
+
+/// Calls `visit` with the nodes below `from` that characters of the alphabet lead to, and with their border.
+fn for_each_node(trie: &Trie, alphabet: Alphabet, from: u32, mut visit: impl FnMut(u32, Found)) {
+    let depth = |node: u32| usize::from(trie.depth(node) - trie.depth(from));
+    // The place within a character before each byte of the path.
+    let mut places = vec![Place::Between];
+    let end = trie.subtree_end(from);
+    let mut node = from + 1;
+    while node < end {
+        let at = depth(node) - 1;
+        places.truncate(at + 1);
+        match places[at].next(alphabet, trie.byte(node)) {
+            Some(place) => {
+                visit(node, if places[at] == Place::Between { Found::Begins } else { Found::Continues });
+                places.push(place);
+                node += 1;
+            }
+            None => {
+                if places[at] == Place::Between {
+                    visit(node, Found::Border);
+                }
+                node = trie.subtree_end(node);
+            }
+        }
     }
 }
 
