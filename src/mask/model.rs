@@ -16,8 +16,8 @@ use crate::vocab::TokenId;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Bytes by which a state is asked for its model, and how many of them must lead there.
-const SAMPLE: &[u8] = b"eaqnzXT_5";
+/// Bytes by which a state is asked for its model, which stands for text or for digits, and how many of them must lead there.
+const SAMPLES: [&[u8]; 2] = [b"eaqnzXT_5", b"12345678"];
 const SAMPLE_MIN: usize = 5;
 
 /// How to find the model of a state: the byte that leads there, and the state that it leads to.
@@ -55,15 +55,19 @@ pub(super) struct Twins {
 impl Walker {
     /// Returns how to find the model of a state, if it has one.
     pub(super) fn model_path(&mut self, program: &Program, pair: Pair) -> Option<ModelPath> {
+        SAMPLES.iter().find_map(|sample| self.model_path_by(program, pair, sample))
+    }
+
+    fn model_path_by(&mut self, program: &Program, pair: Pair, sample: &[u8]) -> Option<ModelPath> {
         let (linked, local) = program.place(pair.state)?;
         let reads = |byte: &&u8| linked.unit.code(local, **byte) != Code::NONE;
-        if SAMPLE.iter().filter(reads).count() < SAMPLE_MIN {
+        if sample.iter().filter(reads).count() < SAMPLE_MIN {
             return None;
         }
         let mark = self.stacks.mark();
         let mut found: SmallVec<[(Pair, ModelPath, usize); 8]> = SmallVec::new();
         let mut next = core::mem::take(&mut self.next);
-        for &byte in SAMPLE {
+        for &byte in sample {
             step_byte(program, &mut self.stacks, &[pair], byte, &mut next);
             for &pair in &next {
                 if self.loops.get(program, pair.state).is_none_or(|found| !matches!(found.form, Form::Endless)) {
