@@ -1,7 +1,7 @@
 //! Recognizing states that loop on whole characters.
 
 use crate::automaton::{Code, Kind, Program, StateId, Step, Unit};
-use crate::vocab::{Alphabet, lead};
+use crate::vocab::{Alphabet, Others, lead};
 use ahash::AHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -81,8 +81,7 @@ fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     if ascii.count_ones() < WIDE_CHARS {
         return None;
     }
-    let others = has_others(program, state, local, local);
-    Some(Alphabet { ascii, others })
+    Some(Alphabet { ascii, others: others(program, state, local, local) })
 }
 
 /// Returns the characters that are copies of a counted body one by one, if they are many and `state` is between copies.
@@ -101,8 +100,7 @@ fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
         Step::Simple(to) if is_copy(to) => Some(to),
         _ => None,
     })?;
-    let others = has_others(program, state, local, home);
-    Some(Alphabet { ascii, others })
+    Some(Alphabet { ascii, others: others(program, state, local, home) })
 }
 
 /// Returns the chain of states that begins with a state: white space of limited length, say, or the digits of a date.
@@ -146,23 +144,59 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
     let is_plain = |state: &u32| matches!(unit.info(*state).kind, Kind::Inner | Kind::End);
     let rest = states[1..].iter().skip_while(|state| !ends(state));
     let is_chain = states.len() > CHAIN_MIN && states[1..].iter().all(is_plain) && rest.clone().all(ends);
-    is_chain.then(|| Loop { alphabet: Alphabet { ascii, others: false }, form: Form::Chain(states.into()) })
+    is_chain.then(|| Loop { alphabet: Alphabet { ascii, others: Others::None }, form: Form::Chain(states.into()) })
 }
 
-/// Tells whether exactly the characters beyond ASCII lead from `at` to `home`.
-fn has_others(program: &Program, state: StateId, at: u32, home: u32) -> bool {
-    let Some((linked, _)) = program.place(state) else { return false };
+/// Returns the characters beyond ASCII that lead from `at` to `home`, if the others lead nowhere: none if it is another set.
+fn others(program: &Program, state: StateId, at: u32, home: u32) -> Others {
+    let Some((linked, _)) = program.place(state) else { return Others::None };
+    let unit = &linked.unit;
+    let mut is_whole = true;
     // Bytes that are alike lead to the same state.
     let mut known: SmallVec<[(u32, (u8, u8, u8)); 8]> = SmallVec::new();
-    (0x80..=0xFF).all(|byte| match (lead(byte), linked.unit.code(at, byte).step()) {
+    let is_set = (0x80..=0xFF).all(|byte| match (lead(byte), unit.code(at, byte).step()) {
         (None, Step::None) => true,
         (Some(rest), Step::Quiet(to)) if known.contains(&(to, rest)) => true,
         (Some(rest @ (n_left, low, high)), Step::Quiet(to)) => {
-            known.push((to, rest));
-            completes(program, state, home, to, n_left, low, high)
+            if completes(program, state, home, to, n_left, low, high) {
+                known.push((to, rest));
+                return true;
+            }
+            is_whole = false;
+            byte == 0xE2 && completes_but_separators(program, state, home, to)
         }
         _ => false,
-    })
+    });
+    match is_set {
+        true if is_whole => Others::All,
+        true => Others::NoSeparators,
+        false => Others::None,
+    }
+}
+
+/// Tells whether from `at`, after the byte E2, exactly the characters that begin so lead to `home`, but U+2028 and U+2029.
+fn completes_but_separators(program: &Program, state: StateId, home: u32, at: u32) -> bool {
+    let Some((linked, _)) = program.place(state) else { return false };
+    let unit = &linked.unit;
+    if unit.info(at).kind != Kind::Inner || !unit.controls(at).is_empty() {
+        return false;
+    }
+    let is_rest = (0..=255u8).all(|byte| match unit.code(at, byte).step() {
+        Step::None => !(0x80..=0xBF).contains(&byte),
+        Step::Quiet(_) if byte == 0x80 => true,
+        Step::Quiet(to) => (0x81..=0xBF).contains(&byte) && completes(program, state, home, to, 1, 0x80, 0xBF),
+        _ => false,
+    });
+    let Step::Quiet(last) = unit.code(at, 0x80).step() else { return false };
+    let is_inner = unit.info(last).kind == Kind::Inner && unit.controls(last).is_empty();
+    let leads_home = |byte: u8| match unit.code(last, byte).step() {
+        Step::None => !(0x80..=0xBF).contains(&byte) || matches!(byte, 0xA8 | 0xA9),
+        Step::Quiet(to) | Step::Simple(to) => {
+            to == home && (0x80..=0xBF).contains(&byte) && !matches!(byte, 0xA8 | 0xA9)
+        }
+        Step::List(_) => false,
+    };
+    is_rest && is_inner && (0..=255).all(leads_home)
 }
 
 /// Tells whether from `at` exactly the `n_left` continuation bytes (the first of them in a range) lead back to `home`.

@@ -298,8 +298,7 @@ impl Walker {
         let program = ground.program;
         self.take_region(ground, region, usize::MAX);
         for byte in bytes_of(program, pair.state).iter() {
-            let is_looping = if byte < 0x80 { alphabet.ascii >> byte & 1 == 1 } else { alphabet.others };
-            if !is_looping {
+            if !alphabet.begins(byte) {
                 self.cross(ground, region, byte, false, pair, n_deep);
             }
         }
@@ -339,8 +338,7 @@ impl Walker {
         };
         let is_far = n_max >= horizon && counter.may_continue(pair.register) && (0..=n_max).all(is_same);
         for byte in bytes_of(program, pair.state).iter() {
-            let is_looping = if byte < 0x80 { alphabet.ascii >> byte & 1 == 1 } else { alphabet.others };
-            if is_looping {
+            if alphabet.begins(byte) {
                 continue;
             }
             if is_far {
@@ -374,7 +372,7 @@ impl Walker {
         let state = |local: u32| linked.bases[0] + local;
         debug_assert_eq!(states[0], local);
         let reads = |byte: u8| states.iter().any(|&local| linked.unit.code(local, byte) != Code::NONE);
-        for byte in (0..=255).filter(|&byte| (byte >= 0x80 || alphabet.ascii >> byte & 1 == 0) && reads(byte)) {
+        for byte in (0..=255).filter(|&byte| !alphabet.begins(byte) && reads(byte)) {
             self.cross_counted(ground, region, byte, n_deep, |n_read| {
                 states.get(n_read).map(|&local| Pair { state: state(local), ..pair })
             });

@@ -14,7 +14,8 @@
 //! What follows the border is the same for most of its nodes: nothing, or what programs write behind a quote. So the subtrees behind one
 //! byte are laid over one another into one small trie ([`Region::merged`]), in which a state walks 50 nodes instead of 5,000.
 //!
-//! Sets are a set of ASCII characters, with or without all other characters of Unicode; loops over anything else are walked.
+//! Sets are a set of ASCII characters, with or without all other characters of Unicode, the two separators of lines and paragraphs left out or
+//! not; loops over anything else are walked.
 //!
 //! Cost: one walk of some nanoseconds per trie node when a region is first asked for; then a look-up. The vocabulary keeps as many as fit
 //! in [`REGION_BYTES_MAX`].
@@ -31,13 +32,29 @@ const MERGED_TOKENS_MAX: usize = 1 << 14;
 /// Memory for regions that a vocabulary keeps, in bytes. When it is used up, all are forgotten.
 const REGION_BYTES_MAX: usize = 48 << 20;
 
-/// A set of characters: some of ASCII, and none or all of the others.
+/// A set of characters: some of ASCII, and none or nearly all of the others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Alphabet {
     /// Bit `c` is set when the set has the character `c`.
     pub ascii: u128,
-    /// Whether the set has all characters beyond ASCII.
-    pub others: bool,
+    /// Which characters beyond ASCII the set has.
+    pub others: Others,
+}
+
+/// Characters beyond ASCII.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Others {
+    None,
+    All,
+    /// All but U+2028 and U+2029, which `.` of ECMA-262 doesn't match.
+    NoSeparators,
+}
+
+impl Alphabet {
+    /// Tells whether characters of the set begin with a byte.
+    pub fn begins(&self, byte: u8) -> bool {
+        if byte < 0x80 { self.ascii >> byte & 1 == 1 } else { self.others != Others::None && lead(byte).is_some() }
+    }
 }
 
 /// Trie nodes by the byte that leads to them.
@@ -298,6 +315,9 @@ enum Place {
         low: u8,
         high: u8,
     },
+    /// After the first byte of U+2000 to U+2FFF, and after the first two of U+2000 to U+203F, where separators are left out.
+    Within2,
+    Within20,
 }
 
 impl Place {
@@ -306,9 +326,16 @@ impl Place {
         match self {
             Place::Between if byte < 0x80 => (alphabet.ascii >> byte & 1 == 1).then_some(Place::Between),
             Place::Between => {
-                let (n_left, low, high) = lead(byte).filter(|_| alphabet.others)?;
+                let (n_left, low, high) = lead(byte).filter(|_| alphabet.others != Others::None)?;
+                if byte == 0xE2 && alphabet.others == Others::NoSeparators {
+                    return Some(Place::Within2);
+                }
                 Some(Place::Within { n_left, low, high })
             }
+            Place::Within2 if byte == 0x80 => Some(Place::Within20),
+            Place::Within2 => Place::Within { n_left: 2, low: 0x80, high: 0xBF }.next(alphabet, byte),
+            Place::Within20 if matches!(byte, 0xA8 | 0xA9) => None,
+            Place::Within20 => Place::Within { n_left: 1, low: 0x80, high: 0xBF }.next(alphabet, byte),
             Place::Within { low, high, .. } if byte < low || byte > high => None,
             Place::Within { n_left: 1, .. } => Some(Place::Between),
             Place::Within { n_left, .. } => Some(Place::Within { n_left: n_left - 1, low: 0x80, high: 0xBF }),
@@ -374,10 +401,14 @@ mod tests {
     fn a_region_is_what_trying_each_token_finds() {
         let texts = ["a", "ab", "a b", "ab c", "é", "aé", "é\"b", "\"", "a\"", "ab\"", "ab\"c", "abé\"", "b\u{4e16}"];
         let mut tokens: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
+        tokens.extend(
+            ["\u{2028}", "a\u{2029}b", "\u{2026}", "\u{2014}\"", "\u{3000}\""].map(|text| text.as_bytes().to_vec()),
+        );
+        tokens.extend([vec![0xE2, 0x80], vec![0xE2, 0x81, b'"'], vec![b'a', 0xE2]]);
         tokens.extend([vec![b'a', 0xC3], vec![0xA9], vec![0xE4, 0xB8], vec![0xED, 0xA0], vec![b'a', 0xFF]]);
         let vocab = Vocab::from_tokens(&tokens).unwrap();
         let trie = vocab.trie();
-        for others in [false, true] {
+        for others in [Others::None, Others::All, Others::NoSeparators] {
             let alphabet = Alphabet { ascii: 1 << b'a' | 1 << b'b', others };
             for from in [vec![], b"a".to_vec(), b"ab".to_vec()] {
                 let node = trie.find(&from).unwrap();
