@@ -8,6 +8,9 @@
 //! Remainders are settled by walking on below them from where the caller goes on. What was found is kept in a *decision tree*
 //! ([`store`]): its root is the state, each branch is the answer to "where does the next frame return to?", and a node without
 //! remainders has the whole mask. So a mask is looked up by exactly as much of the stack as its tokens can see.
+//!
+//! Three shapes of states would make a walk long, and need hardly any: loops over characters and chains of states, which take what they see
+//! of the vocabulary from its regions ([`loops`]), and states that read nearly as a loop does ([`model`]).
 
 mod entry;
 mod loops;
