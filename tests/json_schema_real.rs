@@ -74,18 +74,6 @@ const CONDITIONS: &str = "more than 64 combinations of conditions wait for the s
 const BACK_REFERENCE: &str = "a pattern refers back, which is not regular";
 const EQUAL_ITEMS: &str = "`uniqueItems` under a negation";
 
-/// Valid instances that are refused, and for which the search finds no other order of keys.
-const VALID_REFUSED: &[(&str, usize)] = &[
-    ("Github_hard---o21819", 0),
-    ("Github_hard---o21819", 1),
-    ("JsonSchemaStore---dart-test", 0),
-    ("JsonSchemaStore---project-1.0.0-beta5", 0),
-    ("JsonSchemaStore---project-1.0.0-beta5", 1),
-    ("JsonSchemaStore---schema-project", 1),
-    ("JsonSchemaStore---sourcemap-v3", 0),
-    ("WashingtonPost---wp_8_Normalized", 0),
-];
-
 /// Instances whose label is wrong, by schema and place among its instances, and why. The test asks the `jsonschema`
 /// crate, which must say so too.
 const WRONG_LABELS: &[(&str, usize, &str)] = &[];
@@ -272,8 +260,7 @@ fn real_schemas() {
     let listed = REFUSED.iter().map(|(id, _)| *id).filter(|id| is_known(id)).collect();
     let refused = report.refused.values().flatten().map(|(id, _)| id.as_str()).collect();
     assert_listed("refused", listed, refused);
-    let listed = WRONG_LABELS.iter().map(|&(id, place, _)| (id, place)).chain(VALID_REFUSED.iter().copied());
-    let listed = listed.filter(|(id, _)| is_known(id)).collect();
+    let listed = WRONG_LABELS.iter().map(|&(id, place, _)| (id, place)).filter(|(id, _)| is_known(id)).collect();
     let wrong = report.wrong.iter().map(|(id, place, _, _)| (id.as_str(), *place)).collect();
     assert_listed("against their label", listed, wrong);
     for (id, place, why) in WRONG_LABELS {
