@@ -182,3 +182,28 @@ pub(super) fn of_values<T: AsRef<str>>(values: &[T], limits: &Limits) -> Result<
     regular.set_root(root);
     Dfa::new(&regular, limits)
 }
+
+/// Returns the texts of an automaton if there are at most `n_max`.
+pub(super) fn few_texts(dfa: &Dfa, n_max: usize) -> Option<Vec<Vec<u8>>> {
+    let (_, longest) = dfa.byte_lengths().unwrap_or((0, Some(0)));
+    longest?;
+    let mut texts = Vec::new();
+    let mut pending: Vec<(u32, Vec<u8>)> = dfa.start().map(|start| (start, Vec::new())).into_iter().collect();
+    while let Some((state, text)) = pending.pop() {
+        if dfa.is_accepting(state) {
+            texts.push(text.clone());
+        }
+        // Each state leads to a text of its own at least.
+        if texts.len() + pending.len() > n_max {
+            return None;
+        }
+        for (low, high, target) in dfa.edges(state) {
+            for byte in low..=high {
+                let mut longer = text.clone();
+                longer.push(byte);
+                pending.push((target, longer));
+            }
+        }
+    }
+    (texts.len() <= n_max).then_some(texts)
+}

@@ -38,13 +38,17 @@ pub(super) fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     Some(Alphabet { ascii, others })
 }
 
-/// Returns the characters that are copies of a counted body one by one, if they are many and `state` is between copies.
+/// Returns the characters that are pieces of a count one by one and lead back to `state`, if they are many.
 pub(super) fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     let (linked, local) = program.place(state)?;
     let unit = &linked.unit;
-    let Kind::Loop { counter } = unit.info(local).kind else { return None };
-    let is_copy =
-        |to: u32| unit.info(to).kind == Kind::BodyEnd { counter, loop_state: local } && !unit.info(to).has_moves();
+    let is_copy = |to: u32| match unit.info(local).kind {
+        Kind::Loop { counter } => {
+            unit.info(to).kind == Kind::BodyEnd { counter, loop_state: local } && !unit.info(to).has_moves()
+        }
+        Kind::Tally { tally } => to == local && unit.tally(tally).counts,
+        _ => false,
+    };
     let stays = |byte: u8| matches!(unit.code(local, byte).step(), Step::Simple(to) if is_copy(to));
     let ascii = (0..128u8).filter(|&byte| stays(byte)).fold(0u128, |ascii, byte| ascii | 1 << byte);
     if ascii.count_ones() < WIDE_CHARS || !unit.controls(local).is_empty() {

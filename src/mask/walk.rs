@@ -11,7 +11,7 @@
 use super::loops::{alphabet, counted_alphabet};
 use crate::automaton::{BELOW, Kind, Program, StateId, Step};
 use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, step_byte};
-use crate::machine::Machine;
+use crate::machine::{Counter, Machine, Tally};
 use crate::util::ByteSet;
 use crate::vocab::{Alphabet, Region, TokenId, Trie, Vocab};
 use ahash::AHashMap;
@@ -81,6 +81,41 @@ struct Level {
 impl Level {
     fn is_single(&self) -> bool {
         self.first == self.last
+    }
+}
+
+/// What counts the characters of a loop.
+enum Count<'a> {
+    Copies(&'a Counter),
+    Pieces(&'a Tally),
+}
+
+impl Count<'_> {
+    fn advance(&self, register: u64) -> Option<u64> {
+        match self {
+            Count::Copies(counter) => counter.advance(register),
+            Count::Pieces(tally) => {
+                if tally.may_go_on(register) {
+                    tally.arrive(register)
+                } else {
+                    None
+                }
+            }
+        }
+    }
+
+    fn may_continue(&self, register: u64) -> bool {
+        match self {
+            Count::Copies(counter) => counter.may_continue(register),
+            Count::Pieces(tally) => tally.may_go_on(register),
+        }
+    }
+
+    fn may_end(&self, register: u64) -> bool {
+        match self {
+            Count::Copies(counter) => counter.may_end(register),
+            Count::Pieces(tally) => tally.may_end(register),
+        }
     }
 }
 
@@ -241,7 +276,7 @@ impl Walker {
         }
     }
 
-    /// Walks the tokens below a region's node with a pair between copies of a counted body, one for each of the region's characters.
+    /// Walks the tokens below a region's node with a pair whose count goes up with each of the region's characters.
     fn below_counted(
         &mut self,
         subject: Subject<'_>,
@@ -253,12 +288,15 @@ impl Walker {
         let Subject { program, vocab } = subject;
         let trie = vocab.trie();
         let Some((linked, local)) = program.place(pair.state) else { return };
-        let Kind::Loop { counter } = linked.unit.info(local).kind else { return };
-        let counter = linked.unit.counter(counter);
+        let count = match linked.unit.info(local).kind {
+            Kind::Loop { counter } => Count::Copies(linked.unit.counter(counter)),
+            Kind::Tally { tally } => Count::Pieces(linked.unit.tally(tally)),
+            _ => return,
+        };
         // The register after so many characters, as long as there may be so many.
         let mut registers: SmallVec<[u64; 32]> = SmallVec::from_slice(&[pair.register]);
         while registers.len() <= vocab.token_bytes_max() {
-            match counter.advance(registers[registers.len() - 1]) {
+            match count.advance(registers[registers.len() - 1]) {
                 Some(register) => registers.push(register),
                 None => break,
             }
@@ -278,13 +316,13 @@ impl Walker {
             for &node in region.border(byte) {
                 let n_read = usize::from(trie.n_begun_before(node) - base);
                 if let Some(&register) = registers.get(n_read)
-                    && counter.may_continue(register)
+                    && count.may_continue(register)
                 {
                     self.enter_with(subject, node, Pair { register, ..pair }, n_deep);
                 }
             }
         }
-        let Some(first) = (1..=n_max).find(|&n| counter.may_end(registers[n])) else { return };
+        let Some(first) = (1..=n_max).find(|&n| count.may_end(registers[n])) else { return };
         let (first, last) = (first as u16, n_max as u16);
         for index in 0..self.stacks.n_exits(pair.node) {
             let exit = self.stacks.exit(pair.node, index);

@@ -6,7 +6,8 @@
 //! key that was skipped is refused in the end; from a reversed object of 30 keys it would not return. So it tries keys
 //! first in the order in which the schema declares them, which is nearly always right, and goes on where the fewest keys
 //! were *lost*: those that could have come before the last member and can't come after it; and then where the fewest keys
-//! were taken out of that order. After a number of steps it stops.
+//! were taken out of that order. After a number of steps it gives up and goes depth first instead, for as many steps: a key
+//! may be lost to some alternatives of a schema only.
 
 use crate::Limits;
 use crate::json_schema::{Decimal, Json, Member, Value, ValueId};
@@ -149,17 +150,21 @@ struct Branch<'a> {
 type Cost = (usize, usize);
 
 /// Branches by their cost, the last of each first.
-#[derive(Default)]
-struct Open<'a>(BTreeMap<Cost, Vec<Branch<'a>>>);
+struct Open<'a> {
+    /// Whether there are costs; without, the last is next.
+    counts_cost: bool,
+    by_cost: BTreeMap<Cost, Vec<Branch<'a>>>,
+}
 
 impl<'a> Open<'a> {
     fn push(&mut self, branch: Branch<'a>) {
-        self.0.entry(branch.cost).or_default().push(branch);
+        let cost = if self.counts_cost { branch.cost } else { (0, 0) };
+        self.by_cost.entry(cost).or_default().push(branch);
     }
 
     /// Takes the last of the cheapest.
     fn pop(&mut self) -> Option<Branch<'a>> {
-        let mut least = self.0.first_entry()?;
+        let mut least = self.by_cost.first_entry()?;
         let branch = least.get_mut().pop();
         if least.get().is_empty() {
             least.remove();
@@ -247,7 +252,12 @@ impl Speller {
 
     /// Returns a spelling of the value that the matcher takes, keys in any order, if the search finds one.
     pub fn respell(&self, matcher: &Matcher, json: &Json) -> Option<String> {
-        let mut open = Open::default();
+        self.search(matcher, json, true).or_else(|| self.search(matcher, json, false))
+    }
+
+    /// Looks for a spelling, the cheapest beginnings first or the latest.
+    fn search(&self, matcher: &Matcher, json: &Json, counts_cost: bool) -> Option<String> {
+        let mut open = Open { counts_cost, by_cost: BTreeMap::new() };
         let agenda = step(Task::Value(json.root()), &None);
         open.push(Branch { matcher: matcher.fork(), text: String::new(), agenda, cost: (0, 0) });
         for _ in 0..self.n_steps_max {

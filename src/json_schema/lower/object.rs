@@ -8,12 +8,12 @@
 //! names with different first letters a handful in all, never more than the sum over the nodes of the names below.
 
 use super::draft::Draft;
-use super::text::{all_but, any_key_beside, embed_spelled, few_texts, has_finite_end, spelled_key, too_large};
+use super::text::{all_but, any_key_beside, embed_spelled, has_finite_end, spelled_key, too_large};
 use super::white_space::From;
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::language::LanguageId;
+use crate::json_schema::language::{LanguageId, few_texts};
 use crate::json_schema::shape::{Keys, ObjectShape, Obligation, Shape, ValueKind, Witness};
 use crate::machine::{Distinct, Equality};
 use crate::pass::{Label, NetRuleId};
