@@ -145,7 +145,7 @@ struct Partial {
     followed: AHashSet<Member>,
     /// Forks over names that nothing declares.
     n_name_forks: usize,
-    /// Goals followed so far: more than there are schemas means that references go in a circle.
+    /// Members followed so far of those that may lead back to themselves: many more than there are schemas means that they do.
     n_followed: usize,
 }
 
@@ -482,9 +482,10 @@ impl<'a> Expander<'a> {
     }
 
     fn pursue_member(&mut self, partial: &mut Partial, member: Member, frames: Frames) -> Expanded<bool> {
-        partial.n_followed += 1;
         let is_circular = matches!(member.subject, Subject::Schema(id) if self.circular[id.index()]);
-        if !is_circular {
+        if is_circular {
+            partial.n_followed += 1;
+        } else {
             if partial.followed.contains(&member.negated()) {
                 return Ok(false);
             }
@@ -784,7 +785,7 @@ impl<'a> Expander<'a> {
             Shape::String(string) => {
                 return Ok(match self.languages.listed(string, self.limits)? {
                     Some(values) => values.is_empty(),
-                    None => false,
+                    None => self.languages.are_disjoint(string),
                 });
             }
             Shape::Array(array) => {
