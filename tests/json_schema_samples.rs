@@ -58,8 +58,8 @@ struct Validators {
 }
 
 impl Validators {
-    fn new(schema: &str, has_boon: bool) -> Validators {
-        let Ok(schema) = serde_json::from_str::<Value>(schema) else {
+    fn new(text: &str, has_boon: bool) -> Validators {
+        let Ok(schema) = serde_json::from_str::<Value>(text) else {
             return Validators { jsonschema: None, boon: None };
         };
         let mut options = jsonschema::options().should_validate_formats(true);
@@ -69,6 +69,8 @@ impl Validators {
         options = options.without_content_encoding_support("base64");
         options = options.without_content_media_type_support("application/json");
         let jsonschema = catch_unwind(AssertUnwindSafe(|| options.build(&schema).ok())).ok().flatten();
+        // It reads `\s` as less than the white space of ECMA-262.
+        let has_boon = has_boon && !text.contains(r"\\s") && !text.contains(r"\\S");
         let boon = has_boon.then(|| Validators::boon(schema)).flatten();
         Validators { jsonschema, boon }
     }

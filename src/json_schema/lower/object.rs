@@ -462,17 +462,19 @@ impl Lowerer<'_> {
             names.push(Name { spelled: spelled_key(name), is_required, content, without });
         }
         let mut classes = self.classes(shape, &order, names_of_shape, &satisfying)?;
-        // Keys of which there are few could all be used up; so they are named.
+        // Keys of which there are few could all be used up; so they are named, in the order of the patterns that they match.
+        let mut few: Vec<(usize, Vec<u8>, Content)> = Vec::new();
         classes.retain(|class| {
             let ClassKeys::In(keys) = &class.keys else { return true };
-            let Some(mut texts) = few_texts(keys, NAMED_MAX) else { return true };
-            texts.sort_unstable();
-            names.extend(texts.iter().filter_map(|text| {
-                let spelled = spelled_key(core::str::from_utf8(text).ok()?);
-                Some(Name { spelled, is_required: false, content: Some(class.content.clone()), without: 0 })
-            }));
+            let Some(texts) = few_texts(keys, NAMED_MAX) else { return true };
+            few.extend(texts.into_iter().map(|text| (self.first_pattern(shape, &text), text, class.content.clone())));
             false
         });
+        few.sort_unstable_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        names.extend(few.into_iter().filter_map(|(_, text, content)| {
+            let spelled = spelled_key(core::str::from_utf8(&text).ok()?);
+            Some(Name { spelled, is_required: false, content: Some(content), without: 0 })
+        }));
         let mut sorted: Vec<u32> = (0..names.len() as u32).collect();
         sorted.sort_unstable_by(|&a, &b| names[a as usize].spelled.cmp(&names[b as usize].spelled));
         let mut next_required = vec![names.len() as u32; names.len() + 1];
@@ -514,6 +516,13 @@ impl Lowerer<'_> {
             min,
             max,
         }))
+    }
+
+    /// Returns the place of the first rule whose pattern a key matches.
+    fn first_pattern(&self, shape: &ObjectShape, name: &[u8]) -> usize {
+        let is_in =
+            |keys: &Keys| matches!(keys, Keys::In(language) if self.expander.languages.dfa(*language).is_match(name));
+        shape.rules.iter().position(|rule| is_in(&rule.keys)).unwrap_or(usize::MAX)
     }
 
     /// Returns what the value of a key satisfies; nothing if there is no such value.
