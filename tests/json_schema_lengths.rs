@@ -120,7 +120,7 @@ fn lengths_are_counted_along_patterns() {
     let bytes = (0..=255u8).map(|byte| vec![byte]);
     let vocab = Vocab::from_tokens(bytes.chain(PIECES.iter().map(|piece| piece.as_bytes().to_vec()))).unwrap();
     let vocab = std::sync::Arc::new(vocab);
-    let compiler = GrammarCompiler::new(vocab.clone().into());
+    let compiler = GrammarCompiler::new(vocab.clone());
     let mut rng = Rng(0x9E37_79B9_7F4A_7C15);
     for &(pattern, min, max) in CASES {
         let judge = judge(pattern, min, max);

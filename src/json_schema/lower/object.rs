@@ -527,7 +527,8 @@ impl Lowerer<'_> {
 
     /// Returns what the value of a key satisfies; nothing if there is no such value.
     fn content(&mut self, mut members: Vec<Member>, mut met: Vec<(usize, Option<Member>)>) -> Lowered<Option<Content>> {
-        if self.is_nothing(&members)? {
+        let conjunction = self.expander.intern(members.clone());
+        if self.expander.conjunctions.is_nothing(conjunction) {
             return Ok(None);
         }
         members.sort_unstable();
