@@ -17,7 +17,7 @@
 
 use super::unit::{Code, Content, Kind, Move, Owner, Reads, StateInfo, StateRef, Step, Unit};
 use crate::machine::{Counter, Tally};
-use crate::pass::{BuildError, Label, NetRuleId, Network, RuleAutomaton, Splitter, Watch};
+use crate::pass::{BuildError, Edge, Label, NetRuleId, Network, RuleAutomaton, Splitter, Watch};
 use ahash::{AHashMap, AHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -118,7 +118,12 @@ struct Builder<'a> {
     member_of: AHashMap<NetRuleId, u32>,
     entries: &'a [Option<Entry>],
     merges: bool,
+    /// The states of sets with several items.
     ids: AHashMap<Items, u32>,
+    /// By member: where the states of its single items begin in `single_ids`; the place between copies comes first.
+    single_bases: Vec<u32>,
+    /// The states of sets with one item, `u32::MAX` where there is none yet.
+    single_ids: Vec<u32>,
     sets: Vec<Items>,
     counters: Vec<Counter>,
     tallies: Vec<Tally>,
@@ -148,20 +153,50 @@ enum Target {
     List(u32),
 }
 
-/// The moves of a state by letter: disjoint byte ranges ascending, then control tokens.
+/// The moves of each state by letter: disjoint byte ranges ascending, and control tokens.
 #[derive(Default)]
-struct Row {
+struct Rows {
     bytes: Vec<(u8, u8, Target)>,
     controls: Vec<(u32, Target)>,
+    /// By state: where its ranges and control tokens end.
+    ends: Vec<(u32, u32)>,
 }
 
-impl Row {
+/// The moves of one state.
+struct Row<'a> {
+    bytes: &'a [(u8, u8, Target)],
+    controls: &'a [(u32, Target)],
+}
+
+impl Rows {
     fn push(&mut self, label: Label, target: Target) {
         match label {
             Label::Bytes(low, high) => self.bytes.push((low, high, target)),
             Label::Control(token) => self.controls.push((token, target)),
             Label::Call(_) => unreachable!("calls were followed"),
         }
+    }
+
+    /// Ends the row of a state.
+    fn end(&mut self) {
+        self.ends.push((self.bytes.len() as u32, self.controls.len() as u32));
+    }
+
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn get(&self, state: usize) -> Row<'_> {
+        let (first_byte, first_control) = if state == 0 { (0, 0) } else { self.ends[state - 1] };
+        let (last_byte, last_control) = self.ends[state];
+        Row {
+            bytes: &self.bytes[first_byte as usize..last_byte as usize],
+            controls: &self.controls[first_control as usize..last_control as usize],
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Row<'_>> {
+        (0..self.len()).map(|state| self.get(state))
     }
 }
 
@@ -191,7 +226,15 @@ impl<'a> Builder<'a> {
         });
         let has_register =
             members.iter().map(|&id| network.rule(id).counter.is_some() || network.rule(id).automaton.has_register());
+        let mut n_single = 0;
+        let single_bases = members.iter().map(|&id| {
+            n_single += 1 + network.rule(id).automaton.n_states() as u32;
+            n_single - network.rule(id).automaton.n_states() as u32
+        });
+        let single_bases: Vec<u32> = single_bases.collect();
         Builder {
+            single_bases,
+            single_ids: vec![u32::MAX; n_single as usize],
             counter_of: counter_of.collect(),
             has_register: has_register.collect(),
             strictest: members.iter().map(|&id| network.rule(id).automaton.strictest_tally()).collect(),
@@ -223,14 +266,12 @@ impl<'a> Builder<'a> {
         for member in counted.collect::<Vec<_>>() {
             self.start(member);
         }
-        let mut rows: Vec<Row> = Vec::new();
-        let mut n_targets = 0;
+        let mut rows = Rows::default();
         while rows.len() < self.sets.len() {
             self.bounds.watch.spend(1)?;
-            let row = self.row(rows.len())?;
-            n_targets += row.bytes.len() + row.controls.len();
-            rows.push(row);
-            self.bounds.check_moves(n_targets + self.n_listed)?;
+            self.row(rows.len(), &mut rows)?;
+            rows.end();
+            self.bounds.check_moves(rows.bytes.len() + rows.controls.len() + self.n_listed)?;
             if self.sets.len() > budget.n_states || self.n_members > budget.n_members {
                 return Ok(None);
             }
@@ -243,11 +284,26 @@ impl<'a> Builder<'a> {
     }
 
     fn state(&mut self, items: Items) -> u32 {
+        if let [item] = items[..] {
+            return self.single(item);
+        }
         *self.ids.entry(items).or_insert_with_key(|items| {
             self.n_members += items.len();
             self.sets.push(items.clone());
             self.sets.len() as u32 - 1
         })
+    }
+
+    /// Returns the state of one item.
+    fn single(&mut self, item: Item) -> u32 {
+        // PERF: nearly all sets have one item, and need no hashing.
+        let at = self.single_bases[item.member as usize].wrapping_add(item.state) as usize;
+        if self.single_ids[at] == u32::MAX {
+            self.single_ids[at] = self.sets.len() as u32;
+            self.n_members += 1;
+            self.sets.push(SmallVec::from_slice(&[item]));
+        }
+        self.single_ids[at]
     }
 
     /// Returns the state in which a member begins.
@@ -286,13 +342,17 @@ impl<'a> Builder<'a> {
         id
     }
 
-    fn row(&mut self, state: usize) -> Result<Row, BuildError> {
+    fn row(&mut self, state: usize, rows: &mut Rows) -> Result<(), BuildError> {
+        if let [item] = self.sets[state][..]
+            && self.plain_row(item, rows)?
+        {
+            return Ok(());
+        }
         let mut items = self.sets[state].clone();
         // Between two copies, a copy begins.
         items.iter_mut().filter(|item| item.state == LOOP).for_each(|item| item.state = 0);
         let mut scratch = core::mem::take(&mut self.scratch);
         let mut contexts = Vec::new();
-        let mut row = Row::default();
         self.close(&SmallVec::new(), items, &mut contexts, &mut scratch)?;
         if contexts.is_empty() && self.merges {
             // PERF: nearly all states call nothing, and then a letter leads to one state.
@@ -301,14 +361,34 @@ impl<'a> Builder<'a> {
             letters.for_each(|label, found| {
                 n_items += found.len();
                 let items = found.iter().map(|&index| targets[index as usize]).collect();
-                row.push(label, Target::State(self.states(items)[0]));
+                rows.push(label, Target::State(self.states(items)[0]));
             });
             self.bounds.watch.spend(n_items)?;
         } else {
-            self.row_of_contexts(&mut scratch, contexts, &mut row)?;
+            self.row_of_contexts(&mut scratch, contexts, rows)?;
         }
         self.scratch = scratch;
-        Ok(row)
+        Ok(())
+    }
+
+    /// Makes the row of an item without calls whose edges are apart; tells whether it is one.
+    fn plain_row(&mut self, item: Item, rows: &mut Rows) -> Result<bool, BuildError> {
+        let state = if item.state == LOOP { 0 } else { item.state };
+        let edges = self.automaton(item.member).edges(state);
+        let is_apart = |pair: &[Edge]| match (pair[0].label, pair[1].label) {
+            (Label::Bytes(_, high), Label::Bytes(low, _)) => high < low,
+            _ => false,
+        };
+        let is_byte = |edge: &Edge| matches!(edge.label, Label::Bytes(..));
+        if !edges.iter().all(is_byte) || !edges.windows(2).all(is_apart) {
+            return Ok(false);
+        }
+        self.bounds.watch.spend(edges.len())?;
+        for edge in edges {
+            let target = self.single(Item { member: item.member, state: edge.target });
+            rows.push(edge.label, Target::State(target));
+        }
+        Ok(true)
     }
 
     /// Completes a row from what was closed first (into `scratch`) and the contexts that it led to.
@@ -316,7 +396,7 @@ impl<'a> Builder<'a> {
         &mut self,
         scratch: &mut Scratch,
         mut contexts: Vec<Context>,
-        row: &mut Row,
+        rows: &mut Rows,
     ) -> Result<(), BuildError> {
         let mut moves: Vec<Move> = Vec::new();
         // Moves made for this row, and the chains that wait or were pushed.
@@ -363,7 +443,7 @@ impl<'a> Builder<'a> {
                 &[index] if moves[index as usize].is_simple() => Target::State(moves[index as usize].target.state),
                 _ => Target::List(self.list(found.iter().map(|&index| moves[index as usize].clone()).collect())),
             };
-            row.push(label, target);
+            rows.push(label, target);
         });
         Ok(())
     }
@@ -503,7 +583,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn info(&mut self, state: usize, row: &Row) -> StateInfo {
+    fn info(&mut self, state: usize, row: &Row<'_>) -> StateInfo {
         let first = self.sets[state][0];
         let automaton = self.automaton(first.member);
         if let Some(strictest) = self.strictest[first.member as usize] {
@@ -528,8 +608,8 @@ impl<'a> Builder<'a> {
 
             Some(counter) if first.state == LOOP => Kind::Loop { counter },
             Some(counter) if may_end() => {
-                let between: Items = SmallVec::from_slice(&[Item { member: first.member, state: LOOP }]);
-                Kind::BodyEnd { counter, loop_state: self.ids[&between] }
+                let between = self.single_bases[first.member as usize].wrapping_add(LOOP);
+                Kind::BodyEnd { counter, loop_state: self.single_ids[between as usize] }
             }
             None if may_end() => Kind::End,
             _ => Kind::Inner,
@@ -537,10 +617,10 @@ impl<'a> Builder<'a> {
         StateInfo { kind, reads: reads(row), owner }
     }
 
-    fn finish(mut self, rows: Vec<Row>, entries: Vec<u32>) -> Result<Content, BuildError> {
-        let infos: Vec<StateInfo> = rows.iter().enumerate().map(|(state, row)| self.info(state, row)).collect();
+    fn finish(mut self, rows: Rows, entries: Vec<u32>) -> Result<Content, BuildError> {
+        let infos: Vec<StateInfo> = rows.iter().enumerate().map(|(state, row)| self.info(state, &row)).collect();
         let (class_of, n_classes, table) = move_table(&rows, &infos, self.bounds, self.n_listed)?;
-        let has_controls = rows.iter().any(|row| !row.controls.is_empty());
+        let has_controls = !rows.controls.is_empty();
         let mut controls: Vec<Box<[(u32, u32)]>> = Vec::new();
         for row in rows.iter().filter(|_| has_controls) {
             let lists = row.controls.iter().map(|&(token, target)| match target {
@@ -577,8 +657,8 @@ fn code(target: Target, infos: &[StateInfo]) -> Code {
     }
 }
 
-fn reads(row: &Row) -> Reads {
-    match (&row.bytes[..], &row.controls[..]) {
+fn reads(row: &Row<'_>) -> Reads {
+    match (row.bytes, row.controls) {
         ([], []) => Reads::Nothing,
         (&[(low, high, _)], []) if low == high => Reads::Only(low),
         _ => Reads::More,
@@ -588,13 +668,13 @@ fn reads(row: &Row) -> Reads {
 /// Returns the class of each byte, the number of classes, and the table by state and class. Bytes are of one class when no row
 /// tells them apart: bytes between two neighbouring ends of ranges never are, and of the intervals, equal columns are one.
 fn move_table(
-    rows: &[Row],
+    rows: &Rows,
     infos: &[StateInfo],
     bounds: Bounds<'_>,
     n_listed: usize,
 ) -> Result<(Vec<u8>, usize, Vec<Code>), BuildError> {
     let mut is_cut = [false; 257];
-    for &(low, high, _) in rows.iter().flat_map(|row| &row.bytes) {
+    for &(low, high, _) in &rows.bytes {
         is_cut[usize::from(low)] = true;
         is_cut[usize::from(high) + 1] = true;
     }
@@ -604,30 +684,80 @@ fn move_table(
         n_intervals += usize::from(is_cut[byte]);
         interval_of[byte] = (n_intervals - 1) as u8;
     }
-    // Of four intervals at least, on average, one should be left.
-    bounds.check_moves(n_listed.saturating_add(rows.len().saturating_mul(n_intervals) / 4))?;
-    bounds.watch.look()?;
-    let mut wide = vec![Code::NONE; rows.len() * n_intervals];
-    for (row, codes) in rows.iter().zip(wide.chunks_mut(n_intervals)) {
-        for &(low, high, target) in &row.bytes {
-            let range = usize::from(interval_of[usize::from(low)])..=usize::from(interval_of[usize::from(high)]);
-            codes[range].fill(code(target, infos));
+    let interval = |byte: u8| usize::from(interval_of[usize::from(byte)]);
+    let intervals = |low: u8, high: u8| interval(low)..=interval(high);
+    // PERF: columns are told apart by fingerprints of what is in them; the table is checked while it is filled.
+    let mut columns = vec![0u64; n_intervals];
+    for (state, row) in rows.iter().enumerate() {
+        bounds.watch.spend(row.bytes.len())?;
+        for &(low, high, target) in row.bytes {
+            let entry = fingerprint(state as u64, target);
+            columns[intervals(low, high)].iter_mut().for_each(|column| *column = column.wrapping_add(entry));
         }
     }
-    let mut class_of_interval = vec![0u8; n_intervals];
-    let mut columns: AHashMap<Vec<Code>, u8> = AHashMap::with_capacity(n_intervals);
-    let mut representatives: Vec<usize> = Vec::new();
-    for (interval, class) in class_of_interval.iter_mut().enumerate() {
-        let column: Vec<Code> = wide.iter().skip(interval).step_by(n_intervals).copied().collect();
-        bounds.watch.spend(rows.len())?;
-        *class = *columns.entry(column).or_insert_with(|| {
-            representatives.push(interval);
-            (representatives.len() - 1) as u8
-        });
+    let mut classes: AHashMap<u64, u8> = AHashMap::with_capacity(n_intervals);
+    let class_of_interval = columns.into_iter().map(|column| {
+        let n_classes = classes.len() as u8;
+        *classes.entry(column).or_insert(n_classes)
+    });
+    let mut class_of_interval: Vec<u8> = class_of_interval.collect();
+    let mut n_classes = classes.len();
+    bounds.check_moves(n_listed.saturating_add(rows.len().saturating_mul(n_classes)))?;
+    bounds.watch.look()?;
+    let mut table = filled(rows, infos, &class_of_interval, n_classes, intervals);
+    if table.is_none() {
+        class_of_interval = (0..n_intervals).map(|interval| interval as u8).collect();
+        n_classes = n_intervals;
+        bounds.check_moves(n_listed.saturating_add(rows.len().saturating_mul(n_classes)))?;
+        table = filled(rows, infos, &class_of_interval, n_classes, intervals);
     }
-    bounds.check_moves(n_listed.saturating_add(rows.len() * representatives.len()))?;
+    let table = table.expect("intervals are never cut by a range");
     let class_of = interval_of.iter().map(|&interval| class_of_interval[usize::from(interval)]).collect();
-    let narrow = |codes: &[Code]| representatives.iter().map(|&interval| codes[interval]).collect::<Vec<_>>();
-    let table = wide.chunks(n_intervals).flat_map(narrow).collect();
-    Ok((class_of, representatives.len(), table))
+    Ok((class_of, n_classes, table))
+}
+
+/// Returns the table by state and class; nothing if intervals of one class differ somewhere.
+fn filled(
+    rows: &Rows,
+    infos: &[StateInfo],
+    class_of_interval: &[u8],
+    n_classes: usize,
+    intervals: impl Fn(u8, u8) -> core::ops::RangeInclusive<usize>,
+) -> Option<Vec<Code>> {
+    let mut sizes = vec![0usize; n_classes];
+    class_of_interval.iter().for_each(|&class| sizes[usize::from(class)] += 1);
+    let mut table = vec![Code::NONE; rows.len() * n_classes];
+    for (row, codes) in rows.iter().zip(table.chunks_mut(n_classes)) {
+        // Intervals with a move, and those of the classes that got one.
+        let (mut n_covered, mut n_in_classes) = (0, 0);
+        for &(low, high, target) in row.bytes {
+            let code = code(target, infos);
+            for &class in &class_of_interval[intervals(low, high)] {
+                let place = &mut codes[usize::from(class)];
+                n_covered += 1;
+                if *place == Code::NONE {
+                    n_in_classes += sizes[usize::from(class)];
+                } else if *place != code {
+                    return None;
+                }
+                *place = code;
+            }
+        }
+        if n_covered != n_in_classes {
+            return None;
+        }
+    }
+    Some(table)
+}
+
+/// Mixes the bits of a state and where it goes (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+fn fingerprint(state: u64, target: Target) -> u64 {
+    let target = match target {
+        Target::State(state) => u64::from(state),
+        Target::List(list) => u64::from(list) | 1 << 32,
+    };
+    let mut bits = (state << 33 ^ target).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ bits >> 31
 }

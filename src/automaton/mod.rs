@@ -10,4 +10,4 @@ mod unit;
 pub(crate) use dump::{dump_dot, dump_text};
 pub(crate) use link::{BELOW, DONE, Linked, Program, StateId};
 pub(crate) use store::UnitStore;
-pub(crate) use unit::{Kind, Owner, Reads, Step};
+pub(crate) use unit::{Code, Kind, Owner, Reads, Step, Unit};

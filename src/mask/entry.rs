@@ -2,9 +2,10 @@
 //!
 //! Copying a row of 100,000 bits takes some 100 ns; so does clearing it and setting a few hundred bits. Below
 //! [`sparse_max`] tokens the ids are kept (4 bytes each instead of a row); above it the row; and a mask that differs from a kept
-//! row by a few added tokens is that row, shared, and the ids to add.
+//! row by a few tokens is that row, shared, and the ids to add and to take away.
 
 use crate::vocab::{Region, TokenId, Vocab};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// A set of tokens.
@@ -14,8 +15,8 @@ pub(crate) enum MaskEntry {
     Sparse(Box<[TokenId]>),
     /// These bits.
     Dense(Arc<[u32]>),
-    /// The bits of `base`, and these tokens beside, ascending.
-    Patched { base: Arc<[u32]>, set: Box<[TokenId]> },
+    /// The bits of `base`, with and without these tokens, which are ascending and apart.
+    Patched { base: Arc<[u32]>, set: Box<[TokenId]>, clear: Box<[TokenId]> },
 }
 
 /// Most tokens of a sparse mask: setting so many bits takes about as long as copying a row of `n_words`.
@@ -69,24 +70,47 @@ impl MaskEntry {
         if tokens.is_empty() {
             return self.clone();
         }
-        let (base, old) = match self {
+        let (base, old, clear) = match self {
             MaskEntry::Sparse(ids) => return MaskEntry::new([ids, tokens].concat(), n_words),
-            MaskEntry::Dense(base) => (base, &[][..]),
-            MaskEntry::Patched { base, set } => (base, &**set),
+            MaskEntry::Dense(base) => (base, &[][..], &[][..]),
+            MaskEntry::Patched { base, set, clear } => (base, &**set, &**clear),
         };
-        let mut set: Vec<TokenId> =
-            tokens.iter().copied().filter(|&id| base[id as usize / 32] >> (id % 32) & 1 == 0).collect();
+        let mut set: Vec<TokenId> = tokens.iter().copied().filter(|&id| !has_bit(base, id)).collect();
         set.extend_from_slice(old);
-        set.sort_unstable();
-        set.dedup();
-        if set.is_empty() {
+        let clear = if clear.is_empty() { Vec::new() } else { difference(clear, tokens) };
+        MaskEntry::patched(base, set, clear)
+    }
+
+    /// Returns this mask without `tokens`.
+    pub fn without(&self, tokens: &[TokenId], n_words: usize) -> Self {
+        if tokens.is_empty() {
+            return self.clone();
+        }
+        let (base, set, old) = match self {
+            MaskEntry::Sparse(ids) => return MaskEntry::new(difference(ids, tokens), n_words),
+            MaskEntry::Dense(base) => (base, &[][..], &[][..]),
+            MaskEntry::Patched { base, set, clear } => (base, &**set, &**clear),
+        };
+        let mut clear: Vec<TokenId> = tokens.iter().copied().filter(|&id| has_bit(base, id)).collect();
+        clear.extend_from_slice(old);
+        MaskEntry::patched(base, difference(set, tokens), clear)
+    }
+
+    /// Returns a row with some bits set and others cleared, all of them different from what they were.
+    fn patched(base: &Arc<[u32]>, mut set: Vec<TokenId>, mut clear: Vec<TokenId>) -> Self {
+        for ids in [&mut set, &mut clear] {
+            ids.sort_unstable();
+            ids.dedup();
+        }
+        if set.is_empty() && clear.is_empty() {
             return MaskEntry::Dense(Arc::clone(base));
         }
-        if set.len() <= patch_max(n_words) {
-            return MaskEntry::Patched { base: Arc::clone(base), set: set.into() };
+        if set.len() + clear.len() <= patch_max(base.len()) {
+            return MaskEntry::Patched { base: Arc::clone(base), set: set.into(), clear: clear.into() };
         }
         let mut row = base.to_vec();
         set_bits(&mut row, &set);
+        clear_bits(&mut row, &clear);
         MaskEntry::Dense(row.into())
     }
 
@@ -99,22 +123,27 @@ impl MaskEntry {
                 set_bits(row, ids);
             }
             MaskEntry::Dense(base) => row.copy_from_slice(base),
-            MaskEntry::Patched { base, set } => {
+            MaskEntry::Patched { base, set, clear } => {
                 row.copy_from_slice(base);
                 set_bits(row, set);
+                clear_bits(row, clear);
             }
         }
     }
 
     /// Adds this mask to `row`.
     pub fn add_to(&self, row: &mut [u32]) {
-        let (base, ids): (&[u32], &[TokenId]) = match self {
-            MaskEntry::Sparse(ids) => (&[], ids),
-            MaskEntry::Dense(base) => (base, &[]),
-            MaskEntry::Patched { base, set } => (base, set),
+        let (base, ids, clear): (&[u32], &[TokenId], &[TokenId]) = match self {
+            MaskEntry::Sparse(ids) => (&[], ids, &[]),
+            MaskEntry::Dense(base) => (base, &[], &[]),
+            MaskEntry::Patched { base, set, clear } => (base, set, clear),
         };
+        // What this mask lacks and the row has stays.
+        let kept: SmallVec<[TokenId; 16]> = clear.iter().copied().filter(|&id| has_bit(row, id)).collect();
         row.iter_mut().zip(base).for_each(|(word, bits)| *word |= bits);
         set_bits(row, ids);
+        clear_bits(row, clear);
+        set_bits(row, &kept);
     }
 
     /// Returns the memory that this mask takes beside what it shares, in bytes.
@@ -122,7 +151,7 @@ impl MaskEntry {
         match self {
             MaskEntry::Sparse(ids) => size_of_val(&**ids),
             MaskEntry::Dense(base) => size_of_val(&**base),
-            MaskEntry::Patched { set, .. } => size_of_val(&**set),
+            MaskEntry::Patched { set, clear, .. } => size_of_val(&**set) + size_of_val(&**clear),
         }
     }
 
@@ -132,7 +161,7 @@ impl MaskEntry {
         match self {
             MaskEntry::Sparse(ids) => ids.len(),
             MaskEntry::Dense(base) => ones(base),
-            MaskEntry::Patched { base, set } => ones(base) + set.len(),
+            MaskEntry::Patched { base, set, clear } => ones(base) + set.len() - clear.len(),
         }
     }
 }
@@ -142,6 +171,25 @@ fn set_bits(row: &mut [u32], ids: &[TokenId]) {
     for &id in ids {
         row[id as usize / 32] |= 1 << (id % 32);
     }
+}
+
+#[inline]
+fn clear_bits(row: &mut [u32], ids: &[TokenId]) {
+    for &id in ids {
+        row[id as usize / 32] &= !(1 << (id % 32));
+    }
+}
+
+#[inline]
+fn has_bit(row: &[u32], id: TokenId) -> bool {
+    row[id as usize / 32] >> (id % 32) & 1 == 1
+}
+
+/// Returns the tokens of `ids` that are not in `others`, which come in any order.
+fn difference(ids: &[TokenId], others: &[TokenId]) -> Vec<TokenId> {
+    let mut others = others.to_vec();
+    others.sort_unstable();
+    ids.iter().copied().filter(|id| others.binary_search(id).is_err()).collect()
 }
 
 #[cfg(test)]
@@ -159,8 +207,11 @@ mod tests {
             (MaskEntry::new(few.clone(), n_words), few.clone()),
             (MaskEntry::new(many.clone(), n_words), many.clone()),
             (patched.with(&[5, 3], n_words), [many.clone(), vec![1, 3, 5]].concat()),
-            (MaskEntry::new(few.clone(), n_words).with(&many, n_words), [few, many.clone()].concat()),
+            (MaskEntry::new(few.clone(), n_words).with(&many, n_words), [few.clone(), many.clone()].concat()),
             (patched.with(&(0..2000).collect::<Vec<_>>(), n_words), (0..2000).collect()),
+            (patched.without(&[0, 3, 8], n_words), [&[1, 2, 4, 6][..], &many[5..]].concat()),
+            (patched.without(&[0, 3, 8], n_words).with(&[3, 8], n_words), [&[1, 2, 3, 4, 6][..], &many[4..]].concat()),
+            (MaskEntry::new(few.clone(), n_words).without(&[31, 32], n_words), [&few[..1], &few[2..]].concat()),
         ];
         for (entry, tokens) in cases {
             let mut expected = vec![0u32; n_words];
@@ -169,9 +220,10 @@ mod tests {
             entry.write(&mut row);
             assert_eq!(row, expected);
             row.fill(0);
-            row[63] = 1 << 31;
+            let others = [2047, 8];
+            set_bits(&mut row, &others);
             entry.add_to(&mut row);
-            expected[63] |= 1 << 31;
+            set_bits(&mut expected, &others);
             assert_eq!(row, expected);
             assert_eq!(entry.count(), tokens.iter().collect::<std::collections::BTreeSet<_>>().len());
         }

@@ -1,22 +1,76 @@
 //! Recognizing states that loop on whole characters.
 
-use crate::automaton::{Kind, Program, StateId, Step};
+use crate::automaton::{Code, Kind, Program, StateId, Step, Unit};
 use crate::vocab::{Alphabet, lead};
+use ahash::AHashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Fewest characters of ASCII that make a loop wide enough to be worth a region.
 const WIDE_CHARS: u32 = 8;
 
-/// Tells whether `state` loops on many letters, at a glance.
+/// Fewest characters of ASCII that lead along a chain, and fewest and most characters of a chain that is worth a region.
+const CHAIN_CHARS: u32 = 4;
+const CHAIN_MIN: usize = 3;
+const CHAIN_MAX: usize = 256;
+
+/// Tells whether many letters lead from `state` to a loop over letters, at a glance.
 pub(crate) fn is_wide(program: &Program, state: StateId) -> bool {
     let Some((linked, local)) = program.place(state) else { return false };
-    let stays =
-        |byte: &u8| matches!(linked.unit.code(local, *byte).step(), Step::Quiet(to) | Step::Simple(to) if to == local);
-    (b'a'..=b'z').filter(stays).count() >= WIDE_CHARS as usize
+    let next = |from: u32, byte: u8| match linked.unit.code(from, byte).step() {
+        Step::Quiet(to) | Step::Simple(to) => Some(to),
+        _ => None,
+    };
+    let is_looping = |byte: &u8| next(local, *byte).is_some_and(|to| next(to, *byte) == Some(to));
+    (b'a'..=b'z').filter(is_looping).count() >= WIDE_CHARS as usize
+}
+
+/// A state from which characters of an alphabet are read one by one.
+#[derive(Clone, Debug)]
+pub(super) struct Loop {
+    pub alphabet: Alphabet,
+    pub form: Form,
+}
+
+/// Where the characters of a [`Loop`] lead.
+#[derive(Clone, Debug)]
+pub(super) enum Form {
+    /// Back to the state.
+    Endless,
+    /// To the state, as copies of a counted body.
+    Counted,
+    /// From state to state of the unit, by all of its characters alike: the states after 0, 1, ... of them.
+    Chain(Arc<[u32]>),
+}
+
+/// The loops of states that were asked for, by unit and state: recognizing one takes some microseconds.
+#[derive(Debug, Default)]
+pub(super) struct Loops {
+    known: AHashMap<(u32, u32), Option<Loop>>,
+}
+
+impl Loops {
+    /// Most states that are remembered; then all are forgotten.
+    const KNOWN_MAX: usize = 1 << 12;
+
+    /// Returns the loop of a state, if it is one.
+    pub fn get(&mut self, program: &Program, state: StateId) -> Option<Loop> {
+        let (linked, local) = program.place(state)?;
+        if self.known.len() >= Loops::KNOWN_MAX {
+            self.known.clear();
+        }
+        let find = || {
+            let endless = alphabet(program, state).map(|alphabet| Loop { alphabet, form: Form::Endless });
+            let counted = || counted_alphabet(program, state).map(|alphabet| Loop { alphabet, form: Form::Counted });
+            endless.or_else(counted).or_else(|| chain(&linked.unit, local))
+        };
+        self.known.entry((linked.unit.uid, local)).or_insert_with(find).clone()
+    }
 }
 
 /// Returns the characters that lead from `state` back to it, if they are many and `state` is not between copies of a counted body:
 /// those of ASCII, and all others if they all do.
-pub(super) fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
+fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     let (linked, local) = program.place(state)?;
     let unit = &linked.unit;
     if !matches!(unit.info(local).kind, Kind::Inner | Kind::End) {
@@ -27,19 +81,12 @@ pub(super) fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     if ascii.count_ones() < WIDE_CHARS {
         return None;
     }
-    let others = (0x80..=0xFF).all(|byte| {
-        let to = unit.code(local, byte).step();
-        match (lead(byte), to) {
-            (None, Step::None) => true,
-            (Some((n_left, low, high)), Step::Quiet(to)) => completes(program, state, local, to, n_left, low, high),
-            _ => false,
-        }
-    });
+    let others = has_others(program, state, local, local);
     Some(Alphabet { ascii, others })
 }
 
 /// Returns the characters that are pieces of a count one by one and lead back to `state`, if they are many.
-pub(super) fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
+fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     let (linked, local) = program.place(state)?;
     let unit = &linked.unit;
     let is_copy = |to: u32| match unit.info(local).kind {
@@ -58,12 +105,68 @@ pub(super) fn counted_alphabet(program: &Program, state: StateId) -> Option<Alph
         Step::Simple(to) if is_copy(to) => Some(to),
         _ => None,
     })?;
-    let others = (0x80..=0xFF).all(|byte| match (lead(byte), unit.code(local, byte).step()) {
-        (None, Step::None) => true,
-        (Some((n_left, low, high)), Step::Quiet(to)) => completes(program, state, home, to, n_left, low, high),
-        _ => false,
-    });
+    let others = has_others(program, state, local, home);
     Some(Alphabet { ascii, others })
+}
+
+/// Returns the chain of states that begins with a state: white space of limited length, say, or the digits of a date.
+fn chain(unit: &Unit, start: u32) -> Option<Loop> {
+    let next = |from: u32, byte: u8| match unit.code(from, byte).step() {
+        Step::Quiet(to) | Step::Simple(to) if to != from => Some(to),
+        _ => None,
+    };
+    // The characters that share their target with most others.
+    let mut targets: SmallVec<[(u32, u128); 8]> = SmallVec::new();
+    for byte in 0..128u8 {
+        let Some(to) = next(start, byte) else { continue };
+        match targets.iter().position(|(known, _)| *known == to) {
+            Some(at) => targets[at].1 |= 1 << byte,
+            None if targets.len() == targets.inline_size() => return None,
+            None => targets.push((to, 1 << byte)),
+        }
+    }
+    let (_, ascii) = targets.into_iter().max_by_key(|(_, ascii)| ascii.count_ones())?;
+    if ascii.count_ones() < CHAIN_CHARS {
+        return None;
+    }
+    let bytes = || (0..128u8).filter(|&byte| ascii >> byte & 1 == 1);
+    let mut states = vec![start];
+    loop {
+        let last = states[states.len() - 1];
+        let to = bytes().next().and_then(|byte| next(last, byte));
+        let is_alike = bytes().all(|byte| match to {
+            Some(_) => next(last, byte) == to,
+            None => unit.code(last, byte) == Code::NONE,
+        });
+        match to {
+            _ if !is_alike => return None,
+            Some(to) if states.len() <= CHAIN_MAX && !states.contains(&to) => states.push(to),
+            Some(_) => return None,
+            None => break,
+        }
+    }
+    // Where the unit may end in the chain, it may end from there on.
+    let ends = |state: &u32| unit.info(*state).kind == Kind::End;
+    let is_plain = |state: &u32| matches!(unit.info(*state).kind, Kind::Inner | Kind::End);
+    let rest = states[1..].iter().skip_while(|state| !ends(state));
+    let is_chain = states.len() > CHAIN_MIN && states[1..].iter().all(is_plain) && rest.clone().all(ends);
+    is_chain.then(|| Loop { alphabet: Alphabet { ascii, others: false }, form: Form::Chain(states.into()) })
+}
+
+/// Tells whether exactly the characters beyond ASCII lead from `at` to `home`.
+fn has_others(program: &Program, state: StateId, at: u32, home: u32) -> bool {
+    let Some((linked, _)) = program.place(state) else { return false };
+    // Bytes that are alike lead to the same state.
+    let mut known: SmallVec<[(u32, (u8, u8, u8)); 8]> = SmallVec::new();
+    (0x80..=0xFF).all(|byte| match (lead(byte), linked.unit.code(at, byte).step()) {
+        (None, Step::None) => true,
+        (Some(rest), Step::Quiet(to)) if known.contains(&(to, rest)) => true,
+        (Some(rest @ (n_left, low, high)), Step::Quiet(to)) => {
+            known.push((to, rest));
+            completes(program, state, home, to, n_left, low, high)
+        }
+        _ => false,
+    })
 }
 
 /// Tells whether from `at` exactly the `n_left` continuation bytes (the first of them in a range) lead back to `home`.

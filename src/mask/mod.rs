@@ -11,6 +11,7 @@
 
 mod entry;
 mod loops;
+mod model;
 mod row;
 mod settle;
 mod store;

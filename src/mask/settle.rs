@@ -8,11 +8,11 @@
 
 use super::entry::MaskEntry;
 use super::store::{Generation, Key, MaskStore, Tree, TreeId};
-use super::walk::{Remainder, Subject};
+use super::walk::{Remainder, Spot, Subject};
 use crate::automaton::{DONE, Owner, Program, StateId};
 use crate::exec::{NodeId, Pair, Stacks};
 use crate::machine::Machine;
-use crate::vocab::Vocab;
+use crate::vocab::{Trie, Vocab};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -216,7 +216,7 @@ impl Asker<'_> {
         let base = found.base.as_ref().map_or(MaskEntry::Sparse(Box::new([])), |(region, n_max)| {
             MaskEntry::of_region_up_to(region, self.vocab, *n_max, n_words)
         });
-        let mask = base.with(&found.tokens, n_words);
+        let mask = base.without(&found.cleared, n_words).with(&found.tokens, n_words);
         let tree = Arc::new(Tree::new(mask, found.remainders.as_slice().into()));
         let number = self.store.keep(self.generation, key, &tree);
         self.store.put_walker(walker, Some((n_independent, n_dependent)));
@@ -271,20 +271,25 @@ impl Asker<'_> {
     }
 
     fn n_tokens_after(&self, remainder: &Remainder) -> usize {
-        let trie = self.vocab.trie();
-        match remainder {
-            Remainder::Node(node) => trie.subtree_tokens(*node).len() - trie.tokens(*node).len(),
-            Remainder::Region(region) | Remainder::Counted(region, ..) => region.n_beyond(),
+        let below = |trie: &Trie, node: u32| trie.subtree_tokens(node).len() - trie.tokens(node).len();
+        match &remainder.spot {
+            Spot::Node(node) => below(self.vocab.trie(), *node),
+            Spot::Merged(trie, node) => below(trie, *node),
+            Spot::Region(region) | Spot::Counted(region, ..) => region.n_beyond(),
         }
     }
 }
 
 /// Returns the remainders, each once: walks that began inside one another's part of the trie can end at the same nodes.
 fn distinct(remainders: &mut Vec<Remainder>) -> Box<[Remainder]> {
-    let key = |remainder: &Remainder| match remainder {
-        Remainder::Node(node) => (0, *node as usize, 0, 0),
-        Remainder::Region(region) => (1, Arc::as_ptr(region) as usize, 0, 0),
-        Remainder::Counted(region, first, last) => (2, Arc::as_ptr(region) as usize, *first, *last),
+    let key = |remainder: &Remainder| {
+        let excluded = remainder.excluded.as_ref().map_or(0, |tokens| Arc::as_ptr(tokens).addr());
+        match &remainder.spot {
+            Spot::Node(node) => (0, 0, *node, 0, excluded),
+            Spot::Merged(trie, node) => (1, Arc::as_ptr(trie).addr(), *node, 0, excluded),
+            Spot::Region(region) => (2, Arc::as_ptr(region).addr(), 0, 0, excluded),
+            Spot::Counted(region, first, last) => (3, Arc::as_ptr(region).addr(), u32::from(*first), *last, excluded),
+        }
     };
     remainders.sort_unstable_by_key(key);
     remainders.dedup_by_key(|remainder| key(remainder));

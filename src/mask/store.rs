@@ -193,6 +193,10 @@ pub(crate) struct ElementTokens {
     pub quoted: Box<[TokenId]>,
     /// Those with a quote and a comma.
     pub separating: Box<[TokenId]>,
+    /// Those with a quote, or with a byte that may stand behind a value: white space, a comma, a closing bracket or brace.
+    pub ending: Box<[TokenId]>,
+    /// Those with such a byte, other than a quote, behind one that is no white space.
+    pub ending_whole: Box<[TokenId]>,
     /// Those with a closing bracket or brace.
     pub closing: Box<[TokenId]>,
     /// Those that may hold two elements of a container that begins within: an opening bracket or brace, and a comma behind.
@@ -242,7 +246,10 @@ impl MaskStore {
                 keys.dedup();
                 keys.into_iter().for_each(|key| by_key.entry(key.into()).or_default().push(token));
             }
+            let is_behind = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b']' | b'}');
             ElementTokens {
+                ending: with(&|bytes| bytes.iter().any(|byte| *byte == b'"' || is_behind(byte))),
+                ending_whole: with(&|bytes| bytes.trim_ascii_start().iter().skip(1).any(is_behind)),
                 by_key,
                 twice: twice.into(),
                 quoted: with(&|bytes| n_quotes(bytes) >= 2),

@@ -8,8 +8,9 @@
 //! loop's characters from the vocabulary: its tokens are allowed without a look, and the walk goes on only at the borders whose byte
 //! the state reads. What a configuration allows is the union of what its pairs allow, so each pair is taken by itself.
 
-use super::loops::{alphabet, counted_alphabet};
-use crate::automaton::{BELOW, Kind, Program, StateId, Step};
+use super::loops::{Form, Loop, Loops};
+use super::model::{ModelPath, Twins, exclude};
+use crate::automaton::{BELOW, Code, Kind, Owner, Program, StateId, Step};
 use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, step_byte};
 use crate::machine::{Counter, Machine, Tally};
 use crate::util::ByteSet;
@@ -25,25 +26,43 @@ const REGIONS_DEEP_MAX: usize = 16;
 
 /// A place in the vocabulary where the unit ends inside a token: what follows is up to the caller.
 #[derive(Clone, Debug)]
-pub(crate) enum Remainder {
-    /// Below this trie node.
+pub(crate) struct Remainder {
+    pub spot: Spot,
+    /// Tokens beyond the place that the caller does not decide on, ascending.
+    pub excluded: Option<Arc<[TokenId]>>,
+}
+
+/// A place in the vocabulary.
+#[derive(Clone, Debug)]
+pub(crate) enum Spot {
+    /// Below this node of the vocabulary's trie.
     Node(u32),
+    /// Below this node of what was merged behind a region.
+    Merged(Arc<Trie>, u32),
     /// After at least one character of a region, anywhere.
     Region(Arc<Region>),
     /// After at least and at most so many characters of a region.
     Counted(Arc<Region>, u16, u16),
 }
 
+impl From<Spot> for Remainder {
+    fn from(spot: Spot) -> Self {
+        Remainder { spot, excluded: None }
+    }
+}
+
 /// What a walk found, and the memory it worked in.
 #[derive(Debug)]
 pub(crate) struct Walker {
-    stacks: Stacks,
-    levels: Vec<Level>,
+    pub(super) stacks: Stacks,
+    pub(super) levels: Vec<Level>,
     pairs: Vec<Pair>,
     live: Configuration,
-    next: Configuration,
-    alphabets: AHashMap<StateId, Option<Loop>>,
-    found: Found,
+    pub(super) next: Configuration,
+    shapes: AHashMap<StateId, Shape>,
+    pub(super) loops: Loops,
+    pub(super) twins: Twins,
+    pub(super) found: Found,
 }
 
 /// What a walk found.
@@ -51,6 +70,8 @@ pub(crate) struct Walker {
 pub(crate) struct Found {
     /// A region whose tokens are allowed, beside `tokens`, as far as at most so many characters begin in them.
     pub base: Option<(Arc<Region>, usize)>,
+    /// Tokens of `base` that are not allowed, unless `tokens` has them.
+    pub cleared: Vec<TokenId>,
     /// Tokens that are allowed, in any order, perhaps repeated.
     pub tokens: Vec<TokenId>,
     /// Where the caller decides.
@@ -61,16 +82,20 @@ pub(crate) struct Found {
     pub n_walks: u64,
 }
 
-/// A loop over characters: the state itself, or copies of a counted body.
-#[derive(Clone, Copy, Debug)]
-struct Loop {
-    alphabet: Alphabet,
-    is_counted: bool,
+/// How the tokens below a state are found.
+#[derive(Clone, Debug)]
+enum Shape {
+    /// By the region of its loop.
+    Loop(Loop),
+    /// By the region of another state's loop, and a walk where they differ.
+    Like(ModelPath),
+    /// By walking.
+    Other,
 }
 
 /// The configuration before the byte of a trie node.
 #[derive(Clone, Copy, Debug)]
-struct Level {
+pub(super) struct Level {
     /// The only pair, or else `pairs[first..last]`.
     pair: Pair,
     first: u32,
@@ -87,14 +112,15 @@ impl Level {
 /// What counts the characters of a loop.
 enum Count<'a> {
     Copies(&'a Counter),
-    Pieces(&'a Tally),
+    /// The tally of the loop, and the strictest of its rule.
+    Pieces(&'a Tally, &'a Tally),
 }
 
 impl Count<'_> {
     fn advance(&self, register: u64) -> Option<u64> {
         match self {
             Count::Copies(counter) => counter.advance(register),
-            Count::Pieces(tally) => {
+            Count::Pieces(tally, _) => {
                 if tally.may_go_on(register) {
                     tally.arrive(register)
                 } else {
@@ -107,14 +133,21 @@ impl Count<'_> {
     fn may_continue(&self, register: u64) -> bool {
         match self {
             Count::Copies(counter) => counter.may_continue(register),
-            Count::Pieces(tally) => tally.may_go_on(register),
+            Count::Pieces(tally, _) => tally.may_go_on(register),
         }
     }
 
     fn may_end(&self, register: u64) -> bool {
         match self {
             Count::Copies(counter) => counter.may_end(register),
-            Count::Pieces(tally) => tally.may_end(register),
+            Count::Pieces(tally, _) => tally.may_end(register),
+        }
+    }
+
+    fn signature(&self, register: u64, horizon: u32) -> u64 {
+        match self {
+            Count::Copies(counter) => counter.signature(register, horizon),
+            Count::Pieces(_, strictest) => strictest.signature(register, horizon),
         }
     }
 }
@@ -126,6 +159,37 @@ pub(crate) struct Subject<'a> {
     pub vocab: &'a Vocab,
 }
 
+/// The trie that is walked: the vocabulary's, or what was merged behind a region.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub program: &'a Program,
+    pub vocab: &'a Vocab,
+    pub trie: &'a Trie,
+    merged: Option<&'a Arc<Trie>>,
+}
+
+impl<'a> Subject<'a> {
+    fn whole(self) -> Ground<'a> {
+        Ground { program: self.program, vocab: self.vocab, trie: self.vocab.trie(), merged: None }
+    }
+}
+
+impl Ground<'_> {
+    /// Returns the same on another trie.
+    fn on<'b>(&'b self, merged: &'b Arc<Trie>) -> Ground<'b> {
+        Ground { trie: merged, merged: Some(merged), ..*self }
+    }
+
+    pub fn remainder(&self, node: u32) -> Remainder {
+        self.merged.map_or(Spot::Node(node), |trie| Spot::Merged(Arc::clone(trie), node)).into()
+    }
+
+    /// Tells whether it is worth to ask for a region below a node.
+    fn has_regions(&self, from: u32, n_deep: usize) -> bool {
+        self.merged.is_none() && n_deep < REGIONS_DEEP_MAX && self.trie.subtree_end(from) - from > REGION_NODES
+    }
+}
+
 impl Walker {
     pub fn new() -> Self {
         Walker {
@@ -134,15 +198,18 @@ impl Walker {
             pairs: Vec::new(),
             live: Vec::new(),
             next: Vec::new(),
-            alphabets: AHashMap::new(),
+            shapes: AHashMap::new(),
+            loops: Loops::default(),
+            twins: Twins::default(),
             found: Found::default(),
         }
     }
 
     /// Prepares for walks with a program, and forgets what was found before.
     pub fn clear(&mut self) {
-        self.alphabets.clear();
+        self.shapes.clear();
         self.found.base = None;
+        self.found.cleared.clear();
         self.found.tokens.clear();
         self.found.remainders.clear();
         (self.found.n_nodes, self.found.n_walks) = (0, 0);
@@ -157,20 +224,31 @@ impl Walker {
     pub fn classify(&mut self, subject: Subject<'_>, state: StateId, register: u64) {
         self.start();
         self.found.n_walks += 1;
-        self.below_pair(subject, 0, Pair { state, node: BOTTOM, register }, 0);
+        self.below_pair(subject.whole(), 0, Pair { state, node: BOTTOM, register }, 0);
     }
 
     /// Walks on at a remainder, beginning in `state` with an unknown caller; adds to what was found.
     pub fn settle(&mut self, subject: Subject<'_>, remainder: &Remainder, state: StateId, register: u64) {
         self.start();
         let pair = Pair { state, node: BOTTOM, register };
-        match remainder {
-            Remainder::Node(node) => {
+        let ground = subject.whole();
+        let (n_tokens, n_remainders) = (self.found.tokens.len(), self.found.remainders.len());
+        match &remainder.spot {
+            Spot::Node(node) => {
                 self.found.n_walks += 1;
-                self.below_pair(subject, *node, pair, 0);
+                self.below_pair(ground, *node, pair, 0);
             }
-            Remainder::Region(region) => self.after_region(subject, region, pair, 0),
-            Remainder::Counted(region, first, last) => self.after_counted(subject, region, pair, 0, *first, *last),
+            Spot::Merged(trie, node) => {
+                self.found.n_walks += 1;
+                self.below_pair(ground.on(trie), *node, pair, 0);
+            }
+            Spot::Region(region) => self.after_region(ground, region, pair, 0),
+            Spot::Counted(region, first, last) => self.after_counted(ground, region, pair, 0, *first, *last),
+        }
+        if let Some(excluded) = &remainder.excluded {
+            let fresh = self.found.tokens.split_off(n_tokens);
+            self.found.tokens.extend(fresh.into_iter().filter(|id| excluded.binary_search(id).is_err()));
+            exclude(&mut self.found.remainders[n_remainders..], excluded);
         }
     }
 
@@ -191,7 +269,7 @@ impl Walker {
             [pair, ..] => self.push_several(pair, 0),
         }
         if !self.levels.is_empty() {
-            self.below(subject, 0, REGIONS_DEEP_MAX);
+            self.below(subject.whole(), 0, REGIONS_DEEP_MAX);
         }
         self.stacks = own;
     }
@@ -204,35 +282,52 @@ impl Walker {
     }
 
     /// Walks the tokens below the trie node `from` with one pair.
-    fn below_pair(&mut self, subject: Subject<'_>, from: u32, pair: Pair, n_deep: usize) {
-        let Subject { program, vocab } = subject;
-        let trie = vocab.trie();
-        if n_deep < REGIONS_DEEP_MAX
-            && trie.subtree_end(from) - from > REGION_NODES
-            && let Some(Loop { alphabet, is_counted }) = self.alphabet(program, pair.state)
-        {
-            let region = vocab.region(alphabet, from);
-            return match is_counted {
-                false => self.below_loop(subject, &region, pair, alphabet, n_deep),
-                true => self.below_counted(subject, &region, pair, alphabet, n_deep),
-            };
+    pub(super) fn below_pair(&mut self, ground: Ground<'_>, from: u32, pair: Pair, n_deep: usize) {
+        if ground.has_regions(from, n_deep) {
+            match self.shape(ground.program, pair) {
+                Shape::Loop(Loop { alphabet, form }) => {
+                    let region = ground.vocab.region(alphabet, from);
+                    return match form {
+                        Form::Endless => self.below_loop(ground, &region, pair, alphabet, n_deep),
+                        Form::Counted => self.below_counted(ground, &region, pair, alphabet, n_deep),
+                        Form::Chain(states) => self.below_chain(ground, &region, pair, alphabet, &states, n_deep),
+                    };
+                }
+                Shape::Like(path) => return self.below_like(ground, from, pair, path, n_deep),
+                Shape::Other => {}
+            }
         }
         let n_levels = self.levels.len();
         self.push_single(pair);
-        self.below(subject, from, n_deep);
+        self.below(ground, from, n_deep);
         self.levels.truncate(n_levels);
     }
 
-    fn alphabet(&mut self, program: &Program, state: StateId) -> Option<Loop> {
-        *self.alphabets.entry(state).or_insert_with(|| {
-            let plain = alphabet(program, state).map(|alphabet| Loop { alphabet, is_counted: false });
-            plain.or_else(|| counted_alphabet(program, state).map(|alphabet| Loop { alphabet, is_counted: true }))
-        })
+    fn shape(&mut self, program: &Program, pair: Pair) -> Shape {
+        if let Some(shape) = self.shapes.get(&pair.state) {
+            return shape.clone();
+        }
+        let shape = match self.loops.get(program, pair.state) {
+            Some(found) => Shape::Loop(found),
+            None => self.model_path(program, pair).map_or(Shape::Other, Shape::Like),
+        };
+        self.shapes.insert(pair.state, shape.clone());
+        shape
     }
 
     fn push_single(&mut self, pair: Pair) {
         let (at, mark) = (self.pairs.len() as u32, self.stacks.mark());
         self.levels.push(Level { pair, first: at, last: at, mark });
+    }
+
+    /// Pushes some pairs, at least one, as a level.
+    pub(super) fn push_configuration(&mut self, pairs: &[Pair]) {
+        if let [pair] = *pairs {
+            return self.push_single(pair);
+        }
+        let first = self.pairs.len() as u32;
+        self.pairs.extend_from_slice(pairs);
+        self.push_several(pairs[0], first);
     }
 
     /// Pushes the pairs from `first` on as one level.
@@ -242,55 +337,37 @@ impl Walker {
     }
 
     /// Walks the tokens below a region's node with a pair that loops on the region's characters.
-    fn below_loop(
-        &mut self,
-        subject: Subject<'_>,
-        region: &Arc<Region>,
-        pair: Pair,
-        alphabet: Alphabet,
-        n_deep: usize,
-    ) {
-        let program = subject.program;
-        if region.from() == 0 && self.found.base.is_none() {
-            self.found.base = Some((Arc::clone(region), usize::MAX));
-        } else {
-            self.found.tokens.extend_from_slice(region.tokens());
-        }
+    fn below_loop(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, alphabet: Alphabet, n_deep: usize) {
+        let program = ground.program;
+        self.take_region(ground, region, usize::MAX);
         for byte in bytes_of(program, pair.state).iter() {
             let is_looping = if byte < 0x80 { alphabet.ascii >> byte & 1 == 1 } else { alphabet.others };
             if !is_looping {
-                for &node in region.border(byte) {
-                    self.enter_with(subject, node, pair, n_deep);
-                }
+                self.cross(ground, region, byte, false, pair, n_deep);
             }
         }
         if program.info(pair.state).is_some_and(|info| info.kind == Kind::End) {
-            for index in 0..self.stacks.n_exits(pair.node) {
-                let exit = self.stacks.exit(pair.node, index);
-                if exit.state == BELOW {
-                    self.found.remainders.push(Remainder::Region(Arc::clone(region)));
-                } else {
-                    self.after_region(subject, region, exit, n_deep);
-                }
-            }
+            self.leave_after(ground, region, pair, n_deep, None);
         }
     }
 
     /// Walks the tokens below a region's node with a pair whose count goes up with each of the region's characters.
     fn below_counted(
         &mut self,
-        subject: Subject<'_>,
+        ground: Ground<'_>,
         region: &Arc<Region>,
         pair: Pair,
         alphabet: Alphabet,
         n_deep: usize,
     ) {
-        let Subject { program, vocab } = subject;
-        let trie = vocab.trie();
+        let Ground { program, vocab, .. } = ground;
         let Some((linked, local)) = program.place(pair.state) else { return };
         let count = match linked.unit.info(local).kind {
             Kind::Loop { counter } => Count::Copies(linked.unit.counter(counter)),
-            Kind::Tally { tally } => Count::Pieces(linked.unit.tally(tally)),
+            Kind::Tally { tally } => {
+                let Some(Owner::Tallies(strictest)) = linked.unit.info(local).owner else { return };
+                Count::Pieces(linked.unit.tally(tally), linked.unit.tally(strictest))
+            }
             _ => return,
         };
         // The register after so many characters, as long as there may be so many.
@@ -302,34 +379,107 @@ impl Walker {
             }
         }
         let n_max = registers.len() - 1;
-        if region.from() == 0 && self.found.base.is_none() {
-            self.found.base = Some((Arc::clone(region), n_max));
-        } else {
-            self.found.tokens.extend_from_slice(region.tokens_up_to(vocab, n_max).0);
-        }
-        let base = trie.n_begun(region.from());
+        self.take_region(ground, region, n_max);
+        // Where no token reaches a bound, one register is as good as another.
+        let horizon = vocab.token_bytes_max();
+        let is_same = |n: usize| {
+            let signature = |register| count.signature(register, (horizon - n) as u32);
+            signature(registers[n]) == signature(pair.register)
+        };
+        let is_far = n_max >= horizon && count.may_continue(pair.register) && (0..=n_max).all(is_same);
         for byte in bytes_of(program, pair.state).iter() {
             let is_looping = if byte < 0x80 { alphabet.ascii >> byte & 1 == 1 } else { alphabet.others };
             if is_looping {
                 continue;
             }
-            for &node in region.border(byte) {
-                let n_read = usize::from(trie.n_begun_before(node) - base);
-                if let Some(&register) = registers.get(n_read)
-                    && count.may_continue(register)
-                {
-                    self.enter_with(subject, node, Pair { register, ..pair }, n_deep);
-                }
+            if is_far {
+                self.cross(ground, region, byte, false, pair, n_deep);
+                continue;
             }
+            self.cross_counted(ground, region, byte, n_deep, |n_read| {
+                let register = *registers.get(n_read)?;
+                count.may_continue(register).then_some(Pair { register, ..pair })
+            });
         }
         let Some(first) = (1..=n_max).find(|&n| count.may_end(registers[n])) else { return };
-        let (first, last) = (first as u16, n_max as u16);
+        let ends_anywhere = n_max >= horizon && registers[1..].iter().all(|&register| count.may_end(register));
+        self.leave_after(ground, region, pair, n_deep, (!ends_anywhere).then_some((first as u16, n_max as u16)));
+    }
+
+    /// Walks the tokens below a region's node with the first state of a chain, each state of which is reached by one more character.
+    fn below_chain(
+        &mut self,
+        ground: Ground<'_>,
+        region: &Arc<Region>,
+        pair: Pair,
+        alphabet: Alphabet,
+        states: &[u32],
+        n_deep: usize,
+    ) {
+        let Ground { program, vocab, trie, .. } = ground;
+        let Some((linked, local)) = program.place(pair.state) else { return };
+        let n_max = states.len() - 1;
+        self.take_region(ground, region, n_max);
+        let state = |local: u32| linked.bases[0] + local;
+        debug_assert_eq!(states[0], local);
+        let reads = |byte: u8| states.iter().any(|&local| linked.unit.code(local, byte) != Code::NONE);
+        for byte in (0..=255).filter(|&byte| (byte >= 0x80 || alphabet.ascii >> byte & 1 == 0) && reads(byte)) {
+            self.cross_counted(ground, region, byte, n_deep, |n_read| {
+                states.get(n_read).map(|&local| Pair { state: state(local), ..pair })
+            });
+        }
+        let is_end = |local: &u32| linked.unit.info(*local).kind == Kind::End;
+        let Some(first) = states[1..].iter().position(is_end) else { return };
+        // Where no token holds more of its characters than there are states, the chain may be over anywhere.
+        let is_anywhere =
+            first == 0 && region.tokens_up_to(vocab, n_max).1.is_empty() && region.n_begun_max(trie) <= n_max;
+        self.leave_after(ground, region, pair, n_deep, (!is_anywhere).then_some((first as u16 + 1, n_max as u16)));
+    }
+
+    /// Adds the tokens of a region in which at most `n_max` characters begin.
+    fn take_region(&mut self, ground: Ground<'_>, region: &Arc<Region>, n_max: usize) {
+        if region.from() == 0 && self.found.base.is_none() {
+            self.found.base = Some((Arc::clone(region), n_max));
+        } else {
+            self.found.tokens.extend_from_slice(region.tokens_up_to(ground.vocab, n_max).0);
+        }
+    }
+
+    /// Walks on at the nodes of a region's border for `byte`, with the pair that stands after so many characters.
+    fn cross_counted(
+        &mut self,
+        ground: Ground<'_>,
+        region: &Region,
+        byte: u8,
+        n_deep: usize,
+        pair_after: impl Fn(usize) -> Option<Pair>,
+    ) {
+        let base = ground.trie.n_begun(region.from());
+        for &node in region.border(byte) {
+            if let Some(pair) = pair_after(usize::from(ground.trie.n_begun_before(node) - base)) {
+                self.enter_with(ground, node, pair, n_deep);
+            }
+        }
+    }
+
+    /// Goes on where the frames below `pair` return to, after some characters of a region: after any number, or in a range.
+    fn leave_after(
+        &mut self,
+        ground: Ground<'_>,
+        region: &Arc<Region>,
+        pair: Pair,
+        n_deep: usize,
+        range: Option<(u16, u16)>,
+    ) {
         for index in 0..self.stacks.n_exits(pair.node) {
             let exit = self.stacks.exit(pair.node, index);
-            if exit.state == BELOW {
-                self.found.remainders.push(Remainder::Counted(Arc::clone(region), first, last));
-            } else {
-                self.after_counted(subject, region, exit, n_deep, first, last);
+            match range {
+                None if exit.state == BELOW => self.found.remainders.push(Spot::Region(Arc::clone(region)).into()),
+                None => self.after_region(ground, region, exit, n_deep),
+                Some((first, last)) if exit.state == BELOW => {
+                    self.found.remainders.push(Spot::Counted(Arc::clone(region), first, last).into());
+                }
+                Some((first, last)) => self.after_counted(ground, region, exit, n_deep, first, last),
             }
         }
     }
@@ -337,50 +487,65 @@ impl Walker {
     /// Walks on with `pair` after at least `first` and at most `last` characters of a region.
     fn after_counted(
         &mut self,
-        subject: Subject<'_>,
+        ground: Ground<'_>,
         region: &Arc<Region>,
         pair: Pair,
         n_deep: usize,
         first: u16,
         last: u16,
     ) {
-        for byte in bytes_of(subject.program, pair.state).iter() {
-            region.for_each_after(subject.vocab.trie(), byte, first..=last, |node| {
-                self.enter_with(subject, node, pair, n_deep);
+        for byte in bytes_of(ground.program, pair.state).iter() {
+            region.for_each_after(ground.trie, byte, first..=last, |node| {
+                self.enter_with(ground, node, pair, n_deep);
             });
         }
     }
 
     /// Walks on with `pair` after at least one character of a region.
-    fn after_region(&mut self, subject: Subject<'_>, region: &Arc<Region>, pair: Pair, n_deep: usize) {
-        for byte in bytes_of(subject.program, pair.state).iter() {
-            region.for_each_after_some(subject.vocab.trie(), byte, |node| self.enter_with(subject, node, pair, n_deep));
+    fn after_region(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, n_deep: usize) {
+        for byte in bytes_of(ground.program, pair.state).iter() {
+            self.cross(ground, region, byte, true, pair, n_deep);
+            region.for_each_inside(ground.trie, byte, |node| self.enter_with(ground, node, pair, n_deep));
+        }
+    }
+
+    /// Walks on with `pair` at the nodes of a region's border for `byte`: all, or those after at least one character.
+    fn cross(&mut self, ground: Ground<'_>, region: &Region, byte: u8, is_after_some: bool, pair: Pair, n_deep: usize) {
+        if let Some(merged) = region.merged(ground.trie, byte, is_after_some) {
+            let n_levels = self.levels.len();
+            self.push_single(pair);
+            self.found.n_walks += 1;
+            self.below(ground.on(&merged), 0, n_deep);
+            self.levels.truncate(n_levels);
+        } else if is_after_some {
+            region.for_each_on_border(ground.trie, byte, |node| self.enter_with(ground, node, pair, n_deep));
+        } else {
+            region.border(byte).iter().for_each(|&node| self.enter_with(ground, node, pair, n_deep));
         }
     }
 
     /// Steps `pair` by the byte of `node`, and walks on below.
-    fn enter_with(&mut self, subject: Subject<'_>, node: u32, pair: Pair, n_deep: usize) {
+    fn enter_with(&mut self, ground: Ground<'_>, node: u32, pair: Pair, n_deep: usize) {
         let n_levels = self.levels.len();
         self.push_single(pair);
         self.found.n_walks += 1;
         self.found.n_nodes += 1;
-        if self.step(subject, node, n_levels) {
-            self.descend(subject, node, n_deep);
+        if self.step(ground, node, n_levels) {
+            self.descend(ground, node, n_deep);
         }
         self.levels.truncate(n_levels);
     }
 
     /// Walks below `node` with the last level; pair by pair if that allows to use regions.
-    fn descend(&mut self, subject: Subject<'_>, node: u32, n_deep: usize) {
-        if !self.split(subject, node, n_deep) {
-            self.below(subject, node, n_deep);
+    pub(super) fn descend(&mut self, ground: Ground<'_>, node: u32, n_deep: usize) {
+        if !self.split(ground, node, n_deep) {
+            self.below(ground, node, n_deep);
         }
     }
 
     /// Walks below `node` with each pair of the last level by itself if that allows to use regions; returns whether it does.
-    fn split(&mut self, subject: Subject<'_>, node: u32, n_deep: usize) -> bool {
-        let trie = subject.vocab.trie();
-        if n_deep >= REGIONS_DEEP_MAX || trie.subtree_end(node) - node <= REGION_NODES {
+    fn split(&mut self, ground: Ground<'_>, node: u32, n_deep: usize) -> bool {
+        if !ground.has_regions(node, n_deep) {
             return false;
         }
         let level = *self.levels.last().expect("a level was pushed");
@@ -389,16 +554,16 @@ impl Walker {
         } else {
             self.pairs[level.first as usize..level.last as usize].into()
         };
-        if pairs.iter().all(|pair| self.alphabet(subject.program, pair.state).is_none()) {
+        if pairs.iter().all(|&pair| matches!(self.shape(ground.program, pair), Shape::Other)) {
             return false;
         }
-        pairs.iter().for_each(|&pair| self.below_pair(subject, node, pair, n_deep + 1));
+        pairs.iter().for_each(|&pair| self.below_pair(ground, node, pair, n_deep + 1));
         true
     }
 
     /// Walks the tokens below the trie node `from` with the last level.
-    fn below(&mut self, subject: Subject<'_>, from: u32, n_deep: usize) {
-        let trie = subject.vocab.trie();
+    fn below(&mut self, ground: Ground<'_>, from: u32, n_deep: usize) {
+        let trie = ground.trie;
         let base = self.levels.len() - 1;
         let depth_base = usize::from(trie.depth(from)) + 1;
         let end = trie.subtree_end(from);
@@ -406,7 +571,7 @@ impl Walker {
         while node < end {
             self.found.n_nodes += 1;
             let depth = base + usize::from(trie.depth(node)) - depth_base;
-            let goes_on = self.step(subject, node, depth) && !self.split(subject, node, n_deep);
+            let goes_on = self.step(ground, node, depth) && !self.split(ground, node, n_deep);
             node = if goes_on { node + 1 } else { trie.subtree_end(node) };
         }
         self.levels.truncate(base + 1);
@@ -415,11 +580,11 @@ impl Walker {
     /// Steps the level at `depth` by the byte of `node`, notes what ends here, and pushes the next level; tells whether anything can
     /// follow.
     #[inline]
-    fn step(&mut self, subject: Subject<'_>, node: u32, depth: usize) -> bool {
-        let trie = subject.vocab.trie();
+    fn step(&mut self, ground: Ground<'_>, node: u32, depth: usize) -> bool {
+        let trie = ground.trie;
         let level = self.levels[depth];
         if level.is_single() && self.stacks.elements().is_none() {
-            let Some((linked, local)) = subject.program.place(level.pair.state) else { return false };
+            let Some((linked, local)) = ground.program.place(level.pair.state) else { return false };
             match linked.unit.code(local, trie.byte(node)).step() {
                 Step::None => return false,
                 Step::Quiet(state) => {
@@ -431,10 +596,11 @@ impl Walker {
                 Step::Simple(_) | Step::List(_) => {}
             }
         }
-        self.slow_step(subject.program, trie, node, depth)
+        self.slow_step(ground, node, depth)
     }
 
-    fn slow_step(&mut self, program: &Program, trie: &Trie, node: u32, depth: usize) -> bool {
+    fn slow_step(&mut self, ground: Ground<'_>, node: u32, depth: usize) -> bool {
+        let Ground { program, trie, .. } = ground;
         let level = self.levels[depth];
         self.levels.truncate(depth + 1);
         self.pairs.truncate(level.last as usize);
@@ -452,19 +618,15 @@ impl Walker {
         self.found.tokens.extend_from_slice(trie.tokens(node));
         let has_descendants = trie.subtree_end(node) > node + 1;
         if has_descendants && self.next.iter().any(|pair| pair.state == BELOW) {
-            self.found.remainders.push(Remainder::Node(node));
+            self.found.remainders.push(ground.remainder(node));
         }
         self.next.retain(|pair| program.place(pair.state).is_some());
         if self.next.is_empty() || !has_descendants {
             return false;
         }
-        if let [pair] = self.next[..] {
-            self.push_single(pair);
-        } else {
-            let first = self.pairs.len() as u32;
-            self.pairs.extend_from_slice(&self.next);
-            self.push_several(self.next[0], first);
-        }
+        let next = core::mem::take(&mut self.next);
+        self.push_configuration(&next);
+        self.next = next;
         true
     }
 }

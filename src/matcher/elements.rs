@@ -2,8 +2,8 @@
 //!
 //! Masks that are kept know nothing of what was read. That makes no difference for nearly all tokens: one is wrongly allowed only if it completes
 //! an element that is there already. For keys, and for strings among items, those tokens are found by what an element looks like (a token that
-//! completes one has its closing quote), and tried. Where elements may run out (`enum`), or have no such mark, all tokens are tried on the way
-//! through the trie.
+//! completes one has its closing quote), and tried. Of other items, those tokens are tried in which one may end. Where elements may run
+//! out (`enum`), all tokens are tried on the way through the trie.
 
 use super::Matcher;
 use crate::automaton::{Kind, Owner};
@@ -24,6 +24,10 @@ struct Doubt {
     all: bool,
     /// Those with two quotes, with three, and those that open or close a container: items that are no texts may be within.
     items: bool,
+    /// Those in which an item that begins within them may end.
+    whole_items: bool,
+    /// Those in which an item under way may end.
+    ends: bool,
     /// Those with a quote and a comma: an item may begin within that nothing is left for.
     next_items: bool,
     /// Those that hold one of these between quotes.
@@ -52,6 +56,13 @@ impl Matcher {
         if doubt.items {
             self.clear_refused(row, &kept.quoted, &mut n_cleared);
             self.clear_refused(row, &kept.closing, &mut n_cleared);
+        }
+        if doubt.whole_items {
+            self.clear_refused(row, &kept.quoted, &mut n_cleared);
+            self.clear_refused(row, &kept.ending_whole, &mut n_cleared);
+        }
+        if doubt.ends {
+            self.clear_refused(row, &kept.ending, &mut n_cleared);
         }
         if doubt.next_items {
             self.clear_refused(row, &kept.separating, &mut n_cleared);
@@ -96,13 +107,14 @@ impl Matcher {
         for &pair in &self.live {
             if let Some(Owner::Elements(distinct)) = program.info(pair.state).and_then(|info| info.owner) {
                 // Between elements: a whole one may follow.
-                match distinct.equality == Equality::Bytes && !distinct.is_finite {
-                    true => elements.for_each(pair.register, |element| {
+                match distinct.equality {
+                    _ if distinct.is_finite => doubt.all = true,
+                    Equality::Bytes => elements.for_each(pair.register, |element| {
                         // One may begin right here, behind its quote.
                         doubt.rests.push(element.clone());
                         doubt.keys.push(element);
                     }),
-                    false => doubt.all = true,
+                    Equality::Json => doubt.whole_items = true,
                 }
             }
             pending.push((pair.node, 0));
@@ -128,7 +140,8 @@ impl Matcher {
                                 true => !distinct.is_finite,
                                 false => is_container || is_wide(program, pair.state),
                             };
-                            doubt.all |= !is_simple;
+                            doubt.all |= !is_simple && distinct.is_finite;
+                            doubt.ends |= !is_simple && !distinct.is_finite;
                             doubt.next_items |= distinct.is_finite;
                             elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest.to_vec()));
                         }

@@ -95,6 +95,11 @@ impl RuleAutomaton {
         RuleAutomaton { offsets, edges, accepting, is_deterministic, elements: Vec::new(), tallies: Vec::new() }
     }
 
+    /// Assembles an automaton, deterministic or not, from the sorted edges of all states, and where those of each state begin and end.
+    pub fn from_sorted(edges: Vec<Edge>, offsets: Vec<u32>, accepting: Vec<bool>) -> Self {
+        RuleAutomaton { offsets, edges, accepting, is_deterministic: false, elements: Vec::new(), tallies: Vec::new() }
+    }
+
     /// Returns the automaton with the states, ascending, that calls of elements return to, and nothing else leads to.
     pub fn with_elements(self, elements: Vec<(u32, Distinct)>) -> Self {
         RuleAutomaton { elements, ..self }

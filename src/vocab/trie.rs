@@ -104,6 +104,29 @@ impl Trie {
         }
     }
 
+    /// Returns the trie of what the tokens at and below some nodes spell from there on, the bytes of the nodes included. The nodes may
+    /// be anywhere; tokens that end alike share a node, in ascending order.
+    pub(super) fn merged(&self, nodes: &[u32]) -> Trie {
+        let (mut bytes, mut starts, mut ids, mut path) = (Vec::new(), vec![0u32], Vec::new(), Vec::new());
+        for &top in nodes {
+            for node in top..self.subtree_end(top) {
+                path.truncate(usize::from(self.depth(node) - self.depth(top)));
+                path.push(self.byte(node));
+                for &id in self.tokens(node) {
+                    bytes.extend_from_slice(&path);
+                    starts.push(bytes.len() as u32);
+                    ids.push(id);
+                }
+            }
+        }
+        let mut merged = Trie::new(&bytes, &starts);
+        merged.tokens.iter_mut().for_each(|token| *token = ids[*token as usize]);
+        for ends in merged.tokens_starts.windows(2) {
+            merged.tokens[ends[0] as usize..ends[1] as usize].sort_unstable();
+        }
+        merged
+    }
+
     /// Returns the number of nodes, the root included.
     #[inline]
     pub fn n_nodes(&self) -> usize {

@@ -2,11 +2,15 @@
 
 use crate::machine::{Distinct, Tally};
 use crate::pass::{Edge, Label};
+use smallvec::SmallVec;
+
+/// The edges of a state: one or two nearly always.
+pub(super) type Row = SmallVec<[Edge; 2]>;
 
 /// An automaton under construction; state 0 is the start.
 #[derive(Default)]
 pub(super) struct Draft {
-    pub rows: Vec<Vec<Edge>>,
+    pub rows: Vec<Row>,
     pub accepting: Vec<bool>,
     /// States that calls of elements return to, and nothing else leads to.
     pub elements: Vec<(u32, Distinct)>,
@@ -17,7 +21,7 @@ pub(super) struct Draft {
 
 impl Draft {
     pub fn new() -> Self {
-        Draft { rows: vec![Vec::new()], accepting: vec![false], elements: Vec::new(), tallies: Vec::new(), n_edges: 0 }
+        Draft { rows: vec![Row::new()], accepting: vec![false], elements: Vec::new(), tallies: Vec::new(), n_edges: 0 }
     }
 
     pub fn n_states(&self) -> usize {
@@ -29,7 +33,7 @@ impl Draft {
     }
 
     pub fn state(&mut self) -> u32 {
-        self.rows.push(Vec::new());
+        self.rows.push(Row::new());
         self.accepting.push(false);
         self.rows.len() as u32 - 1
     }
@@ -74,7 +78,7 @@ impl Draft {
     pub fn embed(&mut self, other: &Draft) -> u32 {
         let base = self.rows.len() as u32;
         for row in &other.rows {
-            let row: Vec<Edge> = row.iter().map(|edge| Edge { target: edge.target + base, ..*edge }).collect();
+            let row: Row = row.iter().map(|edge| Edge { target: edge.target + base, ..*edge }).collect();
             self.n_edges += row.len();
             self.rows.push(row);
             self.accepting.push(false);

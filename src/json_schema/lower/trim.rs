@@ -54,10 +54,11 @@ pub(super) fn trim(
         let mut states: Vec<u32> = vec![0];
         let mut state_numbers = vec![u32::MAX; rule.draft.n_states()];
         state_numbers[0] = 0;
-        let (mut rows, mut accepting) = (Vec::new(), Vec::new());
-        while rows.len() < states.len() {
-            let state = states[rows.len()] as usize;
-            let mut row: Vec<Edge> = Vec::with_capacity(rule.draft.rows[state].len());
+        let (mut edges, mut ends, mut accepting) = (Vec::with_capacity(rule.draft.n_edges()), vec![0u32], Vec::new());
+        let mut row: Vec<Edge> = Vec::new();
+        while accepting.len() < states.len() {
+            let state = states[accepting.len()] as usize;
+            row.clear();
             for edge in rule.draft.rows[state].iter().filter(|edge| live.is_edge(index, edge)) {
                 let number = &mut state_numbers[edge.target as usize];
                 if *number == u32::MAX {
@@ -80,7 +81,8 @@ pub(super) fn trim(
             watch.spend(1 + row.len())?;
             row.sort_unstable();
             row.dedup();
-            rows.push(row);
+            edges.extend_from_slice(&row);
+            ends.push(edges.len() as u32);
             accepting.push(rule.draft.accepting[state]);
         }
         let elements = rule.draft.elements.iter().map(|&(state, distinct)| (state_numbers[state as usize], distinct));
@@ -89,7 +91,8 @@ pub(super) fn trim(
         let tallies = rule.draft.tallies.iter().map(|&(state, tally)| (state_numbers[state as usize], tally));
         let mut tallies: Vec<_> = tallies.filter(|&(state, _)| state != u32::MAX).collect();
         tallies.sort_unstable_by_key(|&(state, _)| state);
-        let automaton = RuleAutomaton::from_parts(rows, accepting, false).with_elements(elements).with_tallies(tallies);
+        let automaton =
+            RuleAutomaton::from_sorted(edges, ends, accepting).with_elements(elements).with_tallies(tallies);
         trimmed.push(NetRule { name: rule.name.clone(), automaton, counter: rule.counter });
     }
     Ok(Some(Network { rules: trimmed, root: NetRuleId::new(0) }))

@@ -1,0 +1,291 @@
+//! States that read nearly as a loop does.
+//!
+//! Behind the opening quote of a key stand the names of an object's properties, and any other key. Nearly every letter leads into
+//! the loop over free keys; only along the names, a few hundred trie nodes, something else can follow. Walked letter by letter, such a state
+//! visits 20,000 nodes and adds 90,000 tokens one at a time, and each place inside a name does so again.
+//!
+//! So the loop that most letters lead to is taken as the state's *model*: what the model allows is found by its region, and then
+//! the trie is walked with both, state and model, only where they differ. There tokens and remainders are added and taken away. Where
+//! both have come to the same configuration, nothing below can differ.
+
+use super::loops::Form;
+use super::walk::{Ground, Remainder, Walker};
+use crate::automaton::{BELOW, Code, Program, StateId};
+use crate::exec::{Pair, Stacks, StacksMark, step_byte};
+use crate::vocab::TokenId;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Bytes by which a state is asked for its model, which stands for text or for digits, and how many of them must lead there.
+const SAMPLES: [&[u8]; 2] = [b"eaqnzXT_5", b"12345678"];
+const SAMPLE_MIN: usize = 5;
+
+/// How to find the model of a state: the byte that leads there, and the state that it leads to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ModelPath {
+    byte: u8,
+    state: StateId,
+}
+
+/// Two configurations before the byte of a trie node: ranges of [`Twins::pairs`].
+#[derive(Clone, Copy, Debug)]
+struct Twin {
+    first: u32,
+    middle: u32,
+    last: u32,
+    mark: StacksMark,
+}
+
+/// The memory of a walk with a state and its model.
+#[derive(Debug, Default)]
+pub(super) struct Twins {
+    levels: Vec<Twin>,
+    /// For each level the state's pairs, then the model's.
+    pairs: Vec<Pair>,
+    own: Vec<Pair>,
+    model: Vec<Pair>,
+    /// Tokens of the model's that the state refuses.
+    refused: Vec<TokenId>,
+    /// Tokens below the model's remainders that the caller is not to judge.
+    excluded: Vec<TokenId>,
+    /// Whether codes of the first level, of state and model, lead to the same.
+    verdicts: Vec<(Code, Code, bool)>,
+}
+
+impl Walker {
+    /// Returns how to find the model of a state, if it has one.
+    pub(super) fn model_path(&mut self, program: &Program, pair: Pair) -> Option<ModelPath> {
+        SAMPLES.iter().find_map(|sample| self.model_path_by(program, pair, sample))
+    }
+
+    fn model_path_by(&mut self, program: &Program, pair: Pair, sample: &[u8]) -> Option<ModelPath> {
+        let (linked, local) = program.place(pair.state)?;
+        let reads = |byte: &&u8| linked.unit.code(local, **byte) != Code::NONE;
+        if sample.iter().filter(reads).count() < SAMPLE_MIN {
+            return None;
+        }
+        let mark = self.stacks.mark();
+        let mut found: SmallVec<[(Pair, ModelPath, usize); 8]> = SmallVec::new();
+        let mut next = core::mem::take(&mut self.next);
+        for &byte in sample {
+            step_byte(program, &mut self.stacks, &[pair], byte, &mut next);
+            for &pair in &next {
+                if self.loops.get(program, pair.state).is_none_or(|found| !matches!(found.form, Form::Endless)) {
+                    continue;
+                }
+                let is_known = |(known, ..): &&mut (Pair, ModelPath, usize)| is_same(&self.stacks, *known, pair);
+                match found.iter_mut().find(is_known) {
+                    Some((_, _, n)) => *n += 1,
+                    None => found.push((pair, ModelPath { byte, state: pair.state }, 1)),
+                }
+            }
+        }
+        self.next = next;
+        self.stacks.truncate(mark);
+        let (_, path, n) = found.into_iter().max_by_key(|(_, _, n)| *n)?;
+        (n >= SAMPLE_MIN && path.state != pair.state).then_some(path)
+    }
+
+    /// Walks the tokens below the trie node `from` with a pair that has a model.
+    pub(super) fn below_like(&mut self, ground: Ground<'_>, from: u32, pair: Pair, path: ModelPath, n_deep: usize) {
+        let mut next = core::mem::take(&mut self.next);
+        step_byte(ground.program, &mut self.stacks, &[pair], path.byte, &mut next);
+        // The loop before the byte is the loop after it.
+        let model = *next.iter().find(|pair| pair.state == path.state).expect("the byte leads to the model");
+        self.next = next;
+        let (n_tokens, n_remainders) = (self.found.tokens.len(), self.found.remainders.len());
+        let had_base = self.found.base.is_some();
+        self.below_pair(ground, from, model, n_deep + 1);
+        let ends = (self.found.tokens.len(), self.found.remainders.len());
+
+        let mut twins = core::mem::take(&mut self.twins);
+        self.differ(ground, from, pair, model, n_deep, &mut twins);
+        if !twins.refused.is_empty() {
+            twins.refused.sort_unstable();
+            let refused = &twins.refused;
+            let is_allowed = |id: &TokenId| refused.binary_search(id).is_err();
+            let kept: Vec<TokenId> = self.found.tokens[n_tokens..ends.0].iter().copied().filter(is_allowed).collect();
+            self.found.tokens.splice(n_tokens..ends.0, kept);
+            if !had_base && self.found.base.is_some() {
+                self.found.cleared.extend_from_slice(refused);
+            }
+        }
+        if !twins.excluded.is_empty() {
+            let excluded = core::mem::take(&mut twins.excluded);
+            exclude(&mut self.found.remainders[n_remainders..ends.1], &excluded);
+        }
+        self.twins = twins;
+    }
+
+    /// Walks below `from` with a pair and its model where they differ: adds what only the pair allows to what was found, and notes what
+    /// only the model allows.
+    fn differ(&mut self, ground: Ground<'_>, from: u32, pair: Pair, model: Pair, n_deep: usize, twins: &mut Twins) {
+        let trie = ground.trie;
+        twins.levels.clear();
+        twins.pairs.clear();
+        twins.refused.clear();
+        twins.excluded.clear();
+        twins.verdicts.clear();
+        twins.pairs.extend([pair, model]);
+        twins.levels.push(Twin { first: 0, middle: 1, last: 2, mark: self.stacks.mark() });
+        let depth_base = usize::from(trie.depth(from)) + 1;
+        let end = trie.subtree_end(from);
+        let mut node = from + 1;
+        while node < end {
+            self.found.n_nodes += 1;
+            let depth = usize::from(trie.depth(node)) - depth_base;
+            let goes_on = self.step_twins(ground, node, depth, n_deep, twins);
+            node = if goes_on { node + 1 } else { trie.subtree_end(node) };
+        }
+    }
+
+    /// Steps both by the byte of `node`, notes what differs, and pushes the next level; tells whether anything below can differ.
+    fn step_twins(&mut self, ground: Ground<'_>, node: u32, depth: usize, n_deep: usize, twins: &mut Twins) -> bool {
+        let Ground { program, trie, .. } = ground;
+        let (twin, byte) = (twins.levels[depth], trie.byte(node));
+        let (own, model) =
+            twins.pairs[twin.first as usize..twin.last as usize].split_at((twin.middle - twin.first) as usize);
+        let codes = match is_alike_at_a_glance(program, &self.stacks, own, model, byte) {
+            Glance::Alike => return false,
+            Glance::Codes(codes) if depth == 0 => {
+                let known = twins.verdicts.iter().find(|(own, model, _)| (*own, *model) == codes);
+                match known {
+                    Some((_, _, true)) => return false,
+                    Some(_) => None,
+                    None => Some(codes),
+                }
+            }
+            Glance::Codes(_) | Glance::Unclear => None,
+        };
+        self.stacks.truncate(twin.mark);
+        step_byte(program, &mut self.stacks, own, byte, &mut twins.own);
+        step_byte(program, &mut self.stacks, model, byte, &mut twins.model);
+        let is_alike = are_same(&self.stacks, &twins.own, &twins.model);
+        if let Some((own, model)) = codes {
+            twins.verdicts.push((own, model, is_alike));
+        }
+        if is_alike {
+            return false;
+        }
+        match (twins.own.is_empty(), twins.model.is_empty()) {
+            (true, false) => twins.refused.extend_from_slice(trie.tokens(node)),
+            (false, true) => self.found.tokens.extend_from_slice(trie.tokens(node)),
+            _ => {}
+        }
+        let has_descendants = trie.subtree_end(node) > node + 1;
+        if !has_descendants {
+            return false;
+        }
+        let ends = |pairs: &[Pair]| pairs.iter().any(|pair| pair.state == BELOW);
+        match (ends(&twins.own), ends(&twins.model)) {
+            (true, false) => self.found.remainders.push(ground.remainder(node)),
+            (false, true) => {
+                twins.excluded.extend_from_slice(&trie.subtree_tokens(node)[trie.tokens(node).len()..]);
+            }
+            _ => {}
+        }
+        twins.own.retain(|pair| program.place(pair.state).is_some());
+        twins.model.retain(|pair| program.place(pair.state).is_some());
+        if are_same(&self.stacks, &twins.own, &twins.model) {
+            return false;
+        }
+        if twins.model.is_empty() {
+            let n_levels = self.levels.len();
+            self.push_configuration(&twins.own);
+            self.descend(ground, node, n_deep);
+            self.levels.truncate(n_levels);
+            return false;
+        }
+        twins.levels.truncate(depth + 1);
+        twins.pairs.truncate(twin.last as usize);
+        let first = twin.last;
+        let middle = first + twins.own.len() as u32;
+        let last = middle + twins.model.len() as u32;
+        twins.pairs.extend_from_slice(&twins.own);
+        twins.pairs.extend_from_slice(&twins.model);
+        twins.levels.push(Twin { first, middle, last, mark: self.stacks.mark() });
+        true
+    }
+}
+
+/// What the codes of some pairs say.
+enum Glance {
+    /// All come to the same.
+    Alike,
+    /// One pair and its model, and where they go depends on these two codes.
+    Codes((Code, Code)),
+    Unclear,
+}
+
+/// Compares where a byte leads, as far as the move tables show it.
+fn is_alike_at_a_glance(program: &Program, stacks: &Stacks, own: &[Pair], model: &[Pair], byte: u8) -> Glance {
+    let &[model] = model else { return Glance::Unclear };
+    let Some((linked, local)) = program.place(model.state) else { return Glance::Unclear };
+    let code = linked.unit.code(local, byte);
+    let mut is_met = code == Code::NONE;
+    let mut other = None;
+    for &pair in own {
+        let Some((pair_linked, pair_local)) = program.place(pair.state) else { return Glance::Unclear };
+        let pair_code = pair_linked.unit.code(pair_local, byte);
+        if pair_code == Code::NONE {
+            continue;
+        }
+        let is_like = core::ptr::eq(pair_linked, linked)
+            && pair_code == code
+            && pair.register == model.register
+            && is_same_stack(stacks, pair.node, model.node, STACK_DEPTH);
+        if is_like && !is_met {
+            is_met = true;
+        } else {
+            other = Some(pair_code);
+        }
+    }
+    match other {
+        None if is_met => Glance::Alike,
+        None if own.len() == 1 => Glance::Codes((Code::NONE, code)),
+        Some(other) if own.len() == 1 => Glance::Codes((other, code)),
+        _ => Glance::Unclear,
+    }
+}
+
+/// How far down stacks are compared; deeper ones count as different.
+const STACK_DEPTH: usize = 4;
+
+fn are_same(stacks: &Stacks, a: &[Pair], b: &[Pair]) -> bool {
+    a.len() == b.len() && a.iter().all(|&pair| b.iter().any(|&other| is_same(stacks, pair, other)))
+}
+
+fn is_same(stacks: &Stacks, a: Pair, b: Pair) -> bool {
+    a.state == b.state && a.register == b.register && is_same_stack(stacks, a.node, b.node, STACK_DEPTH)
+}
+
+/// Tells whether two nodes have the same content.
+fn is_same_stack(stacks: &Stacks, a: u32, b: u32, depth: usize) -> bool {
+    a == b
+        || depth > 0
+            && stacks.n_exits(a) == stacks.n_exits(b)
+            && (0..stacks.n_exits(a)).all(|index| {
+                let (a, b) = (stacks.exit(a, index), stacks.exit(b, index));
+                a.state == b.state && a.register == b.register && is_same_stack(stacks, a.node, b.node, depth - 1)
+            })
+}
+
+/// Keeps some tokens out of what becomes of remainders.
+pub(super) fn exclude(remainders: &mut [Remainder], tokens: &[TokenId]) {
+    if remainders.is_empty() {
+        return;
+    }
+    let only: Arc<[TokenId]> = sorted(tokens.to_vec());
+    for remainder in remainders {
+        remainder.excluded = Some(match &remainder.excluded {
+            None => Arc::clone(&only),
+            Some(before) => sorted([before, tokens].concat()),
+        });
+    }
+}
+
+fn sorted(mut tokens: Vec<TokenId>) -> Arc<[TokenId]> {
+    tokens.sort_unstable();
+    tokens.dedup();
+    tokens.into()
+}
