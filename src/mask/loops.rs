@@ -153,11 +153,14 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
     is_chain.then(|| Loop { alphabet: Alphabet { ascii, others: false }, form: Form::Chain(states.into()) })
 }
 
+/// How many continuation bytes follow a lead byte, and the range of the first.
+type Continuation = (u8, u8, u8);
+
 /// Tells whether exactly the characters beyond ASCII lead from `at` to `home`.
 fn has_others(program: &Program, state: StateId, at: u32, home: u32) -> bool {
     let Some((linked, _)) = program.place(state) else { return false };
     // Bytes that are alike lead to the same state.
-    let mut known: SmallVec<[(u32, (u8, u8, u8)); 8]> = SmallVec::new();
+    let mut known: SmallVec<[(u32, Continuation); 8]> = SmallVec::new();
     (0x80..=0xFF).all(|byte| match (lead(byte), linked.unit.code(at, byte).step()) {
         (None, Step::None) => true,
         (Some(rest), Step::Quiet(to)) if known.contains(&(to, rest)) => true,
