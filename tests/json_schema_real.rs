@@ -18,28 +18,8 @@ use std::time::{Duration, Instant};
 
 /// Schemas that are refused, and why.
 const REFUSED: &[(&str, &str)] = &[
-    ("Github_easy---o21053", STATES),
-    ("Github_easy---o58907", STATES),
-    ("Github_hard---o21072", STATES),
-    ("Github_hard---o21074", STATES),
-    ("Github_hard---o21076", STATES),
-    ("Github_hard---o34872", STATES),
-    ("Github_hard---o62061", STATES),
-    ("Github_hard---o62065", STATES),
     ("Github_hard---o75605", BACK_REFERENCE),
-    ("Github_hard---o77403", STATES),
-    ("Github_hard---o82273", CONDITIONS),
     ("Github_medium---o19005", STATES),
-    ("Github_medium---o21115", STATES),
-    ("Github_medium---o21142", STATES),
-    ("Github_medium---o37683", STATES),
-    ("Github_medium---o55361", STATES),
-    ("Github_medium---o74461", STATES),
-    ("Github_trivial---o63308", CONDITIONS),
-    ("Github_ultra---o13934", MOVES),
-    ("Github_ultra---o21136", STATES),
-    ("Github_ultra---o62058", STATES),
-    ("Github_ultra---o62059", STATES),
     ("Glaiveai2K---calculate_area_2f92f3ea", UNSATISFIABLE),
     ("Glaiveai2K---calculate_area_43c11cd0", UNSATISFIABLE),
     ("Glaiveai2K---calculate_area_4493ae68", UNSATISFIABLE),
@@ -50,48 +30,26 @@ const REFUSED: &[(&str, &str)] = &[
     ("Glaiveai2K---calculate_area_e6818129", UNSATISFIABLE),
     ("Glaiveai2K---calculate_area_f88fb53c", UNSATISFIABLE),
     ("Glaiveai2K---calculate_area_f8e04f89", UNSATISFIABLE),
-    ("Handwritten---allany19", STATES),
-    ("Handwritten---allany23", STATES),
     ("Handwritten---num5", STATES),
-    ("Handwritten---string1", STATES),
     ("JsonSchemaStore---aerleon-definitions.schema", STATES),
-    ("JsonSchemaStore---band-manifest", STATES),
-    ("JsonSchemaStore---cloudify", CONDITIONS),
-    ("JsonSchemaStore---mason-registry", CONDITIONS),
-    ("JsonSchemaStore---renovate-schema", MOVES),
+    ("JsonSchemaStore---cloudify", CIRCULAR),
     ("JsonSchemaStore---schema", CONDITIONS),
-    ("JsonSchemaStore---sourcery_yaml_schema", STATES),
     ("JsonSchemaStore---travis", EQUAL_ITEMS),
-    ("JsonSchemaStore---winget-pkgs-installer-1.0.0", STATES),
-    ("JsonSchemaStore---winget-pkgs-singleton-1.0.0", STATES),
-    ("Synthesized---draft2019_09_valid_multipleOf_id9_subschema1_not_2", STATES),
 ];
 
 const UNSATISFIABLE: &str = "no value is valid: its `oneOf` asks for what all of it requires";
 const STATES: &str = "a pattern or number, with its bounds, needs more than `dfa_states_max` states";
-const MOVES: &str = "its automata need more than `automaton_moves_max` moves";
+const CIRCULAR: &str = "an `allOf` leads back to itself without reading anything";
 const CONDITIONS: &str = "more than 64 combinations of conditions wait for the same key";
 const BACK_REFERENCE: &str = "a pattern refers back, which is not regular";
 const EQUAL_ITEMS: &str = "`uniqueItems` under a negation";
-
-/// Valid instances that are refused, and for which the search finds no other order of keys.
-const VALID_REFUSED: &[(&str, usize)] = &[
-    ("Github_hard---o21819", 0),
-    ("Github_hard---o21819", 1),
-    ("JsonSchemaStore---dart-test", 0),
-    ("JsonSchemaStore---project-1.0.0-beta5", 0),
-    ("JsonSchemaStore---project-1.0.0-beta5", 1),
-    ("JsonSchemaStore---schema-project", 1),
-    ("JsonSchemaStore---sourcemap-v3", 0),
-    ("WashingtonPost---wp_8_Normalized", 0),
-];
 
 /// Instances whose label is wrong, by schema and place among its instances, and why. The test asks the `jsonschema`
 /// crate, which must say so too.
 const WRONG_LABELS: &[(&str, usize, &str)] = &[];
 
 /// The share of schemas that may be refused, in thousandths.
-const REFUSED_PER_MILLE_MAX: usize = 6;
+const REFUSED_PER_MILLE_MAX: usize = 3;
 
 /// Steps of the search for another order of keys, and for one of an invalid instance.
 const N_STEPS_VALID: usize = 20_000;
@@ -272,8 +230,7 @@ fn real_schemas() {
     let listed = REFUSED.iter().map(|(id, _)| *id).filter(|id| is_known(id)).collect();
     let refused = report.refused.values().flatten().map(|(id, _)| id.as_str()).collect();
     assert_listed("refused", listed, refused);
-    let listed = WRONG_LABELS.iter().map(|&(id, place, _)| (id, place)).chain(VALID_REFUSED.iter().copied());
-    let listed = listed.filter(|(id, _)| is_known(id)).collect();
+    let listed = WRONG_LABELS.iter().map(|&(id, place, _)| (id, place)).filter(|(id, _)| is_known(id)).collect();
     let wrong = report.wrong.iter().map(|(id, place, _, _)| (id.as_str(), *place)).collect();
     assert_listed("against their label", listed, wrong);
     for (id, place, why) in WRONG_LABELS {

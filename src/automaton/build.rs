@@ -16,7 +16,7 @@
 //! [`automaton_moves_max`](crate::Limits::automaton_moves_max) while it is made, each pushed state as one move.
 
 use super::unit::{Code, Content, Kind, Move, Owner, Reads, StateInfo, StateRef, Step, Unit};
-use crate::machine::Counter;
+use crate::machine::{Counter, Tally};
 use crate::pass::{BuildError, Edge, Label, NetRuleId, Network, RuleAutomaton, Splitter, Watch};
 use ahash::{AHashMap, AHashSet};
 use smallvec::SmallVec;
@@ -126,10 +126,14 @@ struct Builder<'a> {
     single_ids: Vec<u32>,
     sets: Vec<Items>,
     counters: Vec<Counter>,
+    tallies: Vec<Tally>,
+    tally_ids: AHashMap<Tally, u32>,
     /// By member: which counter it is.
     counter_of: Vec<Option<u32>>,
     /// By member: whether its states have a register.
     has_register: Vec<bool>,
+    /// By member: what stands for all its tallies.
+    strictest: Vec<Option<Tally>>,
     children: Vec<Arc<Unit>>,
     slot_of: AHashMap<u32, u32>,
     lists: Vec<Box<[Move]>>,
@@ -221,7 +225,7 @@ impl<'a> Builder<'a> {
             })
         });
         let has_register =
-            members.iter().map(|&id| network.rule(id).counter.is_some() || network.rule(id).automaton.has_elements());
+            members.iter().map(|&id| network.rule(id).counter.is_some() || network.rule(id).automaton.has_register());
         let mut n_single = 0;
         let single_bases = members.iter().map(|&id| {
             n_single += 1 + network.rule(id).automaton.n_states() as u32;
@@ -233,8 +237,11 @@ impl<'a> Builder<'a> {
             single_ids: vec![u32::MAX; n_single as usize],
             counter_of: counter_of.collect(),
             has_register: has_register.collect(),
+            strictest: members.iter().map(|&id| network.rule(id).automaton.strictest_tally()).collect(),
             member_of: members.iter().enumerate().map(|(index, &id)| (id, index as u32)).collect(),
             counters,
+            tallies: Vec::new(),
+            tally_ids: AHashMap::new(),
             network,
             members,
             entries,
@@ -569,8 +576,24 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn info(&self, items: &Items, row: &Row<'_>) -> StateInfo {
-        let first = items[0];
+    fn tally(&mut self, tally: Tally) -> u32 {
+        *self.tally_ids.entry(tally).or_insert_with(|| {
+            self.tallies.push(tally);
+            self.tallies.len() as u32 - 1
+        })
+    }
+
+    fn info(&mut self, state: usize, row: &Row<'_>) -> StateInfo {
+        let first = self.sets[state][0];
+        let automaton = self.automaton(first.member);
+        if let Some(strictest) = self.strictest[first.member as usize] {
+            debug_assert_eq!(self.sets[state].len(), 1, "a rule with tallies is deterministic");
+            let owner = Some(Owner::Tallies(self.tally(strictest)));
+            let kind =
+                automaton.tally(first.state).map_or(Kind::Inner, |tally| Kind::Tally { tally: self.tally(tally) });
+            return StateInfo { kind, reads: reads(row), owner };
+        }
+        let items = &self.sets[state];
         let counter = self.counter_of[first.member as usize];
         let owner = match (counter, self.has_register[first.member as usize]) {
             (Some(counter), _) => Some(Owner::Counter(counter)),
@@ -595,8 +618,7 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(mut self, rows: Rows, entries: Vec<u32>) -> Result<Content, BuildError> {
-        let infos: Vec<StateInfo> =
-            self.sets.iter().zip(rows.iter()).map(|(items, row)| self.info(items, &row)).collect();
+        let infos: Vec<StateInfo> = rows.iter().enumerate().map(|(state, row)| self.info(state, &row)).collect();
         let (class_of, n_classes, table) = move_table(&rows, &infos, self.bounds, self.n_listed)?;
         let has_controls = !rows.controls.is_empty();
         let mut controls: Vec<Box<[(u32, u32)]>> = Vec::new();
@@ -617,13 +639,10 @@ impl<'a> Builder<'a> {
             infos: infos.into(),
             controls: controls.into(),
             counters: self.counters.into(),
+            tallies: self.tallies.into(),
             children: self.children.into(),
             entries: entries.into(),
-            has_elements: self
-                .has_register
-                .iter()
-                .zip(&self.counter_of)
-                .any(|(&has, counter)| has && counter.is_none()),
+            has_elements: self.members.iter().any(|&id| self.network.rule(id).automaton.has_elements()),
         })
     }
 }

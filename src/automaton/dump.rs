@@ -80,6 +80,12 @@ fn kind(linked: &Linked, state: u32) -> String {
         Kind::Inner => String::new(),
         Kind::End => " end".into(),
         Kind::Element(_) => " element".into(),
+        Kind::Tally { tally } => {
+            let tally = linked.unit.tally(tally);
+            let (end, counts) = (if tally.may_end { " end" } else { "" }, if tally.counts { " counts" } else { "" });
+            let max = tally.arrival_max.map_or(String::new(), |max| max.to_string());
+            format!("{end}{counts} {{{},{max}}}", tally.min)
+        }
         Kind::BodyEnd { loop_state, .. } => format!(" counts, then {loop_state}"),
         Kind::Loop { counter } => {
             let counter = linked.unit.counter(counter);

@@ -157,6 +157,7 @@ mod tests {
             infos: vec![info].into(),
             controls: Box::new([]),
             counters: Box::new([]),
+            tallies: Box::new([]),
             children: Box::new([]),
             entries: vec![0].into(),
             has_elements: false,

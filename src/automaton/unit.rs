@@ -13,7 +13,7 @@
 //! A target or a return state may lie in a *child* unit: one that this one calls. Units depend on their content alone: children are
 //! units interned before, control tokens are ids, counters are their bounds. So equal units of different grammars are one.
 
-use crate::machine::{Counter, Distinct};
+use crate::machine::{Counter, Distinct, Tally};
 use std::sync::Arc;
 
 /// A state of a unit or of one of its children.
@@ -58,6 +58,8 @@ pub(crate) enum Kind {
     BodyEnd { counter: u32, loop_state: u32 },
     /// Between two copies of a counted body: the counter says whether the unit may end and whether a copy may begin.
     Loop { counter: u32 },
+    /// The count of pieces must fit, and the unit may end here if it says so.
+    Tally { tally: u32 },
     /// An element was read, by a call that returns here: it must be another than all before, and joins them. Entered by returning only.
     Element(Distinct),
 }
@@ -69,6 +71,8 @@ pub(crate) enum Owner {
     Counter(u32),
     /// The elements of a rule, which are all different.
     Elements(Distinct),
+    /// A count of pieces; the strictest tally of the rule.
+    Tallies(u32),
 }
 
 /// What a state can read, as far as forced text is concerned.
@@ -153,6 +157,7 @@ pub(crate) struct Content {
     /// By state: the control tokens that it reads, ascending, with the index of their list.
     pub controls: Box<[ControlRow]>,
     pub counters: Box<[Counter]>,
+    pub tallies: Box<[Tally]>,
     pub children: Box<[Arc<Unit>]>,
     /// The start states by entry.
     pub entries: Box<[u32]>,
@@ -238,6 +243,11 @@ impl Unit {
         &self.content.counters[index as usize]
     }
 
+    #[inline]
+    pub fn tally(&self, index: u32) -> &Tally {
+        &self.content.tallies[index as usize]
+    }
+
     /// Returns the list of moves of `state` by a control token.
     pub fn control_list(&self, state: u32, token: u32) -> Option<u32> {
         let controls = self.controls(state);
@@ -259,6 +269,7 @@ impl Unit {
             + 256
             + size_of_val(&*content.table)
             + size_of_val(&*content.infos)
+            + size_of_val(&*content.tallies)
             + content.lists.len() * size_of::<Box<[Move]>>()
             + moves
             + controls

@@ -251,7 +251,8 @@ impl GrammarCompiler {
         watch.look()?;
         let json = Json::parse(schema, limits)?;
         watch.spend(STEPS_PER_BYTE * schema.len())?;
-        let model = SchemaModel::read(json, &schema_options.read, &*schema_options.resolver, limits)?;
+        let mut model = SchemaModel::read(json, &schema_options.read, &*schema_options.resolver, limits)?;
+        model.merge_equal();
         watch.look()?;
         let lowered = lower(&model, schema_options, &self.shared.languages, limits, &watch)?;
         let program = Program::new(&lowered.normal, &self.shared.units, limits, &watch)?;

@@ -172,12 +172,23 @@ impl Stacks {
     fn land_with(&mut self, program: &Program, pair: Pair, live: &mut impl Extend<Pair>, admits: bool) {
         let Some((linked, local)) = program.place(pair.state) else { return live.extend([pair]) };
         let info = linked.unit.info(local);
-        if info.has_moves() && !matches!(info.kind, Kind::Loop { .. }) {
+        if info.has_moves() && !matches!(info.kind, Kind::Loop { .. } | Kind::Tally { .. }) {
             live.extend([pair]);
         }
         match info.kind {
             Kind::Inner | Kind::Element(_) => {}
             Kind::End => self.leave(program, pair, live, admits, |register| register == pair.register),
+            Kind::Tally { tally } => {
+                let tally = linked.unit.tally(tally);
+                let Some(register) = tally.arrive(pair.register) else { return };
+                let pair = Pair { register, ..pair };
+                if info.has_moves() && tally.may_go_on(register) {
+                    live.extend([pair]);
+                }
+                if tally.may_end(register) {
+                    self.leave(program, pair, live, admits, |other| other == register);
+                }
+            }
             Kind::Loop { counter } => {
                 self.land_between(program, pair, linked.unit.counter(counter), live, admits);
             }
@@ -430,6 +441,7 @@ fn may_end(program: &Program, pair: Pair) -> bool {
     match linked.unit.info(local).kind {
         Kind::End => true,
         Kind::Loop { counter } => linked.unit.counter(counter).may_end(pair.register),
+        Kind::Tally { tally } => linked.unit.tally(tally).may_end(pair.register),
         Kind::Inner | Kind::BodyEnd { .. } | Kind::Element(_) => false,
     }
 }

@@ -221,7 +221,7 @@ pub(super) fn joined(program: &Program, pair: Pair, other: u64) -> Option<u64> {
     debug_assert!(!matches!((info.kind, info.owner), (Kind::End, Some(Owner::Counter(_)))));
     match info.owner? {
         Owner::Counter(counter) => linked.unit.counter(counter).join(pair.register, other),
-        Owner::Elements(_) => None,
+        Owner::Elements(_) | Owner::Tallies(_) => None,
     }
 }
 

@@ -148,17 +148,18 @@ fn verdict(model: &SchemaModel, member: Member) -> Option<bool> {
     Some(says != member.is_negated)
 }
 
-/// Dynamic scopes: the resources on the way, each where it came first.
+/// Dynamic scopes: of the resources on the way those that matter, each where it came first. A resource matters if it answers to a dynamic
+/// anchor to which none before does: all of the metaschema of draft 2020-12 has one scope, whatever the order of its vocabularies.
 struct Scopes {
     lists: Vec<Box<[ResourceId]>>,
     ids: AHashMap<Box<[ResourceId]>, ScopeId>,
-    /// Without dynamic references there is one scope only.
-    is_dynamic: bool,
+    /// By resource: the names that it answers to. None without dynamic references: then there is one scope only.
+    answers: AHashMap<ResourceId, Vec<Box<str>>>,
 }
 
 impl Default for Scopes {
     fn default() -> Self {
-        Scopes { lists: vec![Box::new([])], ids: AHashMap::new(), is_dynamic: false }
+        Scopes { lists: vec![Box::new([])], ids: AHashMap::new(), answers: AHashMap::new() }
     }
 }
 
@@ -167,12 +168,18 @@ impl Scopes {
         let is_dynamic = model.schemas().any(|(_, schema)| {
             schema.entries().iter().any(|entry| matches!(entry.keyword, Keyword::DynamicRef { .. }))
         });
-        Scopes { is_dynamic, ..Default::default() }
+        let mut answers: AHashMap<ResourceId, Vec<Box<str>>> = AHashMap::new();
+        for (resource, name) in model.dynamic.keys().filter(|_| is_dynamic) {
+            answers.entry(*resource).or_default().push(name.clone());
+        }
+        Scopes { answers, ..Default::default() }
     }
 
     fn enter(&mut self, scope: ScopeId, resource: ResourceId) -> ScopeId {
         let list = &self.lists[scope.index()];
-        if !self.is_dynamic || list.contains(&resource) {
+        let Some(names) = self.answers.get(&resource) else { return scope };
+        let is_answered = |name| list.iter().any(|before| self.answers[before].contains(name));
+        if names.iter().all(is_answered) {
             return scope;
         }
         let longer: Box<[ResourceId]> = list.iter().copied().chain([resource]).collect();

@@ -10,7 +10,7 @@
 //! *Unevaluated.* A schema with `unevaluatedProperties` or `unevaluatedItems` opens a *frame*; what the applicators below it evaluate is noted in
 //! the frame on the way, and the rest is constrained when all else is known. Of `anyOf` any subset of branches may hold, and each evaluates
 //! its own: subsets are alternatives then. That is exact without negations: an alternative that claims less to be evaluated than is true only
-//! asks for more.
+//! asks for more. Where it is denied that nothing else is there, less would be wrong: then the branches outside the subset are negated.
 
 use super::conjunction::{ConjunctionId, Conjunctions, Member, ScopeId, Subject};
 use super::decimal::Decimal;
@@ -71,6 +71,8 @@ enum Goal {
     Member(Member, Frames),
     /// A keyword, with the scope within its schema.
     Entry(SchemaId, u32, ScopeId, Frames),
+    /// All keywords of a schema hold but `unevaluated...`, at this place among them: something is left that it is about and that fails it.
+    Stray(SchemaId, u32, ScopeId),
     Fact(Fact),
 }
 
@@ -121,6 +123,8 @@ struct Frame {
     has_all: bool,
     n_items: u64,
     contains: Vec<Member>,
+    /// Whether less than what is evaluated must not be noted.
+    is_exact: bool,
 }
 
 /// A schema whose `unevaluated...` keyword waits.
@@ -129,6 +133,8 @@ struct Unevaluated {
     schema: Member,
     frame: u32,
     outer: Frames,
+    /// Whether something is left that fails the schema.
+    is_denied: bool,
 }
 
 #[derive(Clone)]
@@ -145,7 +151,7 @@ struct Partial {
     followed: AHashSet<Member>,
     /// Forks over names that nothing declares.
     n_name_forks: usize,
-    /// Goals followed so far: more than there are schemas means that references go in a circle.
+    /// Members followed so far of those that may lead back to themselves: many more than there are schemas means that they do.
     n_followed: usize,
 }
 
@@ -349,7 +355,11 @@ impl<'a> Expander<'a> {
                 }
             }
             match partial.unevaluated.pop() {
-                Some(waiting) => self.constrain_rest(partial, &waiting),
+                Some(waiting) => {
+                    if !self.constrain_rest(partial, &waiting) {
+                        return Ok(Outcome::Dead);
+                    }
+                }
                 None => return Ok(Outcome::Done),
             }
         }
@@ -454,6 +464,10 @@ impl<'a> Expander<'a> {
         match goal {
             Goal::Fact(fact) => Ok(self.add(partial, fact)),
             Goal::Member(member, frames) => self.pursue_member(partial, member, frames),
+            Goal::Stray(schema, index, scope) => {
+                self.pursue_stray(partial, schema, index, scope);
+                Ok(true)
+            }
             Goal::Entry(schema, index, scope, frames) => {
                 let entry = &self.model.schema(schema).entries()[index as usize];
                 match self.pursue_entry(partial, schema, &entry.keyword, scope, frames) {
@@ -482,9 +496,10 @@ impl<'a> Expander<'a> {
     }
 
     fn pursue_member(&mut self, partial: &mut Partial, member: Member, frames: Frames) -> Expanded<bool> {
-        partial.n_followed += 1;
         let is_circular = matches!(member.subject, Subject::Schema(id) if self.circular[id.index()]);
-        if !is_circular {
+        if is_circular {
+            partial.n_followed += 1;
+        } else {
             if partial.followed.contains(&member.negated()) {
                 return Ok(false);
             }
@@ -543,7 +558,7 @@ impl<'a> Expander<'a> {
             partial.frames.push(Frame::default());
             inner.push(frame);
             let schema = Member::schema(*rest, scope);
-            partial.unevaluated.push(Unevaluated { schema, frame, outer: frames.clone() });
+            partial.unevaluated.push(Unevaluated { schema, frame, outer: frames.clone(), is_denied: false });
         }
         let goals = (0..entries.len() as u32).rev().map(|index| Goal::Entry(id, index, scope, inner.clone()));
         partial.goals.extend(goals);
@@ -551,6 +566,21 @@ impl<'a> Expander<'a> {
             self.close(partial, id);
         }
         Ok(true)
+    }
+
+    /// Adds that a schema holds but for its `unevaluated...`.
+    fn pursue_stray(&mut self, partial: &mut Partial, id: SchemaId, index: u32, scope: ScopeId) {
+        let entries = self.model.schema(id).entries();
+        let (Keyword::UnevaluatedProperties(rest) | Keyword::UnevaluatedItems(rest)) = entries[index as usize].keyword
+        else {
+            unreachable!("only these leave something")
+        };
+        let frame = partial.frames.len() as u32;
+        partial.frames.push(Frame { is_exact: true, ..Frame::default() });
+        let schema = Member::schema(rest, scope);
+        partial.unevaluated.push(Unevaluated { schema, frame, outer: Frames::new(), is_denied: true });
+        let others = (0..entries.len() as u32).rev().filter(|&other| other != index);
+        partial.goals.extend(others.map(|other| Goal::Entry(id, other, scope, smallvec::smallvec![frame])));
     }
 
     /// Forbids other keys where `additionalProperties` is absent.
@@ -784,7 +814,7 @@ impl<'a> Expander<'a> {
             Shape::String(string) => {
                 return Ok(match self.languages.listed(string, self.limits)? {
                     Some(values) => values.is_empty(),
-                    None => false,
+                    None => self.languages.are_disjoint(string),
                 });
             }
             Shape::Array(array) => {
@@ -893,19 +923,22 @@ impl<'a> Expander<'a> {
         })
     }
 
-    /// Constrains what no keyword has evaluated.
-    fn constrain_rest(&mut self, partial: &mut Partial, waiting: &Unevaluated) {
+    /// Constrains what no keyword has evaluated; returns whether that can hold.
+    fn constrain_rest(&mut self, partial: &mut Partial, waiting: &Unevaluated) -> bool {
         let frame = core::mem::take(&mut partial.frames[waiting.frame as usize]);
         for &outer in &waiting.outer {
             partial.frames[outer as usize].has_all = true;
         }
         if frame.has_all {
-            return;
+            return !waiting.is_denied;
         }
         let fact = match partial.kind {
             ValueKind::Object => {
                 let keys = Keys::Beside { names: Rc::new(frame.names), languages: frame.languages.into() };
-                Fact::Keys(KeyRule { keys, member: waiting.schema })
+                match waiting.is_denied {
+                    true => Fact::Obligation(Obligation::key(keys, Some(waiting.schema.negated()))),
+                    false => Fact::Keys(KeyRule { keys, member: waiting.schema }),
+                }
             }
             _ => {
                 let mut member = waiting.schema;
@@ -914,10 +947,15 @@ impl<'a> Expander<'a> {
                     let of = all.map(|member| self.conjunctions.intern(self.model, vec![member])).collect();
                     member = self.conjunctions.choice(of);
                 }
-                Fact::Items(ItemRule { from: frame.n_items, to: None, member })
+                let from = frame.n_items;
+                match waiting.is_denied {
+                    true => Fact::Count(ItemCount { from, to: None, member: member.negated(), min: 1, max: None }),
+                    false => Fact::Items(ItemRule { from, to: None, member }),
+                }
             }
         };
         partial.goals.push(Goal::Fact(fact));
+        true
     }
 
     /// Adds a fact to a shape; returns whether it can still hold.

@@ -19,6 +19,9 @@ index_type!(
 /// Most automata that a store keeps.
 const KEPT_MAX: usize = 4096;
 
+/// States of products that are made to see whether languages are disjoint.
+const DISJOINT_STATES_MAX: usize = 1 << 12;
+
 /// Whether a language is a format, and its name or pattern.
 type Name = (bool, Box<str>);
 
@@ -49,11 +52,13 @@ pub(super) struct Languages {
     store: Arc<LanguageStore>,
     automata: Vec<Arc<Dfa>>,
     ids: AHashMap<(bool, Box<str>), LanguageId>,
+    /// By languages and signs: whether they surely have nothing in common.
+    disjoint: AHashMap<Vec<(LanguageId, bool)>, bool>,
 }
 
 impl Languages {
     pub fn new(store: Arc<LanguageStore>) -> Self {
-        Languages { store, automata: Vec::new(), ids: AHashMap::new() }
+        Languages { store, automata: Vec::new(), ids: AHashMap::new(), disjoint: AHashMap::new() }
     }
 
     /// Returns the language of the strings in which a pattern matches.
@@ -133,6 +138,21 @@ impl Languages {
         Ok(Some(values.iter().filter(|value| self.satisfies(value, &rest)).cloned().collect()))
     }
 
+    /// Tells whether surely no string is in the languages of a shape.
+    pub fn are_disjoint(&mut self, shape: &StringShape) -> bool {
+        if shape.languages.len() < 2 {
+            return false;
+        }
+        if let Some(&known) = self.disjoint.get(&shape.languages) {
+            return known;
+        }
+        let alone = StringShape { languages: shape.languages.clone(), ..StringShape::default() };
+        let limits = Limits { dfa_states_max: DISJOINT_STATES_MAX, ..Limits::default() };
+        let is_disjoint = self.of_shape(&alone, false, &limits).is_ok_and(|dfa| dfa.is_empty());
+        self.disjoint.insert(shape.languages.clone(), is_disjoint);
+        is_disjoint
+    }
+
     /// Returns the automaton of the decoded strings of a shape, but for its lengths if `has_lengths` is false.
     pub fn of_shape(&self, shape: &StringShape, has_lengths: bool, limits: &Limits) -> Result<Arc<Dfa>, RegularError> {
         if let Ok(Some(values)) = self.listed(shape, limits) {
@@ -181,4 +201,29 @@ pub(super) fn of_values<T: AsRef<str>>(values: &[T], limits: &Limits) -> Result<
     let root = regular.push(Node::Union(nodes));
     regular.set_root(root);
     Dfa::new(&regular, limits)
+}
+
+/// Returns the texts of an automaton if there are at most `n_max`.
+pub(super) fn few_texts(dfa: &Dfa, n_max: usize) -> Option<Vec<Vec<u8>>> {
+    let (_, longest) = dfa.byte_lengths().unwrap_or((0, Some(0)));
+    longest?;
+    let mut texts = Vec::new();
+    let mut pending: Vec<(u32, Vec<u8>)> = dfa.start().map(|start| (start, Vec::new())).into_iter().collect();
+    while let Some((state, text)) = pending.pop() {
+        if dfa.is_accepting(state) {
+            texts.push(text.clone());
+        }
+        // Each state leads to a text of its own at least.
+        if texts.len() + pending.len() > n_max {
+            return None;
+        }
+        for (low, high, target) in dfa.edges(state) {
+            for byte in low..=high {
+                let mut longer = text.clone();
+                longer.push(byte);
+                pending.push((target, longer));
+            }
+        }
+    }
+    (texts.len() <= n_max).then_some(texts)
 }

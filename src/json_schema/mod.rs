@@ -17,6 +17,7 @@
 //! | `uri`, `draft`, `resolve` | identifiers; which keyword belongs to which draft; other documents |
 //! | `model` | sub-schemas with typed keywords, references as indices |
 //! | `load`, `keywords` | from documents to the model |
+//! | `equal` | sub-schemas that say the same become one |
 //! | [`mod@format`], `language` | the formats that are asserted, patterns: regular languages of decoded strings |
 //! | `conjunction`, `shape`, `expand` | what must hold together; what is left of it for one kind of values; from one to the other |
 //! | `lower` | from shapes to automata: objects, arrays, strings, white space |
@@ -28,6 +29,7 @@
 mod conjunction;
 mod decimal;
 mod draft;
+mod equal;
 mod error;
 mod expand;
 pub mod format;

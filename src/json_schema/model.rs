@@ -107,7 +107,7 @@ pub struct Entry {
 pub type Named<T> = Box<[(Box<str>, T)]>;
 
 /// A keyword with its value. Values named by a [`ValueId`] are in the document of the schema.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Keyword {
     /// `type`.
     Type(TypeSet),

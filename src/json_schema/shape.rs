@@ -79,7 +79,7 @@ impl NumberShape {
     /// Returns sets that together are the shape.
     pub fn sets(&self) -> Vec<NumberSet> {
         if let Some(values) = self.listed() {
-            return values.into_iter().map(|value| self.set.intersect(&NumberSet::exactly(value))).collect();
+            return values.into_iter().map(|value| self.set.only(value)).collect();
         }
         // Between any two excluded values there is an interval.
         let mut excluded: Vec<&Decimal> = self.excluded.iter().filter(|value| self.set.contains(value)).collect();

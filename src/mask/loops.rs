@@ -84,13 +84,17 @@ fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     Some(Alphabet { ascii, others: others(program, state, local, local) })
 }
 
-/// Returns the characters that are copies of a counted body one by one, if they are many and `state` is between copies.
+/// Returns the characters that are pieces of a count one by one and lead back to `state`, if they are many.
 fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     let (linked, local) = program.place(state)?;
     let unit = &linked.unit;
-    let Kind::Loop { counter } = unit.info(local).kind else { return None };
-    let is_copy =
-        |to: u32| unit.info(to).kind == Kind::BodyEnd { counter, loop_state: local } && !unit.info(to).has_moves();
+    let is_copy = |to: u32| match unit.info(local).kind {
+        Kind::Loop { counter } => {
+            unit.info(to).kind == Kind::BodyEnd { counter, loop_state: local } && !unit.info(to).has_moves()
+        }
+        Kind::Tally { tally } => to == local && unit.tally(tally).counts,
+        _ => false,
+    };
     let stays = |byte: u8| matches!(unit.code(local, byte).step(), Step::Simple(to) if is_copy(to));
     let ascii = (0..128u8).filter(|&byte| stays(byte)).fold(0u128, |ascii, byte| ascii | 1 << byte);
     if ascii.count_ones() < WIDE_CHARS || !unit.controls(local).is_empty() {
@@ -147,13 +151,16 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
     is_chain.then(|| Loop { alphabet: Alphabet { ascii, others: Others::None }, form: Form::Chain(states.into()) })
 }
 
+/// How many continuation bytes follow a lead byte, and the range of the first.
+type Continuation = (u8, u8, u8);
+
 /// Returns the characters beyond ASCII that lead from `at` to `home`, if the others lead nowhere: none if it is another set.
 fn others(program: &Program, state: StateId, at: u32, home: u32) -> Others {
     let Some((linked, _)) = program.place(state) else { return Others::None };
     let unit = &linked.unit;
     let mut is_whole = true;
     // Bytes that are alike lead to the same state.
-    let mut known: SmallVec<[(u32, (u8, u8, u8)); 8]> = SmallVec::new();
+    let mut known: SmallVec<[(u32, Continuation); 8]> = SmallVec::new();
     let is_set = (0x80..=0xFF).all(|byte| match (lead(byte), unit.code(at, byte).step()) {
         (None, Step::None) => true,
         (Some(rest), Step::Quiet(to)) if known.contains(&(to, rest)) => true,

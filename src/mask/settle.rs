@@ -160,6 +160,7 @@ impl Asker<'_> {
         let Some((linked, local)) = self.program.place(state) else { return register };
         match linked.unit.info(local).owner {
             Some(Owner::Counter(counter)) => linked.unit.counter(counter).signature(register, self.horizon()),
+            Some(Owner::Tallies(tally)) => linked.unit.tally(tally).signature(register, self.horizon()),
             // Masks that are kept know nothing of what was read; the matcher looks again.
             Some(Owner::Elements(_)) => 0,
             None => register,

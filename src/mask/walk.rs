@@ -10,9 +10,9 @@
 
 use super::loops::{Form, Loop, Loops};
 use super::model::{ModelPath, Twins, exclude};
-use crate::automaton::{BELOW, Code, Kind, Program, StateId, Step};
+use crate::automaton::{BELOW, Code, Kind, Owner, Program, StateId, Step};
 use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, step_byte};
-use crate::machine::Machine;
+use crate::machine::{Counter, Machine, Tally};
 use crate::util::ByteSet;
 use crate::vocab::{Alphabet, Region, TokenId, Trie, Vocab};
 use ahash::AHashMap;
@@ -106,6 +106,49 @@ pub(super) struct Level {
 impl Level {
     fn is_single(&self) -> bool {
         self.first == self.last
+    }
+}
+
+/// What counts the characters of a loop.
+enum Count<'a> {
+    Copies(&'a Counter),
+    /// The tally of the loop, and the strictest of its rule.
+    Pieces(&'a Tally, &'a Tally),
+}
+
+impl Count<'_> {
+    fn advance(&self, register: u64) -> Option<u64> {
+        match self {
+            Count::Copies(counter) => counter.advance(register),
+            Count::Pieces(tally, _) => {
+                if tally.may_go_on(register) {
+                    tally.arrive(register)
+                } else {
+                    None
+                }
+            }
+        }
+    }
+
+    fn may_continue(&self, register: u64) -> bool {
+        match self {
+            Count::Copies(counter) => counter.may_continue(register),
+            Count::Pieces(tally, _) => tally.may_go_on(register),
+        }
+    }
+
+    fn may_end(&self, register: u64) -> bool {
+        match self {
+            Count::Copies(counter) => counter.may_end(register),
+            Count::Pieces(tally, _) => tally.may_end(register),
+        }
+    }
+
+    fn signature(&self, register: u64, horizon: u32) -> u64 {
+        match self {
+            Count::Copies(counter) => counter.signature(register, horizon),
+            Count::Pieces(_, strictest) => strictest.signature(register, horizon),
+        }
     }
 }
 
@@ -307,7 +350,7 @@ impl Walker {
         }
     }
 
-    /// Walks the tokens below a region's node with a pair between copies of a counted body, one for each of the region's characters.
+    /// Walks the tokens below a region's node with a pair whose count goes up with each of the region's characters.
     fn below_counted(
         &mut self,
         ground: Ground<'_>,
@@ -318,12 +361,18 @@ impl Walker {
     ) {
         let Ground { program, vocab, .. } = ground;
         let Some((linked, local)) = program.place(pair.state) else { return };
-        let Kind::Loop { counter } = linked.unit.info(local).kind else { return };
-        let counter = linked.unit.counter(counter);
+        let count = match linked.unit.info(local).kind {
+            Kind::Loop { counter } => Count::Copies(linked.unit.counter(counter)),
+            Kind::Tally { tally } => {
+                let Some(Owner::Tallies(strictest)) = linked.unit.info(local).owner else { return };
+                Count::Pieces(linked.unit.tally(tally), linked.unit.tally(strictest))
+            }
+            _ => return,
+        };
         // The register after so many characters, as long as there may be so many.
         let mut registers: SmallVec<[u64; 32]> = SmallVec::from_slice(&[pair.register]);
         while registers.len() <= vocab.token_bytes_max() {
-            match counter.advance(registers[registers.len() - 1]) {
+            match count.advance(registers[registers.len() - 1]) {
                 Some(register) => registers.push(register),
                 None => break,
             }
@@ -333,10 +382,10 @@ impl Walker {
         // Where no token reaches a bound, one register is as good as another.
         let horizon = vocab.token_bytes_max();
         let is_same = |n: usize| {
-            let signature = |register| counter.signature(register, (horizon - n) as u32);
+            let signature = |register| count.signature(register, (horizon - n) as u32);
             signature(registers[n]) == signature(pair.register)
         };
-        let is_far = n_max >= horizon && counter.may_continue(pair.register) && (0..=n_max).all(is_same);
+        let is_far = n_max >= horizon && count.may_continue(pair.register) && (0..=n_max).all(is_same);
         for byte in bytes_of(program, pair.state).iter() {
             if alphabet.begins(byte) {
                 continue;
@@ -347,11 +396,11 @@ impl Walker {
             }
             self.cross_counted(ground, region, byte, n_deep, |n_read| {
                 let register = *registers.get(n_read)?;
-                counter.may_continue(register).then_some(Pair { register, ..pair })
+                count.may_continue(register).then_some(Pair { register, ..pair })
             });
         }
-        let Some(first) = (1..=n_max).find(|&n| counter.may_end(registers[n])) else { return };
-        let ends_anywhere = n_max >= horizon && registers[1..].iter().all(|&register| counter.may_end(register));
+        let Some(first) = (1..=n_max).find(|&n| count.may_end(registers[n])) else { return };
+        let ends_anywhere = n_max >= horizon && registers[1..].iter().all(|&register| count.may_end(register));
         self.leave_after(ground, region, pair, n_deep, (!ends_anywhere).then_some((first as u16, n_max as u16)));
     }
 

@@ -8,7 +8,7 @@ mod history;
 pub use batch::{accept_tokens, fill_masks};
 pub use error::MatchError;
 
-use crate::automaton::{DONE, Reads};
+use crate::automaton::{DONE, Owner, Program, Reads};
 use crate::compiler::CompiledGrammar;
 use crate::exec::{Configuration, Stacks, is_done, start, step_byte, step_bytes, step_control, tidy};
 use crate::mask::{Asker, Generation, TokenMask, fill, fresh_leaf_id, leaf_ids};
@@ -348,7 +348,8 @@ impl Matcher {
                 Reads::Only(byte) => *only.get_or_insert(byte) == byte,
                 Reads::Nothing | Reads::More => false,
             });
-            let Some(byte) = only.filter(|_| is_forced) else { break };
+            let only = only.filter(|_| is_forced).or_else(|| only_byte(program, &mut self.stacks, current, next));
+            let Some(byte) = only else { break };
             step_byte(program, &mut self.stacks, current, byte, next);
             if next.is_empty() {
                 break;
@@ -535,6 +536,27 @@ pub enum AcceptedPiece {
     Token(TokenId),
     /// Bytes.
     Bytes(Vec<u8>),
+}
+
+/// Returns the only byte that can follow, where a count of pieces may rule out what the automaton reads; nothing where none of that
+/// is so.
+fn only_byte(program: &Program, stacks: &mut Stacks, live: &Configuration, next: &mut Configuration) -> Option<u8> {
+    let is_tallied = |state| matches!(program.info(state).and_then(|info| info.owner), Some(Owner::Tallies(_)));
+    let has_controls =
+        |state| program.place(state).is_some_and(|(linked, state)| !linked.unit.controls(state).is_empty());
+    if !live.iter().any(|pair| is_tallied(pair.state)) || live.iter().any(|pair| has_controls(pair.state)) {
+        return None;
+    }
+    let mut only = None;
+    for byte in 0..=255 {
+        let mark = stacks.mark();
+        step_byte(program, stacks, live, byte, next);
+        stacks.truncate(mark);
+        if !next.is_empty() && only.replace(byte).is_some() {
+            return None;
+        }
+    }
+    only
 }
 
 impl Clone for Matcher {

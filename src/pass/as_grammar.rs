@@ -1,23 +1,27 @@
 //! A normal form as a grammar again, for what works on grammars as written.
 
 use super::NormalGrammar;
-use super::network::{Label, NetRuleId};
+use super::network::{Label, NetRuleId, RuleAutomaton};
 use crate::grammar::{ControlRef, Expr, ExprId, Grammar, GrammarBuilder, RuleId};
+use crate::machine::Register;
+use std::collections::HashMap;
 
 impl NormalGrammar {
-    /// Returns a grammar of the same language: a rule for each state, which reads a letter and goes on as the next state's rule.
+    /// Returns a grammar of the same language: a rule for each state, which reads a letter and goes on as the next state's rule. Where pieces
+    /// are counted along, a rule for each state and count, up to [`TALLIED_MAX`] of them; beyond that the counts are left out.
     pub fn to_grammar(&self) -> Grammar {
         let mut builder = GrammarBuilder::new();
         let rules = &self.network.rules;
         // The rule itself, then one for each state.
         let mut whole: Vec<RuleId> = Vec::with_capacity(rules.len());
         let mut states: Vec<Vec<RuleId>> = Vec::with_capacity(rules.len());
+        let mut spreads: Vec<Spread> = Vec::with_capacity(rules.len());
         for (index, rule) in rules.iter().enumerate() {
             whole.push(builder.rule(&format!("{}-{index}", name_of(&rule.name))));
-            let n_states = rule.automaton.n_states();
-            states.push(
-                (0..n_states).map(|state| builder.rule(&format!("{}-{index}-{state}", name_of(&rule.name)))).collect(),
-            );
+            let spread = Spread::new(&rule.automaton);
+            let rules = (0..spread.places.len()).map(|state| format!("{}-{index}-{state}", name_of(&rule.name)));
+            states.push(rules.map(|name| builder.rule(&name)).collect());
+            spreads.push(spread);
         }
         let called = |builder: &mut GrammarBuilder, rule: NetRuleId| builder.push(Expr::Rule(whole[rule.index()]));
         for (index, rule) in rules.iter().enumerate() {
@@ -27,12 +31,14 @@ impl NormalGrammar {
                 Some(counter) => builder.push(Expr::Repeat { body: start, min: counter.min(), max: counter.max() }),
             };
             builder.define(whole[index], body);
-            for state in 0..rule.automaton.n_states() as u32 {
+            let spread = &spreads[index];
+            for (place, &(state, count)) in spread.places.iter().enumerate() {
                 let mut choices: Vec<ExprId> = Vec::new();
-                if rule.automaton.is_accepting(state) {
+                if spread.may_end(&rule.automaton, state, count) {
                     choices.push(builder.push(Expr::Empty));
                 }
                 for edge in rule.automaton.edges(state) {
+                    let Some(target) = spread.target(&rule.automaton, edge.target, count) else { continue };
                     let letter = match edge.label {
                         Label::Call(rule) => called(&mut builder, rule),
                         Label::Control(id) => builder.push(Expr::Control(ControlRef::Id(id))),
@@ -42,11 +48,11 @@ impl NormalGrammar {
                             builder.push(Expr::Choice(bytes.into()))
                         }
                     };
-                    let next = builder.push(Expr::Rule(states[index][edge.target as usize]));
+                    let next = builder.push(Expr::Rule(states[index][target]));
                     choices.push(builder.push(Expr::Sequence([letter, next].into())));
                 }
                 let body = builder.push(Expr::Choice(choices.into()));
-                builder.define(states[index][state as usize], body);
+                builder.define(states[index][place], body);
             }
         }
         builder.finish(whole[self.network.root.index()]).expect("every rule is defined")
@@ -61,4 +67,61 @@ impl NormalGrammar {
 /// Returns a name that grammars can have.
 fn name_of(name: &str) -> String {
     name.replace(' ', "-")
+}
+
+/// Most places of one rule that are told apart by their count.
+const TALLIED_MAX: usize = 1 << 18;
+
+/// The places of a rule: its states, or its states with the counts that they can have.
+struct Spread {
+    places: Vec<(u32, Register)>,
+    /// Where pieces are counted: the places by state and count.
+    numbers: Option<HashMap<(u32, Register), usize>>,
+}
+
+impl Spread {
+    fn new(automaton: &RuleAutomaton) -> Self {
+        let plain =
+            || Spread { places: (0..automaton.n_states() as u32).map(|state| (state, 0)).collect(), numbers: None };
+        if automaton.strictest_tally().is_none() {
+            return plain();
+        }
+        let mut places: Vec<(u32, Register)> = vec![(0, 0)];
+        let mut numbers = HashMap::from([((0, 0), 0)]);
+        let mut next = 0;
+        while let Some(&(state, count)) = places.get(next) {
+            next += 1;
+            for edge in automaton.edges(state) {
+                let Some(place) = arrive(automaton, edge.target, count) else { continue };
+                numbers.entry(place).or_insert_with(|| {
+                    places.push(place);
+                    places.len() - 1
+                });
+            }
+            if places.len() > TALLIED_MAX {
+                return plain();
+            }
+        }
+        Spread { places, numbers: Some(numbers) }
+    }
+
+    fn target(&self, automaton: &RuleAutomaton, state: u32, count: Register) -> Option<usize> {
+        match &self.numbers {
+            None => Some(state as usize),
+            Some(numbers) => arrive(automaton, state, count).map(|place| numbers[&place]),
+        }
+    }
+
+    fn may_end(&self, automaton: &RuleAutomaton, state: u32, count: Register) -> bool {
+        match automaton.tally(state).filter(|_| self.numbers.is_some()) {
+            Some(tally) => tally.may_end(count),
+            None => automaton.is_accepting(state),
+        }
+    }
+}
+
+/// Returns the place that a state is entered as.
+fn arrive(automaton: &RuleAutomaton, state: u32, count: Register) -> Option<(u32, Register)> {
+    let count = automaton.tally(state).map_or(Some(count), |tally| tally.arrive(count))?;
+    Some((state, count))
 }

@@ -5,7 +5,7 @@
 //! deterministic and minimal (unless that would be too large), state 0 first. Labels are compared as letters: two automata
 //! over the same letters denote the same language, whatever the rules behind the calls are.
 
-use crate::machine::{Counter, Distinct};
+use crate::machine::{Counter, Distinct, Tally};
 use crate::util::index_type;
 
 index_type!(
@@ -77,6 +77,8 @@ pub(crate) struct RuleAutomaton {
     is_deterministic: bool,
     /// States that calls of elements return to, ascending; all elements of one pass through the rule are different.
     elements: Vec<(u32, Distinct)>,
+    /// States that ask for a count of pieces, ascending. A rule that has some makes no calls and is deterministic.
+    tallies: Vec<(u32, Tally)>,
 }
 
 impl RuleAutomaton {
@@ -90,17 +92,39 @@ impl RuleAutomaton {
             edges.append(&mut row);
             offsets.push(edges.len() as u32);
         }
-        RuleAutomaton { offsets, edges, accepting, is_deterministic, elements: Vec::new() }
+        RuleAutomaton { offsets, edges, accepting, is_deterministic, elements: Vec::new(), tallies: Vec::new() }
     }
 
     /// Assembles an automaton, deterministic or not, from the sorted edges of all states, and where those of each state begin and end.
     pub fn from_sorted(edges: Vec<Edge>, offsets: Vec<u32>, accepting: Vec<bool>) -> Self {
-        RuleAutomaton { offsets, edges, accepting, is_deterministic: false, elements: Vec::new() }
+        RuleAutomaton { offsets, edges, accepting, is_deterministic: false, elements: Vec::new(), tallies: Vec::new() }
     }
 
     /// Returns the automaton with the states, ascending, that calls of elements return to, and nothing else leads to.
     pub fn with_elements(self, elements: Vec<(u32, Distinct)>) -> Self {
         RuleAutomaton { elements, ..self }
+    }
+
+    /// Returns the automaton with the states, ascending, that ask for a count of pieces.
+    pub fn with_tallies(self, tallies: Vec<(u32, Tally)>) -> Self {
+        RuleAutomaton { tallies, ..self }
+    }
+
+    /// Returns what a state asks of the count of pieces.
+    #[inline]
+    pub fn tally(&self, state: u32) -> Option<Tally> {
+        let place = self.tallies.binary_search_by_key(&state, |&(state, _)| state).ok()?;
+        Some(self.tallies[place].1)
+    }
+
+    /// Returns what stands for all tallies of the rule, if it has any.
+    pub fn strictest_tally(&self) -> Option<Tally> {
+        self.tallies.iter().map(|&(_, tally)| tally).reduce(Tally::strictest)
+    }
+
+    /// Tells whether the states of the rule have a register.
+    pub fn has_register(&self) -> bool {
+        !self.elements.is_empty() || !self.tallies.is_empty()
     }
 
     pub fn has_elements(&self) -> bool {
@@ -130,7 +154,7 @@ impl RuleAutomaton {
 
     /// Returns about how much memory the automaton takes, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.offsets) + size_of_val(&*self.edges) + self.accepting.len()
+        size_of_val(&*self.offsets) + size_of_val(&*self.edges) + size_of_val(&*self.tallies) + self.accepting.len()
     }
 
     pub fn all_edges(&self) -> &[Edge] {

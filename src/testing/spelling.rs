@@ -2,15 +2,18 @@
 //!
 //! Masks fix an order of keys and, for integers, a spelling. To show that nothing else keeps a valid value out, a
 //! [`Speller`] looks for a spelling that a matcher takes: a search whose choices are the next key of each object and
-//! the spelling of each number. Optional keys can be skipped, so that a wrong choice is noticed only when a key that was
-//! skipped is refused; from a reversed object of 30 keys a blind search would not return. So it tries keys first in the
-//! order in which the schema declares them, which is nearly always right, and stops after a number of steps.
+//! the spelling of each number. Optional keys can be skipped, and a blind search would notice a wrong choice only when a
+//! key that was skipped is refused in the end; from a reversed object of 30 keys it would not return. So it tries keys
+//! first in the order in which the schema declares them, which is nearly always right, and goes on where the fewest keys
+//! were *lost*: those that could have come before the last member and can't come after it; and then where the fewest keys
+//! were taken out of that order. After a number of steps it gives up and goes depth first instead, for as many steps: a key
+//! may be lost to some alternatives of a schema only.
 
 use crate::Limits;
 use crate::json_schema::{Decimal, Json, Member, Value, ValueId};
 use crate::matcher::Matcher;
 use core::fmt::Write as _;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// Returns a value as Python's `json.dumps(value, ensure_ascii=False)` writes it after `json.loads`.
@@ -131,8 +134,43 @@ enum Task<'a> {
     Value(ValueId),
     /// The rest of an array.
     Items(&'a [ValueId], bool),
-    /// The members of an object that are still to come, by index.
-    Members(ValueId, Vec<usize>, bool),
+    /// The members of an object that are still to come, by index, and those of them that could have come before the last.
+    Members(ValueId, Vec<usize>, Option<Vec<usize>>),
+}
+
+/// A beginning of a spelling, and what is left.
+struct Branch<'a> {
+    matcher: Matcher,
+    text: String,
+    agenda: Agenda<'a>,
+    cost: Cost,
+}
+
+/// The keys that were lost, and those that were taken out of their order.
+type Cost = (usize, usize);
+
+/// Branches by their cost, the last of each first.
+struct Open<'a> {
+    /// Whether there are costs; without, the last is next.
+    counts_cost: bool,
+    by_cost: BTreeMap<Cost, Vec<Branch<'a>>>,
+}
+
+impl<'a> Open<'a> {
+    fn push(&mut self, branch: Branch<'a>) {
+        let cost = if self.counts_cost { branch.cost } else { (0, 0) };
+        self.by_cost.entry(cost).or_default().push(branch);
+    }
+
+    /// Takes the last of the cheapest.
+    fn pop(&mut self) -> Option<Branch<'a>> {
+        let mut least = self.by_cost.first_entry()?;
+        let branch = least.get_mut().pop();
+        if least.get().is_empty() {
+            least.remove();
+        }
+        branch
+    }
 }
 
 fn step<'a>(task: Task<'a>, then: &Agenda<'a>) -> Agenda<'a> {
@@ -214,44 +252,43 @@ impl Speller {
 
     /// Returns a spelling of the value that the matcher takes, keys in any order, if the search finds one.
     pub fn respell(&self, matcher: &Matcher, json: &Json) -> Option<String> {
-        let mut open: Vec<(Matcher, String, Agenda)> =
-            vec![(matcher.fork(), String::new(), step(Task::Value(json.root()), &None))];
+        self.search(matcher, json, true).or_else(|| self.search(matcher, json, false))
+    }
+
+    /// Looks for a spelling, the cheapest beginnings first or the latest.
+    fn search(&self, matcher: &Matcher, json: &Json, counts_cost: bool) -> Option<String> {
+        let mut open = Open { counts_cost, by_cost: BTreeMap::new() };
+        let agenda = step(Task::Value(json.root()), &None);
+        open.push(Branch { matcher: matcher.fork(), text: String::new(), agenda, cost: (0, 0) });
         for _ in 0..self.n_steps_max {
-            let (matcher, text, agenda) = open.pop()?;
-            match agenda {
-                None if matcher.is_accepting() => return Some(text),
+            let branch = open.pop()?;
+            match branch.agenda.clone() {
+                None if branch.matcher.is_accepting() => return Some(branch.text),
                 None => {}
-                Some(next) => self.take_step(matcher, text, json, &next, &mut open),
+                Some(next) => self.take_step(branch, json, &next, &mut open),
             }
         }
         None
     }
 
-    fn take_step<'a>(
-        &self,
-        mut matcher: Matcher,
-        mut text: String,
-        json: &'a Json,
-        next: &Step<'a>,
-        open: &mut Vec<(Matcher, String, Agenda<'a>)>,
-    ) {
-        let mut branch = |piece: &str, then: Agenda<'a>| {
-            let mut branch = matcher.fork();
-            if branch.accept_bytes(piece.as_bytes()).is_ok() {
-                open.push((branch, format!("{text}{piece}"), then));
-            }
+    fn take_step<'a>(&self, from: Branch<'a>, json: &'a Json, next: &Step<'a>, open: &mut Open<'a>) {
+        let branch = |piece: &str, then: Agenda<'a>| {
+            let mut matcher = from.matcher.fork();
+            let is_taken = matcher.accept_bytes(piece.as_bytes()).is_ok();
+            is_taken.then(|| Branch { matcher, text: format!("{}{piece}", from.text), agenda: then, cost: from.cost })
         };
         let (piece, then) = match &next.task {
             Task::Value(id) => match json.value(*id) {
                 Value::Array(items) => ("[".to_owned(), step(Task::Items(items, true), &next.then)),
                 Value::Object(members) => {
-                    ("{".to_owned(), step(Task::Members(*id, self.order(json, members), true), &next.then))
+                    ("{".to_owned(), step(Task::Members(*id, self.order(json, members), None), &next.then))
                 }
                 Value::Number(number) if self.numbers == Some(Numbers::Respelled) => {
                     let mut ways = vec![written(json, *id).to_owned()];
                     ways.extend(plain_integer(number).into_iter().chain(plain_fraction(number)));
                     ways.dedup();
-                    ways.iter().rev().for_each(|way| branch(way, next.then.clone()));
+                    let branches = ways.iter().rev().filter_map(|way| branch(way, next.then.clone()));
+                    branches.for_each(|branch| open.push(branch));
                     return;
                 }
                 _ => (scalar(json, *id), next.then.clone()),
@@ -262,22 +299,29 @@ impl Speller {
                 (if *is_first { "" } else { "," }.to_owned(), then)
             }
             Task::Members(_, rest, _) if rest.is_empty() => ("}".to_owned(), next.then.clone()),
-            Task::Members(id, rest, is_first) => {
+            Task::Members(id, rest, before) => {
                 let Value::Object(members) = json.value(*id) else { unreachable!("members are those of an object") };
-                for at in (0..rest.len()).rev() {
-                    let member = &members[rest[at]];
-                    let key = format!("{}{}:", if *is_first { "" } else { "," }, quoted(json.key(member)));
-                    let mut others = rest.clone();
-                    others.remove(at);
-                    let then = step(Task::Members(*id, others, false), &next.then);
-                    branch(&key, step(Task::Value(member.value), &then));
+                let comma = if before.is_some() { "," } else { "" };
+                let mut next_ones: Vec<(usize, Branch)> = Vec::with_capacity(rest.len());
+                for &at in rest {
+                    let key = format!("{comma}{}:", quoted(json.key(&members[at])));
+                    next_ones.extend(branch(&key, None).map(|branch| (at, branch)));
+                }
+                let possible: Vec<usize> = next_ones.iter().map(|&(at, _)| at).collect();
+                let lost = before.iter().flatten().filter(|&at| rest.contains(at) && !possible.contains(at));
+                let (n_lost, n_moved) = (from.cost.0 + lost.count(), from.cost.1);
+                for (place, (at, branch)) in next_ones.into_iter().enumerate().rev() {
+                    let others = rest.iter().copied().filter(|&other| other != at).collect();
+                    let then = step(Task::Members(*id, others, Some(possible.clone())), &next.then);
+                    let agenda = step(Task::Value(members[at].value), &then);
+                    let cost = (n_lost, n_moved + usize::from(place > 0));
+                    open.push(Branch { agenda, cost, ..branch });
                 }
                 return;
             }
         };
-        if matcher.accept_bytes(piece.as_bytes()).is_ok() {
-            text += &piece;
-            open.push((matcher, text, then));
+        if let Some(branch) = branch(&piece, then) {
+            open.push(branch);
         }
     }
 }

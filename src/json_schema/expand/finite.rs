@@ -4,10 +4,13 @@
 //! can be compared with each other, and with what is known already, the constants that a member allows and those that it asks for under its
 //! keys are read off once, following references and `allOf`. What is found is never too small: more may be forbidden than is seen here.
 
+use super::super::language::few_texts;
 use super::*;
 
 /// How many sub-schemas one look goes into.
 const LOOKS_MAX: usize = 64;
+/// Most strings that a pattern is read off as.
+const STRINGS_MAX: usize = 32;
 /// How deep `anyOf` is looked into.
 const UNIONS_DEEP_MAX: usize = 3;
 
@@ -73,7 +76,7 @@ impl Expander<'_> {
         self.finite(member).is_some_and(|finite| finite.is_exact)
     }
 
-    fn find_finite(&self, member: Member, n_deep: usize) -> Option<Finite> {
+    fn find_finite(&mut self, member: Member, n_deep: usize) -> Option<Finite> {
         if member.is_negated || n_deep > UNIONS_DEEP_MAX {
             return None;
         }
@@ -83,6 +86,8 @@ impl Expander<'_> {
             None => found = Some(values),
         };
         let mut types: SmallVec<[TypeSet; 4]> = SmallVec::new();
+        let mut texts: Option<AHashSet<Scalar>> = None;
+        let model = self.model;
         let mut pending = vec![member];
         let mut n_looks = 0;
         while let Some(member) = pending.pop() {
@@ -99,8 +104,8 @@ impl Expander<'_> {
                 Subject::Schema(id) => id,
                 Subject::Nothing | Subject::Choice(_) => return None,
             };
-            let schema = self.model.schema(id);
-            let json = self.model.json(schema.document());
+            let schema = model.schema(id);
+            let json = model.json(schema.document());
             let entries = match schema.body() {
                 Body::Bool(verdict) => {
                     is_exact &= verdict;
@@ -144,13 +149,36 @@ impl Expander<'_> {
                             is_exact = false;
                         }
                     }
+                    Keyword::Pattern(pattern) => match self.few_strings(pattern) {
+                        Some(few) => match &mut texts {
+                            Some(texts) => texts.retain(|text| few.contains(text)),
+                            None => texts = Some(few),
+                        },
+                        None => is_exact = false,
+                    },
                     _ => is_exact = false,
                 }
+            }
+        }
+        // A pattern says nothing of other values.
+        if let Some(texts) = texts {
+            match &mut found {
+                Some(found) => found.retain(|value| !matches!(value, Scalar::Text(_)) || texts.contains(value)),
+                None if types.contains(&TypeSet::STRING) => found = Some(texts),
+                None => return None,
             }
         }
         let mut values = found?;
         values.retain(|value| types.iter().all(|types| value.is_of(*types)));
         Some(Finite { values: Rc::new(values), is_exact })
+    }
+
+    /// Returns the strings in which a pattern matches, if they are few.
+    fn few_strings(&mut self, pattern: &str) -> Option<AHashSet<Scalar>> {
+        // A pattern that can't be had is an error where it is needed.
+        let language = self.languages.pattern(pattern, "pattern", self.limits).ok()?;
+        let texts = few_texts(self.languages.dfa(language), STRINGS_MAX)?;
+        texts.iter().map(|text| Some(Scalar::Text(core::str::from_utf8(text).ok()?.into()))).collect()
     }
 
     /// Returns the values that satisfy all members at most, where they are finitely many.

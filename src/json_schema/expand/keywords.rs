@@ -120,7 +120,8 @@ impl Expander<'_> {
                 return Ok(true);
             }
             (Keyword::AnyOf(ids), _) => {
-                let choice = self.any_of(kind, ids, scope, &frames)?;
+                let is_exact = frames.iter().any(|&frame| partial.frames[frame as usize].is_exact);
+                let choice = self.any_of(kind, ids, scope, &frames, is_exact)?;
                 partial.choices.push_back(choice);
                 return Ok(true);
             }
@@ -197,8 +198,16 @@ impl Expander<'_> {
         self.add(partial, fact)
     }
 
-    /// Returns the choice of `anyOf`; where it matters what is evaluated, between all sets of branches.
-    fn any_of(&mut self, kind: ValueKind, ids: &[SchemaId], scope: ScopeId, frames: &Frames) -> Expanded<Choice> {
+    /// Returns the choice of `anyOf`; where it matters what is evaluated, between all sets of branches, and if that `is_exact`, the others
+    /// fail.
+    fn any_of(
+        &mut self,
+        kind: ValueKind,
+        ids: &[SchemaId],
+        scope: ScopeId,
+        frames: &Frames,
+        is_exact: bool,
+    ) -> Expanded<Choice> {
         let goal = |id: SchemaId| Goal::Member(Member::schema(id, scope), frames.clone());
         let alive: Vec<SchemaId> = ids.iter().copied().filter(|&id| !self.surely_fails(kind, id)).collect();
         if frames.is_empty() || alive.len() < 2 {
@@ -213,8 +222,12 @@ impl Expander<'_> {
             return Err(SchemaError::unsupported(keyword, reason).into());
         }
         let subsets = (1u32..1 << alive.len()).map(|subset| {
-            let chosen = alive.iter().enumerate().filter(|(index, _)| subset >> index & 1 == 1);
-            chosen.map(|(_, &id)| goal(id)).collect()
+            let each = alive.iter().enumerate().map(|(index, &id)| (subset >> index & 1 == 1, id));
+            let goals = each.filter_map(|(is_chosen, id)| match is_chosen {
+                true => Some(goal(id)),
+                false => is_exact.then(|| Goal::Member(Member::schema(id, scope).negated(), Frames::new())),
+            });
+            goals.collect()
         });
         Ok(Choice::Of(subsets.collect()))
     }
@@ -340,11 +353,12 @@ impl Expander<'_> {
                     SchemaError::unsupported("uniqueItems", "under a negation it asks for two equal items").into()
                 );
             }
-            (Keyword::UnevaluatedProperties(_), ValueKind::Object) => {
-                return Err(SchemaError::unsupported("unevaluatedProperties", "it stands under a negation").into());
-            }
-            (Keyword::UnevaluatedItems(_), ValueKind::Array) => {
-                return Err(SchemaError::unsupported("unevaluatedItems", "it stands under a negation").into());
+            (Keyword::UnevaluatedProperties(_), ValueKind::Object)
+            | (Keyword::UnevaluatedItems(_), ValueKind::Array) => {
+                let mut entries = self.model.schema(schema).entries().iter();
+                let index = entries.position(|entry| core::ptr::eq(&entry.keyword, keyword));
+                let index = index.expect("the keyword is one of the schema's") as u32;
+                vec![vec![Goal::Stray(schema, index, scope)]]
             }
             (Keyword::AllOf(ids), _) => ids.iter().map(|&id| vec![not(id)]).collect(),
             (Keyword::AnyOf(ids), _) => vec![ids.iter().map(|&id| not(id)).collect()],

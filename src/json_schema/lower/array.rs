@@ -1,11 +1,12 @@
 //! Arrays: prefixes, the rest, lengths, and items that must be counted.
 
 use super::draft::Draft;
-use super::text::{few_texts, has_finite_end, spelled_key, too_large};
+use super::text::{has_finite_end, spelled_key, too_large};
 use super::white_space::From;
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
 use crate::json_schema::error::SchemaError;
+use crate::json_schema::language::few_texts;
 use crate::json_schema::shape::{ArrayShape, NumberShape, Shape, ValueKind};
 use crate::machine::{Counter, Distinct, Equality};
 use crate::pass::{Label, NetRuleId};

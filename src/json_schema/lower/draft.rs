@@ -1,6 +1,6 @@
 //! Automata as they are drafted: states and edges in any order, several edges for one letter allowed.
 
-use crate::machine::Distinct;
+use crate::machine::{Distinct, Tally};
 use crate::pass::{Edge, Label};
 use smallvec::SmallVec;
 
@@ -14,12 +14,14 @@ pub(super) struct Draft {
     pub accepting: Vec<bool>,
     /// States that calls of elements return to, and nothing else leads to.
     pub elements: Vec<(u32, Distinct)>,
+    /// States that ask for a count of pieces.
+    pub tallies: Vec<(u32, Tally)>,
     n_edges: usize,
 }
 
 impl Draft {
     pub fn new() -> Self {
-        Draft { rows: vec![Row::new()], accepting: vec![false], elements: Vec::new(), n_edges: 0 }
+        Draft { rows: vec![Row::new()], accepting: vec![false], elements: Vec::new(), tallies: Vec::new(), n_edges: 0 }
     }
 
     pub fn n_states(&self) -> usize {

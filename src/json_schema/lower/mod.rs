@@ -7,6 +7,7 @@
 mod array;
 mod draft;
 mod object;
+mod tally;
 mod text;
 mod trim;
 mod white_space;

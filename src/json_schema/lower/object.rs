@@ -8,12 +8,12 @@
 //! names with different first letters a handful in all, never more than the sum over the nodes of the names below.
 
 use super::draft::Draft;
-use super::text::{all_but, any_key_beside, embed_spelled, few_texts, has_finite_end, spelled_key, too_large};
+use super::text::{all_but, any_key_beside, embed_spelled, has_finite_end, spelled_key, too_large};
 use super::white_space::From;
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::language::LanguageId;
+use crate::json_schema::language::{LanguageId, few_texts};
 use crate::json_schema::shape::{Keys, ObjectShape, Obligation, Shape, ValueKind, Witness};
 use crate::machine::{Distinct, Equality};
 use crate::pass::{Label, NetRuleId};
@@ -37,11 +37,20 @@ const WRITTEN_MAX: u64 = 4096;
 /// Ways for the value of a key to be: what it satisfies, and the obligations that it meets.
 type Ways = SmallVec<[(ConjunctionId, u64); 1]>;
 
+/// What the value of a key satisfies, and the obligations that it may meet.
+#[derive(Clone, PartialEq, Eq)]
+struct Content {
+    members: Vec<Member>,
+    /// Obligations with what a value satisfies that meets them (any value: `None`).
+    met: Vec<(usize, Option<Member>)>,
+}
+
 /// A key that the schema names.
 struct Name {
     spelled: Vec<u8>,
     is_required: bool,
-    ways: Ways,
+    /// Nothing if there is no value for it.
+    content: Option<Content>,
     /// The obligations that are met if it is not there.
     without: u64,
 }
@@ -49,7 +58,14 @@ struct Name {
 /// Keys that nobody names and whose values satisfy the same.
 struct Class {
     keys: ClassKeys,
-    ways: Ways,
+    content: Content,
+}
+
+/// Names a key of a plan.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum KeyIndex {
+    Name(u32),
+    Class(u32),
 }
 
 #[derive(Clone)]
@@ -115,6 +131,8 @@ struct Places {
     others: AHashMap<Seen, Vec<(NetRuleId, u32)>>,
     /// The rules of the keys of each class.
     class_rules: Vec<NetRuleId>,
+    /// Ways for values to be, by key, obligations that are met, and obligations that something to come may meet.
+    ways: AHashMap<(KeyIndex, u64, u64), Rc<Ways>>,
 }
 
 impl Lowerer<'_> {
@@ -201,7 +219,7 @@ impl Lowerer<'_> {
                 let closed = draft.state();
                 let is_finite = matches!(&class.keys, ClassKeys::In(keys) if has_finite_end(keys));
                 draft.elements.push((closed, Distinct { equality: Equality::Bytes, is_finite }));
-                self.member_value(draft, places, closed, &class.ways, past, plan, depth)?;
+                self.member_value(draft, places, closed, KeyIndex::Class(index as u32), past, plan, depth)?;
                 ends.push((rule, closed));
             }
             places.others.insert(past, ends);
@@ -297,7 +315,7 @@ impl Lowerer<'_> {
         let state = draft.state();
         places.ends.insert(key, state);
         let after = Seen { next: name + 1, ..seen };
-        self.member_value(draft, places, state, &plan.names[name as usize].ways, after, plan, depth)?;
+        self.member_value(draft, places, state, KeyIndex::Name(name), after, plan, depth)?;
         Ok(state)
     }
 
@@ -308,13 +326,14 @@ impl Lowerer<'_> {
         draft: &mut Draft,
         places: &mut Places,
         from: u32,
-        ways: &Ways,
+        key: KeyIndex,
         seen: Seen,
         plan: &Plan,
         depth: u32,
     ) -> Lowered<()> {
         let from = self.colon(draft, from, depth)?;
-        for &(conjunction, met) in ways {
+        let ways = self.ways(plan, places, key, seen)?;
+        for &(conjunction, met) in ways.iter() {
             let n_members = if plan.max.is_some() { seen.n_members + 1 } else { (seen.n_members + 1).min(plan.min) };
             let after = Seen { n_members, met: seen.met | met, ..seen };
             if plan.is_hopeless(after) {
@@ -329,6 +348,36 @@ impl Lowerer<'_> {
             from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), target));
         }
         Ok(())
+    }
+
+    /// Returns the ways for the value of a key to be where `seen` is known after it but for the value itself.
+    fn ways(&mut self, plan: &Plan, places: &mut Places, key: KeyIndex, seen: Seen) -> Lowered<Rc<Ways>> {
+        let content = match key {
+            KeyIndex::Name(name) => {
+                plan.names[name as usize].content.as_ref().expect("names without values are left out")
+            }
+            KeyIndex::Class(class) => &plan.classes[class as usize].content,
+        };
+        let open = content.met.iter().fold(0, |bits, (index, _)| bits | 1 << index) & !seen.met;
+        let later = open & plan.chances[seen.next as usize];
+        if let Some(ways) = places.ways.get(&(key, open, later)) {
+            return Ok(Rc::clone(ways));
+        }
+        let ways = Rc::new(self.value_ways(content, open, later)?);
+        places.ways.insert((key, open, later), Rc::clone(&ways));
+        Ok(ways)
+    }
+
+    /// Returns the obligations that a value may meet.
+    fn chances(&mut self, content: &Content) -> Lowered<u64> {
+        let mut chances = 0;
+        for &(index, member) in &content.met {
+            let with: Vec<Member> = content.members.iter().copied().chain(member).collect();
+            if !self.is_nothing(&with)? {
+                chances |= 1 << index;
+            }
+        }
+        Ok(chances)
     }
 
     /// Works out which keys there are and what their values satisfy; nothing if a required one can't be there.
@@ -381,7 +430,7 @@ impl Lowerer<'_> {
             let is_required = shape.required.contains(name);
             let is_allowed =
                 !shape.absent.contains(name) && names_of_shape.as_ref().is_none_or(|dfa| dfa.is_match(name.as_bytes()));
-            let mut ways = Ways::new();
+            let mut content = None;
             if is_allowed {
                 let mut members = shape.properties.get(name).cloned().unwrap_or_default();
                 for rule in &shape.rules {
@@ -399,9 +448,9 @@ impl Lowerer<'_> {
                         }
                     }
                 }
-                ways = self.value_ways(members, met)?;
+                content = self.content(members, met)?;
             }
-            if is_required && ways.is_empty() {
+            if is_required && content.is_none() {
                 return Ok(None);
             }
             let mut without = 0;
@@ -410,20 +459,22 @@ impl Lowerer<'_> {
                     without |= 1 << index;
                 }
             }
-            names.push(Name { spelled: spelled_key(name), is_required, ways, without });
+            names.push(Name { spelled: spelled_key(name), is_required, content, without });
         }
         let mut classes = self.classes(shape, &order, names_of_shape, &satisfying)?;
-        // Keys of which there are few could all be used up; so they are named.
+        // Keys of which there are few could all be used up; so they are named, in the order of the patterns that they match.
+        let mut few: Vec<(usize, Vec<u8>, Content)> = Vec::new();
         classes.retain(|class| {
             let ClassKeys::In(keys) = &class.keys else { return true };
-            let Some(mut texts) = few_texts(keys, NAMED_MAX) else { return true };
-            texts.sort_unstable();
-            names.extend(texts.iter().filter_map(|text| {
-                let spelled = spelled_key(core::str::from_utf8(text).ok()?);
-                Some(Name { spelled, is_required: false, ways: class.ways.clone(), without: 0 })
-            }));
+            let Some(texts) = few_texts(keys, NAMED_MAX) else { return true };
+            few.extend(texts.into_iter().map(|text| (self.first_pattern(shape, &text), text, class.content.clone())));
             false
         });
+        few.sort_unstable_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        names.extend(few.into_iter().filter_map(|(_, text, content)| {
+            let spelled = spelled_key(core::str::from_utf8(&text).ok()?);
+            Some(Name { spelled, is_required: false, content: Some(content), without: 0 })
+        }));
         let mut sorted: Vec<u32> = (0..names.len() as u32).collect();
         sorted.sort_unstable_by(|&a, &b| names[a as usize].spelled.cmp(&names[b as usize].spelled));
         let mut next_required = vec![names.len() as u32; names.len() + 1];
@@ -432,19 +483,26 @@ impl Lowerer<'_> {
         }
         // Bounds that can't be met or missed are none.
         let n_required = names.iter().filter(|name| name.is_required).count() as u64;
-        let n_possible = names.iter().filter(|name| !name.ways.is_empty()).count() as u64;
+        let n_possible = names.iter().filter(|name| name.content.is_some()).count() as u64;
         let min = if shape.min <= n_required { 0 } else { shape.min };
         let max = shape.max.filter(|&max| !classes.is_empty() || n_possible > max);
         let obligations = u64::MAX.checked_shr(64 - n_obligations as u32).unwrap_or(0);
-        let met_by = |ways: &Ways| ways.iter().fold(0, |met, way| met | way.1);
         let mut next_stop = vec![names.len() as u32; names.len() + 1];
         let mut without_rest = vec![0; names.len() + 1];
-        let mut chances = vec![classes.iter().fold(0, |met, class| met | met_by(&class.ways)); names.len() + 1];
+        let mut of_classes = 0;
+        for class in &classes {
+            of_classes |= self.chances(&class.content)?;
+        }
+        let mut chances = vec![of_classes; names.len() + 1];
         for (index, name) in names.iter().enumerate().rev() {
             let is_stop = name.is_required || name.without != 0;
             next_stop[index] = if is_stop { index as u32 } else { next_stop[index + 1] };
             without_rest[index] = without_rest[index + 1] | name.without;
-            chances[index] = chances[index + 1] | name.without | met_by(&name.ways);
+            let of_value = match &name.content {
+                Some(content) => self.chances(content)?,
+                None => 0,
+            };
+            chances[index] = chances[index + 1] | name.without | of_value;
         }
         Ok(Some(Plan {
             names,
@@ -460,15 +518,35 @@ impl Lowerer<'_> {
         }))
     }
 
-    /// Returns the ways for the value of a key to be that satisfies `members` and may meet obligations by satisfying a member each (any
-    /// value: `None`).
+    /// Returns the place of the first rule whose pattern a key matches.
+    fn first_pattern(&self, shape: &ObjectShape, name: &[u8]) -> usize {
+        let is_in =
+            |keys: &Keys| matches!(keys, Keys::In(language) if self.expander.languages.dfa(*language).is_match(name));
+        shape.rules.iter().position(|rule| is_in(&rule.keys)).unwrap_or(usize::MAX)
+    }
+
+    /// Returns what the value of a key satisfies; nothing if there is no such value.
+    fn content(&mut self, mut members: Vec<Member>, mut met: Vec<(usize, Option<Member>)>) -> Lowered<Option<Content>> {
+        let conjunction = self.expander.intern(members.clone());
+        if self.expander.conjunctions.is_nothing(conjunction) {
+            return Ok(None);
+        }
+        members.sort_unstable();
+        members.dedup();
+        met.sort_unstable();
+        met.dedup();
+        Ok(Some(Content { members, met }))
+    }
+
+    /// Returns the ways for the value of a key to be, by the obligations of `open` that it meets; those that nothing `later` may meet have to
+    /// be met.
     ///
     /// Nobody needs to know that a value doesn't meet an obligation, so ways may overlap; but those of a few constants are told apart,
     /// since of those only a few ways are left then.
-    fn value_ways(&mut self, members: Vec<Member>, met: Vec<(usize, Option<Member>)>) -> Lowered<Ways> {
-        let mut conditions: Vec<(u64, Vec<Member>)> = Vec::with_capacity(met.len());
+    fn value_ways(&mut self, content: &Content, open: u64, later: u64) -> Lowered<Ways> {
+        let mut conditions: Vec<(u64, Vec<Member>)> = Vec::with_capacity(content.met.len());
         let mut always = 0;
-        for (index, member) in met {
+        for &(index, member) in content.met.iter().filter(|(index, _)| open >> index & 1 == 1) {
             match member {
                 None => always |= 1 << index,
                 Some(member) => match conditions.iter_mut().find(|(bit, _)| *bit == 1 << index) {
@@ -478,7 +556,9 @@ impl Lowerer<'_> {
             }
         }
         conditions.retain(|(bit, _)| always & bit == 0);
-        let mut ways: Vec<(Vec<Member>, u64)> = vec![(members, always)];
+        // What has to be met leaves fewer ways for the rest.
+        conditions.sort_by_key(|(bit, _)| later & bit != 0);
+        let mut ways: Vec<(Vec<Member>, u64)> = vec![(content.members.clone(), always)];
         for (bit, any) in conditions {
             let member = match any[..] {
                 [only] => only,
@@ -492,8 +572,15 @@ impl Lowerer<'_> {
             for (members, bits) in ways {
                 let mut with = members.clone();
                 with.push(member);
+                let must_be = later & bit == 0;
                 if self.is_nothing(&with)? {
-                    longer.push((members, bits));
+                    if !must_be {
+                        longer.push((members, bits));
+                    }
+                    continue;
+                }
+                if must_be {
+                    longer.push((with, bits | bit));
                     continue;
                 }
                 let mut without = members.clone();
@@ -571,9 +658,8 @@ impl Lowerer<'_> {
             // Then all others are alike.
             let is_among = |keys: &Keys| matches!(keys, Keys::Beside { .. });
             let members = shape.rules.iter().filter(|rule| is_among(&rule.keys)).map(|rule| rule.member).collect();
-            let ways = self.value_ways(members, met_by(shape, is_among))?;
-            let class = Class { keys: ClassKeys::Others, ways };
-            return Ok(if class.ways.is_empty() { Vec::new() } else { vec![class] });
+            let content = self.content(members, met_by(shape, is_among))?;
+            return Ok(content.map(|content| Class { keys: ClassKeys::Others, content }).into_iter().collect());
         }
         let texts: Vec<&str> = names.iter().map(|name| &**name).collect();
         let mut all = all_but(&texts, self.limits).map_err(too_large)?;
@@ -621,15 +707,12 @@ impl Lowerer<'_> {
                     .is_some_and(|index| signs[languages.len() + index]),
             };
             let members = shape.rules.iter().filter(|rule| is_among(&rule.keys)).map(|rule| rule.member).collect();
-            let ways = self.value_ways(members, met_by(shape, is_among))?;
-            if ways.is_empty() {
-                continue;
-            }
-            match classes.iter_mut().find(|class| class.ways == ways) {
+            let Some(content) = self.content(members, met_by(shape, is_among))? else { continue };
+            match classes.iter_mut().find(|class| class.content == content) {
                 Some(Class { keys: ClassKeys::In(known), .. }) => {
                     *known = Arc::new(known.union(&keys, self.limits).map_err(too_large)?);
                 }
-                _ => classes.push(Class { keys: ClassKeys::In(Arc::new(keys)), ways }),
+                _ => classes.push(Class { keys: ClassKeys::In(Arc::new(keys)), content }),
             }
         }
         Ok(classes)
@@ -676,7 +759,7 @@ impl Plan {
 
     fn all_names(&self) -> Group {
         let n_names = self.names.len() as u32;
-        let names = (0..n_names).filter(|&name| !self.names[name as usize].ways.is_empty()).collect();
+        let names = (0..n_names).filter(|&name| self.names[name as usize].content.is_some()).collect();
         Group { byte: 0, low: 0, high: n_names, names }
     }
 
@@ -696,7 +779,7 @@ impl Plan {
                 break;
             }
             let names = self.sorted[low as usize..at as usize].iter().copied();
-            let mut names: Vec<u32> = names.filter(|&name| !self.names[name as usize].ways.is_empty()).collect();
+            let mut names: Vec<u32> = names.filter(|&name| self.names[name as usize].content.is_some()).collect();
             names.sort_unstable();
             groups.push(Group { byte, low, high: at, names: names.into() });
         }

@@ -19,11 +19,6 @@ use std::sync::{Arc, OnceLock};
 
 /// Lengths up to this are written out where a pattern has to be counted along.
 const COUNTED_MIN: u64 = 4;
-/// Lengths up to this are written out where not all characters are of one set.
-const COUNTED_BEHIND_MIN: u64 = 256;
-/// Most places before the characters that are counted.
-const BEFORE_COUNTED_MAX: usize = 1 << 12;
-
 impl Lowerer<'_> {
     /// Returns the rule of the numbers that have any of some shapes; nothing if there are none.
     pub(super) fn number(&mut self, shapes: Vec<NumberShape>, is_element: bool) -> Lowered<Option<NetRuleId>> {
@@ -116,8 +111,7 @@ impl Lowerer<'_> {
         Ok(Some(self.rule("string", draft, None)))
     }
 
-    /// Adds the body and closing quote of strings of which each character is one of a set, by counting them; returns whether the shape is of
-    /// that form.
+    /// Adds the body and closing quote of strings with bounds on their length, by counting characters; returns whether it can.
     fn counted(&mut self, draft: &mut Draft, open: u32, end: u32, shape: &StringShape) -> Lowered<bool> {
         let is_short = shape.max.unwrap_or(shape.min) <= COUNTED_MIN;
         if shape.values.is_some() || is_short || (shape.min == 0 && shape.max.is_none()) {
@@ -133,7 +127,7 @@ impl Lowerer<'_> {
         } else {
             let all = self.expander.languages.of_shape(shape, false, self.limits).map_err(too_large)?;
             let Some(is_some) = spell_one_character(&mut body, &all) else {
-                return self.counted_behind(draft, open, end, shape, &all);
+                return self.tallied(draft, open, end, shape, &all);
             };
             min = min.max(u64::from(is_some));
         }
@@ -151,81 +145,6 @@ impl Lowerer<'_> {
         let after = draft.state();
         draft.edge(open, Label::Call(rule), after);
         draft.byte(&[after], b'"', end);
-        Ok(true)
-    }
-}
-
-impl Lowerer<'_> {
-    /// As [`Self::counted`], for strings of which only the last part is of characters of one set each, like `^data:[a-z]*$`: before that part
-    /// all lengths are written out. Returns whether that takes few states.
-    fn counted_behind(
-        &mut self,
-        draft: &mut Draft,
-        open: u32,
-        end: u32,
-        shape: &StringShape,
-        all: &Dfa,
-    ) -> Lowered<bool> {
-        let homes: Vec<bool> = homes(all);
-        let is_short = shape.max.unwrap_or(shape.min) <= COUNTED_BEHIND_MIN;
-        let Some(start) = all.start().filter(|_| !is_short && homes.contains(&true)) else { return Ok(false) };
-        // A state, and the number of characters that were begun.
-        let mut numbers: AHashMap<(u32, u64), u32> = AHashMap::new();
-        let mut order = vec![(start, 0)];
-        numbers.insert((start, 0), 0);
-        let mut rows: Vec<Vec<(u8, u8, u32)>> = Vec::new();
-        while rows.len() < order.len() {
-            let (state, n_characters) = order[rows.len()];
-            let mut row = Vec::new();
-            let edges = if homes[state as usize] { None } else { Some(all.edges(state)) };
-            for (low, high, target) in edges.into_iter().flatten() {
-                for (low, high, begun) in
-                    [(low, high.min(0x7F), 1), (low.max(0x80), high.min(0xBF), 0), (low.max(0xC0), high, 1)]
-                {
-                    let place = (target, n_characters + begun);
-                    if low > high || shape.max.is_some_and(|max| place.1 > max) {
-                        continue;
-                    }
-                    let number = *numbers.entry(place).or_insert_with(|| {
-                        order.push(place);
-                        order.len() as u32 - 1
-                    });
-                    row.push((low, high, number));
-                }
-            }
-            self.watch.spend(1 + row.len())?;
-            rows.push(row);
-            if order.len() > BEFORE_COUNTED_MAX {
-                return Ok(false);
-            }
-        }
-        let states: Vec<u32> = (0..order.len()).map(|index| if index == 0 { open } else { draft.state() }).collect();
-        let mut escapes = AHashMap::new();
-        for (row, &from) in rows.iter().zip(&states) {
-            spell_row(
-                draft,
-                from,
-                row.iter().map(|&(low, high, target)| (low, high, states[target as usize])),
-                &mut escapes,
-            );
-        }
-        let bound = |n: u64| u32::try_from(n).unwrap_or(u32::MAX).min(self.limits.repeat_max);
-        for (&(state, n_characters), &from) in order.iter().zip(&states) {
-            if all.is_accepting(state) && n_characters >= shape.min {
-                draft.byte(&[from], b'"', end);
-            }
-            let max = shape.max.map(|max| bound(max - n_characters));
-            if !homes[state as usize] || max == Some(0) {
-                continue;
-            }
-            let body = character(all, state);
-            self.spend(&body)?;
-            let counter = Counter::new(bound(shape.min.saturating_sub(n_characters)).max(1), max);
-            let rule = self.rule("characters", body, Some(counter));
-            let after = draft.state();
-            draft.edge(from, Label::Call(rule), after);
-            draft.byte(&[after], b'"', end);
-        }
         Ok(true)
     }
 }
@@ -260,7 +179,7 @@ pub(super) fn embed_spelled(draft: &mut Draft, from: &[u32], dfa: &Dfa, end: u32
 }
 
 /// Adds the edges of an automaton over decoded bytes as they are spelled; its states become those that `place` says.
-fn spell(draft: &mut Draft, dfa: &Dfa, place: impl Fn(u32) -> u32) {
+pub(super) fn spell(draft: &mut Draft, dfa: &Dfa, place: impl Fn(u32) -> u32) {
     let mut escapes = AHashMap::new();
     for state in 0..dfa.n_states() as u32 {
         let edges = dfa.edges(state).map(|(low, high, target)| (low, high, place(target)));
@@ -488,60 +407,6 @@ fn spell_one_character(body: &mut Draft, dfa: &Dfa) -> Option<bool> {
     Some(is_some)
 }
 
-/// Returns the states from which the strings are all those of characters of one set.
-fn homes(dfa: &Dfa) -> Vec<bool> {
-    let n = dfa.n_states();
-    // Where the inside of a character leads: continuation bytes only, to one state in the end.
-    let mut ends: Vec<Option<u32>> = vec![None; n];
-    for _ in 0..3 {
-        for state in (0..n as u32).filter(|&state| !dfa.is_accepting(state)) {
-            let mut found: Option<u32> = None;
-            let is_inside = dfa.edges(state).len() > 0
-                && dfa.edges(state).all(|(low, high, target)| {
-                    let end = ends[target as usize].unwrap_or(target);
-                    low >= 0x80 && high <= 0xBF && *found.get_or_insert(end) == end
-                });
-            ends[state as usize] = if is_inside { found } else { None };
-        }
-    }
-    (0..n as u32)
-        .map(|state| {
-            dfa.is_accepting(state)
-                && dfa.edges(state).len() > 0
-                && dfa.edges(state).all(|(low, high, target)| match high < 0x80 {
-                    true => target == state,
-                    false => low >= 0xC2 && ends[target as usize] == Some(state),
-                })
-        })
-        .collect()
-}
-
-/// Returns the spellings of one character from a state to itself.
-fn character(dfa: &Dfa, home: u32) -> Draft {
-    let mut draft = Draft::new();
-    let done = draft.state();
-    draft.accept(done);
-    let mut numbers: AHashMap<u32, u32> = AHashMap::new();
-    let mut pending = vec![(home, 0)];
-    let mut escapes = AHashMap::new();
-    while let Some((state, from)) = pending.pop() {
-        let mut row = Vec::new();
-        for (low, high, target) in dfa.edges(state) {
-            let target = match target == home {
-                true => done,
-                false => *numbers.entry(target).or_insert_with(|| {
-                    let number = draft.state();
-                    pending.push((target, number));
-                    number
-                }),
-            };
-            row.push((low, high, target));
-        }
-        spell_row(&mut draft, from, row.into_iter(), &mut escapes);
-    }
-    draft
-}
-
 /// Returns the automaton of numbers in the one form that elements have: no exponent, no needless zeros, no negative zero.
 fn plain_numbers() -> &'static Dfa {
     static PLAIN: OnceLock<Dfa> = OnceLock::new();
@@ -557,31 +422,6 @@ fn plain_numbers() -> &'static Dfa {
 pub(super) fn has_finite_end(dfa: &Dfa) -> bool {
     // If there is one, following it to its end leads to a state that nothing follows.
     (0..dfa.n_states() as u32).any(|state| dfa.edges(state).len() == 0)
-}
-
-/// Returns the texts of an automaton if there are at most `n_max`.
-pub(super) fn few_texts(dfa: &Dfa, n_max: usize) -> Option<Vec<Vec<u8>>> {
-    let (_, longest) = dfa.byte_lengths().unwrap_or((0, Some(0)));
-    longest?;
-    let mut texts = Vec::new();
-    let mut pending: Vec<(u32, Vec<u8>)> = dfa.start().map(|start| (start, Vec::new())).into_iter().collect();
-    while let Some((state, text)) = pending.pop() {
-        if dfa.is_accepting(state) {
-            texts.push(text.clone());
-        }
-        // Each state leads to a text of its own at least.
-        if texts.len() + pending.len() > n_max {
-            return None;
-        }
-        for (low, high, target) in dfa.edges(state) {
-            for byte in low..=high {
-                let mut longer = text.clone();
-                longer.push(byte);
-                pending.push((target, longer));
-            }
-        }
-    }
-    (texts.len() <= n_max).then_some(texts)
 }
 
 /// Returns the draft of all keys, with their closing quotes, but some spelled ones, which are sorted: a trie of those, left for

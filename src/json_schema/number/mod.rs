@@ -212,6 +212,13 @@ impl NumberSet {
             && self.divisors.iter().all(|(divisor, is_multiple)| value.is_multiple_of(divisor) == *is_multiple)
     }
 
+    /// Returns the set of one of its numbers, which is written as those of the set are.
+    pub fn only(&self, value: &Decimal) -> Self {
+        let mut of_kind = NumberSet { lower: None, upper: None, ..self.clone() };
+        of_kind.divisors.retain(|(_, is_multiple)| *is_multiple);
+        of_kind.intersect(&NumberSet::exactly(value))
+    }
+
     /// Returns whether no number at all is in the set.
     ///
     /// # Errors

@@ -1,0 +1,202 @@
+//! Sub-schemas that say the same become one.
+//!
+//! Schemas repeat themselves: a hundred kinds of records of which each has the same forty fields, written out; `{"$ref": "#"}` with a
+//! hundred descriptions. Automata are made for conjunctions of sub-schemas, so what is equal should be one sub-schema. Two are merged
+//! when their keywords are equal and what stands below is one already; the last ones are looked at first, so that nearly all is found in
+//! one round. Whatever is merged says the same, so the search may stop at any time: schemas that are equal only because they refer to
+//! themselves in the same way stay apart.
+
+use super::model::{Body, Entry, Keyword, Schema, SchemaId, SchemaModel};
+use super::value::{Json, Value, ValueId};
+use ahash::{AHashMap, RandomState};
+use core::hash::{BuildHasher, Hash, Hasher};
+use smallvec::SmallVec;
+
+/// Rounds of merging, at most.
+const ROUNDS_MAX: usize = 8;
+/// Sub-schemas that one is compared with, at most.
+const CANDIDATES_MAX: usize = 16;
+
+impl SchemaModel {
+    /// Makes references lead to the first of the sub-schemas that say the same.
+    pub(crate) fn merge_equal(&mut self) {
+        let n_schemas = self.schemas.len();
+        let mut merged: Vec<SchemaId> = (0..n_schemas).map(SchemaId::new).collect();
+        let random = RandomState::new();
+        for _ in 0..ROUNDS_MAX {
+            let mut by_hash: AHashMap<u64, SmallVec<[SchemaId; 1]>> = AHashMap::with_capacity(n_schemas);
+            let mut is_changed = false;
+            for index in (0..n_schemas).rev() {
+                for_each_below(&mut self.schemas[index].body, |id| *id = merged[id.index()]);
+                let id = SchemaId::new(index);
+                if merged[index] != id {
+                    continue;
+                }
+                let candidates = by_hash.entry(self.hash(id, &random)).or_default();
+                match candidates.iter().find(|&&other| self.are_equal(id, other)) {
+                    Some(&other) => {
+                        merged[index] = other;
+                        is_changed = true;
+                    }
+                    None if candidates.len() < CANDIDATES_MAX => candidates.push(id),
+                    None => {}
+                }
+            }
+            if !is_changed {
+                break;
+            }
+        }
+        // What was merged into may have been merged in a later round; then the first of each class stands for it.
+        let mut first: Vec<Option<SchemaId>> = vec![None; n_schemas];
+        for index in 0..n_schemas {
+            let mut of = merged[index];
+            while merged[of.index()] != of {
+                of = merged[of.index()];
+            }
+            merged[index] = *first[of.index()].get_or_insert(SchemaId::new(index));
+        }
+        for schema in &mut self.schemas {
+            for_each_below(&mut schema.body, |id| *id = merged[id.index()]);
+        }
+    }
+
+    fn hash(&self, id: SchemaId, random: &RandomState) -> u64 {
+        let Schema { document, resource, draft, body, .. } = self.schema(id);
+        let json = self.json(*document);
+        let mut state = random.build_hasher();
+        (resource, draft).hash(&mut state);
+        match body {
+            Body::Bool(verdict) => verdict.hash(&mut state),
+            Body::Keywords { entries, .. } => entries.iter().for_each(|entry| match &entry.keyword {
+                Keyword::Enum(values) => values.iter().for_each(|&value| hash_value(json, value, &mut state)),
+                Keyword::Const(value) => hash_value(json, *value, &mut state),
+                keyword => keyword.hash(&mut state),
+            }),
+        }
+        state.finish()
+    }
+
+    fn are_equal(&self, a: SchemaId, b: SchemaId) -> bool {
+        let (a, b) = (self.schema(a), self.schema(b));
+        let (in_a, in_b) = (self.json(a.document), self.json(b.document));
+        (a.resource, a.draft) == (b.resource, b.draft)
+            && match (&a.body, &b.body) {
+                (Body::Bool(a), Body::Bool(b)) => a == b,
+                (Body::Keywords { entries: a, .. }, Body::Keywords { entries: b, .. }) => {
+                    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| say_the_same(a, in_a, b, in_b))
+                }
+                _ => false,
+            }
+    }
+}
+
+/// Hashes a value as far as it is a scalar.
+fn hash_value(json: &Json, value: ValueId, state: &mut impl Hasher) {
+    match json.value(value) {
+        Value::Null => 0.hash(state),
+        Value::Bool(verdict) => verdict.hash(state),
+        Value::Number(number) => number.hash(state),
+        Value::String(text) => text.hash(state),
+        Value::Array(items) => items.len().hash(state),
+        Value::Object(members) => members.len().hash(state),
+    }
+}
+
+fn say_the_same(a: &Entry, in_a: &Json, b: &Entry, in_b: &Json) -> bool {
+    let equal = |(a, b): (&ValueId, &ValueId)| in_a.equal(*a, in_b, *b);
+    match (&a.keyword, &b.keyword) {
+        (Keyword::Enum(a), Keyword::Enum(b)) => a.len() == b.len() && a.iter().zip(b).all(equal),
+        (Keyword::Const(a), Keyword::Const(b)) => equal((a, b)),
+        (a, b) => a == b,
+    }
+}
+
+/// Calls `visit` with each sub-schema that a schema names.
+fn for_each_below(body: &mut Body, mut visit: impl FnMut(&mut SchemaId)) {
+    let Body::Keywords { entries, .. } = body else { return };
+    for entry in entries {
+        match &mut entry.keyword {
+            Keyword::Properties(named) | Keyword::PatternProperties(named) | Keyword::DependentSchemas(named) => {
+                named.iter_mut().for_each(|(_, id)| visit(id));
+            }
+            Keyword::PrefixItems(ids) | Keyword::AllOf(ids) | Keyword::AnyOf(ids) | Keyword::OneOf(ids) => {
+                ids.iter_mut().for_each(&mut visit);
+            }
+            Keyword::AdditionalProperties(id)
+            | Keyword::PropertyNames(id)
+            | Keyword::UnevaluatedProperties(id)
+            | Keyword::Items(id)
+            | Keyword::Contains { schema: id, .. }
+            | Keyword::UnevaluatedItems(id)
+            | Keyword::Not(id)
+            | Keyword::Ref(id)
+            | Keyword::DynamicRef { target: id, .. } => visit(id),
+            Keyword::If { test, then, otherwise } => {
+                visit(test);
+                then.iter_mut().chain(otherwise).for_each(&mut visit);
+            }
+            Keyword::Type(_)
+            | Keyword::Nullable(_)
+            | Keyword::Enum(_)
+            | Keyword::Const(_)
+            | Keyword::MultipleOf(_)
+            | Keyword::Minimum(_)
+            | Keyword::Maximum(_)
+            | Keyword::ExclusiveMinimum(_)
+            | Keyword::ExclusiveMaximum(_)
+            | Keyword::MinLength(_)
+            | Keyword::MaxLength(_)
+            | Keyword::Pattern(_)
+            | Keyword::Format(_)
+            | Keyword::Required(_)
+            | Keyword::MinProperties(_)
+            | Keyword::MaxProperties(_)
+            | Keyword::DependentRequired(_)
+            | Keyword::MinItems(_)
+            | Keyword::MaxItems(_)
+            | Keyword::UniqueItems => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{NoDocuments, ReadOptions};
+    use super::*;
+    use crate::Limits;
+
+    /// Returns the properties of a schema as numbers, equal where they lead to one sub-schema.
+    fn properties(schema: &str) -> Vec<usize> {
+        let json = Json::parse(schema, &Limits::default()).unwrap();
+        let mut model = SchemaModel::read(json, &ReadOptions::default(), &NoDocuments, &Limits::default()).unwrap();
+        model.merge_equal();
+        let Keyword::Properties(named) = &model.schema(model.root()).entries()[0].keyword else { panic!() };
+        let mut seen: Vec<SchemaId> = Vec::new();
+        let number = |(_, id): &(Box<str>, SchemaId)| {
+            seen.iter().position(|known| known == id).unwrap_or_else(|| {
+                seen.push(*id);
+                seen.len() - 1
+            })
+        };
+        named.iter().map(number).collect()
+    }
+
+    #[test]
+    fn what_says_the_same_is_one() {
+        let found = properties(
+            r##"{"properties": {
+                "a": {"items": {"type": "string"}, "title": "A"},
+                "b": {"title": "B", "items": {"type": "string"}},
+                "c": {"items": {"type": "number"}},
+                "d": {"const": [1]}, "e": {"const": [1.0]}, "f": {"const": [2]},
+                "g": {"enum": [1, 2]}, "h": {"enum": [2, 1]},
+                "i": {"$ref": "#", "description": "x"}, "j": {"$ref": "#"},
+                "k": true, "l": true, "m": false,
+                "n": {"properties": {"x": {"items": {"type": "string"}}}},
+                "o": {"properties": {"x": {"items": {"type": "string"}}}},
+                "p": {"properties": {"y": {"items": {"type": "string"}}}}
+            }}"##,
+        );
+        assert_eq!(found, [0, 0, 1, 2, 2, 3, 4, 5, 6, 6, 7, 7, 8, 9, 9, 10]);
+    }
+}

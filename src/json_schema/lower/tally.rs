@@ -1,0 +1,189 @@
+//! Strings of a language between bounds on their length, without an automaton for each length.
+//!
+//! An email address of at most 255 characters, fifty words of at most 500: the product of such an automaton with the lengths has up to
+//! millions of states. Here the automaton of the language is kept as it is, and a register counts characters beside it
+//! ([`Tally`]). A state is left out of reach where the count can't come out right any more, so each knows how many characters it
+//! takes to the end at least.
+//!
+//! That is all there is to know when only one of the bounds matters, or when every number of characters from the least on leads to the
+//! end. Otherwise (`^(ab)*$` with exactly 1001 characters) the product is made after all.
+
+use super::draft::Draft;
+use super::text::spell;
+use super::{Lowered, Lowerer};
+use crate::json_schema::shape::StringShape;
+use crate::machine::Tally;
+use crate::pass::Label;
+use crate::regular::Dfa;
+use std::collections::VecDeque;
+
+/// States of a product with lengths that are not worth a register.
+const WRITTEN_MAX: u64 = 1 << 12;
+
+impl Lowerer<'_> {
+    /// Adds the body and closing quote of strings of an automaton with the lengths of a shape; returns whether it can.
+    pub(super) fn tallied(
+        &mut self,
+        draft: &mut Draft,
+        open: u32,
+        end: u32,
+        shape: &StringShape,
+        all: &Dfa,
+    ) -> Lowered<bool> {
+        let Some((shortest, longest)) = all.byte_lengths() else { return Ok(true) };
+        let bound = |n: u64| u32::try_from(n).unwrap_or(u32::MAX - 1);
+        let max = shape.max.filter(|&max| longest.is_none_or(|longest| longest as u64 > max)).map(bound);
+        // A character has one to four bytes.
+        let min = if shortest as u64 / 4 >= shape.min { 0 } else { bound(shape.min) };
+        let n_written = u64::from(max.unwrap_or(min)).saturating_mul(all.n_states() as u64);
+        if n_written <= WRITTEN_MAX {
+            return Ok(false);
+        }
+        let spelled = Spelled::new(all);
+        self.watch.spend(2 * spelled.draft.n_edges())?;
+        let lengths = Lengths::of(&spelled);
+        // What every string has anyhow is no bound.
+        let min = if min <= lengths.to_end[0] { 0 } else { min };
+        let is_exact = match (min, max) {
+            (0, _) => true,
+            (_, None) => spelled.are_unbounded(),
+            (_, Some(_)) => lengths.are_gapless(&spelled),
+        };
+        if !is_exact {
+            return Ok(false);
+        }
+        if spelled.is_empty_text && shape.min == 0 {
+            draft.byte(&[open], b'"', end);
+        }
+        if max.is_some_and(|max| lengths.to_end_after_one[0] > max) {
+            return Ok(true);
+        }
+        let Spelled { draft: mut body, is_boundary, .. } = spelled;
+        for state in 1..body.n_states() as u32 {
+            let at = state as usize;
+            if is_boundary[at] || (max.is_some() && lengths.needs_check[at]) {
+                // A count on arrival is at least 1, so 0 stands for never.
+                let left = |n: u32| max.map(|max| max.saturating_sub(n));
+                let tally = Tally {
+                    counts: is_boundary[at],
+                    may_end: body.accepting[at],
+                    min,
+                    arrival_max: left(lengths.to_end[at]),
+                    going_on_max: left(lengths.to_end_after_one[at]),
+                };
+                body.tallies.push((state, tally));
+            }
+        }
+        // Nothing leads to where too many characters would be missing.
+        if let Some(max) = max {
+            let least = |target: usize| lengths.to_end[target] + u32::from(is_boundary[target]);
+            body.rows.iter_mut().for_each(|row| row.retain(|edge| least(edge.target as usize) <= max));
+        }
+        self.spend(&body)?;
+        let rule = self.rule("characters", body, None);
+        let after = draft.state();
+        draft.edge(open, Label::Call(rule), after);
+        draft.byte(&[after], b'"', end);
+        Ok(true)
+    }
+}
+
+/// The automaton of spelled strings. Its first state is only entered from outside.
+struct Spelled {
+    draft: Draft,
+    /// Whether characters end in a state; else it is within one.
+    is_boundary: Vec<bool>,
+    /// Whether the empty string is among the strings; the first state doesn't say.
+    is_empty_text: bool,
+}
+
+impl Spelled {
+    fn new(all: &Dfa) -> Self {
+        let mut draft = Draft::new();
+        let n_states = all.n_states() as u32;
+        (0..n_states).for_each(|_| _ = draft.state());
+        spell(&mut draft, all, |state| state + 1);
+        draft.copy_edges(1, 0);
+        // Within a character only continuation bytes follow.
+        let is_inside =
+            |state: u32| !all.is_accepting(state) && all.edges(state).all(|(low, high, _)| low >= 0x80 && high <= 0xBF);
+        let mut is_boundary = vec![false; draft.n_states()];
+        is_boundary[0] = true;
+        for state in 0..n_states {
+            is_boundary[state as usize + 1] = !is_inside(state);
+            if all.is_accepting(state) {
+                draft.accept(state + 1);
+            }
+        }
+        Spelled { draft, is_boundary, is_empty_text: all.is_accepting(0) }
+    }
+
+    /// Tells whether there are longer and longer ways to the end from every state. All states lead to the end, so it is enough that none is
+    /// the last.
+    fn are_unbounded(&self) -> bool {
+        self.draft.rows.iter().all(|row| !row.is_empty())
+    }
+
+    fn sources(&self) -> Vec<Vec<u32>> {
+        let mut sources: Vec<Vec<u32>> = vec![Vec::new(); self.draft.n_states()];
+        for (state, row) in self.draft.rows.iter().enumerate() {
+            row.iter().for_each(|edge| sources[edge.target as usize].push(state as u32));
+        }
+        sources
+    }
+}
+
+/// How many characters it takes from each state to the end at least, a begun one included.
+struct Lengths {
+    to_end: Vec<u32>,
+    /// The same, if the end is not here.
+    to_end_after_one: Vec<u32>,
+    /// Whether a way that can be completed may lead to this state where it can't any more.
+    needs_check: Vec<bool>,
+}
+
+impl Lengths {
+    fn of(spelled: &Spelled) -> Self {
+        let draft = &spelled.draft;
+        let n_states = draft.n_states();
+        let cost = |target: u32| u32::from(spelled.is_boundary[target as usize]);
+        let mut to_end = vec![u32::MAX; n_states];
+        let mut pending: VecDeque<(u32, u32)> = VecDeque::new();
+        for state in (0..n_states).filter(|&state| draft.accepting[state]) {
+            pending.push_back((state as u32, 0));
+        }
+        // The nearest first: what costs nothing goes to the front.
+        let sources = spelled.sources();
+        while let Some((state, length)) = pending.pop_front() {
+            if to_end[state as usize] <= length {
+                continue;
+            }
+            to_end[state as usize] = length;
+            for &source in &sources[state as usize] {
+                match cost(state) {
+                    0 => pending.push_front((source, length)),
+                    one => pending.push_back((source, length + one)),
+                }
+            }
+        }
+        let after_one = |state: usize| {
+            let lengths = draft.rows[state].iter().map(|edge| to_end[edge.target as usize] + cost(edge.target));
+            lengths.min().unwrap_or(u32::MAX)
+        };
+        let to_end_after_one: Vec<u32> = (0..n_states).map(after_one).collect();
+        let mut needs_check = vec![false; n_states];
+        for (state, row) in draft.rows.iter().enumerate() {
+            for target in row.iter().map(|edge| edge.target as usize) {
+                needs_check[target] |= to_end[target] > to_end_after_one[state];
+            }
+        }
+        Lengths { to_end, to_end_after_one, needs_check }
+    }
+
+    /// Tells whether from every state there are ways to the end of all lengths from the least on: wherever strings end, one more character
+    /// can follow, and end them again.
+    fn are_gapless(&self, spelled: &Spelled) -> bool {
+        let ends = (0..spelled.draft.n_states()).filter(|&state| spelled.draft.accepting[state]);
+        ends.into_iter().all(|state| self.to_end_after_one[state] == 1)
+    }
+}

@@ -1,0 +1,177 @@
+//! Bounds on the length of strings beside a pattern: characters are counted along the pattern's automaton, and the judge is the
+//! product of that automaton with the lengths.
+
+use maskwright::frontend::ecma;
+use maskwright::regular::{CharSet, Dfa, Node, Regular};
+use maskwright::{GrammarCompiler, Limits, Matcher, Vocab};
+
+/// A source of numbers: xorshift.
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % n as u64) as usize
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+}
+
+/// Patterns with the least and the greatest number of characters.
+const CASES: &[(&str, u32, Option<u32>)] = &[
+    (r"^(?:\S+\s+){0,9}\S+$", 1, Some(60)),
+    (r"^$|(^(?:\S+\s+){0,9}\S+$)", 0, Some(60)),
+    (r"^(?:\S+\s+){9}\S+$", 0, Some(60)),
+    (r#"^(?:[^\s"]+ ){3,9}é?[a-z]+$"#, 40, Some(300)),
+    (r"^([a-z][0-9])+$", 3000, None),
+    (r"^([a-z][0-9])+$", 0, Some(2001)),
+    (r"^(a*|b{1000})$", 0, Some(500)),
+    (r"^(a*|b{1000})$", 0, Some(1500)),
+    (r"^(ab|c)*d?$", 0, Some(3001)),
+    (r#"^[\n"a]*x\u0001y$"#, 0, Some(2000)),
+    (r"^(é|€€|😀😀😀)*b?$", 700, Some(1000)),
+    (r"^\D+(12|3|é\n)$", 0, Some(400)),
+];
+
+/// Those whose product with the lengths is made: both bounds matter, and some strings can't be longer by one character.
+const WRITTEN_OUT: &[&str] = &[r"^(é|€€|😀😀😀)*b?$"];
+
+/// Pieces of texts, as they stand in JSON.
+const PIECES: &[&str] = &[
+    "a ",
+    " a",
+    "aa",
+    "aaaa",
+    "ab",
+    "abab",
+    "a1a1",
+    "1a",
+    "a\"",
+    "1\"",
+    "\"",
+    "\\n",
+    "\\n\\n",
+    "\\",
+    "u0001y",
+    "\\u0001",
+    "x\\u0001y\"",
+    "é",
+    "éé",
+    "€",
+    "€€€",
+    "😀",
+    "😀😀",
+    "c",
+    "cd",
+    "d\"",
+    "bb",
+    "bbbb",
+    "12\"",
+    "3\"",
+    "  ",
+    "   a",
+    "\\\"",
+    "\\\"a",
+];
+
+fn characters() -> Vec<char> {
+    (0..0x100).chain([0x2003, 0x20AC, 0x3042, 0x1F600]).filter_map(char::from_u32).collect()
+}
+
+/// Returns the automaton of the texts of a pattern with so many characters.
+fn judge(pattern: &str, min: u32, max: Option<u32>) -> Dfa {
+    let limits = Limits { dfa_states_max: 1 << 22, ..Limits::default() };
+    let all = Dfa::new(&ecma::parse(pattern, &limits).unwrap(), &limits).unwrap();
+    let mut lengths = Regular::new();
+    let any = lengths.push(Node::Class(CharSet::all()));
+    let root = lengths.push(Node::Repeat { body: any, min, max });
+    lengths.set_root(root);
+    all.intersect(&Dfa::new(&lengths, &limits).unwrap(), &limits).unwrap()
+}
+
+fn after(dfa: &Dfa, state: u32, c: char) -> Option<u32> {
+    c.to_string().bytes().try_fold(state, |state, byte| dfa.next(state, byte))
+}
+
+fn spelled(c: char) -> String {
+    let quoted = serde_json::to_string(&c.to_string()).unwrap();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+fn takes(matcher: &Matcher, text: &str) -> bool {
+    matcher.fork().accept_bytes(text.as_bytes()).is_ok()
+}
+
+/// Compares the mask with what trying each token says.
+fn check_mask(matcher: &mut Matcher, vocab: &Vocab, place: &str) {
+    let mask = matcher.mask().unwrap();
+    for token in 0..vocab.n_tokens() as u32 {
+        let is_taken = matcher.fork().accept_bytes(vocab.bytes(token)).is_ok();
+        assert_eq!(mask.contains(token), is_taken, "{place}: {:?}", String::from_utf8_lossy(vocab.bytes(token)));
+    }
+}
+
+#[test]
+fn lengths_are_counted_along_patterns() {
+    let bytes = (0..=255u8).map(|byte| vec![byte]);
+    let vocab = Vocab::from_tokens(bytes.chain(PIECES.iter().map(|piece| piece.as_bytes().to_vec()))).unwrap();
+    let vocab = std::sync::Arc::new(vocab);
+    let compiler = GrammarCompiler::new(vocab.clone());
+    let mut rng = Rng(0x9E37_79B9_7F4A_7C15);
+    for &(pattern, min, max) in CASES {
+        let judge = judge(pattern, min, max);
+        let mut schema = serde_json::json!({"type": "string", "pattern": pattern, "minLength": min});
+        if let Some(max) = max {
+            schema["maxLength"] = max.into();
+        }
+        let grammar = compiler.compile_json_schema(&schema.to_string()).unwrap();
+        let is_counted = !WRITTEN_OUT.contains(&pattern);
+        assert_eq!(
+            is_counted,
+            2 * grammar.n_states() < judge.n_states(),
+            "{pattern} takes {} states",
+            grammar.n_states()
+        );
+        for _ in 0..6 {
+            let mut matcher = grammar.matcher();
+            matcher.accept_bytes(b"\"").unwrap();
+            let mut state = judge.start().unwrap();
+            // Favourites, so that walks are of different kinds and some are long.
+            let favourites: Vec<char> =
+                (0..3).map(|_| *rng.pick(&['a', '1', 'b', 'c', ' ', 'é', '€', '😀', '\n', '"'])).collect();
+            for n in 0.. {
+                let place = format!("{pattern} {min} {max:?} after {n} characters");
+                assert_eq!(takes(&matcher, "\""), judge.is_accepting(state), "{place}");
+                let mut next: Vec<(char, u32)> = Vec::new();
+                for c in characters() {
+                    let target = after(&judge, state, c);
+                    assert_eq!(takes(&matcher, &spelled(c)), target.is_some(), "{place}: {c:?}");
+                    next.extend(target.map(|target| (c, target)));
+                }
+                let is_near = |bound: u32| u64::from(bound).abs_diff(n) < 12;
+                if n % 61 < 3 || is_near(min) || max.is_some_and(is_near) {
+                    check_mask(&mut matcher, &vocab, &place);
+                }
+                if next.is_empty() || (judge.is_accepting(state) && rng.below(1000) == 0) {
+                    break;
+                }
+                let liked: Vec<(char, u32)> = next.iter().copied().filter(|(c, _)| favourites.contains(c)).collect();
+                let (c, target) =
+                    if liked.is_empty() || rng.below(50) == 0 { *rng.pick(&next) } else { *rng.pick(&liked) };
+                let forced = matcher.jump_forward();
+                let is_forced = next.len() == 1 && !judge.is_accepting(state);
+                assert!(!is_forced || forced.starts_with(spelled(next[0].0).as_bytes()), "{place}: {forced:?}");
+                assert!(next.len() < 2 || forced.len() < 4, "{place}: {forced:?}");
+                matcher.accept_bytes(spelled(c).as_bytes()).unwrap();
+                state = target;
+                if n > u64::from(max.unwrap_or(min)) + 20 {
+                    break;
+                }
+            }
+        }
+    }
+}
