@@ -83,6 +83,12 @@ impl Elements {
         });
     }
 
+    /// Returns what was read of the element of a frame.
+    #[cfg(feature = "testing")]
+    pub fn begun(&self, register: u64) -> Vec<u8> {
+        self.piece((register >> 32) as u32, self.n_bytes())
+    }
+
     /// Returns the first byte of the element of a frame.
     pub fn first_byte(&self, register: u64) -> Option<u8> {
         let start = (register >> 32) as usize;

@@ -105,6 +105,12 @@ impl Matcher {
         self.live.len()
     }
 
+    /// Returns where the text so far leads.
+    #[cfg(feature = "testing")]
+    pub(crate) fn place(&self) -> (&Stacks, &[crate::exec::Pair]) {
+        (&self.stacks, &self.live)
+    }
+
     /// Returns the grammar.
     pub fn grammar(&self) -> &CompiledGrammar {
         &self.grammar

@@ -6,6 +6,7 @@ pub mod cases;
 pub mod corpus;
 mod dump;
 pub mod ebnf_text;
+pub mod ends;
 pub mod engine;
 mod grammars;
 pub mod operations;
