@@ -253,9 +253,9 @@ impl GrammarCompiler {
         watch.spend(STEPS_PER_BYTE * schema.len())?;
         let model = SchemaModel::read(json, &schema_options.read, &*schema_options.resolver, limits)?;
         watch.look()?;
-        let lowered = lower(&model, schema_options, &self.shared.languages, limits, &watch)?;
-        let program = Program::new(&lowered.normal, &self.shared.units, limits, &watch)?;
-        let origin = Origin::Schema { normal: lowered.normal, grammar: OnceLock::new(), report: lowered.report };
+        let (normal, report) = lower(model, schema_options, &self.shared.languages, limits, &watch)?;
+        let program = Program::new(&normal, &self.shared.units, limits, &watch)?;
+        let origin = Origin::Schema { normal, grammar: OnceLock::new(), report };
         Ok(self.finish(program, origin, Vec::new()))
     }
 

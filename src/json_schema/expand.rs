@@ -21,7 +21,7 @@ use super::lower::LowerError;
 use super::model::{Body, DocumentId, Keyword, SchemaId, SchemaModel, TypeSet};
 use super::number::NumberSet;
 use super::options::SchemaOptions;
-use super::report::{Finding, Verdict};
+use super::report::Relaxed;
 use super::shape::*;
 use super::value::{Value, ValueId};
 use crate::Limits;
@@ -57,9 +57,11 @@ pub(super) struct Expander<'a> {
     n_deep: usize,
     /// Alternatives tried so far.
     n_tried: usize,
-    pub relaxed: Vec<Finding>,
-    /// The first plain contradiction that was met.
-    contradiction: Option<String>,
+    pub relaxed: Vec<Relaxed>,
+    /// The keyword that is followed, if it is one alone.
+    keyword: Option<(SchemaId, ValueId)>,
+    /// The first plain contradiction that was met, and the keyword that completed it.
+    contradiction: Option<(String, Option<(SchemaId, ValueId)>)>,
 }
 
 /// Frames that a goal evaluates for.
@@ -223,6 +225,7 @@ impl<'a> Expander<'a> {
             n_deep: 0,
             n_tried: 0,
             relaxed: Vec::new(),
+            keyword: None,
             contradiction: None,
         }
     }
@@ -295,14 +298,16 @@ impl<'a> Expander<'a> {
 
     /// Returns the error for a root that no value satisfies.
     pub fn why_unsatisfiable(&self) -> SchemaError {
-        let reason = self.contradiction.clone().unwrap_or_else(|| "no value is valid".to_owned());
+        let (reason, keyword) = self.contradiction.clone().unwrap_or_else(|| ("no value is valid".to_owned(), None));
         let root = self.model.root();
-        self.model.error_at(root, self.model.schema(root).value(), SchemaError::unsatisfiable(reason))
+        let (schema, value) = keyword.unwrap_or((root, self.model.schema(root).value()));
+        self.model.error_at(schema, value, SchemaError::unsatisfiable(reason))
     }
 
     /// Notes a contradiction, if it is the first.
     fn note(&mut self, reason: impl FnOnce() -> String) {
-        self.contradiction.get_or_insert_with(reason);
+        let keyword = self.keyword;
+        self.contradiction.get_or_insert_with(|| (reason(), keyword));
     }
 
     fn placed(&self, members: &[Member], error: SchemaError) -> SchemaError {
@@ -319,6 +324,7 @@ impl<'a> Expander<'a> {
     /// Follows what must hold in any case; stops at the next choice.
     fn advance(&mut self, partial: &mut Partial) -> Expanded<Outcome> {
         loop {
+            self.keyword = None;
             while let Some(goal) = partial.goals.pop() {
                 if !self.pursue(partial, goal)? {
                     return Ok(Outcome::Dead);
@@ -453,9 +459,13 @@ impl<'a> Expander<'a> {
     fn pursue(&mut self, partial: &mut Partial, goal: Goal) -> Expanded<bool> {
         match goal {
             Goal::Fact(fact) => Ok(self.add(partial, fact)),
-            Goal::Member(member, frames) => self.pursue_member(partial, member, frames),
+            Goal::Member(member, frames) => {
+                self.keyword = None;
+                self.pursue_member(partial, member, frames)
+            }
             Goal::Entry(schema, index, scope, frames) => {
                 let entry = &self.model.schema(schema).entries()[index as usize];
+                self.keyword = Some((schema, entry.value));
                 match self.pursue_entry(partial, schema, &entry.keyword, scope, frames) {
                     Err(LowerError::Schema(error)) => self.relax(schema, entry.value, error).map(|()| true),
                     alive => alive,
@@ -470,13 +480,9 @@ impl<'a> Expander<'a> {
         if !self.options.is_lenient || !error.is_unsupported() {
             return Err(error.into());
         }
-        let finding = Finding {
-            keyword: error.keyword().unwrap_or_default().into(),
-            place: self.model.place(schema, value).into(),
-            verdict: Verdict::Relaxed(error.reason().into()),
-        };
-        if !self.relaxed.contains(&finding) {
-            self.relaxed.push(finding);
+        let relaxed = Relaxed { schema, value, reason: error.reason().into() };
+        if !self.relaxed.contains(&relaxed) {
+            self.relaxed.push(relaxed);
         }
         Ok(())
     }
@@ -1016,7 +1022,7 @@ impl<'a> Expander<'a> {
         match contradiction(&partial.shape) {
             None => true,
             Some(reason) => {
-                self.contradiction.get_or_insert(reason);
+                self.note(|| reason);
                 false
             }
         }
