@@ -53,6 +53,7 @@ struct Scratch {
     current: Configuration,
     next: Configuration,
     control: Configuration,
+    doubt: elements::Doubt,
 }
 
 fn fresh_stacks(grammar: &CompiledGrammar) -> Stacks {
@@ -448,7 +449,7 @@ impl Matcher {
         }
         let fresh = self.stacks.mark();
         let program = self.grammar.program();
-        let Scratch { current, next, control } = &mut self.scratch;
+        let Scratch { current, next, control, .. } = &mut self.scratch;
         if kind == TokenKind::Padding {
             control.clear();
         } else {

@@ -189,7 +189,9 @@ impl Seen<'_> {
         };
         let Distinct { equality, is_finite } = distinct;
         let mut key: Vec<Vec<u8>> = Vec::new();
-        elements.for_each(pair.register, |element| key.push(equality.canonical(&element)));
+        elements.for_each(pair.register, |element| {
+            key.push(equality.canonical(&elements.bytes(element).collect::<Vec<u8>>()));
+        });
         key.sort_unstable();
         if is_exit && matches!(info.kind, Kind::Element(_)) {
             key.push(b"next".to_vec());
@@ -197,7 +199,7 @@ impl Seen<'_> {
                 key.push(elements.begun(pair.register));
             } else {
                 let n_before = key.len();
-                elements.for_each_rest(pair.register, |rest| key.push(rest.to_vec()));
+                elements.for_each_rest(pair.register, |rest| key.push(elements.bytes(rest).collect()));
                 key[n_before..].sort_unstable();
             }
         }
@@ -342,7 +344,7 @@ fn kinds_of_bytes(program: &Program, stacks: &Stacks, live: &[Pair]) -> Vec<u8> 
                 let exit = stacks.exit(pair.node, index);
                 if matches!(program.info(exit.state).map(|info| info.kind), Some(Kind::Element(_))) {
                     elements.for_each_rest(exit.register, |rest| {
-                        rest.first().into_iter().for_each(|&byte| special[usize::from(byte)] = true);
+                        elements.bytes(rest).take(1).for_each(|byte| special[usize::from(byte)] = true);
                     });
                 }
             }

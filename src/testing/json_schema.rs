@@ -18,9 +18,12 @@ const TOKENS: [&str; 24] = [
 ];
 
 static VOCAB: LazyLock<Arc<Vocab>> = LazyLock::new(|| {
-    let bytes = (0..=255u8).map(|byte| vec![byte]);
-    let tokens = bytes.chain(TOKENS.iter().map(|text| text.as_bytes().to_vec()));
-    Arc::new(Vocab::from_tokens(tokens).expect("tokens are a vocabulary"))
+    let mut builder = Vocab::builder();
+    builder.extend((0..=255u8).map(|byte| [byte]));
+    builder.extend(TOKENS);
+    let end = builder.push("</s>");
+    builder.stop_tokens([end]);
+    Arc::new(builder.build().expect("tokens are a vocabulary"))
 });
 
 static SAMPLER: LazyLock<Sampler> = LazyLock::new(|| {

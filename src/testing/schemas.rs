@@ -78,9 +78,20 @@ fn schema(rng: &mut Rng, deep: usize) -> String {
             3 => of_arrays(rng, deep),
             _ => of_objects(rng, deep),
         };
-        if members.iter().all(|(known, _)| *known != keyword) {
-            members.push((keyword, value));
+        let has = |name: &str| members.iter().any(|(known, _)| *known == name);
+        let is_free = match keyword {
+            "uniqueItems" => !has("items") && !has("prefixItems"),
+            "prefixItems" => !has("uniqueItems"),
+            _ => true,
+        };
+        if has(keyword) || !is_free {
+            continue;
         }
+        if keyword == "uniqueItems" {
+            // Containers of which there are few run out of values, which nothing knows beforehand.
+            members.push(("items", scalar(rng)));
+        }
+        members.push((keyword, value));
     }
     let parts: Vec<String> = members.iter().map(|(keyword, value)| format!("\"{keyword}\":{value}")).collect();
     format!("{{{}}}", parts.join(","))
@@ -96,6 +107,17 @@ fn inner(rng: &mut Rng, deep: usize) -> String {
             _ => format!("{{\"enum\":{}}}", list(rng, 1, 3, |rng| random_value(rng, 0))),
         },
         _ => schema(rng, deep - 1),
+    }
+}
+
+/// Returns a schema of strings, numbers and words.
+fn scalar(rng: &mut Rng) -> String {
+    let name = quoted(TYPES[rng.below(5)]);
+    let (keyword, value) = if rng.chance(50) { of_numbers(rng) } else { of_strings(rng) };
+    match rng.below(3) {
+        0 => format!("{{\"type\":{name}}}"),
+        1 => format!("{{\"type\":{name},\"{keyword}\":{value}}}"),
+        _ => format!("{{\"enum\":{}}}", list(rng, 1, 4, |rng| random_value(rng, 0))),
     }
 }
 
