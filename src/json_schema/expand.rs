@@ -258,15 +258,16 @@ impl<'a> Expander<'a> {
         let mut n_tried = 0;
         while let Some(mut partial) = pending.pop() {
             n_tried += 1;
-            self.n_tried += 1;
+            // What is not chosen from costs no more than it is long.
+            self.n_tried += usize::from(n_tried > 1);
             self.watch.spend(partial.size())?;
             if n_tried > n_max {
                 return Ok(None);
             }
-            if n_tried > self.limits.schema_alternatives_max || self.n_tried > 16 * self.limits.schema_alternatives_max
-            {
-                let error =
-                    SchemaError::too_much("schema_alternatives_max", n_tried, self.limits.schema_alternatives_max);
+            let limit = self.limits.schema_alternatives_max;
+            if n_tried > limit || self.n_tried > 16 * limit {
+                let (given, limit) = if n_tried > limit { (n_tried, limit) } else { (self.n_tried, 16 * limit) };
+                let error = SchemaError::too_much("schema_alternatives_max", given, limit);
                 return Err(self.placed(members, error).into());
             }
             match self.advance(&mut partial)? {
@@ -968,6 +969,7 @@ impl<'a> Expander<'a> {
             }
             (Shape::Object(object), Fact::Required(name)) => {
                 if object.absent.contains(&name) {
+                    self.note(|| format!("no value is left for the required key {name:?}"));
                     return false;
                 }
                 object.required.entry(&name);
@@ -979,6 +981,7 @@ impl<'a> Expander<'a> {
             }
             (Shape::Object(object), Fact::Absent(name)) => {
                 if object.required.contains(&name) {
+                    self.note(|| format!("no value is left for the required key {name:?}"));
                     return false;
                 }
                 object.absent.insert(name);

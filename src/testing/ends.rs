@@ -300,7 +300,7 @@ impl<'a> Search<'a> {
             if is_done(&live) {
                 return End::Found(self.bytes(at));
             }
-            for byte in kinds_of_bytes(program, &stacks, &live) {
+            for byte in kinds_of_bytes(program, &stacks, &live, self.seen.is_exact) {
                 let (mut stacks, mut next) = (stacks.clone(), Configuration::new());
                 n_steps += 1;
                 step_byte(program, &mut stacks, &live, byte, &mut next);
@@ -335,9 +335,10 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns one byte for all that lead to the same place; each byte that an earlier element goes on with is a kind.
-fn kinds_of_bytes(program: &Program, stacks: &Stacks, live: &[Pair]) -> Vec<u8> {
-    let mut special = [false; 256];
+/// Returns one byte for all that lead to the same place. Where elements are compared, each byte that an earlier one goes on with is a kind,
+/// or, if `is_exact`, each byte.
+fn kinds_of_bytes(program: &Program, stacks: &Stacks, live: &[Pair], is_exact: bool) -> Vec<u8> {
+    let mut special = [is_exact && stacks.elements().is_some(); 256];
     if let Some(elements) = stacks.elements() {
         for pair in live {
             for index in 0..stacks.n_exits(pair.node) {
