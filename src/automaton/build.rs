@@ -16,7 +16,7 @@
 //! [`automaton_moves_max`](crate::Limits::automaton_moves_max) while it is made, each pushed state as one move.
 
 use super::unit::{Code, Content, Kind, Move, Owner, Reads, StateInfo, StateRef, Step, Unit};
-use crate::machine::Counter;
+use crate::machine::{Counter, Distinct};
 use crate::pass::{BuildError, Label, NetRuleId, Network, RuleAutomaton, Splitter, Watch};
 use ahash::{AHashMap, AHashSet};
 use smallvec::SmallVec;
@@ -125,6 +125,7 @@ struct Builder<'a> {
     counter_of: Vec<Option<u32>>,
     /// By member: whether its states have a register.
     has_register: Vec<bool>,
+    distinct_of: Vec<Option<Distinct>>,
     children: Vec<Arc<Unit>>,
     slot_of: AHashMap<u32, u32>,
     lists: Vec<Box<[Move]>>,
@@ -190,6 +191,7 @@ impl<'a> Builder<'a> {
         Builder {
             counter_of: counter_of.collect(),
             has_register: has_register.collect(),
+            distinct_of: members.iter().map(|&id| network.rule(id).automaton.distinct()).collect(),
             member_of: members.iter().enumerate().map(|(index, &id)| (id, index as u32)).collect(),
             counters,
             network,
@@ -494,7 +496,7 @@ impl<'a> Builder<'a> {
         let counter = self.counter_of[first.member as usize];
         let owner = match (counter, self.has_register[first.member as usize]) {
             (Some(counter), _) => Some(Owner::Counter(counter)),
-            (None, true) => self.automaton(first.member).distinct().map(Owner::Elements),
+            (None, true) => self.distinct_of[first.member as usize].map(Owner::Elements),
             (None, false) => None,
         };
         let may_end = || items.iter().any(|item| self.automaton(item.member).is_accepting(item.state));

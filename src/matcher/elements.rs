@@ -156,6 +156,7 @@ impl Matcher {
                         }
                     }
                     if let Some(Owner::Elements(distinct)) = info.owner {
+                        doubt.next_items |= distinct.is_finite;
                         match distinct.equality {
                             Equality::Bytes => elements.for_each(exit.register, |key| doubt.keys.push(key)),
                             Equality::Json => doubt.items = true,
