@@ -22,13 +22,16 @@ fn accepts(grammar: &CompiledGrammar, text: &str) -> bool {
     text.bytes().all(|byte| matcher.accept_token(u32::from(byte)).is_ok()) && matcher.is_accepting()
 }
 
+/// Ten times what the slowest takes, and more, so that a busy machine doesn't decide.
+const TIME_MAX: Duration = Duration::from_secs(60);
+
 /// Compiles a schema made to be large; returns what came of it, and fails if it takes too long.
 fn bounded(schema: &str) -> Result<CompiledGrammar, String> {
     let start = Instant::now();
     let compiled = compile(schema);
     let outcome = compiled.as_ref().err().cloned().unwrap_or_else(|| "compiled".to_owned());
     println!("{:?} for {} bytes: {outcome}", start.elapsed(), schema.len());
-    assert!(start.elapsed() < Duration::from_secs(300), "{:?} for {outcome}", start.elapsed());
+    assert!(start.elapsed() < TIME_MAX, "{:?} for {outcome}", start.elapsed());
     assert!(!outcome.contains("deadline"), "{outcome}");
     compiled
 }

@@ -38,7 +38,7 @@ const N_TEXTS: usize = 4;
 /// Tokens of a text before its end is searched for.
 const N_TOKENS_MAX: usize = 1_000;
 /// Steps of a search for an end.
-const N_STEPS_MAX: usize = 30_000;
+const N_STEPS_MAX: usize = 100_000;
 const N_THREADS: usize = 2;
 const CI_SEED: u64 = 20_240_229;
 

@@ -253,6 +253,7 @@ impl<'a> Expander<'a> {
     /// Returns the shapes of members for one kind; nothing if there are more than `n_max` alternatives to try.
     fn expand(&mut self, members: &[Member], kind: ValueKind, n_max: usize) -> Expanded<Option<Vec<Shape>>> {
         let mut done: Vec<Shape> = Vec::new();
+        let mut prints: Vec<u64> = Vec::new();
         let goals = members.iter().rev().map(|&member| Goal::Member(member, Frames::new())).collect();
         let mut pending = vec![Partial::new(kind, goals)];
         let mut n_tried = 0;
@@ -273,8 +274,12 @@ impl<'a> Expander<'a> {
             match self.advance(&mut partial)? {
                 Outcome::Dead => {}
                 Outcome::Done => {
-                    if !done.contains(&partial.shape) {
+                    let print = partial.shape.print();
+                    let is_known =
+                        prints.iter().zip(&done).any(|(&one, shape)| one == print && *shape == partial.shape);
+                    if !is_known {
                         done.push(partial.shape);
+                        prints.push(print);
                     }
                 }
                 Outcome::Fork(alternatives) => {
