@@ -255,7 +255,7 @@ impl GrammarCompiler {
         watch.look()?;
         let (normal, report) = lower(model, schema_options, &self.shared.languages, limits, &watch)?;
         let program = Program::new(&normal, &self.shared.units, limits, &watch)?;
-        let origin = Origin::Schema { normal, grammar: OnceLock::new(), report };
+        let origin = Origin::Schema { normal, grammar: OnceLock::new(), report: Box::new(report) };
         Ok(self.finish(program, origin, Vec::new()))
     }
 
@@ -345,7 +345,7 @@ enum Origin {
         normal: NormalGrammar,
         /// The automata as a grammar, for explanations: made when first asked for.
         grammar: OnceLock<Grammar>,
-        report: SchemaReport,
+        report: Box<SchemaReport>,
     },
 }
 
