@@ -72,6 +72,9 @@ struct Validators {
     boon: Option<(boon::Schemas, boon::SchemaIndex)>,
     /// Whether some pattern asks for white space.
     has_space_class: bool,
+    /// Whether some pattern may have `--`, `&&` or `~~` in a class, which ECMA-262 reads as characters and `boon` as operators.
+    has_class_operator: bool,
+    has_divisor: bool,
     /// Whether some string is to be an address of mail.
     has_mail: bool,
     /// Whether some pattern has a `.` that could be any character.
@@ -81,10 +84,20 @@ struct Validators {
 impl Validators {
     fn new(text: &str, has_boon: bool) -> Validators {
         let has_space_class = text.contains(r"\s") || text.contains(r"\S");
+        let has_class_operator = text.contains("attern") && ["--", "&&", "~~"].iter().any(|word| text.contains(word));
+        let has_divisor = text.contains("multipleOf");
         let has_mail = text.contains("\"email\"");
         let has_dot = text.contains("attern") && text.contains('.');
         let Ok(schema) = serde_json::from_str::<Value>(text) else {
-            return Validators { jsonschema: None, boon: None, has_space_class, has_mail, has_dot };
+            return Validators {
+                jsonschema: None,
+                boon: None,
+                has_space_class,
+                has_class_operator,
+                has_divisor,
+                has_mail,
+                has_dot,
+            };
         };
         let mut options = jsonschema::options().should_validate_formats(true);
         for &name in OTHER_FORMATS {
@@ -94,7 +107,7 @@ impl Validators {
         options = options.without_content_media_type_support("application/json");
         let jsonschema = catch_unwind(AssertUnwindSafe(|| options.build(&schema).ok())).ok().flatten();
         let boon = has_boon.then(|| Validators::boon(schema)).flatten();
-        Validators { jsonschema, boon, has_space_class, has_mail, has_dot }
+        Validators { jsonschema, boon, has_space_class, has_class_operator, has_divisor, has_mail, has_dot }
     }
 
     fn boon(schema: Value) -> Option<(boon::Schemas, boon::SchemaIndex)> {
@@ -136,7 +149,9 @@ impl Validators {
         let misreads_spaces = self.has_space_class && has_string(&value, &|text| text.contains(BOON_SPACE_MISSES));
         // RFC 5321 lets a quoted local part have escapes, and `boon` does not.
         let misreads_mail = self.has_mail && has_string(&value, &|text| text.starts_with('"') && text.contains("\"@"));
-        let misreads = misreads_spaces || misreads_dots || misreads_mail;
+        // It divides as floats.
+        let misreads_large = self.has_divisor && has_large_number(&value);
+        let misreads = misreads_spaces || misreads_dots || misreads_mail || misreads_large || self.has_class_operator;
         if let Some((schemas, index)) = self.boon.as_ref().filter(|_| is_trusted("boon") && !misreads) {
             if let Err(error) = schemas.validate(&value, *index) {
                 panic!("boon refuses {text}\n    {error}");
@@ -152,6 +167,17 @@ fn has_string(value: &Value, is_asked: &impl Fn(&str) -> bool) -> bool {
         Value::String(text) => is_asked(text),
         Value::Array(items) => items.iter().any(|item| has_string(item, is_asked)),
         Value::Object(members) => members.iter().any(|(key, value)| is_asked(key) || has_string(value, is_asked)),
+        _ => false,
+    }
+}
+
+/// Tells whether some number of a value has no exact float.
+fn has_large_number(value: &Value) -> bool {
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) => number.as_f64().is_none_or(|float| float.abs() >= EXACT_MAX),
+        Value::Array(items) => items.iter().any(has_large_number),
+        Value::Object(members) => members.values().any(has_large_number),
         _ => false,
     }
 }

@@ -50,15 +50,7 @@ impl Ends {
     /// Returns the search for a grammar.
     pub fn new(grammar: &CompiledGrammar) -> Ends {
         let program = grammar.program();
-        let distances = distances(program);
-        let mut bodies = HashMap::new();
-        for linked in program.units() {
-            for (info, state) in linked.unit.content.infos.iter().zip(0..) {
-                if let Kind::Loop { counter } = info.kind {
-                    bodies.insert((linked.unit.uid, counter), moved(linked, state, &distances));
-                }
-            }
-        }
+        let (distances, bodies) = distances(program);
         Ends { grammar: grammar.clone(), distances, bodies }
     }
 
@@ -86,17 +78,12 @@ impl Ends {
     fn distance(&self, pair: Pair) -> u32 {
         let (program, distance) = (self.program(), self.distances[pair.state as usize]);
         let Some((linked, local)) = program.place(pair.state) else { return 0 };
-        let info = linked.unit.info(local);
-        let Some(Owner::Counter(counter)) = info.owner else { return distance };
-        let n_missing = linked.unit.counter(counter).n_missing(pair.register);
-        let n_whole = if matches!(info.kind, Kind::Loop { .. }) { n_missing } else { n_missing.saturating_sub(1) };
-        let body = self.bodies.get(&(linked.unit.uid, counter)).copied().unwrap_or(1);
-        distance.saturating_add(n_whole.saturating_mul(body)).min(FAR)
+        (distance + copies(linked, local, pair.register, &self.bodies)).min(FAR)
     }
 }
 
 /// Returns the least distance behind one byte from a state.
-fn moved(linked: &Linked, state: u32, distances: &[u32]) -> u32 {
+fn moved(linked: &Linked, state: u32, distances: &[u32], fresh: &[u32]) -> u32 {
     let content = &linked.unit.content;
     let row = &content.table[state as usize * content.n_classes..][..content.n_classes];
     let behind = |step: Step| match step {
@@ -104,8 +91,10 @@ fn moved(linked: &Linked, state: u32, distances: &[u32]) -> u32 {
         Step::Quiet(target) | Step::Simple(target) => distances[(linked.bases[0] + target) as usize],
         Step::List(list) => {
             let sums = linked.unit.list(list).iter().map(|one| {
-                let places = one.pushes.iter().chain([&one.target]);
-                places.fold(0u32, |sum, &place| (sum + distances[linked.state(place) as usize]).min(FAR))
+                // The first goes on with the register of the state that is left.
+                let mut places = one.pushes.iter().chain([&one.target]).map(|&place| linked.state(place) as usize);
+                let first = places.next().map_or(0, |state| distances[state]);
+                places.fold(first, |sum, state| (sum + fresh[state]).min(FAR))
             });
             sums.min().unwrap_or(FAR)
         }
@@ -113,12 +102,15 @@ fn moved(linked: &Linked, state: u32, distances: &[u32]) -> u32 {
     (row.iter().map(|code| behind(code.step())).min().unwrap_or(FAR) + 1).min(FAR)
 }
 
-/// Returns the distances of all states: the least solution, from above.
-fn distances(program: &Program) -> Vec<u32> {
+/// Returns the distances of all states, the least solution, from above; and those of the bodies of counters.
+fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
     /// A program that needs more is estimated from above, and its texts are not the shortest.
     const N_SWEEPS_MAX: usize = 200;
     let mut distances = vec![FAR; program.n_states()];
     distances[DONE as usize] = 0;
+    // With a register in which nothing was counted yet.
+    let mut fresh = distances.clone();
+    let mut bodies = HashMap::new();
     for linked in children_first(program) {
         // States mostly come behind those that lead to them.
         for _ in 0..N_SWEEPS_MAX {
@@ -130,16 +122,39 @@ fn distances(program: &Program) -> Vec<u32> {
                     Kind::BodyEnd { loop_state, .. } => distances[(linked.bases[0] + loop_state) as usize],
                     Kind::Inner | Kind::Element(_) => FAR,
                 };
-                let least = least.min(moved(linked, state as u32, &distances));
+                let least = least.min(moved(linked, state as u32, &distances, &fresh));
                 is_changed |= least < distances[at];
                 distances[at] = least.min(distances[at]);
+                fresh[at] = distances[at];
             }
             if !is_changed {
                 break;
             }
         }
+        let infos = || linked.unit.content.infos.iter().zip(0..);
+        for (info, state) in infos() {
+            if let Kind::Loop { counter } = info.kind {
+                bodies.insert((linked.unit.uid, counter), moved(linked, state, &distances, &fresh));
+            }
+        }
+        for (info, state) in infos() {
+            if let Some(Owner::Counter(_)) = info.owner {
+                let at = (linked.bases[0] + state) as usize;
+                fresh[at] = (distances[at] + copies(linked, state, 0, &bodies)).min(FAR);
+            }
+        }
     }
-    distances
+    (distances, bodies)
+}
+
+/// Returns no more bytes than the copies have that must follow the one under way.
+fn copies(linked: &Linked, state: u32, register: u64, bodies: &HashMap<(u32, u32), u32>) -> u32 {
+    let info = linked.unit.info(state);
+    let Some(Owner::Counter(counter)) = info.owner else { return 0 };
+    let n_missing = linked.unit.counter(counter).n_missing(register);
+    let n_whole = if matches!(info.kind, Kind::Loop { .. }) { n_missing } else { n_missing.saturating_sub(1) };
+    let body = bodies.get(&(linked.unit.uid, counter)).copied().unwrap_or(1);
+    n_whole.saturating_mul(body).min(FAR)
 }
 
 /// Returns the units of a program, each behind those that it calls.
