@@ -140,18 +140,18 @@ impl Validators {
         let is_trusted =
             |name: &str| VALIDATOR_BUGS.iter().all(|(id, validator, _)| !case.id.starts_with(id) || *validator != name);
         let misreads_dots = self.has_dot && has_string(&value, &|text| text.contains(DOT_MISSES));
-        if let Some(validator) = self.jsonschema.as_ref().filter(|_| is_trusted("jsonschema") && !misreads_dots) {
+        // RFC 5321 lets a quoted local part have escapes, and neither does.
+        let misreads_mail = self.has_mail && has_string(&value, &|text| text.starts_with('"') && text.contains("\"@"));
+        let misreads = misreads_dots || misreads_mail;
+        if let Some(validator) = self.jsonschema.as_ref().filter(|_| is_trusted("jsonschema") && !misreads) {
             if let Err(error) = validator.validate(&value) {
                 panic!("the jsonschema crate refuses {text}\n    {error} at {}", error.instance_path());
             }
             tally.n_validated += 1;
         }
         let misreads_spaces = self.has_space_class && has_string(&value, &|text| text.contains(BOON_SPACE_MISSES));
-        // RFC 5321 lets a quoted local part have escapes, and `boon` does not.
-        let misreads_mail = self.has_mail && has_string(&value, &|text| text.starts_with('"') && text.contains("\"@"));
-        // It divides as floats.
-        let misreads_large = self.has_divisor && has_large_number(&value);
-        let misreads = misreads_spaces || misreads_dots || misreads_mail || misreads_large || self.has_class_operator;
+        // It divides as floats, 10.12 by 0.01 too.
+        let misreads = misreads_spaces || misreads_dots || misreads_mail || self.has_divisor || self.has_class_operator;
         if let Some((schemas, index)) = self.boon.as_ref().filter(|_| is_trusted("boon") && !misreads) {
             if let Err(error) = schemas.validate(&value, *index) {
                 panic!("boon refuses {text}\n    {error}");
@@ -167,17 +167,6 @@ fn has_string(value: &Value, is_asked: &impl Fn(&str) -> bool) -> bool {
         Value::String(text) => is_asked(text),
         Value::Array(items) => items.iter().any(|item| has_string(item, is_asked)),
         Value::Object(members) => members.iter().any(|(key, value)| is_asked(key) || has_string(value, is_asked)),
-        _ => false,
-    }
-}
-
-/// Tells whether some number of a value has no exact float.
-fn has_large_number(value: &Value) -> bool {
-    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
-    match value {
-        Value::Number(number) => number.as_f64().is_none_or(|float| float.abs() >= EXACT_MAX),
-        Value::Array(items) => items.iter().any(has_large_number),
-        Value::Object(members) => members.values().any(has_large_number),
         _ => false,
     }
 }
@@ -376,7 +365,7 @@ fn run(vocab: Vocab, n_bytes_soft: usize, share_of_time: f64) {
     assert!(failures.is_empty(), "{} schemas failed", failures.len());
     assert!(tally.n_validated > 0 && (tally.n_validated_by_boon > 0 || !only.is_empty()));
     assert!(tally.n_unread * 10 <= tally.n_validated, "numbers that the validators can't read");
-    assert!(tally.n_incomplete * 100 <= tally.n_completions, "ends that were not found");
+    assert!(tally.n_incomplete * 1_000 <= tally.n_completions, "ends that were not found");
 }
 
 #[test]
