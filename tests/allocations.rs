@@ -122,6 +122,30 @@ fn steady_state_allocates_nothing() {
     }
 }
 
+/// Keys that nobody names are compared with those before; so are items that must be unique, in whose masks no more is allocated than a copy
+/// of the stacks for each item.
+#[test]
+fn distinct_elements_allocate_nothing() {
+    let compiler = GrammarCompiler::new(Arc::new(default_vocab()));
+    let keys =
+        compiler.compile_json_schema(r#"{"type": "object", "additionalProperties": {"type": "integer"}}"#).unwrap();
+    let members: Vec<String> = (0..40).map(|n| format!("\"k{n}\": {n}")).collect();
+    let tokens = keys.vocab().tokenize_greedy(format!("{{{}}}", members.join(", ")).as_bytes());
+    check_steady_state("keys", &keys, &tokens, 4);
+    let schema = r#"{"type": "array", "uniqueItems": true, "items": {"type": "string"}}"#;
+    let items = compiler.compile_json_schema(schema).unwrap();
+    let texts: Vec<String> = (0..40).map(|n| format!("\"foo{n}\"")).collect();
+    let tokens = items.vocab().tokenize_greedy(format!("[{}]", texts.join(",")).as_bytes());
+    let mut row = vec![0; items.vocab().n_mask_words()];
+    let mut matcher = items.matcher();
+    pass(&mut matcher, &tokens, &mut row);
+    matcher.rollback(tokens.len()).unwrap();
+    let (n_filling, n_accepting) = pass(&mut matcher, &tokens, &mut row);
+    println!("items: {} tokens, {n_filling} {n_accepting} allocations", tokens.len());
+    assert!(n_filling <= 40 * 20, "{n_filling}");
+    assert!(n_accepting <= tokens.len() as u64 / 8, "{n_accepting}");
+}
+
 #[test]
 fn a_level_of_brackets_is_small_and_nothing_recurses() {
     const N_LEVELS: usize = 100_000;

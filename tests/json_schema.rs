@@ -1,8 +1,7 @@
-//! Schemas with the values that are valid and those that are not, and schemas made to be large.
+//! Schemas made to be large, and schemas without values.
 
-use maskwright::json_schema::{Json, SchemaOptions, Value, ValueId};
-use maskwright::{CompileOptions, CompiledGrammar, GrammarCompiler, Limits, Vocab};
-use std::path::Path;
+use maskwright::json_schema::SchemaOptions;
+use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Vocab};
 use std::time::{Duration, Instant};
 
 fn compiler() -> GrammarCompiler {
@@ -23,66 +22,16 @@ fn accepts(grammar: &CompiledGrammar, text: &str) -> bool {
     text.bytes().all(|byte| matcher.accept_token(u32::from(byte)).is_ok()) && matcher.is_accepting()
 }
 
-struct File {
-    text: String,
-    json: Json,
-}
-
-impl File {
-    fn get(&self, of: ValueId, name: &str) -> ValueId {
-        self.json.member(of, name).unwrap_or_else(|| panic!("a case without {name:?}"))
-    }
-
-    fn text(&self, value: ValueId) -> &str {
-        let span = self.json.span(value);
-        &self.text[span.start as usize..span.end as usize]
-    }
-
-    fn items(&self, value: ValueId) -> &[ValueId] {
-        match self.json.value(value) {
-            Value::Array(items) => items,
-            _ => panic!("a list is expected, not {}", self.text(value)),
-        }
-    }
-}
-
-#[test]
-fn every_case_holds() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/json_schema");
-    let (mut n_checks, mut failures) = (0, Vec::new());
-    for entry in std::fs::read_dir(directory).expect("there are cases") {
-        let text = std::fs::read_to_string(entry.expect("a file").path()).expect("a text");
-        let json = Json::parse(&text, &Limits::default()).expect("the cases are JSON");
-        let file = File { text, json };
-        for &case in file.items(file.json.root()) {
-            let (schema, why) = (file.text(file.get(case, "schema")), file.text(file.get(case, "why")));
-            let grammar = match compile(schema) {
-                Ok(grammar) => grammar,
-                Err(message) => {
-                    failures.push(format!("{why}: {message}"));
-                    continue;
-                }
-            };
-            for (list, verdict) in [("valid", true), ("invalid", false)] {
-                for &value in file.items(file.get(case, list)) {
-                    n_checks += 1;
-                    if accepts(&grammar, file.text(value)) != verdict {
-                        failures.push(format!("{why}: {} is {list}", file.text(value)));
-                    }
-                }
-            }
-        }
-    }
-    assert!(failures.is_empty(), "{} checks fail:\n{}", failures.len(), failures.join("\n"));
-    assert!(n_checks > 100, "{n_checks} checks");
-}
+/// Ten times what the slowest takes, and more, so that a busy machine doesn't decide.
+const TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Compiles a schema made to be large; returns what came of it, and fails if it takes too long.
 fn bounded(schema: &str) -> Result<CompiledGrammar, String> {
     let start = Instant::now();
     let compiled = compile(schema);
     let outcome = compiled.as_ref().err().cloned().unwrap_or_else(|| "compiled".to_owned());
-    assert!(start.elapsed() < Duration::from_secs(300), "{:?} for {outcome}", start.elapsed());
+    println!("{:?} for {} bytes: {outcome}", start.elapsed(), schema.len());
+    assert!(start.elapsed() < TIME_MAX, "{:?} for {outcome}", start.elapsed());
     assert!(!outcome.contains("deadline"), "{outcome}");
     compiled
 }
@@ -120,7 +69,7 @@ fn deep_schemas_are_bounded() {
     for (open, close) in
         [(r#"{"items":"#, "}"), (r#"{"not":"#, "}"), (r#"{"allOf":["#, "]}"), (r#"{"properties":{"a":"#, "}}")]
     {
-        let schema = format!("{}true{}", open.repeat(2_000), close.repeat(2_000));
+        let schema = format!("{}true{}", open.repeat(10_000), close.repeat(10_000));
         let _ = bounded(&schema);
     }
 }
@@ -149,13 +98,28 @@ fn wide_objects_and_large_counts_are_bounded() {
 }
 
 #[test]
-fn contradictions_are_errors() {
-    for schema in [
-        r#"{"type":"string","minLength":5,"maxLength":3}"#,
-        r#"{"type":"object","properties":{"a":false},"required":["a"]}"#,
-        r#"{"allOf":[{"type":"object","properties":{"a":{"const":1}}},{"properties":{"a":{"const":2}},"required":["a"]}]}"#,
+fn contradictions_name_the_keyword_that_completes_them() {
+    for (schema, reason, pointer) in [
+        (r#"{"type":"string","minLength":5,"maxLength":3}"#, "minLength 5 with maxLength 3", "/maxLength"),
+        (
+            r#"{"type":"object","required":["a"],"properties":{"a":{"type":"array","minItems":3,"maxItems":2}}}"#,
+            "minItems 3 with maxItems 2",
+            "/properties/a/maxItems",
+        ),
+        (
+            r#"{"properties":{"a":{"enum":[]}},"required":["a"],"type":"object"}"#,
+            "no value is left for the required key \"a\"",
+            "/required",
+        ),
+        (r#"{"allOf":[{"const":1},{"const":2}]}"#, "constants that differ", "/allOf/1/const"),
+        (r#"{"not":{}}"#, "no value is valid", ""),
     ] {
-        let message = compile(schema).expect_err("no value is valid");
-        assert!(message.contains("unsatisfiable"), "{message}");
+        let options = (SchemaOptions::default(), CompileOptions::default());
+        let Err(CompileError::Schema(error)) = compiler().compile_json_schema_with(schema, &options.0, &options.1)
+        else {
+            panic!("{schema} has values");
+        };
+        assert!(error.is_unsatisfiable() && error.reason().contains(reason), "{schema}: {error}");
+        assert_eq!(error.pointer(), pointer, "{schema}: {error}");
     }
 }

@@ -16,6 +16,9 @@ const SCHEMAS: &[&str] = &[
     r#"{"type": "object", "propertyNames": {"enum": ["a", "b", "ab"]}, "minProperties": 2}"#,
     r#"{"type": "object", "patternProperties": {"^[ab]$": {"const": 1}}, "additionalProperties": false, "minProperties": 2}"#,
     r#"{"type": "object", "patternProperties": {"^[ab]$": {"const": 1}, "^1": {"const": 2}}, "additionalProperties": false}"#,
+    // Keys of one kind run out, and those of the other don't.
+    r#"{"type": "object", "patternProperties": {"^(ab)+$": {"const": 11}, "^.$": {"const": 1}}, "additionalProperties": {"const": true}}"#,
+    r#"{"type": "object", "patternProperties": {"^(ab)+$": {"const": 11}, "^.$": {"type": "array", "items": {"const": 1}}}, "additionalProperties": {"const": true}}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"enum": ["a", "b", "ab", 1, true]}}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "string"}, "minItems": 2}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "integer"}, "maxItems": 3}"#,
@@ -44,6 +47,9 @@ fn vocab(rng: &mut Rng) -> Arc<Vocab> {
         r#"{"a":1,"a":"#,
         r#""a","a""#,
         r#"","a","#,
+        r#""a"#,
+        r#"],"a"#,
+        r#"1,"a"#,
         "1,1,",
         "[1,1]",
         ",1,",
@@ -146,4 +152,40 @@ fn masks_agree_with_what_is_accepted() {
         }
     }
     assert!(n_steps > 5000 && n_complete > 100, "{n_steps} steps, {n_complete} complete texts");
+}
+
+/// Keys of one kind (a single character) run out and those of the other don't: a token that begins a key that is there already leads nowhere, be
+/// it behind the comma or across the end of a value.
+#[test]
+fn keys_that_run_out_beside_keys_that_do_not() {
+    let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+    let longer = ["\"c", "\",\"", ",\"c", "],\"c", "],\"b", "\"c\":", " \"c"];
+    tokens.extend(longer.map(|token| token.as_bytes().to_vec()));
+    let vocab = Arc::new(Vocab::from_tokens(tokens).unwrap());
+    let compiler = GrammarCompiler::new(Arc::clone(&vocab));
+    for schema in [
+        r#"{"type": "object", "patternProperties": {"^(ab)+$": true, "^.$": {"type": "array"}}, "additionalProperties": false}"#,
+        r#"{"type": "object", "patternProperties": {"^.$": {"type": "array"}, "^(ab)+$": true}, "additionalProperties": false}"#,
+        r#"{"type": "object", "patternProperties": {"^(ab)+$": true, "^.$": {"type": "array"}}, "additionalProperties": {"oneOf": [true, true]}}"#,
+    ] {
+        let grammar = compiler.compile_json_schema(schema).unwrap();
+        for text in [
+            "{",
+            r#"{"c":[],"#,
+            r#"{"c":[], "#,
+            r#"{"c":[]"#,
+            r#"{"c":[],"d":["#,
+            r#"{"c":[],"d":[[]"#,
+            r#"{"c":[],"d":[["#,
+            r#"{"c":[],"d":[1"#,
+        ] {
+            let mut matcher = grammar.matcher();
+            matcher.accept_bytes(text.as_bytes()).unwrap();
+            let mask = matcher.mask().unwrap();
+            for token in 0..vocab.n_tokens() as u32 {
+                let shown = String::from_utf8_lossy(vocab.bytes(token));
+                assert_eq!(matcher.is_token_allowed(token), mask.contains(token), "{schema}: {shown:?} after {text:?}");
+            }
+        }
+    }
 }

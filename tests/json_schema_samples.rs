@@ -1,14 +1,15 @@
 //! Texts sampled from the masks of real schemas, before independent validators.
 //!
-//! For each schema of a seeded order: texts from two samplers, and from states on their way the shortest way to the
-//! end that a search finds. Every one must be JSON without repeated keys that the `jsonschema` crate takes, and for a
-//! share of the schemas `boon` as well. Twenty seconds, under `CI=true` about three minutes; `MASKWRIGHT_SECONDS=n` for
-//! other times. `MASKWRIGHT_SEED=n` repeats a run, with `MASKWRIGHT_SCHEMAS=text` for the schemas whose id contains the
-//! text.
+//! For each schema of a seeded order: texts from two samplers, and from states on their way a shortest end, by search; a
+//! state without an end is a dead end. Every text must be JSON without repeated keys that the `jsonschema` crate takes,
+//! and for a share of the schemas `boon` as well. Twenty seconds, under `CI=true` about three minutes;
+//! `MASKWRIGHT_SECONDS=n` for other times. The seed is printed; under `CI=true` it is always the same. `MASKWRIGHT_SEED=n`
+//! repeats a run, with `MASKWRIGHT_SCHEMAS=text` for the schemas whose id contains the text.
 
 use maskwright::json_schema::{Json, SchemaOptions};
 use maskwright::testing::Rng;
 use maskwright::testing::corpus::{SchemaCase, data};
+use maskwright::testing::ends::{End, Ends};
 use maskwright::testing::sampling::{Sample, Sampler, Taste};
 use maskwright::{CompileOptions, CompiledGrammar, GrammarCompiler, Limits, Vocab};
 use serde_json::Value;
@@ -27,11 +28,19 @@ const BOON_SPACE_MISSES: &[char] = &[
     '\u{2009}', '\u{200a}', '\u{2028}', '\u{202f}', '\u{205f}', '\u{3000}',
 ];
 
+/// Line ends of ECMA-262, which no `.` stands for; both validators leave these out.
+const DOT_MISSES: &[char] = &['\r', '\u{2028}', '\u{2029}'];
+
 /// Formats that the validators know and that are annotations here.
 const OTHER_FORMATS: &[&str] = &["idn-email", "idn-hostname", "iri", "iri-reference"];
 
 const N_TEXTS: usize = 4;
+/// Tokens of a text before its end is searched for.
+const N_TOKENS_MAX: usize = 1_000;
+/// Steps of a search for an end.
+const N_STEPS_MAX: usize = 100_000;
 const N_THREADS: usize = 2;
+const CI_SEED: u64 = 20_240_229;
 
 /// Texts beside single bytes: what JSON texts are full of, and pieces across its joints.
 const TOKENS: &[&str] = &[
@@ -63,13 +72,32 @@ struct Validators {
     boon: Option<(boon::Schemas, boon::SchemaIndex)>,
     /// Whether some pattern asks for white space.
     has_space_class: bool,
+    /// Whether some pattern may have `--`, `&&` or `~~` in a class, which ECMA-262 reads as characters and `boon` as operators.
+    has_class_operator: bool,
+    has_divisor: bool,
+    /// Whether some string is to be an address of mail.
+    has_mail: bool,
+    /// Whether some pattern has a `.` that could be any character.
+    has_dot: bool,
 }
 
 impl Validators {
     fn new(text: &str, has_boon: bool) -> Validators {
         let has_space_class = text.contains(r"\s") || text.contains(r"\S");
+        let has_class_operator = text.contains("attern") && ["--", "&&", "~~"].iter().any(|word| text.contains(word));
+        let has_divisor = text.contains("multipleOf");
+        let has_mail = text.contains("\"email\"");
+        let has_dot = text.contains("attern") && text.contains('.');
         let Ok(schema) = serde_json::from_str::<Value>(text) else {
-            return Validators { jsonschema: None, boon: None, has_space_class };
+            return Validators {
+                jsonschema: None,
+                boon: None,
+                has_space_class,
+                has_class_operator,
+                has_divisor,
+                has_mail,
+                has_dot,
+            };
         };
         let mut options = jsonschema::options().should_validate_formats(true);
         for &name in OTHER_FORMATS {
@@ -79,7 +107,7 @@ impl Validators {
         options = options.without_content_media_type_support("application/json");
         let jsonschema = catch_unwind(AssertUnwindSafe(|| options.build(&schema).ok())).ok().flatten();
         let boon = has_boon.then(|| Validators::boon(schema)).flatten();
-        Validators { jsonschema, boon, has_space_class }
+        Validators { jsonschema, boon, has_space_class, has_class_operator, has_divisor, has_mail, has_dot }
     }
 
     fn boon(schema: Value) -> Option<(boon::Schemas, boon::SchemaIndex)> {
@@ -111,14 +139,20 @@ impl Validators {
         without_negative_zero(&mut value);
         let is_trusted =
             |name: &str| VALIDATOR_BUGS.iter().all(|(id, validator, _)| !case.id.starts_with(id) || *validator != name);
-        if let Some(validator) = self.jsonschema.as_ref().filter(|_| is_trusted("jsonschema")) {
+        let misreads_dots = self.has_dot && has_string(&value, &|text| text.contains(DOT_MISSES));
+        // RFC 5321 lets a quoted local part have escapes, and neither does.
+        let misreads_mail = self.has_mail && has_string(&value, &|text| text.starts_with('"') && text.contains("\"@"));
+        let misreads = misreads_dots || misreads_mail;
+        if let Some(validator) = self.jsonschema.as_ref().filter(|_| is_trusted("jsonschema") && !misreads) {
             if let Err(error) = validator.validate(&value) {
                 panic!("the jsonschema crate refuses {text}\n    {error} at {}", error.instance_path());
             }
             tally.n_validated += 1;
         }
         let misreads_spaces = self.has_space_class && has_string(&value, &|text| text.contains(BOON_SPACE_MISSES));
-        if let Some((schemas, index)) = self.boon.as_ref().filter(|_| is_trusted("boon") && !misreads_spaces) {
+        // It divides as floats, 10.12 by 0.01 too.
+        let misreads = misreads_spaces || misreads_dots || misreads_mail || self.has_divisor || self.has_class_operator;
+        if let Some((schemas, index)) = self.boon.as_ref().filter(|_| is_trusted("boon") && !misreads) {
             if let Err(error) = schemas.validate(&value, *index) {
                 panic!("boon refuses {text}\n    {error}");
             }
@@ -168,7 +202,8 @@ struct Tally {
     n_refused: usize,
     n_texts: usize,
     n_bytes: usize,
-    n_endless: usize,
+    /// Texts that chance did not end.
+    n_long: usize,
     n_completions: usize,
     n_incomplete: usize,
     n_validated: usize,
@@ -176,6 +211,8 @@ struct Tally {
     n_unread: usize,
     /// The schema that took longest.
     slowest: (Duration, String),
+    /// The schemas with states whose end was not found.
+    incomplete: Vec<String>,
     failures: Vec<String>,
 }
 
@@ -185,12 +222,13 @@ impl Tally {
         self.n_refused += other.n_refused;
         self.n_texts += other.n_texts;
         self.n_bytes += other.n_bytes;
-        self.n_endless += other.n_endless;
+        self.n_long += other.n_long;
         self.n_completions += other.n_completions;
         self.n_incomplete += other.n_incomplete;
         self.n_validated += other.n_validated;
         self.n_validated_by_boon += other.n_validated_by_boon;
         self.n_unread += other.n_unread;
+        self.incomplete.extend(other.incomplete);
         self.failures.extend(other.failures);
         if other.slowest.0 > self.slowest.0 {
             self.slowest = other.slowest;
@@ -198,40 +236,56 @@ impl Tally {
     }
 }
 
+/// Ends a text by search, if it can within the steps.
+fn complete(ends: &Ends, sample: &Sample, tally: &mut Tally) -> Option<Vec<u8>> {
+    match ends.search(&sample.matcher, N_STEPS_MAX) {
+        End::Found(end) => {
+            let mut matcher = sample.matcher.fork();
+            matcher.accept_bytes(&end).unwrap_or_else(|error| panic!("{error}, by the search"));
+            assert!(matcher.is_accepting());
+            tally.n_completions += 1;
+            Some([&*sample.text, &*end].concat())
+        }
+        End::None => panic!("a dead end after {}", String::from_utf8_lossy(&sample.text)),
+        End::Unknown => {
+            tally.n_incomplete += 1;
+            None
+        }
+    }
+}
+
 /// Samples texts of a schema, and ends of texts under way.
 fn sample(rng: &mut Rng, case: &SchemaCase, compiled: &CompiledGrammar, sampler: &Sampler, tally: &mut Tally) {
     let validators = Validators::new(&case.schema, rng.chance(25));
+    let ends = Ends::new(compiled);
     for i in 0..N_TEXTS {
         let taste = if i % 2 == 0 { Taste::Common } else { Taste::Rare };
         let mut sample = Sample::new(compiled.matcher());
         // A state on the way, whose end is looked for.
         let way_point = rng.below(sampler.n_bytes_soft);
         let mut is_passed = false;
-        let is_whole = loop {
+        let mut n_tokens = 0;
+        let whole = loop {
             if !is_passed && sample.text.len() >= way_point {
                 is_passed = true;
-                match sampler.complete(rng, &sample) {
-                    Some(text) => {
-                        validators.assert_valid(&text, case, tally);
-                        tally.n_completions += 1;
-                    }
-                    None => tally.n_incomplete += 1,
+                if let Some(text) = complete(&ends, &sample, tally) {
+                    validators.assert_valid(&text, case, tally);
                 }
             }
-            if sample.text.len() >= sampler.n_bytes_max {
-                break false;
+            if n_tokens >= N_TOKENS_MAX || sample.text.len() >= sampler.n_bytes_max {
+                tally.n_long += 1;
+                break complete(&ends, &sample, tally);
             }
+            n_tokens += 1;
             if !sampler.step(rng, taste, &mut sample) {
-                break true;
+                break Some(sample.text);
             }
         };
-        if !is_whole {
-            tally.n_endless += 1;
-            continue;
+        if let Some(text) = whole {
+            validators.assert_valid(&text, case, tally);
+            tally.n_texts += 1;
+            tally.n_bytes += text.len();
         }
-        validators.assert_valid(&sample.text, case, tally);
-        tally.n_texts += 1;
-        tally.n_bytes += sample.text.len();
     }
 }
 
@@ -260,6 +314,9 @@ fn check(seed: u64, case: &SchemaCase, compiler: &GrammarCompiler, sampler: &Sam
         tally.failures.push(format!("{}: {}\n    {schema}", case.id, message_of(&*panic)));
     }
     tally.slowest = (start.elapsed(), case.id.clone());
+    if tally.n_incomplete > 0 {
+        tally.incomplete.push(case.id.clone());
+    }
     tally
 }
 
@@ -273,7 +330,8 @@ fn run(vocab: Vocab, n_bytes_soft: usize, share_of_time: f64) {
     let seconds = setting("MASKWRIGHT_SECONDS").unwrap_or(if is_ci { 170 } else { 20 });
     let time = Duration::from_secs(seconds).mul_f64(share_of_time);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    let seed = setting("MASKWRIGHT_SEED").unwrap_or(now.as_nanos() as u64 % 1_000_000_000);
+    let default = if is_ci { CI_SEED } else { now.as_nanos() as u64 % 1_000_000_000 };
+    let seed = setting("MASKWRIGHT_SEED").unwrap_or(default);
     println!("MASKWRIGHT_SEED={seed}");
 
     let vocab = Arc::new(vocab);
@@ -306,10 +364,8 @@ fn run(vocab: Vocab, n_bytes_soft: usize, share_of_time: f64) {
     failures.iter().take(20).for_each(|failure| println!("{failure}"));
     assert!(failures.is_empty(), "{} schemas failed", failures.len());
     assert!(tally.n_validated > 0 && (tally.n_validated_by_boon > 0 || !only.is_empty()));
-    // What has no end in the samples is deep or long, not frequent.
-    assert!(tally.n_endless * 20 <= tally.n_texts, "endless texts");
     assert!(tally.n_unread * 10 <= tally.n_validated, "numbers that the validators can't read");
-    assert!(tally.n_incomplete * 10 <= tally.n_completions, "ends that were not found");
+    assert!(tally.n_incomplete * 1_000 <= tally.n_completions, "ends that were not found");
 }
 
 #[test]

@@ -30,7 +30,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("diagnose", &["limits", "util", "regular", "grammar", "vocab", "matcher", "reference"]),
     (
         "testing",
-        &["limits", "regular", "grammar", "frontend", "json_schema", "vocab", "compiler", "matcher", "reference"],
+        &[
+            "limits",
+            "regular",
+            "grammar",
+            "frontend",
+            "machine",
+            "json_schema",
+            "automaton",
+            "exec",
+            "vocab",
+            "compiler",
+            "matcher",
+            "reference",
+        ],
     ),
 ];
 

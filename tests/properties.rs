@@ -6,7 +6,7 @@ use maskwright::grammar::GrammarBuilder;
 use maskwright::regular::CharSet;
 use maskwright::testing::engine::{self, Tally};
 use maskwright::testing::worlds::{Kind, World};
-use maskwright::testing::{Rng, ebnf_text, operations, regex_text, sharing, worlds};
+use maskwright::testing::{Rng, ebnf_text, json_schema, operations, regex_text, sharing, worlds};
 use maskwright::{GrammarCompiler, Limits, TokenKind, Vocab, frontend::ebnf};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -61,6 +61,12 @@ fn ebnf_texts() {
 fn regex_texts() {
     let tally = run(|rng| regex_text::check(&regex_text::random_text(rng)), |tally| tally.n_grammars > 100);
     assert!(tally.n_masks > 100, "{tally:?}");
+}
+
+#[test]
+fn json_schemas() {
+    let tally = run(|rng| json_schema::check(&data(rng)), |tally| tally.n_grammars > 20);
+    assert!(tally.n_masks > 200 && tally.n_completions > 10, "{tally:?}");
 }
 
 #[test]

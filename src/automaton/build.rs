@@ -16,7 +16,7 @@
 //! [`automaton_moves_max`](crate::Limits::automaton_moves_max) while it is made, each pushed state as one move.
 
 use super::unit::{Code, Content, Kind, Move, Owner, Reads, StateInfo, StateRef, Step, Unit};
-use crate::machine::{Counter, Tally};
+use crate::machine::{Counter, Distinct, Tally};
 use crate::pass::{BuildError, Edge, Label, NetRuleId, Network, RuleAutomaton, Splitter, Watch};
 use ahash::{AHashMap, AHashSet};
 use smallvec::SmallVec;
@@ -134,6 +134,7 @@ struct Builder<'a> {
     has_register: Vec<bool>,
     /// By member: what stands for all its tallies.
     strictest: Vec<Option<Tally>>,
+    distinct_of: Vec<Option<Distinct>>,
     children: Vec<Arc<Unit>>,
     slot_of: AHashMap<u32, u32>,
     lists: Vec<Box<[Move]>>,
@@ -238,6 +239,7 @@ impl<'a> Builder<'a> {
             counter_of: counter_of.collect(),
             has_register: has_register.collect(),
             strictest: members.iter().map(|&id| network.rule(id).automaton.strictest_tally()).collect(),
+            distinct_of: members.iter().map(|&id| network.rule(id).automaton.distinct()).collect(),
             member_of: members.iter().enumerate().map(|(index, &id)| (id, index as u32)).collect(),
             counters,
             tallies: Vec::new(),
@@ -597,7 +599,7 @@ impl<'a> Builder<'a> {
         let counter = self.counter_of[first.member as usize];
         let owner = match (counter, self.has_register[first.member as usize]) {
             (Some(counter), _) => Some(Owner::Counter(counter)),
-            (None, true) => self.automaton(first.member).distinct().map(Owner::Elements),
+            (None, true) => self.distinct_of[first.member as usize].map(Owner::Elements),
             (None, false) => None,
         };
         let may_end = || items.iter().any(|item| self.automaton(item.member).is_accepting(item.state));

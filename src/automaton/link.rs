@@ -118,10 +118,10 @@ impl Program {
     }
 
     /// Tells whether a text leads from `state` to an end of its unit, without calls.
-    pub fn completes(&self, state: StateId, text: &[u8]) -> bool {
+    pub fn completes(&self, state: StateId, mut text: impl Iterator<Item = u8>) -> bool {
         let Some((linked, local)) = self.place(state) else { return false };
         let unit = &linked.unit;
-        let end = text.iter().try_fold(local, |state, &byte| match unit.code(state, byte).step() {
+        let end = text.try_fold(local, |state, byte| match unit.code(state, byte).step() {
             Step::Quiet(target) | Step::Simple(target) => Some(target),
             Step::None | Step::List(_) => None,
         });

@@ -254,9 +254,9 @@ impl GrammarCompiler {
         let mut model = SchemaModel::read(json, &schema_options.read, &*schema_options.resolver, limits)?;
         model.merge_equal();
         watch.look()?;
-        let lowered = lower(&model, schema_options, &self.shared.languages, limits, &watch)?;
-        let program = Program::new(&lowered.normal, &self.shared.units, limits, &watch)?;
-        let origin = Origin::Schema { normal: lowered.normal, grammar: OnceLock::new(), report: lowered.report };
+        let (normal, report) = lower(model, schema_options, &self.shared.languages, limits, &watch)?;
+        let program = Program::new(&normal, &self.shared.units, limits, &watch)?;
+        let origin = Origin::Schema { normal, grammar: OnceLock::new(), report: Box::new(report) };
         Ok(self.finish(program, origin, Vec::new()))
     }
 
@@ -346,7 +346,7 @@ enum Origin {
         normal: NormalGrammar,
         /// The automata as a grammar, for explanations: made when first asked for.
         grammar: OnceLock<Grammar>,
-        report: SchemaReport,
+        report: Box<SchemaReport>,
     },
 }
 

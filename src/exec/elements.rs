@@ -3,7 +3,7 @@
 //! The register of such a rule holds a set (lower half) and, in the frame of an element under way, the place where the element began (upper half).
 //! Sets are lists that share their ends; an element is a piece of the text. Both only grow at their ends and are cut back by rolling back.
 
-use crate::machine::Distinct;
+use crate::machine::{Distinct, Equality};
 use crate::util::chunked::Chunked;
 
 /// Names a set: 0 is the empty one.
@@ -13,8 +13,20 @@ type SetId = u32;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Set {
     rest: SetId,
+    element: Piece,
+}
+
+/// A piece of the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Piece {
     start: u32,
     end: u32,
+}
+
+impl Piece {
+    fn n_bytes(self) -> u32 {
+        self.end - self.start
+    }
 }
 
 /// What elements are compared with.
@@ -37,7 +49,7 @@ impl Elements {
 
     /// Forgets all but the first `n_bytes` bytes, and the elements that end behind them.
     pub fn truncate(&mut self, n_bytes: u32) {
-        while self.sets.len() > 0 && self.sets.get(self.sets.len() - 1).end > n_bytes {
+        while self.sets.len() > 0 && self.sets.get(self.sets.len() - 1).element.end > n_bytes {
             self.sets.truncate(self.sets.len() - 1);
         }
         self.text.truncate(n_bytes as usize);
@@ -50,15 +62,12 @@ impl Elements {
 
     /// Ends the element of a frame; returns the register with the new set, unless the element was in it already.
     pub fn admit(&mut self, register: u64, distinct: Distinct) -> Option<u64> {
-        let (rest, start, end) = (register as u32, (register >> 32) as u32, self.n_bytes());
-        let element = self.piece(start, end);
-        if self.any(rest, |set| {
-            let is_short = distinct.equality == crate::machine::Equality::Bytes && set.end - set.start != end - start;
-            !is_short && distinct.equality.same(&self.piece(set.start, set.end), &element)
-        }) {
+        let (rest, element) = (register as u32, Piece { start: (register >> 32) as u32, end: self.n_bytes() });
+        let mut canonical = None;
+        if self.any(rest, |set| self.same(distinct.equality, set.element, element, &mut canonical)) {
             return None;
         }
-        let set = Set { rest, start, end };
+        let set = Set { rest, element };
         // Other places where the text can lead end the same element.
         let n_sets = self.sets.len();
         let known = (n_sets.saturating_sub(4)..n_sets).find(|&index| self.sets.get(index) == set);
@@ -69,18 +78,37 @@ impl Elements {
         Some(index as u64 + 1)
     }
 
+    /// Tells whether two elements are the same; `canonical` keeps the canonical text of the second.
+    fn same(&self, equality: Equality, known: Piece, new: Piece, canonical: &mut Option<Vec<u8>>) -> bool {
+        if known.n_bytes() == new.n_bytes() && self.bytes(known).eq(self.bytes(new)) {
+            return true;
+        }
+        // PERF: nearly all strings and integers have one spelling, and then there is nothing to allocate.
+        if equality == Equality::Bytes || is_spelled_once(self.bytes(known)) && is_spelled_once(self.bytes(new)) {
+            return false;
+        }
+        let canonical_of = |piece: Piece| equality.canonical(&self.bytes(piece).collect::<Vec<u8>>());
+        *canonical.get_or_insert_with(|| canonical_of(new)) == canonical_of(known)
+    }
+
     /// Calls `visit` with what is left of each element of the frame's set that the element under way is a beginning of.
-    pub fn for_each_rest(&self, register: u64, mut visit: impl FnMut(&[u8])) {
-        let begun = self.piece((register >> 32) as u32, self.n_bytes());
-        self.any(register as u32, |set| {
-            if (set.end - set.start) as usize >= begun.len() {
-                let element = self.piece(set.start, set.end);
-                if let Some(rest) = element.strip_prefix(&*begun) {
+    pub fn for_each_rest(&self, register: u64, mut visit: impl FnMut(Piece)) {
+        let begun = Piece { start: (register >> 32) as u32, end: self.n_bytes() };
+        self.any(register as u32, |Set { element: Piece { start, end }, .. }| {
+            if end - start >= begun.n_bytes() {
+                let rest = Piece { start: start + begun.n_bytes(), end };
+                if self.bytes(Piece { end: rest.start, start }).eq(self.bytes(begun)) {
                     visit(rest);
                 }
             }
             false
         });
+    }
+
+    /// Returns what was read of the element of a frame.
+    #[cfg(feature = "testing")]
+    pub fn begun(&self, register: u64) -> Vec<u8> {
+        self.bytes(Piece { start: (register >> 32) as u32, end: self.n_bytes() }).collect()
     }
 
     /// Returns the first byte of the element of a frame.
@@ -90,11 +118,16 @@ impl Elements {
     }
 
     /// Calls `visit` with each element of a set.
-    pub fn for_each(&self, register: u64, mut visit: impl FnMut(Vec<u8>)) {
+    pub fn for_each(&self, register: u64, mut visit: impl FnMut(Piece)) {
         self.any(register as u32, |set| {
-            visit(self.piece(set.start, set.end));
+            visit(set.element);
             false
         });
+    }
+
+    /// Returns the bytes of a piece.
+    pub fn bytes(&self, piece: Piece) -> impl Iterator<Item = u8> + '_ {
+        (piece.start..piece.end).map(|place| self.text.get(place as usize))
     }
 
     pub fn memory_bytes(&self) -> usize {
@@ -111,8 +144,14 @@ impl Elements {
         }
         false
     }
+}
 
-    fn piece(&self, start: u32, end: u32) -> Vec<u8> {
-        (start..end).map(|place| self.text.get(place as usize)).collect()
+/// Tells whether no other text is the same JSON value: strings without escapes, words, integers without exponent.
+fn is_spelled_once(mut bytes: impl Iterator<Item = u8>) -> bool {
+    match bytes.next() {
+        Some(b'"') => bytes.all(|byte| byte != b'\\'),
+        Some(b'1'..=b'9') => bytes.all(|byte| byte.is_ascii_digit()),
+        Some(first) => first.is_ascii_lowercase(),
+        None => true,
     }
 }

@@ -8,5 +8,6 @@ mod elements;
 mod stack;
 mod step;
 
+pub(crate) use elements::{Elements, Piece};
 pub(crate) use stack::{BOTTOM, NodeId, Stacks, StacksMark};
 pub(crate) use step::{Configuration, Pair, is_done, start, step_byte, step_bytes, step_control, tidy};

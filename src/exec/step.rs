@@ -81,7 +81,7 @@ fn is_exhausted(program: &Program, stacks: &Stacks, pair: Pair) -> bool {
     (0..n_exits).all(|index| {
         let mut n_used = 0;
         elements.for_each_rest(stacks.exit(pair.node, index).register, |rest| {
-            n_used += u32::from(program.completes(pair.state, rest));
+            n_used += u32::from(program.completes(pair.state, elements.bytes(rest)));
         });
         n_used >= n_texts
     })

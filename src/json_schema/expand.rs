@@ -21,7 +21,7 @@ use super::lower::LowerError;
 use super::model::{Body, DocumentId, Keyword, SchemaId, SchemaModel, TypeSet};
 use super::number::NumberSet;
 use super::options::SchemaOptions;
-use super::report::{Finding, Verdict};
+use super::report::Relaxed;
 use super::shape::*;
 use super::value::{Value, ValueId};
 use crate::Limits;
@@ -57,9 +57,11 @@ pub(super) struct Expander<'a> {
     n_deep: usize,
     /// Alternatives tried so far.
     n_tried: usize,
-    pub relaxed: Vec<Finding>,
-    /// The first plain contradiction that was met.
-    contradiction: Option<String>,
+    pub relaxed: Vec<Relaxed>,
+    /// The keyword that is followed, if it is one alone.
+    keyword: Option<(SchemaId, ValueId)>,
+    /// The first plain contradiction that was met, and the keyword that completed it.
+    contradiction: Option<(String, Option<(SchemaId, ValueId)>)>,
 }
 
 /// Frames that a goal evaluates for.
@@ -229,6 +231,7 @@ impl<'a> Expander<'a> {
             n_deep: 0,
             n_tried: 0,
             relaxed: Vec::new(),
+            keyword: None,
             contradiction: None,
         }
     }
@@ -256,27 +259,33 @@ impl<'a> Expander<'a> {
     /// Returns the shapes of members for one kind; nothing if there are more than `n_max` alternatives to try.
     fn expand(&mut self, members: &[Member], kind: ValueKind, n_max: usize) -> Expanded<Option<Vec<Shape>>> {
         let mut done: Vec<Shape> = Vec::new();
+        let mut prints: Vec<u64> = Vec::new();
         let goals = members.iter().rev().map(|&member| Goal::Member(member, Frames::new())).collect();
         let mut pending = vec![Partial::new(kind, goals)];
         let mut n_tried = 0;
         while let Some(mut partial) = pending.pop() {
             n_tried += 1;
-            self.n_tried += 1;
+            // What is not chosen from costs no more than it is long.
+            self.n_tried += usize::from(n_tried > 1);
             self.watch.spend(partial.size())?;
             if n_tried > n_max {
                 return Ok(None);
             }
-            if n_tried > self.limits.schema_alternatives_max || self.n_tried > 16 * self.limits.schema_alternatives_max
-            {
-                let error =
-                    SchemaError::too_much("schema_alternatives_max", n_tried, self.limits.schema_alternatives_max);
+            let limit = self.limits.schema_alternatives_max;
+            if n_tried > limit || self.n_tried > 16 * limit {
+                let (given, limit) = if n_tried > limit { (n_tried, limit) } else { (self.n_tried, 16 * limit) };
+                let error = SchemaError::too_much("schema_alternatives_max", given, limit);
                 return Err(self.placed(members, error).into());
             }
             match self.advance(&mut partial)? {
                 Outcome::Dead => {}
                 Outcome::Done => {
-                    if !done.contains(&partial.shape) {
+                    let print = partial.shape.print();
+                    let is_known =
+                        prints.iter().zip(&done).any(|(&one, shape)| one == print && *shape == partial.shape);
+                    if !is_known {
                         done.push(partial.shape);
+                        prints.push(print);
                     }
                 }
                 Outcome::Fork(alternatives) => {
@@ -301,14 +310,16 @@ impl<'a> Expander<'a> {
 
     /// Returns the error for a root that no value satisfies.
     pub fn why_unsatisfiable(&self) -> SchemaError {
-        let reason = self.contradiction.clone().unwrap_or_else(|| "no value is valid".to_owned());
+        let (reason, keyword) = self.contradiction.clone().unwrap_or_else(|| ("no value is valid".to_owned(), None));
         let root = self.model.root();
-        self.model.error_at(root, self.model.schema(root).value(), SchemaError::unsatisfiable(reason))
+        let (schema, value) = keyword.unwrap_or((root, self.model.schema(root).value()));
+        self.model.error_at(schema, value, SchemaError::unsatisfiable(reason))
     }
 
     /// Notes a contradiction, if it is the first.
     fn note(&mut self, reason: impl FnOnce() -> String) {
-        self.contradiction.get_or_insert_with(reason);
+        let keyword = self.keyword;
+        self.contradiction.get_or_insert_with(|| (reason(), keyword));
     }
 
     fn placed(&self, members: &[Member], error: SchemaError) -> SchemaError {
@@ -325,6 +336,7 @@ impl<'a> Expander<'a> {
     /// Follows what must hold in any case; stops at the next choice.
     fn advance(&mut self, partial: &mut Partial) -> Expanded<Outcome> {
         loop {
+            self.keyword = None;
             while let Some(goal) = partial.goals.pop() {
                 if !self.pursue(partial, goal)? {
                     return Ok(Outcome::Dead);
@@ -463,13 +475,17 @@ impl<'a> Expander<'a> {
     fn pursue(&mut self, partial: &mut Partial, goal: Goal) -> Expanded<bool> {
         match goal {
             Goal::Fact(fact) => Ok(self.add(partial, fact)),
-            Goal::Member(member, frames) => self.pursue_member(partial, member, frames),
+            Goal::Member(member, frames) => {
+                self.keyword = None;
+                self.pursue_member(partial, member, frames)
+            }
             Goal::Stray(schema, index, scope) => {
                 self.pursue_stray(partial, schema, index, scope);
                 Ok(true)
             }
             Goal::Entry(schema, index, scope, frames) => {
                 let entry = &self.model.schema(schema).entries()[index as usize];
+                self.keyword = Some((schema, entry.value));
                 match self.pursue_entry(partial, schema, &entry.keyword, scope, frames) {
                     Err(LowerError::Schema(error)) => self.relax(schema, entry.value, error).map(|()| true),
                     alive => alive,
@@ -484,13 +500,9 @@ impl<'a> Expander<'a> {
         if !self.options.is_lenient || !error.is_unsupported() {
             return Err(error.into());
         }
-        let finding = Finding {
-            keyword: error.keyword().unwrap_or_default().into(),
-            place: self.model.place(schema, value).into(),
-            verdict: Verdict::Relaxed(error.reason().into()),
-        };
-        if !self.relaxed.contains(&finding) {
-            self.relaxed.push(finding);
+        let relaxed = Relaxed { schema, value, reason: error.reason().into() };
+        if !self.relaxed.contains(&relaxed) {
+            self.relaxed.push(relaxed);
         }
         Ok(())
     }
@@ -1000,6 +1012,7 @@ impl<'a> Expander<'a> {
             }
             (Shape::Object(object), Fact::Required(name)) => {
                 if object.absent.contains(&name) {
+                    self.note(|| format!("no value is left for the required key {name:?}"));
                     return false;
                 }
                 object.required.entry(&name);
@@ -1011,6 +1024,7 @@ impl<'a> Expander<'a> {
             }
             (Shape::Object(object), Fact::Absent(name)) => {
                 if object.required.contains(&name) {
+                    self.note(|| format!("no value is left for the required key {name:?}"));
                     return false;
                 }
                 object.absent.insert(name);
@@ -1054,7 +1068,7 @@ impl<'a> Expander<'a> {
         match contradiction(&partial.shape) {
             None => true,
             Some(reason) => {
-                self.contradiction.get_or_insert(reason);
+                self.note(|| reason);
                 false
             }
         }

@@ -320,6 +320,16 @@ impl SchemaModel {
         error.at(uri, json, value)
     }
 
+    /// Returns about how much memory the model takes, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let body = |schema: &Schema| match &schema.body {
+            Body::Bool(_) => 0,
+            Body::Keywords { entries, annotations } => size_of_val(&**entries) + size_of_val(&**annotations),
+        };
+        let documents: usize = self.documents.iter().map(|document| document.json.memory_bytes()).sum();
+        documents + size_of_val(&*self.schemas) + self.schemas.iter().map(body).sum::<usize>()
+    }
+
     /// Returns the annotations of all sub-schemas: the schema, the word, and its value in the schema's document.
     pub fn annotations(&self) -> impl Iterator<Item = (SchemaId, &str, ValueId)> {
         self.schemas().flat_map(move |(id, schema)| {

@@ -46,6 +46,34 @@ pub(super) enum Shape {
 }
 
 impl Shape {
+    /// Returns a number that equal shapes have in common, and few others.
+    pub fn print(&self) -> u64 {
+        use core::hash::{Hash, Hasher};
+        let mut hasher = ahash::AHasher::default();
+        match self {
+            Shape::Only => {}
+            Shape::Number(number) => number.hash(&mut hasher),
+            Shape::String(string) => string.hash(&mut hasher),
+            Shape::Array(array) => {
+                (array.min, array.max, array.counts.len()).hash(&mut hasher);
+                array.rules.iter().for_each(|rule| (rule.from, rule.to, rule.member).hash(&mut hasher));
+            }
+            Shape::Object(object) => {
+                (object.min, object.max, object.absent.len(), object.rules.len()).hash(&mut hasher);
+                object.properties.iter().for_each(|property| property.hash(&mut hasher));
+                object.required.iter().for_each(|(name, ())| name.hash(&mut hasher));
+                for witness in object.obligations.iter().flat_map(|obligation| &obligation.any) {
+                    match witness {
+                        Witness::Key(Keys::Name(name), member) => (name, member).hash(&mut hasher),
+                        Witness::Key(_, member) => member.hash(&mut hasher),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        hasher.finish()
+    }
+
     pub fn any(kind: ValueKind) -> Shape {
         match kind {
             ValueKind::Null | ValueKind::False | ValueKind::True => Shape::Only,

@@ -123,6 +123,18 @@ impl Json {
         ValueId(0)
     }
 
+    /// Returns about how much memory this takes, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.nodes)
+            + size_of_val(&*self.items)
+            + size_of_val(&*self.members)
+            + size_of_val(&*self.sorted)
+            + size_of_val(&*self.numbers)
+            + size_of_val(&*self.duplicates)
+            + self.texts.len()
+            + self.source.len()
+    }
+
     /// Returns the number of values.
     pub fn n_values(&self) -> usize {
         self.nodes.len()

@@ -60,6 +60,11 @@ impl Counter {
         self.max
     }
 
+    /// Returns how many copies must follow at least.
+    pub fn n_missing(&self, register: Register) -> u32 {
+        self.min.saturating_sub(Counts::unpack(register).high)
+    }
+
     /// Returns the counter that says how many copies of `X` are in `(X{inner}){self}`, if a counter can.
     pub fn of_copies(&self, inner: &Counter) -> Option<Counter> {
         let (min, max) = merged_bounds((self.min, self.max), (inner.min, inner.max))?;

@@ -7,19 +7,18 @@
 
 use super::Matcher;
 use crate::automaton::{Kind, Owner};
-use crate::exec::{NodeId, Pair};
+use crate::exec::{Elements, NodeId, Pair, Piece};
 use crate::machine::Equality;
 use crate::mask::{fill, is_wide};
 use crate::vocab::TokenId;
-use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Most nodes of the stacks to look at before all tokens are tried.
 const NODES_MAX: usize = 256;
 
-/// Which tokens have to be tried.
+/// Which tokens have to be tried, and memory to find that out in.
 #[derive(Default)]
-struct Doubt {
+pub(super) struct Doubt {
     /// All.
     all: bool,
     /// Those with two quotes, with three, and those that open or close a container: items that are no texts may be within.
@@ -31,19 +30,33 @@ struct Doubt {
     /// Those with a quote and a comma: an item may begin within that nothing is left for.
     next_items: bool,
     /// Those that hold one of these between quotes.
-    keys: Vec<Vec<u8>>,
+    keys: Vec<Piece>,
     /// Those that begin with one of these.
-    rests: Vec<Vec<u8>>,
+    rests: Vec<Piece>,
+    /// A key.
+    bytes: Vec<u8>,
+    seen: Vec<NodeId>,
+    pending: Vec<(NodeId, usize)>,
 }
 
 impl Matcher {
     /// Makes `row` the mask of what may follow, where elements are compared; returns the number of tokens, or more.
     pub(super) fn fill_with_elements(&mut self, row: &mut [u32]) -> usize {
-        let doubt = self.doubt();
-        if doubt.all {
-            row.fill(0);
-            return self.asker().walk_whole(&self.live, row);
-        }
+        let mut doubt = core::mem::take(&mut self.scratch.doubt);
+        self.find_doubt(&mut doubt);
+        let n_tokens = match doubt.all {
+            true => {
+                row.fill(0);
+                self.asker().walk_whole(&self.live, row)
+            }
+            false => self.fill_and_try(row, &mut doubt),
+        };
+        self.scratch.doubt = doubt;
+        n_tokens
+    }
+
+    /// As [`Self::fill_with_elements`], where only some tokens have to be tried.
+    fn fill_and_try(&mut self, row: &mut [u32], doubt: &mut Doubt) -> usize {
         let filled = fill(&self.asker(), &self.live, row);
         self.count_hits(filled.n_hits);
         let masks = Arc::clone(self.grammar.masks());
@@ -67,15 +80,18 @@ impl Matcher {
         if doubt.next_items {
             self.clear_refused(row, &kept.separating, &mut n_cleared);
         }
-        for key in &doubt.keys {
-            if let Some(tokens) = kept.by_key.get(&**key) {
+        for &key in &doubt.keys {
+            doubt.bytes.clear();
+            doubt.bytes.extend(self.elements().bytes(key));
+            if let Some(tokens) = kept.by_key.get(&*doubt.bytes) {
                 self.clear_refused(row, tokens, &mut n_cleared);
             }
         }
         let vocab = Arc::clone(self.grammar.vocab());
         let trie = vocab.trie();
-        for rest in &doubt.rests {
-            if let Some(node) = rest.iter().try_fold(0, |node, &byte| trie.child(node, byte)) {
+        for &rest in &doubt.rests {
+            let node = self.elements().bytes(rest).try_fold(0, |node, byte| trie.child(node, byte));
+            if let Some(node) = node {
                 self.clear_refused(row, trie.subtree_tokens(node), &mut n_cleared);
             }
         }
@@ -97,12 +113,18 @@ impl Matcher {
         }
     }
 
-    fn doubt(&self) -> Doubt {
-        let program = self.grammar.program();
-        let elements = self.stacks.elements().expect("elements are compared");
-        let mut doubt = Doubt::default();
-        let mut seen: SmallVec<[NodeId; 16]> = SmallVec::new();
-        let mut pending: SmallVec<[(NodeId, usize); 16]> = SmallVec::new();
+    fn elements(&self) -> &Elements {
+        self.stacks.elements().expect("elements are compared")
+    }
+
+    fn find_doubt(&self, doubt: &mut Doubt) {
+        let (program, elements) = (self.grammar.program(), self.elements());
+        (doubt.all, doubt.items, doubt.next_items) = (false, false, false);
+        doubt.keys.clear();
+        doubt.rests.clear();
+        let Doubt { seen, pending, .. } = doubt;
+        seen.clear();
+        pending.clear();
         let n_deep_max = self.grammar.vocab().token_bytes_max();
         for &pair in &self.live {
             if let Some(Owner::Elements(distinct)) = program.info(pair.state).and_then(|info| info.owner) {
@@ -111,7 +133,7 @@ impl Matcher {
                     _ if distinct.is_finite => doubt.all = true,
                     Equality::Bytes => elements.for_each(pair.register, |element| {
                         // One may begin right here, behind its quote.
-                        doubt.rests.push(element.clone());
+                        doubt.rests.push(element);
                         doubt.keys.push(element);
                     }),
                     Equality::Json => doubt.whole_items = true,
@@ -124,7 +146,7 @@ impl Matcher {
                 }
                 if seen.len() >= NODES_MAX {
                     doubt.all = true;
-                    return doubt;
+                    return;
                 }
                 seen.push(node);
                 for index in 0..self.stacks.n_exits(node) {
@@ -143,10 +165,11 @@ impl Matcher {
                             doubt.all |= !is_simple && distinct.is_finite;
                             doubt.ends |= !is_simple && !distinct.is_finite;
                             doubt.next_items |= distinct.is_finite;
-                            elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest.to_vec()));
+                            elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest));
                         }
                     }
                     if let Some(Owner::Elements(distinct)) = info.owner {
+                        doubt.next_items |= distinct.is_finite;
                         match distinct.equality {
                             Equality::Bytes => elements.for_each(exit.register, |key| doubt.keys.push(key)),
                             Equality::Json => doubt.items = true,
@@ -156,6 +179,5 @@ impl Matcher {
                 }
             }
         }
-        doubt
     }
 }

@@ -53,6 +53,7 @@ struct Scratch {
     current: Configuration,
     next: Configuration,
     control: Configuration,
+    doubt: elements::Doubt,
 }
 
 fn fresh_stacks(grammar: &CompiledGrammar) -> Stacks {
@@ -103,6 +104,12 @@ impl Matcher {
     /// Returns the number of places in the grammar where the text so far can be: 1 nearly always.
     pub fn n_live(&self) -> usize {
         self.live.len()
+    }
+
+    /// Returns where the text so far leads.
+    #[cfg(feature = "testing")]
+    pub(crate) fn place(&self) -> (&Stacks, &[crate::exec::Pair]) {
+        (&self.stacks, &self.live)
     }
 
     /// Returns the grammar.
@@ -443,7 +450,7 @@ impl Matcher {
         }
         let fresh = self.stacks.mark();
         let program = self.grammar.program();
-        let Scratch { current, next, control } = &mut self.scratch;
+        let Scratch { current, next, control, .. } = &mut self.scratch;
         if kind == TokenKind::Padding {
             control.clear();
         } else {

@@ -131,9 +131,10 @@ impl RuleAutomaton {
         !self.elements.is_empty()
     }
 
-    /// Returns how the rule keeps elements apart, if it has any.
+    /// Returns how the rule keeps elements apart, if it has any: those of one kind may run out and others not.
     pub fn distinct(&self) -> Option<Distinct> {
-        self.elements.first().map(|&(_, distinct)| distinct)
+        let &(_, first) = self.elements.first()?;
+        Some(Distinct { is_finite: self.elements.iter().any(|(_, distinct)| distinct.is_finite), ..first })
     }
 
     /// Returns how elements are kept apart, if calls of elements return to `state`.

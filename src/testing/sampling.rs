@@ -4,8 +4,7 @@
 //! it. So it chooses in two steps, a kind of byte (quotes, brackets, digits, letters, what begins a character of
 //! several bytes, ...) and then a token that begins so; a long text is steered to its end, closers first.
 //!
-//! [`Sampler::complete`] ends a text from any state: several random descents that prefer what closes, of which the
-//! shortest counts. A descent that finds no end says nothing; a state from which none does is suspect.
+//! A text that chance doesn't end within the bounds is ended by the search of [`Ends`](super::ends::Ends).
 
 use super::Rng;
 use crate::matcher::Matcher;
@@ -234,29 +233,5 @@ impl Sampler {
             }
         }
         None
-    }
-
-    /// Returns the shortest whole text found that begins with a sample's, if there is one within the bounds.
-    ///
-    /// # Panics
-    /// As [`step`](Self::step).
-    pub fn complete(&self, rng: &mut Rng, sample: &Sample) -> Option<Vec<u8>> {
-        const N_DESCENTS: usize = 4;
-        const N_DESCENTS_MAX: usize = 16;
-        let mut shortest: Option<Vec<u8>> = None;
-        for descent in 0..N_DESCENTS_MAX {
-            if descent >= N_DESCENTS && shortest.is_some() {
-                break;
-            }
-            let mut sample = sample.fork();
-            let len_max = shortest.as_ref().map_or(sample.text.len() + self.n_bytes_max, Vec::len);
-            while sample.text.len() < len_max {
-                if !self.descend(rng, &mut sample) {
-                    shortest = Some(sample.text);
-                    break;
-                }
-            }
-        }
-        shortest
     }
 }

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Verdict};
 use crate::output::{Output, counted, shown_time};
 use crate::source::GrammarSource;
 use crate::vocabulary;
-use maskwright::json_schema::{Finding, SchemaReport, Verdict as Fate};
+use maskwright::json_schema::{Finding, Verdict as Fate};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -17,14 +17,12 @@ use std::sync::Arc;
 pub fn run(args: &ExplainArgs, output: &mut Output) -> Result<Verdict, Failure> {
     let source = GrammarSource::read_schema(&args.file, args.lenient)?;
     let (grammar, time) = source.compile(Arc::new(vocabulary::of_bytes(None)?))?;
-    let none = SchemaReport::default();
-    let report = grammar.schema_report().unwrap_or(&none);
-    let findings = report.findings();
+    let report = grammar.schema_report().expect("it was compiled from a schema");
     if args.json {
         output.json(&json!({
             "schema": source.name,
             "is_exact": report.is_exact(),
-            "findings": findings.iter().map(to_json).collect::<Vec<_>>(),
+            "findings": report.findings().map(to_json).collect::<Vec<_>>(),
             "n_rules": grammar.grammar().rules().len(),
             "n_states": grammar.n_states(),
             "compile_ns": nanos(time),
@@ -33,19 +31,21 @@ pub fn run(args: &ExplainArgs, output: &mut Output) -> Result<Verdict, Failure> 
     }
     let (n_rules, n_states) = (counted(grammar.grammar().rules().len(), "rule"), counted(grammar.n_states(), "state"));
     output.line(format_args!("{}: {n_rules}, {n_states}, compiled in {}", source.name, shown_time(time)));
-    let width = findings.iter().map(|finding| finding.keyword.chars().count()).max().unwrap_or(0);
-    for finding in findings {
+    let width = report.findings().map(|finding| finding.keyword.chars().count()).max().unwrap_or(0);
+    let (mut n_enforced, mut n_relaxed, mut n_others) = (0, 0, 0);
+    for finding in report.findings() {
         let fate = match &finding.verdict {
             Fate::Enforced => "enforced".to_owned(),
             Fate::Relaxed(reason) => format!("RELAXED: {reason}"),
             _ => "annotation".to_owned(),
         };
+        *match &finding.verdict {
+            Fate::Enforced => &mut n_enforced,
+            Fate::Relaxed(_) => &mut n_relaxed,
+            _ => &mut n_others,
+        } += 1;
         output.line(format_args!("  {:<width$}  {fate:<10}  {}", shown(&finding.keyword), shown(&finding.place)));
     }
-    let n_of = |test: fn(&Fate) -> bool| findings.iter().filter(|finding| test(&finding.verdict)).count();
-    let (n_enforced, n_relaxed) =
-        (n_of(|fate| matches!(fate, Fate::Enforced)), n_of(|fate| matches!(fate, Fate::Relaxed(_))));
-    let n_others = findings.len() - n_enforced - n_relaxed;
     output.line(format_args!("{n_enforced} enforced, {n_relaxed} relaxed, {}", counted(n_others, "annotation")));
     Ok(Verdict::of(report.is_exact()))
 }
@@ -55,7 +55,7 @@ fn shown(text: &str) -> String {
     text.chars().map(|c| if crate::output::is_unseen(c) { '?' } else { c }).collect()
 }
 
-fn to_json(finding: &Finding) -> Value {
+fn to_json(finding: Finding) -> Value {
     let (verdict, reason) = match &finding.verdict {
         Fate::Enforced => ("enforced", None),
         Fate::Relaxed(reason) => ("relaxed", Some(reason)),

@@ -16,9 +16,9 @@ use super::conjunction::ConjunctionId;
 use super::error::SchemaError;
 use super::expand::Expander;
 use super::language::{LanguageStore, Languages};
-use super::model::{Body, Keyword, SchemaModel};
+use super::model::SchemaModel;
 use super::options::SchemaOptions;
-use super::report::{Finding, SchemaReport, Verdict};
+use super::report::{Relaxed, SchemaReport};
 use super::shape::{NumberShape, Shape, StringShape, ValueKind};
 use crate::Limits;
 use crate::machine::Counter;
@@ -29,10 +29,10 @@ use draft::Draft;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A schema as automata, and what became of its keywords.
-pub(crate) struct LoweredSchema {
-    pub normal: NormalGrammar,
-    pub report: SchemaReport,
+/// A schema as automata, and the keywords that they don't obey.
+struct LoweredSchema {
+    normal: NormalGrammar,
+    relaxed: Vec<Relaxed>,
 }
 
 /// Why lowering stopped.
@@ -57,11 +57,22 @@ impl From<crate::pass::BuildError> for LowerError {
 
 type Lowered<T> = Result<T, LowerError>;
 
-/// Returns the automata of a schema.
+/// Returns the automata of a schema, and what became of its keywords.
 ///
 /// # Errors
 /// If no value is valid, a keyword can't be enforced exactly, a limit is met, or `watch` gives up.
 pub(crate) fn lower(
+    model: SchemaModel,
+    options: &SchemaOptions,
+    store: &Arc<LanguageStore>,
+    limits: &Limits,
+    watch: &Watch,
+) -> Lowered<(NormalGrammar, SchemaReport)> {
+    let LoweredSchema { normal, relaxed } = lower_model(&model, options, store, limits, watch)?;
+    Ok((normal, SchemaReport::new(model, options, relaxed)))
+}
+
+fn lower_model(
     model: &SchemaModel,
     options: &SchemaOptions,
     store: &Arc<LanguageStore>,
@@ -90,8 +101,8 @@ pub(crate) fn lower(
     let Some(network) = trim::trim(lowerer.drafts, root, watch)? else {
         return Err(lowerer.expander.why_unsatisfiable().into());
     };
-    let report = report(model, options, lowerer.expander.relaxed);
-    Ok(LoweredSchema { normal: NormalGrammar { network, has_empty_text: false }, report })
+    let normal = NormalGrammar { network, has_empty_text: false };
+    Ok(LoweredSchema { normal, relaxed: lowerer.expander.relaxed })
 }
 
 struct Lowerer<'a> {
@@ -230,34 +241,4 @@ impl Lowerer<'_> {
         self.drafts[rule.index()].draft = draft;
         Ok(())
     }
-}
-
-/// Returns what became of each keyword.
-fn report(model: &SchemaModel, options: &SchemaOptions, relaxed: Vec<Finding>) -> SchemaReport {
-    let mut findings = Vec::new();
-    for (id, schema) in model.schemas() {
-        let json = model.json(schema.document());
-        let Body::Keywords { entries, .. } = schema.body() else { continue };
-        for entry in entries {
-            let is_annotation = matches!(&entry.keyword, Keyword::Format(name)
-                if !options.has_formats || super::format::language(name).is_none());
-            let verdict = if is_annotation { Verdict::Annotation } else { Verdict::Enforced };
-            let keyword = json.key_of(entry.value).unwrap_or_default().into();
-            findings.push(Finding { keyword, place: model.place(id, entry.value).into(), verdict });
-        }
-    }
-    for (id, keyword, value) in model.annotations() {
-        findings.push(Finding {
-            keyword: keyword.into(),
-            place: model.place(id, value).into(),
-            verdict: Verdict::Annotation,
-        });
-    }
-    for relaxed in relaxed {
-        match findings.iter_mut().find(|finding| finding.place == relaxed.place) {
-            Some(finding) => finding.verdict = relaxed.verdict,
-            None => findings.push(relaxed),
-        }
-    }
-    SchemaReport { findings }
 }

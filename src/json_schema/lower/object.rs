@@ -125,6 +125,7 @@ struct Places {
     nodes: AHashMap<(u32, u32, u32, Seen), u32>,
     /// By place in the sorted names and number of bytes read: what may be read next.
     groups: AHashMap<(u32, u32), Rc<[Group]>>,
+    all_names: Option<Group>,
     /// After the quote that closes a name.
     ends: AHashMap<(u32, Seen), u32>,
     /// The rules of other keys, and where they return to.
@@ -239,7 +240,8 @@ impl Lowerer<'_> {
         depth: u32,
     ) -> Lowered<()> {
         let last = plan.next_stop[seen.next as usize];
-        let mut pending: Vec<(Group, u32, u32)> = vec![(plan.all_names(), 0, quoted)];
+        let mut pending: Vec<(Group, u32, u32)> =
+            vec![(places.all_names.get_or_insert_with(|| plan.all_names()).clone(), 0, quoted)];
         while let Some((of, depth_in, state)) = pending.pop() {
             let low = of.low;
             let groups = match places.groups.get(&(low, depth_in)) {

@@ -1,0 +1,129 @@
+//! Random schemas beside the slow validator: what is sampled is valid, what is valid is accepted, nothing is a dead end.
+
+use super::Rng;
+use super::ends::{End, Ends};
+use super::engine::Tally;
+use super::sampling::{Sample, Sampler, Taste};
+use super::schemas::{random_schema, random_value};
+use super::spelling::{Numbers, Speller};
+use super::validator::is_valid;
+use crate::json_schema::Json;
+use crate::vocab::Vocab;
+use crate::{CompileError, GrammarCompiler, Limits};
+use std::sync::{Arc, LazyLock};
+
+const TOKENS: [&str; 24] = [
+    "{\"", "\":", "\",\"", "\"}", "[]", "{}", "},", "]}", "\"]", "[[", ", ", "\": ", "ab", "\"a\"", "\"a\":", "true",
+    "false", "null", "10", "1,", "0.5", "é", "x-", "\\u00",
+];
+
+static VOCAB: LazyLock<Arc<Vocab>> = LazyLock::new(|| {
+    let mut builder = Vocab::builder();
+    builder.extend((0..=255u8).map(|byte| [byte]));
+    builder.extend(TOKENS);
+    let end = builder.push("</s>");
+    builder.stop_tokens([end]);
+    Arc::new(builder.build().expect("tokens are a vocabulary"))
+});
+
+static SAMPLER: LazyLock<Sampler> = LazyLock::new(|| {
+    let mut sampler = Sampler::new(&VOCAB);
+    sampler.n_bytes_soft = 60;
+    sampler
+});
+
+/// Tokens of a text before its end is searched for.
+const N_TOKENS_MAX: usize = 100;
+/// Steps of a search for an end, and for another order of keys.
+const N_STEPS_MAX: usize = 20_000;
+
+/// Makes a schema from bytes; if it compiles, samples texts, and compares verdicts on values. The tally counts texts and values as
+/// masks.
+///
+/// # Panics
+/// If the validator says otherwise, or a state has no end.
+pub fn check(data: &[u8]) -> Tally {
+    let mut rng = Rng::from_bytes(data);
+    let schema = random_schema(&mut rng);
+    check_schema(&mut rng, &schema)
+}
+
+/// Checks one schema.
+///
+/// # Panics
+/// As [`check`].
+pub fn check_schema(rng: &mut Rng, schema: &str) -> Tally {
+    let mut tally = Tally::default();
+    let parsed = json(schema);
+    let limits = Limits {
+        automaton_states_max: 1 << 16,
+        automaton_moves_max: 1 << 18,
+        schema_alternatives_max: 1 << 8,
+        ..Limits::default()
+    };
+    let compiler = GrammarCompiler::builder(Arc::clone(&VOCAB)).limits(limits).build();
+    let compiled = match compiler.compile_json_schema(schema) {
+        Ok(compiled) => Some(compiled),
+        Err(CompileError::Schema(error)) if error.is_unsatisfiable() => None,
+        Err(CompileError::Schema(error)) if error.is_unsupported() || error.limit().is_some() => return tally,
+        Err(CompileError::Build(error)) if error.limit_met().is_some() => return tally,
+        Err(error) => panic!("{schema}\n{error}"),
+    };
+    tally.n_grammars = 1;
+    let speller = Speller::new(schema, Numbers::AsWritten, N_STEPS_MAX);
+    for _ in 0..30 {
+        let text = random_value(rng, 2);
+        let value = json(&text);
+        let Ok(is_valid) = is_valid(&parsed, &value) else { return tally };
+        tally.n_masks += 1;
+        let Some(compiled) = &compiled else {
+            assert!(!is_valid, "{schema}\nis said to be unsatisfiable, and {text} is valid");
+            continue;
+        };
+        let mut matcher = compiled.matcher();
+        let is_accepted = matcher.accept_bytes(text.as_bytes()).is_ok() && matcher.is_accepting();
+        let is_other_order_accepted = || speller.respell(&compiled.matcher(), &value).is_some();
+        match is_valid {
+            true => assert!(is_accepted || is_other_order_accepted(), "{schema}\nrefuses {text}"),
+            false => assert!(!is_accepted, "{schema}\naccepts {text}"),
+        }
+    }
+    let Some(compiled) = compiled else { return tally };
+    let ends = Ends::new(&compiled);
+    let assert_valid = |text: &[u8]| {
+        let text = std::str::from_utf8(text).unwrap_or_else(|error| panic!("{schema}\n{error}"));
+        let value = Json::parse(text, &Limits::default()).unwrap_or_else(|error| panic!("{schema}\n{text}\n{error}"));
+        assert!(value.duplicates().is_empty(), "{schema}\na key is repeated in {text}");
+        assert!(is_valid(&parsed, &value) != Ok(false), "{schema}\nthe invalid {text} was sampled");
+    };
+    for taste in [Taste::Common, Taste::Rare, Taste::Common, Taste::Rare] {
+        let mut sample = Sample::new(compiled.matcher());
+        let n_tokens_free = rng.below(N_TOKENS_MAX);
+        let mut is_whole = false;
+        for _ in 0..n_tokens_free {
+            if !SAMPLER.step(rng, taste, &mut sample) {
+                is_whole = true;
+                break;
+            }
+        }
+        if !is_whole {
+            match ends.search(&sample.matcher, N_STEPS_MAX) {
+                End::Found(end) => {
+                    sample.matcher.accept_bytes(&end).expect("the search took steps that are allowed");
+                    sample.text.extend(end);
+                    tally.n_completions += 1;
+                }
+                End::None => panic!("{schema}\na dead end after {}", String::from_utf8_lossy(&sample.text)),
+                End::Unknown => continue,
+            }
+        }
+        assert!(sample.matcher.is_accepting());
+        assert_valid(&sample.text);
+        tally.n_masks += 1;
+    }
+    tally
+}
+
+fn json(text: &str) -> Json {
+    Json::parse(text, &Limits::default()).unwrap_or_else(|error| panic!("{text}\n{error}"))
+}

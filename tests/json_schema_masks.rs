@@ -1,0 +1,105 @@
+//! Masks of real schemas over a real vocabulary, bit for bit against trying each token.
+//!
+//! For each schema of a seeded order: a walk from mask to mask, with some of its states compared. Fifteen seconds, under
+//! `CI=true` a minute; `MASKWRIGHT_SECONDS=n` for other times. The seed is printed; under `CI=true` it is always the same.
+//! `MASKWRIGHT_SEED=n` repeats a run, `MASKWRIGHT_SCHEMAS=text` for the schemas whose id contains the text.
+
+#![cfg(feature = "tiktoken")]
+
+use maskwright::json_schema::SchemaOptions;
+use maskwright::testing::Rng;
+use maskwright::testing::corpus::{SchemaCase, data};
+use maskwright::testing::sampling::{Sample, Sampler, Taste};
+use maskwright::{CompileOptions, Encoding, GrammarCompiler, Matcher, TokenId, Vocab};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+const N_THREADS: u64 = 2;
+const N_STEPS: usize = 40;
+/// States compared on one walk, at random steps.
+const N_COMPARED: usize = 4;
+/// Tokens that a fork accepts, or refuses, for good.
+const N_FORKS: usize = 50;
+const CI_SEED: u64 = 20_240_229;
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
+/// Compares a mask with what accepting says of each token.
+fn compare(rng: &mut Rng, case: &SchemaCase, matcher: &mut Matcher, text: &[u8]) {
+    let vocab = Arc::clone(matcher.grammar().vocab());
+    let mask = match matcher.mask() {
+        Ok(mask) => mask,
+        Err(error) => panic!("{} after {:?}: {error}", case.id, String::from_utf8_lossy(text)),
+    };
+    let n_tokens = vocab.n_tokens();
+    let wrong = (0..n_tokens as TokenId).find(|&id| matcher.is_token_allowed(id) != mask.contains(id));
+    let shown = |id: TokenId| String::from_utf8_lossy(vocab.bytes(id)).into_owned();
+    if let Some(id) = wrong {
+        let is = if mask.contains(id) { "wrongly allowed" } else { "missing" };
+        panic!("{} after {:?}: token {id} {:?} is {is}", case.id, String::from_utf8_lossy(text), shown(id));
+    }
+    for _ in 0..N_FORKS {
+        let id = rng.below(n_tokens) as TokenId;
+        assert_eq!(matcher.fork().accept_token(id).is_ok(), mask.contains(id), "{}: {:?}", case.id, shown(id));
+    }
+}
+
+#[test]
+fn masks_are_what_trying_each_token_says() {
+    let Some(path) = data("maskbench-dev.jsonl.gz") else { return };
+    let only = std::env::var("MASKWRIGHT_SCHEMAS").unwrap_or_default();
+    let lines = BufReader::new(flate2::read::MultiGzDecoder::new(File::open(path).unwrap())).lines();
+    let lines: Vec<String> = lines.map(Result::unwrap).filter(|line| line.contains(&only)).collect();
+    let is_ci = std::env::var("CI").as_deref() == Ok("true");
+    let time = Duration::from_secs(setting("MASKWRIGHT_SECONDS").unwrap_or(if is_ci { 60 } else { 15 }));
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let default = if is_ci { CI_SEED } else { now.as_nanos() as u64 % 1_000_000_000 };
+    let seed = setting("MASKWRIGHT_SEED").unwrap_or(default);
+    println!("MASKWRIGHT_SEED={seed}");
+
+    let vocab = Arc::new(Vocab::tiktoken(Encoding::Cl100kBase).unwrap());
+    let sampler = Sampler::new(&vocab);
+    let compiler = GrammarCompiler::new(vocab);
+    let (n_schemas, n_masks) = (AtomicU64::new(0), AtomicU64::new(0));
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for thread in 0..N_THREADS {
+            let (lines, only, sampler, compiler, n_schemas, n_masks) =
+                (&lines, &only, &sampler, &compiler, &n_schemas, &n_masks);
+            scope.spawn(move || {
+                let mut rng = Rng::new(seed.wrapping_add(thread));
+                while start.elapsed() < time {
+                    let case = SchemaCase::parse(&lines[rng.below(lines.len())], "").unwrap();
+                    if !case.id.contains(only) {
+                        continue;
+                    }
+                    let deadline =
+                        CompileOptions { deadline: Some(Instant::now() + Duration::from_secs(2)), cancelled: None };
+                    let compiled =
+                        compiler.compile_json_schema_with(&case.schema, &SchemaOptions::default(), &deadline);
+                    let Ok(compiled) = compiled else { continue };
+                    n_schemas.fetch_add(1, Ordering::Relaxed);
+                    let taste = if rng.chance(50) { Taste::Common } else { Taste::Rare };
+                    let mut sample = Sample::new(compiled.matcher());
+                    for _ in 0..N_STEPS {
+                        if rng.below(N_STEPS) < N_COMPARED {
+                            compare(&mut rng, &case, &mut sample.matcher, &sample.text);
+                            n_masks.fetch_add(1, Ordering::Relaxed);
+                        }
+                        if !sampler.step(&mut rng, taste, &mut sample) {
+                            break;
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let n_masks = n_masks.into_inner();
+    println!("{n_masks} masks of {} schemas in {:?}", n_schemas.into_inner(), start.elapsed());
+    assert!(n_masks > 50 || !only.is_empty(), "{n_masks} masks");
+}
