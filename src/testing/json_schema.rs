@@ -53,6 +53,7 @@ pub fn check(data: &[u8]) -> Tally {
 /// # Panics
 /// As [`check`].
 pub fn check_schema(rng: &mut Rng, schema: &str) -> Tally {
+    let _shown = ShownOnPanic(schema);
     let mut tally = Tally::default();
     let parsed = json(schema);
     let limits = Limits {
@@ -122,6 +123,17 @@ pub fn check_schema(rng: &mut Rng, schema: &str) -> Tally {
         tally.n_masks += 1;
     }
     tally
+}
+
+/// Prints a schema when what is done with it panics.
+struct ShownOnPanic<'a>(&'a str);
+
+impl Drop for ShownOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("{}", self.0);
+        }
+    }
 }
 
 fn json(text: &str) -> Json {

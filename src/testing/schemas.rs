@@ -45,8 +45,14 @@ pub fn random_value(rng: &mut Rng, deep: usize) -> String {
     }
 }
 
-/// Returns a schema of draft 2020-12 with references to its own definitions.
+/// Returns a schema of draft 2020-12 with references to its own definitions. Items are never both unique and counted by `contains`: there
+/// the values that are left for items that don't count can run out (the README names it).
 pub fn random_schema(rng: &mut Rng) -> String {
+    let text = any_schema(rng);
+    if text.contains("\"contains\"") { text.replace("\"uniqueItems\":true", "\"uniqueItems\":false") } else { text }
+}
+
+fn any_schema(rng: &mut Rng) -> String {
     let deep = rng.between(1, 3);
     let body = schema(rng, deep);
     let Some(rest) = body.strip_prefix('{') else { return body };
