@@ -39,8 +39,17 @@ pub(super) enum Form {
     Endless,
     /// To the state, as copies of a counted body.
     Counted,
-    /// From state to state of the unit, by all of its characters alike: the states after 0, 1, ... of them.
-    Chain(Arc<[u32]>),
+    /// From state to state of the unit, by all of its characters alike.
+    Chain(Arc<Chain>),
+}
+
+/// States in a row.
+#[derive(Debug)]
+pub(super) struct Chain {
+    /// The states after 0, 1, ... characters.
+    pub states: Box<[u32]>,
+    /// The other bytes that some of them read.
+    pub bytes: Box<[u8]>,
 }
 
 /// The loops of states that were asked for, by unit and state: recognizing one takes some microseconds.
@@ -148,7 +157,13 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
     let is_plain = |state: &u32| matches!(unit.info(*state).kind, Kind::Inner | Kind::End);
     let rest = states[1..].iter().skip_while(|state| !ends(state));
     let is_chain = states.len() > CHAIN_MIN && states[1..].iter().all(is_plain) && rest.clone().all(ends);
-    is_chain.then(|| Loop { alphabet: Alphabet { ascii, others: Others::None }, form: Form::Chain(states.into()) })
+    if !is_chain {
+        return None;
+    }
+    let reads = |byte: u8| states.iter().any(|&state| unit.code(state, byte) != Code::NONE);
+    let alphabet = Alphabet { ascii, others: Others::None };
+    let bytes = (0..=255).filter(|&byte| !alphabet.begins(byte) && reads(byte)).collect();
+    Some(Loop { alphabet, form: Form::Chain(Arc::new(Chain { states: states.into(), bytes })) })
 }
 
 /// How many continuation bytes follow a lead byte, and the range of the first.

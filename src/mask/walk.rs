@@ -8,9 +8,9 @@
 //! loop's characters from the vocabulary: its tokens are allowed without a look, and the walk goes on only at the borders whose byte
 //! the state reads. What a configuration allows is the union of what its pairs allow, so each pair is taken by itself.
 
-use super::loops::{Form, Loop, Loops};
+use super::loops::{Chain, Form, Loop, Loops};
 use super::model::{ModelPath, Twins, exclude};
-use crate::automaton::{BELOW, Code, Kind, Owner, Program, StateId, Step};
+use crate::automaton::{BELOW, Kind, Owner, Program, StateId, Step};
 use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, step_byte};
 use crate::machine::{Counter, Machine, Tally};
 use crate::util::ByteSet;
@@ -290,7 +290,7 @@ impl Walker {
                     return match form {
                         Form::Endless => self.below_loop(ground, &region, pair, alphabet, n_deep),
                         Form::Counted => self.below_counted(ground, &region, pair, alphabet, n_deep),
-                        Form::Chain(states) => self.below_chain(ground, &region, pair, alphabet, &states, n_deep),
+                        Form::Chain(chain) => self.below_chain(ground, &region, pair, &chain, n_deep),
                     };
                 }
                 Shape::Like(path) => return self.below_like(ground, from, pair, path, n_deep),
@@ -405,23 +405,15 @@ impl Walker {
     }
 
     /// Walks the tokens below a region's node with the first state of a chain, each state of which is reached by one more character.
-    fn below_chain(
-        &mut self,
-        ground: Ground<'_>,
-        region: &Arc<Region>,
-        pair: Pair,
-        alphabet: Alphabet,
-        states: &[u32],
-        n_deep: usize,
-    ) {
+    fn below_chain(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, chain: &Chain, n_deep: usize) {
         let Ground { program, vocab, trie, .. } = ground;
         let Some((linked, local)) = program.place(pair.state) else { return };
+        let states = &*chain.states;
         let n_max = states.len() - 1;
         self.take_region(ground, region, n_max);
         let state = |local: u32| linked.bases[0] + local;
         debug_assert_eq!(states[0], local);
-        let reads = |byte: u8| states.iter().any(|&local| linked.unit.code(local, byte) != Code::NONE);
-        for byte in (0..=255).filter(|&byte| !alphabet.begins(byte) && reads(byte)) {
+        for &byte in &chain.bytes {
             self.cross_counted(ground, region, byte, n_deep, |n_read| {
                 states.get(n_read).map(|&local| Pair { state: state(local), ..pair })
             });
