@@ -190,7 +190,7 @@ impl Vocab {
 
     /// Returns what a loop over `alphabet` sees below a trie node.
     pub(crate) fn region(&self, alphabet: Alphabet, from: u32) -> Arc<Region> {
-        self.regions.get(&self.trie, self.n_mask_words(), alphabet, from)
+        self.regions.get(&self.trie, alphabet, from)
     }
 
     /// Returns the memory used by this vocabulary, in bytes; exact but for the tables of names.

@@ -30,7 +30,7 @@ const MERGED_NODES_MIN: usize = 8;
 const MERGED_TOKENS_MAX: usize = 1 << 14;
 
 /// Memory for regions that a vocabulary keeps, in bytes. When it is used up, all are forgotten.
-const REGION_BYTES_MAX: usize = 48 << 20;
+const REGION_BYTES_MAX: usize = 64 << 20;
 
 /// A set of characters: some of ASCII, and none or nearly all of the others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -261,10 +261,15 @@ impl Region {
         self.n_beyond
     }
 
-    fn memory_bytes(&self, n_words: usize) -> usize {
-        // What is made later counts too: the tokens by length and the tries of the border; not the interior, which is rare.
-        let n_ids = 2 * self.tokens.len() + self.border.nodes.len() + n_words + 2 * 257 + 4 * self.n_beyond;
-        size_of::<Region>() + n_ids * size_of::<u32>()
+    /// Returns the memory that the region takes with what was made of it so far, in bytes.
+    fn memory_bytes(&self) -> usize {
+        let by_length = self.by_length.get().map_or(0, |by_length| by_length.tokens.len() + by_length.ends.len());
+        let row = self.row.get().map_or(0, |row| row.len());
+        let interior = self.interior.get().map_or(0, |interior| interior.nodes.len() + interior.starts.len());
+        let n_ids = self.tokens.len() + self.border.nodes.len() + self.border.starts.len() + by_length + row + interior;
+        let merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
+        let tries: usize = merged.iter().flat_map(|merged| &merged.trie).map(|trie| trie.memory_bytes()).sum();
+        size_of::<Region>() + n_ids * size_of::<u32>() + tries
     }
 }
 
@@ -366,11 +371,17 @@ pub(super) struct Regions {
 #[derive(Debug, Default)]
 struct Kept {
     by_key: AHashMap<(Alphabet, u32), Arc<Region>>,
-    bytes: usize,
+}
+
+impl Kept {
+    /// Returns the memory of all regions; it grows with what is asked of them.
+    fn bytes(&self) -> usize {
+        self.by_key.values().map(|region| region.memory_bytes()).sum()
+    }
 }
 
 impl Regions {
-    pub fn get(&self, trie: &Trie, n_words: usize, alphabet: Alphabet, from: u32) -> Arc<Region> {
+    pub fn get(&self, trie: &Trie, alphabet: Alphabet, from: u32) -> Arc<Region> {
         let key = (alphabet, from);
         if let Some(region) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).by_key.get(&key) {
             return Arc::clone(region);
@@ -378,16 +389,14 @@ impl Regions {
         // Two threads may find the same region; one of them is kept.
         let region = Arc::new(Region::new(trie, alphabet, from));
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = region.memory_bytes(n_words);
-        if kept.bytes + bytes > REGION_BYTES_MAX {
+        if kept.bytes() + region.memory_bytes() > REGION_BYTES_MAX {
             *kept = Kept::default();
         }
-        kept.bytes += bytes;
         Arc::clone(kept.by_key.entry(key).or_insert(region))
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).bytes
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).bytes()
     }
 }
 
