@@ -4,9 +4,9 @@
 //! the loop over free keys; only along the names, a few hundred trie nodes, something else can follow. Walked letter by letter, such a state
 //! visits 20,000 nodes and adds 90,000 tokens one at a time, and each place inside a name does so again.
 //!
-//! So the loop that most letters lead to is taken as the state's *model*: what the model allows is found by its region, and then
-//! the trie is walked with both, state and model, only where they differ. There tokens and remainders are added and taken away. Where
-//! both have come to the same configuration, nothing below can differ.
+//! So the loops that most letters lead to (one, or two where keys of a pattern and all others go on alike) are taken as the state's *model*: what
+//! the model allows is found by regions, and then the trie is walked with both, state and model, only where they differ. There tokens
+//! and remainders are added and taken away. Where both have come to the same configuration, nothing below can differ.
 
 use super::loops::Form;
 use super::walk::{Ground, Remainder, Walker};
@@ -20,11 +20,11 @@ use std::sync::Arc;
 const SAMPLES: [&[u8]; 2] = [b"eaqnzXT_5", b"12345678"];
 const SAMPLE_MIN: usize = 5;
 
-/// How to find the model of a state: the byte that leads there, and the state that it leads to.
-#[derive(Clone, Copy, Debug)]
+/// How to find the model of a state: a byte that leads there, and the states that it leads to.
+#[derive(Clone, Debug)]
 pub(super) struct ModelPath {
     byte: u8,
-    state: StateId,
+    states: SmallVec<[StateId; 2]>,
 }
 
 /// Two configurations before the byte of a trie node: ranges of [`Twins::pairs`].
@@ -65,7 +65,7 @@ impl Walker {
             return None;
         }
         let mark = self.stacks.mark();
-        let mut found: SmallVec<[(Pair, ModelPath, usize); 8]> = SmallVec::new();
+        let mut found: SmallVec<[(Pair, u8, usize); 8]> = SmallVec::new();
         let mut next = core::mem::take(&mut self.next);
         for &byte in sample {
             step_byte(program, &mut self.stacks, &[pair], byte, &mut next);
@@ -73,33 +73,39 @@ impl Walker {
                 if self.loops.get(program, pair.state).is_none_or(|found| !matches!(found.form, Form::Endless)) {
                     continue;
                 }
-                let is_known = |(known, ..): &&mut (Pair, ModelPath, usize)| is_same(&self.stacks, *known, pair);
+                let is_known = |(known, ..): &&mut (Pair, u8, usize)| is_same(&self.stacks, *known, pair);
                 match found.iter_mut().find(is_known) {
-                    Some((_, _, n)) => *n += 1,
-                    None => found.push((pair, ModelPath { byte, state: pair.state }, 1)),
+                    Some((_, last, n)) => (*last, *n) = (byte, *n + 1),
+                    None => found.push((pair, byte, 1)),
                 }
             }
         }
         self.next = next;
         self.stacks.truncate(mark);
-        let (_, path, n) = found.into_iter().max_by_key(|(_, _, n)| *n)?;
-        (n >= SAMPLE_MIN && path.state != pair.state).then_some(path)
+        // Those that a byte leads to together, and are each found often.
+        let &(_, byte, _) = found.iter().filter(|(.., n)| *n >= SAMPLE_MIN).max_by_key(|(.., n)| *n)?;
+        let is_often = |(_, last, n): &&(Pair, u8, usize)| *last == byte && *n >= SAMPLE_MIN;
+        let mut states: SmallVec<[StateId; 2]> = found.iter().filter(is_often).map(|(pair, ..)| pair.state).collect();
+        states.sort_unstable();
+        states.dedup();
+        (!states.contains(&pair.state)).then_some(ModelPath { byte, states })
     }
 
     /// Walks the tokens below the trie node `from` with a pair that has a model.
     pub(super) fn below_like(&mut self, ground: Ground<'_>, from: u32, pair: Pair, path: ModelPath, n_deep: usize) {
         let mut next = core::mem::take(&mut self.next);
         step_byte(ground.program, &mut self.stacks, &[pair], path.byte, &mut next);
-        // The loop before the byte is the loop after it.
-        let model = *next.iter().find(|pair| pair.state == path.state).expect("the byte leads to the model");
+        // A loop before the byte is the loop after it.
+        let of_state = |&state: &StateId| *next.iter().find(|pair| pair.state == state).expect("the byte leads there");
+        let model: SmallVec<[Pair; 2]> = path.states.iter().map(of_state).collect();
         self.next = next;
         let (n_tokens, n_remainders) = (self.found.tokens.len(), self.found.remainders.len());
         let had_base = self.found.base.is_some();
-        self.below_pair(ground, from, model, n_deep + 1);
+        model.iter().for_each(|&pair| self.below_pair(ground, from, pair, n_deep + 1));
         let ends = (self.found.tokens.len(), self.found.remainders.len());
 
         let mut twins = core::mem::take(&mut self.twins);
-        self.differ(ground, from, pair, model, n_deep, &mut twins);
+        self.differ(ground, from, pair, &model, n_deep, &mut twins);
         if !twins.refused.is_empty() {
             twins.refused.sort_unstable();
             let refused = &twins.refused;
@@ -119,15 +125,17 @@ impl Walker {
 
     /// Walks below `from` with a pair and its model where they differ: adds what only the pair allows to what was found, and notes what
     /// only the model allows.
-    fn differ(&mut self, ground: Ground<'_>, from: u32, pair: Pair, model: Pair, n_deep: usize, twins: &mut Twins) {
+    fn differ(&mut self, ground: Ground<'_>, from: u32, pair: Pair, model: &[Pair], n_deep: usize, twins: &mut Twins) {
         let trie = ground.trie;
         twins.levels.clear();
         twins.pairs.clear();
         twins.refused.clear();
         twins.excluded.clear();
         twins.verdicts.clear();
-        twins.pairs.extend([pair, model]);
-        twins.levels.push(Twin { first: 0, middle: 1, last: 2, mark: self.stacks.mark() });
+        twins.pairs.push(pair);
+        twins.pairs.extend_from_slice(model);
+        let last = twins.pairs.len() as u32;
+        twins.levels.push(Twin { first: 0, middle: 1, last, mark: self.stacks.mark() });
         let depth_base = usize::from(trie.depth(from)) + 1;
         let end = trie.subtree_end(from);
         let mut node = from + 1;
@@ -219,31 +227,38 @@ enum Glance {
 
 /// Compares where a byte leads, as far as the move tables show it.
 fn is_alike_at_a_glance(program: &Program, stacks: &Stacks, own: &[Pair], model: &[Pair], byte: u8) -> Glance {
-    let &[model] = model else { return Glance::Unclear };
-    let Some((linked, local)) = program.place(model.state) else { return Glance::Unclear };
-    let code = linked.unit.code(local, byte);
-    let mut is_met = code == Code::NONE;
-    let mut other = None;
+    let code_of = |pair: Pair| {
+        let (linked, local) = program.place(pair.state)?;
+        Some((linked, linked.unit.code(local, byte)))
+    };
+    // Each that goes on must do so on both sides, by the same move of the same unit over the same stack.
+    let (mut n_own, mut n_met) = (0, 0);
+    let mut last = (Code::NONE, Code::NONE);
     for &pair in own {
-        let Some((pair_linked, pair_local)) = program.place(pair.state) else { return Glance::Unclear };
-        let pair_code = pair_linked.unit.code(pair_local, byte);
-        if pair_code == Code::NONE {
+        let Some((linked, code)) = code_of(pair) else { return Glance::Unclear };
+        if code == Code::NONE {
             continue;
         }
-        let is_like = core::ptr::eq(pair_linked, linked)
-            && pair_code == code
-            && pair.register == model.register
-            && is_same_stack(stacks, pair.node, model.node, STACK_DEPTH);
-        if is_like && !is_met {
-            is_met = true;
-        } else {
-            other = Some(pair_code);
-        }
+        n_own += 1;
+        last.0 = code;
+        n_met += usize::from(model.iter().any(|&other| {
+            code_of(other).is_some_and(|(other_linked, other_code)| {
+                core::ptr::eq(linked, other_linked)
+                    && code == other_code
+                    && pair.register == other.register
+                    && is_same_stack(stacks, pair.node, other.node, STACK_DEPTH)
+            })
+        }));
     }
-    match other {
-        None if is_met => Glance::Alike,
-        None if own.len() == 1 => Glance::Codes((Code::NONE, code)),
-        Some(other) if own.len() == 1 => Glance::Codes((other, code)),
+    let mut n_model = 0;
+    for &pair in model {
+        let Some((_, code)) = code_of(pair) else { return Glance::Unclear };
+        n_model += usize::from(code != Code::NONE);
+        last.1 = code;
+    }
+    match (own.len(), model.len()) {
+        _ if n_own == n_met && n_model == n_met => Glance::Alike,
+        (1, 1) => Glance::Codes(last),
         _ => Glance::Unclear,
     }
 }

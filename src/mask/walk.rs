@@ -430,6 +430,10 @@ impl Walker {
     fn take_region(&mut self, ground: Ground<'_>, region: &Arc<Region>, n_max: usize) {
         if region.from() == 0 && self.found.base.is_none() {
             self.found.base = Some((Arc::clone(region), n_max));
+        } else if matches!(&self.found.base, Some((base, base_max)) if Arc::ptr_eq(base, region) && n_max <= *base_max)
+            && self.found.cleared.is_empty()
+        {
+            // It is there already.
         } else {
             self.found.tokens.extend_from_slice(region.tokens_up_to(ground.vocab, n_max).0);
         }
