@@ -8,9 +8,9 @@
 //! the model allows is found by regions, and then the trie is walked with both, state and model, only where they differ. There tokens
 //! and remainders are added and taken away. Where both have come to the same configuration, nothing below can differ.
 
-use super::loops::Form;
+use super::loops::{Form, Loop};
 use super::walk::{Ground, Remainder, Walker};
-use crate::automaton::{BELOW, Code, Program, StateId};
+use crate::automaton::{BELOW, Code, Kind, Program, StateId};
 use crate::exec::{Pair, Stacks, StacksMark, step_byte};
 use crate::vocab::TokenId;
 use smallvec::SmallVec;
@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// Bytes by which a state is asked for its model, which stands for text or for digits, and how many of them must lead there.
 const SAMPLES: [&[u8]; 2] = [b"eaqnzXT_5", b"12345678"];
 const SAMPLE_MIN: usize = 5;
+
+/// Most tokens that may have to be taken away from what a model allows.
+const TAKEN_AWAY_MAX: usize = 1024;
 
 /// How to find the model of a state: a byte that leads there, and the states that it leads to.
 #[derive(Clone, Debug)]
@@ -70,7 +73,10 @@ impl Walker {
         for &byte in sample {
             step_byte(program, &mut self.stacks, &[pair], byte, &mut next);
             for &pair in &next {
-                if self.loops.get(program, pair.state).is_none_or(|found| !matches!(found.form, Form::Endless)) {
+                // A loop over text that may be over anywhere leaves remainders everywhere, from which too much would have to be kept out.
+                let may_end = program.info(pair.state).is_some_and(|info| info.kind == Kind::End);
+                let is_loop = |found: Loop| matches!(found.form, Form::Endless);
+                if may_end && !byte.is_ascii_digit() || !self.loops.get(program, pair.state).is_some_and(is_loop) {
                     continue;
                 }
                 let is_known = |(known, ..): &&mut (Pair, u8, usize)| is_same(&self.stacks, *known, pair);
@@ -91,8 +97,16 @@ impl Walker {
         (!states.contains(&pair.state)).then_some(ModelPath { byte, states })
     }
 
-    /// Walks the tokens below the trie node `from` with a pair that has a model.
-    pub(super) fn below_like(&mut self, ground: Ground<'_>, from: u32, pair: Pair, path: ModelPath, n_deep: usize) {
+    /// Walks the tokens below the trie node `from` with a pair that has a model; or says no, and leaves everything as it was, if the two
+    /// turn out to differ too much.
+    pub(super) fn below_like(
+        &mut self,
+        ground: Ground<'_>,
+        from: u32,
+        pair: Pair,
+        path: &ModelPath,
+        n_deep: usize,
+    ) -> bool {
         let mut next = core::mem::take(&mut self.next);
         step_byte(ground.program, &mut self.stacks, &[pair], path.byte, &mut next);
         // A loop before the byte is the loop after it.
@@ -105,7 +119,13 @@ impl Walker {
         let ends = (self.found.tokens.len(), self.found.remainders.len());
 
         let mut twins = core::mem::take(&mut self.twins);
-        self.differ(ground, from, pair, &model, n_deep, &mut twins);
+        if !self.differ(ground, from, pair, &model, n_deep, &mut twins) {
+            self.twins = twins;
+            self.found.tokens.truncate(n_tokens);
+            self.found.remainders.truncate(n_remainders);
+            self.found.base = self.found.base.take().filter(|_| had_base);
+            return false;
+        }
         if !twins.refused.is_empty() {
             twins.refused.sort_unstable();
             let refused = &twins.refused;
@@ -118,14 +138,23 @@ impl Walker {
         }
         if !twins.excluded.is_empty() {
             let excluded = core::mem::take(&mut twins.excluded);
-            exclude(&mut self.found.remainders[n_remainders..ends.1], &excluded);
+            exclude(&mut self.found.remainders[n_remainders..ends.1], &sorted(excluded));
         }
         self.twins = twins;
+        true
     }
 
     /// Walks below `from` with a pair and its model where they differ: adds what only the pair allows to what was found, and notes what
-    /// only the model allows.
-    fn differ(&mut self, ground: Ground<'_>, from: u32, pair: Pair, model: &[Pair], n_deep: usize, twins: &mut Twins) {
+    /// only the model allows; gives up if that is too much.
+    fn differ(
+        &mut self,
+        ground: Ground<'_>,
+        from: u32,
+        pair: Pair,
+        model: &[Pair],
+        n_deep: usize,
+        twins: &mut Twins,
+    ) -> bool {
         let trie = ground.trie;
         twins.levels.clear();
         twins.pairs.clear();
@@ -144,7 +173,11 @@ impl Walker {
             let depth = usize::from(trie.depth(node)) - depth_base;
             let goes_on = self.step_twins(ground, node, depth, n_deep, twins);
             node = if goes_on { node + 1 } else { trie.subtree_end(node) };
+            if twins.excluded.len() + twins.refused.len() > TAKEN_AWAY_MAX {
+                return false;
+            }
         }
+        true
     }
 
     /// Steps both by the byte of `node`, notes what differs, and pushes the next level; tells whether anything below can differ.
@@ -285,16 +318,13 @@ fn is_same_stack(stacks: &Stacks, a: u32, b: u32, depth: usize) -> bool {
             })
 }
 
-/// Keeps some tokens out of what becomes of remainders.
-pub(super) fn exclude(remainders: &mut [Remainder], tokens: &[TokenId]) {
-    if remainders.is_empty() {
-        return;
-    }
-    let only: Arc<[TokenId]> = sorted(tokens.to_vec());
+/// Keeps some tokens, ascending, out of what becomes of remainders.
+pub(super) fn exclude(remainders: &mut [Remainder], tokens: &Arc<[TokenId]>) {
     for remainder in remainders {
         remainder.excluded = Some(match &remainder.excluded {
-            None => Arc::clone(&only),
-            Some(before) => sorted([before, tokens].concat()),
+            None => Arc::clone(tokens),
+            Some(before) if Arc::ptr_eq(before, tokens) => continue,
+            Some(before) => sorted([&**before, tokens].concat()),
         });
     }
 }

@@ -293,7 +293,12 @@ impl Walker {
                         Form::Chain(chain) => self.below_chain(ground, &region, pair, &chain, n_deep),
                     };
                 }
-                Shape::Like(path) => return self.below_like(ground, from, pair, path, n_deep),
+                Shape::Like(path) => {
+                    if self.below_like(ground, from, pair, &path, n_deep) {
+                        return;
+                    }
+                    self.shapes.insert(pair.state, Shape::Other);
+                }
                 Shape::Other => {}
             }
         }

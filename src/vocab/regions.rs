@@ -179,6 +179,9 @@ impl Region {
 
     /// Returns the tokens in which at most `n_max` characters begin, and the others.
     pub fn tokens_up_to(&self, vocab: &super::Vocab, n_max: usize) -> (&[TokenId], &[TokenId]) {
+        if n_max == usize::MAX {
+            return (&self.tokens, &[]);
+        }
         let ByLength { tokens, ends } = self.by_length.get_or_init(|| {
             let depth = usize::from(vocab.trie().depth(self.from));
             let n_begun = |token: TokenId| {
