@@ -2,7 +2,7 @@
 
 use crate::automaton::{Code, Kind, Program, StateId, Step, Unit};
 use crate::vocab::{Alphabet, Others, lead};
-use ahash::AHashMap;
+use ahash::{AHashMap, AHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -56,11 +56,26 @@ pub(super) struct Chain {
 #[derive(Debug, Default)]
 pub(super) struct Loops {
     known: AHashMap<(u32, u32), Option<Loop>>,
+    /// States whose model turned out to be none.
+    without_model: AHashSet<(u32, u32)>,
 }
 
 impl Loops {
     /// Most states that are remembered; then all are forgotten.
     const KNOWN_MAX: usize = 1 << 12;
+
+    /// Remembers that a state is not like its model.
+    pub fn forget_model(&mut self, program: &Program, state: StateId) {
+        if self.without_model.len() >= Loops::KNOWN_MAX {
+            self.without_model.clear();
+        }
+        self.without_model.extend(program.place(state).map(|(linked, local)| (linked.unit.uid, local)));
+    }
+
+    /// Tells whether a state is known not to be like its model.
+    pub fn has_no_model(&self, program: &Program, state: StateId) -> bool {
+        program.place(state).is_some_and(|(linked, local)| self.without_model.contains(&(linked.unit.uid, local)))
+    }
 
     /// Returns the loop of a state, if it is one.
     pub fn get(&mut self, program: &Program, state: StateId) -> Option<Loop> {

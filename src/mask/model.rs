@@ -21,7 +21,7 @@ const SAMPLES: [&[u8]; 2] = [b"eaqnzXT_5", b"12345678"];
 const SAMPLE_MIN: usize = 5;
 
 /// Most tokens that may have to be taken away from what a model allows.
-const TAKEN_AWAY_MAX: usize = 1024;
+const TAKEN_AWAY_MAX: usize = 256;
 
 /// How to find the model of a state: a byte that leads there, and the states that it leads to.
 #[derive(Clone, Debug)]

@@ -298,6 +298,7 @@ impl Walker {
                         return;
                     }
                     self.shapes.insert(pair.state, Shape::Other);
+                    self.loops.forget_model(ground.program, pair.state);
                 }
                 Shape::Other => {}
             }
@@ -314,6 +315,7 @@ impl Walker {
         }
         let shape = match self.loops.get(program, pair.state) {
             Some(found) => Shape::Loop(found),
+            None if self.loops.has_no_model(program, pair.state) => Shape::Other,
             None => self.model_path(program, pair).map_or(Shape::Other, Shape::Like),
         };
         self.shapes.insert(pair.state, shape.clone());
