@@ -49,6 +49,105 @@ fn compare(rng: &mut Rng, case: &SchemaCase, matcher: &mut Matcher, text: &[u8])
     }
 }
 
+/// Schemas whose masks take a short cut, and places where they do.
+const SHORT_CUTS: &[(&str, &[&str])] = &[
+    // Closed sets of states, with and without a count.
+    (r#"{"type":"string","pattern":"abc"}"#, &["\"", "\"ab", "\"xabcx", "\"\\n", "\"é"]),
+    (r#"{"type":"string","pattern":"[0-9a-f]{8}-[0-9]{4}"}"#, &["\"", "\"12ab", "\"12ab12cd-1", "\"12ab12cd-1234"]),
+    (r#"{"type":"string","pattern":"abc","maxLength":400}"#, &["\"", "\"ab", "\"xabcx"]),
+    (r#"{"type":"string","pattern":"abc","minLength":5,"maxLength":9}"#, &["\"", "\"ab", "\"xxxxxa", "\"abcabc"]),
+    (r#"{"type":"string","pattern":"^(?:\\S+\\s+){0,99}\\S+$"}"#, &["\"", "\"http", "\"http ", "\"http ab"]),
+    // Characters that are counted, far from a bound and near it.
+    (r#"{"type":"string","minLength":2,"maxLength":6}"#, &["", "\"", "\"a", "\"ab", "\"abcde", "\"abcdef"]),
+    (r#"{"type":"string","maxLength":5000}"#, &["\"", "\"a", "\"ab"]),
+    // Parts that states share, and models of names.
+    (
+        r#"{"properties":{"a":{"type":"string"},"b":{"type":"number"},"abc":{}},"required":["a","b"],"type":"object"}"#,
+        &[
+            "",
+            "{",
+            "{\"",
+            "{\"a",
+            "{\"a\"",
+            "{\"a\":",
+            "{\"a\": ",
+            "{\"a\":\"",
+            "{\"a\":\"\"",
+            "{\"a\":\"\",",
+            "{\"a\":\"\", \"b\":",
+            "{\"a\":\"\", \"b\":1",
+            "{\"a\":\"\", \"b\":1, \"",
+            "{\"a\":\"\", \"b\":1, \"ab",
+            "{\"a\":\"\", \"b\":1, \"abc\": ",
+        ],
+    ),
+    (
+        r#"{"type":"object","properties":{"ab":{"type":"boolean"}},"patternProperties":{"^x":{"type":"integer"}}}"#,
+        &["{\"", "{\"a", "{\"ab", "{\"ab\":", "{\"ab\":true,\"xc\":", "{\"x"],
+    ),
+    // Elements that are compared: finitely many keys, strings, objects.
+    (
+        r#"{"type":"object","patternProperties":{"^[0-9a-z_]{1,255}$":{"type":"number"}},"additionalProperties":false}"#,
+        &[
+            "{",
+            "{\"",
+            "{\"a",
+            "{\"a\":1",
+            "{\"a\":1,",
+            "{\"a\":1, ",
+            "{\"a\":1,\"",
+            "{\"key\":1,\"ke",
+            "{\"a\":1,\"key\":2,\"a",
+        ],
+    ),
+    (
+        r#"{"type":"object","patternProperties":{"^[ab]$":{}},"additionalProperties":false}"#,
+        &["{\"", "{\"a\":\"", "{\"a\":\"\"", "{\"a\":1,", "{\"a\":1,\"", "{\"a\":1,\"b\":2"],
+    ),
+    (
+        r#"{"type":"array","items":{"enum":["ab","a","abc","b c"]},"uniqueItems":true}"#,
+        &[
+            "[",
+            "[\"",
+            "[\"a",
+            "[\"a\",",
+            "[\"a\", \"",
+            "[\"a\",\"abc\",\"",
+            "[\"a\",\"abc\",\"a",
+            "[\"a\",\"abc\",\"ab\"",
+        ],
+    ),
+    (
+        r#"{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"}}},"uniqueItems":true}"#,
+        &[
+            "[",
+            "[{\"a\":\"",
+            "[{\"a\":\"}\"},{\"a\":\"",
+            "[{\"a\":\"}\"},{\"a\":\"}",
+            "[{\"a\":\"\"},{\"a\":\"\"",
+            "[{},",
+        ],
+    ),
+];
+
+#[test]
+fn short_cuts_find_what_trying_each_token_finds() {
+    let vocab = Arc::new(Vocab::tiktoken(Encoding::Cl100kBase).unwrap());
+    let mut rng = Rng::new(1);
+    for &(schema, texts) in SHORT_CUTS {
+        let case = SchemaCase::parse(&format!(r#"{{"schema":{schema},"tests":[]}}"#), schema).unwrap();
+        let compiler = GrammarCompiler::new(Arc::clone(&vocab));
+        let compiled = compiler.compile_json_schema(schema).unwrap();
+        // In both orders: what an earlier mask found must not show in a later one.
+        for text in texts.iter().chain(texts.iter().rev()) {
+            let mut matcher = compiled.matcher();
+            matcher.accept_bytes(text.as_bytes()).unwrap_or_else(|error| panic!("{schema} {text}: {error}"));
+            compare(&mut rng, &case, &mut matcher, text.as_bytes());
+            compiler.clear_caches();
+        }
+    }
+}
+
 #[test]
 fn masks_are_what_trying_each_token_says() {
     let Some(path) = data("maskbench-dev.jsonl.gz") else { return };

@@ -14,6 +14,7 @@
 //! units interned before, control tokens are ids, counters are their bounds. So equal units of different grammars are one.
 
 use crate::machine::{Counter, Distinct, Tally};
+use crate::util::ByteSet;
 use std::sync::Arc;
 
 /// A state of a unit or of one of its children.
@@ -226,6 +227,25 @@ impl Unit {
     pub fn code(&self, state: u32, byte: u8) -> Code {
         let class = usize::from(self.content.class_of[usize::from(byte)]);
         self.content.table[state as usize * self.content.n_classes + class]
+    }
+
+    /// Returns the class of a byte: bytes of one class have the same moves everywhere in the unit.
+    #[inline]
+    pub fn class(&self, byte: u8) -> u8 {
+        self.content.class_of[usize::from(byte)]
+    }
+
+    /// Returns the bytes that `state` reads.
+    pub fn bytes(&self, state: u32) -> ByteSet {
+        let n_classes = self.content.n_classes;
+        let row = &self.content.table[state as usize * n_classes..][..n_classes];
+        let mut is_read = [0u64; 256];
+        is_read.iter_mut().zip(row).for_each(|(is_read, code)| *is_read = u64::from(*code != Code::NONE));
+        let mut words = [0u64; 4];
+        for (word, classes) in words.iter_mut().zip(self.content.class_of.chunks_exact(64)) {
+            *word = classes.iter().rev().fold(0, |word, &class| word << 1 | is_read[usize::from(class)]);
+        }
+        ByteSet::from_words(words)
     }
 
     #[inline]

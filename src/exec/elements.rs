@@ -117,6 +117,20 @@ impl Elements {
         (start < self.text.len()).then(|| self.text.get(start))
     }
 
+    /// Tells whether the element of a frame, which is JSON, is within a string.
+    pub fn is_in_string(&self, register: u64) -> bool {
+        let (mut is_in_string, mut is_escaped) = (false, false);
+        for byte in self.bytes(Piece { start: (register >> 32) as u32, end: self.n_bytes() }) {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = is_in_string,
+                b'"' => is_in_string = !is_in_string,
+                _ => {}
+            }
+        }
+        is_in_string
+    }
+
     /// Calls `visit` with each element of a set.
     pub fn for_each(&self, register: u64, mut visit: impl FnMut(Piece)) {
         self.any(register as u32, |set| {

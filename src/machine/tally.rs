@@ -63,13 +63,18 @@ impl Tally {
         }
     }
 
+    /// Tells whether `horizon` further pieces reach no upper bound, if this is the strictest of the automaton's tallies.
+    pub fn is_far(&self, register: Register, horizon: u32) -> bool {
+        let bounds = [self.arrival_max, self.going_on_max];
+        bounds.into_iter().flatten().all(|bound| register + u64::from(horizon) < u64::from(bound))
+    }
+
     /// Returns a count that no `horizon` further pieces can tell from `register`, if this is the strictest of the automaton's tallies.
     pub fn signature(&self, register: Register, horizon: u32) -> Register {
         let is_far = |bound: u32| register + u64::from(horizon) < u64::from(bound);
-        let bounds = [self.arrival_max, self.going_on_max];
         let min = u64::from(self.min);
         match register {
-            _ if !bounds.into_iter().flatten().all(is_far) => register,
+            _ if !self.is_far(register, horizon) => register,
             // The minimum is not greater, so it is as far from the bounds.
             register if register >= min => min,
             _ if is_far(self.min) => 0,

@@ -5,17 +5,18 @@
 //! row by a few tokens is that row, shared, and the ids to add and to take away.
 
 use crate::vocab::{Region, TokenId, Vocab};
+use ahash::AHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// A set of tokens.
 #[derive(Clone, Debug)]
 pub(crate) enum MaskEntry {
-    /// These tokens, ascending.
+    /// These tokens, in any order, some perhaps repeated: sorting them would take longer than all else.
     Sparse(Box<[TokenId]>),
     /// These bits.
     Dense(Arc<[u32]>),
-    /// The bits of `base`, with and without these tokens, which are ascending and apart.
+    /// The bits of `base`, with and without these tokens, which are in any order, some perhaps repeated, none in both.
     Patched { base: Arc<[u32]>, set: Box<[TokenId]>, clear: Box<[TokenId]> },
 }
 
@@ -26,20 +27,16 @@ fn sparse_max(n_words: usize) -> usize {
 
 /// Most tokens of a patch, which are set after a row was copied.
 fn patch_max(n_words: usize) -> usize {
-    n_words / 16
+    n_words / 8
 }
 
 impl MaskEntry {
     /// Returns the mask of these tokens, in any order, repeated or not.
-    pub fn new(mut tokens: Vec<TokenId>, n_words: usize) -> Self {
+    pub fn new(tokens: Vec<TokenId>, n_words: usize) -> Self {
         if tokens.len() <= sparse_max(n_words) {
-            tokens.sort_unstable();
-            tokens.dedup();
             return MaskEntry::Sparse(tokens.into());
         }
-        let mut row = vec![0u32; n_words];
-        set_bits(&mut row, &tokens);
-        MaskEntry::Dense(row.into())
+        MaskEntry::Dense(filled(core::iter::repeat_n(0, n_words), |row| set_bits(row, &tokens)))
     }
 
     /// Returns the mask of a region's tokens; the row is the region's own where there is one.
@@ -60,9 +57,7 @@ impl MaskEntry {
         if tokens.len() <= sparse_max(n_words) {
             return MaskEntry::new(tokens.to_vec(), n_words);
         }
-        let mut row = region.row(n_words).to_vec();
-        longer.iter().for_each(|&id| row[id as usize / 32] &= !(1 << (id % 32)));
-        MaskEntry::Dense(row.into())
+        MaskEntry::Dense(filled(region.row(n_words).iter().copied(), |row| clear_bits(row, longer)))
     }
 
     /// Returns this mask with `tokens` added.
@@ -97,21 +92,17 @@ impl MaskEntry {
     }
 
     /// Returns a row with some bits set and others cleared, all of them different from what they were.
-    fn patched(base: &Arc<[u32]>, mut set: Vec<TokenId>, mut clear: Vec<TokenId>) -> Self {
-        for ids in [&mut set, &mut clear] {
-            ids.sort_unstable();
-            ids.dedup();
-        }
+    fn patched(base: &Arc<[u32]>, set: Vec<TokenId>, clear: Vec<TokenId>) -> Self {
         if set.is_empty() && clear.is_empty() {
             return MaskEntry::Dense(Arc::clone(base));
         }
         if set.len() + clear.len() <= patch_max(base.len()) {
             return MaskEntry::Patched { base: Arc::clone(base), set: set.into(), clear: clear.into() };
         }
-        let mut row = base.to_vec();
-        set_bits(&mut row, &set);
-        clear_bits(&mut row, &clear);
-        MaskEntry::Dense(row.into())
+        MaskEntry::Dense(filled(base.iter().copied(), |row| {
+            set_bits(row, &set);
+            clear_bits(row, &clear);
+        }))
     }
 
     /// Makes `row` this mask.
@@ -155,15 +146,34 @@ impl MaskEntry {
         }
     }
 
-    /// Returns the number of tokens.
-    pub fn count(&self) -> usize {
-        let ones = |row: &[u32]| row.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+    /// Tells whether the mask allows no token.
+    pub fn is_empty(&self) -> bool {
         match self {
-            MaskEntry::Sparse(ids) => ids.len(),
-            MaskEntry::Dense(base) => ones(base),
-            MaskEntry::Patched { base, set, clear } => ones(base) + set.len() - clear.len(),
+            MaskEntry::Sparse(ids) => ids.is_empty(),
+            MaskEntry::Dense(base) => !has_more_than(base, 0),
+            // What is cleared is in the row.
+            MaskEntry::Patched { base, set, clear } => {
+                let n_clear = || clear.iter().collect::<AHashSet<_>>().len();
+                set.is_empty() && !has_more_than(base, clear.len()) && !has_more_than(base, n_clear())
+            }
         }
     }
+}
+
+/// Returns a row of `words`, changed before it is shared.
+fn filled(words: impl Iterator<Item = u32>, change: impl FnOnce(&mut [u32])) -> Arc<[u32]> {
+    let mut row: Arc<[u32]> = words.collect();
+    change(Arc::get_mut(&mut row).expect("the row was just made"));
+    row
+}
+
+/// Tells whether more than `n` bits are set; looks no further than it must.
+fn has_more_than(row: &[u32], n: usize) -> bool {
+    let mut n_found = 0;
+    row.iter().any(|word| {
+        n_found += word.count_ones() as usize;
+        n_found > n
+    })
 }
 
 #[inline]
@@ -197,6 +207,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_mask_is_empty_when_nothing_is_left_of_it() {
+        let many = MaskEntry::new((0..600).collect(), 64);
+        let last = many.without(&(1..600).collect::<Vec<_>>(), 64);
+        assert!(!many.is_empty() && !last.is_empty() && last.without(&[0], 64).is_empty());
+        assert!(MaskEntry::new(vec![], 64).is_empty() && !MaskEntry::new(vec![7], 64).is_empty());
+        let few = MaskEntry::new((0..520).collect(), 64).without(&[3], 64);
+        assert!(matches!(few, MaskEntry::Patched { .. }) && !few.is_empty());
+    }
+
+    #[test]
     fn every_form_writes_and_adds_the_same_bits() {
         let n_words = 64;
         let few: Vec<u32> = (0..5).map(|i| i * 31).collect();
@@ -225,7 +245,7 @@ mod tests {
             entry.add_to(&mut row);
             set_bits(&mut expected, &others);
             assert_eq!(row, expected);
-            assert_eq!(entry.count(), tokens.iter().collect::<std::collections::BTreeSet<_>>().len());
+            assert!(!entry.is_empty());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Recognizing states that loop on whole characters.
 
+use super::closed::{Closed, closed};
 use crate::automaton::{Code, Kind, Program, StateId, Step, Unit};
 use crate::vocab::{Alphabet, Others, lead};
 use ahash::{AHashMap, AHashSet};
@@ -41,6 +42,8 @@ pub(super) enum Form {
     Counted,
     /// From state to state of the unit, by all of its characters alike.
     Chain(Arc<Chain>),
+    /// From state to state of a set that they don't lead out of.
+    Closed(Arc<Closed>),
 }
 
 /// States in a row.
@@ -56,6 +59,8 @@ pub(super) struct Chain {
 #[derive(Debug, Default)]
 pub(super) struct Loops {
     known: AHashMap<(u32, u32), Option<Loop>>,
+    /// The closed sets of states that were asked for, and of those that belong to one.
+    closed: AHashMap<(u32, u32), Option<Loop>>,
     /// States whose model turned out to be none.
     without_model: AHashSet<(u32, u32)>,
 }
@@ -83,13 +88,48 @@ impl Loops {
         if self.known.len() >= Loops::KNOWN_MAX {
             self.known.clear();
         }
-        let find = || {
-            let endless = alphabet(program, state).map(|alphabet| Loop { alphabet, form: Form::Endless });
-            let counted = || counted_alphabet(program, state).map(|alphabet| Loop { alphabet, form: Form::Counted });
-            endless.or_else(counted).or_else(|| chain(&linked.unit, local))
+        let key = |local: u32| (linked.unit.uid, local);
+        if let Some(known) = self.known.get(&key(local)) {
+            return known.clone();
+        }
+        let endless = alphabet(program, state).map(|alphabet| Loop { alphabet, form: Form::Endless });
+        let counted = || counted_alphabet(program, state).map(|alphabet| Loop { alphabet, form: Form::Counted });
+        let found = endless.or_else(counted).or_else(|| chain(&linked.unit, local));
+        let found = match found {
+            Some(Loop { alphabet, form: Form::Endless }) if leaves_by_words(&linked.unit, local, alphabet) => {
+                let whole = self.closed(program, state).filter(|closed| closed.alphabet.ascii & !alphabet.ascii != 0);
+                whole.or(found)
+            }
+            found => found,
         };
-        self.known.entry((linked.unit.uid, local)).or_insert_with(find).clone()
+        self.known.insert(key(local), found.clone());
+        found
     }
+
+    /// Returns the closed set that a state belongs to, if there is one.
+    pub fn closed(&mut self, program: &Program, state: StateId) -> Option<Loop> {
+        let (linked, local) = program.place(state)?;
+        if self.closed.len() >= Loops::KNOWN_MAX {
+            self.closed.clear();
+        }
+        let key = |local: u32| (linked.unit.uid, local);
+        if let Some(known) = self.closed.get(&key(local)) {
+            return known.clone();
+        }
+        let Some((states, found)) = closed(&linked.unit, local) else {
+            self.closed.insert(key(local), None);
+            return None;
+        };
+        // One look finds it for all.
+        self.closed.extend(states.into_iter().map(|state| (key(state), Some(found.clone()))));
+        Some(found)
+    }
+}
+
+/// Tells whether letters or digits lead from a loop over an alphabet to other states.
+fn leaves_by_words(unit: &Unit, local: u32, alphabet: Alphabet) -> bool {
+    let leaves = |byte: &u8| byte.is_ascii_alphanumeric() && alphabet.ascii >> byte & 1 == 0;
+    unit.bytes(local).iter().any(|byte| leaves(&byte))
 }
 
 /// Returns the characters that lead from `state` back to it, if they are many and `state` is not between copies of a counted body:

@@ -12,9 +12,11 @@
 //! Three shapes of states would make a walk long, and need hardly any: loops over characters and chains of states, which take what they see
 //! of the vocabulary from its regions ([`loops`]), and states that read nearly as a loop does ([`model`]).
 
+mod closed;
 mod entry;
 mod loops;
 mod model;
+mod part;
 mod row;
 mod settle;
 mod store;

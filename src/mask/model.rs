@@ -9,19 +9,21 @@
 //! and remainders are added and taken away. Where both have come to the same configuration, nothing below can differ.
 
 use super::loops::{Form, Loop};
-use super::walk::{Ground, Remainder, Walker};
+use super::walk::{Ground, Remainder, Shape, Walker, bytes_of};
 use crate::automaton::{BELOW, Code, Kind, Program, StateId};
 use crate::exec::{Pair, Stacks, StacksMark, step_byte};
+use crate::machine::Machine;
+use crate::util::ByteSet;
 use crate::vocab::TokenId;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Bytes by which a state is asked for its model, which stands for text or for digits, and how many of them must lead there.
-const SAMPLES: [&[u8]; 2] = [b"eaqnzXT_5", b"12345678"];
+/// Bytes by which a state is asked for its model, and how many of them must lead there.
+const SAMPLE: &[u8] = b"eaqnzXT_5";
 const SAMPLE_MIN: usize = 5;
 
 /// Most tokens that may have to be taken away from what a model allows.
-const TAKEN_AWAY_MAX: usize = 256;
+const TAKEN_AWAY_MAX: usize = 1024;
 
 /// How to find the model of a state: a byte that leads there, and the states that it leads to.
 #[derive(Clone, Debug)]
@@ -51,32 +53,30 @@ pub(super) struct Twins {
     refused: Vec<TokenId>,
     /// Tokens below the model's remainders that the caller is not to judge.
     excluded: Vec<TokenId>,
-    /// Whether codes of the first level, of state and model, lead to the same.
-    verdicts: Vec<(Code, Code, bool)>,
+    /// Bytes of the first level that the model was not walked with.
+    apart: ByteSet,
+    /// Whether the bytes of a class lead to the same from state and model, on the first level; known if both are of one unit.
+    verdicts: Option<Box<[Option<bool>; 256]>>,
 }
 
 impl Walker {
     /// Returns how to find the model of a state, if it has one.
     pub(super) fn model_path(&mut self, program: &Program, pair: Pair) -> Option<ModelPath> {
-        SAMPLES.iter().find_map(|sample| self.model_path_by(program, pair, sample))
-    }
-
-    fn model_path_by(&mut self, program: &Program, pair: Pair, sample: &[u8]) -> Option<ModelPath> {
         let (linked, local) = program.place(pair.state)?;
         let reads = |byte: &&u8| linked.unit.code(local, **byte) != Code::NONE;
-        if sample.iter().filter(reads).count() < SAMPLE_MIN {
+        if SAMPLE.iter().filter(reads).count() < SAMPLE_MIN || self.loops.has_no_model(program, pair.state) {
             return None;
         }
         let mark = self.stacks.mark();
         let mut found: SmallVec<[(Pair, u8, usize); 8]> = SmallVec::new();
         let mut next = core::mem::take(&mut self.next);
-        for &byte in sample {
+        for &byte in SAMPLE {
             step_byte(program, &mut self.stacks, &[pair], byte, &mut next);
             for &pair in &next {
                 // A loop over text that may be over anywhere leaves remainders everywhere, from which too much would have to be kept out.
                 let may_end = program.info(pair.state).is_some_and(|info| info.kind == Kind::End);
-                let is_loop = |found: Loop| matches!(found.form, Form::Endless);
-                if may_end && !byte.is_ascii_digit() || !self.loops.get(program, pair.state).is_some_and(is_loop) {
+                let is_loop = |found: Loop| matches!(found.form, Form::Endless) || before(program, pair).is_some();
+                if may_end || !self.loops.get(program, pair.state).is_some_and(is_loop) {
                     continue;
                 }
                 let is_known = |(known, ..): &&mut (Pair, u8, usize)| is_same(&self.stacks, *known, pair);
@@ -109,16 +109,28 @@ impl Walker {
     ) -> bool {
         let mut next = core::mem::take(&mut self.next);
         step_byte(ground.program, &mut self.stacks, &[pair], path.byte, &mut next);
-        // A loop before the byte is the loop after it.
-        let of_state = |&state: &StateId| *next.iter().find(|pair| pair.state == state).expect("the byte leads there");
+        // A loop before the byte is the loop after it, with one character less if it counts them.
+        let of_state = |&state: &StateId| {
+            let after = *next.iter().find(|pair| pair.state == state).expect("the byte leads there");
+            before(ground.program, after).unwrap_or(after)
+        };
         let model: SmallVec<[Pair; 2]> = path.states.iter().map(of_state).collect();
         self.next = next;
         let (n_tokens, n_remainders) = (self.found.tokens.len(), self.found.remainders.len());
         let had_base = self.found.base.is_some();
-        model.iter().for_each(|&pair| self.below_pair(ground, from, pair, n_deep + 1));
+        let mut twins = core::mem::take(&mut self.twins);
+        twins.apart = self.apart(ground.program, pair, &model);
+        for &pair in &model {
+            match self.shape(ground.program, pair) {
+                Shape::Loop(Loop { alphabet, form: Form::Endless }) => {
+                    let region = ground.vocab.region(alphabet, from);
+                    self.below_loop(ground, &region, pair, alphabet, twins.apart, n_deep + 1);
+                }
+                _ => self.below_pair(ground, from, pair, n_deep + 1),
+            }
+        }
         let ends = (self.found.tokens.len(), self.found.remainders.len());
 
-        let mut twins = core::mem::take(&mut self.twins);
         if !self.differ(ground, from, pair, &model, n_deep, &mut twins) {
             self.twins = twins;
             self.found.tokens.truncate(n_tokens);
@@ -144,6 +156,30 @@ impl Walker {
         true
     }
 
+    /// Returns the bytes that are no characters of the model's loops and lead elsewhere from it than from the pair. Nothing where another
+    /// loop has its part in the model.
+    fn apart(&mut self, program: &Program, pair: Pair, model: &[Pair]) -> ByteSet {
+        let mut bytes = ByteSet::EMPTY;
+        let mut characters = ByteSet::EMPTY;
+        for &pair in model {
+            let Shape::Loop(Loop { alphabet, form: Form::Endless }) = self.shape(program, pair) else {
+                return ByteSet::EMPTY;
+            };
+            bytes |= bytes_of(program, pair.state);
+            characters |= (0..=255).filter(|&byte| alphabet.begins(byte)).collect();
+        }
+        let (mut own, mut other) = (Vec::new(), Vec::new());
+        let is_apart = |&byte: &u8| {
+            let mark = self.stacks.mark();
+            step_byte(program, &mut self.stacks, &[pair], byte, &mut own);
+            step_byte(program, &mut self.stacks, model, byte, &mut other);
+            let is_apart = !are_same(&self.stacks, &own, &other);
+            self.stacks.truncate(mark);
+            is_apart
+        };
+        (bytes & !characters).iter().filter(is_apart).collect()
+    }
+
     /// Walks below `from` with a pair and its model where they differ: adds what only the pair allows to what was found, and notes what
     /// only the model allows; gives up if that is too much.
     fn differ(
@@ -155,12 +191,13 @@ impl Walker {
         n_deep: usize,
         twins: &mut Twins,
     ) -> bool {
-        let trie = ground.trie;
+        let Ground { program, trie, .. } = ground;
         twins.levels.clear();
         twins.pairs.clear();
         twins.refused.clear();
         twins.excluded.clear();
-        twins.verdicts.clear();
+        let unit = |pair: &Pair| program.place(pair.state).map(|(linked, _)| linked.unit.uid);
+        twins.verdicts = model.iter().all(|other| unit(other) == unit(&pair)).then(|| Box::new([None; 256]));
         twins.pairs.push(pair);
         twins.pairs.extend_from_slice(model);
         let last = twins.pairs.len() as u32;
@@ -169,8 +206,8 @@ impl Walker {
         let end = trie.subtree_end(from);
         let mut node = from + 1;
         while node < end {
-            self.found.n_nodes += 1;
             let depth = usize::from(trie.depth(node)) - depth_base;
+            self.found.n_nodes += 1;
             let goes_on = self.step_twins(ground, node, depth, n_deep, twins);
             node = if goes_on { node + 1 } else { trie.subtree_end(node) };
             if twins.excluded.len() + twins.refused.len() > TAKEN_AWAY_MAX {
@@ -186,24 +223,25 @@ impl Walker {
         let (twin, byte) = (twins.levels[depth], trie.byte(node));
         let (own, model) =
             twins.pairs[twin.first as usize..twin.last as usize].split_at((twin.middle - twin.first) as usize);
-        let codes = match is_alike_at_a_glance(program, &self.stacks, own, model, byte) {
-            Glance::Alike => return false,
-            Glance::Codes(codes) if depth == 0 => {
-                let known = twins.verdicts.iter().find(|(own, model, _)| (*own, *model) == codes);
-                match known {
-                    Some((_, _, true)) => return false,
-                    Some(_) => None,
-                    None => Some(codes),
-                }
+        let is_apart = depth == 0 && twins.apart.contains(byte);
+        let verdict = match &mut twins.verdicts {
+            Some(verdicts) if depth == 0 && !is_apart => {
+                let class = program.place(own[0].state).map_or(0, |(linked, _)| linked.unit.class(byte));
+                Some(&mut verdicts[usize::from(class)])
             }
-            Glance::Codes(_) | Glance::Unclear => None,
+            _ => None,
         };
+        match verdict {
+            Some(Some(true)) => return false,
+            None if !is_apart && is_alike_at_a_glance(program, &self.stacks, own, model, byte) => return false,
+            _ => {}
+        }
         self.stacks.truncate(twin.mark);
         step_byte(program, &mut self.stacks, own, byte, &mut twins.own);
-        step_byte(program, &mut self.stacks, model, byte, &mut twins.model);
+        step_byte(program, &mut self.stacks, if is_apart { &[] } else { model }, byte, &mut twins.model);
         let is_alike = are_same(&self.stacks, &twins.own, &twins.model);
-        if let Some((own, model)) = codes {
-            twins.verdicts.push((own, model, is_alike));
+        if let Some(verdict) = verdict {
+            *verdict = Some(is_alike);
         }
         if is_alike {
             return false;
@@ -249,51 +287,44 @@ impl Walker {
     }
 }
 
-/// What the codes of some pairs say.
-enum Glance {
-    /// All come to the same.
-    Alike,
-    /// One pair and its model, and where they go depends on these two codes.
-    Codes((Code, Code)),
-    Unclear,
+/// Returns the state of a loop that counts characters before the one character that it has counted.
+fn before(program: &Program, pair: Pair) -> Option<Pair> {
+    let (linked, local) = program.place(pair.state)?;
+    let first = match linked.unit.info(local).kind {
+        Kind::Loop { counter } => linked.unit.counter(counter).advance(0),
+        Kind::Tally { tally } => linked.unit.tally(tally).arrive(0),
+        _ => None,
+    };
+    (first == Some(pair.register)).then_some(Pair { register: 0, ..pair })
 }
 
-/// Compares where a byte leads, as far as the move tables show it.
-fn is_alike_at_a_glance(program: &Program, stacks: &Stacks, own: &[Pair], model: &[Pair], byte: u8) -> Glance {
+/// Tells whether a byte leads to the same, as far as the move tables show it.
+fn is_alike_at_a_glance(program: &Program, stacks: &Stacks, own: &[Pair], model: &[Pair], byte: u8) -> bool {
     let code_of = |pair: Pair| {
         let (linked, local) = program.place(pair.state)?;
         Some((linked, linked.unit.code(local, byte)))
     };
     // Each that goes on must do so on both sides, by the same move of the same unit over the same stack.
-    let (mut n_own, mut n_met) = (0, 0);
-    let mut last = (Code::NONE, Code::NONE);
+    let mut n_met = 0;
     for &pair in own {
-        let Some((linked, code)) = code_of(pair) else { return Glance::Unclear };
+        let Some((linked, code)) = code_of(pair) else { return false };
         if code == Code::NONE {
             continue;
         }
-        n_own += 1;
-        last.0 = code;
-        n_met += usize::from(model.iter().any(|&other| {
+        let is_met = model.iter().any(|&other| {
             code_of(other).is_some_and(|(other_linked, other_code)| {
                 core::ptr::eq(linked, other_linked)
                     && code == other_code
                     && pair.register == other.register
                     && is_same_stack(stacks, pair.node, other.node, STACK_DEPTH)
             })
-        }));
+        });
+        if !is_met {
+            return false;
+        }
+        n_met += 1;
     }
-    let mut n_model = 0;
-    for &pair in model {
-        let Some((_, code)) = code_of(pair) else { return Glance::Unclear };
-        n_model += usize::from(code != Code::NONE);
-        last.1 = code;
-    }
-    match (own.len(), model.len()) {
-        _ if n_own == n_met && n_model == n_met => Glance::Alike,
-        (1, 1) => Glance::Codes(last),
-        _ => Glance::Unclear,
-    }
+    model.iter().filter(|&&pair| code_of(pair).is_some_and(|(_, code)| code != Code::NONE)).count() == n_met
 }
 
 /// How far down stacks are compared; deeper ones count as different.

@@ -29,8 +29,8 @@ pub(crate) struct Asker<'a> {
 pub(crate) struct Filled {
     /// Questions answered from the store.
     pub n_hits: u64,
-    /// The sum of the tokens of the entries that the mask was made of: 0 exactly when the mask is empty.
-    pub n_tokens: usize,
+    /// Whether the mask allows no token.
+    pub is_empty: bool,
 }
 
 /// Most nodes of decision trees to look at for one mask.
@@ -43,18 +43,18 @@ struct TooManyWays;
 
 /// Makes `row` the mask of a configuration, without stop tokens.
 pub(crate) fn fill(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Filled {
-    let (mut is_first, mut n_tokens) = (true, 0);
+    let (mut is_first, mut is_empty) = (true, true);
     let n_hits = for_each_leaf(asker, live, |tree| {
-        n_tokens += tree.n_tokens;
+        is_empty &= tree.is_empty;
         if core::mem::take(&mut is_first) { tree.mask.write(row) } else { tree.mask.add_to(row) }
     });
     if is_first {
         row.fill(0);
     }
     match n_hits {
-        Ok(n_hits) => Filled { n_hits, n_tokens },
+        Ok(n_hits) => Filled { n_hits, is_empty },
         // What was added is part of the mask; the walk adds the rest.
-        Err(TooManyWays) => Filled { n_hits: 0, n_tokens: n_tokens + asker.walk_whole(live, row) },
+        Err(TooManyWays) => Filled { n_hits: 0, is_empty: !asker.walk_whole(live, row) && is_empty },
     }
 }
 
@@ -210,12 +210,10 @@ impl Asker<'_> {
         let n_words = self.vocab.n_mask_words();
         let found = walker.found();
         let n_dependent = found.remainders.iter().map(|remainder| self.n_tokens_after(remainder)).sum();
-        let n_independent = found.tokens.len()
-            + found.base.as_ref().map_or(0, |(region, n_max)| region.tokens_up_to(self.vocab, *n_max).0.len());
+        let n_independent = found.tokens.len() + found.base.as_ref().map_or(0, |base| base.tokens(self.vocab).len());
         found.tokens.extend(linked.unit.controls(local).iter().map(|&(token, _)| token));
-        let base = found.base.as_ref().map_or(MaskEntry::Sparse(Box::new([])), |(region, n_max)| {
-            MaskEntry::of_region_up_to(region, self.vocab, *n_max, n_words)
-        });
+        let none = || MaskEntry::Sparse(Box::new([]));
+        let base = found.base.as_ref().map_or_else(none, |base| base.mask(self.vocab, n_words));
         let mask = base.without(&found.cleared, n_words).with(&found.tokens, n_words);
         let tree = Arc::new(Tree::new(mask, found.remainders.as_slice().into()));
         let number = self.store.keep(self.generation, key, &tree);
@@ -237,9 +235,7 @@ impl Asker<'_> {
         }
         let n_words = self.vocab.n_mask_words();
         let found = walker.found();
-        // A walk over all tokens is never part of settling, but its region would be.
-        let base = found.base.take();
-        found.tokens.extend(base.iter().flat_map(|(region, n_max)| region.tokens_up_to(self.vocab, *n_max).0));
+        found.flatten(self.vocab);
         let mask = tree.mask.with(&found.tokens, n_words);
         let child = Arc::new(Tree::new(mask, distinct(&mut found.remainders)));
         let n_nodes = found.n_nodes + NODES_PER_WALK * found.n_walks;
@@ -248,9 +244,9 @@ impl Asker<'_> {
         (child, number, n_nodes)
     }
 
-    /// Walks all tokens with a whole configuration, and adds what is allowed to `row`; returns how many tokens that is, at least.
+    /// Walks all tokens with a whole configuration, and adds what is allowed to `row`; tells whether that is anything.
     #[cold]
-    pub(crate) fn walk_whole(&self, live: &[Pair], row: &mut [u32]) -> usize {
+    pub(crate) fn walk_whole(&self, live: &[Pair], row: &mut [u32]) -> bool {
         let mut walker = self.store.take_walker();
         walker.clear();
         walker.walk_whole(self.subject(), self.stacks, live);
@@ -261,9 +257,9 @@ impl Asker<'_> {
             }
         }
         found.tokens.iter().for_each(|&id| row[id as usize / 32] |= 1 << (id % 32));
-        let n_tokens = found.tokens.len();
+        let is_any = !found.tokens.is_empty();
         self.store.put_walker(walker, None);
-        n_tokens
+        is_any
     }
 
     fn subject(&self) -> Subject<'_> {

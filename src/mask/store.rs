@@ -35,8 +35,8 @@ pub(crate) struct Tree {
     pub id: u64,
     /// The tokens allowed so far.
     pub mask: MaskEntry,
-    /// How many they are.
-    pub n_tokens: usize,
+    /// Whether there are none.
+    pub is_empty: bool,
     /// Where the next frame decides.
     pub remainders: Box<[Remainder]>,
     was_used: AtomicBool,
@@ -44,8 +44,8 @@ pub(crate) struct Tree {
 
 impl Tree {
     pub fn new(mask: MaskEntry, remainders: Box<[Remainder]>) -> Self {
-        let n_tokens = mask.count();
-        Tree { id: Tree::fresh_id(), mask, n_tokens, remainders, was_used: AtomicBool::new(true) }
+        let is_empty = mask.is_empty();
+        Tree { id: Tree::fresh_id(), mask, is_empty, remainders, was_used: AtomicBool::new(true) }
     }
 
     /// Returns a number that no node has or will have.
@@ -182,7 +182,7 @@ fn for_each_quoted<'a>(bytes: &'a [u8], mut visit: impl FnMut(&'a [u8])) {
     }
 }
 
-/// Tokens that may hold a whole element, where elements are compared.
+/// Tokens that may hold a whole element or the beginning of one, where elements are compared.
 #[derive(Debug)]
 pub(crate) struct ElementTokens {
     /// By what stands between two quotes in them, with the second.
@@ -197,10 +197,16 @@ pub(crate) struct ElementTokens {
     pub ending: Box<[TokenId]>,
     /// Those with such a byte, other than a quote, behind one that is no white space.
     pub ending_whole: Box<[TokenId]>,
-    /// Those with a closing bracket or brace.
+    /// Those with a closing bracket or brace, and those with a quote before it.
     pub closing: Box<[TokenId]>,
+    pub closing_quoted: Box<[TokenId]>,
+    /// By what stands behind a quote in them, up to their end, and the length of the longest such piece, in bytes.
+    pub by_begun_key: AHashMap<Box<[u8]>, Vec<TokenId>>,
+    pub begun_bytes_max: usize,
     /// Those that may hold two elements of a container that begins within: an opening bracket or brace, and a comma behind.
     pub opening: Box<[TokenId]>,
+    /// Those of them with a quote before the bracket or brace.
+    pub opening_quoted: Box<[TokenId]>,
 }
 
 #[derive(Debug)]
@@ -247,18 +253,33 @@ impl MaskStore {
                 keys.into_iter().for_each(|key| by_key.entry(key.into()).or_default().push(token));
             }
             let is_behind = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b']' | b'}');
+            let mut by_begun_key: AHashMap<Box<[u8]>, Vec<TokenId>> = AHashMap::new();
+            for token in 0..vocab.n_tokens() as TokenId {
+                let bytes = vocab.bytes(token);
+                for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'"') {
+                    by_begun_key.entry(bytes[at + 1..].into()).or_default().push(token);
+                }
+            }
+            // What a string leaves of a token: nothing ends or begins before its quote.
+            let first_quote = |bytes: &[u8]| -> Option<usize> { bytes.iter().position(|&byte| byte == b'"') };
+            let closes = |bytes: &[u8]| bytes.iter().any(|byte| matches!(byte, b'}' | b']'));
+            let opens = |bytes: &[u8]| {
+                let open = bytes.iter().position(|byte| matches!(byte, b'{' | b'['));
+                open.is_some_and(|open| bytes[open..].contains(&b','))
+            };
             ElementTokens {
+                begun_bytes_max: by_begun_key.keys().map(|key| key.len()).max().unwrap_or(0),
+                by_begun_key,
+                closing_quoted: with(&|bytes| first_quote(bytes).is_some_and(|quote| closes(&bytes[quote..]))),
+                opening_quoted: with(&|bytes| first_quote(bytes).is_some_and(|quote| opens(&bytes[quote..]))),
                 ending: with(&|bytes| bytes.iter().any(|byte| *byte == b'"' || is_behind(byte))),
                 ending_whole: with(&|bytes| bytes.trim_ascii_start().iter().skip(1).any(is_behind)),
                 by_key,
                 twice: twice.into(),
                 quoted: with(&|bytes| n_quotes(bytes) >= 2),
-                opening: with(&|bytes| {
-                    let open = bytes.iter().position(|byte| matches!(byte, b'{' | b'['));
-                    open.is_some_and(|open| bytes[open..].contains(&b','))
-                }),
+                opening: with(&opens),
                 separating: with(&|bytes| n_quotes(bytes) > 0 && bytes.contains(&b',')),
-                closing: with(&|bytes| bytes.iter().any(|byte| matches!(byte, b'}' | b']'))),
+                closing: with(&closes),
             }
         })
     }
@@ -347,6 +368,8 @@ impl MaskStore {
 
     /// Forgets everything that is kept.
     pub fn clear(&self) {
+        // They know parts of masks.
+        self.walkers.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let mut inner = self.lock();
         inner.rotate(0);
         self.current_number.store(inner.current.number, Ordering::Release);

@@ -8,13 +8,16 @@
 //! loop's characters from the vocabulary: its tokens are allowed without a look, and the walk goes on only at the borders whose byte
 //! the state reads. What a configuration allows is the union of what its pairs allow, so each pair is taken by itself.
 
+use super::closed::Closed;
+use super::entry::MaskEntry;
 use super::loops::{Chain, Form, Loop, Loops};
 use super::model::{ModelPath, Twins, exclude};
-use crate::automaton::{BELOW, Kind, Owner, Program, StateId, Step};
+use super::part::{self, Part, Parts};
+use crate::automaton::{BELOW, Code, Kind, Owner, Program, StateId, Step};
 use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, step_byte};
 use crate::machine::{Counter, Machine, Tally};
 use crate::util::ByteSet;
-use crate::vocab::{Alphabet, Region, TokenId, Trie, Vocab};
+use crate::vocab::{After, Alphabet, Region, TokenId, Trie, Vocab};
 use ahash::AHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -60,6 +63,9 @@ pub(crate) struct Walker {
     live: Configuration,
     pub(super) next: Configuration,
     shapes: AHashMap<StateId, Shape>,
+    /// The unit that the walk began in.
+    pub(super) home: u32,
+    pub(super) parts: Parts,
     pub(super) loops: Loops,
     pub(super) twins: Twins,
     pub(super) found: Found,
@@ -68,8 +74,8 @@ pub(crate) struct Walker {
 /// What a walk found.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// A region whose tokens are allowed, beside `tokens`, as far as at most so many characters begin in them.
-    pub base: Option<(Arc<Region>, usize)>,
+    /// Tokens that are allowed beside `tokens`, as a row that is there already.
+    pub base: Option<Base>,
     /// Tokens of `base` that are not allowed, unless `tokens` has them.
     pub cleared: Vec<TokenId>,
     /// Tokens that are allowed, in any order, perhaps repeated.
@@ -82,9 +88,44 @@ pub(crate) struct Found {
     pub n_walks: u64,
 }
 
+/// A large set of tokens.
+#[derive(Clone, Debug)]
+pub(crate) enum Base {
+    /// Those of a region in which at most so many characters begin.
+    Region(Arc<Region>, usize),
+    Part(Arc<Part>),
+}
+
+impl Base {
+    pub fn tokens<'a>(&'a self, vocab: &Vocab) -> &'a [TokenId] {
+        match self {
+            Base::Region(region, n_max) => region.tokens_up_to(vocab, *n_max).0,
+            Base::Part(part) => part.tokens(),
+        }
+    }
+
+    pub fn mask(&self, vocab: &Vocab, n_words: usize) -> MaskEntry {
+        match self {
+            Base::Region(region, n_max) => MaskEntry::of_region_up_to(region, vocab, *n_max, n_words),
+            Base::Part(part) => MaskEntry::Dense(Arc::clone(part.row(n_words))),
+        }
+    }
+}
+
+impl Found {
+    /// Makes the tokens of the base tokens like the others.
+    pub fn flatten(&mut self, vocab: &Vocab) {
+        let Some(base) = self.base.take() else { return };
+        self.cleared.sort_unstable();
+        let is_kept = |id: &TokenId| self.cleared.binary_search(id).is_err();
+        self.tokens.extend(base.tokens(vocab).iter().copied().filter(is_kept));
+        self.cleared.clear();
+    }
+}
+
 /// How the tokens below a state are found.
 #[derive(Clone, Debug)]
-enum Shape {
+pub(super) enum Shape {
     /// By the region of its loop.
     Loop(Loop),
     /// By the region of another state's loop, and a walk where they differ.
@@ -186,7 +227,16 @@ impl Ground<'_> {
 
     /// Tells whether it is worth to ask for a region below a node.
     fn has_regions(&self, from: u32, n_deep: usize) -> bool {
-        self.merged.is_none() && n_deep < REGIONS_DEEP_MAX && self.trie.subtree_end(from) - from > REGION_NODES
+        self.is_whole(n_deep) && self.n_nodes_below(from) >= REGION_NODES
+    }
+
+    /// Tells whether the vocabulary is walked, and short cuts may still be taken.
+    pub fn is_whole(&self, n_deep: usize) -> bool {
+        self.merged.is_none() && n_deep < REGIONS_DEEP_MAX
+    }
+
+    pub fn n_nodes_below(&self, node: u32) -> u32 {
+        self.trie.subtree_end(node) - node - 1
     }
 }
 
@@ -199,6 +249,8 @@ impl Walker {
             live: Vec::new(),
             next: Vec::new(),
             shapes: AHashMap::new(),
+            home: u32::MAX,
+            parts: Parts::default(),
             loops: Loops::default(),
             twins: Twins::default(),
             found: Found::default(),
@@ -222,28 +274,31 @@ impl Walker {
 
     /// Walks all tokens, beginning in `state` with an unknown caller; adds to what was found.
     pub fn classify(&mut self, subject: Subject<'_>, state: StateId, register: u64) {
-        self.start();
+        self.start(subject, state);
         self.found.n_walks += 1;
         self.below_pair(subject.whole(), 0, Pair { state, node: BOTTOM, register }, 0);
     }
 
     /// Walks on at a remainder, beginning in `state` with an unknown caller; adds to what was found.
     pub fn settle(&mut self, subject: Subject<'_>, remainder: &Remainder, state: StateId, register: u64) {
-        self.start();
-        let pair = Pair { state, node: BOTTOM, register };
-        let ground = subject.whole();
+        self.start(subject, state);
+        self.after(subject.whole(), remainder, Pair { state, node: BOTTOM, register }, 0);
+    }
+
+    /// Walks on with `pair` at a remainder.
+    pub(super) fn after(&mut self, ground: Ground<'_>, remainder: &Remainder, pair: Pair, n_deep: usize) {
         let (n_tokens, n_remainders) = (self.found.tokens.len(), self.found.remainders.len());
         match &remainder.spot {
             Spot::Node(node) => {
                 self.found.n_walks += 1;
-                self.below_pair(ground, *node, pair, 0);
+                self.below_pair(ground, *node, pair, n_deep);
             }
             Spot::Merged(trie, node) => {
                 self.found.n_walks += 1;
-                self.below_pair(ground.on(trie), *node, pair, 0);
+                self.below_pair(ground.on(trie), *node, pair, n_deep);
             }
-            Spot::Region(region) => self.after_region(ground, region, pair, 0),
-            Spot::Counted(region, first, last) => self.after_counted(ground, region, pair, 0, *first, *last),
+            Spot::Region(region) => self.after_region(ground, region, pair, n_deep),
+            Spot::Counted(region, first, last) => self.after_counted(ground, region, pair, n_deep, *first, *last),
         }
         if let Some(excluded) = &remainder.excluded {
             let fresh = self.found.tokens.split_off(n_tokens);
@@ -274,7 +329,8 @@ impl Walker {
         self.stacks = own;
     }
 
-    fn start(&mut self) {
+    fn start(&mut self, subject: Subject<'_>, state: StateId) {
+        self.home = subject.program.place(state).map_or(u32::MAX, |(linked, _)| linked.unit.uid);
         self.levels.clear();
         self.pairs.clear();
         // The bottom stays.
@@ -285,20 +341,25 @@ impl Walker {
     pub(super) fn below_pair(&mut self, ground: Ground<'_>, from: u32, pair: Pair, n_deep: usize) {
         if ground.has_regions(from, n_deep) {
             match self.shape(ground.program, pair) {
+                Shape::Loop(Loop { form: Form::Closed(closed), .. }) if !is_far(ground, pair, &closed) => {}
                 Shape::Loop(Loop { alphabet, form }) => {
                     let region = ground.vocab.region(alphabet, from);
                     return match form {
-                        Form::Endless => self.below_loop(ground, &region, pair, alphabet, n_deep),
+                        Form::Endless => {
+                            self.below_loop(ground, &region, pair, alphabet, ByteSet::EMPTY, n_deep);
+                        }
                         Form::Counted => self.below_counted(ground, &region, pair, alphabet, n_deep),
                         Form::Chain(chain) => self.below_chain(ground, &region, pair, &chain, n_deep),
+                        Form::Closed(closed) => self.below_closed(ground, &region, pair, &closed, n_deep),
                     };
                 }
                 Shape::Like(path) => {
                     if self.below_like(ground, from, pair, &path, n_deep) {
                         return;
                     }
-                    self.shapes.insert(pair.state, Shape::Other);
                     self.loops.forget_model(ground.program, pair.state);
+                    self.shapes.remove(&pair.state);
+                    return self.below_pair(ground, from, pair, n_deep);
                 }
                 Shape::Other => {}
             }
@@ -309,14 +370,16 @@ impl Walker {
         self.levels.truncate(n_levels);
     }
 
-    fn shape(&mut self, program: &Program, pair: Pair) -> Shape {
+    pub(super) fn shape(&mut self, program: &Program, pair: Pair) -> Shape {
         if let Some(shape) = self.shapes.get(&pair.state) {
             return shape.clone();
         }
-        let shape = match self.loops.get(program, pair.state) {
-            Some(found) => Shape::Loop(found),
-            None if self.loops.has_no_model(program, pair.state) => Shape::Other,
-            None => self.model_path(program, pair).map_or(Shape::Other, Shape::Like),
+        let shape = if let Some(found) = self.loops.get(program, pair.state) {
+            Shape::Loop(found)
+        } else if let Some(path) = self.model_path(program, pair) {
+            Shape::Like(path)
+        } else {
+            self.loops.closed(program, pair.state).map_or(Shape::Other, Shape::Loop)
         };
         self.shapes.insert(pair.state, shape.clone());
         shape
@@ -343,13 +406,23 @@ impl Walker {
         self.levels.push(Level { pair, first, last: self.pairs.len() as u32, mark });
     }
 
-    /// Walks the tokens below a region's node with a pair that loops on the region's characters.
-    fn below_loop(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, alphabet: Alphabet, n_deep: usize) {
+    /// Walks the tokens below a region's node with a pair that loops on the region's characters; but those left out that begin with
+    /// certain bytes.
+    pub(super) fn below_loop(
+        &mut self,
+        ground: Ground<'_>,
+        region: &Arc<Region>,
+        pair: Pair,
+        alphabet: Alphabet,
+        apart: ByteSet,
+        n_deep: usize,
+    ) {
         let program = ground.program;
         self.take_region(ground, region, usize::MAX);
         for byte in bytes_of(program, pair.state).iter() {
             if !alphabet.begins(byte) {
-                self.cross(ground, region, byte, false, pair, n_deep);
+                let after = if apart.contains(byte) { After::OneOrMore } else { After::Any };
+                self.cross(ground, region, byte, after, pair, n_deep);
             }
         }
         if program.info(pair.state).is_some_and(|info| info.kind == Kind::End) {
@@ -398,7 +471,7 @@ impl Walker {
                 continue;
             }
             if is_far {
-                self.cross(ground, region, byte, false, pair, n_deep);
+                self.cross(ground, region, byte, After::Any, pair, n_deep);
                 continue;
             }
             self.cross_counted(ground, region, byte, n_deep, |n_read| {
@@ -433,11 +506,29 @@ impl Walker {
         self.leave_after(ground, region, pair, n_deep, (!is_anywhere).then_some((first as u16 + 1, n_max as u16)));
     }
 
+    /// Walks the tokens below a region's node with a state of a closed set.
+    fn below_closed(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, closed: &Closed, n_deep: usize) {
+        let Ground { program, vocab, trie, .. } = ground;
+        let Some((linked, local)) = program.place(pair.state) else { return };
+        self.take_region(ground, region, usize::MAX);
+        let depth = usize::from(trie.depth(region.from()));
+        for byte in closed.bytes.iter() {
+            for &node in region.border(byte) {
+                let Some(&token) = trie.subtree_tokens(node).first() else { continue };
+                let before = &vocab.bytes(token)[depth..usize::from(trie.depth(node)) - 1];
+                let Some((local, register)) = closed.run(&linked.unit, local, pair.register, before) else { continue };
+                if linked.unit.code(local, byte) != Code::NONE {
+                    self.enter_with(ground, node, Pair { state: linked.bases[0] + local, register, ..pair }, n_deep);
+                }
+            }
+        }
+    }
+
     /// Adds the tokens of a region in which at most `n_max` characters begin.
     fn take_region(&mut self, ground: Ground<'_>, region: &Arc<Region>, n_max: usize) {
         if region.from() == 0 && self.found.base.is_none() {
-            self.found.base = Some((Arc::clone(region), n_max));
-        } else if matches!(&self.found.base, Some((base, base_max)) if Arc::ptr_eq(base, region) && n_max <= *base_max)
+            self.found.base = Some(Base::Region(Arc::clone(region), n_max));
+        } else if matches!(&self.found.base, Some(Base::Region(base, base_max)) if Arc::ptr_eq(base, region) && n_max <= *base_max)
             && self.found.cleared.is_empty()
         {
             // It is there already.
@@ -495,33 +586,38 @@ impl Walker {
         first: u16,
         last: u16,
     ) {
-        for byte in bytes_of(ground.program, pair.state).iter() {
-            region.for_each_after(ground.trie, byte, first..=last, |node| {
-                self.enter_with(ground, node, pair, n_deep);
-            });
-        }
+        self.leave(ground, region, After::Between(first, last), pair, n_deep);
     }
 
     /// Walks on with `pair` after at least one character of a region.
     fn after_region(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, n_deep: usize) {
-        for byte in bytes_of(ground.program, pair.state).iter() {
-            self.cross(ground, region, byte, true, pair, n_deep);
-            region.for_each_inside(ground.trie, byte, |node| self.enter_with(ground, node, pair, n_deep));
-        }
+        self.leave(ground, region, After::OneOrMore, pair, n_deep);
     }
 
-    /// Walks on with `pair` at the nodes of a region's border for `byte`: all, or those after at least one character.
-    fn cross(&mut self, ground: Ground<'_>, region: &Region, byte: u8, is_after_some: bool, pair: Pair, n_deep: usize) {
-        if let Some(merged) = region.merged(ground.trie, byte, is_after_some) {
+    /// Walks on with `pair` at the nodes of `byte` that lie behind some characters of a region.
+    fn cross(&mut self, ground: Ground<'_>, region: &Region, byte: u8, after: After, pair: Pair, n_deep: usize) {
+        let after = match after {
+            After::Between(0 | 1, last) if usize::from(last) >= region.n_begun_max(ground.trie) => After::OneOrMore,
+            after => after,
+        };
+        if let Some(merged) = region.merged(ground.trie, byte, after) {
             let n_levels = self.levels.len();
             self.push_single(pair);
             self.found.n_walks += 1;
             self.below(ground.on(&merged), 0, n_deep);
             self.levels.truncate(n_levels);
-        } else if is_after_some {
-            region.for_each_on_border(ground.trie, byte, |node| self.enter_with(ground, node, pair, n_deep));
         } else {
-            region.border(byte).iter().for_each(|&node| self.enter_with(ground, node, pair, n_deep));
+            region.border_after(ground.trie, byte, after).for_each(|node| self.enter_with(ground, node, pair, n_deep));
+        }
+    }
+
+    /// As [`Self::cross`], with a pair that stands behind the region's characters and may read further ones.
+    fn leave(&mut self, ground: Ground<'_>, region: &Region, after: After, pair: Pair, n_deep: usize) {
+        for byte in bytes_of(ground.program, pair.state).iter() {
+            self.cross(ground, region, byte, after, pair, n_deep);
+            region
+                .interior_after(ground.trie, byte, after)
+                .for_each(|node| self.enter_with(ground, node, pair, n_deep));
         }
     }
 
@@ -546,7 +642,7 @@ impl Walker {
 
     /// Walks below `node` with each pair of the last level by itself if that allows to use regions; returns whether it does.
     fn split(&mut self, ground: Ground<'_>, node: u32, n_deep: usize) -> bool {
-        if !ground.has_regions(node, n_deep) {
+        if !ground.is_whole(n_deep) || ground.n_nodes_below(node) < part::NODES_MIN {
             return false;
         }
         let level = *self.levels.last().expect("a level was pushed");
@@ -555,20 +651,51 @@ impl Walker {
         } else {
             self.pairs[level.first as usize..level.last as usize].into()
         };
-        if pairs.iter().all(|&pair| matches!(self.shape(ground.program, pair), Shape::Other)) {
+        let has_regions = ground.has_regions(node, n_deep);
+        let is_short_cut = |walker: &mut Walker, pair: Pair| {
+            walker.is_shared(ground, node, pair, n_deep)
+                || has_regions && !matches!(walker.shape(ground.program, pair), Shape::Other)
+        };
+        if !pairs.iter().any(|&pair| is_short_cut(self, pair)) {
             return false;
         }
-        pairs.iter().for_each(|&pair| self.below_pair(ground, node, pair, n_deep + 1));
+        for pair in pairs {
+            if self.is_shared(ground, node, pair, n_deep) {
+                self.below_shared(ground, node, pair, n_deep);
+            } else {
+                self.below_pair(ground, node, pair, n_deep + 1);
+            }
+        }
         true
     }
 
     /// Walks the tokens below the trie node `from` with the last level.
     fn below(&mut self, ground: Ground<'_>, from: u32, n_deep: usize) {
+        if from == 0 && ground.merged.is_none() {
+            return self.below_root(ground, n_deep);
+        }
+        let trie = ground.trie;
+        self.below_first(ground, from + 1, trie.subtree_end(from), usize::from(trie.depth(from)) + 1, n_deep);
+    }
+
+    /// Walks all tokens with the last level, those first bytes left out that it can't read.
+    fn below_root(&mut self, ground: Ground<'_>, n_deep: usize) {
+        let level = *self.levels.last().expect("a level was pushed");
+        let bytes = if level.is_single() {
+            bytes_of(ground.program, level.pair.state)
+        } else {
+            let pairs = &self.pairs[level.first as usize..level.last as usize];
+            pairs.iter().flat_map(|pair| bytes_of(ground.program, pair.state).iter()).collect()
+        };
+        for node in bytes.iter().filter_map(|byte| ground.trie.root_child(byte)) {
+            self.below_first(ground, node, ground.trie.subtree_end(node), 1, n_deep);
+        }
+    }
+
+    /// Walks the trie nodes from `node` up to `end`, which begin at a depth, with the last level.
+    fn below_first(&mut self, ground: Ground<'_>, mut node: u32, end: u32, depth_base: usize, n_deep: usize) {
         let trie = ground.trie;
         let base = self.levels.len() - 1;
-        let depth_base = usize::from(trie.depth(from)) + 1;
-        let end = trie.subtree_end(from);
-        let mut node = from + 1;
         while node < end {
             self.found.n_nodes += 1;
             let depth = base + usize::from(trie.depth(node)) - depth_base;
@@ -632,7 +759,13 @@ impl Walker {
     }
 }
 
-fn bytes_of(program: &Program, state: StateId) -> ByteSet {
-    let Some((linked, local)) = program.place(state) else { return ByteSet::EMPTY };
-    (0..=255).filter(|&byte| linked.unit.code(local, byte).step() != Step::None).collect()
+/// Tells whether no token can reach the greatest count of a closed set.
+fn is_far(ground: Ground<'_>, pair: Pair, closed: &Closed) -> bool {
+    let Some((linked, _)) = ground.program.place(pair.state) else { return false };
+    let horizon = ground.vocab.token_bytes_max() as u32;
+    closed.strictest.is_none_or(|tally| linked.unit.tally(tally).is_far(pair.register, horizon))
+}
+
+pub(super) fn bytes_of(program: &Program, state: StateId) -> ByteSet {
+    program.place(state).map_or(ByteSet::EMPTY, |(linked, local)| linked.unit.bytes(local))
 }

@@ -33,6 +33,12 @@ pub(super) struct Doubt {
     keys: Vec<Piece>,
     /// Those that begin with one of these.
     rests: Vec<Piece>,
+    /// Those that one of `rests` begins with: with finitely many elements, nothing may be left behind such a beginning.
+    beginnings: bool,
+    /// Those in which, behind a quote, one of `keys` begins that is not whole.
+    begun_keys: bool,
+    /// Whether the text is within a string, so that no item ends in a token without a quote.
+    is_in_string: bool,
     /// A key.
     bytes: Vec<u8>,
     seen: Vec<NodeId>,
@@ -40,35 +46,39 @@ pub(super) struct Doubt {
 }
 
 impl Matcher {
-    /// Makes `row` the mask of what may follow, where elements are compared; returns the number of tokens, or more.
-    pub(super) fn fill_with_elements(&mut self, row: &mut [u32]) -> usize {
+    /// Makes `row` the mask of what may follow, where elements are compared; tells whether that is none.
+    pub(super) fn fill_with_elements(&mut self, row: &mut [u32]) -> bool {
         let mut doubt = core::mem::take(&mut self.scratch.doubt);
         self.find_doubt(&mut doubt);
-        let n_tokens = match doubt.all {
+        let is_empty = match doubt.all {
             true => {
                 row.fill(0);
-                self.asker().walk_whole(&self.live, row)
+                !self.asker().walk_whole(&self.live, row)
             }
             false => self.fill_and_try(row, &mut doubt),
         };
         self.scratch.doubt = doubt;
-        n_tokens
+        is_empty
     }
 
     /// As [`Self::fill_with_elements`], where only some tokens have to be tried.
-    fn fill_and_try(&mut self, row: &mut [u32], doubt: &mut Doubt) -> usize {
+    fn fill_and_try(&mut self, row: &mut [u32], doubt: &mut Doubt) -> bool {
         let filled = fill(&self.asker(), &self.live, row);
         self.count_hits(filled.n_hits);
         let masks = Arc::clone(self.grammar.masks());
         let kept = masks.element_tokens(self.grammar.vocab());
         let mut n_cleared = 0;
+        let (opening, closing) = match doubt.is_in_string {
+            true => (&kept.opening_quoted, &kept.closing_quoted),
+            false => (&kept.opening, &kept.closing),
+        };
         self.clear_refused(row, &kept.twice, &mut n_cleared);
         if self.grammar.program().has_items() {
-            self.clear_refused(row, &kept.opening, &mut n_cleared);
+            self.clear_refused(row, opening, &mut n_cleared);
         }
         if doubt.items {
             self.clear_refused(row, &kept.quoted, &mut n_cleared);
-            self.clear_refused(row, &kept.closing, &mut n_cleared);
+            self.clear_refused(row, closing, &mut n_cleared);
         }
         if doubt.whole_items {
             self.clear_refused(row, &kept.quoted, &mut n_cleared);
@@ -86,20 +96,32 @@ impl Matcher {
             if let Some(tokens) = kept.by_key.get(&*doubt.bytes) {
                 self.clear_refused(row, tokens, &mut n_cleared);
             }
+            let n_begun_max = if doubt.begun_keys { doubt.bytes.len().min(kept.begun_bytes_max + 1) } else { 0 };
+            for n_begun in 0..n_begun_max {
+                if let Some(tokens) = kept.by_begun_key.get(&doubt.bytes[..n_begun]) {
+                    self.clear_refused(row, tokens, &mut n_cleared);
+                }
+            }
         }
         let vocab = Arc::clone(self.grammar.vocab());
         let trie = vocab.trie();
         for &rest in &doubt.rests {
-            let node = self.elements().bytes(rest).try_fold(0, |node, byte| trie.child(node, byte));
+            let mut node = Some(0);
+            doubt.bytes.clear();
+            doubt.bytes.extend(self.elements().bytes(rest));
+            for &byte in &doubt.bytes {
+                node = node.and_then(|node| trie.child(node, byte));
+                match node {
+                    Some(node) if doubt.beginnings => self.clear_refused(row, trie.tokens(node), &mut n_cleared),
+                    Some(_) => {}
+                    None => break,
+                }
+            }
             if let Some(node) = node {
                 self.clear_refused(row, trie.subtree_tokens(node), &mut n_cleared);
             }
         }
-        match n_cleared {
-            0 => filled.n_tokens,
-            // Sums don't say any more whether the mask is empty.
-            _ => row.iter().map(|word| word.count_ones() as usize).sum(),
-        }
+        filled.is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0)
     }
 
     /// Clears the bits of those of `tokens` that are refused.
@@ -119,7 +141,8 @@ impl Matcher {
 
     fn find_doubt(&self, doubt: &mut Doubt) {
         let (program, elements) = (self.grammar.program(), self.elements());
-        (doubt.all, doubt.items, doubt.next_items) = (false, false, false);
+        (doubt.all, doubt.items, doubt.whole_items, doubt.ends, doubt.next_items) = (false, false, false, false, false);
+        (doubt.beginnings, doubt.begun_keys, doubt.is_in_string) = (false, false, false);
         doubt.keys.clear();
         doubt.rests.clear();
         let Doubt { seen, pending, .. } = doubt;
@@ -130,12 +153,16 @@ impl Matcher {
             if let Some(Owner::Elements(distinct)) = program.info(pair.state).and_then(|info| info.owner) {
                 // Between elements: a whole one may follow.
                 match distinct.equality {
-                    _ if distinct.is_finite => doubt.all = true,
-                    Equality::Bytes => elements.for_each(pair.register, |element| {
-                        // One may begin right here, behind its quote.
-                        doubt.rests.push(element);
-                        doubt.keys.push(element);
-                    }),
+                    Equality::Bytes => {
+                        elements.for_each(pair.register, |element| {
+                            // One may begin right here, behind its quote.
+                            doubt.rests.push(element);
+                            doubt.keys.push(element);
+                        });
+                        doubt.beginnings |= distinct.is_finite;
+                        doubt.begun_keys |= distinct.is_finite;
+                    }
+                    Equality::Json if distinct.is_finite => doubt.all = true,
                     Equality::Json => doubt.whole_items = true,
                 }
             }
@@ -153,17 +180,18 @@ impl Matcher {
                     let exit: Pair = self.stacks.exit(node, index);
                     let Some(info) = program.info(exit.state) else { continue };
                     if let Kind::Element(distinct) = info.kind {
+                        // All that is live has read the same text.
+                        doubt.is_in_string |=
+                            distinct.equality == Equality::Json && elements.is_in_string(exit.register);
                         let is_text = distinct.equality == Equality::Bytes;
                         doubt.items |= !is_text;
                         if n_deep == 0 {
                             // Within free text nothing runs out, and an element ends with its quote, a container with its bracket.
                             let is_container = matches!(elements.first_byte(exit.register), Some(b'{' | b'['));
-                            let is_simple = match is_text {
-                                true => !distinct.is_finite,
-                                false => is_container || is_wide(program, pair.state),
-                            };
+                            let is_simple = is_text || is_container || is_wide(program, pair.state);
                             doubt.all |= !is_simple && distinct.is_finite;
                             doubt.ends |= !is_simple && !distinct.is_finite;
+                            doubt.beginnings |= is_text && distinct.is_finite;
                             doubt.next_items |= distinct.is_finite;
                             elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest));
                         }

@@ -232,28 +232,28 @@ impl Matcher {
         }
         let (row, beyond) = row.split_at_mut(n_words);
         beyond.fill(0);
-        let mut n_tokens = 0;
+        let mut is_empty = true;
         if self.is_terminated {
             row.fill(0);
         } else {
             self.grammar.masks().refresh(&mut self.generation);
-            n_tokens = match self.stacks.elements() {
+            is_empty = match self.stacks.elements() {
                 None => {
                     let filled = fill(&self.asker(), &self.live, row);
                     self.count_hits(filled.n_hits);
-                    filled.n_tokens
+                    filled.is_empty
                 }
                 Some(_) => self.fill_with_elements(row),
             };
         }
         let (n_stops, n_cleared) = self.add_stop_tokens(row);
-        // A stop token may have been the only text; sums over several entries count tokens twice, so that only a look can tell.
-        if n_stops == 0 && (n_tokens == 0 || n_cleared > 0 && row.iter().all(|&word| word == 0)) {
+        // A stop token may have been the only text.
+        if n_stops == 0 && (is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0)) {
             return Err(MatchError::stuck());
         }
-        // Sums over several entries count tokens twice, so they only say when it is worth a look.
+        let (full, last) = row.split_at(n_all / 32);
         let all_set =
-            n_tokens + n_stops >= n_all && row.iter().map(|word| word.count_ones() as usize).sum::<usize>() == n_all;
+            full.iter().all(|&word| word == u32::MAX) && last.iter().all(|&word| word == (1 << (n_all % 32)) - 1);
         Ok(Fill { all_set })
     }
 

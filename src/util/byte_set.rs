@@ -35,6 +35,11 @@ impl ByteSet {
         bytes.iter().copied().collect()
     }
 
+    /// Returns the set of the bytes whose bit is set: byte `64 * i + j` by bit `j` of word `i`.
+    pub fn from_words(words: [u64; 4]) -> Self {
+        ByteSet { words }
+    }
+
     /// Tells whether `byte` is a member.
     #[inline]
     pub fn contains(&self, byte: u8) -> bool {

@@ -98,6 +98,7 @@ pub(crate) struct Region {
     border: Groups,
     /// Found when first asked for: few loops end where more of their characters may follow.
     interior: OnceLock<Groups>,
+    n_begun_max: OnceLock<usize>,
     n_beyond: usize,
     merged: Mutex<Vec<Merged>>,
 }
@@ -106,8 +107,30 @@ pub(crate) struct Region {
 #[derive(Debug)]
 struct Merged {
     byte: u8,
-    is_after_some: bool,
+    after: After,
     trie: Option<Arc<Trie>>,
+}
+
+/// How many of a region's characters lie between its node and a node of its border.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum After {
+    Any,
+    OneOrMore,
+    /// At least one, at least and at most so many.
+    Between(u16, u16),
+}
+
+impl After {
+    fn has(self, region: &Region, trie: &Trie, node: u32) -> bool {
+        let is_after_some = trie.depth(node) > trie.depth(region.from) + 1;
+        match self {
+            After::Any => true,
+            After::OneOrMore => is_after_some,
+            After::Between(first, last) => {
+                is_after_some && (first..=last).contains(&(trie.n_begun_before(node) - trie.n_begun(region.from)))
+            }
+        }
+    }
 }
 
 /// The tokens of a region by the number of characters that begin in them, below the region's node.
@@ -136,6 +159,7 @@ impl Region {
             by_length: OnceLock::new(),
             border: Groups::new(trie, &border),
             interior: OnceLock::new(),
+            n_begun_max: OnceLock::new(),
             n_beyond,
             merged: Mutex::default(),
         }
@@ -202,61 +226,39 @@ impl Region {
         self.border.get(byte)
     }
 
-    /// Returns what the tokens spell from a border's byte on, as a trie: at the border behind any characters, or behind at least one. Nothing
-    /// if the border has few nodes or very many tokens lie beyond it.
-    pub fn merged(&self, trie: &Trie, byte: u8, is_after_some: bool) -> Option<Arc<Trie>> {
+    /// Returns what the tokens spell from a border's byte on, as a trie. Nothing if the border has few nodes or very many tokens lie
+    /// beyond it.
+    pub fn merged(&self, trie: &Trie, byte: u8, after: After) -> Option<Arc<Trie>> {
         if self.border(byte).len() < MERGED_NODES_MIN {
             return None;
         }
         let mut kept = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(merged) = kept.iter().find(|merged| merged.byte == byte && merged.is_after_some == is_after_some) {
+        if let Some(merged) = kept.iter().find(|merged| merged.byte == byte && merged.after == after) {
             return merged.trie.clone();
         }
-        let depth = trie.depth(self.from) + u16::from(is_after_some);
-        let nodes: Vec<u32> = self.border(byte).iter().copied().filter(|&node| trie.depth(node) > depth).collect();
+        let nodes: Vec<u32> = self.border_after(trie, byte, after).collect();
         let n_tokens: usize = nodes.iter().map(|&node| trie.subtree_tokens(node).len()).sum();
         let merged = (n_tokens <= MERGED_TOKENS_MAX).then(|| Arc::new(trie.merged(&nodes)));
-        kept.push(Merged { byte, is_after_some, trie: merged.clone() });
+        kept.push(Merged { byte, after, trie: merged.clone() });
         merged
     }
 
-    /// Calls `visit` with the nodes reached by at least one whole character and then `byte`, which begins no character of the alphabet.
-    pub fn for_each_on_border(&self, trie: &Trie, byte: u8, visit: impl FnMut(u32)) {
-        self.for_each_of(self.border.get(byte), trie, visit);
+    /// Returns the nodes reached by some whole characters and then `byte`, which begins no character of the alphabet.
+    pub fn border_after(&self, trie: &Trie, byte: u8, after: After) -> impl Iterator<Item = u32> {
+        self.border(byte).iter().copied().filter(move |&node| after.has(self, trie, node))
     }
 
-    /// Calls `visit` with the nodes reached by at least one whole character and then `byte`, which begins a further one.
-    pub fn for_each_inside(&self, trie: &Trie, byte: u8, visit: impl FnMut(u32)) {
-        self.for_each_of(self.interior(trie, byte), trie, visit);
-    }
-
-    fn for_each_of(&self, nodes: &[u32], trie: &Trie, visit: impl FnMut(u32)) {
-        let depth = trie.depth(self.from) + 1;
-        nodes.iter().copied().filter(|&node| trie.depth(node) > depth).for_each(visit);
-    }
-
-    /// Calls `visit` with the nodes reached by a number of whole characters in a range, at least one, and then `byte`, whatever follows.
-    pub fn for_each_after(
-        &self,
-        trie: &Trie,
-        byte: u8,
-        range: core::ops::RangeInclusive<u16>,
-        mut visit: impl FnMut(u32),
-    ) {
-        let base = trie.n_begun(self.from);
-        for nodes in [self.border.get(byte), self.interior(trie, byte)] {
-            self.for_each_of(nodes, trie, |node| {
-                if range.contains(&(trie.n_begun_before(node) - base)) {
-                    visit(node);
-                }
-            });
-        }
+    /// Returns the nodes reached by some whole characters and then `byte`, which begins a further one.
+    pub fn interior_after(&self, trie: &Trie, byte: u8, after: After) -> impl Iterator<Item = u32> {
+        self.interior(trie, byte).iter().copied().filter(move |&node| after.has(self, trie, node))
     }
 
     /// Returns how many characters begin on the longest way to the border.
     pub fn n_begun_max(&self, trie: &Trie) -> usize {
-        let begun = self.border.nodes.iter().map(|&node| trie.n_begun_before(node)).max();
-        usize::from(begun.map_or(0, |n| n - trie.n_begun(self.from)))
+        *self.n_begun_max.get_or_init(|| {
+            let begun = self.border.nodes.iter().map(|&node| trie.n_begun_before(node)).max();
+            usize::from(begun.map_or(0, |n| n - trie.n_begun(self.from)))
+        })
     }
 
     /// Returns the number of tokens at and below the border.

@@ -106,7 +106,7 @@ impl Trie {
 
     /// Returns the trie of what the tokens at and below some nodes spell from there on, the bytes of the nodes included. The nodes may
     /// be anywhere; tokens that end alike share a node, in ascending order.
-    pub(super) fn merged(&self, nodes: &[u32]) -> Trie {
+    pub(crate) fn merged(&self, nodes: &[u32]) -> Trie {
         let (mut bytes, mut starts, mut ids, mut path) = (Vec::new(), vec![0u32], Vec::new(), Vec::new());
         for &top in nodes {
             for node in top..self.subtree_end(top) {

@@ -1,0 +1,161 @@
+//! States between which characters lead to and fro, and nowhere else.
+//!
+//! A text that holds `abc` somewhere is read in four states: nothing found yet, `a`, `ab`, and all of it. None loops on all characters, but
+//! none of these characters ends the text either: from each state, whatever is read leads to one of the four. So which tokens of such characters are allowed
+//! needs no walk; only where another byte follows (the closing quote), it matters to which of the states the characters before it led.
+
+use super::loops::{Form, Loop};
+use crate::automaton::{Kind, Owner, Step, Unit};
+use crate::util::ByteSet;
+use crate::vocab::{Alphabet, Others, lead};
+use ahash::AHashSet;
+use std::sync::Arc;
+
+/// Fewest characters of ASCII that are worth a region, and most states.
+const CHARS_MIN: u32 = 48;
+const STATES_MAX: usize = 256;
+
+/// States of a unit that the characters of an alphabet don't lead out of.
+#[derive(Debug)]
+pub(super) struct Closed {
+    /// The other bytes that some of the states read.
+    pub bytes: ByteSet,
+    /// The strictest tally, if characters are counted.
+    pub strictest: Option<u32>,
+}
+
+/// Returns the closed set of states that a state belongs to, and the set's loop, if there is one.
+pub(super) fn closed(unit: &Unit, start: u32) -> Option<(Vec<u32>, Loop)> {
+    let reads = unit.bytes(start);
+    let mut ascii = (0..128u8).filter(|&byte| reads.contains(byte)).fold(0u128, |ascii, byte| ascii | 1 << byte);
+    let mut is_all = (0xC2..=0xF4).all(|byte| reads.contains(byte));
+    if !is_plain(unit, start) {
+        return None;
+    }
+    loop {
+        if ascii.count_ones() < CHARS_MIN {
+            return None;
+        }
+        match close(unit, start, ascii, is_all) {
+            Ok(states) => {
+                let alphabet = Alphabet { ascii, others: if is_all { Others::All } else { Others::None } };
+                let read = states.iter().map(|&state| unit.bytes(state)).fold(ByteSet::EMPTY, |all, bytes| all | bytes);
+                let bytes = read.iter().filter(|&byte| !alphabet.begins(byte)).collect();
+                let strictest = match unit.info(start).owner {
+                    Some(Owner::Tallies(tally)) => Some(tally),
+                    _ => None,
+                };
+                let form = Form::Closed(Arc::new(Closed { bytes, strictest }));
+                return Some((states, Loop { alphabet, form }));
+            }
+            Err(Opens::TooMany) => return None,
+            Err(Opens::By(characters)) => ascii &= !characters,
+            Err(Opens::ByOthers) => is_all = false,
+        }
+    }
+}
+
+/// Why a set of states is not closed.
+enum Opens {
+    /// These characters of ASCII lead to states that don't read letters and digits as the first one does, or end.
+    By(u128),
+    ByOthers,
+    TooMany,
+}
+
+/// Returns the states that characters lead to from `start`.
+fn close(unit: &Unit, start: u32, ascii: u128, is_all: bool) -> Result<Vec<u32>, Opens> {
+    let words: u128 = (0..128u8).filter(u8::is_ascii_alphanumeric).fold(0, |words, byte| words | 1 << byte);
+    let bytes_of = |set: u128| (0..128u8).filter(move |&byte| set >> byte & 1 == 1);
+    let target = |from: u32, byte: u8| match unit.code(from, byte).step() {
+        Step::Quiet(to) | Step::Simple(to) if is_plain(unit, to) => Some(to),
+        _ => None,
+    };
+    let reads_on = |state: u32| bytes_of(ascii & words).all(|byte| target(state, byte).is_some());
+    let mut states = vec![start];
+    let mut known = AHashSet::from([start]);
+    let mut within = AHashSet::new();
+    let mut next = 0;
+    while let Some(&state) = states.get(next) {
+        next += 1;
+        let mut opening = 0u128;
+        let mut add = |to: u32, states: &mut Vec<u32>| {
+            if known.insert(to) {
+                states.push(to);
+            }
+        };
+        for byte in bytes_of(ascii) {
+            match target(state, byte) {
+                Some(to) if states.contains(&to) || reads_on(to) => add(to, &mut states),
+                _ => opening |= 1 << byte,
+            }
+        }
+        if opening != 0 {
+            return Err(Opens::By(opening));
+        }
+        if is_all {
+            for (byte, (n_left, low, high)) in (0x80..=0xFF).filter_map(|byte| Some((byte, lead(byte)?))) {
+                let Some(to) = target(state, byte) else { return Err(Opens::ByOthers) };
+                if !complete(unit, to, (n_left, low, high), &mut within, &mut |to| add(to, &mut states)) {
+                    return Err(Opens::ByOthers);
+                }
+            }
+        }
+        if states.len() > STATES_MAX {
+            return Err(Opens::TooMany);
+        }
+    }
+    Ok(states)
+}
+
+/// A place within a character: a state, how many continuation bytes follow, and the range of the first.
+type Within = (u32, (u8, u8, u8));
+
+/// Calls `visit` with the states that all characters lead to that go on from `at` with some continuation bytes; tells whether all of them
+/// lead somewhere.
+fn complete(
+    unit: &Unit,
+    at: u32,
+    rest: (u8, u8, u8),
+    seen: &mut AHashSet<Within>,
+    visit: &mut impl FnMut(u32),
+) -> bool {
+    if !seen.insert((at, rest)) {
+        return true;
+    }
+    let (n_left, low, high) = rest;
+    (low..=high).all(|byte| match unit.code(at, byte).step() {
+        Step::Quiet(to) | Step::Simple(to) if is_plain(unit, to) => {
+            if n_left == 1 {
+                visit(to);
+                return true;
+            }
+            complete(unit, to, (n_left - 1, 0x80, 0xBF), seen, visit)
+        }
+        _ => false,
+    })
+}
+
+/// Tells whether nothing but counting happens on entering a state.
+fn is_plain(unit: &Unit, state: u32) -> bool {
+    let is_quiet = match unit.info(state).kind {
+        Kind::Inner => true,
+        Kind::Tally { tally } => !unit.tally(tally).may_end,
+        _ => false,
+    };
+    is_quiet && unit.controls(state).is_empty()
+}
+
+impl Closed {
+    /// Returns the state and the register after `bytes`, which are characters of the alphabet.
+    pub fn run(&self, unit: &Unit, mut state: u32, mut register: u64, bytes: &[u8]) -> Option<(u32, u64)> {
+        for &byte in bytes {
+            let (Step::Quiet(to) | Step::Simple(to)) = unit.code(state, byte).step() else { return None };
+            if let Kind::Tally { tally } = unit.info(to).kind {
+                register = unit.tally(tally).arrive(register)?;
+            }
+            state = to;
+        }
+        Some((state, register))
+    }
+}
