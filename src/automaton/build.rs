@@ -15,11 +15,12 @@
 //! row (`a ::= b "x" | "p"`, `b ::= c "y" | "q"`, ...) have long chains in each of many states, so what is kept counts against
 //! [`automaton_moves_max`](crate::Limits::automaton_moves_max) while it is made, each pushed state as one move.
 
-use super::unit::{Code, Content, Kind, Move, Owner, Reads, StateInfo, StateRef, Step, Unit};
+use super::unit::{Code, Content, Kind, Move, Owner, Pushes, Reads, StateInfo, StateRef, Step, Unit};
 use crate::machine::{Counter, Distinct, Tally};
 use crate::pass::{BuildError, Edge, Label, NetRuleId, Network, RuleAutomaton, Splitter, Watch};
-use ahash::{AHashMap, AHashSet};
-use smallvec::SmallVec;
+use ahash::{AHashMap, AHashSet, RandomState};
+use hashbrown::HashTable;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// States allowed per item, and in any case, before items are no longer put together.
@@ -39,7 +40,7 @@ pub(crate) struct Entry {
 /// Builds the unit of the rules `members`, a component of the call graph. `entries` has the places of all rules that they call
 /// outside the component; `called` are the members that others may enter.
 pub(crate) fn build(
-    network: &Network<RuleAutomaton>,
+    network: &Network<Arc<RuleAutomaton>>,
     members: &[NetRuleId],
     called: &[NetRuleId],
     entries: &[Option<Entry>],
@@ -113,7 +114,7 @@ enum At {
 }
 
 struct Builder<'a> {
-    network: &'a Network<RuleAutomaton>,
+    network: &'a Network<Arc<RuleAutomaton>>,
     members: &'a [NetRuleId],
     member_of: AHashMap<NetRuleId, u32>,
     entries: &'a [Option<Entry>],
@@ -137,9 +138,14 @@ struct Builder<'a> {
     distinct_of: Vec<Option<Distinct>>,
     children: Vec<Arc<Unit>>,
     slot_of: AHashMap<u32, u32>,
-    lists: Vec<Box<[Move]>>,
-    list_ids: AHashMap<Vec<Move>, u32>,
+    /// The moves of all lists, where each list ends, and the lists by what they hold.
+    listed: Vec<Move>,
+    list_ends: Vec<u32>,
+    list_ids: HashTable<u32>,
+    hasher: RandomState,
     scratch: Scratch,
+    row_scratch: RowScratch,
+    closing: Option<Closing>,
     bounds: Bounds<'a>,
     /// Moves of the lists and what they push.
     n_listed: usize,
@@ -201,6 +207,29 @@ impl Rows {
     }
 }
 
+/// The memory in which calls are sorted out.
+#[derive(Default)]
+struct Closing {
+    /// Rules entered at the end of the same chain.
+    entered: AHashSet<NetRuleId>,
+    /// Calls by callee, with what they return to.
+    calls: Vec<(NetRuleId, Items)>,
+    call_of: AHashMap<NetRuleId, usize>,
+    /// Members that are entered together, by where they return to.
+    groups: Vec<(u32, Items)>,
+    group_of: AHashMap<u32, usize>,
+}
+
+/// The moves of one letter, nearly always one or two.
+type MoveList = SmallVec<[Move; 2]>;
+
+/// The moves of a row, and their letters.
+#[derive(Default)]
+struct RowScratch {
+    moves: Vec<Move>,
+    by_letter: Splitter,
+}
+
 /// What the items of one context read: letters with positions of `targets`.
 #[derive(Default)]
 struct Scratch {
@@ -212,7 +241,7 @@ type Chain = SmallVec<[StateRef; 4]>;
 
 impl<'a> Builder<'a> {
     fn new(
-        network: &'a Network<RuleAutomaton>,
+        network: &'a Network<Arc<RuleAutomaton>>,
         members: &'a [NetRuleId],
         entries: &'a [Option<Entry>],
         merges: bool,
@@ -252,9 +281,13 @@ impl<'a> Builder<'a> {
             sets: Vec::new(),
             children: Vec::new(),
             slot_of: AHashMap::new(),
-            lists: Vec::new(),
-            list_ids: AHashMap::new(),
+            listed: Vec::new(),
+            list_ends: Vec::new(),
+            list_ids: HashTable::new(),
+            hasher: RandomState::new(),
             scratch: Scratch::default(),
+            row_scratch: RowScratch::default(),
+            closing: None,
             bounds,
             n_listed: 0,
             n_members: 0,
@@ -331,16 +364,24 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn list(&mut self, mut moves: Vec<Move>) -> u32 {
+    /// Returns the list of some moves.
+    fn list(&mut self, moves: &mut MoveList) -> u32 {
         moves.sort_unstable();
         moves.dedup();
-        if let Some(&id) = self.list_ids.get(&moves) {
+        let Builder { listed, list_ends, list_ids, hasher, .. } = self;
+        let list = |id: u32, ends: &[u32]| {
+            let first = if id == 0 { 0 } else { ends[id as usize - 1] };
+            first as usize..ends[id as usize] as usize
+        };
+        let fingerprint = hasher.hash_one(&moves[..]);
+        if let Some(&id) = list_ids.find(fingerprint, |&id| listed[list(id, list_ends)] == moves[..]) {
             return id;
         }
         self.n_listed += moves.iter().map(|one| 1 + one.pushes.len()).sum::<usize>();
-        self.lists.push(moves.clone().into());
-        let id = self.lists.len() as u32 - 1;
-        self.list_ids.insert(moves, id);
+        listed.extend(moves.drain(..));
+        list_ends.push(listed.len() as u32);
+        let id = list_ends.len() as u32 - 1;
+        list_ids.insert_unique(fingerprint, id, |&id| hasher.hash_one(&listed[list(id, list_ends)]));
         id
     }
 
@@ -400,10 +441,11 @@ impl<'a> Builder<'a> {
         mut contexts: Vec<Context>,
         rows: &mut Rows,
     ) -> Result<(), BuildError> {
-        let mut moves: Vec<Move> = Vec::new();
+        let RowScratch { mut moves, mut by_letter } = core::mem::take(&mut self.row_scratch);
+        moves.clear();
+        by_letter.clear();
         // Moves made for this row, and the chains that wait or were pushed.
         let mut n_made: usize = contexts.iter().map(|context| 1 + context.chain.len()).sum();
-        let mut by_letter = Splitter::default();
         let mut chain: Chain = SmallVec::new();
         let mut is_closed = true;
         loop {
@@ -443,10 +485,11 @@ impl<'a> Builder<'a> {
         by_letter.for_each(|label, found| {
             let target = match found {
                 &[index] if moves[index as usize].is_simple() => Target::State(moves[index as usize].target.state),
-                _ => Target::List(self.list(found.iter().map(|&index| moves[index as usize].clone()).collect())),
+                _ => Target::List(self.list(&mut found.iter().map(|&index| moves[index as usize].clone()).collect())),
             };
             rows.push(label, target);
         });
+        self.row_scratch = RowScratch { moves, by_letter };
         Ok(())
     }
 
@@ -460,10 +503,12 @@ impl<'a> Builder<'a> {
     ) -> Result<(), BuildError> {
         scratch.letters.clear();
         scratch.targets.clear();
-        // Rules entered at the end of the same chain, and calls by callee with what they return to.
-        let mut entered: AHashSet<NetRuleId> = AHashSet::new();
-        let mut calls: Vec<(NetRuleId, Items)> = Vec::new();
-        let mut call_of: AHashMap<NetRuleId, usize> = AHashMap::new();
+        // PERF: an empty one would be made for nothing.
+        let closing = self.closing.take().unwrap_or_default();
+        let Closing { mut entered, mut calls, mut call_of, mut groups, mut group_of } = closing;
+        entered.clear();
+        call_of.clear();
+        group_of.clear();
         let mut closed = items;
         let mut next = 0;
         while next < closed.len() {
@@ -496,9 +541,7 @@ impl<'a> Builder<'a> {
             }
         }
         // Plain members of this unit that return to the same place are entered together.
-        let mut groups: Vec<(u32, Items)> = Vec::new();
-        let mut group_of: AHashMap<u32, usize> = AHashMap::new();
-        for (callee, returns) in calls {
+        for (callee, returns) in calls.drain(..) {
             self.bounds.watch.spend(1 + chain.len())?;
             for state in self.states(returns) {
                 match self.member_of.get(&callee) {
@@ -518,11 +561,12 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        for (state, starts) in groups {
+        for (state, starts) in groups.drain(..) {
             let mut chain = chain.clone();
             chain.push(StateRef::own(state));
             contexts.push(Context { chain, at: At::Items(starts) });
         }
+        self.closing = Some(Closing { entered, calls, call_of, groups, group_of });
         Ok(())
     }
 
@@ -541,8 +585,7 @@ impl<'a> Builder<'a> {
     fn child_moves(&mut self, chain: &Chain, slot: u32, state: u32, mut found: impl FnMut(Label, Move)) {
         let child = Arc::clone(&self.children[slot as usize - 1]);
         // Only grandchildren that first moves lead to become children: a long chain of units would have all that follow.
-        let mut slots: AHashMap<u32, u32> = AHashMap::new();
-        slots.insert(0, slot);
+        let mut slots: SmallVec<[(u32, u32); 8]> = smallvec![(0, slot)];
         let mut pass = |label: Label, code: Code| match code.step() {
             Step::None => {}
             Step::Quiet(target) | Step::Simple(target) => {
@@ -551,27 +594,22 @@ impl<'a> Builder<'a> {
             Step::List(list) => {
                 for one in child.list(list) {
                     let mut translate = |place: StateRef| {
-                        let slot = *slots
-                            .entry(place.slot)
-                            .or_insert_with_key(|&slot| self.slot(&child.content.children[slot as usize - 1]));
+                        let known = slots.iter().find(|(theirs, _)| *theirs == place.slot);
+                        let slot = known.map(|&(_, ours)| ours).unwrap_or_else(|| {
+                            let ours = self.slot(&child.content.children[place.slot as usize - 1]);
+                            slots.push((place.slot, ours));
+                            ours
+                        });
                         StateRef { slot, state: place.state }
                     };
-                    let mut pushes: Vec<StateRef> = Vec::with_capacity(chain.len() + one.pushes.len());
-                    pushes.extend_from_slice(chain);
+                    let mut pushes: Pushes = chain.as_slice().into();
                     pushes.extend(one.pushes.iter().map(|&place| translate(place)));
-                    found(label, Move { pushes: pushes.into(), target: translate(one.target) });
+                    found(label, Move { pushes, target: translate(one.target) });
                 }
             }
         };
-        let mut low = 0u16;
-        while low < 256 {
-            let code = child.code(state, low as u8);
-            let mut high = low;
-            while high < 255 && child.code(state, high as u8 + 1) == code {
-                high += 1;
-            }
-            pass(Label::Bytes(low as u8, high as u8), code);
-            low = high + 1;
+        for &(low, high, code) in child.runs(state).iter() {
+            pass(Label::Bytes(low, high), code);
         }
         for &(token, list) in child.controls(state) {
             pass(Label::Control(token), Code::list(list));
@@ -628,7 +666,7 @@ impl<'a> Builder<'a> {
             let lists = row.controls.iter().map(|&(token, target)| match target {
                 Target::List(list) => (token, list),
                 Target::State(state) => {
-                    (token, self.list(vec![Move { pushes: Box::new([]), target: StateRef::own(state) }]))
+                    (token, self.list(&mut smallvec![Move { pushes: Pushes::new(), target: StateRef::own(state) }]))
                 }
             });
             controls.push(lists.collect());
@@ -637,7 +675,8 @@ impl<'a> Builder<'a> {
             class_of: class_of.into(),
             n_classes,
             table: table.into(),
-            lists: self.lists.into(),
+            moves: self.listed.into(),
+            list_ends: self.list_ends.into(),
             infos: infos.into(),
             controls: controls.into(),
             counters: self.counters.into(),

@@ -1,7 +1,7 @@
 //! Programs as text and as DOT (Graphviz), for people.
 
 use super::link::{Linked, Program};
-use super::unit::{Code, Kind, Move, StateRef, Step};
+use super::unit::{Code, Kind, Move, Pushes, StateRef, Step};
 use crate::util::ByteSet;
 use core::fmt::Write;
 use std::collections::BTreeMap;
@@ -111,7 +111,7 @@ fn rows(linked: &Linked, state: u32) -> Vec<(String, Vec<Move>)> {
     let moves = |code: Code| match code.step() {
         Step::None => Vec::new(),
         Step::Quiet(target) | Step::Simple(target) => {
-            vec![Move { pushes: Box::new([]), target: StateRef::own(target) }]
+            vec![Move { pushes: Pushes::new(), target: StateRef::own(target) }]
         }
         Step::List(list) => unit.list(list).to_vec(),
     };

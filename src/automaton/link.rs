@@ -178,7 +178,7 @@ impl Program {
 
 /// Returns what the unit of some rules is built from.
 fn component(
-    network: &Network<RuleAutomaton>,
+    network: &Network<Arc<RuleAutomaton>>,
     members: &[NetRuleId],
     called: &[NetRuleId],
     entries: &[Option<Entry>],
@@ -196,8 +196,10 @@ fn component(
                 (members.len() + callees.len() - 1) as u32
             });
         });
-        let mut automaton = rule.automaton.clone();
-        automaton.rename_calls(|callee| NetRuleId(numbers[&callee]));
+        let mut automaton = Arc::clone(&rule.automaton);
+        if automaton.has_calls() {
+            Arc::make_mut(&mut automaton).rename_calls(|callee| NetRuleId(numbers[&callee]));
+        }
         rules.push((automaton, rule.counter));
     }
     let called = called.iter().map(|id| numbers[id]).collect();
@@ -237,18 +239,35 @@ fn build_units(
         members.sort_unstable();
         let members: Vec<NetRuleId> = members.into_iter().map(NetRuleId).collect();
         let called: Vec<NetRuleId> = members.iter().copied().filter(|id| is_entered[id.index()]).collect();
+        // A rule that calls nothing may have been built for another grammar, of the very same automaton.
+        let leaf = match members[..] {
+            [id] if !network.rule(id).automaton.has_calls() => Some(network.rule(id)),
+            _ => None,
+        };
+        if let Some(rule) = leaf
+            && let Some(unit) = store.find_leaf(&rule.automaton, rule.counter)
+        {
+            n_moves += unit.content.n_moves();
+            let state = unit.content.entries[0];
+            entries[members[0].index()] = Some(Entry { unit, state });
+            continue;
+        }
         let component = component(network, &members, &called, &entries);
         watch.spend(component.rules.iter().map(|(automaton, _)| automaton.all_edges().len()).sum())?;
-        let unit = match store.find_built(&component) {
+        let fingerprint = store.fingerprint(&component);
+        let unit = match store.find_built(fingerprint, &component) {
             Some(unit) => unit,
             None => {
                 let bounds = Bounds { watch, n_moves, n_moves_max: limits.automaton_moves_max };
                 let content = build(network, &members, &called, &entries, bounds)?;
                 let unit = store.intern(content, &network.rule(called[0]).name);
-                store.keep_built(component, &unit);
+                store.keep_built(fingerprint, component, &unit);
                 unit
             }
         };
+        if let Some(rule) = leaf {
+            store.keep_leaf(&rule.automaton, rule.counter, &unit);
+        }
         n_moves += unit.content.n_moves();
         if n_moves > limits.automaton_moves_max {
             let what = "moves of the grammar's automata (automaton_moves_max)";

@@ -10,6 +10,7 @@ use crate::machine::Counter;
 use crate::pass::RuleAutomaton;
 use ahash::AHashMap;
 use core::sync::atomic::{AtomicU32, Ordering};
+use hashbrown::HashTable;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Numbers units across all stores of the process.
@@ -19,7 +20,7 @@ static NEXT_UID: AtomicU32 = AtomicU32::new(1);
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub(super) struct Component {
     /// The rules; calls are renamed: first the rules themselves, then `callees`.
-    pub rules: Vec<(RuleAutomaton, Option<Counter>)>,
+    pub rules: Vec<(Arc<RuleAutomaton>, Option<Counter>)>,
     /// Those that others enter.
     pub called: Vec<u32>,
     /// Where the other callees ended up: unit and state.
@@ -40,14 +41,39 @@ pub(crate) struct UnitStore {
     bytes_max: usize,
     generations: Mutex<Generations>,
     built: Mutex<Built>,
+    leaves: Mutex<Leaves>,
 }
 
 /// Units by what they were built from, bounded like the units themselves.
 #[derive(Debug, Default)]
 struct Built {
-    young: AHashMap<Component, Arc<Unit>>,
-    old: AHashMap<Component, Arc<Unit>>,
+    young: HashTable<BuiltUnit>,
+    old: HashTable<BuiltUnit>,
     young_bytes: usize,
+}
+
+#[derive(Debug)]
+struct BuiltUnit {
+    fingerprint: u64,
+    component: Component,
+    unit: Arc<Unit>,
+}
+
+/// Units of rules that call nothing, by their automaton: the very same one, which lives as long as it is a key here.
+#[derive(Debug, Default)]
+struct Leaves {
+    units: AHashMap<LeafPlace, Leaf>,
+    bytes: usize,
+}
+
+/// Where an automaton is in memory, and what counts its copies.
+type LeafPlace = (usize, Option<Counter>);
+
+#[derive(Debug)]
+struct Leaf {
+    unit: Arc<Unit>,
+    /// What keeps the place from being used for another.
+    _automaton: Arc<RuleAutomaton>,
 }
 
 type Buckets = AHashMap<u64, Vec<Arc<Unit>>>;
@@ -70,13 +96,21 @@ impl UnitStore {
             bytes_max,
             generations: Mutex::default(),
             built: Mutex::default(),
+            leaves: Mutex::default(),
         }
     }
 
+    /// Returns a number by which equal components are found; others may have the same.
+    pub(super) fn fingerprint(&self, component: &Component) -> u64 {
+        self.hasher.hash_one(component)
+    }
+
     /// Returns the unit that was built from a component, if it is still known.
-    pub(super) fn find_built(&self, component: &Component) -> Option<Arc<Unit>> {
+    pub(super) fn find_built(&self, fingerprint: u64, component: &Component) -> Option<Arc<Unit>> {
         let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        let unit = built.young.get(component).or_else(|| built.old.get(component)).cloned()?;
+        let is_it = |known: &BuiltUnit| known.fingerprint == fingerprint && known.component == *component;
+        let found = built.young.find(fingerprint, is_it).or_else(|| built.old.find(fingerprint, is_it));
+        let unit = Arc::clone(&found?.unit);
         drop(built);
         let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
         generations.n_found += 1;
@@ -84,13 +118,43 @@ impl UnitStore {
     }
 
     /// Remembers what a unit was built from.
-    pub(super) fn keep_built(&self, component: Component, unit: &Arc<Unit>) {
+    pub(super) fn keep_built(&self, fingerprint: u64, component: Component, unit: &Arc<Unit>) {
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         built.young_bytes += component.memory_bytes() + unit.memory_bytes();
-        built.young.insert(component, Arc::clone(unit));
+        let known = BuiltUnit { fingerprint, component, unit: Arc::clone(unit) };
+        built.young.insert_unique(fingerprint, known, |known| known.fingerprint);
         if built.young_bytes > self.bytes_max / 2 {
             built.old = core::mem::take(&mut built.young);
             built.young_bytes = 0;
+        }
+    }
+
+    /// Returns the unit of a rule that calls nothing, if it was built of the very same automaton.
+    pub(super) fn find_leaf(&self, automaton: &Arc<RuleAutomaton>, counter: Option<Counter>) -> Option<Arc<Unit>> {
+        // Automata of one grammar only are of no use to others, and nobody else holds them.
+        if Arc::strong_count(automaton) == 1 {
+            return None;
+        }
+        let leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
+        let unit = Arc::clone(&leaves.units.get(&(Arc::as_ptr(automaton).addr(), counter))?.unit);
+        drop(leaves);
+        self.generations.lock().unwrap_or_else(PoisonError::into_inner).n_found += 1;
+        Some(unit)
+    }
+
+    /// Remembers the unit of a rule that calls nothing, if its automaton is kept elsewhere too.
+    pub(super) fn keep_leaf(&self, automaton: &Arc<RuleAutomaton>, counter: Option<Counter>, unit: &Arc<Unit>) {
+        if Arc::strong_count(automaton) == 1 {
+            return;
+        }
+        let mut leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
+        if leaves.bytes > self.bytes_max / 4 {
+            *leaves = Leaves::default();
+        }
+        let key = (Arc::as_ptr(automaton).addr(), counter);
+        let leaf = Leaf { unit: Arc::clone(unit), _automaton: Arc::clone(automaton) };
+        if leaves.units.insert(key, leaf).is_none() {
+            leaves.bytes += automaton.memory_bytes() + unit.memory_bytes();
         }
     }
 
@@ -108,7 +172,7 @@ impl UnitStore {
                 generations.n_made += 1;
                 let uid = NEXT_UID.fetch_add(1, Ordering::Relaxed);
                 assert!(uid != u32::MAX, "fewer than 2^32 units are built in one process");
-                Arc::new(Unit { uid, name: name.into(), content })
+                Arc::new(Unit::new(uid, name.into(), content))
             }
         };
         generations.keep(fingerprint, &unit, self.bytes_max);
@@ -153,7 +217,8 @@ mod tests {
             class_of: vec![0; 256].into(),
             n_classes: 1,
             table: vec![Code::simple(n)].into(),
-            lists: Box::new([]),
+            moves: Box::new([]),
+            list_ends: Box::new([]),
             infos: vec![info].into(),
             controls: Box::new([]),
             counters: Box::new([]),

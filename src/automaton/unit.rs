@@ -15,7 +15,9 @@
 
 use crate::machine::{Counter, Distinct, Tally};
 use crate::util::ByteSet;
-use std::sync::Arc;
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
 /// A state of a unit or of one of its children.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -37,9 +39,12 @@ impl StateRef {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub(crate) struct Move {
     /// The return states, bottom first.
-    pub pushes: Box<[StateRef]>,
+    pub pushes: Pushes,
     pub target: StateRef,
 }
+
+/// Return states; a move nearly always pushes one or two.
+pub(crate) type Pushes = SmallVec<[StateRef; 2]>;
 
 impl Move {
     /// Tells whether the move stays inside the unit and pushes nothing.
@@ -98,8 +103,21 @@ pub(crate) struct StateInfo {
 }
 
 /// An entry of the move table, packed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Code(u32);
+
+impl core::hash::Hash for Code {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        state.write_u32(self.0);
+    }
+
+    fn hash_slice<H: core::hash::Hasher>(codes: &[Code], state: &mut H) {
+        // PERF: two at a time; how many there are is hashed beside them.
+        for pair in codes.chunks(2) {
+            state.write_u64(pair.iter().fold(0, |word, code| word << 32 | u64::from(code.0)));
+        }
+    }
+}
 
 /// An entry of the move table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -153,7 +171,10 @@ pub(crate) struct Content {
     pub n_classes: usize,
     /// By state, then class.
     pub table: Box<[Code]>,
-    pub lists: Box<[Box<[Move]>]>,
+    /// The moves of all lists.
+    pub moves: Box<[Move]>,
+    /// By list: where its moves end.
+    pub list_ends: Box<[u32]>,
     pub infos: Box<[StateInfo]>,
     /// By state: the control tokens that it reads, ascending, with the index of their list.
     pub controls: Box<[ControlRow]>,
@@ -169,7 +190,7 @@ pub(crate) struct Content {
 impl Content {
     /// Returns the number of moves, those of lists with what they push.
     pub fn n_moves(&self) -> usize {
-        self.table.len() + self.lists.iter().flatten().map(|one| 1 + one.pushes.len()).sum::<usize>()
+        self.table.len() + self.moves.iter().map(|one| 1 + one.pushes.len()).sum::<usize>()
     }
 }
 
@@ -181,7 +202,12 @@ pub(crate) struct Unit {
     /// For people: the rules that the unit was first built from.
     pub name: Box<str>,
     pub content: Content,
+    /// By entry: the moves of its start state, once asked for.
+    first_runs: Box<[OnceLock<Box<[Run]>>]>,
 }
+
+/// Neighbouring bytes that have the same move.
+type Run = (u8, u8, Code);
 
 impl Drop for Unit {
     /// Drops children one after the other: a chain of units can be as long as the grammar has rules.
@@ -218,6 +244,32 @@ impl StateInfo {
 }
 
 impl Unit {
+    pub fn new(uid: u32, name: Box<str>, content: Content) -> Self {
+        let first_runs = content.entries.iter().map(|_| OnceLock::new()).collect();
+        Unit { uid, name, content, first_runs }
+    }
+
+    /// Returns the bytes that `state` reads, ascending, neighbours with the same move together.
+    pub fn runs(&self, state: u32) -> Cow<'_, [Run]> {
+        // PERF: callers take over the moves of start states again and again.
+        match self.content.entries.iter().position(|&entry| entry == state) {
+            Some(entry) => Cow::Borrowed(self.first_runs[entry].get_or_init(|| self.find_runs(state))),
+            None => Cow::Owned(self.find_runs(state).into()),
+        }
+    }
+
+    fn find_runs(&self, state: u32) -> Box<[Run]> {
+        let mut runs: Vec<Run> = Vec::new();
+        for byte in self.bytes(state).iter() {
+            let code = self.code(state, byte);
+            match runs.last_mut() {
+                Some((_, high, last)) if *high + 1 == byte && *last == code => *high = byte,
+                _ => runs.push((byte, byte, code)),
+            }
+        }
+        runs.into()
+    }
+
     #[inline]
     pub fn n_states(&self) -> usize {
         self.content.infos.len()
@@ -255,7 +307,9 @@ impl Unit {
 
     #[inline]
     pub fn list(&self, index: u32) -> &[Move] {
-        &self.content.lists[index as usize]
+        let ends = &self.content.list_ends;
+        let first = if index == 0 { 0 } else { ends[index as usize - 1] };
+        &self.content.moves[first as usize..ends[index as usize] as usize]
     }
 
     #[inline]
@@ -283,14 +337,15 @@ impl Unit {
     /// Returns about how much memory the unit takes, in bytes, without its children.
     pub fn memory_bytes(&self) -> usize {
         let content = &self.content;
-        let moves: usize = content.lists.iter().flatten().map(|m| size_of::<Move>() + size_of_val(&*m.pushes)).sum();
+        let spilled = |one: &Move| if one.pushes.spilled() { size_of_val(&*one.pushes) } else { 0 };
+        let moves: usize = content.moves.iter().map(|one| size_of::<Move>() + spilled(one)).sum();
         let controls: usize = content.controls.iter().map(|row| size_of_val(&**row) + size_of::<Box<[u8]>>()).sum();
         size_of::<Unit>()
             + 256
             + size_of_val(&*content.table)
             + size_of_val(&*content.infos)
             + size_of_val(&*content.tallies)
-            + content.lists.len() * size_of::<Box<[Move]>>()
+            + size_of_val(&*content.list_ends)
             + moves
             + controls
             + size_of_val(&*content.children)

@@ -2,6 +2,7 @@
 
 use super::error::SchemaError;
 use super::format;
+use super::leaf::{LeafStore, StringKey};
 use super::shape::StringShape;
 use crate::Limits;
 use crate::frontend::ecma;
@@ -23,13 +24,14 @@ const KEPT_MAX: usize = 4096;
 const DISJOINT_STATES_MAX: usize = 1 << 12;
 
 /// Whether a language is a format, and its name or pattern.
-type Name = (bool, Box<str>);
+pub(super) type LanguageName = (bool, Box<str>);
 
-/// The automata of patterns and formats, kept from schema to schema.
+/// The automata of patterns and formats, and of rules that call nothing, kept from schema to schema.
 #[derive(Debug, Default)]
 pub(crate) struct LanguageStore {
     /// By pattern, or by the name of a format.
-    automata: Mutex<AHashMap<Name, Arc<Dfa>>>,
+    automata: Mutex<AHashMap<LanguageName, Arc<Dfa>>>,
+    pub(super) leaves: LeafStore,
 }
 
 impl LanguageStore {
@@ -50,8 +52,8 @@ impl LanguageStore {
 /// The languages of one schema.
 pub(super) struct Languages {
     store: Arc<LanguageStore>,
-    automata: Vec<Arc<Dfa>>,
-    ids: AHashMap<(bool, Box<str>), LanguageId>,
+    automata: Vec<(LanguageName, Arc<Dfa>)>,
+    ids: AHashMap<LanguageName, LanguageId>,
     /// By languages and signs: whether they surely have nothing in common.
     disjoint: AHashMap<Vec<(LanguageId, bool)>, bool>,
 }
@@ -110,13 +112,27 @@ impl Languages {
             }
         };
         let id = LanguageId::new(self.automata.len());
-        self.automata.push(dfa);
+        self.automata.push((key.clone(), dfa));
         self.ids.insert(key, id);
         Ok(id)
     }
 
+    /// Returns what rules without calls were made of before.
+    pub fn leaves(&self) -> &LeafStore {
+        &self.store.leaves
+    }
+
+    /// Returns what a shape says to other schemas; nothing if it lists values.
+    pub fn key_of(&self, shape: &StringShape) -> Option<StringKey> {
+        if shape.values.is_some() || !shape.excluded.is_empty() {
+            return None;
+        }
+        let name = |&(language, sign): &(LanguageId, bool)| (self.automata[language.index()].0.clone(), sign);
+        Some(StringKey { min: shape.min, max: shape.max, languages: shape.languages.iter().map(name).collect() })
+    }
+
     pub fn dfa(&self, id: LanguageId) -> &Arc<Dfa> {
-        &self.automata[id.index()]
+        &self.automata[id.index()].1
     }
 
     pub fn contains(&self, id: LanguageId, text: &str, _limits: &Limits) -> Result<bool, SchemaError> {

@@ -35,6 +35,7 @@ mod expand;
 pub mod format;
 mod keywords;
 mod language;
+mod leaf;
 mod load;
 mod lower;
 mod metaschemas;

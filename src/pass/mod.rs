@@ -31,11 +31,12 @@ pub(crate) use watch::Watch;
 
 use crate::grammar::Grammar;
 use crate::limits::Limits;
+use std::sync::Arc;
 
 /// A grammar in normal form: no rule matches the empty text, begins with itself or can't be completed.
 #[derive(Clone, Debug)]
 pub(crate) struct NormalGrammar {
-    pub network: Network<RuleAutomaton>,
+    pub network: Network<Arc<RuleAutomaton>>,
     /// Whether the empty text is in the language; the network has the others.
     pub has_empty_text: bool,
 }
@@ -69,5 +70,5 @@ pub(crate) fn normalize(
     inline::drop_uncalled(&mut network);
     left_corner::remove_left_recursion(&mut network, limits, watch)?;
     inline::inline(&mut network, limits, watch)?;
-    Ok(NormalGrammar { network, has_empty_text: root_words.empty })
+    Ok(NormalGrammar { network: network.shared(), has_empty_text: root_words.empty })
 }

@@ -7,6 +7,7 @@
 
 use crate::machine::{Counter, Distinct, Tally};
 use crate::util::index_type;
+use std::sync::Arc;
 
 index_type!(
     /// Names a rule of a network.
@@ -25,10 +26,29 @@ pub(crate) enum Label {
 }
 
 /// An arc of a [`RuleAutomaton`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Edge {
     pub label: Label,
     pub target: u32,
+}
+
+impl core::hash::Hash for Edge {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        // PERF: nearly all arcs read bytes, and are one word so.
+        match self.label {
+            Label::Bytes(low, high) => {
+                state.write_u64(u64::from(self.target) << 16 | u64::from(low) << 8 | u64::from(high));
+            }
+            Label::Control(token) => {
+                state.write_u64(1 << 63 | u64::from(self.target));
+                state.write_u32(token);
+            }
+            Label::Call(rule) => {
+                state.write_u64(1 << 62 | u64::from(self.target));
+                state.write_u32(rule.0);
+            }
+        }
+    }
 }
 
 /// An automaton under construction: arcs in any order, empty arcs allowed.
@@ -190,6 +210,11 @@ impl RuleAutomaton {
         }
     }
 
+    /// Tells whether any rule is called.
+    pub fn has_calls(&self) -> bool {
+        self.edges.iter().any(|edge| matches!(edge.label, Label::Call(_)))
+    }
+
     /// Returns the automaton with every called rule renamed.
     pub fn rename_calls(&mut self, rename: impl Fn(NetRuleId) -> NetRuleId) {
         for edge in &mut self.edges {
@@ -219,6 +244,17 @@ pub(crate) struct NetRule<A> {
 pub(crate) struct Network<A> {
     pub rules: Vec<NetRule<A>>,
     pub root: NetRuleId,
+}
+
+impl Network<RuleAutomaton> {
+    /// Returns the network of finished automata.
+    pub fn shared(self) -> Network<Arc<RuleAutomaton>> {
+        let rules = self.rules.into_iter().map(|NetRule { name, automaton, counter }| {
+            let automaton = Arc::new(automaton);
+            NetRule { name, automaton, counter }
+        });
+        Network { rules: rules.collect(), root: self.root }
+    }
 }
 
 impl<A> Network<A> {

@@ -2,26 +2,48 @@
 
 use crate::machine::{Distinct, Tally};
 use crate::pass::{Edge, Label};
-use smallvec::SmallVec;
 
-/// The edges of a state: one or two nearly always.
-pub(super) type Row = SmallVec<[Edge; 2]>;
+/// No edge.
+const NONE: u32 = u32::MAX;
 
 /// An automaton under construction; state 0 is the start.
 #[derive(Default)]
 pub(super) struct Draft {
-    pub rows: Vec<Row>,
+    // PERF: rows as lists in one table: a row of its own for each state would be allocated again and again as it grows.
+    rows: Vec<Row>,
+    edges: Vec<Link>,
     pub accepting: Vec<bool>,
     /// States that calls of elements return to, and nothing else leads to.
     pub elements: Vec<(u32, Distinct)>,
     /// States that ask for a count of pieces.
     pub tallies: Vec<(u32, Tally)>,
-    n_edges: usize,
+}
+
+/// The first and the last edge of a state.
+#[derive(Clone, Copy)]
+struct Row {
+    first: u32,
+    last: u32,
+}
+
+/// An edge, and the next one of its state.
+#[derive(Clone, Copy)]
+struct Link {
+    edge: Edge,
+    next: u32,
 }
 
 impl Draft {
     pub fn new() -> Self {
-        Draft { rows: vec![Row::new()], accepting: vec![false], elements: Vec::new(), tallies: Vec::new(), n_edges: 0 }
+        let mut draft = Draft {
+            rows: Vec::with_capacity(32),
+            edges: Vec::with_capacity(64),
+            accepting: Vec::with_capacity(32),
+            elements: Vec::new(),
+            tallies: Vec::new(),
+        };
+        draft.state();
+        draft
     }
 
     pub fn n_states(&self) -> usize {
@@ -29,11 +51,11 @@ impl Draft {
     }
 
     pub fn n_edges(&self) -> usize {
-        self.n_edges
+        self.edges.len()
     }
 
     pub fn state(&mut self) -> u32 {
-        self.rows.push(Row::new());
+        self.rows.push(Row { first: NONE, last: NONE });
         self.accepting.push(false);
         self.rows.len() as u32 - 1
     }
@@ -43,8 +65,44 @@ impl Draft {
     }
 
     pub fn edge(&mut self, from: u32, label: Label, target: u32) {
-        self.rows[from as usize].push(Edge { label, target });
-        self.n_edges += 1;
+        let index = self.edges.len() as u32;
+        self.edges.push(Link { edge: Edge { label, target }, next: NONE });
+        let row = &mut self.rows[from as usize];
+        match row.last {
+            NONE => row.first = index,
+            last => self.edges[last as usize].next = index,
+        }
+        row.last = index;
+    }
+
+    /// Returns the edges of a state, in the order in which they were added.
+    #[inline]
+    pub fn row(&self, state: u32) -> impl Iterator<Item = Edge> + '_ {
+        let mut next = self.rows[state as usize].first;
+        core::iter::from_fn(move || {
+            let link = self.edges.get(next as usize)?;
+            next = link.next;
+            Some(link.edge)
+        })
+    }
+
+    /// Returns all edges, in any order.
+    pub fn edges(&self) -> impl Iterator<Item = &Edge> + '_ {
+        self.edges.iter().map(|link| &link.edge)
+    }
+
+    pub fn edges_mut(&mut self) -> impl Iterator<Item = &mut Edge> + '_ {
+        self.edges.iter_mut().map(|link| &mut link.edge)
+    }
+
+    /// Takes away the edges that fail a test.
+    pub fn retain(&mut self, test: impl Fn(&Edge) -> bool) {
+        let rows: Vec<Vec<Edge>> = (0..self.n_states() as u32).map(|state| self.row(state).collect()).collect();
+        self.edges.clear();
+        self.rows.fill(Row { first: NONE, last: NONE });
+        for (state, row) in rows.iter().enumerate() {
+            row.iter().filter(|edge| test(edge)).for_each(|edge| self.edge(state as u32, edge.label, edge.target));
+        }
     }
 
     pub fn byte(&mut self, from: &[u32], byte: u8, target: u32) {
@@ -76,20 +134,27 @@ impl Draft {
     /// Adds the states of another draft, and edges from each of `from` as from its start; returns what is added to the numbers of its states.
     /// Where it accepts, the caller goes on.
     pub fn embed(&mut self, other: &Draft) -> u32 {
-        let base = self.rows.len() as u32;
-        for row in &other.rows {
-            let row: Row = row.iter().map(|edge| Edge { target: edge.target + base, ..*edge }).collect();
-            self.n_edges += row.len();
-            self.rows.push(row);
-            self.accepting.push(false);
-        }
+        let (base, first_edge) = (self.rows.len() as u32, self.edges.len() as u32);
+        let moved = |edge: u32| if edge == NONE { NONE } else { edge + first_edge };
+        self.rows.extend(other.rows.iter().map(|row| Row { first: moved(row.first), last: moved(row.last) }));
+        self.accepting.resize(self.rows.len(), false);
+        self.edges.extend(
+            other.edges.iter().map(|link| Link {
+                edge: Edge { target: link.edge.target + base, ..link.edge },
+                next: moved(link.next),
+            }),
+        );
         base
     }
 
     /// Gives `from` the edges of `state` too.
     pub fn copy_edges(&mut self, state: u32, from: u32) {
-        let edges = self.rows[state as usize].clone();
-        self.n_edges += edges.len();
-        self.rows[from as usize].extend(edges);
+        let mut next = self.rows[state as usize].first;
+        let last = self.rows[state as usize].last;
+        while let Some(&Link { edge, next: after }) = self.edges.get(next as usize) {
+            self.edge(from, edge.label, edge.target);
+            // A state's own edges grow while they are copied to itself.
+            next = if next == last { NONE } else { after };
+        }
     }
 }

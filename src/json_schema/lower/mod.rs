@@ -16,13 +16,14 @@ use super::conjunction::ConjunctionId;
 use super::error::SchemaError;
 use super::expand::Expander;
 use super::language::{LanguageStore, Languages};
+use super::leaf::LeafKey;
 use super::model::SchemaModel;
 use super::options::SchemaOptions;
 use super::report::{Relaxed, SchemaReport};
 use super::shape::{NumberShape, Shape, StringShape, ValueKind};
 use crate::Limits;
 use crate::machine::Counter;
-use crate::pass::{Label, NetRuleId, NormalGrammar, Watch};
+use crate::pass::{Label, NetRuleId, NormalGrammar, RuleAutomaton, Watch};
 use crate::regular::Dfa;
 use ahash::AHashMap;
 use draft::Draft;
@@ -98,7 +99,7 @@ fn lower_model(
     while let Some((place, rule)) = lowerer.pending.pop_front() {
         lowerer.draft_value(place, rule)?;
     }
-    let Some(network) = trim::trim(lowerer.drafts, root, watch)? else {
+    let Some(network) = trim::trim(lowerer.drafts, root, store, watch)? else {
         return Err(lowerer.expander.why_unsatisfiable().into());
     };
     let normal = NormalGrammar { network, has_empty_text: false };
@@ -134,6 +135,10 @@ struct DraftRule {
     name: Box<str>,
     draft: Draft,
     counter: Option<Counter>,
+    /// Where the automaton is to be kept for other schemas.
+    key: Option<LeafKey>,
+    /// The automaton, if it was kept: then the draft is empty.
+    kept: Option<Arc<RuleAutomaton>>,
 }
 
 impl Lowerer<'_> {
@@ -155,14 +160,46 @@ impl Lowerer<'_> {
     }
 
     fn rule(&mut self, name: &str, draft: Draft, counter: Option<Counter>) -> NetRuleId {
-        self.drafts.push(DraftRule { name: name.into(), draft, counter });
+        self.drafts.push(DraftRule { name: name.into(), draft, counter, key: None, kept: None });
         NetRuleId::new(self.drafts.len() - 1)
+    }
+
+    /// Returns a rule that calls nothing: as it was kept, or drafted now; nothing if the draft is none. A draft that has calls after all is
+    /// not kept.
+    fn leaf(
+        &mut self,
+        name: &str,
+        key: LeafKey,
+        counter: Option<Counter>,
+        draft: impl FnOnce(&mut Self) -> Lowered<Option<Draft>>,
+    ) -> Lowered<Option<NetRuleId>> {
+        let kept = self.expander.languages.leaves().find(&key);
+        let rule = match kept {
+            Some(automaton) => {
+                self.spend_states(automaton.n_states(), 0)?;
+                let mut draft = Draft::new();
+                draft.accept(0);
+                DraftRule { name: name.into(), draft, counter, key: None, kept: Some(automaton) }
+            }
+            None => {
+                let Some(draft) = draft(self)? else { return Ok(None) };
+                self.spend(&draft)?;
+                let has_calls = draft.edges().any(|edge| matches!(edge.label, Label::Call(_)));
+                DraftRule { name: name.into(), draft, counter, key: (!has_calls).then_some(key), kept: None }
+            }
+        };
+        self.drafts.push(rule);
+        Ok(Some(NetRuleId::new(self.drafts.len() - 1)))
     }
 
     /// Counts the states of a draft that is complete.
     fn spend(&mut self, draft: &Draft) -> Lowered<()> {
-        self.n_states += draft.n_states();
-        self.watch.spend(draft.n_states() + draft.n_edges())?;
+        self.spend_states(draft.n_states(), draft.n_edges())
+    }
+
+    fn spend_states(&mut self, n_states: usize, n_edges: usize) -> Lowered<()> {
+        self.n_states += n_states;
+        self.watch.spend(n_states + n_edges)?;
         if self.n_states > self.limits.automaton_states_max {
             let limit = self.limits.automaton_states_max;
             return Err(SchemaError::too_much("automaton_states_max", self.n_states, limit).into());

@@ -14,6 +14,7 @@ use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::language::{LanguageId, few_texts};
+use crate::json_schema::leaf::LeafKey;
 use crate::json_schema::shape::{Keys, ObjectShape, Obligation, Shape, ValueKind, Witness};
 use crate::machine::{Distinct, Equality};
 use crate::pass::{Label, NetRuleId};
@@ -281,10 +282,14 @@ impl Lowerer<'_> {
         let keys = match keys {
             ClassKeys::In(keys) => keys,
             ClassKeys::Others => {
-                let names: Vec<&[u8]> = (0..plan.sorted.len() as u32).map(|place| plan.spelled(place)).collect();
-                let draft = any_key_beside(&names);
-                self.spend(&draft)?;
-                return Ok(self.rule("key", draft, None));
+                let names: Vec<Box<[u8]>> =
+                    (0..plan.sorted.len() as u32).map(|place| plan.spelled(place).into()).collect();
+                let key = LeafKey::KeyBeside(names);
+                let rule = self.leaf("key", key.clone(), None, |_| {
+                    let LeafKey::KeyBeside(names) = &key else { return Ok(None) };
+                    Ok(Some(any_key_beside(&names.iter().map(|name| &**name).collect::<Vec<_>>())))
+                })?;
+                return Ok(rule.expect("a draft was made"));
             }
         };
         if let Some(&rule) = self.keys.get(keys) {

@@ -77,7 +77,7 @@ impl Lowerer<'_> {
         // Nothing leads to where too many characters would be missing.
         if let Some(max) = max {
             let least = |target: usize| lengths.to_end[target] + u32::from(is_boundary[target]);
-            body.rows.iter_mut().for_each(|row| row.retain(|edge| least(edge.target as usize) <= max));
+            body.retain(|edge| least(edge.target as usize) <= max);
         }
         self.spend(&body)?;
         let rule = self.rule("characters", body, None);
@@ -121,13 +121,13 @@ impl Spelled {
     /// Tells whether there are longer and longer ways to the end from every state. All states lead to the end, so it is enough that none is
     /// the last.
     fn are_unbounded(&self) -> bool {
-        self.draft.rows.iter().all(|row| !row.is_empty())
+        (0..self.draft.n_states() as u32).all(|state| self.draft.row(state).next().is_some())
     }
 
     fn sources(&self) -> Vec<Vec<u32>> {
         let mut sources: Vec<Vec<u32>> = vec![Vec::new(); self.draft.n_states()];
-        for (state, row) in self.draft.rows.iter().enumerate() {
-            row.iter().for_each(|edge| sources[edge.target as usize].push(state as u32));
+        for state in 0..self.draft.n_states() as u32 {
+            self.draft.row(state).for_each(|edge| sources[edge.target as usize].push(state));
         }
         sources
     }
@@ -167,14 +167,14 @@ impl Lengths {
             }
         }
         let after_one = |state: usize| {
-            let lengths = draft.rows[state].iter().map(|edge| to_end[edge.target as usize] + cost(edge.target));
+            let lengths = draft.row(state as u32).map(|edge| to_end[edge.target as usize] + cost(edge.target));
             lengths.min().unwrap_or(u32::MAX)
         };
         let to_end_after_one: Vec<u32> = (0..n_states).map(after_one).collect();
         let mut needs_check = vec![false; n_states];
-        for (state, row) in draft.rows.iter().enumerate() {
-            for target in row.iter().map(|edge| edge.target as usize) {
-                needs_check[target] |= to_end[target] > to_end_after_one[state];
+        for (state, &least) in to_end_after_one.iter().enumerate() {
+            for target in draft.row(state as u32).map(|edge| edge.target as usize) {
+                needs_check[target] |= to_end[target] > least;
             }
         }
         Lengths { to_end, to_end_after_one, needs_check }

@@ -8,6 +8,7 @@ use super::draft::Draft;
 use super::{Lowered, Lowerer};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::language::of_values;
+use crate::json_schema::leaf::{LeafKey, StringKey};
 use crate::json_schema::number::NumberSpelling;
 use crate::json_schema::shape::{NumberShape, StringShape};
 use crate::machine::Counter;
@@ -26,15 +27,14 @@ impl Lowerer<'_> {
         if let Some(&rule) = self.numbers.get(&key) {
             return Ok(rule);
         }
-        let rule = match self.number_texts(&key.0, is_element)? {
-            dfa if dfa.is_empty() => None,
-            dfa => {
-                let mut draft = Draft::new();
-                plain(&mut draft, &dfa);
-                self.spend(&draft)?;
-                Some(self.rule("number", draft, None))
-            }
-        };
+        let has_integer_fractions = self.expander.options.has_integer_fractions;
+        let leaf = LeafKey::Numbers { shapes: key.0.clone(), is_element, has_integer_fractions };
+        let rule = self.leaf("number", leaf, None, |lowerer| {
+            let dfa = lowerer.number_texts(&key.0, is_element)?;
+            let mut draft = Draft::new();
+            plain(&mut draft, &dfa);
+            Ok((!dfa.is_empty()).then_some(draft))
+        })?;
         self.numbers.insert(key, rule);
         Ok(rule)
     }
@@ -65,28 +65,35 @@ impl Lowerer<'_> {
         if let Some(&rule) = self.strings.get(&key) {
             return Ok(rule);
         }
-        let rule = self.draft_string(&key.0, is_element)?;
+        let rule = self.make_string(&key.0, is_element)?;
         self.strings.insert(key, rule);
         Ok(rule)
     }
 
-    fn draft_string(&mut self, shapes: &[StringShape], is_element: bool) -> Lowered<Option<NetRuleId>> {
+    fn make_string(&mut self, shapes: &[StringShape], is_element: bool) -> Lowered<Option<NetRuleId>> {
+        if !is_element && shapes.iter().any(StringShape::is_any) {
+            return self.leaf("string", LeafKey::AnyString, None, |_| Ok(Some(any_string())));
+        }
+        let keys: Option<Vec<StringKey>> = shapes.iter().map(|shape| self.expander.languages.key_of(shape)).collect();
+        match keys {
+            Some(shapes_of) => {
+                let key = LeafKey::Strings { shapes: shapes_of, is_element };
+                self.leaf("string", key, None, |lowerer| lowerer.draft_string(shapes, is_element))
+            }
+            None => {
+                let Some(draft) = self.draft_string(shapes, is_element)? else { return Ok(None) };
+                self.spend(&draft)?;
+                Ok(Some(self.rule("string", draft, None)))
+            }
+        }
+    }
+
+    fn draft_string(&mut self, shapes: &[StringShape], is_element: bool) -> Lowered<Option<Draft>> {
         let mut draft = Draft::new();
         let end = draft.state();
         draft.accept(end);
         let open = draft.state();
         draft.byte(&[0], b'"', open);
-        if !is_element && shapes.iter().any(StringShape::is_any) {
-            let all = free_text();
-            let base = draft.embed(&all);
-            draft.copy_edges(base, open);
-            for (state, _) in all.accepting.iter().enumerate().filter(|(_, accepts)| **accepts) {
-                draft.byte(&[base + state as u32], b'"', end);
-            }
-            draft.byte(&[open], b'"', end);
-            self.spend(&draft)?;
-            return Ok(Some(self.rule("string", draft, None)));
-        }
         let mut written: Option<Arc<Dfa>> = None;
         let mut is_empty = true;
         for shape in shapes {
@@ -104,11 +111,7 @@ impl Lowerer<'_> {
             is_empty = false;
             embed_spelled(&mut draft, &[open], &dfa, end);
         }
-        if is_empty {
-            return Ok(None);
-        }
-        self.spend(&draft)?;
-        Ok(Some(self.rule("string", draft, None)))
+        Ok((!is_empty).then_some(draft))
     }
 
     /// Adds the body and closing quote of strings with bounds on their length, by counting characters; returns whether it can.
@@ -120,11 +123,7 @@ impl Lowerer<'_> {
         let is_free = shape.languages.is_empty() && shape.excluded.is_empty();
         let mut body = Draft::new();
         let mut min = shape.min;
-        if is_free {
-            let done = body.state();
-            body.accept(done);
-            free_character(&mut body, 0, done);
-        } else {
+        if !is_free {
             let all = self.expander.languages.of_shape(shape, false, self.limits).map_err(too_large)?;
             let Some(is_some) = spell_one_character(&mut body, &all) else {
                 return self.tallied(draft, open, end, shape, &all);
@@ -140,8 +139,13 @@ impl Lowerer<'_> {
             return Ok(true);
         }
         let counter = Counter::new(bound(min).max(1), max);
-        self.spend(&body)?;
-        let rule = self.rule("characters", body, Some(counter));
+        let rule = if is_free {
+            let rule = self.leaf("characters", LeafKey::Character, Some(counter), |_| Ok(Some(any_character())))?;
+            rule.expect("a draft was made")
+        } else {
+            self.spend(&body)?;
+            self.rule("characters", body, Some(counter))
+        };
         let after = draft.state();
         draft.edge(open, Label::Call(rule), after);
         draft.byte(&[after], b'"', end);
@@ -283,6 +287,32 @@ pub(super) fn spelled_key(name: &str) -> Vec<u8> {
     spelled
 }
 
+/// Returns the automaton of any string in any spelling, with its quotes.
+fn any_string() -> Draft {
+    let mut draft = Draft::new();
+    let end = draft.state();
+    draft.accept(end);
+    let open = draft.state();
+    draft.byte(&[0], b'"', open);
+    let all = free_text();
+    let base = draft.embed(&all);
+    draft.copy_edges(base, open);
+    for (state, _) in all.accepting.iter().enumerate().filter(|(_, accepts)| **accepts) {
+        draft.byte(&[base + state as u32], b'"', end);
+    }
+    draft.byte(&[open], b'"', end);
+    draft
+}
+
+/// Returns the automaton of any character in any spelling.
+fn any_character() -> Draft {
+    let mut draft = Draft::new();
+    let done = draft.state();
+    draft.accept(done);
+    free_character(&mut draft, 0, done);
+    draft
+}
+
 /// Returns the automaton of any text in any spelling, without quotes.
 fn free_text() -> Draft {
     let mut draft = Draft::new();
@@ -397,11 +427,7 @@ fn spell_one_character(body: &mut Draft, dfa: &Dfa) -> Option<bool> {
     let finished = renumbered.state();
     renumbered.accept(finished);
     let base = renumbered.embed(&one);
-    for row in &mut renumbered.rows {
-        for edge in row.iter_mut().filter(|edge| edge.target == base + home) {
-            edge.target = finished;
-        }
-    }
+    renumbered.edges_mut().filter(|edge| edge.target == base + home).for_each(|edge| edge.target = finished);
     renumbered.copy_edges(base + home, 0);
     *body = renumbered;
     Some(is_some)
@@ -458,7 +484,8 @@ pub(super) fn any_key_beside(spelled: &[&[u8]]) -> Draft {
             }
             at = group_end;
         }
-        for edge in draft.rows[home as usize].clone() {
+        let of_home: SmallVec<[crate::pass::Edge; 16]> = draft.row(home).collect();
+        for edge in of_home {
             let Label::Bytes(low, high) = edge.label else { continue };
             let mut from = u16::from(low);
             for &(byte, _) in children.iter().filter(|(byte, _)| low <= *byte && *byte <= high) {
@@ -477,9 +504,8 @@ pub(super) fn any_key_beside(spelled: &[&[u8]]) -> Draft {
 
 /// Returns where a byte leads in a draft that leads one way only.
 fn next_state(draft: &Draft, state: u32, byte: u8) -> u32 {
-    let leads =
-        |edge: &&crate::pass::Edge| matches!(edge.label, Label::Bytes(low, high) if low <= byte && byte <= high);
-    draft.rows[state as usize].iter().find(leads).map_or(state, |edge| edge.target)
+    let leads = |edge: &crate::pass::Edge| matches!(edge.label, Label::Bytes(low, high) if low <= byte && byte <= high);
+    draft.row(state).find(leads).map_or(state, |edge| edge.target)
 }
 
 /// Returns the automaton of all strings but some names.

@@ -4,15 +4,17 @@
 //! together, backwards from the ends: an edge that calls a rule counts once that rule is productive. Linear in the edges.
 
 use super::DraftRule;
+use crate::json_schema::language::LanguageStore;
 use crate::pass::{BuildError, Edge, Label, NetRule, NetRuleId, Network, RuleAutomaton, Watch};
-use ahash::AHashMap;
+use std::sync::Arc;
 
 /// Returns the network of the rules that the root needs; nothing if no text completes the root.
 pub(super) fn trim(
     rules: Vec<DraftRule>,
     root: NetRuleId,
+    store: &LanguageStore,
     watch: &Watch,
-) -> Result<Option<Network<RuleAutomaton>>, BuildError> {
+) -> Result<Option<Network<Arc<RuleAutomaton>>>, BuildError> {
     let live = Live::find(&rules, watch)?;
     if !live.is_productive(root.index()) {
         return Ok(None);
@@ -20,15 +22,15 @@ pub(super) fn trim(
     // Rules that only call another one are that other one.
     let mut alias: Vec<NetRuleId> = Vec::with_capacity(rules.len());
     for (index, rule) in rules.iter().enumerate() {
-        let mut edges = rule.draft.rows[0].iter().filter(|edge| live.is_edge(index, edge));
+        let mut edges = rule.draft.row(0).filter(|edge| live.is_edge(index, edge));
         let only = match (edges.next(), edges.next()) {
             (Some(edge), None) if rule.counter.is_none() => Some(edge),
             _ => None,
         };
         alias.push(match only {
-            Some(&Edge { label: Label::Call(called), target })
+            Some(Edge { label: Label::Call(called), target })
                 if rule.draft.accepting[target as usize]
-                    && !rule.draft.rows[target as usize].iter().any(|edge| live.is_edge(index, edge)) =>
+                    && !rule.draft.row(target).any(|edge| live.is_edge(index, &edge)) =>
             {
                 called
             }
@@ -43,23 +45,31 @@ pub(super) fn trim(
         }
         at
     };
-    let mut numbers: AHashMap<NetRuleId, NetRuleId> = AHashMap::new();
-    let mut order = vec![resolve(root)];
-    numbers.insert(order[0], NetRuleId::new(0));
-    let mut trimmed: Vec<NetRule<RuleAutomaton>> = Vec::new();
-    let mut resolved: AHashMap<NetRuleId, NetRuleId> = AHashMap::new();
+    let resolved: Vec<NetRuleId> = (0..rules.len()).map(|rule| resolve(NetRuleId::new(rule))).collect();
+    let mut numbers: Vec<Option<NetRuleId>> = vec![None; rules.len()];
+    let mut order = vec![resolved[root.index()]];
+    numbers[order[0].index()] = Some(NetRuleId::new(0));
+    let mut trimmed: Vec<NetRule<Arc<RuleAutomaton>>> = Vec::new();
     while trimmed.len() < order.len() {
         let index = order[trimmed.len()].index();
         let rule = &rules[index];
+        if let Some(kept) = &rule.kept {
+            trimmed.push(NetRule { name: rule.name.clone(), automaton: Arc::clone(kept), counter: rule.counter });
+            continue;
+        }
         let mut states: Vec<u32> = vec![0];
         let mut state_numbers = vec![u32::MAX; rule.draft.n_states()];
         state_numbers[0] = 0;
-        let (mut edges, mut ends, mut accepting) = (Vec::with_capacity(rule.draft.n_edges()), vec![0u32], Vec::new());
+        let n_states = rule.draft.n_states();
+        let mut edges: Vec<Edge> = Vec::with_capacity(rule.draft.n_edges());
+        let (mut ends, mut accepting) = (Vec::with_capacity(n_states + 1), Vec::with_capacity(n_states));
+        ends.push(0u32);
+        states.reserve(n_states);
         let mut row: Vec<Edge> = Vec::new();
         while accepting.len() < states.len() {
             let state = states[accepting.len()] as usize;
             row.clear();
-            for edge in rule.draft.rows[state].iter().filter(|edge| live.is_edge(index, edge)) {
+            for edge in rule.draft.row(state as u32).filter(|edge| live.is_edge(index, edge)) {
                 let number = &mut state_numbers[edge.target as usize];
                 if *number == u32::MAX {
                     *number = states.len() as u32;
@@ -67,8 +77,8 @@ pub(super) fn trim(
                 }
                 let label = match edge.label {
                     Label::Call(called) => {
-                        let called = *resolved.entry(called).or_insert_with(|| resolve(called));
-                        let number = *numbers.entry(called).or_insert_with(|| {
+                        let called = resolved[called.index()];
+                        let number = *numbers[called.index()].get_or_insert_with(|| {
                             order.push(called);
                             NetRuleId::new(order.len() - 1)
                         });
@@ -79,8 +89,11 @@ pub(super) fn trim(
                 row.push(Edge { label, target: *number });
             }
             watch.spend(1 + row.len())?;
-            row.sort_unstable();
-            row.dedup();
+            // PERF: most rows have one edge.
+            if row.len() > 1 {
+                row.sort_unstable();
+                row.dedup();
+            }
             edges.extend_from_slice(&row);
             ends.push(edges.len() as u32);
             accepting.push(rule.draft.accepting[state]);
@@ -93,6 +106,10 @@ pub(super) fn trim(
         tallies.sort_unstable_by_key(|&(state, _)| state);
         let automaton =
             RuleAutomaton::from_sorted(edges, ends, accepting).with_elements(elements).with_tallies(tallies);
+        let automaton = Arc::new(automaton);
+        if let Some(key) = &rule.key {
+            store.leaves.keep(key.clone(), &automaton);
+        }
         trimmed.push(NetRule { name: rule.name.clone(), automaton, counter: rule.counter });
     }
     Ok(Some(Network { rules: trimmed, root: NetRuleId::new(0) }))
@@ -116,7 +133,7 @@ impl Live {
         // Edges by target.
         let mut starts = vec![0u32; n_states + 1];
         for (rule, base) in rules.iter().zip(&bases) {
-            for edge in rule.draft.rows.iter().flatten() {
+            for edge in rule.draft.edges() {
                 starts[base + edge.target as usize + 1] += 1;
             }
         }
@@ -126,8 +143,8 @@ impl Live {
         let mut sources: Vec<(u32, Option<NetRuleId>)> = vec![(0, None); n_edges];
         let mut filled = starts.clone();
         for (rule, base) in rules.iter().zip(&bases) {
-            for (state, row) in rule.draft.rows.iter().enumerate() {
-                for edge in row {
+            for state in 0..rule.draft.n_states() {
+                for edge in rule.draft.row(state as u32) {
                     let called = if let Label::Call(called) = edge.label { Some(called) } else { None };
                     let place = &mut filled[base + edge.target as usize];
                     sources[*place as usize] = ((base + state) as u32, called);

@@ -2,6 +2,7 @@
 
 use super::draft::Draft;
 use super::{Lowered, Lowerer};
+use crate::json_schema::leaf::LeafKey;
 use crate::json_schema::options::WhiteSpace;
 use crate::pass::{Label, NetRuleId};
 use smallvec::SmallVec;
@@ -89,16 +90,18 @@ impl Lowerer<'_> {
         if let Some(rule) = self.white_space {
             return Ok(rule);
         }
-        let mut draft = Draft::new();
-        let mut from = 0;
-        for _ in 0..run_max {
-            let next = draft.state();
-            [b' ', b'\t', b'\n', b'\r'].iter().for_each(|&byte| draft.byte(&[from], byte, next));
-            draft.accept(next);
-            from = next;
-        }
-        self.spend(&draft)?;
-        let rule = self.rule("white space", draft, None);
+        let rule = self.leaf("white space", LeafKey::WhiteSpace(run_max), None, |_| {
+            let mut draft = Draft::new();
+            let mut from = 0;
+            for _ in 0..run_max {
+                let next = draft.state();
+                [b' ', b'\t', b'\n', b'\r'].iter().for_each(|&byte| draft.byte(&[from], byte, next));
+                draft.accept(next);
+                from = next;
+            }
+            Ok(Some(draft))
+        })?;
+        let rule = rule.expect("there is white space");
         self.white_space = Some(rule);
         Ok(rule)
     }

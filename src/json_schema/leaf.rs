@@ -1,0 +1,107 @@
+//! Rules that call no others, kept from schema to schema.
+//!
+//! Schemas repeat themselves: of the texts and numbers in real ones 98 % have been in another. What such a rule's automaton depends on is
+//! a few words, its *key*; with an equal key the automaton is the same, and neither drafted, trimmed nor built again.
+
+use super::language::LanguageName;
+use super::shape::NumberShape;
+use crate::pass::RuleAutomaton;
+use ahash::AHashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// All that the automaton of a rule depends on.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum LeafKey {
+    /// White space, at most so many characters of it.
+    WhiteSpace(u32),
+    /// One character in any spelling.
+    Character,
+    AnyString,
+    /// Strings of some shapes.
+    Strings {
+        shapes: Vec<StringKey>,
+        is_element: bool,
+    },
+    Numbers {
+        shapes: Vec<NumberShape>,
+        is_element: bool,
+        has_integer_fractions: bool,
+    },
+    /// Any key but these, spelled, in ascending order.
+    KeyBeside(Vec<Box<[u8]>>),
+}
+
+/// What a string shape says, without names of its schema.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct StringKey {
+    pub min: u64,
+    pub max: Option<u64>,
+    pub languages: Vec<(LanguageName, bool)>,
+}
+
+/// The automata of leaves.
+#[derive(Debug, Default)]
+pub(super) struct LeafStore {
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    automata: AHashMap<LeafKey, Arc<RuleAutomaton>>,
+    bytes: usize,
+}
+
+impl LeafStore {
+    /// Memory for automata, in bytes; when it is used up, all are forgotten.
+    const BYTES_MAX: usize = 16 << 20;
+
+    pub fn find(&self, key: &LeafKey) -> Option<Arc<RuleAutomaton>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.automata.get(key).map(Arc::clone)
+    }
+
+    pub fn keep(&self, key: LeafKey, automaton: &Arc<RuleAutomaton>) {
+        let bytes = 2 * size_of::<LeafKey>() + key.memory_bytes() + automaton.memory_bytes();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.bytes + bytes > LeafStore::BYTES_MAX {
+            *known = Known::default();
+        }
+        if bytes <= LeafStore::BYTES_MAX {
+            known.bytes += bytes;
+            known.automata.insert(key, Arc::clone(automaton));
+        }
+    }
+}
+
+impl LeafKey {
+    /// Returns about how much memory the key takes beside its own size, in bytes.
+    fn memory_bytes(&self) -> usize {
+        match self {
+            LeafKey::WhiteSpace(_) | LeafKey::Character | LeafKey::AnyString => 0,
+            LeafKey::Strings { shapes, .. } => {
+                let of_languages =
+                    |shape: &StringKey| shape.languages.iter().map(|((_, name), _)| name.len() + 32).sum::<usize>();
+                shapes.iter().map(|shape| size_of::<StringKey>() + of_languages(shape)).sum()
+            }
+            LeafKey::Numbers { shapes, .. } => shapes.len() * 4 * size_of::<NumberShape>(),
+            LeafKey::KeyBeside(names) => names.iter().map(|name| name.len() + 32).sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_are_found_by_all_of_their_key_and_forgotten_when_they_are_too_many() {
+        let store = LeafStore::default();
+        let automaton = Arc::new(RuleAutomaton::from_sorted(Vec::new(), vec![0, 0], vec![true]));
+        store.keep(LeafKey::WhiteSpace(16), &automaton);
+        assert!(store.find(&LeafKey::WhiteSpace(16)).is_some() && store.find(&LeafKey::WhiteSpace(15)).is_none());
+        let names = |n: usize| LeafKey::KeyBeside(vec![vec![b'x'; 1 << 20].into(), n.to_string().into_bytes().into()]);
+        (0..40).for_each(|n| store.keep(names(n), &automaton));
+        assert!(store.known.lock().unwrap().bytes <= LeafStore::BYTES_MAX);
+        assert!(store.find(&names(39)).is_some() && store.find(&names(0)).is_none());
+    }
+}
