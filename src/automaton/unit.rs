@@ -289,7 +289,7 @@ impl Unit {
             + 256
             + size_of_val(&*content.table)
             + size_of_val(&*content.infos)
-            + size_of_val(&*content.tallies)
+            + content.tallies.iter().map(Tally::memory_bytes).sum::<usize>()
             + content.lists.len() * size_of::<Box<[Move]>>()
             + moves
             + controls

@@ -226,7 +226,7 @@ impl Lowerer<'_> {
                         .iter()
                         .filter_map(|shape| if let Shape::Number(number) = shape { Some(number.clone()) } else { None })
                         .collect();
-                    let dfa = self.number_texts(&numbers, true)?;
+                    let dfa = self.element_numbers(&numbers)?;
                     is_finite |= has_finite_end(&dfa);
                     match few_texts(&dfa, VALUES_MAX) {
                         Some(few) => texts.extend(few),

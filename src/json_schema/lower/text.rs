@@ -8,7 +8,7 @@ use super::draft::Draft;
 use super::{Lowered, Lowerer};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::language::of_values;
-use crate::json_schema::number::NumberSpelling;
+use crate::json_schema::number::{NumberSpelling, NumberTexts, RegisterTexts};
 use crate::json_schema::shape::{NumberShape, StringShape};
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};
@@ -26,11 +26,28 @@ impl Lowerer<'_> {
         if let Some(&rule) = self.numbers.get(&key) {
             return Ok(rule);
         }
-        let rule = match self.number_texts(&key.0, is_element)? {
-            dfa if dfa.is_empty() => None,
-            dfa => {
+        let (dfa, registers) = self.numbers_of(&key.0, is_element)?;
+        let mut rules = Vec::with_capacity(1 + registers.len());
+        if !dfa.is_empty() {
+            let mut draft = Draft::new();
+            plain(&mut draft, &dfa);
+            self.spend(&draft)?;
+            rules.push(self.rule("number", draft, None));
+        }
+        for texts in registers {
+            let draft = beside_register(texts);
+            self.spend(&draft)?;
+            rules.push(self.rule("multiples", draft, None));
+        }
+        let rule = match *rules {
+            [] => None,
+            [rule] => Some(rule),
+            // A register belongs to one rule.
+            _ => {
                 let mut draft = Draft::new();
-                plain(&mut draft, &dfa);
+                let end = draft.state();
+                draft.accept(end);
+                rules.iter().for_each(|&rule| draft.edge(0, Label::Call(rule), end));
                 self.spend(&draft)?;
                 Some(self.rule("number", draft, None))
             }
@@ -39,24 +56,40 @@ impl Lowerer<'_> {
         Ok(rule)
     }
 
-    /// Returns the texts of the numbers that have any of some shapes; as an element each has one.
-    pub(super) fn number_texts(&mut self, shapes: &[NumberShape], is_element: bool) -> Lowered<Arc<Dfa>> {
+    /// Returns the texts of the numbers that have any of some shapes, as elements, of which each has one.
+    pub(super) fn element_numbers(&mut self, shapes: &[NumberShape]) -> Lowered<Arc<Dfa>> {
+        Ok(self.numbers_of(shapes, true)?.0)
+    }
+
+    /// Returns the texts of the numbers that have any of some shapes; as an element each has one, and none has a register.
+    fn numbers_of(&mut self, shapes: &[NumberShape], is_element: bool) -> Lowered<(Arc<Dfa>, Vec<RegisterTexts>)> {
         let has_integer_fractions = self.expander.options.has_integer_fractions;
         let spelling = NumberSpelling { has_integer_fractions, ..NumberSpelling::default() };
         let mut all: Option<Arc<Dfa>> = None;
+        let mut registers = Vec::new();
         for set in shapes.iter().flat_map(NumberShape::sets) {
-            let dfa = set.language(&spelling, self.limits);
-            let dfa = dfa.map_err(|error| SchemaError::unsupported("number", error.to_string()))?;
+            let texts = match is_element {
+                true => set.language(&spelling, self.limits).map(NumberTexts::Automaton),
+                false => set.texts(&spelling, self.limits),
+            };
+            let dfa = match texts.map_err(|error| SchemaError::unsupported("number", error.to_string()))? {
+                NumberTexts::Automaton(dfa) => dfa,
+                NumberTexts::Register(texts) => {
+                    registers.extend(texts);
+                    continue;
+                }
+            };
             all = Some(match all {
                 None => dfa,
                 Some(all) => Arc::new(all.union(&dfa, self.limits).map_err(too_large)?),
             });
         }
         let all = all.unwrap_or_default();
-        match is_element {
-            true => Ok(Arc::new(all.intersect(plain_numbers(), self.limits).map_err(too_large)?)),
-            false => Ok(all),
-        }
+        let all = match is_element {
+            true => Arc::new(all.intersect(plain_numbers(), self.limits).map_err(too_large)?),
+            false => all,
+        };
+        Ok((all, registers))
     }
 
     /// Returns the rule of the strings that have any of some shapes, with their quotes; nothing if there are none.
@@ -164,6 +197,23 @@ fn plain(draft: &mut Draft, dfa: &Dfa) {
             draft.accept(state);
         }
     }
+}
+
+/// Returns the automaton that goes with a register.
+fn beside_register(texts: RegisterTexts) -> Draft {
+    let mut draft = Draft::new();
+    (1..texts.edges.len()).for_each(|_| _ = draft.state());
+    for (state, tally) in (0..).zip(texts.tallies) {
+        let Some(tally) = tally else { continue };
+        if tally.is_end() {
+            draft.accept(state);
+        }
+        draft.tallies.push((state, tally));
+    }
+    for (state, edges) in (0..).zip(&texts.edges) {
+        edges.iter().for_each(|&(byte, target)| draft.byte(&[state], byte, target));
+    }
+    draft
 }
 
 /// Adds, from each of `from`, the spellings of the strings of an automaton and a closing quote that leads to `end`.

@@ -38,16 +38,20 @@
 //! | `exponent` | the exponents in a range |
 //! | `spell` | the automaton: all of the above at once |
 //! | `few` | where bounds leave few multiples: a list instead of residues |
+//! | `register` | divisors with many digits: an automaton beside a register that holds the rest |
 //! | `empty` | whether a set has no members: arithmetic on the multiples between the bounds |
 
 mod empty;
 mod exponent;
 mod few;
+mod register;
 mod residue;
 mod side;
 mod spell;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use register::RegisterTexts;
 
 use super::decimal::Decimal;
 use crate::Limits;
@@ -69,6 +73,14 @@ pub(crate) struct NumberSet {
     /// `(d, true)`: only multiples of d. `(d, false)`: no multiples of d. Ascending; all are greater than 0; none follows from the others of
     /// its kind.
     divisors: Vec<(Decimal, bool)>,
+}
+
+/// The texts of a set of numbers.
+#[derive(Debug)]
+pub(crate) enum NumberTexts {
+    Automaton(Arc<Dfa>),
+    /// `None` if there are none.
+    Register(Option<RegisterTexts>),
 }
 
 /// An end of an interval.
@@ -235,6 +247,25 @@ impl NumberSet {
         spell::language(self, spelling, limits).map(Arc::new)
     }
 
+    /// Returns the texts of the numbers in the set, as the documentation of the module says: beside a register where divisors would make the
+    /// automaton large.
+    ///
+    /// # Errors
+    /// Those of [`Self::language`], if a register is no help.
+    pub fn texts(&self, spelling: &NumberSpelling, limits: &Limits) -> Result<NumberTexts, NumberError> {
+        let in_register = || register::Multiples::new(self, spelling).map(|all| NumberTexts::Register(all.texts()));
+        let has_many_rests = || residue::Residues::new(self).is_ok_and(|residues| residues.n_rests() > RESTS_MAX);
+        if !self.divisors.is_empty() && has_many_rests() && !few::is_list(self) {
+            if let Some(texts) = in_register() {
+                return Ok(texts);
+            }
+        }
+        match self.language(spelling, limits) {
+            Err(NumberError::TooLarge(error)) => in_register().ok_or(NumberError::TooLarge(error)),
+            result => result.map(NumberTexts::Automaton),
+        }
+    }
+
     /// Returns the positive divisors of which no number in the set is a multiple; 1 for integers.
     fn non_divisors(&self) -> Result<Vec<Decimal>, NumberError> {
         let listed = self.divisors.iter().filter(|(_, is_multiple)| !is_multiple).map(|(divisor, _)| divisor.clone());
@@ -284,6 +315,9 @@ fn least_common_multiple(a: &Decimal, b: &Decimal) -> Result<Decimal, NumberErro
 
 /// Most digits of the least common multiple of divisors, written as an integer of the smallest unit among them.
 const DIVISOR_DIGITS_MAX: u32 = 37;
+
+/// Most rests, for each number of digits, that are worth states of an automaton.
+const RESTS_MAX: u128 = 1 << 12;
 
 /// Most divisors of which the numbers of a set are no multiples.
 const NON_DIVISORS_MAX: usize = 16;
