@@ -91,6 +91,14 @@ const SHORT_CUTS: &[(&str, &[&str])] = &[
         r#"{"type":"array","items":{"type":"integer","not":{"multipleOf":1000003}},"maxItems":3}"#,
         &["[", "[1", "[10", "[1000003", "[100000", "[1000004,", "[1,2,1000003"],
     ),
+    (
+        r#"{"type":"array","items":{"type":"integer","multipleOf":1000003},"uniqueItems":true}"#,
+        &["[", "[0", "[0,", "[1000003,", "[1000003,-", "[1000003,100000", "[1000003,1000003", "[1000003,10000030"],
+    ),
+    (
+        r#"{"type":"array","items":{"anyOf":[{"type":"integer","not":{"multipleOf":1000003}},{"const":0}]},"uniqueItems":true}"#,
+        &["[", "[0", "[0,", "[1,", "[1000003", "[1,0,1"],
+    ),
     // Parts that states share, and models of names.
     (
         r#"{"properties":{"a":{"type":"string"},"b":{"type":"number"},"abc":{}},"required":["a","b"],"type":"object"}"#,

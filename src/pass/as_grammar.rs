@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 impl NormalGrammar {
     /// Returns a grammar of the same language: a rule for each state, which reads a letter and goes on as the next state's rule. Where pieces
-    /// are counted along, a rule for each state and count, up to [`TALLIED_MAX`] of them; beyond that the counts are left out.
+    /// are counted along, or rests of numbers kept, a rule for each state and register, up to [`TALLIED_MAX`] of them; beyond that the registers are left out.
     pub fn to_grammar(&self) -> Grammar {
         let mut builder = GrammarBuilder::new();
         let rules = &self.network.rules;

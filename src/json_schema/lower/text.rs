@@ -26,7 +26,7 @@ impl Lowerer<'_> {
         if let Some(&rule) = self.numbers.get(&key) {
             return Ok(rule);
         }
-        let (dfa, registers) = self.numbers_of(&key.0, is_element)?;
+        let (dfa, registers) = self.number_texts(&key.0, is_element)?;
         let mut rules = Vec::with_capacity(1 + registers.len());
         if !dfa.is_empty() {
             let mut draft = Draft::new();
@@ -56,29 +56,26 @@ impl Lowerer<'_> {
         Ok(rule)
     }
 
-    /// Returns the texts of the numbers that have any of some shapes, as elements, of which each has one.
-    pub(super) fn element_numbers(&mut self, shapes: &[NumberShape]) -> Lowered<Arc<Dfa>> {
-        Ok(self.numbers_of(shapes, true)?.0)
-    }
-
-    /// Returns the texts of the numbers that have any of some shapes; as an element each has one, and none has a register.
-    fn numbers_of(&mut self, shapes: &[NumberShape], is_element: bool) -> Lowered<(Arc<Dfa>, Vec<RegisterTexts>)> {
+    /// Returns the texts of the numbers that have any of some shapes; as an element each has one, and those beside registers have no end.
+    pub(super) fn number_texts(
+        &mut self,
+        shapes: &[NumberShape],
+        is_element: bool,
+    ) -> Lowered<(Arc<Dfa>, Vec<RegisterTexts>)> {
         let has_integer_fractions = self.expander.options.has_integer_fractions;
         let spelling = NumberSpelling { has_integer_fractions, ..NumberSpelling::default() };
         let mut all: Option<Arc<Dfa>> = None;
         let mut registers = Vec::new();
         for set in shapes.iter().flat_map(NumberShape::sets) {
             let texts = match is_element {
-                true => set.language(&spelling, self.limits).map(NumberTexts::Automaton),
-                false => set.texts(&spelling, self.limits),
+                true => set.element_texts(self.limits),
+                false => set.texts(&spelling, self.limits).map(|texts| match texts {
+                    NumberTexts::Automaton(dfa) => (dfa, Vec::new()),
+                    NumberTexts::Register(texts) => (Arc::default(), texts.into_iter().collect()),
+                }),
             };
-            let dfa = match texts.map_err(|error| SchemaError::unsupported("number", error.to_string()))? {
-                NumberTexts::Automaton(dfa) => dfa,
-                NumberTexts::Register(texts) => {
-                    registers.extend(texts);
-                    continue;
-                }
-            };
+            let (dfa, beside) = texts.map_err(|error| SchemaError::unsupported("number", error.to_string()))?;
+            registers.extend(beside);
             all = Some(match all {
                 None => dfa,
                 Some(all) => Arc::new(all.union(&dfa, self.limits).map_err(too_large)?),

@@ -18,6 +18,15 @@
 //!   digits. If a bound lies beyond them, it may have three, from -308 to 307; to 308 where the bound stays
 //!   within the doubles.
 //!
+//! # Divisors with many digits
+//!
+//! A set of multiples of 123456789, or of numbers that aren't, has too many rests for an automaton. Its texts are the same as ever: plain, without
+//! exponents, with any zeros at the end. But they are an automaton that goes with a register ([`NumberSet::texts`]), as long as one
+//! register is enough: the least common multiple of the divisors, as an integer of its smallest unit, has 64 bits, bounds have no more than 37 digits
+//! in that unit, and there is one number at most that they are no multiples of, and then no divisor beside it; with fractions no bounds
+//! either. All else is refused where the automaton becomes too large. Elements that are compared have a register only if they are integers
+//! without an end in either direction.
+//!
 //! # What parsers make of it
 //!
 //! Values are exact. A parser that rounds to doubles may move a number with more digits than doubles have onto a bound:
@@ -254,16 +263,45 @@ impl NumberSet {
     /// Those of [`Self::language`], if a register is no help.
     pub fn texts(&self, spelling: &NumberSpelling, limits: &Limits) -> Result<NumberTexts, NumberError> {
         let in_register = || register::Multiples::new(self, spelling).map(|all| NumberTexts::Register(all.texts()));
-        let has_many_rests = || residue::Residues::new(self).is_ok_and(|residues| residues.n_rests() > RESTS_MAX);
-        if !self.divisors.is_empty() && has_many_rests() && !few::is_list(self) {
-            if let Some(texts) = in_register() {
-                return Ok(texts);
-            }
+        if self.has_many_rests()
+            && let Some(texts) = in_register()
+        {
+            return Ok(texts);
         }
         match self.language(spelling, limits) {
             Err(NumberError::TooLarge(error)) => in_register().ok_or(NumberError::TooLarge(error)),
             result => result.map(NumberTexts::Automaton),
         }
+    }
+
+    /// Returns the texts of the numbers in the set, as elements: an automaton, and others beside registers. The texts of those have no end:
+    /// whatever the beginning of one is, it goes on in infinitely many ways, of which each is another number. Of a number that the automaton
+    /// has there may be several texts.
+    ///
+    /// # Errors
+    /// Those of [`Self::language`], if registers are no help.
+    pub fn element_texts(&self, limits: &Limits) -> Result<(Arc<Dfa>, Vec<RegisterTexts>), NumberError> {
+        let spelling = NumberSpelling { has_integer_fractions: false, has_exponents: false };
+        if self.has_many_rests() {
+            let zero = Decimal::default();
+            // Nothing follows `0`.
+            let halves = [NumberSet::above(&zero), NumberSet::below(&zero)];
+            let halves = halves.map(|half| register::Multiples::new(&self.intersect(&half), &spelling));
+            if let [Some(above), Some(below)] = &halves
+                && above.has_no_end()
+                && below.has_no_end()
+            {
+                let zero = self.only(&zero).language(&spelling, limits)?;
+                return Ok((zero, [above.texts(), below.texts()].into_iter().flatten().collect()));
+            }
+        }
+        Ok((self.language(&spelling, limits)?, Vec::new()))
+    }
+
+    /// Returns whether divisors make an automaton large, and bounds no list of it.
+    fn has_many_rests(&self) -> bool {
+        let has_many = || residue::Residues::new(self).is_ok_and(|residues| residues.n_rests() > RESTS_MAX);
+        !self.divisors.is_empty() && has_many() && !few::is_list(self)
     }
 
     /// Returns the positive divisors of which no number in the set is a multiple; 1 for integers.

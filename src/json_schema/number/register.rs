@@ -211,6 +211,11 @@ impl Multiples {
         }
     }
 
+    /// Tells whether each beginning of a text but `0` can be completed in infinitely many ways, to a number of its own each.
+    pub fn has_no_end(&self) -> bool {
+        self.fractions == Fractions::None && self.sides.iter().flatten().all(|side| side.high.is_none())
+    }
+
     /// Returns the automaton of the plain texts; nothing if there are none.
     pub fn texts(&self) -> Option<RegisterTexts> {
         if self.sides.iter().all(Option::is_none) {
