@@ -98,6 +98,21 @@ impl Residue {
         self.end != End::Never
     }
 
+    /// Returns how many digits must follow, as long as they all count; 0 where it is not known.
+    pub fn n_missing(&self, register: Register) -> u64 {
+        let is_counted = self.is_multiple && self.end == End::Scaled(1) && self.more == Ways::Open;
+        if !is_counted || self.may_end(register) {
+            return 0;
+        }
+        let modulus = u128::from(self.modulus);
+        let powers = (1..).zip(core::iter::successors(Some(10_u128), |power| power.checked_mul(10)));
+        let mut enough = powers.filter(|&(_, power)| {
+            let way = |n: u128| Way { scale: (power % modulus) as u64, first: 0, n: n as u64 };
+            power >= modulus || self.leads(&way(power), register)
+        });
+        enough.next().map_or(0, |(n, _)| n)
+    }
+
     /// Returns about how much memory the residue takes, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let n_ways = if let Ways::Some(ways) = &self.more { ways.len() } else { 0 };
@@ -161,6 +176,19 @@ mod tests {
         // -2 - 1 is three below one.
         assert!(narrow.may_go_on(2) && !residue(modulus, true, &[Way { n: 3, ..way }]).may_go_on(2));
         assert!(residue(modulus, true, &[Way { n: 4, ..way }]).may_go_on(2));
+    }
+
+    #[test]
+    fn the_digits_that_are_missing_are_counted() {
+        let open = Residue { modulus: 1009, is_multiple: true, digit: Some(1), end: End::Scaled(1), more: Ways::Open };
+        for register in 0..1009 {
+            let is_enough = |&n: &u32| (0..10_u64.pow(n)).any(|z| (register * 10_u64.pow(n) + z).is_multiple_of(1009));
+            let expected = (0..5).find(is_enough).map(u64::from);
+            assert_eq!(Some(open.n_missing(register)), expected, "{register}");
+        }
+        let large = Residue { modulus: u64::MAX, ..open };
+        assert_eq!((large.n_missing(0), large.n_missing(u64::MAX - 1) > 0), (0, true));
+        assert_eq!(Residue { is_multiple: false, ..large }.n_missing(1), 0);
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Tally {
     pub fn n_missing(&self, register: Register) -> u64 {
         match self {
             Tally::Length(length) => u64::from(length.min).saturating_sub(register),
-            Tally::Residue(_) => 0,
+            Tally::Residue(residue) => residue.n_missing(register),
         }
     }
 

@@ -20,12 +20,18 @@
 //!
 //! # Divisors with many digits
 //!
-//! A set of multiples of 123456789, or of numbers that aren't, has too many rests for an automaton. Its texts are the same as ever: plain, without
-//! exponents, with any zeros at the end. But they are an automaton that goes with a register ([`NumberSet::texts`]), as long as one
-//! register is enough: the least common multiple of the divisors, as an integer of its smallest unit, has 64 bits, bounds have no more than 37 digits
-//! in that unit, and there is one number at most that they are no multiples of, and then no divisor beside it; with fractions no bounds
-//! either. All else is refused where the automaton becomes too large. Elements that are compared have a register only if they are integers
-//! without an end in either direction.
+//! A set of multiples of 123456789, or of numbers that aren't, has too many rests for an automaton. Its texts are the same as ever: plain,
+//! without exponents, with any zeros at the end. But they are an automaton that goes with a register ([`NumberSet::texts`]), as long as
+//! one register is enough:
+//!
+//! | set | what must hold |
+//! |---|---|
+//! | all | divisors, and bounds in units of a divisor's last digit, are in reach of 64 bits and 37 digits |
+//! | multiples of several numbers | the least common multiple fits, too |
+//! | no multiples of a number | of one only, and of no other; with fractions no bounds |
+//! | elements that are compared | integers without an end in either direction |
+//!
+//! All else is refused if the automaton is larger than the limits allow.
 //!
 //! # What parsers make of it
 //!

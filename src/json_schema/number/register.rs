@@ -10,8 +10,8 @@
 //! `12` is below `9` as a text and above it as a number; so before the point the digits are counted, and compared with a bound when there are
 //! as many as it has.
 //!
-//! That numbers are *no* multiples is asked of integers in the same way. A number with a fraction can always be made one by another digit, so it
-//! has no ranges, and no bounds.
+//! That numbers are *no* multiples is asked of integers in the same way. A number that may have any fraction can always be made one by
+//! another digit, so it has no ranges, and no bounds.
 
 use super::side::{Edge, Side};
 use super::{NumberSet, NumberSpelling};
@@ -349,7 +349,7 @@ impl Multiples {
                 let (end, more) = self.whole_ways(side, tie);
                 (Some(digit), end, more)
             }
-            Place::Point { side, order } => unread(End::Never, self.point_ways(side, order)),
+            Place::Point { side, order } => unread(End::Never, self.ways(self.range(side, order, self.n_fraction))),
             Place::Fraction { side, order, n, digit } => {
                 let range = self.range(side, order, self.n_fraction - n);
                 (Some(digit), self.end_of(range), self.ways(range))
@@ -381,10 +381,6 @@ impl Multiples {
             Fractions::Zeros | Fractions::All => here,
         };
         (end, self.ways(behind_point.into_iter().chain(longer)))
-    }
-
-    fn point_ways(&self, side: u8, order: Order) -> Ways {
-        self.ways(self.range(side, order, self.n_fraction))
     }
 
     /// Returns how numbers compare whose digits before the point go on with `n` others; `None` if they are out of bounds.
