@@ -154,3 +154,20 @@ fn explanations_agree_with_masks() {
     }
     assert!(n_bits > 5_000, "{n_bits}");
 }
+
+#[test]
+fn rests_that_no_grammar_writes_are_explained() {
+    let compiler = maskwright::GrammarCompiler::new(default_vocab().into());
+    let compiled = compiler.compile_json_schema(r#"{"type":"number","multipleOf":65537.25}"#).unwrap();
+    let mut matcher = compiled.matcher();
+    matcher.accept_bytes(b"65537").unwrap();
+    // Digit by digit any number is fine, but not this one.
+    let refusal = matcher.explain_bytes(b".3").unwrap().unwrap();
+    assert_eq!((refusal.offset(), refusal.byte()), (1, b'3'));
+    assert_eq!(matcher.explain_bytes(b".25"), Ok(None));
+    let vocab = Arc::clone(compiled.vocab());
+    for token in 0..vocab.n_tokens() as TokenId {
+        let explanation = matcher.explain_token(token).unwrap();
+        assert_eq!(explanation.is_allowed(), matcher.is_token_allowed(token), "{explanation}");
+    }
+}

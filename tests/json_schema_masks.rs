@@ -60,6 +60,45 @@ const SHORT_CUTS: &[(&str, &[&str])] = &[
     // Characters that are counted, far from a bound and near it.
     (r#"{"type":"string","minLength":2,"maxLength":6}"#, &["", "\"", "\"a", "\"ab", "\"abcde", "\"abcdef"]),
     (r#"{"type":"string","maxLength":5000}"#, &["\"", "\"a", "\"ab"]),
+    // Rests of numbers in a register.
+    (
+        r#"{"type":"integer","multipleOf":0.123456789}"#,
+        &["", "-", "0", "1", "1234567", "12345678", "123456789", "24691357", "-98765432109876543210"],
+    ),
+    (
+        r#"{"type":"array","items":{"type":"number","multipleOf":65537.25}}"#,
+        &[
+            "[",
+            "[0",
+            "[0.",
+            "[655",
+            "[65537",
+            "[65537.",
+            "[65537.2",
+            "[65537.25",
+            "[65537.250",
+            "[262149",
+            "[-3",
+            "[12345",
+        ],
+    ),
+    (
+        r#"{"properties":{"a":{"type":"integer","multipleOf":1000003,"maximum":50000000000},"b":{}},"required":["a","b"]}"#,
+        &["{\"a\":", "{\"a\":5", "{\"a\":499", "{\"a\":49998149", "{\"a\":1000003", "{\"a\":1000003,", "{\"a\":-1"],
+    ),
+    (r#"{"type":"number","not":{"multipleOf":65537.25}}"#, &["", "0", "65537.2", "65537.25", "65537.250", "65537.251"]),
+    (
+        r#"{"type":"array","items":{"type":"integer","not":{"multipleOf":1000003}},"maxItems":3}"#,
+        &["[", "[1", "[10", "[1000003", "[100000", "[1000004,", "[1,2,1000003"],
+    ),
+    (
+        r#"{"type":"array","items":{"type":"integer","multipleOf":1000003},"uniqueItems":true}"#,
+        &["[", "[0", "[0,", "[1000003,", "[1000003,-", "[1000003,100000", "[1000003,1000003", "[1000003,10000030"],
+    ),
+    (
+        r#"{"type":"array","items":{"anyOf":[{"type":"integer","not":{"multipleOf":1000003}},{"const":0}]},"uniqueItems":true}"#,
+        &["[", "[0", "[0,", "[1,", "[1000003", "[1,0,1"],
+    ),
     // Parts that states share, and models of names.
     (
         r#"{"properties":{"a":{"type":"string"},"b":{"type":"number"},"abc":{}},"required":["a","b"],"type":"object"}"#,

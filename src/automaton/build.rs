@@ -617,8 +617,8 @@ impl<'a> Builder<'a> {
     }
 
     fn tally(&mut self, tally: Tally) -> u32 {
-        *self.tally_ids.entry(tally).or_insert_with(|| {
-            self.tallies.push(tally);
+        *self.tally_ids.entry(tally).or_insert_with_key(|tally| {
+            self.tallies.push(tally.clone());
             self.tallies.len() as u32 - 1
         })
     }
@@ -626,11 +626,11 @@ impl<'a> Builder<'a> {
     fn info(&mut self, state: usize, row: &Row<'_>) -> StateInfo {
         let first = self.sets[state][0];
         let automaton = self.automaton(first.member);
-        if let Some(strictest) = self.strictest[first.member as usize] {
+        if let Some(strictest) = self.strictest[first.member as usize].clone() {
             debug_assert_eq!(self.sets[state].len(), 1, "a rule with tallies is deterministic");
             let owner = Some(Owner::Tallies(self.tally(strictest)));
-            let kind =
-                automaton.tally(first.state).map_or(Kind::Inner, |tally| Kind::Tally { tally: self.tally(tally) });
+            let tally = automaton.tally(first.state).cloned();
+            let kind = tally.map_or(Kind::Inner, |tally| Kind::Tally { tally: self.tally(tally) });
             return StateInfo { kind, reads: reads(row), owner };
         }
         let items = &self.sets[state];

@@ -2,6 +2,7 @@
 
 use super::link::{Linked, Program};
 use super::unit::{Code, Kind, Move, Pushes, StateRef, Step};
+use crate::machine::Tally;
 use crate::util::ByteSet;
 use core::fmt::Write;
 use std::collections::BTreeMap;
@@ -82,9 +83,18 @@ fn kind(linked: &Linked, state: u32) -> String {
         Kind::Element(_) => " element".into(),
         Kind::Tally { tally } => {
             let tally = linked.unit.tally(tally);
-            let (end, counts) = (if tally.may_end { " end" } else { "" }, if tally.counts { " counts" } else { "" });
-            let max = tally.arrival_max.map_or(String::new(), |max| max.to_string());
-            format!("{end}{counts} {{{},{max}}}", tally.min)
+            let end = if tally.is_end() { " end" } else { "" };
+            match tally {
+                Tally::Length(length) => {
+                    let counts = if length.counts { " counts" } else { "" };
+                    let max = length.arrival_max.map_or(String::new(), |max| max.to_string());
+                    format!("{end}{counts} {{{},{max}}}", length.min)
+                }
+                Tally::Residue(residue) => {
+                    let digit = residue.digit.map_or(String::new(), |digit| format!(" digit {digit}"));
+                    format!("{end}{digit} modulo {}", residue.modulus)
+                }
+            }
         }
         Kind::BodyEnd { loop_state, .. } => format!(" counts, then {loop_state}"),
         Kind::Loop { counter } => {

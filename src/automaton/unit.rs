@@ -344,7 +344,7 @@ impl Unit {
             + 256
             + size_of_val(&*content.table)
             + size_of_val(&*content.infos)
-            + size_of_val(&*content.tallies)
+            + content.tallies.iter().map(Tally::memory_bytes).sum::<usize>()
             + size_of_val(&*content.list_ends)
             + moves
             + controls

@@ -64,14 +64,19 @@ pub(super) fn rules_to_json(rules: &[RuleInProgress]) -> Value {
 pub fn explain_bytes(grammar: &Grammar, chart: &mut Chart, bytes: &[u8]) -> Option<Refusal> {
     let before = chart.len();
     let offset = chart.push_bytes(bytes);
-    let refusal = bytes.get(offset).map(|&byte| Refusal {
-        offset,
-        byte,
-        expected: expected(grammar, chart),
-        rules: rules_in_progress(grammar, chart),
-    });
     chart.truncate(before);
-    refusal
+    refusal_at(grammar, chart, bytes, offset)
+}
+
+/// Says what was expected where one of `bytes` is refused; `None` behind the last. The chart ends as it began.
+pub(super) fn refusal_at(grammar: &Grammar, chart: &mut Chart, bytes: &[u8], offset: usize) -> Option<Refusal> {
+    let &byte = bytes.get(offset)?;
+    let before = chart.len();
+    chart.push_bytes(&bytes[..offset]);
+    let refusal =
+        Refusal { offset, byte, expected: expected(grammar, chart), rules: rules_in_progress(grammar, chart) };
+    chart.truncate(before);
+    Some(refusal)
 }
 
 /// Why a token is allowed or not.
@@ -106,6 +111,11 @@ pub struct TokenExplanation {
 }
 
 impl TokenExplanation {
+    /// Returns the explanation with another reason.
+    pub(super) fn with_reason(self, reason: Reason) -> Self {
+        TokenExplanation { reason, ..self }
+    }
+
     /// Returns the token.
     pub fn id(&self) -> TokenId {
         self.id

@@ -1,10 +1,11 @@
 //! Explanations of a matcher, by replaying what it accepted on the judge.
 
-use super::{Expected, Refusal, RuleInProgress, TokenExplanation};
+use super::explain::refusal_at;
+use super::{Expected, Reason, Refusal, RuleInProgress, TokenExplanation};
 use super::{expected, explain_bytes, explain_token, rules_in_progress};
 use crate::limits::Limits;
 use crate::matcher::{AcceptedPiece, MatchError, Matcher};
-use crate::reference::{Judge, Recognizer, RecognizerError};
+use crate::reference::{Chart, Judge, Recognizer, RecognizerError};
 use crate::vocab::TokenId;
 use core::fmt;
 use serde_json::{Value, json};
@@ -109,7 +110,19 @@ impl Matcher {
         let mut chart = self.judge()?.chart().clone();
         let grammar = self.grammar();
         let (stops, is_terminated) = (self.stop_tokens(), self.is_terminated());
-        Ok(explain_token(grammar.grammar(), &mut chart, grammar.vocab(), stops, is_terminated, token))
+        let (written, vocab) = (grammar.grammar(), grammar.vocab());
+        let explanation = explain_token(written, &mut chart, vocab, stops, is_terminated, token);
+        // Counts of characters and rests of numbers that are too many to be written are left out of the grammar.
+        Ok(match explanation.reason() {
+            Reason::Stops if !is_terminated && !self.is_accepting() => {
+                explanation.with_reason(Reason::NotWhole(expected(written, &chart)))
+            }
+            Reason::TextFits => match self.refused(&mut chart, vocab.bytes(token)) {
+                Some(refusal) => explanation.with_reason(Reason::TextRefused(refusal)),
+                None => explanation,
+            },
+            _ => explanation,
+        })
     }
 
     /// Says which of `bytes` is the first that can't follow, and why; `None` if all can.
@@ -118,7 +131,14 @@ impl Matcher {
     /// As [`explain`](Self::explain).
     pub fn explain_bytes(&self, bytes: &[u8]) -> Result<Option<Refusal>, ExplainError> {
         let mut chart = self.judge()?.chart().clone();
-        Ok(explain_bytes(self.grammar().grammar(), &mut chart, bytes))
+        let refusal = explain_bytes(self.grammar().grammar(), &mut chart, bytes);
+        Ok(refusal.or_else(|| self.refused(&mut chart, bytes)))
+    }
+
+    /// Says which of `bytes` the engine refuses, if any, where the judge would not.
+    fn refused(&self, chart: &mut Chart, bytes: &[u8]) -> Option<Refusal> {
+        let offset = self.fork().accept_bytes(bytes).err()?.byte_offset()?;
+        refusal_at(self.grammar().grammar(), chart, bytes, offset)
     }
 
     fn judge(&self) -> Result<Judge, ExplainError> {

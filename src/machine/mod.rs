@@ -7,11 +7,15 @@
 
 mod counter;
 mod distinct;
+mod length;
+mod residue;
 mod tally;
 
 pub use counter::Counter;
 pub(crate) use counter::merged_bounds;
 pub use distinct::{Distinct, Equality};
+pub use length::Length;
+pub use residue::{End, Residue, Way, Ways};
 pub use tally::Tally;
 
 /// The state of a machine, in 64 bits. What they mean is the machine's own business; 0 is the state on entry.

@@ -1,139 +1,101 @@
-//! Counting pieces along an automaton: the texts of a language that have `min` to `max` characters.
+//! What the states of an automaton ask of a register beside it.
 //!
-//! `^(\S+\s){0,49}\S+$` with at most 500 characters is a small automaton, but a product with 500 lengths has half a million states. A
-//! register that counts characters beside the automaton needs none of them. Other than the copies of a [`Counter`](super::Counter), of
-//! which each begins in the same state, a piece leads from one state of the automaton to another, and how many more it takes to the end
-//! depends on the state: from behind a space one more character at least. So each state has bounds of its own, a *tally*, which say
-//! whether the count can still come out right: no text goes on that can't be completed.
+//! A counter, in [`Counter`](super::Counter), looks on from outside while copies of a body are read. Here the register goes along within
+//! one automaton: arriving at a state changes it, and the state says whether the text may end or go on with what it has become. Which of
+//! the two kinds of registers it is, all states of a rule agree on.
 
-use super::Register;
+use super::{Length, Register, Residue};
+use std::sync::Arc;
 
-/// What a state asks of the count of pieces.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Tally {
-    /// Whether a piece is complete on arrival.
-    pub counts: bool,
-    /// Whether the text may end here, with `min` pieces.
-    pub may_end: bool,
-    /// The least number of pieces of the whole text.
-    pub min: u32,
-    /// The greatest count on arrival, if there is a bound.
-    pub arrival_max: Option<u32>,
-    /// The greatest count with which more may follow, if there is a bound.
-    pub going_on_max: Option<u32>,
+/// What a state asks of the register, and what arriving there makes of it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Tally {
+    /// The register counts characters.
+    Length(Length),
+    /// The register is the rest of a number modulo another.
+    Residue(Arc<Residue>),
 }
 
 impl Tally {
-    /// Returns the count on arrival, or `None` when nothing that follows could make it right.
+    /// Returns the register on arrival, or `None` when nothing that follows could make it right.
     #[inline]
     pub fn arrive(&self, register: Register) -> Option<Register> {
-        let count = register + u64::from(self.counts);
-        match self.arrival_max {
-            Some(max) if count > u64::from(max) => None,
-            Some(_) => Some(count),
-            // Beyond the minimum all numbers are the same.
-            None => Some(count.min(u64::from(self.min))),
+        match self {
+            Tally::Length(length) => length.arrive(register),
+            Tally::Residue(residue) => residue.arrive(register),
         }
     }
 
     /// Tells whether the text may end here.
     #[inline]
     pub fn may_end(&self, register: Register) -> bool {
-        self.may_end && register >= u64::from(self.min)
+        match self {
+            Tally::Length(length) => length.may_end(register),
+            Tally::Residue(residue) => residue.may_end(register),
+        }
     }
 
     /// Tells whether more may follow here.
     #[inline]
     pub fn may_go_on(&self, register: Register) -> bool {
-        self.going_on_max.is_none_or(|max| register <= u64::from(max))
+        match self {
+            Tally::Length(length) => length.may_go_on(register),
+            Tally::Residue(residue) => residue.may_go_on(register),
+        }
+    }
+
+    /// Tells whether there are registers with which the text may end here.
+    pub fn is_end(&self) -> bool {
+        match self {
+            Tally::Length(length) => length.may_end,
+            Tally::Residue(residue) => residue.is_end(),
+        }
+    }
+
+    /// Tells whether arriving counts one more character.
+    pub fn counts(&self) -> bool {
+        matches!(self, Tally::Length(length) if length.counts)
+    }
+
+    /// Returns the least number of pieces that must still be counted.
+    pub fn n_missing(&self, register: Register) -> u64 {
+        match self {
+            Tally::Length(length) => u64::from(length.min).saturating_sub(register),
+            Tally::Residue(residue) => residue.n_missing(register),
+        }
+    }
+
+    /// Returns about how much memory the tally takes, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Tally::Length(_) => 0,
+                Tally::Residue(residue) => residue.memory_bytes(),
+            }
     }
 
     /// Returns the tally that stands for several of one automaton when it is asked for signatures.
     pub fn strictest(self, other: Tally) -> Tally {
-        let least = |a: Option<u32>, b: Option<u32>| match (a, b) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        Tally {
-            counts: self.counts || other.counts,
-            may_end: self.may_end || other.may_end,
-            min: self.min.max(other.min),
-            arrival_max: least(self.arrival_max, other.arrival_max),
-            going_on_max: least(self.going_on_max, other.going_on_max),
+        match (self, other) {
+            (Tally::Length(a), Tally::Length(b)) => Tally::Length(a.strictest(b)),
+            // Signatures of residues are the residues, whatever the state.
+            (residue @ Tally::Residue(_), _) | (_, residue) => residue,
         }
     }
 
-    /// Tells whether `horizon` further pieces reach no upper bound, if this is the strictest of the automaton's tallies.
+    /// Tells whether `horizon` further pieces reach no bound, if this is the strictest of the automaton's tallies.
     pub fn is_far(&self, register: Register, horizon: u32) -> bool {
-        let bounds = [self.arrival_max, self.going_on_max];
-        bounds.into_iter().flatten().all(|bound| register + u64::from(horizon) < u64::from(bound))
-    }
-
-    /// Returns a count that no `horizon` further pieces can tell from `register`, if this is the strictest of the automaton's tallies.
-    pub fn signature(&self, register: Register, horizon: u32) -> Register {
-        let is_far = |bound: u32| register + u64::from(horizon) < u64::from(bound);
-        let min = u64::from(self.min);
-        match register {
-            _ if !self.is_far(register, horizon) => register,
-            // The minimum is not greater, so it is as far from the bounds.
-            register if register >= min => min,
-            _ if is_far(self.min) => 0,
-            register => register,
+        match self {
+            Tally::Length(length) => length.is_far(register, horizon),
+            Tally::Residue(_) => false,
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_between_bounds() {
-        let end = Tally { counts: true, may_end: true, min: 2, arrival_max: Some(4), going_on_max: Some(3) };
-        let counts: Vec<_> = (0..5).map(|n| end.arrive(n)).collect();
-        assert_eq!(counts, [Some(1), Some(2), Some(3), Some(4), None]);
-        assert_eq!(
-            (1..=4).map(|n| (end.may_end(n), end.may_go_on(n))).collect::<Vec<_>>(),
-            [(false, true), (true, true), (true, true), (true, false)]
-        );
-        let open = Tally { arrival_max: None, going_on_max: None, ..end };
-        assert_eq!((open.arrive(2), open.arrive(1)), (Some(2), Some(2)));
-        let inside = Tally { counts: false, ..end };
-        assert_eq!((inside.arrive(4), inside.arrive(5)), (Some(4), None));
-    }
-
-    #[test]
-    fn signatures_agree_within_the_horizon() {
-        const HORIZON: u32 = 4;
-        for (min, max) in [(1, None), (20, None), (1, Some(30)), (20, Some(30)), (20, Some(20))] {
-            let to_end = |n: u32| Tally {
-                counts: true,
-                may_end: n == 0,
-                min,
-                arrival_max: max.map(|max: u32| max - n),
-                going_on_max: max.map(|max: u32| max - n.max(1)),
-            };
-            let states = [to_end(0), to_end(1), to_end(7)];
-            let owner = states.into_iter().reduce(Tally::strictest).unwrap();
-            let answers = |mut register: Register, turns: &[usize]| -> Vec<Option<(bool, bool)>> {
-                let mut found = Vec::new();
-                for &turn in turns {
-                    let Some(next) = states[turn].arrive(register) else {
-                        found.push(None);
-                        break;
-                    };
-                    register = next;
-                    found.push(Some((states[turn].may_end(register), states[turn].may_go_on(register))));
-                }
-                found
-            };
-            for register in 0..=u64::from(max.unwrap_or(min)) {
-                let signature = owner.signature(register, HORIZON);
-                for turns in 0..81 {
-                    let turns = [turns % 3, turns / 3 % 3, turns / 9 % 3, turns / 27];
-                    assert_eq!(answers(register, &turns), answers(signature, &turns), "{min} {max:?} {register}");
-                }
-            }
+    /// Returns a register that no `horizon` further pieces can tell from this one, if this is the strictest of the automaton's tallies.
+    pub fn signature(&self, register: Register, horizon: u32) -> Register {
+        match self {
+            Tally::Length(length) => length.signature(register, horizon),
+            Tally::Residue(_) => register,
         }
     }
 }

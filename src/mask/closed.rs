@@ -140,7 +140,7 @@ fn complete(
 fn is_plain(unit: &Unit, state: u32) -> bool {
     let is_quiet = match unit.info(state).kind {
         Kind::Inner => true,
-        Kind::Tally { tally } => !unit.tally(tally).may_end,
+        Kind::Tally { tally } => !unit.tally(tally).is_end(),
         _ => false,
     };
     is_quiet && unit.controls(state).is_empty()

@@ -156,7 +156,7 @@ fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
         Kind::Loop { counter } => {
             unit.info(to).kind == Kind::BodyEnd { counter, loop_state: local } && !unit.info(to).has_moves()
         }
-        Kind::Tally { tally } => to == local && unit.tally(tally).counts,
+        Kind::Tally { tally } => to == local && unit.tally(tally).counts(),
         _ => false,
     };
     let stays = |byte: u8| matches!(unit.code(local, byte).step(), Step::Simple(to) if is_copy(to));

@@ -3,12 +3,12 @@
 use super::NormalGrammar;
 use super::network::{Label, NetRuleId, RuleAutomaton};
 use crate::grammar::{ControlRef, Expr, ExprId, Grammar, GrammarBuilder, RuleId};
-use crate::machine::Register;
+use crate::machine::{Register, Tally};
 use std::collections::HashMap;
 
 impl NormalGrammar {
     /// Returns a grammar of the same language: a rule for each state, which reads a letter and goes on as the next state's rule. Where pieces
-    /// are counted along, a rule for each state and count, up to [`TALLIED_MAX`] of them; beyond that the counts are left out.
+    /// are counted along, or rests of numbers kept, a rule for each state and register, up to [`TALLIED_MAX`] of them; beyond that the registers are left out.
     pub fn to_grammar(&self) -> Grammar {
         let mut builder = GrammarBuilder::new();
         let rules = &self.network.rules;
@@ -83,8 +83,11 @@ impl Spread {
     fn new(automaton: &RuleAutomaton) -> Self {
         let plain =
             || Spread { places: (0..automaton.n_states() as u32).map(|state| (state, 0)).collect(), numbers: None };
-        if automaton.strictest_tally().is_none() {
-            return plain();
+        match automaton.strictest_tally() {
+            None => return plain(),
+            // Nearly every rest can be met.
+            Some(Tally::Residue(residue)) if residue.modulus > TALLIED_MAX as u64 => return plain(),
+            Some(_) => {}
         }
         let mut places: Vec<(u32, Register)> = vec![(0, 0)];
         let mut numbers = HashMap::from([((0, 0), 0)]);

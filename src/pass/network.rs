@@ -97,7 +97,7 @@ pub(crate) struct RuleAutomaton {
     is_deterministic: bool,
     /// States that calls of elements return to, ascending; all elements of one pass through the rule are different.
     elements: Vec<(u32, Distinct)>,
-    /// States that ask for a count of pieces, ascending. A rule that has some makes no calls and is deterministic.
+    /// States that ask something of the rule's register, ascending. A rule that has some makes no calls and is deterministic.
     tallies: Vec<(u32, Tally)>,
 }
 
@@ -125,21 +125,21 @@ impl RuleAutomaton {
         RuleAutomaton { elements, ..self }
     }
 
-    /// Returns the automaton with the states, ascending, that ask for a count of pieces.
+    /// Returns the automaton with the states, ascending, that ask something of the rule's register.
     pub fn with_tallies(self, tallies: Vec<(u32, Tally)>) -> Self {
         RuleAutomaton { tallies, ..self }
     }
 
-    /// Returns what a state asks of the count of pieces.
+    /// Returns what a state asks of the rule's register.
     #[inline]
-    pub fn tally(&self, state: u32) -> Option<Tally> {
+    pub fn tally(&self, state: u32) -> Option<&Tally> {
         let place = self.tallies.binary_search_by_key(&state, |&(state, _)| state).ok()?;
-        Some(self.tallies[place].1)
+        Some(&self.tallies[place].1)
     }
 
     /// Returns what stands for all tallies of the rule, if it has any.
     pub fn strictest_tally(&self) -> Option<Tally> {
-        self.tallies.iter().map(|&(_, tally)| tally).reduce(Tally::strictest)
+        self.tallies.iter().map(|(_, tally)| tally.clone()).reduce(Tally::strictest)
     }
 
     /// Tells whether the states of the rule have a register.
@@ -175,7 +175,8 @@ impl RuleAutomaton {
 
     /// Returns about how much memory the automaton takes, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.offsets) + size_of_val(&*self.edges) + size_of_val(&*self.tallies) + self.accepting.len()
+        let tallies: usize = self.tallies.iter().map(|(_, tally)| tally.memory_bytes()).sum();
+        size_of_val(&*self.offsets) + size_of_val(&*self.edges) + tallies + self.accepting.len()
     }
 
     pub fn all_edges(&self) -> &[Edge] {

@@ -120,7 +120,7 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
                 let least = match info.kind {
                     Kind::End | Kind::Loop { .. } => 0,
                     Kind::BodyEnd { loop_state, .. } => distances[(linked.bases[0] + loop_state) as usize],
-                    Kind::Tally { tally } if linked.unit.tally(tally).may_end => 0,
+                    Kind::Tally { tally } if linked.unit.tally(tally).is_end() => 0,
                     Kind::Inner | Kind::Tally { .. } | Kind::Element(_) => FAR,
                 };
                 let least = least.min(moved(linked, state as u32, &distances, &fresh));
@@ -152,7 +152,7 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
 fn copies(linked: &Linked, state: u32, register: u64, bodies: &HashMap<(u32, u32), u32>) -> u32 {
     let info = linked.unit.info(state);
     if let Kind::Tally { tally } = info.kind {
-        let n_missing = u64::from(linked.unit.tally(tally).min).saturating_sub(register);
+        let n_missing = linked.unit.tally(tally).n_missing(register);
         return n_missing.min(u64::from(FAR)) as u32;
     }
     let Some(Owner::Counter(counter)) = info.owner else { return 0 };

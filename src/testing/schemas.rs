@@ -6,7 +6,7 @@ use super::validator::PATTERNS;
 const NAMES: [&str; 5] = ["a", "b", "ab", "c", "x-1"];
 const TEXTS: [&str; 8] = ["", "a", "b", "ab", "abab", "ba1", "é", "x-1"];
 const NUMBERS: [&str; 10] = ["0", "1", "2", "3", "-1", "0.5", "1.5", "10", "-2.5", "7"];
-const DIVISORS: [&str; 6] = ["1", "2", "0.5", "3", "0.1", "11"];
+const DIVISORS: [&str; 9] = ["1", "2", "0.5", "3", "0.1", "11", "5003", "6.007", "1000003"];
 const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
 const N_DEFINITIONS: usize = 2;
 

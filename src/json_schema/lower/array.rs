@@ -226,8 +226,9 @@ impl Lowerer<'_> {
                         .iter()
                         .filter_map(|shape| if let Shape::Number(number) = shape { Some(number.clone()) } else { None })
                         .collect();
-                    let dfa = self.number_texts(&numbers, true)?;
+                    let (dfa, registers) = self.number_texts(&numbers, true)?;
                     is_finite |= has_finite_end(&dfa);
+                    is_many |= !registers.is_empty();
                     match few_texts(&dfa, VALUES_MAX) {
                         Some(few) => texts.extend(few),
                         None => is_many = true,

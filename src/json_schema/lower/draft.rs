@@ -15,7 +15,7 @@ pub(super) struct Draft {
     pub accepting: Vec<bool>,
     /// States that calls of elements return to, and nothing else leads to.
     pub elements: Vec<(u32, Distinct)>,
-    /// States that ask for a count of pieces.
+    /// States that ask something of the rule's register.
     pub tallies: Vec<(u32, Tally)>,
 }
 

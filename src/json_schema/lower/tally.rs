@@ -2,7 +2,7 @@
 //!
 //! An email address of at most 255 characters, fifty words of at most 500: the product of such an automaton with the lengths has up to
 //! millions of states. Here the automaton of the language is kept as it is, and a register counts characters beside it
-//! ([`Tally`]). A state is left out of reach where the count can't come out right any more, so each knows how many characters it
+//! ([`Length`]). A state is left out of reach where the count can't come out right any more, so each knows how many characters it
 //! takes to the end at least.
 //!
 //! That is all there is to know when only one of the bounds matters, or when every number of characters from the least on leads to the
@@ -12,7 +12,7 @@ use super::draft::Draft;
 use super::text::spell;
 use super::{Lowered, Lowerer};
 use crate::json_schema::shape::StringShape;
-use crate::machine::Tally;
+use crate::machine::{Length, Tally};
 use crate::pass::Label;
 use crate::regular::Dfa;
 use std::collections::VecDeque;
@@ -64,14 +64,14 @@ impl Lowerer<'_> {
             if is_boundary[at] || (max.is_some() && lengths.needs_check[at]) {
                 // A count on arrival is at least 1, so 0 stands for never.
                 let left = |n: u32| max.map(|max| max.saturating_sub(n));
-                let tally = Tally {
+                let length = Length {
                     counts: is_boundary[at],
                     may_end: body.accepting[at],
                     min,
                     arrival_max: left(lengths.to_end[at]),
                     going_on_max: left(lengths.to_end_after_one[at]),
                 };
-                body.tallies.push((state, tally));
+                body.tallies.push((state, Tally::Length(length)));
             }
         }
         // Nothing leads to where too many characters would be missing.

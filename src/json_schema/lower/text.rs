@@ -9,7 +9,7 @@ use super::{Lowered, Lowerer};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::language::of_values;
 use crate::json_schema::leaf::{LeafKey, StringKey};
-use crate::json_schema::number::NumberSpelling;
+use crate::json_schema::number::{NumberSpelling, NumberTexts, RegisterTexts};
 use crate::json_schema::shape::{NumberShape, StringShape};
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};
@@ -29,34 +29,69 @@ impl Lowerer<'_> {
         }
         let has_integer_fractions = self.expander.options.has_integer_fractions;
         let leaf = LeafKey::Numbers { shapes: key.0.clone(), is_element, has_integer_fractions };
-        let rule = self.leaf("number", leaf, None, |lowerer| {
-            let dfa = lowerer.number_texts(&key.0, is_element)?;
-            let mut draft = Draft::new();
-            plain(&mut draft, &dfa);
-            Ok((!dfa.is_empty()).then_some(draft))
-        })?;
+        let rule = self.leaf("number", leaf, None, |lowerer| lowerer.draft_number(&key.0, is_element))?;
         self.numbers.insert(key, rule);
         Ok(rule)
     }
 
-    /// Returns the texts of the numbers that have any of some shapes; as an element each has one.
-    pub(super) fn number_texts(&mut self, shapes: &[NumberShape], is_element: bool) -> Lowered<Arc<Dfa>> {
+    fn draft_number(&mut self, shapes: &[NumberShape], is_element: bool) -> Lowered<Option<Draft>> {
+        let (dfa, mut registers) = self.number_texts(shapes, is_element)?;
+        let mut draft = Draft::new();
+        match (dfa.is_empty(), registers.len()) {
+            (true, 0) => return Ok(None),
+            (false, 0) => plain(&mut draft, &dfa),
+            (true, 1) => draft = beside_register(registers.remove(0)),
+            // A register belongs to one rule.
+            (is_empty, _) => {
+                let end = draft.state();
+                draft.accept(end);
+                let mut drafts: Vec<Draft> = registers.into_iter().map(beside_register).collect();
+                if !is_empty {
+                    let mut others = Draft::new();
+                    plain(&mut others, &dfa);
+                    drafts.push(others);
+                }
+                for one in drafts {
+                    self.spend(&one)?;
+                    let rule = self.rule("multiples", one, None);
+                    draft.edge(0, Label::Call(rule), end);
+                }
+            }
+        }
+        Ok(Some(draft))
+    }
+
+    /// Returns the texts of the numbers that have any of some shapes; as an element each has one, and those beside registers have no end.
+    pub(super) fn number_texts(
+        &mut self,
+        shapes: &[NumberShape],
+        is_element: bool,
+    ) -> Lowered<(Arc<Dfa>, Vec<RegisterTexts>)> {
         let has_integer_fractions = self.expander.options.has_integer_fractions;
         let spelling = NumberSpelling { has_integer_fractions, ..NumberSpelling::default() };
         let mut all: Option<Arc<Dfa>> = None;
+        let mut registers = Vec::new();
         for set in shapes.iter().flat_map(NumberShape::sets) {
-            let dfa = set.language(&spelling, self.limits);
-            let dfa = dfa.map_err(|error| SchemaError::unsupported("number", error.to_string()))?;
+            let texts = match is_element {
+                true => set.element_texts(self.limits),
+                false => set.texts(&spelling, self.limits).map(|texts| match texts {
+                    NumberTexts::Automaton(dfa) => (dfa, Vec::new()),
+                    NumberTexts::Register(texts) => (Arc::default(), texts.into_iter().collect()),
+                }),
+            };
+            let (dfa, beside) = texts.map_err(|error| SchemaError::unsupported("number", error.to_string()))?;
+            registers.extend(beside);
             all = Some(match all {
                 None => dfa,
                 Some(all) => Arc::new(all.union(&dfa, self.limits).map_err(too_large)?),
             });
         }
         let all = all.unwrap_or_default();
-        match is_element {
-            true => Ok(Arc::new(all.intersect(plain_numbers(), self.limits).map_err(too_large)?)),
-            false => Ok(all),
-        }
+        let all = match is_element {
+            true => Arc::new(all.intersect(plain_numbers(), self.limits).map_err(too_large)?),
+            false => all,
+        };
+        Ok((all, registers))
     }
 
     /// Returns the rule of the strings that have any of some shapes, with their quotes; nothing if there are none.
@@ -168,6 +203,23 @@ fn plain(draft: &mut Draft, dfa: &Dfa) {
             draft.accept(state);
         }
     }
+}
+
+/// Returns the automaton that goes with a register.
+fn beside_register(texts: RegisterTexts) -> Draft {
+    let mut draft = Draft::new();
+    (1..texts.edges.len()).for_each(|_| _ = draft.state());
+    for (state, tally) in (0..).zip(texts.tallies) {
+        let Some(tally) = tally else { continue };
+        if tally.is_end() {
+            draft.accept(state);
+        }
+        draft.tallies.push((state, tally));
+    }
+    for (state, edges) in (0..).zip(&texts.edges) {
+        edges.iter().for_each(|&(byte, target)| draft.byte(&[state], byte, target));
+    }
+    draft
 }
 
 /// Adds, from each of `from`, the spellings of the strings of an automaton and a closing quote that leads to `end`.

@@ -101,8 +101,8 @@ pub(super) fn trim(
         let elements = rule.draft.elements.iter().map(|&(state, distinct)| (state_numbers[state as usize], distinct));
         let mut elements: Vec<_> = elements.filter(|&(state, _)| state != u32::MAX).collect();
         elements.sort_unstable();
-        let tallies = rule.draft.tallies.iter().map(|&(state, tally)| (state_numbers[state as usize], tally));
-        let mut tallies: Vec<_> = tallies.filter(|&(state, _)| state != u32::MAX).collect();
+        let tallies = rule.draft.tallies.iter().map(|(state, tally)| (state_numbers[*state as usize], tally.clone()));
+        let mut tallies: Vec<_> = tallies.filter(|(state, _)| *state != u32::MAX).collect();
         tallies.sort_unstable_by_key(|&(state, _)| state);
         let automaton =
             RuleAutomaton::from_sorted(edges, ends, accepting).with_elements(elements).with_tallies(tallies);

@@ -25,6 +25,13 @@ enum Place {
     Zeros { has_digit: bool },
 }
 
+/// Tells whether the bounds of a set leave few multiples.
+pub(super) fn is_list(set: &NumberSet) -> bool {
+    let (Some(lower), Some(upper)) = (&set.lower, &set.upper) else { return false };
+    let Ok(Some(step)) = set.step() else { return false };
+    Multiples::between(lower, upper, &step).is_some_and(|multiples| multiples.n <= MULTIPLES_MAX)
+}
+
 /// Returns the automaton of the plain texts of a set if it is a list of few multiples, shorter than `n_rests` for each digit would be.
 pub(super) fn language(
     set: &NumberSet,

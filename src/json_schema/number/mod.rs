@@ -18,6 +18,21 @@
 //!   digits. If a bound lies beyond them, it may have three, from -308 to 307; to 308 where the bound stays
 //!   within the doubles.
 //!
+//! # Divisors with many digits
+//!
+//! A set of multiples of 123456789, or of numbers that aren't, has too many rests for an automaton. Its texts are the same as ever: plain,
+//! without exponents, with any zeros at the end. But they are an automaton that goes with a register ([`NumberSet::texts`]), as long as
+//! one register is enough:
+//!
+//! | set | what must hold |
+//! |---|---|
+//! | all | divisors, and bounds in units of a divisor's last digit, are in reach of 64 bits and 37 digits |
+//! | multiples of several numbers | the least common multiple fits, too |
+//! | no multiples of a number | of one only, and of no other; with fractions no bounds |
+//! | elements that are compared | integers without an end in either direction |
+//!
+//! All else is refused if the automaton is larger than the limits allow.
+//!
 //! # What parsers make of it
 //!
 //! Values are exact. A parser that rounds to doubles may move a number with more digits than doubles have onto a bound:
@@ -38,16 +53,20 @@
 //! | `exponent` | the exponents in a range |
 //! | `spell` | the automaton: all of the above at once |
 //! | `few` | where bounds leave few multiples: a list instead of residues |
+//! | `register` | divisors with many digits: an automaton beside a register that holds the rest |
 //! | `empty` | whether a set has no members: arithmetic on the multiples between the bounds |
 
 mod empty;
 mod exponent;
 mod few;
+mod register;
 mod residue;
 mod side;
 mod spell;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use register::RegisterTexts;
 
 use super::decimal::Decimal;
 use crate::Limits;
@@ -69,6 +88,14 @@ pub(crate) struct NumberSet {
     /// `(d, true)`: only multiples of d. `(d, false)`: no multiples of d. Ascending; all are greater than 0; none follows from the others of
     /// its kind.
     divisors: Vec<(Decimal, bool)>,
+}
+
+/// The texts of a set of numbers.
+#[derive(Debug)]
+pub(crate) enum NumberTexts {
+    Automaton(Arc<Dfa>),
+    /// `None` if there are none.
+    Register(Option<RegisterTexts>),
 }
 
 /// An end of an interval.
@@ -235,6 +262,54 @@ impl NumberSet {
         spell::language(self, spelling, limits).map(Arc::new)
     }
 
+    /// Returns the texts of the numbers in the set, as the documentation of the module says: beside a register where divisors would make the
+    /// automaton large.
+    ///
+    /// # Errors
+    /// Those of [`Self::language`], if a register is no help.
+    pub fn texts(&self, spelling: &NumberSpelling, limits: &Limits) -> Result<NumberTexts, NumberError> {
+        let in_register = || register::Multiples::new(self, spelling).map(|all| NumberTexts::Register(all.texts()));
+        if self.has_many_rests()
+            && let Some(texts) = in_register()
+        {
+            return Ok(texts);
+        }
+        match self.language(spelling, limits) {
+            Err(NumberError::TooLarge(error)) => in_register().ok_or(NumberError::TooLarge(error)),
+            result => result.map(NumberTexts::Automaton),
+        }
+    }
+
+    /// Returns the texts of the numbers in the set, as elements: an automaton, and others beside registers. The texts of those have no end:
+    /// whatever the beginning of one is, it goes on in infinitely many ways, of which each is another number. Of a number that the automaton
+    /// has there may be several texts.
+    ///
+    /// # Errors
+    /// Those of [`Self::language`], if registers are no help.
+    pub fn element_texts(&self, limits: &Limits) -> Result<(Arc<Dfa>, Vec<RegisterTexts>), NumberError> {
+        let spelling = NumberSpelling { has_integer_fractions: false, has_exponents: false };
+        if self.has_many_rests() {
+            let zero = Decimal::default();
+            // Nothing follows `0`.
+            let halves = [NumberSet::above(&zero), NumberSet::below(&zero)];
+            let halves = halves.map(|half| register::Multiples::new(&self.intersect(&half), &spelling));
+            if let [Some(above), Some(below)] = &halves
+                && above.has_no_end()
+                && below.has_no_end()
+            {
+                let zero = self.only(&zero).language(&spelling, limits)?;
+                return Ok((zero, [above.texts(), below.texts()].into_iter().flatten().collect()));
+            }
+        }
+        Ok((self.language(&spelling, limits)?, Vec::new()))
+    }
+
+    /// Returns whether divisors make an automaton large, and bounds no list of it.
+    fn has_many_rests(&self) -> bool {
+        let has_many = || residue::Residues::new(self).is_ok_and(|residues| residues.n_rests() > RESTS_MAX);
+        !self.divisors.is_empty() && has_many() && !few::is_list(self)
+    }
+
     /// Returns the positive divisors of which no number in the set is a multiple; 1 for integers.
     fn non_divisors(&self) -> Result<Vec<Decimal>, NumberError> {
         let listed = self.divisors.iter().filter(|(_, is_multiple)| !is_multiple).map(|(divisor, _)| divisor.clone());
@@ -284,6 +359,9 @@ fn least_common_multiple(a: &Decimal, b: &Decimal) -> Result<Decimal, NumberErro
 
 /// Most digits of the least common multiple of divisors, written as an integer of the smallest unit among them.
 const DIVISOR_DIGITS_MAX: u32 = 37;
+
+/// Most rests, for each number of digits, that are worth states of an automaton.
+const RESTS_MAX: u128 = 1 << 12;
 
 /// Most divisors of which the numbers of a set are no multiples.
 const NON_DIVISORS_MAX: usize = 16;

@@ -508,3 +508,140 @@ fn usual_sets_are_small() {
         assert!(dfa.n_states() <= n_states_max, "{name} has {} states", dfa.n_states());
     }
 }
+
+/// Walks along both automata together until nothing new is met: the same bytes may follow, and texts end at the same places.
+#[track_caller]
+fn check_register(set: &NumberSet, spelling: &NumberSpelling) -> bool {
+    let Some(multiples) = register::Multiples::new(set, spelling) else { return false };
+    let dfa = set.language(spelling, &Limits::default()).unwrap();
+    let Some(texts) = multiples.texts() else {
+        assert!(dfa.is_empty(), "{set:?}");
+        return true;
+    };
+    let start = (dfa.start().unwrap(), 0_u32, 0_u64);
+    let mut places = vec![(start, String::new())];
+    let mut known = std::collections::HashSet::from([start]);
+    let mut next = 0;
+    while let Some(((of_dfa, state, rest), text)) = places.get(next).cloned() {
+        next += 1;
+        let edges = dfa.edges(of_dfa).flat_map(|(low, high, target)| (low..=high).map(move |byte| (byte, target)));
+        let expected: Vec<(u8, u32)> = edges.collect();
+        let mut found: Vec<(u8, u32, u64)> = Vec::new();
+        for &(byte, target) in &texts.edges[state as usize] {
+            let arrived = texts.tallies[target as usize].as_ref().map_or(Some(rest), |tally| tally.arrive(rest));
+            found.extend(arrived.map(|rest| (byte, target, rest)));
+        }
+        found.sort_unstable();
+        let bytes = |bytes: &mut dyn Iterator<Item = u8>| String::from_utf8(bytes.collect()).unwrap();
+        assert_eq!(
+            bytes(&mut found.iter().map(|edge| edge.0)),
+            bytes(&mut expected.iter().map(|edge| edge.0)),
+            "after {text:?} of {set:?} {multiples:?}"
+        );
+        let tally = texts.tallies[state as usize].as_ref();
+        let may_end = tally.is_some_and(|tally| tally.may_end(rest));
+        assert_eq!(may_end, dfa.is_accepting(of_dfa), "{text:?} of {set:?} {multiples:?}");
+        if let Some(tally) = tally {
+            assert_eq!(tally.may_go_on(rest), !found.is_empty(), "after {text:?} of {set:?} {multiples:?}");
+        }
+        for ((byte, target, rest), (_, of_dfa)) in found.into_iter().zip(expected) {
+            let place = (of_dfa, target, rest);
+            if known.insert(place) {
+                places.push((place, format!("{text}{}", char::from(byte))));
+            }
+        }
+    }
+    true
+}
+
+#[test]
+fn registers_do_what_automata_do() {
+    let bounds = [
+        NumberSet::all(),
+        NumberSet::at_least(&d("0")),
+        NumberSet::above(&d("0")),
+        NumberSet::at_least(&d("1")),
+        NumberSet::at_least(&d("-37.5")),
+        NumberSet::at_most(&d("0")),
+        NumberSet::below(&d("0")),
+        NumberSet::above(&d("1204.305")),
+        NumberSet::at_most(&d("-1204.305")),
+        NumberSet::at_most(&d("999")),
+        between("-20", "20"),
+        between("1", "5"),
+        between("98.75", "12034.5"),
+        between("-3000", "-299.01"),
+        between("0.001", "0.2"),
+        between("100", "9999"),
+        NumberSet::above(&d("7")).intersect(&NumberSet::below(&d("70000"))),
+    ];
+    let mut n = 0;
+    for divisor in
+        ["2", "3", "7", "12", "13", "40", "97", "101", "0.5", "0.07", "0.13", "1.25", "2.001", "65.25", "0.9"]
+    {
+        for bounds in &bounds {
+            for kind in [NumberSet::all(), NumberSet::integers()] {
+                for divisors in [NumberSet::multiples_of(&d(divisor)), NumberSet::non_multiples_of(&d(divisor))] {
+                    let set = bounds.intersect(&kind).intersect(&divisors);
+                    for has_integer_fractions in [false, true] {
+                        let spelling = NumberSpelling { has_integer_fractions, has_exponents: true };
+                        n += usize::from(check_register(&set, &spelling));
+                    }
+                }
+            }
+        }
+    }
+    assert!(n > 1200, "{n} sets have a register");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn registers_of_any_sets_do_what_automata_do(set in a_set(), has_integer_fractions: bool) {
+        check_register(&set, &NumberSpelling { has_integer_fractions, has_exponents: true });
+    }
+}
+
+#[test]
+fn divisors_with_many_digits_have_registers() {
+    let spelling = NumberSpelling::default();
+    let texts = |set: &NumberSet| set.texts(&spelling, &Limits::default());
+    let modulus = |set: &NumberSet| match texts(set).unwrap() {
+        NumberTexts::Register(Some(texts)) => texts.tallies.iter().flatten().find_map(|tally| match tally {
+            crate::machine::Tally::Residue(residue) => Some(residue.modulus),
+            crate::machine::Tally::Length(_) => None,
+        }),
+        _ => None,
+    };
+    let (integers, all) = (NumberSet::integers(), NumberSet::all());
+    for (kind, divisor, expected) in [
+        (&integers, "0.123456789", 123_456_789),
+        (&integers, "0.5000005", 1_000_001),
+        (&integers, "18446744073709551615", u64::MAX),
+        (&all, "65537.25", 6_553_725),
+        (&all, "1000003", 1_000_003),
+        (&all, "9007199254740993", 9_007_199_254_740_993),
+    ] {
+        for set in [NumberSet::multiples_of(&d(divisor)), NumberSet::non_multiples_of(&d(divisor))] {
+            assert_eq!(modulus(&kind.intersect(&set)), Some(expected), "{divisor}");
+        }
+    }
+    // Of two divisors the least common multiple.
+    let both = NumberSet::multiples_of(&d("10007")).intersect(&NumberSet::multiples_of(&d("1000003")));
+    assert_eq!(modulus(&both), Some(10_007 * 1_000_003));
+    // Small ones stay automata, and so do the few multiples between bounds.
+    for set in
+        [NumberSet::multiples_of(&d("997")), NumberSet::multiples_of(&d("1000003")).intersect(&between("0", "1e9"))]
+    {
+        assert!(matches!(texts(&set), Ok(NumberTexts::Automaton(_))), "{set:?}");
+    }
+    // More multiples between bounds than are listed.
+    let many = NumberSet::multiples_of(&d("1000003")).intersect(&between("0", "1e12"));
+    assert_eq!(modulus(&many), Some(1_000_003));
+    // One register is not enough.
+    let mixed = NumberSet::multiples_of(&d("1000003")).intersect(&NumberSet::non_multiples_of(&d("1000033")));
+    assert!(matches!(texts(&mixed), Err(NumberError::TooLarge(_))));
+    let huge = NumberSet::multiples_of(&d("18446744073709551617"));
+    assert!(matches!(texts(&huge), Err(NumberError::TooLarge(_))));
+}

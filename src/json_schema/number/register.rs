@@ -1,0 +1,461 @@
+//! Divisors with many digits: the rest in a register.
+//!
+//! As a finite automaton the multiples of 123456789 have a state for each rest. Here a state says where in the number one is, how the
+//! digits so far compare with the bounds, and which digit was the last; a [`Residue`] for each state says what the register makes of it.
+//! With `d = P / 10^q` all is counted in units of `10^-q`: the numbers of one sign are the integers from `low` to `high` that are multiples
+//! of `P`, written with `q` digits after the point, at the end of which zeros may be missing. Behind a text that can have `n` more digits
+//! (after the point `q` in all, before the point any number of them and then `q`) the numbers lie in a range of `10^n`, from which the bounds
+//! cut off a part only if the text is the beginning of a bound. Those ranges are the state's [`Way`]s.
+//!
+//! `12` is below `9` as a text and above it as a number; so before the point the digits are counted, and compared with a bound when there are
+//! as many as it has.
+//!
+//! That numbers are *no* multiples is asked of integers in the same way. A number that may have any fraction can always be made one by
+//! another digit, so it has no ranges, and no bounds.
+
+use super::side::{Edge, Side};
+use super::{NumberSet, NumberSpelling};
+use crate::json_schema::decimal::Decimal;
+use crate::machine::{End, Residue, Tally, Way, Ways};
+use core::cmp::Ordering;
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+/// Most digits of a bound in units of a divisor: what 128 bits hold.
+const DIGITS_MAX: u32 = 37;
+
+/// An automaton of texts with a register beside it. State 0 is the start; nothing leads back there.
+#[derive(Debug)]
+pub(crate) struct RegisterTexts {
+    /// By state: bytes and where they lead.
+    pub edges: Vec<Vec<(u8, u32)>>,
+    /// By state: what it asks of the register, if anything. Texts end where this says so only.
+    pub tallies: Vec<Option<Tally>>,
+}
+
+/// Multiples of a number, or numbers that aren't, between bounds.
+#[derive(Debug)]
+pub(super) struct Multiples {
+    /// P.
+    modulus: u64,
+    /// q.
+    n_fraction: u32,
+    is_multiple: bool,
+    fractions: Fractions,
+    /// The numbers without minus, and those with one; `None` where there are none.
+    sides: [Option<Magnitudes>; 2],
+}
+
+/// What may follow a point.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fractions {
+    /// There is no point.
+    None,
+    Zeros,
+    /// Any digits, as far as divisors allow them.
+    All,
+}
+
+/// Bounds of numbers of one sign, both among them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Magnitudes {
+    low: Limit,
+    high: Option<Limit>,
+}
+
+/// A bound, and the number of its digits before the point.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Limit {
+    value: u128,
+    n_whole: u32,
+}
+
+/// How digits compare with as many of the bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Order {
+    low: Ordering,
+    /// `Less` where there is no bound.
+    high: Ordering,
+}
+
+/// How digits before the point compare with as many first digits of the bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Tie {
+    /// Digits before the point, counted as far as it matters; 0 for `0`.
+    n: u32,
+    order: Order,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Place {
+    Start,
+    Minus,
+    Whole {
+        side: u8,
+        tie: Tie,
+        digit: u8,
+    },
+    Point {
+        side: u8,
+        order: Order,
+    },
+    /// After `n` digits behind the point, at most q.
+    Fraction {
+        side: u8,
+        order: Order,
+        n: u32,
+        digit: u8,
+    },
+    /// After zeros that change nothing.
+    Zeros,
+    /// After digits that make the number no multiple.
+    Free,
+}
+
+/// Numbers that digits to come can make: how many digits, and from where to where.
+type Range = (u32, u128, u128);
+
+impl Multiples {
+    /// Returns what the register is for if one is enough for a set.
+    pub fn new(set: &NumberSet, spelling: &NumberSpelling) -> Option<Multiples> {
+        let (divisor, is_multiple) = only_divisor(set)?;
+        let is_integer = match set.integer {
+            Some(false) => return None,
+            integer => integer.is_some(),
+        };
+        let mut n_fraction = u32::try_from((-divisor.exponent()).max(0)).ok().filter(|&n| n <= DIGITS_MAX)?;
+        let mut modulus = u64::try_from(divisor.to_scaled(-i64::from(n_fraction))?).ok()?;
+        if is_integer {
+            // n·10^q is a multiple of P if n is one of what P doesn't have in common with 10^q.
+            let common = greatest_common_divisor(u128::from(modulus), 10_u128.pow(n_fraction));
+            modulus = (u128::from(modulus) / common) as u64;
+            n_fraction = 0;
+        }
+        if modulus < 2 {
+            return None;
+        }
+        let fractions = match set.integer {
+            Some(_) if spelling.has_integer_fractions => Fractions::Zeros,
+            Some(_) => Fractions::None,
+            None => Fractions::All,
+        };
+        let mut all = Multiples { modulus, n_fraction, is_multiple, fractions, sides: [None, None] };
+        for (idx, is_negative) in [false, true].into_iter().enumerate() {
+            let Some(side) = Side::new(set, is_negative) else { continue };
+            all.sides[idx] = all.magnitudes(&side)?.filter(|magnitudes| all.has_any(magnitudes));
+        }
+        Some(all)
+    }
+
+    /// Returns the bounds of a side in units; `None` inside if they cross, and outside if they are out of reach.
+    fn magnitudes(&self, side: &Side) -> Option<Option<Magnitudes>> {
+        if side.is_cut {
+            return None;
+        }
+        if self.is_endless() {
+            // Zero is a multiple of everything.
+            return match (&side.low, &side.high) {
+                (_, Some(high)) if high.value.is_zero() => Some(None),
+                (Some(low), None) if !low.value.is_zero() => None,
+                (_, Some(_)) => None,
+                (_, None) => Some(Some(Magnitudes { low: self.limit(0), high: None })),
+            };
+        }
+        let low = match &side.low {
+            None => 0,
+            Some(edge) => {
+                let (floor, is_exact) = self.scaled(edge)?;
+                floor + u128::from(!is_exact || !edge.is_inclusive)
+            }
+        };
+        let high = match &side.high {
+            None => None,
+            Some(edge) => match self.scaled(edge)? {
+                (0, true) if !edge.is_inclusive => return Some(None),
+                (floor, is_exact) => Some(floor - u128::from(is_exact && !edge.is_inclusive)),
+            },
+        };
+        if high.is_some_and(|high| high < low) {
+            return Some(None);
+        }
+        Some(Some(Magnitudes { low: self.limit(low), high: high.map(|high| self.limit(high)) }))
+    }
+
+    /// Returns a bound in units, rounded down, and whether that is the bound.
+    fn scaled(&self, edge: &Edge) -> Option<(u128, bool)> {
+        let n_fraction = i64::from(self.n_fraction);
+        let unit = edge.value.exponent().min(-n_fraction);
+        let value = u128::try_from(edge.value.to_scaled(unit)?).ok()?;
+        let rest = 10_u128.checked_pow(u32::try_from(-n_fraction - unit).ok()?)?;
+        let floor = value / rest;
+        (floor < 10_u128.pow(DIGITS_MAX)).then_some((floor, value.is_multiple_of(rest)))
+    }
+
+    fn limit(&self, value: u128) -> Limit {
+        let whole = value / 10_u128.pow(self.n_fraction);
+        Limit { value, n_whole: whole.checked_ilog10().map_or(0, |log| log + 1) }
+    }
+
+    /// Tells whether another digit can always make a number right.
+    fn is_endless(&self) -> bool {
+        !self.is_multiple && self.fractions == Fractions::All
+    }
+
+    /// Tells whether any number between bounds is right.
+    fn has_any(&self, magnitudes: &Magnitudes) -> bool {
+        let Some(high) = &magnitudes.high else { return true };
+        let (low, high, modulus) = (magnitudes.low.value, high.value, u128::from(self.modulus));
+        match self.is_multiple {
+            true => high / modulus * modulus >= low,
+            false => high > low || !low.is_multiple_of(modulus),
+        }
+    }
+
+    /// Tells whether each beginning of a text but `0` can be completed in infinitely many ways, to a number of its own each.
+    pub fn has_no_end(&self) -> bool {
+        self.fractions == Fractions::None && self.sides.iter().flatten().all(|side| side.high.is_none())
+    }
+
+    /// Returns the automaton of the plain texts; nothing if there are none.
+    pub fn texts(&self) -> Option<RegisterTexts> {
+        if self.sides.iter().all(Option::is_none) {
+            return None;
+        }
+        let mut numbers: HashMap<Place, u32> = HashMap::from([(Place::Start, 0)]);
+        let mut order = vec![Place::Start];
+        let mut texts = RegisterTexts { edges: Vec::new(), tallies: vec![None] };
+        let mut reached = Vec::new();
+        // A place is one of 10 digits, as many counts of them as bounds have digits, and a few orders.
+        while let Some(&place) = order.get(texts.edges.len()) {
+            self.step(place, &mut reached);
+            let mut edges = Vec::with_capacity(reached.len());
+            for (byte, target) in reached.drain(..) {
+                let known = numbers.get(&target).copied();
+                let number = match known {
+                    Some(number) => number,
+                    None => {
+                        let Some(tally) = self.tally(target) else { continue };
+                        let number = order.len() as u32;
+                        numbers.insert(target, number);
+                        order.push(target);
+                        texts.tallies.push(tally);
+                        number
+                    }
+                };
+                edges.push((byte, number));
+            }
+            texts.edges.push(edges);
+        }
+        Some(texts)
+    }
+
+    fn side(&self, side: u8) -> Option<&Magnitudes> {
+        self.sides[usize::from(side)].as_ref()
+    }
+
+    /// Which side numbers with a minus are on: the other one's, where both are alike.
+    fn side_of_minus(&self) -> u8 {
+        u8::from(self.sides[0] != self.sides[1])
+    }
+
+    /// Adds the bytes that may follow a place, and where they lead.
+    fn step(&self, place: Place, reached: &mut Vec<(u8, Place)>) {
+        match place {
+            Place::Start => {
+                if self.sides[1].is_some() {
+                    reached.push((b'-', Place::Minus));
+                }
+                self.first_digits(0, reached);
+            }
+            Place::Minus => self.first_digits(self.side_of_minus(), reached),
+            Place::Whole { side, tie, .. } => {
+                if self.fractions != Fractions::None
+                    && let Some(order) = self.whole_order(side, tie, 0)
+                {
+                    reached.push((b'.', Place::Point { side, order }));
+                }
+                if tie.n > 0 {
+                    self.whole_digits(side, tie, 0, reached);
+                }
+            }
+            Place::Point { side, order } => self.fraction_digits(side, order, 0, reached),
+            Place::Fraction { side, order, n, .. } => self.fraction_digits(side, order, n, reached),
+            Place::Zeros => self.last_digits(reached),
+            Place::Free => reached.extend((b'0'..=b'9').map(|byte| (byte, Place::Free))),
+        }
+    }
+
+    fn first_digits(&self, side: u8, reached: &mut Vec<(u8, Place)>) {
+        let tie = Tie { n: 0, order: Order { low: Ordering::Equal, high: Ordering::Equal } };
+        if self.side(side).is_some() {
+            reached.push((b'0', Place::Whole { side, tie, digit: 0 }));
+            self.whole_digits(side, tie, 1, reached);
+        }
+    }
+
+    /// Adds the digits, from `least` on, that may follow others before the point.
+    fn whole_digits(&self, side: u8, tie: Tie, least: u8, reached: &mut Vec<(u8, Place)>) {
+        let Some(Magnitudes { low, high }) = self.side(side) else { return };
+        let compare = |limit: &Limit, order: Ordering, digit: u8| match limit.n_whole.checked_sub(tie.n + 1) {
+            None => Ordering::Greater,
+            Some(n_behind) => order.then(digit.cmp(&self.digit(limit, n_behind + self.n_fraction))),
+        };
+        for digit in least..=9 {
+            let n = tie.n + 1;
+            let (n, above) = match high {
+                // More digits than the low bound has are as good as many.
+                None => (n.min(low.n_whole + 1), Ordering::Less),
+                Some(high) => (n, compare(high, tie.order.high, digit)),
+            };
+            let order = Order { low: compare(low, tie.order.low, digit), high: above };
+            let tie = Tie { n, order };
+            reached.push((b'0' + digit, Place::Whole { side, tie, digit }));
+        }
+    }
+
+    /// Adds the digits that may follow `n` others behind the point.
+    fn fraction_digits(&self, side: u8, order: Order, n: u32, reached: &mut Vec<(u8, Place)>) {
+        let Some(n_left) = self.n_fraction.checked_sub(n + 1) else { return self.last_digits(reached) };
+        let Some(Magnitudes { low, high }) = self.side(side) else { return };
+        for digit in 0..=9 {
+            let compare = |limit: &Limit, order: Ordering| order.then(digit.cmp(&self.digit(limit, n_left)));
+            let order = Order {
+                low: compare(low, order.low),
+                high: high.as_ref().map_or(Ordering::Less, |high| compare(high, order.high)),
+            };
+            reached.push((b'0' + digit, Place::Fraction { side, order, n: n + 1, digit }));
+        }
+    }
+
+    /// Adds the digits behind those that count.
+    fn last_digits(&self, reached: &mut Vec<(u8, Place)>) {
+        reached.push((b'0', Place::Zeros));
+        if self.is_endless() {
+            reached.extend((b'1'..=b'9').map(|byte| (byte, Place::Free)));
+        }
+    }
+
+    /// Returns the digit of a bound that `n_behind` others follow.
+    fn digit(&self, limit: &Limit, n_behind: u32) -> u8 {
+        (limit.value / 10_u128.pow(n_behind) % 10) as u8
+    }
+
+    /// Returns what a place asks of the register, if anything; `None` outside if nothing can follow it anyhow.
+    fn tally(&self, place: Place) -> Option<Option<Tally>> {
+        let unread = |end, more| (None, end, more);
+        let (digit, end, more) = match place {
+            Place::Start | Place::Minus => return Some(None),
+            Place::Whole { side, tie, digit } => {
+                let (end, more) = self.whole_ways(side, tie);
+                (Some(digit), end, more)
+            }
+            Place::Point { side, order } => unread(End::Never, self.ways(self.range(side, order, self.n_fraction))),
+            Place::Fraction { side, order, n, digit } => {
+                let range = self.range(side, order, self.n_fraction - n);
+                (Some(digit), self.end_of(range), self.ways(range))
+            }
+            Place::Zeros => unread(End::Scaled(1), self.ways([(0, 0, 0)])),
+            Place::Free => unread(End::Always, Ways::Open),
+        };
+        let is_stuck = end == End::Never && matches!(&more, Ways::Some(ways) if ways.is_empty());
+        let residue = Residue { modulus: self.modulus, is_multiple: self.is_multiple, digit, end, more };
+        (!is_stuck).then(|| Some(Tally::Residue(Arc::new(residue))))
+    }
+
+    /// Returns how a number before the point may end, and go on: with a point or with more digits before it.
+    fn whole_ways(&self, side: u8, tie: Tie) -> (End, Ways) {
+        let here = self.whole_order(side, tie, 0).and_then(|order| self.range(side, order, self.n_fraction));
+        let end = self.end_of(here);
+        let n_more_max = match self.side(side).and_then(|side| side.high) {
+            _ if tie.n == 0 => 0,
+            // However large a number is, it can be made a larger one.
+            None => return (end, Ways::Open),
+            Some(high) => high.n_whole.saturating_sub(tie.n),
+        };
+        let longer = (1..=n_more_max).filter_map(|n| {
+            let order = self.whole_order(side, tie, n)?;
+            self.range(side, order, self.n_fraction + n)
+        });
+        let behind_point = match self.fractions {
+            Fractions::None => None,
+            Fractions::Zeros | Fractions::All => here,
+        };
+        (end, self.ways(behind_point.into_iter().chain(longer)))
+    }
+
+    /// Returns how numbers compare whose digits before the point go on with `n` others; `None` if they are out of bounds.
+    fn whole_order(&self, side: u8, tie: Tie, n: u32) -> Option<Order> {
+        let Magnitudes { low, high } = self.side(side)?;
+        let compare = |limit: &Limit, order: Ordering| (tie.n + n).cmp(&limit.n_whole).then(order);
+        let order = Order {
+            low: compare(low, tie.order.low),
+            high: high.as_ref().map_or(Ordering::Less, |high| compare(high, tie.order.high)),
+        };
+        (order.low != Ordering::Less && order.high != Ordering::Greater).then_some(order)
+    }
+
+    /// Returns what `n` digits to come may be behind a text that compares so with as many digits of the bounds.
+    fn range(&self, side: u8, order: Order, n: u32) -> Option<Range> {
+        let Magnitudes { low, high } = self.side(side)?;
+        let size = 10_u128.pow(n);
+        let first = match order.low {
+            Ordering::Less => return None,
+            Ordering::Equal => low.value % size,
+            Ordering::Greater => 0,
+        };
+        let last = match (order.high, high) {
+            (Ordering::Greater, _) => return None,
+            (Ordering::Equal, Some(high)) => high.value % size,
+            _ => size - 1,
+        };
+        (first <= last).then_some((n, first, last))
+    }
+
+    /// Returns how a text may end if zeros alone are missing.
+    fn end_of(&self, range: Option<Range>) -> End {
+        match range {
+            Some((n, 0, _)) => End::Scaled(self.power(n)),
+            _ => End::Never,
+        }
+    }
+
+    fn ways(&self, ranges: impl IntoIterator<Item = Range>) -> Ways {
+        if self.is_endless() {
+            return Ways::Open;
+        }
+        let n_enough = if self.is_multiple { u128::from(self.modulus) } else { 2 };
+        let mut ways = Vec::new();
+        for (n_digits, first, last) in ranges {
+            if last - first >= n_enough - 1 {
+                return Ways::Open;
+            }
+            let n = (last - first + 1) as u64;
+            ways.push(Way { scale: self.power(n_digits), first: (first % u128::from(self.modulus)) as u64, n });
+        }
+        Ways::Some(ways.into())
+    }
+
+    /// Returns a power of ten modulo P.
+    fn power(&self, n: u32) -> u64 {
+        (10_u128.pow(n) % u128::from(self.modulus)) as u64
+    }
+}
+
+/// Returns the only number whose multiples the numbers of a set are, or are not, and which of the two.
+fn only_divisor(set: &NumberSet) -> Option<(Decimal, bool)> {
+    // The spelling of integers sees to multiples of 1.
+    let one = Decimal::from(1u64);
+    let step = set.step().ok()?.filter(|step| set.integer != Some(true) || *step != one);
+    match (step, &*set.non_divisors().ok()?) {
+        (Some(step), []) => Some((step, true)),
+        (None, [divisor]) => Some((divisor.clone(), false)),
+        _ => None,
+    }
+}
+
+fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
