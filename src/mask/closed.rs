@@ -159,3 +159,54 @@ impl Closed {
         Some((state, register))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::automaton::Code;
+    use crate::compiler::{CompiledGrammar, GrammarCompiler};
+    use crate::vocab::Vocab;
+
+    fn compiled(pattern: &str) -> CompiledGrammar {
+        let mut vocab = Vocab::builder();
+        vocab.extend((0..=255u8).map(|byte| [byte]).collect::<Vec<_>>());
+        let compiler = GrammarCompiler::new(Arc::new(vocab.build().unwrap()));
+        compiler.compile_ebnf(&format!("root ::= /{pattern}/")).unwrap()
+    }
+
+    fn found(pattern: &str) -> Option<(usize, Alphabet)> {
+        let compiled = compiled(pattern);
+        let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
+        closed(&linked.unit, start).map(|(states, found)| (states.len(), found.alphabet))
+    }
+
+    #[test]
+    fn a_search_is_closed_under_all_but_what_ends_it() {
+        // Nothing, `a`, `ab`, all of it; the quote is read from the last only.
+        let (n_states, alphabet) = found(r#"[^"]*abc[^"]*""#).unwrap();
+        assert_eq!((n_states, alphabet.others), (4, Others::All));
+        assert!((0..128).all(|byte| (alphabet.ascii >> byte & 1 == 1) == (byte != u32::from(b'"'))));
+    }
+
+    #[test]
+    fn characters_that_lead_out_are_no_part_of_the_alphabet() {
+        // Behind the `@` fewer characters may follow, and in the end none of the others.
+        let (n_states, alphabet) = found(r#"([a-zA-Z0-9]+\.)*[a-zA-Z0-9]+@[a-z]""#).unwrap();
+        assert!(n_states <= 2 && alphabet.ascii.count_ones() == 62 && alphabet.others == Others::None);
+        assert!(found(r#"[a-zA-Z0-9]{5}""#).is_none(), "each letter leads nearer to the end");
+        assert!(found(r#"[ab]+""#).is_none(), "too few to be worth it");
+        assert!(found("[^\"]*").is_none(), "it may end anywhere");
+    }
+
+    #[test]
+    fn running_follows_characters() {
+        let compiled = compiled(r#"[^"]*abc[^"]*""#);
+        let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
+        let unit = &linked.unit;
+        let Some((_, Loop { form: Form::Closed(closed), .. })) = closed(unit, start) else { panic!("it is closed") };
+        let after = |text: &str| closed.run(unit, start, 0, text.as_bytes()).unwrap().0;
+        let may_end = |state: u32| unit.code(state, b'"') != Code::NONE;
+        assert_eq!(["", "ab", "xabc", "abcé"].map(|text| may_end(after(text))), [false, false, true, true]);
+        assert_eq!(closed.run(unit, start, 0, b"\""), None);
+    }
+}

@@ -9,8 +9,9 @@
 //! ([`store`]): its root is the state, each branch is the answer to "where does the next frame return to?", and a node without
 //! remainders has the whole mask. So a mask is looked up by exactly as much of the stack as its tokens can see.
 //!
-//! Three shapes of states would make a walk long, and need hardly any: loops over characters and chains of states, which take what they see
-//! of the vocabulary from its regions ([`loops`]), and states that read nearly as a loop does ([`model`]).
+//! Some states would make a walk long, and need hardly any: loops over characters and chains of states, which take what they see of the
+//! vocabulary from its regions ([`loops`]); states between which characters lead to and fro ([`closed`]); states that read nearly as a loop
+//! does ([`model`]). And what walks of different states have in common, the text behind an opening quote, say, is kept as well ([`part`]).
 
 mod closed;
 mod entry;

@@ -65,7 +65,7 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Memory for parts, in bytes; when it is used up, all are forgotten.
-    const BYTES_MAX: usize = 4 << 20;
+    const BYTES_MAX: usize = 2 << 20;
 
     fn keep(&mut self, place: Place, part: &Arc<Part>, n_words: usize) {
         // Tokens that are many get a row.
