@@ -23,7 +23,7 @@ const SAMPLE: &[u8] = b"eaqnzXT_5";
 const SAMPLE_MIN: usize = 5;
 
 /// Most tokens that may have to be taken away from what a model allows.
-const TAKEN_AWAY_MAX: usize = 1024;
+const TAKEN_AWAY_MAX: usize = 2048;
 
 /// How to find the model of a state: a byte that leads there, and the states that it leads to.
 #[derive(Clone, Debug)]
@@ -73,10 +73,8 @@ impl Walker {
         for &byte in SAMPLE {
             step_byte(program, &mut self.stacks, &[pair], byte, &mut next);
             for &pair in &next {
-                // A loop over text that may be over anywhere leaves remainders everywhere, from which too much would have to be kept out.
-                let may_end = program.info(pair.state).is_some_and(|info| info.kind == Kind::End);
                 let is_loop = |found: Loop| matches!(found.form, Form::Endless) || before(program, pair).is_some();
-                if may_end || !self.loops.get(program, pair.state).is_some_and(is_loop) {
+                if !self.loops.get(program, pair.state).is_some_and(is_loop) {
                     continue;
                 }
                 let is_known = |(known, ..): &&mut (Pair, u8, usize)| is_same(&self.stacks, *known, pair);
