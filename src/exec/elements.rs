@@ -106,7 +106,6 @@ impl Elements {
     }
 
     /// Returns what was read of the element of a frame.
-    #[cfg(feature = "testing")]
     pub fn begun(&self, register: u64) -> Vec<u8> {
         self.bytes(Piece { start: (register >> 32) as u32, end: self.n_bytes() }).collect()
     }
@@ -137,6 +136,16 @@ impl Elements {
             visit(set.element);
             false
         });
+    }
+
+    /// Returns the text from a place on.
+    pub fn bytes_from(&self, start: u32) -> impl Iterator<Item = u8> + '_ {
+        self.bytes(Piece { start, end: self.n_bytes() })
+    }
+
+    /// Returns the text from its end to its beginning.
+    pub fn bytes_backward(&self) -> impl Iterator<Item = u8> + '_ {
+        (0..self.text.len()).rev().map(|place| self.text.get(place))
     }
 
     /// Returns the bytes of a piece.

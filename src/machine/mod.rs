@@ -11,6 +11,7 @@ mod tally;
 
 pub use counter::Counter;
 pub(crate) use counter::merged_bounds;
+pub(crate) use distinct::Leaves;
 pub use distinct::{Distinct, Equality};
 pub use tally::Tally;
 

@@ -134,7 +134,8 @@ impl RuleAutomaton {
     /// Returns how the rule keeps elements apart, if it has any: those of one kind may run out and others not.
     pub fn distinct(&self) -> Option<Distinct> {
         let &(_, first) = self.elements.first()?;
-        Some(Distinct { is_finite: self.elements.iter().any(|(_, distinct)| distinct.is_finite), ..first })
+        let any = |test: fn(&Distinct) -> bool| self.elements.iter().any(|(_, distinct)| test(distinct));
+        Some(Distinct { is_finite: any(|one| one.is_finite), runs_out: any(|one| one.runs_out), ..first })
     }
 
     /// Returns how elements are kept apart, if calls of elements return to `state`.

@@ -7,7 +7,7 @@ use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::language::few_texts;
-use crate::json_schema::shape::{ArrayShape, NumberShape, Shape, ValueKind};
+use crate::json_schema::shape::{ArrayShape, ItemCount, Keys, NumberShape, Shape, ValueKind};
 use crate::machine::{Counter, Distinct, Equality};
 use crate::pass::{Label, NetRuleId};
 use ahash::AHashMap;
@@ -18,6 +18,13 @@ const WRITTEN_MAX: u64 = 16;
 /// Most ways for one item to be, by the kinds that it is counted as.
 const WAYS_MAX: usize = 64;
 
+/// Most values of counted items that bound their number.
+const COUNTED_MAX: usize = 64;
+
+/// How deep, and at how many places of an array, values of any number are looked for.
+const ENDLESS_DEEP_MAX: u32 = 4;
+const PLACES_LOOKED_MAX: u64 = 8;
+
 /// Most values of items that are listed one by one.
 const VALUES_MAX: usize = 4096;
 /// Most values whose sets are told apart where places of an array have different ones.
@@ -27,8 +34,8 @@ const FEW_MAX: usize = 12;
 enum Domain {
     /// These, in the one spelling that elements have.
     Few(Vec<Vec<u8>>),
-    /// More than are listed; `is_finite`: some beginnings have few.
-    Many { is_finite: bool },
+    /// More than are listed; `is_finite`: some beginnings have few; `is_endless`: all in all there are infinitely many for sure.
+    Many { is_finite: bool, is_endless: bool },
 }
 
 /// Returns the place from which on the rules of an array are the same.
@@ -104,6 +111,8 @@ impl Lowerer<'_> {
         }
         let mut shape = ArrayShape { is_unique: false, ..shape.clone() };
         let is_finite;
+        let mut runs_out =
+            domains.iter().any(|domain| matches!(domain, Domain::Many { is_endless: false, .. }));
         match &domains[..] {
             // All items alike: no more of them than there are values.
             [Domain::Few(values)] => {
@@ -113,15 +122,15 @@ impl Lowerer<'_> {
                     return Ok(None);
                 }
             }
-            [Domain::Many { is_finite: ends }] => is_finite = *ends,
+            [Domain::Many { is_finite: ends, .. }] => is_finite = *ends,
             // With more values than places before it, a place is never without one.
-            [places @ .., Domain::Many { is_finite: ends }]
+            [places @ .., Domain::Many { is_finite: ends, .. }]
                 if places.iter().enumerate().all(|(index, domain)| match domain {
                     Domain::Few(values) => values.len() > index,
                     Domain::Many { .. } => true,
                 }) =>
             {
-                let is_few = |domain: &Domain| !matches!(domain, Domain::Many { is_finite: false });
+                let is_few = |domain: &Domain| !matches!(domain, Domain::Many { is_finite: false, .. });
                 is_finite = *ends || places.iter().any(is_few);
             }
             _ => {
@@ -130,14 +139,38 @@ impl Lowerer<'_> {
                 return Ok(Some(self.rule("array", draft, None)));
             }
         }
-        if !shape.counts.is_empty() && is_finite {
-            let reason = "beside `contains`, over items that may run out of values";
-            return Err(SchemaError::unsupported("uniqueItems", reason).into());
-        }
-        let distinct = Distinct { equality: Equality::Json, is_finite };
+        runs_out |= !self.bound_counts(&mut shape)?;
+        let distinct = Distinct { equality: Equality::Json, is_finite: is_finite || runs_out, runs_out };
         self.array_with(&mut draft, &shape, depth, end, Some(distinct))?;
         self.spend(&draft)?;
         Ok(Some(self.rule("array", draft, None)))
+    }
+
+    /// Bounds the numbers of items that count, and of those that don't, by the numbers of their values; tells whether that keeps any item
+    /// from running out of values. It does where all items are alike and one condition counts them.
+    fn bound_counts(&mut self, shape: &mut ArrayShape) -> Lowered<bool> {
+        if shape.counts.is_empty() {
+            return Ok(true);
+        }
+        let (true, &[ref count]) = (n_prefix(shape) == 0, &shape.counts[..]) else { return Ok(false) };
+        let count = count.clone();
+        let mut is_safe = true;
+        for (index, member) in [count.member, count.member.negated()].into_iter().enumerate() {
+            let members = shape.rules.iter().map(|rule| rule.member).chain([member]).collect();
+            let conjunction = self.expander.intern(members);
+            match self.domain(conjunction)? {
+                Domain::Many { is_endless, .. } => is_safe &= is_endless,
+                Domain::Few(values) if values.len() > COUNTED_MAX => is_safe = false,
+                Domain::Few(values) if index == 0 => {
+                    let max = shape.counts[0].max.map_or(values.len() as u64, |max| max.min(values.len() as u64));
+                    shape.counts[0].max = Some(max);
+                }
+                Domain::Few(values) => {
+                    shape.counts.push(ItemCount { member, min: 0, max: Some(values.len() as u64), ..count.clone() });
+                }
+            }
+        }
+        Ok(is_safe)
     }
 
     /// Adds arrays whose items are chosen from few values, each at most once: every set of those that are used up is a place of its own.
@@ -211,7 +244,7 @@ impl Lowerer<'_> {
     /// Returns what is known of the number of values of a conjunction.
     fn domain(&mut self, conjunction: ConjunctionId) -> Lowered<Domain> {
         let mut texts: Vec<Vec<u8>> = Vec::new();
-        let (mut is_many, mut is_finite) = (false, false);
+        let (mut is_many, mut is_finite, mut is_endless) = (false, false, false);
         for kind in ValueKind::ALL {
             let shapes = self.expander.shapes(conjunction, kind)?;
             if shapes.is_empty() {
@@ -230,7 +263,7 @@ impl Lowerer<'_> {
                     is_finite |= has_finite_end(&dfa);
                     match few_texts(&dfa, VALUES_MAX) {
                         Some(few) => texts.extend(few),
-                        None => is_many = true,
+                        None => (is_many, is_endless) = (true, true),
                     }
                 }
                 ValueKind::String => {
@@ -239,7 +272,7 @@ impl Lowerer<'_> {
                         let dfa = self.expander.languages.of_shape(string, true, self.limits).map_err(too_large)?;
                         is_finite |= has_finite_end(&dfa);
                         match few_texts(&dfa, VALUES_MAX) {
-                            None => is_many = true,
+                            None => (is_many, is_endless) = (true, true),
                             Some(few) => texts.extend(few.iter().filter_map(|text| {
                                 let text = core::str::from_utf8(text).ok()?;
                                 Some([b"\"", &*spelled_key(text)].concat())
@@ -247,14 +280,81 @@ impl Lowerer<'_> {
                         }
                     }
                 }
-                // Containers with few values are rare; see `is_many_containers`.
-                ValueKind::Array | ValueKind::Object => is_many = true,
+                ValueKind::Array | ValueKind::Object => {
+                    is_many = true;
+                    is_endless |= self.has_endless(conjunction, kind, ENDLESS_DEEP_MAX)?;
+                }
             }
         }
         texts.sort_unstable();
         texts.dedup();
         is_finite |= is_many && !texts.is_empty();
-        Ok(if is_many { Domain::Many { is_finite } } else { Domain::Few(texts) })
+        is_finite |= is_many && !is_endless;
+        Ok(if is_many { Domain::Many { is_finite, is_endless } } else { Domain::Few(texts) })
+    }
+
+    /// Tells whether there are infinitely many values of a kind for sure, at a glance: as many as there are texts of any length or
+    /// arrays of any.
+    fn has_endless(&mut self, conjunction: ConjunctionId, kind: ValueKind, n_deep: u32) -> Lowered<bool> {
+        if n_deep == 0 {
+            return Ok(false);
+        }
+        let shapes = self.expander.shapes(conjunction, kind)?;
+        for shape in shapes.iter() {
+            let within: Vec<Vec<Member>> = match shape {
+                Shape::Only => Vec::new(),
+                // More than are listed are as good as infinitely many.
+                Shape::Number(number) => {
+                    if few_texts(&*self.number_texts(core::slice::from_ref(number), true)?, VALUES_MAX).is_none() {
+                        return Ok(true);
+                    }
+                    Vec::new()
+                }
+                Shape::String(string) => {
+                    let dfa = self.expander.languages.of_shape(string, true, self.limits).map_err(too_large)?;
+                    if few_texts(&dfa, VALUES_MAX).is_none() {
+                        return Ok(true);
+                    }
+                    Vec::new()
+                }
+                Shape::Array(array) if !array.counts.is_empty() || array.max == Some(0) => Vec::new(),
+                Shape::Array(array) => {
+                    let at = |place: u64| {
+                        let holds = array.rules.iter().filter(|rule| {
+                            rule.from <= place && rule.to.is_none_or(|to| place < to)
+                        });
+                        holds.map(|rule| rule.member).collect::<Vec<Member>>()
+                    };
+                    let n_prefix = n_prefix(array);
+                    if array.max.is_none() && !array.is_unique && !self.is_nothing(&at(n_prefix))? {
+                        return Ok(true);
+                    }
+                    let n_places = if array.max == Some(n_prefix) { n_prefix } else { n_prefix + 1 };
+                    (0..n_places.min(PLACES_LOOKED_MAX)).map(at).collect()
+                }
+                Shape::Object(object) if object.max.is_some_and(|max| max <= object.required.len() as u64) => Vec::new(),
+                Shape::Object(object) => {
+                    if object.rules.is_empty() && object.names.is_empty() {
+                        return Ok(true);
+                    }
+                    if !object.names.is_empty() || object.rules.iter().any(|rule| !matches!(rule.keys, Keys::Beside { .. })) {
+                        Vec::new()
+                    } else {
+                        let allowed = object.properties.iter().filter(|(name, _)| !object.absent.contains(*name));
+                        allowed.map(|(_, members)| members.clone()).collect()
+                    }
+                }
+            };
+            for members in within {
+                let conjunction = self.expander.intern(members);
+                for kind in [ValueKind::String, ValueKind::Number, ValueKind::Array, ValueKind::Object] {
+                    if self.has_endless(conjunction, kind, n_deep - 1)? {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        Ok(false)
     }
 
     fn array_with(
