@@ -6,6 +6,7 @@
 
 use super::link::{Linked, Program};
 use super::unit::{Kind, Owner, StateRef, Step, Unit};
+use crate::machine::{Distinct, Equality};
 
 /// From the state on, something endless can be read.
 pub(super) const AHEAD: u8 = 1;
@@ -20,13 +21,16 @@ pub(super) fn endless(program: &Program) -> Box<[u8]> {
     let mut found = vec![0u8; program.n_states()];
     for index in callees_first(program) {
         let linked = &program.units()[index];
+        let classes = classes(&linked.unit);
         for _ in 0..N_SWEEPS_MAX {
             let mut is_changed = false;
             for state in (0..linked.unit.n_states() as u32).rev() {
                 let at = linked.bases[0] as usize + state as usize;
-                let bits = found[at] | of_state(linked, state, &found);
-                is_changed |= bits != found[at];
-                found[at] = bits;
+                if found[at] & AHEAD == 0 {
+                    let bits = found[at] | of_state(linked, state, &classes, &found);
+                    is_changed |= bits != found[at];
+                    found[at] = bits;
+                }
             }
             if !is_changed {
                 break;
@@ -61,58 +65,80 @@ fn callees_first(program: &Program) -> Vec<usize> {
     order
 }
 
-fn of_state(linked: &Linked, state: u32, found: &[u8]) -> u8 {
+/// What is in a class of bytes.
+#[derive(Clone, Copy, Default)]
+struct Class {
+    /// A byte that goes on with a number before its exponent.
+    has_number: bool,
+    /// A byte that begins something else, or ends a number.
+    has_other: bool,
+}
+
+fn classes(unit: &Unit) -> Vec<Class> {
+    let mut classes = vec![Class::default(); unit.content.n_classes];
+    for byte in 0..=255u8 {
+        let class = &mut classes[usize::from(unit.class(byte))];
+        match byte {
+            b'0'..=b'9' | b'+' | b'-' | b'.' => class.has_number = true,
+            b'e' | b'E' => {}
+            _ => class.has_other = true,
+        }
+    }
+    classes
+}
+
+fn of_state(linked: &Linked, state: u32, classes: &[Class], found: &[u8]) -> u8 {
     let unit = &linked.unit;
     if is_bounded(unit, state) {
         return 0;
     }
     let mut bits = match (loops_on(unit, state, b"abcxyz"), loops_on(unit, state, b"12345")) {
-        (true, _) => AHEAD,
+        (true, _) => return AHEAD,
         (false, true) => DIGITS,
         (false, false) => 0,
     };
-    let mut is_seen = [false; 256];
-    for byte in 0..=255u8 {
-        // Bytes of one class have the same moves, and letters are in other classes than digits where that matters.
-        let is_of_number = matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.');
-        if core::mem::replace(&mut is_seen[usize::from(unit.class(byte))], true) && !is_of_number {
-            continue;
-        }
-        let own = |state: u32| target(unit, state).map_or(0, |state| found[(linked.bases[0] + state) as usize]);
-        let within = |target_bits: u8| match target_bits {
-            bits if bits & AHEAD != 0 => AHEAD,
-            bits if bits & DIGITS != 0 && is_of_number => DIGITS,
-            bits if bits & DIGITS != 0 && !byte.eq_ignore_ascii_case(&b'e') => AHEAD,
+    let own = |state: u32| target(unit, state).map_or(0, |state| found[(linked.bases[0] + state) as usize]);
+    let of = |place: StateRef| if place.slot == 0 { own(place.state) } else { found[linked.state(place) as usize] };
+    let row = &unit.content.table[state as usize * classes.len()..][..classes.len()];
+    for (code, class) in row.iter().zip(classes) {
+        let within = |behind: u8| match behind {
+            behind if behind & AHEAD != 0 || behind != 0 && class.has_other => AHEAD,
+            behind if behind != 0 && class.has_number => DIGITS,
             _ => 0,
         };
-        bits |= match unit.code(state, byte).step() {
-            Step::None => 0,
-            Step::Quiet(target) | Step::Simple(target) => within(own(target)),
-            Step::List(list) => unit.list(list).iter().fold(0, |bits, one| {
-                let state_bits = |place: StateRef| match place.slot {
-                    0 => own(place.state),
-                    _ => found[linked.state(place) as usize],
-                };
-                let may_run_out = |place: &StateRef| {
-                    place.slot == 0
-                        && matches!(unit.info(place.state).kind, Kind::Element(distinct) if distinct.is_finite)
-                };
-                if one.pushes.iter().any(may_run_out) {
-                    bits
-                } else if one.pushes.is_empty() {
-                    bits | within(state_bits(one.target))
-                } else if state_bits(one.target) != 0
-                    || one.pushes.iter().any(|&place| found[linked.state(place) as usize] & AHEAD != 0)
-                {
-                    // What is called begins here, digits too.
-                    bits | AHEAD
-                } else {
-                    bits
+        match code.step() {
+            Step::None => {}
+            Step::Quiet(target) | Step::Simple(target) => bits |= within(own(target)),
+            Step::List(list) => {
+                for one in unit.list(list) {
+                    // What is called begins here, digits too. What comes behind an element is not safe.
+                    let is_element = |place: &StateRef| may_run_out(unit, *place);
+                    let above = one.pushes.iter().rposition(is_element).map_or(0, |place| place + 1);
+                    let is_begun = !one.pushes.is_empty()
+                        && (of(one.target) != 0 || one.pushes[above..].iter().any(|&place| of(place) & AHEAD != 0));
+                    bits |= if is_begun { AHEAD } else { within(of(one.target)) };
                 }
-            }),
-        };
+            }
+        }
+        if bits & AHEAD != 0 {
+            break;
+        }
     }
     bits
+}
+
+/// Tells whether a state is returned to by elements of which there may be no new one.
+fn may_run_out(unit: &Unit, place: StateRef) -> bool {
+    let unit = match place.slot {
+        0 => unit,
+        slot => &unit.content.children[slot as usize - 1],
+    };
+    match unit.info(place.state).kind {
+        Kind::Element(Distinct { equality, is_finite, .. }) => {
+            is_finite || equality == Equality::Json
+        }
+        _ => false,
+    }
 }
 
 /// Tells whether two of `bytes` lead from `state` back to it.

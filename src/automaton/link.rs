@@ -3,9 +3,9 @@
 use super::build::{Bounds, Entry, build};
 use super::endless::{AHEAD, DIGITS, endless};
 use super::store::{Component, UnitStore};
-use super::unit::{Kind, StateInfo, StateRef, Step, Unit};
+use super::unit::{Kind, Owner, StateInfo, StateRef, Step, Unit};
 use crate::limits::Limits;
-use crate::machine::{Distinct, Equality};
+use crate::machine::{Distinct, Equality, RunsOut};
 use crate::pass::{BuildError, NetRuleId, Network, NormalGrammar, RuleAutomaton, Watch, components};
 use crate::util::ByteSet;
 use ahash::AHashMap;
@@ -99,7 +99,7 @@ impl Program {
         let is_finite = |info: &StateInfo| matches!(info.kind, Kind::Element(Distinct { is_finite: true, .. }));
         let may_run_out =
             has_items || has_elements && units.iter().any(|linked| linked.unit.content.infos.iter().any(is_finite));
-        let runs_out = |info: &StateInfo| matches!(info.kind, Kind::Element(Distinct { runs_out: true, .. }));
+        let runs_out = |info: &StateInfo| matches!(info.kind, Kind::Element(Distinct { runs_out: RunsOut::Alike | RunsOut::Perhaps, .. }));
         let has_last_items = has_items && units.iter().any(|linked| linked.unit.content.infos.iter().any(runs_out));
         Ok(Program {
             units,
@@ -134,6 +134,15 @@ impl Program {
     /// Tells whether there can be arrays in which nothing is left for another item though one must follow.
     pub fn has_last_items(&self) -> bool {
         self.has_last_items
+    }
+
+    /// Tells whether the elements of the rule of a state may run out between two of them, so that only the end of the rule is safe.
+    pub fn must_close(&self, state: StateId) -> bool {
+        match self.info(state).and_then(|info| info.owner) {
+            Some(Owner::Elements(Distinct { runs_out: RunsOut::Perhaps, .. })) => true,
+            Some(Owner::Elements(Distinct { runs_out: RunsOut::Alike, .. })) => !self.is_endless(state, false),
+            _ => false,
+        }
     }
 
     /// Tells whether a text without an end can be read from `state`, each longer one another value. Within a number that is known only if

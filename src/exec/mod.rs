@@ -12,4 +12,4 @@ mod viable;
 pub(crate) use elements::{Elements, Piece};
 pub(crate) use stack::{BOTTOM, NodeId, Stacks, StacksMark};
 pub(crate) use step::{Configuration, Pair, is_done, start, step_byte, step_bytes, step_control, tidy};
-pub(crate) use viable::{Viability, must_close};
+pub(crate) use viable::Viability;

@@ -11,22 +11,26 @@
 //!
 //! White space, escapes and zeros at the end of a fraction would multiply these ways. So a place is not looked at twice with texts that
 //! differ in those alone. (Zeros are counted up to one more than there are used elements: were there another value behind some of them, one
-//! of so many would be new.) A search that takes more than [`STEPS_MAX`] steps gives up, and the place counts as free.
+//! of so many would be new.) For the same reason no state over the same stack is looked at for more texts than there are used elements, some
+//! times over: what completes one of them completes them all, and the used elements can't stand for each. That ends loops of digits.
+//! A search that takes more than [`STEPS_MAX`] steps gives up, and the place counts as free.
 //!
 //! To have no completion is inherited by all that follows, so it is enough to ask at the end of a token.
 
 use super::elements::Elements;
 use super::stack::{NodeId, Stacks, StacksMark};
 use super::step::{Configuration, Pair, step_byte};
-use crate::automaton::{Kind, Owner, Program};
+use crate::automaton::{Kind, Program};
 use crate::machine::{Distinct, Equality};
-use ahash::AHashSet;
+use ahash::{AHashMap, AHashSet};
 use smallvec::SmallVec;
 
 /// Most steps of a search.
-const STEPS_MAX: usize = 1 << 13;
+const STEPS_MAX: usize = 1 << 12;
 /// Steps before places are kept, so that none is looked at twice.
 const STEPS_FREE: usize = 48;
+/// How often a place is looked at for each used element: its texts can be the same value in other orders of keys.
+const VISITS_PER_ELEMENT: usize = 4;
 /// Most nodes of the stacks to look at; beyond, a place counts as free.
 const NODES_MAX: usize = 256;
 
@@ -36,6 +40,7 @@ pub(crate) struct Viability {
     levels: Vec<Level>,
     next: Configuration,
     seen: AHashSet<(Pair, Vec<u8>)>,
+    n_visits: AHashMap<Pair, usize>,
     nodes: Vec<(NodeId, bool)>,
     pending: Vec<(NodeId, bool)>,
 }
@@ -73,6 +78,8 @@ impl Viability {
         let mut next = core::mem::take(&mut self.next);
         self.levels.clear();
         self.seen.clear();
+        self.n_visits.clear();
+        let n_visits_max = VISITS_PER_ELEMENT * (n_used + 2);
         let bytes = self.bytes_of(program, stacks, pair);
         self.levels.push(Level { pair, mark: before, bytes });
         let mut n_steps = 0;
@@ -96,8 +103,15 @@ impl Viability {
                     is_found = true;
                     break 'search;
                 }
-                if n_steps > STEPS_FREE && !self.seen.insert((pair, normal(stacks, start, n_used))) {
-                    continue;
+                if n_steps > STEPS_FREE {
+                    if !self.seen.insert((pair, normal(stacks, start, n_used))) {
+                        continue;
+                    }
+                    let n_visits = self.n_visits.entry(pair).or_default();
+                    *n_visits += 1;
+                    if *n_visits > n_visits_max {
+                        continue;
+                    }
                 }
                 let bytes = self.bytes_of(program, stacks, pair);
                 self.levels.push(Level { pair, mark, bytes });
@@ -110,8 +124,7 @@ impl Viability {
     /// Tells whether nothing that a pair is within can run out: on some way down its stack.
     fn is_free(&mut self, program: &Program, stacks: &Stacks, pair: Pair) -> bool {
         let Some(elements) = stacks.elements() else { return true };
-        let Some(info) = program.info(pair.state) else { return true };
-        if must_close(info.owner) {
+        if program.must_close(pair.state) {
             return false;
         }
         let is_plain = |state| program.is_endless(state, false) || program.is_endless(state, true) && is_plain(elements);
@@ -133,7 +146,7 @@ impl Viability {
                     Kind::Element(distinct) => !is_endless && is_compared(distinct) && exit.register as u32 != 0,
                     _ => false,
                 };
-                if is_bound || must_close(info.owner) {
+                if is_bound || program.must_close(exit.state) {
                     continue;
                 }
                 self.pending.push((exit.node, is_endless || program.is_endless(exit.state, false)));
@@ -142,7 +155,7 @@ impl Viability {
         false
     }
 
-    /// Returns where the outermost element that a pair is within begins, and how many there are beside such elements at most.
+    /// Returns where the outermost element that a pair is within begins, and how many there are beside such elements.
     fn extent(&mut self, program: &Program, stacks: &Stacks, pair: Pair) -> (u32, usize) {
         let Some(elements) = stacks.elements() else { return (0, 0) };
         let (mut start, mut n_used) = (elements.n_bytes(), 0);
@@ -150,7 +163,7 @@ impl Viability {
             start = start.min((register >> 32) as u32);
             let mut n_elements = 0;
             elements.for_each(register, |_| n_elements += 1);
-            n_used = n_used.max(n_elements);
+            n_used += n_elements;
         });
         (start, n_used)
     }
@@ -218,11 +231,6 @@ type Rank = (bool, bool, bool);
 
 fn rank(byte: u8, is_used: bool) -> Rank {
     (byte.is_ascii_whitespace(), is_used, !matches!(byte, b'"' | b'}' | b']'))
-}
-
-/// Tells whether a rule's items may run out between two of them, so that only its end is safe.
-pub(crate) fn must_close(owner: Option<Owner>) -> bool {
-    matches!(owner, Some(Owner::Elements(Distinct { runs_out: true, .. })))
 }
 
 /// Tells whether elements of a kind can run out at all.

@@ -11,7 +11,18 @@ pub struct Distinct {
     /// Whether elements may run out of texts that are left: some beginning of an element can only be completed in finitely many ways.
     pub is_finite: bool,
     /// Whether nothing may be left between two elements, though another one could or must follow.
-    pub runs_out: bool,
+    pub runs_out: RunsOut,
+}
+
+/// Whether elements may run out between two of them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum RunsOut {
+    /// They don't.
+    Never,
+    /// They are all alike, so they don't if there are infinitely many.
+    Alike,
+    /// They may.
+    Perhaps,
 }
 
 /// When two texts are the same element.

@@ -12,7 +12,7 @@ mod tally;
 pub use counter::Counter;
 pub(crate) use counter::merged_bounds;
 pub(crate) use distinct::Leaves;
-pub use distinct::{Distinct, Equality};
+pub use distinct::{Distinct, Equality, RunsOut};
 pub use tally::Tally;
 
 /// The state of a machine, in 64 bits. What they mean is the machine's own business; 0 is the state on entry.

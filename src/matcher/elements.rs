@@ -7,7 +7,7 @@
 
 use super::Matcher;
 use crate::automaton::{Kind, Owner};
-use crate::exec::{Elements, NodeId, Pair, Piece, must_close};
+use crate::exec::{Elements, NodeId, Pair, Piece};
 use crate::machine::{Distinct, Equality, Leaves};
 use crate::mask::{ElementTokens, fill, is_wide};
 use crate::vocab::TokenId;
@@ -221,7 +221,7 @@ impl Matcher {
                 let exit: Pair = self.stacks.exit(node, index);
                 let Some(info) = program.info(exit.state) else { continue };
                 if let Kind::Element(Distinct { equality: Equality::Json, .. }) = info.kind {
-                    begun.push((exit.register, must_close(info.owner)));
+                    begun.push((exit.register, program.must_close(exit.state)));
                 }
                 if !program.is_endless(exit.state, false) || program.has_last_items() {
                     pending.push((exit.node, 0));
@@ -302,7 +302,7 @@ impl Matcher {
                         doubt.beginnings |= distinct.is_finite;
                         doubt.begun_keys |= distinct.is_finite;
                     }
-                    Equality::Json if distinct.is_finite => doubt.all = true,
+                    Equality::Json if distinct.is_finite || program.must_close(pair.state) => doubt.all = true,
                     Equality::Json => doubt.whole_items = true,
                 }
             }

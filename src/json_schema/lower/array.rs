@@ -7,8 +7,8 @@ use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::language::few_texts;
-use crate::json_schema::shape::{ArrayShape, ItemCount, Keys, NumberShape, Shape, ValueKind};
-use crate::machine::{Counter, Distinct, Equality};
+use crate::json_schema::shape::{ArrayShape, ItemCount, NumberShape, Shape, ValueKind};
+use crate::machine::{Counter, Distinct, Equality, RunsOut};
 use crate::pass::{Label, NetRuleId};
 use ahash::AHashMap;
 use smallvec::SmallVec;
@@ -21,10 +21,6 @@ const WAYS_MAX: usize = 64;
 /// Most values of counted items that bound their number.
 const COUNTED_MAX: usize = 64;
 
-/// How deep, and at how many places of an array, values of any number are looked for.
-const ENDLESS_DEEP_MAX: u32 = 4;
-const PLACES_LOOKED_MAX: u64 = 8;
-
 /// Most values of items that are listed one by one.
 const VALUES_MAX: usize = 4096;
 /// Most values whose sets are told apart where places of an array have different ones.
@@ -34,7 +30,7 @@ const FEW_MAX: usize = 12;
 enum Domain {
     /// These, in the one spelling that elements have.
     Few(Vec<Vec<u8>>),
-    /// More than are listed; `is_finite`: some beginnings have few; `is_endless`: all in all there are infinitely many for sure.
+    /// More than are listed; `is_finite`: some beginnings have few; `is_endless`: some kind has infinitely many for sure.
     Many { is_finite: bool, is_endless: bool },
 }
 
@@ -111,8 +107,7 @@ impl Lowerer<'_> {
         }
         let mut shape = ArrayShape { is_unique: false, ..shape.clone() };
         let is_finite;
-        let mut runs_out =
-            domains.iter().any(|domain| matches!(domain, Domain::Many { is_endless: false, .. }));
+        let is_unsure = domains.iter().any(|domain| matches!(domain, Domain::Many { is_endless: false, .. }));
         match &domains[..] {
             // All items alike: no more of them than there are values.
             [Domain::Few(values)] => {
@@ -139,8 +134,12 @@ impl Lowerer<'_> {
                 return Ok(Some(self.rule("array", draft, None)));
             }
         }
-        runs_out |= !self.bound_counts(&mut shape)?;
-        let distinct = Distinct { equality: Equality::Json, is_finite: is_finite || runs_out, runs_out };
+        let runs_out = match (self.bound_counts(&mut shape)?, is_unsure) {
+            (true, false) => RunsOut::Never,
+            (true, true) if domains.len() == 1 => RunsOut::Alike,
+            _ => RunsOut::Perhaps,
+        };
+        let distinct = Distinct { equality: Equality::Json, is_finite, runs_out };
         self.array_with(&mut draft, &shape, depth, end, Some(distinct))?;
         self.spend(&draft)?;
         Ok(Some(self.rule("array", draft, None)))
@@ -280,81 +279,13 @@ impl Lowerer<'_> {
                         }
                     }
                 }
-                ValueKind::Array | ValueKind::Object => {
-                    is_many = true;
-                    is_endless |= self.has_endless(conjunction, kind, ENDLESS_DEEP_MAX)?;
-                }
+                ValueKind::Array | ValueKind::Object => is_many = true,
             }
         }
         texts.sort_unstable();
         texts.dedup();
         is_finite |= is_many && !texts.is_empty();
-        is_finite |= is_many && !is_endless;
         Ok(if is_many { Domain::Many { is_finite, is_endless } } else { Domain::Few(texts) })
-    }
-
-    /// Tells whether there are infinitely many values of a kind for sure, at a glance: as many as there are texts of any length or
-    /// arrays of any.
-    fn has_endless(&mut self, conjunction: ConjunctionId, kind: ValueKind, n_deep: u32) -> Lowered<bool> {
-        if n_deep == 0 {
-            return Ok(false);
-        }
-        let shapes = self.expander.shapes(conjunction, kind)?;
-        for shape in shapes.iter() {
-            let within: Vec<Vec<Member>> = match shape {
-                Shape::Only => Vec::new(),
-                // More than are listed are as good as infinitely many.
-                Shape::Number(number) => {
-                    if few_texts(&*self.number_texts(core::slice::from_ref(number), true)?, VALUES_MAX).is_none() {
-                        return Ok(true);
-                    }
-                    Vec::new()
-                }
-                Shape::String(string) => {
-                    let dfa = self.expander.languages.of_shape(string, true, self.limits).map_err(too_large)?;
-                    if few_texts(&dfa, VALUES_MAX).is_none() {
-                        return Ok(true);
-                    }
-                    Vec::new()
-                }
-                Shape::Array(array) if !array.counts.is_empty() || array.max == Some(0) => Vec::new(),
-                Shape::Array(array) => {
-                    let at = |place: u64| {
-                        let holds = array.rules.iter().filter(|rule| {
-                            rule.from <= place && rule.to.is_none_or(|to| place < to)
-                        });
-                        holds.map(|rule| rule.member).collect::<Vec<Member>>()
-                    };
-                    let n_prefix = n_prefix(array);
-                    if array.max.is_none() && !array.is_unique && !self.is_nothing(&at(n_prefix))? {
-                        return Ok(true);
-                    }
-                    let n_places = if array.max == Some(n_prefix) { n_prefix } else { n_prefix + 1 };
-                    (0..n_places.min(PLACES_LOOKED_MAX)).map(at).collect()
-                }
-                Shape::Object(object) if object.max.is_some_and(|max| max <= object.required.len() as u64) => Vec::new(),
-                Shape::Object(object) => {
-                    if object.rules.is_empty() && object.names.is_empty() {
-                        return Ok(true);
-                    }
-                    if !object.names.is_empty() || object.rules.iter().any(|rule| !matches!(rule.keys, Keys::Beside { .. })) {
-                        Vec::new()
-                    } else {
-                        let allowed = object.properties.iter().filter(|(name, _)| !object.absent.contains(*name));
-                        allowed.map(|(_, members)| members.clone()).collect()
-                    }
-                }
-            };
-            for members in within {
-                let conjunction = self.expander.intern(members);
-                for kind in [ValueKind::String, ValueKind::Number, ValueKind::Array, ValueKind::Object] {
-                    if self.has_endless(conjunction, kind, n_deep - 1)? {
-                        return Ok(true);
-                    }
-                }
-            }
-        }
-        Ok(false)
     }
 
     fn array_with(
