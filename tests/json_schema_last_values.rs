@@ -3,10 +3,10 @@
 //! Small schemas are searched whole: every text over a few bytes, up to a length, is stepped through, and a prefix must be accepted
 //! exactly if some text of the schema begins with it. Of the schemas here each such text has a short one.
 
+use maskwright::CompileOptions;
+use maskwright::json_schema::{SchemaOptions, WhiteSpace};
 use maskwright::testing::ends::{End, Ends};
 use maskwright::{GrammarCompiler, Matcher, Vocab};
-use maskwright::json_schema::{SchemaOptions, WhiteSpace};
-use maskwright::CompileOptions;
 use std::sync::Arc;
 
 /// Schemas and the bytes that texts are made of.
@@ -28,10 +28,19 @@ const SCHEMAS: &[(&str, &[u8])] = &[
         br#"[],"b"#,
     ),
     (r#"{"type":"array","uniqueItems":true,"minItems":2,"items":{"enum":[1,2]},"contains":{"const":1}}"#, b"[],12"),
-    (r#"{"type":"array","uniqueItems":true,"items":{"type":"array","uniqueItems":true,"items":{"enum":[1,2]}}}"#, b"[],12"),
+    (
+        r#"{"type":"array","uniqueItems":true,"items":{"type":"array","uniqueItems":true,"items":{"enum":[1,2]}}}"#,
+        b"[],12",
+    ),
     (r#"{"type":"array","uniqueItems":true,"items":{"type":"array","maxItems":1,"items":{"enum":[1,11]}}}"#, b"[],1"),
-    (r#"{"type":"array","uniqueItems":true,"items":{"type":"array","maxItems":1,"items":{"const":0}},"maxItems":3}"#, b"[],0"),
-    (r#"{"type":"array","uniqueItems":true,"prefixItems":[{"enum":[1,2]},{"enum":[1]}],"minItems":2,"items":false}"#, b"[],12"),
+    (
+        r#"{"type":"array","uniqueItems":true,"items":{"type":"array","maxItems":1,"items":{"const":0}},"maxItems":3}"#,
+        b"[],0",
+    ),
+    (
+        r#"{"type":"array","uniqueItems":true,"prefixItems":[{"enum":[1,2]},{"enum":[1]}],"minItems":2,"items":false}"#,
+        b"[],12",
+    ),
     (r#"{"type":"array","uniqueItems":true,"items":{"type":"array","items":{"enum":[1,2]}}}"#, b"[],12"),
     (
         r#"{"type":"array","uniqueItems":true,"items":{"type":"object","patternProperties":{"^[ab]$":{"const":1}},"additionalProperties":false}}"#,
@@ -71,7 +80,13 @@ impl Walk<'_> {
                 let is_set = mask.as_ref().is_some_and(|mask| mask.contains(u32::from(byte)));
                 assert_eq!(is_allowed, is_set, "{}: {:?} after {shown}", self.schema, byte as char);
                 let mut fork = matcher.fork();
-                assert_eq!(fork.accept_bytes(&[byte]).is_ok(), is_set, "{}: {:?} after {shown}", self.schema, byte as char);
+                assert_eq!(
+                    fork.accept_bytes(&[byte]).is_ok(),
+                    is_set,
+                    "{}: {:?} after {shown}",
+                    self.schema,
+                    byte as char
+                );
                 if is_set && self.bytes.contains(&byte) {
                     let mut longer = text.clone();
                     longer.push(byte);

@@ -134,9 +134,7 @@ fn may_run_out(unit: &Unit, place: StateRef) -> bool {
         slot => &unit.content.children[slot as usize - 1],
     };
     match unit.info(place.state).kind {
-        Kind::Element(Distinct { equality, is_finite, .. }) => {
-            is_finite || equality == Equality::Json
-        }
+        Kind::Element(Distinct { equality, is_finite, .. }) => is_finite || equality == Equality::Json,
         _ => false,
     }
 }

@@ -99,7 +99,9 @@ impl Program {
         let is_finite = |info: &StateInfo| matches!(info.kind, Kind::Element(Distinct { is_finite: true, .. }));
         let may_run_out =
             has_items || has_elements && units.iter().any(|linked| linked.unit.content.infos.iter().any(is_finite));
-        let runs_out = |info: &StateInfo| matches!(info.kind, Kind::Element(Distinct { runs_out: RunsOut::Alike | RunsOut::Perhaps, .. }));
+        let runs_out = |info: &StateInfo| {
+            matches!(info.kind, Kind::Element(Distinct { runs_out: RunsOut::Alike | RunsOut::Perhaps, .. }))
+        };
         let has_last_items = has_items && units.iter().any(|linked| linked.unit.content.infos.iter().any(runs_out));
         Ok(Program {
             units,

@@ -27,6 +27,8 @@ use smallvec::SmallVec;
 
 /// Most steps of a search.
 const STEPS_MAX: usize = 1 << 12;
+/// Bytes of a text kept that count as a step.
+const BYTES_PER_STEP: usize = 64;
 /// Steps before places are kept, so that none is looked at twice.
 const STEPS_FREE: usize = 48;
 /// How often a place is looked at for each used element: its texts can be the same value in other orders of keys.
@@ -104,7 +106,9 @@ impl Viability {
                     break 'search;
                 }
                 if n_steps > STEPS_FREE {
-                    if !self.seen.insert((pair, normal(stacks, start, n_used))) {
+                    let text = normal(stacks, start, n_used);
+                    n_steps += text.len() / BYTES_PER_STEP;
+                    if !self.seen.insert((pair, text)) {
                         continue;
                     }
                     let n_visits = self.n_visits.entry(pair).or_default();
@@ -127,7 +131,8 @@ impl Viability {
         if program.must_close(pair.state) {
             return false;
         }
-        let is_plain = |state| program.is_endless(state, false) || program.is_endless(state, true) && is_plain(elements);
+        let is_plain =
+            |state| program.is_endless(state, false) || program.is_endless(state, true) && is_plain(elements);
         self.nodes.clear();
         self.pending.clear();
         self.pending.push((pair.node, is_plain(pair.state)));
@@ -207,6 +212,13 @@ impl Viability {
                 });
             });
         }
+        // In a string a bracket is a character like others.
+        let closes =
+            |byte: u8| matches!(byte, b'}' | b']') && linked.unit.code(local, byte) != linked.unit.code(local, b'~');
+        let rank = |byte: u8, is_used: bool| -> Rank {
+            let kind = if closes(byte) { 0 } else { 1 + u8::from(byte != b'"') };
+            (byte.is_ascii_whitespace(), is_used, kind)
+        };
         // By class, the best byte of it.
         let mut best: [Option<(Rank, u8)>; 256] = [None; 256];
         for byte in read.iter() {
@@ -226,12 +238,9 @@ impl Viability {
     }
 }
 
-/// How early a byte is tried.
-type Rank = (bool, bool, bool);
-
-fn rank(byte: u8, is_used: bool) -> Rank {
-    (byte.is_ascii_whitespace(), is_used, !matches!(byte, b'"' | b'}' | b']'))
-}
+/// How early a byte is tried: white space last, what used elements go on with late, and of the others first what closes a container, then what
+/// closes a string, so that a search ends soon.
+type Rank = (bool, bool, u8);
 
 /// Tells whether elements of a kind can run out at all.
 fn is_compared(distinct: Distinct) -> bool {

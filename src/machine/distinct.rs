@@ -138,7 +138,8 @@ impl Leaves {
                 b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' | b'[' | b']' | b'{' | b'}' => at += 1,
                 b'"' => {
                     let value = string(text, &mut at);
-                    let decoded = value.iter().position(|&byte| byte == b':').map_or(&[][..], |colon| &value[colon + 1..]);
+                    let decoded =
+                        value.iter().position(|&byte| byte == b':').map_or(&[][..], |colon| &value[colon + 1..]);
                     match at > text.len() {
                         true => leaves.begun = Some(decoded.to_vec()),
                         false => {

@@ -219,7 +219,9 @@ impl Lowerer<'_> {
                 };
                 let closed = draft.state();
                 let is_finite = matches!(&class.keys, ClassKeys::In(keys) if has_finite_end(keys));
-                draft.elements.push((closed, Distinct { equality: Equality::Bytes, is_finite, runs_out: RunsOut::Never }));
+                draft
+                    .elements
+                    .push((closed, Distinct { equality: Equality::Bytes, is_finite, runs_out: RunsOut::Never }));
                 self.member_value(draft, places, closed, KeyIndex::Class(index as u32), past, plan, depth)?;
                 ends.push((rule, closed));
             }
