@@ -144,3 +144,14 @@ fn what_can_not_be_completed_is_refused() {
         assert!(matcher.mask().is_ok(), "{schema} {before}");
     }
 }
+
+/// More items than there are values: nothing may follow, from the beginning on.
+#[test]
+fn too_few_values_leave_nothing() {
+    let vocab = Arc::new(Vocab::from_tokens((0..=255u8).map(|byte| vec![byte])).unwrap());
+    let compiler = GrammarCompiler::new(vocab);
+    let flag = r#"{"type":"array","uniqueItems":true,"items":{"type":"object","properties":{"b":{"type":"boolean"}},"required":["b"],"additionalProperties":false},"minItems":3}"#;
+    let mut matcher = compiler.compile_json_schema(flag).unwrap().matcher();
+    assert!(matcher.mask().is_err_and(|error| error.is_stuck()));
+    assert!(matcher.accept_bytes(b"[").is_err());
+}

@@ -151,7 +151,7 @@ impl Lowerer<'_> {
         if shape.counts.is_empty() {
             return Ok(true);
         }
-        let (true, &[ref count]) = (n_prefix(shape) == 0, &shape.counts[..]) else { return Ok(false) };
+        let (true, [count]) = (n_prefix(shape) == 0, &shape.counts[..]) else { return Ok(false) };
         let count = count.clone();
         let mut is_safe = true;
         for (index, member) in [count.member, count.member.negated()].into_iter().enumerate() {
