@@ -14,6 +14,8 @@ type SetId = u32;
 struct Set {
     rest: SetId,
     element: Piece,
+    /// Of a container compared as JSON: a number that equal ones have in common, and few others; else 0.
+    print: u64,
 }
 
 /// A piece of the text.
@@ -64,10 +66,18 @@ impl Elements {
     pub fn admit(&mut self, register: u64, distinct: Distinct) -> Option<u64> {
         let (rest, element) = (register as u32, Piece { start: (register >> 32) as u32, end: self.n_bytes() });
         let mut canonical = None;
-        if self.any(rest, |set| self.same(distinct.equality, set.element, element, &mut canonical)) {
+        // PERF: long elements are told apart without spelling all of them anew.
+        let is_container = matches!(self.first_byte(register), Some(b'{' | b'['));
+        let print = match distinct.equality == Equality::Json && is_container {
+            true => print(canonical.insert(self.canonical(element))),
+            false => 0,
+        };
+        let is_same =
+            |set: Set| set.print == print && self.same(distinct.equality, set.element, element, &mut canonical);
+        if self.any(rest, is_same) {
             return None;
         }
-        let set = Set { rest, element };
+        let set = Set { rest, element, print };
         // Other places where the text can lead end the same element.
         let n_sets = self.sets.len();
         let known = (n_sets.saturating_sub(4)..n_sets).find(|&index| self.sets.get(index) == set);
@@ -87,8 +97,12 @@ impl Elements {
         if equality == Equality::Bytes || is_spelled_once(self.bytes(known)) && is_spelled_once(self.bytes(new)) {
             return false;
         }
-        let canonical_of = |piece: Piece| equality.canonical(&self.bytes(piece).collect::<Vec<u8>>());
-        *canonical.get_or_insert_with(|| canonical_of(new)) == canonical_of(known)
+        *canonical.get_or_insert_with(|| self.canonical(new)) == self.canonical(known)
+    }
+
+    /// Returns the canonical text of an element that is compared as JSON.
+    fn canonical(&self, piece: Piece) -> Vec<u8> {
+        Equality::Json.canonical(&self.bytes(piece).collect::<Vec<u8>>())
     }
 
     /// Calls `visit` with what is left of each element of the frame's set that the element under way is a beginning of.
@@ -167,6 +181,10 @@ impl Elements {
         }
         false
     }
+}
+
+fn print(canonical: &[u8]) -> u64 {
+    canonical.iter().fold(1, |print, &byte| (print ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)) | 1
 }
 
 /// Tells whether no other text is the same JSON value: strings without escapes, words, integers without exponent.
