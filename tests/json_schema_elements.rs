@@ -31,6 +31,18 @@ const SCHEMAS: &[&str] = &[
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "string", "pattern": "^(a|b1*)$"}}"#,
     r#"{"anyOf": [{"type": "object", "properties": {"a": {"const": 1}}, "minProperties": 2}, {"type": "object", "properties": {"b": {"const": 2}}}]}"#,
     r#"{}"#,
+    // Elements run out within containers, or by how many may count.
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": false}}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "boolean"}}, "required": ["a", "b"], "additionalProperties": false}}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"a": {"enum": ["a", "ab", "abb"]}}, "required": ["a"], "additionalProperties": false}}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"a": {"type": "string", "maxLength": 2}}, "required": ["a"], "additionalProperties": false}}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"], "additionalProperties": false}}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "array", "uniqueItems": true, "items": {"enum": ["a", 1, true]}}}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "array", "items": {"enum": ["a", 1]}, "maxItems": 1}}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "string"}, "contains": {"minLength": 1}, "maxContains": 1}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"enum": ["a", "b", 1, 11]}, "contains": {"type": "string"}, "maxContains": 1}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": ["object", "boolean"], "maxProperties": 0}}"#,
+    r#"{"type": "object", "additionalProperties": {"type": "array", "uniqueItems": true, "items": {"type": ["array", "null"], "maxItems": 0}}}"#,
 ];
 
 /// Returns a vocabulary of bytes and random longer tokens.

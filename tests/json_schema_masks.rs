@@ -167,6 +167,41 @@ const SHORT_CUTS: &[(&str, &[&str])] = &[
             "[{},",
         ],
     ),
+    // Elements with few values left: objects, arrays, items that are counted.
+    (
+        r#"{"type":"array","uniqueItems":true,"items":{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}}"#,
+        &[
+            "[{\"a\":\"x",
+            "[{\"a\":\"x\"},",
+            "[{\"a\":\"x\"},{",
+            "[{\"a\":\"x\"},{\"a\":",
+            "[{\"a\":\"x\"},{\"a\":\"",
+            "[{\"a\":\"hello\"},{\"a\":\"hel",
+            "[{\"a\":\"hello\"},{ \"a\" : \"hel",
+            "[{\"a\":\"x\"},{},",
+        ],
+    ),
+    (
+        r#"{"type":"array","uniqueItems":true,"items":{"type":"object","properties":{"b":{"type":"boolean"}},"required":["b"],"additionalProperties":false}}"#,
+        &["", "[", "[{\"b\":true}", "[{\"b\":true},", "[{\"b\":true},{\"b\":", "[{\"b\":true}, {\"b\":false}"],
+    ),
+    (
+        r#"{"type":"array","uniqueItems":true,"items":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"boolean"}},"required":["a","b"],"additionalProperties":false}}"#,
+        &[
+            "[{\"a\":\"x\",\"b\":true},{\"a\":\"",
+            "[{\"a\":\"x\",\"b\":true},{\"a\":\"x\",\"b\":false},{\"a\":\"",
+            "[{\"a\":\"x\",\"b\":true},{\"a\":\"x\",\"b\":",
+            "[{\"a\":\"x\",\"b\":true},{\"a\":\"xy\",\"b\":",
+        ],
+    ),
+    (
+        r#"{"type":"array","items":{"type":"string"},"uniqueItems":true,"contains":{"type":"string","minLength":1},"maxContains":1}"#,
+        &["", "[", "[\"b\"", "[\"b\",", "[\"b\", \"", "[\"\"", "[\"\", \"b\""],
+    ),
+    (
+        r#"{"type":"array","uniqueItems":true,"items":{"type":"array","items":{"type":"integer"},"maxItems":1}}"#,
+        &["[", "[[12],[", "[[12],[1", "[[],[12],", "[[12],[ "],
+    ),
 ];
 
 #[test]

@@ -1,11 +1,11 @@
 //! Linking: the units of one grammar, with small numbers for their states.
 
 use super::build::{Bounds, Entry, build};
+use super::endless::{AHEAD, DIGITS, endless};
 use super::store::{Component, UnitStore};
-use super::texts::n_texts;
-use super::unit::{Kind, StateInfo, StateRef, Step, Unit};
+use super::unit::{Kind, Owner, StateInfo, StateRef, Step, Unit};
 use crate::limits::Limits;
-use crate::machine::{Distinct, Equality};
+use crate::machine::{Distinct, Equality, RunsOut};
 use crate::pass::{BuildError, NetRuleId, Network, NormalGrammar, RuleAutomaton, Watch, components};
 use crate::util::ByteSet;
 use ahash::AHashMap;
@@ -44,8 +44,10 @@ pub(crate) struct Program {
     has_empty_text: bool,
     has_elements: bool,
     has_items: bool,
-    /// By unit, once asked for: how many texts complete it from each state.
-    n_texts: Box<[OnceLock<Box<[u32]>>]>,
+    may_run_out: bool,
+    has_last_items: bool,
+    /// By state, once asked for: what is known of endless texts from there.
+    endless: OnceLock<Box<[u8]>>,
 }
 
 impl Program {
@@ -94,8 +96,24 @@ impl Program {
         let has_elements = units.iter().any(|linked| linked.unit.content.has_elements);
         let is_item = |info: &StateInfo| matches!(info.kind, Kind::Element(Distinct { equality: Equality::Json, .. }));
         let has_items = has_elements && units.iter().any(|linked| linked.unit.content.infos.iter().any(is_item));
-        let n_texts = units.iter().map(|_| OnceLock::new()).collect();
-        Ok(Program { units, unit_of: unit_of.into(), start, has_empty_text, has_elements, has_items, n_texts })
+        let is_finite = |info: &StateInfo| matches!(info.kind, Kind::Element(Distinct { is_finite: true, .. }));
+        let may_run_out =
+            has_items || has_elements && units.iter().any(|linked| linked.unit.content.infos.iter().any(is_finite));
+        let runs_out = |info: &StateInfo| {
+            matches!(info.kind, Kind::Element(Distinct { runs_out: RunsOut::Alike | RunsOut::Perhaps, .. }))
+        };
+        let has_last_items = has_items && units.iter().any(|linked| linked.unit.content.infos.iter().any(runs_out));
+        Ok(Program {
+            units,
+            unit_of: unit_of.into(),
+            start,
+            has_empty_text,
+            has_elements,
+            has_items,
+            may_run_out,
+            has_last_items,
+            endless: OnceLock::new(),
+        })
     }
 
     /// Tells whether the grammar has rules whose elements must all be different.
@@ -109,23 +127,36 @@ impl Program {
         self.has_items
     }
 
-    /// Returns the number of texts that complete the unit from `state`, if it is finite and known.
-    pub fn n_texts(&self, state: StateId) -> Option<u32> {
-        let index = self.unit_of[state as usize] as usize;
-        let linked = self.units.get(index)?;
-        let counts = self.n_texts[index].get_or_init(|| n_texts(&linked.unit));
-        Some(counts[(state - linked.bases[0]) as usize]).filter(|&count| count > 0)
+    /// Tells whether there can be elements of which no new one is left.
+    #[inline]
+    pub fn may_run_out(&self) -> bool {
+        self.may_run_out
     }
 
-    /// Tells whether a text leads from `state` to an end of its unit, without calls.
-    pub fn completes(&self, state: StateId, mut text: impl Iterator<Item = u8>) -> bool {
-        let Some((linked, local)) = self.place(state) else { return false };
-        let unit = &linked.unit;
-        let end = text.try_fold(local, |state, byte| match unit.code(state, byte).step() {
-            Step::Quiet(target) | Step::Simple(target) => Some(target),
-            Step::None | Step::List(_) => None,
-        });
-        end.is_some_and(|end| unit.info(end).kind == Kind::End)
+    /// Tells whether there can be arrays in which nothing is left for another item though one must follow.
+    pub fn has_last_items(&self) -> bool {
+        self.has_last_items
+    }
+
+    /// Tells whether the elements of the rule of a state may run out between two of them, so that only the end of the rule is safe.
+    pub fn must_close(&self, state: StateId) -> bool {
+        match self.info(state).and_then(|info| info.owner) {
+            Some(Owner::Elements(Distinct { runs_out: RunsOut::Perhaps, .. })) => true,
+            Some(Owner::Elements(Distinct { runs_out: RunsOut::Alike, .. })) => !self.is_endless(state, false),
+            _ => false,
+        }
+    }
+
+    /// Tells whether a text without an end can be read from `state`, each longer one another value. Within a number that is known only if
+    /// it has no exponent yet.
+    pub fn is_endless(&self, state: StateId, is_plain: bool) -> bool {
+        let bits = self.endless.get_or_init(|| endless(self))[state as usize];
+        bits & AHEAD != 0 || is_plain && bits & DIGITS != 0
+    }
+
+    /// Returns the number of the unit that a state belongs to.
+    pub(super) fn unit_index(&self, state: StateId) -> usize {
+        self.unit_of[state as usize] as usize
     }
 
     /// Returns the state in which a text begins.

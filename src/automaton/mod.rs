@@ -2,9 +2,9 @@
 
 mod build;
 mod dump;
+mod endless;
 mod link;
 mod store;
-mod texts;
 mod unit;
 
 pub(crate) use dump::{dump_dot, dump_text};

@@ -3,7 +3,7 @@
 //! The register of such a rule holds a set (lower half) and, in the frame of an element under way, the place where the element began (upper half).
 //! Sets are lists that share their ends; an element is a piece of the text. Both only grow at their ends and are cut back by rolling back.
 
-use crate::machine::{Distinct, Equality};
+use crate::machine::{Distinct, Equality, Leaves};
 use crate::util::chunked::Chunked;
 
 /// Names a set: 0 is the empty one.
@@ -14,6 +14,10 @@ type SetId = u32;
 struct Set {
     rest: SetId,
     element: Piece,
+    /// Of a container compared as JSON: a number that equal ones have in common, and few others; else 0.
+    print: u64,
+    /// The bits of its leaves, if it is one.
+    leaves: u64,
 }
 
 /// A piece of the text.
@@ -64,10 +68,22 @@ impl Elements {
     pub fn admit(&mut self, register: u64, distinct: Distinct) -> Option<u64> {
         let (rest, element) = (register as u32, Piece { start: (register >> 32) as u32, end: self.n_bytes() });
         let mut canonical = None;
-        if self.any(rest, |set| self.same(distinct.equality, set.element, element, &mut canonical)) {
+        // PERF: long elements are told apart without spelling all of them anew.
+        let is_container = matches!(self.first_byte(register), Some(b'{' | b'['));
+        let print = match distinct.equality == Equality::Json && is_container {
+            true => print(canonical.insert(self.canonical(element))),
+            false => 0,
+        };
+        let is_same =
+            |set: Set| set.print == print && self.same(distinct.equality, set.element, element, &mut canonical);
+        if self.any(rest, is_same) {
             return None;
         }
-        let set = Set { rest, element };
+        let leaves = match print {
+            0 => 0,
+            _ => Leaves::of(&self.bytes(element).collect::<Vec<u8>>()).bits(),
+        };
+        let set = Set { rest, element, print, leaves };
         // Other places where the text can lead end the same element.
         let n_sets = self.sets.len();
         let known = (n_sets.saturating_sub(4)..n_sets).find(|&index| self.sets.get(index) == set);
@@ -87,8 +103,12 @@ impl Elements {
         if equality == Equality::Bytes || is_spelled_once(self.bytes(known)) && is_spelled_once(self.bytes(new)) {
             return false;
         }
-        let canonical_of = |piece: Piece| equality.canonical(&self.bytes(piece).collect::<Vec<u8>>());
-        *canonical.get_or_insert_with(|| canonical_of(new)) == canonical_of(known)
+        *canonical.get_or_insert_with(|| self.canonical(new)) == self.canonical(known)
+    }
+
+    /// Returns the canonical text of an element that is compared as JSON.
+    fn canonical(&self, piece: Piece) -> Vec<u8> {
+        Equality::Json.canonical(&self.bytes(piece).collect::<Vec<u8>>())
     }
 
     /// Calls `visit` with what is left of each element of the frame's set that the element under way is a beginning of.
@@ -106,7 +126,6 @@ impl Elements {
     }
 
     /// Returns what was read of the element of a frame.
-    #[cfg(feature = "testing")]
     pub fn begun(&self, register: u64) -> Vec<u8> {
         self.bytes(Piece { start: (register >> 32) as u32, end: self.n_bytes() }).collect()
     }
@@ -139,6 +158,26 @@ impl Elements {
         });
     }
 
+    /// Calls `visit` with each element of a set that may have all leaves whose bits these are.
+    pub fn for_each_with(&self, register: u64, leaves: u64, mut visit: impl FnMut(Piece)) {
+        self.any(register as u32, |set| {
+            if leaves & !set.leaves == 0 {
+                visit(set.element);
+            }
+            false
+        });
+    }
+
+    /// Returns the text from a place on.
+    pub fn bytes_from(&self, start: u32) -> impl Iterator<Item = u8> + '_ {
+        self.bytes(Piece { start, end: self.n_bytes() })
+    }
+
+    /// Returns the text from its end to its beginning.
+    pub fn bytes_backward(&self) -> impl Iterator<Item = u8> + '_ {
+        (0..self.text.len()).rev().map(|place| self.text.get(place))
+    }
+
     /// Returns the bytes of a piece.
     pub fn bytes(&self, piece: Piece) -> impl Iterator<Item = u8> + '_ {
         (piece.start..piece.end).map(|place| self.text.get(place as usize))
@@ -158,6 +197,10 @@ impl Elements {
         }
         false
     }
+}
+
+fn print(canonical: &[u8]) -> u64 {
+    canonical.iter().fold(1, |print, &byte| (print ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)) | 1
 }
 
 /// Tells whether no other text is the same JSON value: strings without escapes, words, integers without exponent.

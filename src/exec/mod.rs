@@ -7,7 +7,9 @@
 mod elements;
 mod stack;
 mod step;
+mod viable;
 
 pub(crate) use elements::{Elements, Piece};
 pub(crate) use stack::{BOTTOM, NodeId, Stacks, StacksMark};
 pub(crate) use step::{Configuration, Pair, is_done, start, step_byte, step_bytes, step_control, tidy};
+pub(crate) use viable::Viability;

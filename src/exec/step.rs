@@ -58,33 +58,9 @@ pub(crate) fn step_byte(program: &Program, stacks: &mut Stacks, live: &[Pair], b
             Step::List(list) => apply(program, stacks, linked, pairs, list, next),
         }
     });
-    if stacks.elements().is_some() {
-        next.retain(|pair| !is_exhausted(program, stacks, *pair));
-    }
     if next.len() > 1 {
         tidy(program, stacks, next, fresh);
     }
-}
-
-/// Tells whether a pair is within an element that can be completed in finitely many ways, all of which are in the set already.
-fn is_exhausted(program: &Program, stacks: &Stacks, pair: Pair) -> bool {
-    let Some(elements) = stacks.elements() else { return false };
-    let n_exits = stacks.n_exits(pair.node);
-    let is_finite = |index: usize| {
-        let exit = stacks.exit(pair.node, index);
-        matches!(program.info(exit.state).map(|info| info.kind), Some(Kind::Element(distinct)) if distinct.is_finite)
-    };
-    if !(0..n_exits).all(is_finite) {
-        return false;
-    }
-    let Some(n_texts) = program.n_texts(pair.state) else { return false };
-    (0..n_exits).all(|index| {
-        let mut n_used = 0;
-        elements.for_each_rest(stacks.exit(pair.node, index).register, |rest| {
-            n_used += u32::from(program.completes(pair.state, elements.bytes(rest)));
-        });
-        n_used >= n_texts
-    })
 }
 
 /// Puts into `current` the configuration after `bytes`, and returns how many of them can be read; if not all, `current` is of no use.

@@ -10,6 +10,19 @@ pub struct Distinct {
     pub equality: Equality,
     /// Whether elements may run out of texts that are left: some beginning of an element can only be completed in finitely many ways.
     pub is_finite: bool,
+    /// Whether nothing may be left between two elements, though another one could or must follow.
+    pub runs_out: RunsOut,
+}
+
+/// Whether elements may run out between two of them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum RunsOut {
+    /// They don't.
+    Never,
+    /// They are all alike, so they don't if there are infinitely many.
+    Alike,
+    /// They may.
+    Perhaps,
 }
 
 /// When two texts are the same element.
@@ -102,6 +115,69 @@ fn canonical_json(text: &[u8]) -> Vec<u8> {
         }
     }
     whole
+}
+
+/// The keys and scalars in the beginning of a JSON value, wherever they stand.
+#[derive(Clone, Default, Debug)]
+pub struct Leaves {
+    /// Those that are whole, as canonical texts.
+    pub whole: Vec<Vec<u8>>,
+    /// The strings among them, decoded.
+    pub strings: Vec<Vec<u8>>,
+    /// The string that the text ends in, decoded.
+    pub begun: Option<Vec<u8>>,
+}
+
+impl Leaves {
+    /// Returns the leaves of a text. A number or word at its end is not whole.
+    pub fn of(text: &[u8]) -> Leaves {
+        let mut leaves = Leaves::default();
+        let mut at = 0;
+        while at < text.len() {
+            match text[at] {
+                b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' | b'[' | b']' | b'{' | b'}' => at += 1,
+                b'"' => {
+                    let value = string(text, &mut at);
+                    let decoded =
+                        value.iter().position(|&byte| byte == b':').map_or(&[][..], |colon| &value[colon + 1..]);
+                    match at > text.len() {
+                        true => leaves.begun = Some(decoded.to_vec()),
+                        false => {
+                            leaves.strings.push(decoded.to_vec());
+                            leaves.whole.push(value);
+                        }
+                    }
+                }
+                _ => {
+                    let start = at;
+                    while at < text.len() && !b" \t\n\r,:]}[{\"".contains(&text[at]) {
+                        at += 1;
+                    }
+                    if at < text.len() {
+                        leaves.whole.push(number(&text[start..at]));
+                    }
+                }
+            }
+        }
+        leaves
+    }
+
+    /// Returns a few bits for each whole leaf: a value without one of them lacks a leaf.
+    pub fn bits(&self) -> u64 {
+        let bit = |leaf: &Vec<u8>| {
+            let hash = leaf.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, &byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+            });
+            1 << (hash >> 58) | 1 << (hash >> 52 & 63)
+        };
+        self.whole.iter().fold(0, |bits, leaf| bits | bit(leaf))
+    }
+
+    /// Tells whether a value with the leaves `other` may begin with this one: it has all of these.
+    pub fn may_lead_to(&self, other: &Leaves) -> bool {
+        self.whole.iter().all(|leaf| other.whole.contains(leaf))
+            && self.begun.as_ref().is_none_or(|begun| other.strings.iter().any(|text| text.starts_with(begun)))
+    }
 }
 
 /// Returns a string decoded, with its length before it so that no other text looks like it.

@@ -13,7 +13,8 @@ mod tally;
 
 pub use counter::Counter;
 pub(crate) use counter::merged_bounds;
-pub use distinct::{Distinct, Equality};
+pub(crate) use distinct::Leaves;
+pub use distinct::{Distinct, Equality, RunsOut};
 pub use length::Length;
 pub use residue::{End, Residue, Way, Ways};
 pub use tally::Tally;

@@ -27,4 +27,4 @@ pub(crate) use loops::is_wide;
 pub use row::TokenMask;
 pub(crate) use settle::{Asker, fill, fresh_leaf_id, leaf_ids};
 pub use store::MaskStats;
-pub(crate) use store::{Generation, MaskStore};
+pub(crate) use store::{ElementTokens, Generation, MaskStore};

@@ -207,6 +207,14 @@ pub(crate) struct ElementTokens {
     pub opening: Box<[TokenId]>,
     /// Those of them with a quote before the bracket or brace.
     pub opening_quoted: Box<[TokenId]>,
+    /// Those with a quote, and the place of the first.
+    pub with_quote: Box<[(TokenId, u32)]>,
+    /// Those with a backslash.
+    pub escaping: Box<[TokenId]>,
+    /// Those with an opening bracket.
+    pub brackets: Box<[TokenId]>,
+    /// Those in which a container begins, first or behind a comma.
+    pub containers: Box<[TokenId]>,
 }
 
 #[derive(Debug)]
@@ -267,7 +275,18 @@ impl MaskStore {
                 let open = bytes.iter().position(|byte| matches!(byte, b'{' | b'['));
                 open.is_some_and(|open| bytes[open..].contains(&b','))
             };
+            let begins_container = |bytes: &[u8]| {
+                let is_open = |byte: &u8| matches!(byte, b'{' | b'[');
+                let comma = bytes.iter().position(|&byte| byte == b',');
+                bytes.trim_ascii_start().first().is_some_and(is_open)
+                    || comma.is_some_and(|comma| bytes[comma..].iter().any(is_open))
+            };
+            let quote_of = |token: TokenId| Some((token, first_quote(vocab.bytes(token))? as u32));
             ElementTokens {
+                with_quote: (0..vocab.n_tokens() as TokenId).filter_map(quote_of).collect(),
+                escaping: with(&|bytes| bytes.contains(&b'\\')),
+                brackets: with(&|bytes| bytes.contains(&b'[')),
+                containers: with(&begins_container),
                 begun_bytes_max: by_begun_key.keys().map(|key| key.len()).max().unwrap_or(0),
                 by_begun_key,
                 closing_quoted: with(&|bytes| first_quote(bytes).is_some_and(|quote| closes(&bytes[quote..]))),

@@ -14,7 +14,7 @@ use super::loops::{Chain, Form, Loop, Loops};
 use super::model::{ModelPath, Twins, exclude};
 use super::part::{self, Part, Parts};
 use crate::automaton::{BELOW, Code, Kind, Owner, Program, StateId, Step};
-use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, step_byte};
+use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, Viability, step_byte};
 use crate::machine::{Counter, Machine, Tally};
 use crate::util::ByteSet;
 use crate::vocab::{After, Alphabet, Region, TokenId, Trie, Vocab};
@@ -62,6 +62,7 @@ pub(crate) struct Walker {
     pairs: Vec<Pair>,
     live: Configuration,
     pub(super) next: Configuration,
+    viability: Viability,
     shapes: AHashMap<StateId, Shape>,
     /// The unit that the walk began in.
     pub(super) home: u32,
@@ -248,6 +249,7 @@ impl Walker {
             pairs: Vec::new(),
             live: Vec::new(),
             next: Vec::new(),
+            viability: Viability::default(),
             shapes: AHashMap::new(),
             home: u32::MAX,
             parts: Parts::default(),
@@ -740,6 +742,9 @@ impl Walker {
             self.live.extend_from_slice(&self.pairs[level.first as usize..level.last as usize]);
         }
         step_byte(program, &mut self.stacks, &self.live, trie.byte(node), &mut self.next);
+        if !trie.tokens(node).is_empty() {
+            self.viability.retain(program, &mut self.stacks, &mut self.next);
+        }
         if self.next.is_empty() {
             return false;
         }

@@ -8,10 +8,17 @@
 use super::Matcher;
 use crate::automaton::{Kind, Owner};
 use crate::exec::{Elements, NodeId, Pair, Piece};
-use crate::machine::Equality;
-use crate::mask::{fill, is_wide};
+use crate::machine::{Distinct, Equality, Leaves};
+use crate::mask::{ElementTokens, fill, is_wide};
 use crate::vocab::TokenId;
+use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// Longest spelling of a character in a string.
+const ESCAPE_BYTES_MAX: usize = 12;
+
+/// Most tokens of a kept mask to try, before all are tried on the way through the trie.
+const ROW_TOKENS_MAX: usize = 4096;
 
 /// Most nodes of the stacks to look at before all tokens are tried.
 const NODES_MAX: usize = 256;
@@ -37,6 +44,14 @@ pub(super) struct Doubt {
     beginnings: bool,
     /// Those in which, behind a quote, one of `keys` begins that is not whole.
     begun_keys: bool,
+    /// All that the kept masks allow: what follows may complete an element, or leave nothing to complete it with.
+    row: bool,
+    /// Those with a quote.
+    quotes: bool,
+    /// Those that go on with one of these texts within a string, or end it there; and those with a backslash.
+    strings: Vec<Vec<u8>>,
+    /// Those with a backslash, beside.
+    escapes: bool,
     /// Whether the text is within a string, so that no item ends in a token without a quote.
     is_in_string: bool,
     /// A key.
@@ -68,6 +83,18 @@ impl Matcher {
         let masks = Arc::clone(self.grammar.masks());
         let kept = masks.element_tokens(self.grammar.vocab());
         let mut n_cleared = 0;
+        if doubt.row {
+            if row.iter().map(|word| word.count_ones() as usize).sum::<usize>() > ROW_TOKENS_MAX {
+                row.fill(0);
+                return !self.asker().walk_whole(&self.live, row);
+            }
+            for word in 0..row.len() {
+                for bit in (0..32).filter(|bit| row[word] >> bit & 1 == 1).collect::<SmallVec<[usize; 32]>>() {
+                    self.clear_refused(row, &[(32 * word + bit) as TokenId], &mut n_cleared);
+                }
+            }
+            return filled.is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0);
+        }
         let (opening, closing) = match doubt.is_in_string {
             true => (&kept.opening_quoted, &kept.closing_quoted),
             false => (&kept.opening, &kept.closing),
@@ -90,6 +117,13 @@ impl Matcher {
         if doubt.next_items {
             self.clear_refused(row, &kept.separating, &mut n_cleared);
         }
+        if self.grammar.program().has_last_items() {
+            self.clear_refused(row, &kept.brackets, &mut n_cleared);
+        }
+        if doubt.items || doubt.whole_items {
+            self.clear_refused(row, &kept.containers, &mut n_cleared);
+        }
+        self.try_strings(row, doubt, kept, &mut n_cleared);
         for &key in &doubt.keys {
             doubt.bytes.clear();
             doubt.bytes.extend(self.elements().bytes(key));
@@ -124,6 +158,32 @@ impl Matcher {
         filled.is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0)
     }
 
+    /// Tries the tokens that lead along strings of elements that are there already.
+    fn try_strings(&mut self, row: &mut [u32], doubt: &Doubt, kept: &ElementTokens, n_cleared: &mut usize) {
+        let vocab = Arc::clone(self.grammar.vocab());
+        if doubt.escapes {
+            self.clear_refused(row, &kept.escaping, n_cleared);
+        }
+        if doubt.quotes || !doubt.strings.is_empty() {
+            for &(token, quote) in &kept.with_quote {
+                let piece = &vocab.bytes(token)[..quote as usize];
+                let is_like = |string: &Vec<u8>| string == piece;
+                if doubt.quotes || piece.contains(&b'\\') || doubt.strings.iter().any(is_like) {
+                    self.clear_refused(row, &[token], n_cleared);
+                }
+            }
+        }
+        let trie = vocab.trie();
+        for string in &doubt.strings {
+            let mut node = 0;
+            for &byte in string {
+                let Some(child) = trie.child(node, byte) else { break };
+                self.clear_refused(row, trie.tokens(child), n_cleared);
+                node = child;
+            }
+        }
+    }
+
     /// Clears the bits of those of `tokens` that are refused.
     fn clear_refused(&mut self, row: &mut [u32], tokens: &[TokenId], n_cleared: &mut usize) {
         for &token in tokens {
@@ -139,12 +199,94 @@ impl Matcher {
         self.stacks.elements().expect("elements are compared")
     }
 
+    /// Finds the tokens behind which an element under way may have no new value left: those that lead along an element that is there already,
+    /// unless something endless comes behind the value under way.
+    fn find_last_values(&self, pair: Pair, doubt: &mut Doubt) {
+        let program = self.grammar.program();
+        let Doubt { seen, pending, .. } = doubt;
+        seen.clear();
+        pending.clear();
+        pending.push((pair.node, 0));
+        let mut begun: Vec<(u64, bool)> = Vec::new();
+        while let Some((node, _)) = pending.pop() {
+            if seen.contains(&node) {
+                continue;
+            }
+            if seen.len() >= NODES_MAX {
+                doubt.all = true;
+                return;
+            }
+            seen.push(node);
+            for index in 0..self.stacks.n_exits(node) {
+                let exit: Pair = self.stacks.exit(node, index);
+                let Some(info) = program.info(exit.state) else { continue };
+                if let Kind::Element(Distinct { equality: Equality::Json, .. }) = info.kind {
+                    begun.push((exit.register, program.must_close(exit.state)));
+                }
+                if !program.is_endless(exit.state, false) || program.has_last_items() {
+                    pending.push((exit.node, 0));
+                }
+            }
+        }
+        for (register, must_close) in begun {
+            self.find_last_value(pair, register, must_close, doubt);
+        }
+    }
+
+    /// As [`Self::find_last_values`], for one element.
+    fn find_last_value(&self, pair: Pair, register: u64, must_close: bool, doubt: &mut Doubt) {
+        let (program, elements) = (self.grammar.program(), self.elements());
+        // Of strings and numbers one is missing only where few are possible, which is seen elsewhere.
+        let is_container = matches!(elements.first_byte(register), Some(b'{' | b'['));
+        if !must_close && (register as u32 == 0 || !is_container) {
+            return;
+        }
+        let text: Vec<u8> = elements.begun(register);
+        let leaves = Leaves::of(&text);
+        let is_endless = program.is_endless(pair.state, false);
+        if must_close {
+            match (&leaves.begun, is_endless) {
+                (None, _) => doubt.row = true,
+                (Some(_), true) => doubt.quotes = true,
+                (Some(_), false) => doubt.all = true,
+            }
+            return;
+        }
+        // An escape may be under way.
+        let is_cut = text[text.len().saturating_sub(ESCAPE_BYTES_MAX)..].contains(&b'\\');
+        elements.for_each_with(register, leaves.bits(), |element| {
+            let known = Leaves::of(&elements.bytes(element).collect::<Vec<u8>>());
+            match &leaves.begun {
+                _ if doubt.row => {}
+                Some(_) if is_cut => {
+                    (doubt.quotes, doubt.escapes) = (true, true);
+                    doubt.all |= !is_endless;
+                }
+                None => doubt.row |= leaves.may_lead_to(&known),
+                Some(begun) if leaves.may_lead_to(&known) => {
+                    doubt.escapes |= !is_endless;
+                    for string in known.strings.iter().filter_map(|string| string.strip_prefix(&**begun)) {
+                        if !doubt.strings.iter().any(|known| known == string) {
+                            doubt.strings.push(string.to_vec());
+                        }
+                    }
+                }
+                Some(_) => {}
+            }
+        });
+    }
+
     fn find_doubt(&self, doubt: &mut Doubt) {
         let (program, elements) = (self.grammar.program(), self.elements());
         (doubt.all, doubt.items, doubt.whole_items, doubt.ends, doubt.next_items) = (false, false, false, false, false);
         (doubt.beginnings, doubt.begun_keys, doubt.is_in_string) = (false, false, false);
+        (doubt.row, doubt.quotes, doubt.escapes) = (false, false, false);
+        doubt.strings.clear();
         doubt.keys.clear();
         doubt.rests.clear();
+        if program.has_items() {
+            self.live.iter().for_each(|&pair| self.find_last_values(pair, doubt));
+        }
         let Doubt { seen, pending, .. } = doubt;
         seen.clear();
         pending.clear();
@@ -162,7 +304,7 @@ impl Matcher {
                         doubt.beginnings |= distinct.is_finite;
                         doubt.begun_keys |= distinct.is_finite;
                     }
-                    Equality::Json if distinct.is_finite => doubt.all = true,
+                    Equality::Json if distinct.is_finite || program.must_close(pair.state) => doubt.all = true,
                     Equality::Json => doubt.whole_items = true,
                 }
             }

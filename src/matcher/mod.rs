@@ -10,7 +10,7 @@ pub use error::MatchError;
 
 use crate::automaton::{DONE, Owner, Program, Reads};
 use crate::compiler::CompiledGrammar;
-use crate::exec::{Configuration, Stacks, is_done, start, step_byte, step_bytes, step_control, tidy};
+use crate::exec::{Configuration, Stacks, Viability, is_done, start, step_byte, step_bytes, step_control, tidy};
 use crate::mask::{Asker, Generation, TokenMask, fill, fresh_leaf_id, leaf_ids};
 use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
@@ -54,6 +54,7 @@ struct Scratch {
     next: Configuration,
     control: Configuration,
     doubt: elements::Doubt,
+    viability: Viability,
 }
 
 fn fresh_stacks(grammar: &CompiledGrammar) -> Stacks {
@@ -450,7 +451,7 @@ impl Matcher {
         }
         let fresh = self.stacks.mark();
         let program = self.grammar.program();
-        let Scratch { current, next, control, .. } = &mut self.scratch;
+        let Scratch { current, next, control, viability, .. } = &mut self.scratch;
         if kind == TokenKind::Padding {
             control.clear();
         } else {
@@ -465,6 +466,7 @@ impl Matcher {
             current.append(control);
             tidy(program, &mut self.stacks, current, fresh);
         }
+        viability.retain(program, &mut self.stacks, current);
         if !current.is_empty() {
             return Ok(After::Text);
         }
@@ -476,8 +478,23 @@ impl Matcher {
 
     /// Computes where bytes lead, into `scratch.current`; returns how many can be read.
     fn after_bytes(&mut self, bytes: &[u8]) -> usize {
-        let Scratch { current, next, .. } = &mut self.scratch;
-        step_bytes(self.grammar.program(), &mut self.stacks, &self.live, bytes, current, next)
+        let program = self.grammar.program();
+        let Scratch { current, next, viability, .. } = &mut self.scratch;
+        let mark = self.stacks.mark();
+        let mut n_read = step_bytes(program, &mut self.stacks, &self.live, bytes, current, next);
+        // What can't be completed can't be read: without their last bytes the rest may.
+        while n_read > 0 && program.may_run_out() {
+            if n_read < bytes.len() {
+                self.stacks.truncate(mark);
+                step_bytes(program, &mut self.stacks, &self.live, &bytes[..n_read], current, next);
+            }
+            viability.retain(program, &mut self.stacks, current);
+            if !current.is_empty() {
+                break;
+            }
+            n_read -= 1;
+        }
+        n_read
     }
 
     fn asker(&self) -> Asker<'_> {

@@ -154,7 +154,12 @@ impl RuleAutomaton {
     /// Returns how the rule keeps elements apart, if it has any: those of one kind may run out and others not.
     pub fn distinct(&self) -> Option<Distinct> {
         let &(_, first) = self.elements.first()?;
-        Some(Distinct { is_finite: self.elements.iter().any(|(_, distinct)| distinct.is_finite), ..first })
+        let join = |all: Distinct, &(_, one): &(u32, Distinct)| Distinct {
+            is_finite: all.is_finite || one.is_finite,
+            runs_out: all.runs_out.max(one.runs_out),
+            ..all
+        };
+        Some(self.elements.iter().fold(first, join))
     }
 
     /// Returns how elements are kept apart, if calls of elements return to `state`.

@@ -207,7 +207,7 @@ impl Seen<'_> {
         let (Some(elements), Some(Owner::Elements(distinct))) = (stacks.elements(), info.owner) else {
             return pair.register;
         };
-        let Distinct { equality, is_finite } = distinct;
+        let Distinct { equality, is_finite, .. } = distinct;
         let mut key: Vec<Vec<u8>> = Vec::new();
         elements.for_each(pair.register, |element| {
             key.push(equality.canonical(&elements.bytes(element).collect::<Vec<u8>>()));

@@ -7,8 +7,8 @@ use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::language::few_texts;
-use crate::json_schema::shape::{ArrayShape, NumberShape, Shape, ValueKind};
-use crate::machine::{Counter, Distinct, Equality};
+use crate::json_schema::shape::{ArrayShape, ItemCount, NumberShape, Shape, ValueKind};
+use crate::machine::{Counter, Distinct, Equality, RunsOut};
 use crate::pass::{Label, NetRuleId};
 use ahash::AHashMap;
 use smallvec::SmallVec;
@@ -17,6 +17,9 @@ use smallvec::SmallVec;
 const WRITTEN_MAX: u64 = 16;
 /// Most ways for one item to be, by the kinds that it is counted as.
 const WAYS_MAX: usize = 64;
+
+/// Most values of counted items that bound their number.
+const COUNTED_MAX: usize = 64;
 
 /// Most values of items that are listed one by one.
 const VALUES_MAX: usize = 4096;
@@ -27,8 +30,8 @@ const FEW_MAX: usize = 12;
 enum Domain {
     /// These, in the one spelling that elements have.
     Few(Vec<Vec<u8>>),
-    /// More than are listed; `is_finite`: some beginnings have few.
-    Many { is_finite: bool },
+    /// More than are listed; `is_finite`: some beginnings have few; `is_endless`: some kind has infinitely many for sure.
+    Many { is_finite: bool, is_endless: bool },
 }
 
 /// Returns the place from which on the rules of an array are the same.
@@ -104,6 +107,7 @@ impl Lowerer<'_> {
         }
         let mut shape = ArrayShape { is_unique: false, ..shape.clone() };
         let is_finite;
+        let is_unsure = domains.iter().any(|domain| matches!(domain, Domain::Many { is_endless: false, .. }));
         match &domains[..] {
             // All items alike: no more of them than there are values.
             [Domain::Few(values)] => {
@@ -113,15 +117,15 @@ impl Lowerer<'_> {
                     return Ok(None);
                 }
             }
-            [Domain::Many { is_finite: ends }] => is_finite = *ends,
+            [Domain::Many { is_finite: ends, .. }] => is_finite = *ends,
             // With more values than places before it, a place is never without one.
-            [places @ .., Domain::Many { is_finite: ends }]
+            [places @ .., Domain::Many { is_finite: ends, .. }]
                 if places.iter().enumerate().all(|(index, domain)| match domain {
                     Domain::Few(values) => values.len() > index,
                     Domain::Many { .. } => true,
                 }) =>
             {
-                let is_few = |domain: &Domain| !matches!(domain, Domain::Many { is_finite: false });
+                let is_few = |domain: &Domain| !matches!(domain, Domain::Many { is_finite: false, .. });
                 is_finite = *ends || places.iter().any(is_few);
             }
             _ => {
@@ -130,14 +134,42 @@ impl Lowerer<'_> {
                 return Ok(Some(self.rule("array", draft, None)));
             }
         }
-        if !shape.counts.is_empty() && is_finite {
-            let reason = "beside `contains`, over items that may run out of values";
-            return Err(SchemaError::unsupported("uniqueItems", reason).into());
-        }
-        let distinct = Distinct { equality: Equality::Json, is_finite };
+        let runs_out = match (self.bound_counts(&mut shape)?, is_unsure) {
+            (true, false) => RunsOut::Never,
+            (true, true) if domains.len() == 1 => RunsOut::Alike,
+            _ => RunsOut::Perhaps,
+        };
+        let distinct = Distinct { equality: Equality::Json, is_finite, runs_out };
         self.array_with(&mut draft, &shape, depth, end, Some(distinct))?;
         self.spend(&draft)?;
         Ok(Some(self.rule("array", draft, None)))
+    }
+
+    /// Bounds the numbers of items that count, and of those that don't, by the numbers of their values; tells whether that keeps any item
+    /// from running out of values. It does where all items are alike and one condition counts them.
+    fn bound_counts(&mut self, shape: &mut ArrayShape) -> Lowered<bool> {
+        if shape.counts.is_empty() {
+            return Ok(true);
+        }
+        let (true, [count]) = (n_prefix(shape) == 0, &shape.counts[..]) else { return Ok(false) };
+        let count = count.clone();
+        let mut is_safe = true;
+        for (index, member) in [count.member, count.member.negated()].into_iter().enumerate() {
+            let members = shape.rules.iter().map(|rule| rule.member).chain([member]).collect();
+            let conjunction = self.expander.intern(members);
+            match self.domain(conjunction)? {
+                Domain::Many { is_endless, .. } => is_safe &= is_endless,
+                Domain::Few(values) if values.len() > COUNTED_MAX => is_safe = false,
+                Domain::Few(values) if index == 0 => {
+                    let max = shape.counts[0].max.map_or(values.len() as u64, |max| max.min(values.len() as u64));
+                    shape.counts[0].max = Some(max);
+                }
+                Domain::Few(values) => {
+                    shape.counts.push(ItemCount { member, min: 0, max: Some(values.len() as u64), ..count.clone() });
+                }
+            }
+        }
+        Ok(is_safe)
     }
 
     /// Adds arrays whose items are chosen from few values, each at most once: every set of those that are used up is a place of its own.
@@ -211,7 +243,7 @@ impl Lowerer<'_> {
     /// Returns what is known of the number of values of a conjunction.
     fn domain(&mut self, conjunction: ConjunctionId) -> Lowered<Domain> {
         let mut texts: Vec<Vec<u8>> = Vec::new();
-        let (mut is_many, mut is_finite) = (false, false);
+        let (mut is_many, mut is_finite, mut is_endless) = (false, false, false);
         for kind in ValueKind::ALL {
             let shapes = self.expander.shapes(conjunction, kind)?;
             if shapes.is_empty() {
@@ -231,7 +263,7 @@ impl Lowerer<'_> {
                     is_many |= !registers.is_empty();
                     match few_texts(&dfa, VALUES_MAX) {
                         Some(few) => texts.extend(few),
-                        None => is_many = true,
+                        None => (is_many, is_endless) = (true, true),
                     }
                 }
                 ValueKind::String => {
@@ -240,7 +272,7 @@ impl Lowerer<'_> {
                         let dfa = self.expander.languages.of_shape(string, true, self.limits).map_err(too_large)?;
                         is_finite |= has_finite_end(&dfa);
                         match few_texts(&dfa, VALUES_MAX) {
-                            None => is_many = true,
+                            None => (is_many, is_endless) = (true, true),
                             Some(few) => texts.extend(few.iter().filter_map(|text| {
                                 let text = core::str::from_utf8(text).ok()?;
                                 Some([b"\"", &*spelled_key(text)].concat())
@@ -248,14 +280,13 @@ impl Lowerer<'_> {
                         }
                     }
                 }
-                // Containers with few values are rare; see `is_many_containers`.
                 ValueKind::Array | ValueKind::Object => is_many = true,
             }
         }
         texts.sort_unstable();
         texts.dedup();
         is_finite |= is_many && !texts.is_empty();
-        Ok(if is_many { Domain::Many { is_finite } } else { Domain::Few(texts) })
+        Ok(if is_many { Domain::Many { is_finite, is_endless } } else { Domain::Few(texts) })
     }
 
     fn array_with(

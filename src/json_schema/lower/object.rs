@@ -16,7 +16,7 @@ use crate::json_schema::error::SchemaError;
 use crate::json_schema::language::{LanguageId, few_texts};
 use crate::json_schema::leaf::LeafKey;
 use crate::json_schema::shape::{Keys, ObjectShape, Obligation, Shape, ValueKind, Witness};
-use crate::machine::{Distinct, Equality};
+use crate::machine::{Distinct, Equality, RunsOut};
 use crate::pass::{Label, NetRuleId};
 use crate::regular::Dfa;
 use ahash::{AHashMap, AHashSet};
@@ -220,7 +220,9 @@ impl Lowerer<'_> {
                 };
                 let closed = draft.state();
                 let is_finite = matches!(&class.keys, ClassKeys::In(keys) if has_finite_end(keys));
-                draft.elements.push((closed, Distinct { equality: Equality::Bytes, is_finite }));
+                draft
+                    .elements
+                    .push((closed, Distinct { equality: Equality::Bytes, is_finite, runs_out: RunsOut::Never }));
                 self.member_value(draft, places, closed, KeyIndex::Class(index as u32), past, plan, depth)?;
                 ends.push((rule, closed));
             }

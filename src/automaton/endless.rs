@@ -1,0 +1,173 @@
+//! Where texts can be drawn out without an end, each way another value.
+//!
+//! An element that must be new can't run out of values where it may still hold a string or a number of any length: those that are
+//! there already are finitely many. What is found here is never too much: loops that a count or a set of elements bounds are left
+//! out, and so are loops that say nothing new, such as white space, zeros and exponents.
+
+use super::link::{Linked, Program};
+use super::unit::{Kind, Owner, StateRef, Step, Unit};
+use crate::machine::{Distinct, Equality, Tally};
+
+/// From the state on, something endless can be read.
+pub(super) const AHEAD: u8 = 1;
+/// The state is within digits that go on without an end.
+pub(super) const DIGITS: u8 = 2;
+
+/// Sweeps over a unit; what is not found by then is not known.
+const N_SWEEPS_MAX: usize = 64;
+
+/// Returns what is known of each state of a program.
+pub(super) fn endless(program: &Program) -> Box<[u8]> {
+    let mut found = vec![0u8; program.n_states()];
+    for index in callees_first(program) {
+        let linked = &program.units()[index];
+        let classes = classes(&linked.unit);
+        for _ in 0..N_SWEEPS_MAX {
+            let mut is_changed = false;
+            for state in (0..linked.unit.n_states() as u32).rev() {
+                let at = linked.bases[0] as usize + state as usize;
+                if found[at] & AHEAD == 0 {
+                    let bits = found[at] | of_state(linked, state, &classes, &found);
+                    is_changed |= bits != found[at];
+                    found[at] = bits;
+                }
+            }
+            if !is_changed {
+                break;
+            }
+        }
+    }
+    found.into()
+}
+
+/// Returns the units, each behind those that it calls.
+fn callees_first(program: &Program) -> Vec<usize> {
+    let units = program.units();
+    let mut is_seen = vec![false; units.len()];
+    let mut order = Vec::with_capacity(units.len());
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    if !units.is_empty() {
+        is_seen[0] = true;
+        open.push((0, 1));
+    }
+    while let Some((index, slot)) = open.pop() {
+        match units[index].bases.get(slot) {
+            Some(&base) => {
+                open.push((index, slot + 1));
+                let callee = program.unit_index(base);
+                if !core::mem::replace(&mut is_seen[callee], true) {
+                    open.push((callee, 1));
+                }
+            }
+            None => order.push(index),
+        }
+    }
+    order
+}
+
+/// What is in a class of bytes.
+#[derive(Clone, Copy, Default)]
+struct Class {
+    /// A byte that goes on with a number before its exponent.
+    has_number: bool,
+    /// A byte that begins something else, or ends a number.
+    has_other: bool,
+}
+
+fn classes(unit: &Unit) -> Vec<Class> {
+    let mut classes = vec![Class::default(); unit.content.n_classes];
+    for byte in 0..=255u8 {
+        let class = &mut classes[usize::from(unit.class(byte))];
+        match byte {
+            b'0'..=b'9' | b'+' | b'-' | b'.' => class.has_number = true,
+            b'e' | b'E' => {}
+            _ => class.has_other = true,
+        }
+    }
+    classes
+}
+
+fn of_state(linked: &Linked, state: u32, classes: &[Class], found: &[u8]) -> u8 {
+    let unit = &linked.unit;
+    if is_bounded(unit, state) {
+        return 0;
+    }
+    let mut bits = match (loops_on(unit, state, b"abcxyz"), loops_on(unit, state, b"12345")) {
+        (true, _) => return AHEAD,
+        (false, true) => DIGITS,
+        (false, false) => 0,
+    };
+    let own = |state: u32| target(unit, state).map_or(0, |state| found[(linked.bases[0] + state) as usize]);
+    let of = |place: StateRef| if place.slot == 0 { own(place.state) } else { found[linked.state(place) as usize] };
+    let row = &unit.content.table[state as usize * classes.len()..][..classes.len()];
+    for (code, class) in row.iter().zip(classes) {
+        let within = |behind: u8| match behind {
+            behind if behind & AHEAD != 0 || behind != 0 && class.has_other => AHEAD,
+            behind if behind != 0 && class.has_number => DIGITS,
+            _ => 0,
+        };
+        match code.step() {
+            Step::None => {}
+            Step::Quiet(target) | Step::Simple(target) => bits |= within(own(target)),
+            Step::List(list) => {
+                for one in unit.list(list) {
+                    // What is called begins here, digits too. What comes behind an element is not safe.
+                    let is_element = |place: &StateRef| may_run_out(unit, *place);
+                    let above = one.pushes.iter().rposition(is_element).map_or(0, |place| place + 1);
+                    let is_begun = !one.pushes.is_empty()
+                        && (of(one.target) != 0 || one.pushes[above..].iter().any(|&place| of(place) & AHEAD != 0));
+                    bits |= if is_begun { AHEAD } else { within(of(one.target)) };
+                }
+            }
+        }
+        if bits & AHEAD != 0 {
+            break;
+        }
+    }
+    bits
+}
+
+/// Tells whether a state is returned to by elements of which there may be no new one.
+fn may_run_out(unit: &Unit, place: StateRef) -> bool {
+    let unit = match place.slot {
+        0 => unit,
+        slot => &unit.content.children[slot as usize - 1],
+    };
+    match unit.info(place.state).kind {
+        Kind::Element(Distinct { equality, is_finite, .. }) => is_finite || equality == Equality::Json,
+        _ => false,
+    }
+}
+
+/// Tells whether two of `bytes` lead from `state` back to it; one, where each digit has a state of its own.
+fn loops_on(unit: &Unit, state: u32, bytes: &[u8]) -> bool {
+    let is_loop = |byte: &&u8| match unit.code(state, **byte).step() {
+        Step::Quiet(next) | Step::Simple(next) => target(unit, next) == Some(state),
+        Step::None | Step::List(_) => false,
+    };
+    let n_least = if has_residue(unit, state) { 1 } else { 2 };
+    bytes.iter().filter(is_loop).count() >= n_least
+}
+
+/// Returns the state that reading goes on from in `state`, unless something is counted up to a bound there.
+fn target(unit: &Unit, state: u32) -> Option<u32> {
+    let next = match unit.info(state).kind {
+        Kind::BodyEnd { loop_state, .. } => loop_state,
+        _ => state,
+    };
+    (!is_bounded(unit, state) && !is_bounded(unit, next)).then_some(next)
+}
+
+/// Tells whether a count with a bound decides what follows a state.
+fn is_bounded(unit: &Unit, state: u32) -> bool {
+    match unit.info(state).owner {
+        Some(Owner::Counter(counter)) => unit.counter(counter).max().is_some(),
+        Some(Owner::Tallies(_)) => !has_residue(unit, state),
+        Some(Owner::Elements(_)) | None => false,
+    }
+}
+
+/// Tells whether a rest is kept of the digits that are read: how many there are is up to the automaton.
+fn has_residue(unit: &Unit, state: u32) -> bool {
+    matches!(unit.info(state).owner, Some(Owner::Tallies(tally)) if matches!(unit.tally(tally), Tally::Residue(_)))
+}

@@ -1,0 +1,316 @@
+//! Whether elements that must be new can still be completed.
+//!
+//! Behind `[{"a":true},{"a":false},{"a":` both values are used up: whatever follows, the element is there already. Steps don't see that, since
+//! they only refuse an element at its end. So after a token each place is asked whether a completion is left.
+//!
+//! Nearly always the answer takes no search. A place is *free* if nothing that it is within can run out: no element is under way, or
+//! its set is empty, or something endless (a string, a number, another item) can still be read before the element ends, so that one of its
+//! values is new. Else completions are searched with real steps, depth first: bytes that no used element goes on with come first, then
+//! those that close something. The first place that is free again ends the search, mostly behind a few bytes; finitely many used elements can't
+//! hold it up for long. If there is no such place, the search has seen all the ways in which the used elements can be spelled.
+//!
+//! White space, escapes and zeros at the end of a fraction would multiply these ways. So a place is not looked at twice with texts that
+//! differ in those alone. (Zeros are counted up to one more than there are used elements: were there another value behind some of them, one
+//! of so many would be new.) For the same reason no state over the same stack is looked at for more texts than there are used elements, some
+//! times over: what completes one of them completes them all, and the used elements can't stand for each. That ends loops of digits.
+//! A search that takes more than [`STEPS_MAX`] steps gives up, and the place counts as free.
+//!
+//! To have no completion is inherited by all that follows, so it is enough to ask at the end of a token.
+
+use super::elements::Elements;
+use super::stack::{NodeId, Stacks, StacksMark};
+use super::step::{Configuration, Pair, step_byte};
+use crate::automaton::{Kind, Program};
+use crate::machine::{Distinct, Equality};
+use ahash::{AHashMap, AHashSet};
+use smallvec::SmallVec;
+
+/// Most steps of a search.
+const STEPS_MAX: usize = 1 << 12;
+/// Bytes of a text kept that count as a step.
+const BYTES_PER_STEP: usize = 64;
+/// Steps before places are kept, so that none is looked at twice.
+const STEPS_FREE: usize = 48;
+/// How often a place is looked at for each used element: its texts can be the same value in other orders of keys.
+const VISITS_PER_ELEMENT: usize = 4;
+/// Most nodes of the stacks to look at; beyond, a place counts as free.
+const NODES_MAX: usize = 256;
+
+/// Memory to find out in whether places can be completed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Viability {
+    levels: Vec<Level>,
+    next: Configuration,
+    seen: AHashSet<(Pair, Vec<u8>)>,
+    n_visits: AHashMap<Pair, usize>,
+    nodes: Vec<(NodeId, bool)>,
+    pending: Vec<(NodeId, bool)>,
+}
+
+/// A place on the way, and the bytes that are still to be tried there, the next one last.
+#[derive(Clone, Debug)]
+struct Level {
+    pair: Pair,
+    mark: StacksMark,
+    bytes: SmallVec<[u8; 16]>,
+}
+
+impl Viability {
+    /// Drops the pairs of a configuration that no text completes. What was read stands in the stacks.
+    #[inline]
+    pub fn retain(&mut self, program: &Program, stacks: &mut Stacks, live: &mut Configuration) {
+        if program.may_run_out() && stacks.elements().is_some() {
+            live.retain(|&pair| self.is_viable(program, stacks, pair));
+        }
+    }
+
+    /// Tells whether some text completes a pair.
+    fn is_viable(&mut self, program: &Program, stacks: &mut Stacks, pair: Pair) -> bool {
+        if self.is_free(program, stacks, pair) {
+            return true;
+        }
+        let before = stacks.mark();
+        let is_viable = self.search(program, stacks, pair, before);
+        stacks.truncate(before);
+        is_viable
+    }
+
+    fn search(&mut self, program: &Program, stacks: &mut Stacks, pair: Pair, before: StacksMark) -> bool {
+        let (start, n_used) = self.extent(program, stacks, pair);
+        let mut next = core::mem::take(&mut self.next);
+        self.levels.clear();
+        self.seen.clear();
+        self.n_visits.clear();
+        let n_visits_max = VISITS_PER_ELEMENT * (n_used + 2);
+        let bytes = self.bytes_of(program, stacks, pair);
+        self.levels.push(Level { pair, mark: before, bytes });
+        let mut n_steps = 0;
+        let mut is_found = false;
+        'search: while let Some(level) = self.levels.last_mut() {
+            let Some(byte) = level.bytes.pop() else {
+                self.levels.pop();
+                continue;
+            };
+            let (from, mark) = (level.pair, level.mark);
+            stacks.truncate(mark);
+            step_byte(program, stacks, &[from], byte, &mut next);
+            n_steps += 1;
+            if n_steps > STEPS_MAX {
+                is_found = true;
+                break;
+            }
+            let mark = stacks.mark();
+            for &pair in &next {
+                if self.is_free(program, stacks, pair) {
+                    is_found = true;
+                    break 'search;
+                }
+                if n_steps > STEPS_FREE {
+                    let text = normal(stacks, start, n_used);
+                    n_steps += text.len() / BYTES_PER_STEP;
+                    if !self.seen.insert((pair, text)) {
+                        continue;
+                    }
+                    let n_visits = self.n_visits.entry(pair).or_default();
+                    *n_visits += 1;
+                    if *n_visits > n_visits_max {
+                        continue;
+                    }
+                }
+                let bytes = self.bytes_of(program, stacks, pair);
+                self.levels.push(Level { pair, mark, bytes });
+            }
+        }
+        self.next = next;
+        is_found
+    }
+
+    /// Tells whether nothing that a pair is within can run out: on some way down its stack.
+    fn is_free(&mut self, program: &Program, stacks: &Stacks, pair: Pair) -> bool {
+        let Some(elements) = stacks.elements() else { return true };
+        if program.must_close(pair.state) {
+            return false;
+        }
+        let is_plain =
+            |state| program.is_endless(state, false) || program.is_endless(state, true) && is_plain(elements);
+        self.nodes.clear();
+        self.pending.clear();
+        self.pending.push((pair.node, is_plain(pair.state)));
+        while let Some((node, is_endless)) = self.pending.pop() {
+            if self.nodes.contains(&(node, is_endless)) {
+                continue;
+            }
+            if self.nodes.len() >= NODES_MAX {
+                return true;
+            }
+            self.nodes.push((node, is_endless));
+            for index in 0..stacks.n_exits(node) {
+                let exit = stacks.exit(node, index);
+                let Some(info) = program.info(exit.state) else { return true };
+                let is_bound = match info.kind {
+                    Kind::Element(distinct) => !is_endless && is_compared(distinct) && exit.register as u32 != 0,
+                    _ => false,
+                };
+                if is_bound || program.must_close(exit.state) {
+                    continue;
+                }
+                self.pending.push((exit.node, is_endless || program.is_endless(exit.state, false)));
+            }
+        }
+        false
+    }
+
+    /// Returns where the outermost element that a pair is within begins, and how many there are beside such elements.
+    fn extent(&mut self, program: &Program, stacks: &Stacks, pair: Pair) -> (u32, usize) {
+        let Some(elements) = stacks.elements() else { return (0, 0) };
+        let (mut start, mut n_used) = (elements.n_bytes(), 0);
+        self.for_each_element(program, stacks, pair, |register| {
+            start = start.min((register >> 32) as u32);
+            let mut n_elements = 0;
+            elements.for_each(register, |_| n_elements += 1);
+            n_used += n_elements;
+        });
+        (start, n_used)
+    }
+
+    /// Calls `visit` with the registers of the elements that a pair is within.
+    fn for_each_element(&mut self, program: &Program, stacks: &Stacks, pair: Pair, mut visit: impl FnMut(u64)) {
+        self.nodes.clear();
+        self.pending.clear();
+        self.pending.push((pair.node, false));
+        while let Some((node, _)) = self.pending.pop() {
+            if self.nodes.contains(&(node, false)) || self.nodes.len() >= NODES_MAX {
+                continue;
+            }
+            self.nodes.push((node, false));
+            for index in 0..stacks.n_exits(node) {
+                let exit = stacks.exit(node, index);
+                match program.info(exit.state).map(|info| info.kind) {
+                    Some(Kind::Element(distinct)) if is_compared(distinct) => visit(exit.register),
+                    Some(_) => {}
+                    None => continue,
+                }
+                self.pending.push((exit.node, false));
+            }
+        }
+    }
+
+    /// Returns the bytes to try from a pair, the best last: one of each class, and those that used elements go on with.
+    fn bytes_of(&mut self, program: &Program, stacks: &Stacks, pair: Pair) -> SmallVec<[u8; 16]> {
+        let mut bytes = SmallVec::new();
+        let Some((linked, local)) = program.place(pair.state) else { return bytes };
+        let read = linked.unit.bytes(local);
+        if read.len() <= 1 {
+            bytes.extend(read.iter());
+            return bytes;
+        }
+        let mut is_used = [false; 256];
+        if let Some(elements) = stacks.elements() {
+            self.for_each_element(program, stacks, pair, |register| {
+                elements.for_each_rest(register, |rest| {
+                    elements.bytes(rest).take(1).for_each(|byte| is_used[usize::from(byte)] = true);
+                });
+            });
+        }
+        // In a string a bracket is a character like others.
+        let closes =
+            |byte: u8| matches!(byte, b'}' | b']') && linked.unit.code(local, byte) != linked.unit.code(local, b'~');
+        let rank = |byte: u8, is_used: bool| -> Rank {
+            let kind = if closes(byte) { 0 } else { 1 + u8::from(byte != b'"') };
+            (byte.is_ascii_whitespace(), is_used, kind)
+        };
+        // By class, the best byte of it.
+        let mut best: [Option<(Rank, u8)>; 256] = [None; 256];
+        for byte in read.iter() {
+            let rank = rank(byte, is_used[usize::from(byte)]);
+            if is_used[usize::from(byte)] {
+                bytes.push(byte);
+                continue;
+            }
+            let class = &mut best[usize::from(linked.unit.class(byte))];
+            if class.is_none_or(|(known, _)| rank < known) {
+                *class = Some((rank, byte));
+            }
+        }
+        bytes.extend(best.iter().flatten().map(|&(_, byte)| byte));
+        bytes.sort_unstable_by_key(|&byte| core::cmp::Reverse((rank(byte, is_used[usize::from(byte)]), byte)));
+        bytes
+    }
+}
+
+/// How early a byte is tried: white space last, what used elements go on with late, and of the others first what closes a container, then what
+/// closes a string, so that a search ends soon.
+type Rank = (bool, bool, u8);
+
+/// Tells whether elements of a kind can run out at all.
+fn is_compared(distinct: Distinct) -> bool {
+    distinct.is_finite || distinct.equality == Equality::Json
+}
+
+/// Tells whether the number at the end of the text, if there is one, has no exponent so far.
+fn is_plain(elements: &Elements) -> bool {
+    let number = elements.bytes_backward().take_while(|byte| byte.is_ascii_digit() || b"+-.eE".contains(byte));
+    !number.into_iter().any(|byte| byte.eq_ignore_ascii_case(&b'e'))
+}
+
+/// Returns the text from `start` on without what makes no difference: white space between tokens, how characters are escaped, and zeros
+/// beyond `n_zeros_max` at the end of a number.
+fn normal(stacks: &Stacks, start: u32, n_zeros_max: usize) -> Vec<u8> {
+    let Some(elements) = stacks.elements() else { return Vec::new() };
+    let text: Vec<u8> = elements.bytes_from(start).collect();
+    let mut normal = Vec::with_capacity(text.len());
+    let mut at = 0;
+    let mut is_in_string = false;
+    let mut n_zeros = 0;
+    while let Some(&byte) = text.get(at) {
+        at += 1;
+        n_zeros = if byte == b'0' { n_zeros + 1 } else { 0 };
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' if !is_in_string => {}
+            b'0' if !is_in_string && n_zeros > n_zeros_max + 1 => {}
+            b'"' => {
+                is_in_string = !is_in_string;
+                normal.push(byte);
+            }
+            b'\\' if is_in_string => match escaped(&text[at..]) {
+                Some((c, n_bytes)) => {
+                    // A quote within stays apart from one that ends the string.
+                    if matches!(c, '"' | '\\') {
+                        normal.push(b'\\');
+                    }
+                    normal.extend(c.encode_utf8(&mut [0; 4]).bytes());
+                    at += n_bytes;
+                }
+                None => {
+                    normal.extend(&text[at - 1..]);
+                    break;
+                }
+            },
+            _ => normal.push(byte),
+        }
+    }
+    normal
+}
+
+/// Returns the character of an escape behind its backslash, and the number of bytes there; nothing if it is not whole.
+fn escaped(text: &[u8]) -> Option<(char, usize)> {
+    let unit = |at: usize| {
+        let digits = core::str::from_utf8(text.get(at..at + 4)?).ok()?;
+        u32::from_str_radix(digits, 16).ok()
+    };
+    Some(match text.first()? {
+        b'b' => ('\u{8}', 1),
+        b'f' => ('\u{c}', 1),
+        b'n' => ('\n', 1),
+        b'r' => ('\r', 1),
+        b't' => ('\t', 1),
+        b'u' => match unit(1)? {
+            high @ 0xD800..0xDC00 if text.get(5..7)? == b"\\u" => {
+                let low = unit(7)?.wrapping_sub(0xDC00) & 0x3FF;
+                (char::from_u32(0x10000 + ((high - 0xD800) << 10) + low)?, 11)
+            }
+            code => (char::from_u32(code)?, 5),
+        },
+        &plain => (char::from(plain), 1),
+    })
+}
