@@ -22,6 +22,14 @@ use std::time::{Duration, Instant};
 /// Schemas on which a validator is wrong: the beginning of the id, the validator, and why.
 const VALIDATOR_BUGS: &[(&str, &str, &str)] = &[];
 
+/// Tells whether some string of a JSON text may be a pattern with a bracket in a class: `[[a-z]`.
+fn has_nested_class(text: &str) -> bool {
+    let is_nested =
+        |string: &str| string.split('[').skip(1).collect::<Vec<_>>().windows(2).any(|pieces| !pieces[0].contains(']'));
+    // Strings are every other piece between quotes.
+    text.split('"').skip(1).step_by(2).any(is_nested)
+}
+
 /// White space of ECMA-262 that `boon` leaves out of `\s` and counts among `\S`.
 const BOON_SPACE_MISSES: &[char] = &[
     '\u{1680}', '\u{2000}', '\u{2001}', '\u{2002}', '\u{2004}', '\u{2005}', '\u{2006}', '\u{2007}', '\u{2008}',
@@ -72,7 +80,7 @@ struct Validators {
     boon: Option<(boon::Schemas, boon::SchemaIndex)>,
     /// Whether some pattern asks for white space.
     has_space_class: bool,
-    /// Whether some pattern may have `--`, `&&` or `~~` in a class, which ECMA-262 reads as characters and `boon` as operators.
+    /// Whether some pattern may have `--`, `&&`, `~~` or `[` in a class, which ECMA-262 reads as characters and `boon` as operators.
     has_class_operator: bool,
     has_divisor: bool,
     /// Whether some string is to be an address of mail.
@@ -84,7 +92,8 @@ struct Validators {
 impl Validators {
     fn new(text: &str, has_boon: bool) -> Validators {
         let has_space_class = text.contains(r"\s") || text.contains(r"\S");
-        let has_class_operator = text.contains("attern") && ["--", "&&", "~~"].iter().any(|word| text.contains(word));
+        let has_operator = ["--", "&&", "~~"].iter().any(|word| text.contains(word)) || has_nested_class(text);
+        let has_class_operator = text.contains("attern") && has_operator;
         let has_divisor = text.contains("multipleOf");
         let has_mail = text.contains("\"email\"");
         let has_dot = text.contains("attern") && text.contains('.');
