@@ -8,7 +8,7 @@
 use super::walk::{Base, Found, Ground, Remainder, Shape, Spot, Walker};
 use crate::automaton::BELOW;
 use crate::exec::{BOTTOM, Pair};
-use crate::vocab::{TokenId, Trie};
+use crate::vocab::{TokenId, Trie, row_of};
 use ahash::AHashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -39,11 +39,7 @@ impl Part {
 
     /// Returns the tokens as a mask of `n_words` words.
     pub fn row(&self, n_words: usize) -> &Arc<[u32]> {
-        self.row.get_or_init(|| {
-            let mut row = vec![0u32; n_words];
-            self.tokens.iter().for_each(|&id| row[id as usize / 32] |= 1 << (id % 32));
-            row.into()
-        })
+        self.row.get_or_init(|| row_of(&self.tokens, n_words))
     }
 }
 

@@ -271,7 +271,7 @@ impl Asker<'_> {
         match &remainder.spot {
             Spot::Node(node) => below(self.vocab.trie(), *node),
             Spot::Merged(trie, node) => below(trie, *node),
-            Spot::Region(region) | Spot::Counted(region, ..) => region.n_beyond(),
+            Spot::Region(region, _) => region.n_beyond(),
         }
     }
 }
@@ -283,8 +283,10 @@ fn distinct(remainders: &mut Vec<Remainder>) -> Box<[Remainder]> {
         match &remainder.spot {
             Spot::Node(node) => (0, 0, *node, 0, excluded),
             Spot::Merged(trie, node) => (1, Arc::as_ptr(trie).addr(), *node, 0, excluded),
-            Spot::Region(region) => (2, Arc::as_ptr(region).addr(), 0, 0, excluded),
-            Spot::Counted(region, first, last) => (3, Arc::as_ptr(region).addr(), u32::from(*first), *last, excluded),
+            Spot::Region(region, after) => {
+                let (first, last) = after.range();
+                (2, Arc::as_ptr(region).addr(), u32::from(first), last, excluded)
+            }
         }
     };
     remainders.sort_unstable_by_key(key);

@@ -42,10 +42,8 @@ pub(crate) enum Spot {
     Node(u32),
     /// Below this node of what was merged behind a region.
     Merged(Arc<Trie>, u32),
-    /// After at least one character of a region, anywhere.
-    Region(Arc<Region>),
-    /// After at least and at most so many characters of a region.
-    Counted(Arc<Region>, u16, u16),
+    /// After some characters of a region, anywhere.
+    Region(Arc<Region>, After),
 }
 
 impl From<Spot> for Remainder {
@@ -299,8 +297,7 @@ impl Walker {
                 self.found.n_walks += 1;
                 self.below_pair(ground.on(trie), *node, pair, n_deep);
             }
-            Spot::Region(region) => self.after_region(ground, region, pair, n_deep),
-            Spot::Counted(region, first, last) => self.after_counted(ground, region, pair, n_deep, *first, *last),
+            Spot::Region(region, after) => self.leave(ground, region, *after, pair, n_deep),
         }
         if let Some(excluded) = &remainder.excluded {
             let fresh = self.found.tokens.split_off(n_tokens);
@@ -428,7 +425,7 @@ impl Walker {
             }
         }
         if program.info(pair.state).is_some_and(|info| info.kind == Kind::End) {
-            self.leave_after(ground, region, pair, n_deep, None);
+            self.leave_after(ground, region, pair, n_deep, After::OneOrMore);
         }
     }
 
@@ -483,7 +480,8 @@ impl Walker {
         }
         let Some(first) = (1..=n_max).find(|&n| count.may_end(registers[n])) else { return };
         let ends_anywhere = n_max >= horizon && registers[1..].iter().all(|&register| count.may_end(register));
-        self.leave_after(ground, region, pair, n_deep, (!ends_anywhere).then_some((first as u16, n_max as u16)));
+        let after = if ends_anywhere { After::OneOrMore } else { After::Between(first as u16, n_max as u16) };
+        self.leave_after(ground, region, pair, n_deep, after);
     }
 
     /// Walks the tokens below a region's node with the first state of a chain, each state of which is reached by one more character.
@@ -505,7 +503,8 @@ impl Walker {
         // Where no token holds more of its characters than there are states, the chain may be over anywhere.
         let is_anywhere =
             first == 0 && region.tokens_up_to(vocab, n_max).1.is_empty() && region.n_begun_max(trie) <= n_max;
-        self.leave_after(ground, region, pair, n_deep, (!is_anywhere).then_some((first as u16 + 1, n_max as u16)));
+        let after = if is_anywhere { After::OneOrMore } else { After::Between(first as u16 + 1, n_max as u16) };
+        self.leave_after(ground, region, pair, n_deep, after);
     }
 
     /// Walks the tokens below a region's node with a state of a closed set.
@@ -556,44 +555,16 @@ impl Walker {
         }
     }
 
-    /// Goes on where the frames below `pair` return to, after some characters of a region: after any number, or in a range.
-    fn leave_after(
-        &mut self,
-        ground: Ground<'_>,
-        region: &Arc<Region>,
-        pair: Pair,
-        n_deep: usize,
-        range: Option<(u16, u16)>,
-    ) {
+    /// Goes on where the frames below `pair` return to, after some characters of a region.
+    fn leave_after(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, n_deep: usize, after: After) {
         for index in 0..self.stacks.n_exits(pair.node) {
             let exit = self.stacks.exit(pair.node, index);
-            match range {
-                None if exit.state == BELOW => self.found.remainders.push(Spot::Region(Arc::clone(region)).into()),
-                None => self.after_region(ground, region, exit, n_deep),
-                Some((first, last)) if exit.state == BELOW => {
-                    self.found.remainders.push(Spot::Counted(Arc::clone(region), first, last).into());
-                }
-                Some((first, last)) => self.after_counted(ground, region, exit, n_deep, first, last),
+            if exit.state == BELOW {
+                self.found.remainders.push(Spot::Region(Arc::clone(region), after).into());
+            } else {
+                self.leave(ground, region, after, exit, n_deep);
             }
         }
-    }
-
-    /// Walks on with `pair` after at least `first` and at most `last` characters of a region.
-    fn after_counted(
-        &mut self,
-        ground: Ground<'_>,
-        region: &Arc<Region>,
-        pair: Pair,
-        n_deep: usize,
-        first: u16,
-        last: u16,
-    ) {
-        self.leave(ground, region, After::Between(first, last), pair, n_deep);
-    }
-
-    /// Walks on with `pair` after at least one character of a region.
-    fn after_region(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, n_deep: usize) {
-        self.leave(ground, region, After::OneOrMore, pair, n_deep);
     }
 
     /// Walks on with `pair` at the nodes of `byte` that lie behind some characters of a region.

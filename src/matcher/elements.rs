@@ -2,8 +2,9 @@
 //!
 //! Masks that are kept know nothing of what was read. That makes no difference for nearly all tokens: one is wrongly allowed only if it completes
 //! an element that is there already. For keys, and for strings among items, those tokens are found by what an element looks like (a token that
-//! completes one has its closing quote), and tried. Of other items, those tokens are tried in which one may end. Where elements may run
-//! out (`enum`), all tokens are tried on the way through the trie.
+//! completes one has its closing quote), and tried. Of other items, those tokens are tried in which one may end. Where texts may run out
+//! (`enum`), so are those that lead along one that is there already: only behind those nothing new may be left. Where that can't be said of other
+//! items, all tokens are tried on the way through the trie.
 
 use super::Matcher;
 use crate::automaton::{Kind, Owner};

@@ -35,7 +35,7 @@ pub use trie::Trie;
 use crate::util::ByteSet;
 use core::fmt;
 use regions::Regions;
-pub(crate) use regions::{After, Alphabet, Others, Region, lead};
+pub(crate) use regions::{After, Alphabet, Others, Region, lead, row_of};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -111,6 +111,13 @@ struct Merged {
     trie: Option<Arc<Trie>>,
 }
 
+/// Returns some tokens as a mask of `n_words` words.
+pub(crate) fn row_of(tokens: &[TokenId], n_words: usize) -> Arc<[u32]> {
+    let mut row = vec![0u32; n_words];
+    tokens.iter().for_each(|&id| row[id as usize / 32] |= 1 << (id % 32));
+    row.into()
+}
+
 /// How many of a region's characters lie between its node and a node of its border.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum After {
@@ -121,6 +128,15 @@ pub(crate) enum After {
 }
 
 impl After {
+    /// Returns the least and the greatest number.
+    pub fn range(self) -> (u16, u16) {
+        match self {
+            After::Any => (0, u16::MAX),
+            After::OneOrMore => (1, u16::MAX),
+            After::Between(first, last) => (first, last),
+        }
+    }
+
     fn has(self, region: &Region, trie: &Trie, node: u32) -> bool {
         let is_after_some = trie.depth(node) > trie.depth(region.from) + 1;
         match self {
@@ -194,11 +210,7 @@ impl Region {
 
     /// Returns the tokens of the region as a mask of `n_words` words.
     pub fn row(&self, n_words: usize) -> &Arc<[u32]> {
-        self.row.get_or_init(|| {
-            let mut row = vec![0u32; n_words];
-            self.tokens.iter().for_each(|&id| row[id as usize / 32] |= 1 << (id % 32));
-            row.into()
-        })
+        self.row.get_or_init(|| row_of(&self.tokens, n_words))
     }
 
     /// Returns the tokens in which at most `n_max` characters begin, and the others.
