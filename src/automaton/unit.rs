@@ -204,6 +204,8 @@ pub(crate) struct Unit {
     pub content: Content,
     /// By entry: the moves of its start state, once asked for.
     first_runs: Box<[OnceLock<Box<[Run]>>]>,
+    /// The bytes of each class, once asked for.
+    class_bytes: OnceLock<Box<[ByteSet]>>,
 }
 
 /// Neighbouring bytes that have the same move.
@@ -246,7 +248,7 @@ impl StateInfo {
 impl Unit {
     pub fn new(uid: u32, name: Box<str>, content: Content) -> Self {
         let first_runs = content.entries.iter().map(|_| OnceLock::new()).collect();
-        Unit { uid, name, content, first_runs }
+        Unit { uid, name, content, first_runs, class_bytes: OnceLock::new() }
     }
 
     /// Returns the bytes that `state` reads, ascending, neighbours with the same move together.
@@ -291,13 +293,12 @@ impl Unit {
     pub fn bytes(&self, state: u32) -> ByteSet {
         let n_classes = self.content.n_classes;
         let row = &self.content.table[state as usize * n_classes..][..n_classes];
-        let mut is_read = [0u64; 256];
-        is_read.iter_mut().zip(row).for_each(|(is_read, code)| *is_read = u64::from(*code != Code::NONE));
-        let mut words = [0u64; 4];
-        for (word, classes) in words.iter_mut().zip(self.content.class_of.chunks_exact(64)) {
-            *word = classes.iter().rev().fold(0, |word, &class| word << 1 | is_read[usize::from(class)]);
-        }
-        ByteSet::from_words(words)
+        let of_class = self.class_bytes.get_or_init(|| {
+            let mut of_class = vec![ByteSet::EMPTY; n_classes];
+            (0..=255).for_each(|byte| of_class[usize::from(self.class(byte))].insert(byte));
+            of_class.into()
+        });
+        row.iter().zip(of_class).filter(|(code, _)| **code != Code::NONE).fold(ByteSet::EMPTY, |all, (_, &of)| all | of)
     }
 
     #[inline]

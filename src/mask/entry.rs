@@ -36,7 +36,9 @@ impl MaskEntry {
         if tokens.len() <= sparse_max(n_words) {
             return MaskEntry::Sparse(tokens.into());
         }
-        MaskEntry::Dense(filled(core::iter::repeat_n(0, n_words), |row| set_bits(row, &tokens)))
+        let mut row: Arc<[u32]> = core::iter::repeat_n(0, n_words).collect();
+        set_bits(Arc::get_mut(&mut row).expect("the row was just made"), &tokens);
+        MaskEntry::Dense(row)
     }
 
     /// Returns the mask of a region's tokens; the row is the region's own where there is one.
@@ -57,7 +59,7 @@ impl MaskEntry {
         if tokens.len() <= sparse_max(n_words) {
             return MaskEntry::new(tokens.to_vec(), n_words);
         }
-        MaskEntry::Dense(filled(region.row(n_words).iter().copied(), |row| clear_bits(row, longer)))
+        MaskEntry::Dense(filled(region.row(n_words), |row| clear_bits(row, longer)))
     }
 
     /// Returns this mask with `tokens` added.
@@ -70,7 +72,9 @@ impl MaskEntry {
             MaskEntry::Dense(base) => (base, &[][..], &[][..]),
             MaskEntry::Patched { base, set, clear } => (base, &**set, &**clear),
         };
-        let mut set: Vec<TokenId> = tokens.iter().copied().filter(|&id| !has_bit(base, id)).collect();
+        // PERF: room for all at once; most tokens are usually new.
+        let mut set: Vec<TokenId> = Vec::with_capacity(tokens.len() + old.len());
+        set.extend(tokens.iter().copied().filter(|&id| !has_bit(base, id)));
         set.extend_from_slice(old);
         let clear = if clear.is_empty() { Vec::new() } else { difference(clear, tokens) };
         MaskEntry::patched(base, set, clear)
@@ -99,7 +103,7 @@ impl MaskEntry {
         if set.len() + clear.len() <= patch_max(base.len()) {
             return MaskEntry::Patched { base: Arc::clone(base), set: set.into(), clear: clear.into() };
         }
-        MaskEntry::Dense(filled(base.iter().copied(), |row| {
+        MaskEntry::Dense(filled(base, |row| {
             set_bits(row, &set);
             clear_bits(row, &clear);
         }))
@@ -160,9 +164,9 @@ impl MaskEntry {
     }
 }
 
-/// Returns a row of `words`, changed before it is shared.
-fn filled(words: impl Iterator<Item = u32>, change: impl FnOnce(&mut [u32])) -> Arc<[u32]> {
-    let mut row: Arc<[u32]> = words.collect();
+/// Returns a copy of a row, changed before it is shared.
+fn filled(row: &[u32], change: impl FnOnce(&mut [u32])) -> Arc<[u32]> {
+    let mut row: Arc<[u32]> = row.into();
     change(Arc::get_mut(&mut row).expect("the row was just made"));
     row
 }

@@ -41,6 +41,9 @@ struct Twin {
     mark: StacksMark,
 }
 
+/// The classes of a byte in the units of a state and of its model: bytes that have them in common lead to the same.
+type Classes = [u8; 4];
+
 /// The memory of a walk with a state and its model.
 #[derive(Debug, Default)]
 pub(super) struct Twins {
@@ -55,8 +58,8 @@ pub(super) struct Twins {
     excluded: Vec<TokenId>,
     /// Bytes of the first level that the model was not walked with.
     apart: ByteSet,
-    /// Whether the bytes of a class lead to the same from state and model, on the first level; known if both are of one unit.
-    verdicts: Option<Box<[Option<bool>; 256]>>,
+    /// Whether bytes lead to the same from state and model, on the first level, by their classes in the units of both.
+    verdicts: SmallVec<[(Classes, bool); 16]>,
 }
 
 impl Walker {
@@ -189,13 +192,12 @@ impl Walker {
         n_deep: usize,
         twins: &mut Twins,
     ) -> bool {
-        let Ground { program, trie, .. } = ground;
+        let Ground { trie, .. } = ground;
         twins.levels.clear();
         twins.pairs.clear();
         twins.refused.clear();
         twins.excluded.clear();
-        let unit = |pair: &Pair| program.place(pair.state).map(|(linked, _)| linked.unit.uid);
-        twins.verdicts = model.iter().all(|other| unit(other) == unit(&pair)).then(|| Box::new([None; 256]));
+        twins.verdicts.clear();
         twins.pairs.push(pair);
         twins.pairs.extend_from_slice(model);
         let last = twins.pairs.len() as u32;
@@ -222,24 +224,20 @@ impl Walker {
         let (own, model) =
             twins.pairs[twin.first as usize..twin.last as usize].split_at((twin.middle - twin.first) as usize);
         let is_apart = depth == 0 && twins.apart.contains(byte);
-        let verdict = match &mut twins.verdicts {
-            Some(verdicts) if depth == 0 && !is_apart => {
-                let class = program.place(own[0].state).map_or(0, |(linked, _)| linked.unit.class(byte));
-                Some(&mut verdicts[usize::from(class)])
+        let classes = if depth == 0 && !is_apart { classes(program, own, model, byte) } else { None };
+        let known = twins.verdicts.iter().find(|(known, _)| Some(*known) == classes).map(|&(_, is_alike)| is_alike);
+        if known.unwrap_or_else(|| !is_apart && is_alike_at_a_glance(program, &self.stacks, own, model, byte)) {
+            if let (Some(classes), None) = (classes, known) {
+                twins.verdicts.push((classes, true));
             }
-            _ => None,
-        };
-        match verdict {
-            Some(Some(true)) => return false,
-            None if !is_apart && is_alike_at_a_glance(program, &self.stacks, own, model, byte) => return false,
-            _ => {}
+            return false;
         }
         self.stacks.truncate(twin.mark);
         step_byte(program, &mut self.stacks, own, byte, &mut twins.own);
         step_byte(program, &mut self.stacks, if is_apart { &[] } else { model }, byte, &mut twins.model);
         let is_alike = are_same(&self.stacks, &twins.own, &twins.model);
-        if let Some(verdict) = verdict {
-            *verdict = Some(is_alike);
+        if let (Some(classes), None) = (classes, known) {
+            twins.verdicts.push((classes, is_alike));
         }
         if is_alike {
             return false;
@@ -294,6 +292,19 @@ fn before(program: &Program, pair: Pair) -> Option<Pair> {
         _ => None,
     };
     (first == Some(pair.register)).then_some(Pair { register: 0, ..pair })
+}
+
+/// Returns the classes of a byte for a state and its model, if that is not too many states.
+fn classes(program: &Program, own: &[Pair], model: &[Pair], byte: u8) -> Option<Classes> {
+    let mut classes = Classes::default();
+    let pairs = own.iter().chain(model);
+    if own.len() + model.len() > classes.len() {
+        return None;
+    }
+    for (class, pair) in classes.iter_mut().zip(pairs) {
+        *class = program.place(pair.state)?.0.unit.class(byte);
+    }
+    Some(classes)
 }
 
 /// Tells whether a byte leads to the same, as far as the move tables show it.

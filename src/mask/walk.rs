@@ -644,24 +644,21 @@ impl Walker {
 
     /// Walks the tokens below the trie node `from` with the last level.
     fn below(&mut self, ground: Ground<'_>, from: u32, n_deep: usize) {
-        if from == 0 && ground.merged.is_none() {
-            return self.below_root(ground, n_deep);
-        }
         let trie = ground.trie;
-        self.below_first(ground, from + 1, trie.subtree_end(from), usize::from(trie.depth(from)) + 1, n_deep);
-    }
-
-    /// Walks all tokens with the last level, those first bytes left out that it can't read.
-    fn below_root(&mut self, ground: Ground<'_>, n_deep: usize) {
+        let depth = usize::from(trie.depth(from)) + 1;
+        let Some(children) = trie.wide_children(from) else {
+            return self.below_first(ground, from + 1, trie.subtree_end(from), depth, n_deep);
+        };
+        // Those that the level can't read are left out.
         let level = *self.levels.last().expect("a level was pushed");
         let bytes = if level.is_single() {
             bytes_of(ground.program, level.pair.state)
         } else {
             let pairs = &self.pairs[level.first as usize..level.last as usize];
-            pairs.iter().flat_map(|pair| bytes_of(ground.program, pair.state).iter()).collect()
+            pairs.iter().fold(ByteSet::EMPTY, |all, pair| all | bytes_of(ground.program, pair.state))
         };
-        for node in bytes.iter().filter_map(|byte| ground.trie.root_child(byte)) {
-            self.below_first(ground, node, ground.trie.subtree_end(node), 1, n_deep);
+        for &(_, node) in children.iter().filter(|(byte, _)| bytes.contains(*byte)) {
+            self.below_first(ground, node, trie.subtree_end(node), depth, n_deep);
         }
     }
 
@@ -673,7 +670,14 @@ impl Walker {
             self.found.n_nodes += 1;
             let depth = base + usize::from(trie.depth(node)) - depth_base;
             let goes_on = self.step(ground, node, depth) && !self.split(ground, node, n_deep);
-            node = if goes_on { node + 1 } else { trie.subtree_end(node) };
+            node = match goes_on {
+                true if trie.wide_children(node).is_none() => node + 1,
+                true => {
+                    self.below(ground, node, n_deep);
+                    trie.subtree_end(node)
+                }
+                false => trie.subtree_end(node),
+            };
         }
         self.levels.truncate(base + 1);
     }

@@ -20,7 +20,7 @@
 //! of a whole subtree are one slice.
 //!
 //! Built in one pass over the tokens in byte order: the nodes of a token that its predecessor lacks are appended. Cost: the
-//! sort, plus time linear in the bytes; 13 bytes a node and 4 a token.
+//! sort, plus time linear in the bytes; 16 bytes a node and 4 a token.
 
 use super::TokenId;
 
@@ -28,17 +28,35 @@ use super::TokenId;
 /// are in ascending order of their bytes and follow it.
 #[derive(Clone)]
 pub struct Trie {
-    bytes: Box<[u8]>,
-    depths: Box<[u16]>,
-    /// By node: how many characters begin on the way to it, its own byte included.
-    n_begun: Box<[u16]>,
-    subtree_ends: Box<[u32]>,
-    /// Where the tokens of each node begin in `tokens`; one more than there are nodes.
-    tokens_starts: Box<[u32]>,
+    /// In preorder, and one more, where the tokens end.
+    nodes: Box<[Node]>,
     tokens: Box<[TokenId]>,
     /// The child of the root for each byte; 0 where there is none.
     root_children: Box<[u32; 256]>,
+    /// Nodes with many children, ascending, and where their children end in `wide_children`.
+    wide: Box<[(u32, u32)]>,
+    /// The children of those nodes with their bytes.
+    wide_children: Box<[(u8, u32)]>,
 }
+
+/// What is known of a node, together: a walk that skips subtrees finds hardly any two in one line of the cache.
+#[derive(Clone, Copy, Default)]
+struct Node {
+    subtree_end: u32,
+    /// Where its tokens begin.
+    tokens_start: u32,
+    depth: u16,
+    /// How many characters begin on the way to it, its own byte included.
+    n_begun: u16,
+    byte: u8,
+    /// Whether its children are listed.
+    is_wide: bool,
+}
+
+const _: () = assert!(size_of::<Node>() == 16);
+
+/// Fewest children of a node that make a list of them worth it.
+const WIDE_MIN: usize = 16;
 
 /// Tells whether a byte is not a continuation byte of UTF-8.
 #[inline]
@@ -52,56 +70,68 @@ impl Trie {
         let bytes_of = |id: TokenId| &bytes[starts[id as usize] as usize..starts[id as usize + 1] as usize];
         let tokens = sorted_tokens(bytes, starts);
 
-        let mut trie_bytes = Vec::with_capacity(tokens.len() * 3);
-        let mut depths = Vec::with_capacity(tokens.len() * 3);
-        let mut n_begun: Vec<u16> = Vec::with_capacity(tokens.len() * 3);
-        let mut subtree_ends = Vec::with_capacity(tokens.len() * 3);
-        let mut tokens_starts = Vec::with_capacity(tokens.len() * 3);
+        let mut nodes: Vec<Node> = Vec::with_capacity(tokens.len() * 3);
         let mut root_children = Box::new([0u32; 256]);
         // The nodes from below the root to the last token's node.
         let mut path: Vec<u32> = Vec::new();
         let mut last: &[u8] = &[];
 
-        trie_bytes.push(0u8);
-        depths.push(0u16);
-        n_begun.push(0);
-        subtree_ends.push(0u32);
-        tokens_starts.push(0u32);
+        nodes.push(Node::default());
         for (position, &id) in tokens.iter().enumerate() {
             let token = bytes_of(id);
             let n_shared = token.iter().zip(last).take_while(|(a, b)| a == b).count();
-            for &node in &path[n_shared..] {
-                subtree_ends[node as usize] = subtree_ends.len() as u32;
-            }
-            path.truncate(n_shared);
+            let end = nodes.len() as u32;
+            path.drain(n_shared..).for_each(|node| nodes[node as usize].subtree_end = end);
             for (at, &byte) in token.iter().enumerate().skip(n_shared) {
-                let node = trie_bytes.len() as u32;
+                let node = nodes.len() as u32;
                 if at == 0 {
                     root_children[usize::from(byte)] = node;
                 }
-                let before = path.last().map_or(0, |&parent| n_begun[parent as usize]);
-                n_begun.push(before + u16::from(begins_character(byte)));
+                let before = path.last().map_or(0, |&parent| nodes[parent as usize].n_begun);
+                let n_begun = before + u16::from(begins_character(byte));
                 path.push(node);
-                trie_bytes.push(byte);
-                depths.push(at as u16 + 1);
-                subtree_ends.push(0);
-                tokens_starts.push(position as u32);
+                nodes.push(Node {
+                    subtree_end: 0,
+                    tokens_start: position as u32,
+                    depth: at as u16 + 1,
+                    n_begun,
+                    byte,
+                    is_wide: false,
+                });
             }
             last = token;
         }
-        for node in path.into_iter().chain([0]) {
-            subtree_ends[node as usize] = subtree_ends.len() as u32;
-        }
-        tokens_starts.push(tokens.len() as u32);
-        Trie {
-            bytes: trie_bytes.into(),
-            depths: depths.into(),
-            n_begun: n_begun.into(),
-            subtree_ends: subtree_ends.into(),
-            tokens_starts: tokens_starts.into(),
+        let end = nodes.len() as u32;
+        path.into_iter().chain([0]).for_each(|node| nodes[node as usize].subtree_end = end);
+        nodes.push(Node { subtree_end: end, tokens_start: tokens.len() as u32, ..Node::default() });
+        let mut trie = Trie {
+            nodes: nodes.into(),
             tokens: tokens.into(),
             root_children,
+            wide: Box::new([]),
+            wide_children: Box::new([]),
+        };
+        trie.list_children();
+        trie
+    }
+
+    /// Lists the children of the nodes that have many.
+    fn list_children(&mut self) {
+        let (mut wide, mut wide_children) = (Vec::new(), Vec::new());
+        let mut children: Vec<(u8, u32)> = Vec::new();
+        for node in 0..self.n_nodes() as u32 {
+            if self.subtree_end(node) - node <= WIDE_MIN as u32 {
+                continue;
+            }
+            children.clear();
+            children.extend(self.children(node).map(|child| (self.byte(child), child)));
+            if children.len() >= WIDE_MIN {
+                self.nodes[node as usize].is_wide = true;
+                wide_children.extend_from_slice(&children);
+                wide.push((node, wide_children.len() as u32));
+            }
         }
+        (self.wide, self.wide_children) = (wide.into(), wide_children.into());
     }
 
     /// Returns the trie of what the tokens at and below some nodes spell from there on, the bytes of the nodes included. The nodes may
@@ -121,8 +151,8 @@ impl Trie {
         }
         let mut merged = Trie::new(&bytes, &starts);
         merged.tokens.iter_mut().for_each(|token| *token = ids[*token as usize]);
-        for ends in merged.tokens_starts.windows(2) {
-            merged.tokens[ends[0] as usize..ends[1] as usize].sort_unstable();
+        for nodes in merged.nodes.windows(2) {
+            merged.tokens[nodes[0].tokens_start as usize..nodes[1].tokens_start as usize].sort_unstable();
         }
         merged
     }
@@ -130,57 +160,69 @@ impl Trie {
     /// Returns the number of nodes, the root included.
     #[inline]
     pub fn n_nodes(&self) -> usize {
-        self.bytes.len()
+        self.nodes.len() - 1
     }
 
     /// Returns the byte on the edge to the node; 0 for the root.
     #[inline]
     pub fn byte(&self, node: u32) -> u8 {
-        self.bytes[node as usize]
+        self.nodes[node as usize].byte
     }
 
     /// Returns the index after the node's last descendant.
     #[inline]
     pub fn subtree_end(&self, node: u32) -> u32 {
-        self.subtree_ends[node as usize]
+        self.nodes[node as usize].subtree_end
     }
 
     /// Returns the number of bytes from the root to the node.
     #[inline]
     pub fn depth(&self, node: u32) -> u16 {
-        self.depths[node as usize]
+        self.nodes[node as usize].depth
     }
 
     /// Returns the tokens that end exactly at the node, ascending.
     #[inline]
     pub fn tokens(&self, node: u32) -> &[TokenId] {
         let node = node as usize;
-        &self.tokens[self.tokens_starts[node] as usize..self.tokens_starts[node + 1] as usize]
+        &self.tokens[self.nodes[node].tokens_start as usize..self.nodes[node + 1].tokens_start as usize]
     }
 
     /// Returns how many characters begin on the way to the node, before its own byte.
     #[inline]
     pub fn n_begun_before(&self, node: u32) -> u16 {
-        self.n_begun[node as usize] - u16::from(node > 0 && begins_character(self.byte(node)))
+        let Node { n_begun, byte, .. } = self.nodes[node as usize];
+        n_begun - u16::from(node > 0 && begins_character(byte))
     }
 
     /// Returns how many characters begin on the way to the node, its own byte included.
     #[inline]
     pub fn n_begun(&self, node: u32) -> u16 {
-        self.n_begun[node as usize]
+        self.nodes[node as usize].n_begun
     }
 
     /// Returns the tokens that end at the node or below it, in preorder.
     #[inline]
     pub fn subtree_tokens(&self, node: u32) -> &[TokenId] {
-        let end = self.subtree_ends[node as usize] as usize;
-        &self.tokens[self.tokens_starts[node as usize] as usize..self.tokens_starts[end] as usize]
+        let Node { subtree_end, tokens_start, .. } = self.nodes[node as usize];
+        &self.tokens[tokens_start as usize..self.nodes[subtree_end as usize].tokens_start as usize]
     }
 
     /// Returns the child of the root for the byte.
     #[inline]
     pub fn root_child(&self, byte: u8) -> Option<u32> {
         Some(self.root_children[usize::from(byte)]).filter(|&node| node != 0)
+    }
+
+    /// Returns the children of a node with their bytes, ascending, if they are many and thus listed.
+    #[inline]
+    pub(crate) fn wide_children(&self, node: u32) -> Option<&[(u8, u32)]> {
+        if !self.nodes[node as usize].is_wide {
+            return None;
+        }
+        let at = self.wide.binary_search_by_key(&node, |&(node, _)| node).ok()?;
+        let first = if at == 0 { 0 } else { self.wide[at - 1].1 };
+        Some(&self.wide_children[first as usize..self.wide[at].1 as usize])
     }
 
     /// Returns the children of a node, in ascending order of their bytes.
@@ -226,12 +268,11 @@ impl Trie {
     /// Returns the memory used, in bytes.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>()
-            + size_of_val(&*self.bytes)
-            + size_of_val(&*self.depths)
-            + size_of_val(&*self.subtree_ends)
-            + size_of_val(&*self.tokens_starts)
+            + size_of_val(&*self.nodes)
             + size_of_val(&*self.tokens)
             + size_of_val(&*self.root_children)
+            + size_of_val(&*self.wide)
+            + size_of_val(&*self.wide_children)
     }
 }
 

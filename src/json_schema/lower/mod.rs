@@ -91,6 +91,7 @@ fn lower_model(
         numbers: AHashMap::new(),
         strings: AHashMap::new(),
         keys: AHashMap::new(),
+        members: AHashMap::new(),
         white_space: None,
         n_states: 0,
     };
@@ -116,6 +117,8 @@ struct Lowerer<'a> {
     numbers: AHashMap<(Vec<NumberShape>, bool), Option<NetRuleId>>,
     strings: AHashMap<(Vec<StringShape>, bool), Option<NetRuleId>>,
     keys: AHashMap<Arc<Dfa>, NetRuleId>,
+    /// By the rule of their values, and whether they are indented.
+    members: AHashMap<(NetRuleId, bool), NetRuleId>,
     white_space: Option<NetRuleId>,
     n_states: usize,
 }

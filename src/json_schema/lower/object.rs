@@ -9,7 +9,7 @@
 
 use super::draft::Draft;
 use super::text::{all_but, any_key_beside, embed_spelled, has_finite_end, spelled_key, too_large};
-use super::white_space::From;
+use super::white_space::{self, From};
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
 use crate::json_schema::error::SchemaError;
@@ -340,8 +340,10 @@ impl Lowerer<'_> {
         plan: &Plan,
         depth: u32,
     ) -> Lowered<()> {
-        let from = self.colon(draft, from, depth)?;
         let ways = self.ways(plan, places, key, seen)?;
+        let is_one = ways.len() == 1;
+        // Several values share their colon.
+        let colon = if is_one { From::new() } else { self.colon(draft, from, depth)? };
         for &(conjunction, met) in ways.iter() {
             let n_members = if plan.max.is_some() { seen.n_members + 1 } else { (seen.n_members + 1).min(plan.min) };
             let after = Seen { n_members, met: seen.met | met, ..seen };
@@ -354,9 +356,33 @@ impl Lowerer<'_> {
                 places.pending.push((after, state));
                 state
             });
-            from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), target));
+            if is_one {
+                let rule = self.member(rule, depth)?;
+                draft.edge(from, Label::Call(rule), target);
+            } else {
+                colon.iter().for_each(|&from| draft.edge(from, Label::Call(rule), target));
+            }
         }
         Ok(())
+    }
+
+    /// Returns the rule of a colon and a value in an object at `depth`.
+    ///
+    /// It is the same for all keys whose values are alike, in whatever object: one unit, and masks that differ only by what may follow the value.
+    fn member(&mut self, value: NetRuleId, depth: u32) -> Lowered<NetRuleId> {
+        let key = (value, depth < white_space::INDENT_DEEP_MAX);
+        if let Some(&rule) = self.members.get(&key) {
+            return Ok(rule);
+        }
+        let mut draft = Draft::new();
+        let end = draft.state();
+        draft.accept(end);
+        let from = self.colon(&mut draft, 0, depth)?;
+        from.iter().for_each(|&from| draft.edge(from, Label::Call(value), end));
+        self.spend(&draft)?;
+        let rule = self.rule("member", draft, None);
+        self.members.insert(key, rule);
+        Ok(rule)
     }
 
     /// Returns the ways for the value of a key to be where `seen` is known after it but for the value itself.
