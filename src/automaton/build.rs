@@ -15,12 +15,14 @@
 //! row (`a ::= b "x" | "p"`, `b ::= c "y" | "q"`, ...) have long chains in each of many states, so what is kept counts against
 //! [`automaton_moves_max`](crate::Limits::automaton_moves_max) while it is made, each pushed state as one move.
 
-use super::unit::{Code, Content, Kind, Move, Owner, Pushes, Reads, StateInfo, StateRef, Step, Unit};
+use super::table::{Piece, Row, Rows, Target, move_table, reads};
+use super::unit::{Code, Content, Kind, Move, Owner, Pushes, StateInfo, StateRef, Step, Unit};
 use crate::machine::{Counter, Distinct, Tally};
 use crate::pass::{BuildError, Edge, Label, NetRuleId, Network, RuleAutomaton, Splitter, Watch};
 use ahash::{AHashMap, AHashSet, RandomState};
 use hashbrown::HashTable;
 use smallvec::{SmallVec, smallvec};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// States allowed per item, and in any case, before items are no longer put together.
@@ -29,6 +31,9 @@ const STATES_FREE: usize = 256;
 /// Items in all sets together, per item and in any case, likewise.
 const MEMBERS_PER_ITEM: usize = 16;
 const MEMBERS_FREE: usize = 1 << 22;
+
+/// Fewest ranges of a child's row that are worth keeping as they look from the unit.
+const KEPT_RUNS_MIN: usize = 8;
 
 /// Where a rule ended up: a unit and one of its entries.
 #[derive(Clone, Debug)]
@@ -46,6 +51,12 @@ pub(crate) fn build(
     entries: &[Option<Entry>],
     bounds: Bounds<'_>,
 ) -> Result<Content, BuildError> {
+    if let [id] = members
+        && network.rule(*id).counter.is_none()
+        && let Some(content) = plain(&network.rule(*id).automaton, bounds)?
+    {
+        return Ok(content);
+    }
     let n_items: usize = members.iter().map(|&id| network.rule(id).automaton.n_states()).sum();
     let budget = Budget {
         n_states: STATES_FREE + STATES_PER_ITEM * n_items,
@@ -56,6 +67,47 @@ pub(crate) fn build(
     }
     let content = Builder::new(network, members, entries, false, bounds).run(called, Budget::NONE)?;
     Ok(content.expect("without a budget building goes on to the end"))
+}
+
+/// Returns the unit of a rule without calls, control tokens and registers whose edges are apart: its states are those of the automaton.
+fn plain(automaton: &RuleAutomaton, bounds: Bounds<'_>) -> Result<Option<Content>, BuildError> {
+    let n_states = automaton.n_states();
+    if automaton.has_register() || bounds.check_moves(automaton.all_edges().len()).is_err() {
+        return Ok(None);
+    }
+    let mut rows = Rows::with_capacity(n_states, automaton.all_edges().len());
+    for state in 0..n_states as u32 {
+        let edges = automaton.edges(state);
+        let mut last = None;
+        for edge in edges {
+            let Label::Bytes(low, high) = edge.label else { return Ok(None) };
+            if last.is_some_and(|last| low <= last) {
+                return Ok(None);
+            }
+            last = Some(high);
+            rows.bytes.push((low, high, Target::State(edge.target)));
+        }
+        rows.end();
+    }
+    bounds.watch.spend(n_states + rows.bytes.len())?;
+    let kind = |state: u32| if automaton.is_accepting(state) { Kind::End } else { Kind::Inner };
+    let info = |(state, row)| StateInfo { kind: kind(state), reads: reads(&row), owner: None };
+    let infos: Vec<StateInfo> = (0..).zip(rows.iter()).map(info).collect();
+    let (class_of, n_classes, table) = move_table(&rows, &infos, bounds, 0)?;
+    Ok(Some(Content {
+        class_of: class_of.into(),
+        n_classes,
+        table: table.into(),
+        moves: Box::new([]),
+        list_ends: Box::new([]),
+        infos: infos.into(),
+        controls: Box::new([]),
+        counters: Box::new([]),
+        tallies: Box::new([]),
+        children: Box::new([]),
+        entries: Box::new([0]),
+        has_elements: false,
+    }))
 }
 
 /// How far items are put together.
@@ -80,7 +132,7 @@ pub(crate) struct Bounds<'a> {
 
 impl Bounds<'_> {
     /// Checks the number of moves of this unit.
-    fn check_moves(&self, n_moves: usize) -> Result<(), BuildError> {
+    pub fn check_moves(&self, n_moves: usize) -> Result<(), BuildError> {
         let n_moves = self.n_moves.saturating_add(n_moves);
         if n_moves > self.n_moves_max {
             let what = "moves of the grammar's automata (automaton_moves_max)";
@@ -138,6 +190,7 @@ struct Builder<'a> {
     distinct_of: Vec<Option<Distinct>>,
     children: Vec<Arc<Unit>>,
     slot_of: AHashMap<u32, u32>,
+    child_rows: AHashMap<(Chain, u32, u32), Rc<ChildRow>>,
     /// The moves of all lists, where each list ends, and the lists by what they hold.
     listed: Vec<Move>,
     list_ends: Vec<u32>,
@@ -151,60 +204,6 @@ struct Builder<'a> {
     n_listed: usize,
     /// Items of all sets together.
     n_members: usize,
-}
-
-/// Where a letter leads: to a state of the unit with nothing pushed, or to the moves of a list.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Target {
-    State(u32),
-    List(u32),
-}
-
-/// The moves of each state by letter: disjoint byte ranges ascending, and control tokens.
-#[derive(Default)]
-struct Rows {
-    bytes: Vec<(u8, u8, Target)>,
-    controls: Vec<(u32, Target)>,
-    /// By state: where its ranges and control tokens end.
-    ends: Vec<(u32, u32)>,
-}
-
-/// The moves of one state.
-struct Row<'a> {
-    bytes: &'a [(u8, u8, Target)],
-    controls: &'a [(u32, Target)],
-}
-
-impl Rows {
-    fn push(&mut self, label: Label, target: Target) {
-        match label {
-            Label::Bytes(low, high) => self.bytes.push((low, high, target)),
-            Label::Control(token) => self.controls.push((token, target)),
-            Label::Call(_) => unreachable!("calls were followed"),
-        }
-    }
-
-    /// Ends the row of a state.
-    fn end(&mut self) {
-        self.ends.push((self.bytes.len() as u32, self.controls.len() as u32));
-    }
-
-    fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    fn get(&self, state: usize) -> Row<'_> {
-        let (first_byte, first_control) = if state == 0 { (0, 0) } else { self.ends[state - 1] };
-        let (last_byte, last_control) = self.ends[state];
-        Row {
-            bytes: &self.bytes[first_byte as usize..last_byte as usize],
-            controls: &self.controls[first_control as usize..last_control as usize],
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = Row<'_>> {
-        (0..self.len()).map(|state| self.get(state))
-    }
 }
 
 /// The memory in which calls are sorted out.
@@ -223,11 +222,19 @@ struct Closing {
 /// The moves of one letter, nearly always one or two.
 type MoveList = SmallVec<[Move; 2]>;
 
+/// The moves of a child's state as seen from the unit, over a chain.
+struct ChildRow {
+    bytes: Vec<Piece>,
+    controls: Vec<(u32, Target)>,
+}
+
 /// The moves of a row, and their letters.
 #[derive(Default)]
 struct RowScratch {
     moves: Vec<Move>,
     by_letter: Splitter,
+    pieces: Vec<Piece>,
+    merged: Vec<Piece>,
 }
 
 /// What the items of one context read: letters with positions of `targets`.
@@ -281,6 +288,7 @@ impl<'a> Builder<'a> {
             sets: Vec::new(),
             children: Vec::new(),
             slot_of: AHashMap::new(),
+            child_rows: AHashMap::new(),
             listed: Vec::new(),
             list_ends: Vec::new(),
             list_ids: HashTable::new(),
@@ -407,11 +415,144 @@ impl<'a> Builder<'a> {
                 rows.push(label, Target::State(self.states(items)[0]));
             });
             self.bounds.watch.spend(n_items)?;
+        } else if self.merges && contexts.iter().all(|context| matches!(context.at, At::Child(..))) {
+            self.row_beside_children(&mut scratch, &contexts, rows)?;
         } else {
             self.row_of_contexts(&mut scratch, contexts, rows)?;
         }
         self.scratch = scratch;
         Ok(())
+    }
+
+    /// Completes a row from what was closed first (into `scratch`) and calls into other units.
+    fn row_beside_children(
+        &mut self,
+        scratch: &mut Scratch,
+        contexts: &[Context],
+        rows: &mut Rows,
+    ) -> Result<(), BuildError> {
+        let mut pieces = core::mem::take(&mut self.row_scratch.pieces);
+        let mut merged = core::mem::take(&mut self.row_scratch.merged);
+        pieces.clear();
+        let mut controls: SmallVec<[(u32, Target); 4]> = SmallVec::new();
+        let Scratch { letters, targets } = scratch;
+        letters.for_each(|label, found| {
+            let items = found.iter().map(|&index| targets[index as usize]).collect();
+            let target = Target::State(self.states(items)[0]);
+            match label {
+                Label::Bytes(low, high) => pieces.push((low, high, target)),
+                Label::Control(token) => controls.push((token, target)),
+                Label::Call(_) => unreachable!("calls were followed"),
+            }
+        });
+        for context in contexts {
+            let At::Child(slot, state) = context.at else { unreachable!("all contexts are children") };
+            let row = self.child_row(&context.chain, slot, state);
+            self.bounds.watch.spend(row.bytes.len() + context.chain.len())?;
+            self.bounds.check_moves(self.n_listed)?;
+            self.merge(&pieces, &row.bytes, &mut merged);
+            core::mem::swap(&mut pieces, &mut merged);
+            for &(token, target) in &row.controls {
+                match controls.iter_mut().find(|(known, _)| *known == token) {
+                    Some((_, known)) => *known = self.joined(*known, target),
+                    None => controls.push((token, target)),
+                }
+            }
+        }
+        rows.bytes.extend_from_slice(&pieces);
+        controls.sort_unstable_by_key(|&(token, _)| token);
+        rows.controls.extend_from_slice(&controls);
+        self.row_scratch.pieces = pieces;
+        self.row_scratch.merged = merged;
+        Ok(())
+    }
+
+    /// Puts two lists of disjoint ranges, ascending, together.
+    fn merge(&mut self, ours: &[Piece], theirs: &[Piece], merged: &mut Vec<Piece>) {
+        merged.clear();
+        let (mut ours, mut theirs) = (ours.iter().copied().peekable(), theirs.iter().copied().peekable());
+        while let (Some(&(low, high, target)), Some(&(other_low, other_high, other))) = (ours.peek(), theirs.peek()) {
+            let advance = |pieces: &mut core::iter::Peekable<_>, (low, high, target): Piece, last: u8| {
+                if last == high {
+                    pieces.next();
+                } else {
+                    debug_assert!(low <= last);
+                    *pieces.peek_mut().expect("just seen") = (last + 1, high, target);
+                }
+            };
+            if low < other_low {
+                let last = high.min(other_low - 1);
+                merged.push((low, last, target));
+                advance(&mut ours, (low, high, target), last);
+            } else if other_low < low {
+                let last = other_high.min(low - 1);
+                merged.push((other_low, last, other));
+                advance(&mut theirs, (other_low, other_high, other), last);
+            } else {
+                let last = high.min(other_high);
+                merged.push((low, last, self.joined(target, other)));
+                advance(&mut ours, (low, high, target), last);
+                advance(&mut theirs, (other_low, other_high, other), last);
+            }
+        }
+        merged.extend(ours);
+        merged.extend(theirs);
+    }
+
+    /// Returns where a letter leads that leads to both.
+    fn joined(&mut self, a: Target, b: Target) -> Target {
+        if a == b {
+            return a;
+        }
+        let mut moves = MoveList::new();
+        for target in [a, b] {
+            match target {
+                Target::State(state) => moves.push(Move { pushes: Pushes::new(), target: StateRef::own(state) }),
+                Target::List(list) => {
+                    let first = if list == 0 { 0 } else { self.list_ends[list as usize - 1] };
+                    moves.extend(self.listed[first as usize..self.list_ends[list as usize] as usize].iter().cloned());
+                }
+            }
+        }
+        Target::List(self.list(&mut moves))
+    }
+
+    /// Returns the moves of a child's state, as seen from this unit, over a chain.
+    fn child_row(&mut self, chain: &Chain, slot: u32, state: u32) -> Rc<ChildRow> {
+        let child = Arc::clone(&self.children[slot as usize - 1]);
+        let runs = child.runs(state);
+        // PERF: the keys that nobody names are called from every place between two members, over the same chain.
+        let key = (runs.len() >= KEPT_RUNS_MIN).then(|| (chain.clone(), slot, state));
+        if let Some(row) = key.as_ref().and_then(|key| self.child_rows.get(key)) {
+            return Rc::clone(row);
+        }
+        let mut bytes: Vec<Piece> = Vec::with_capacity(runs.len());
+        let mut controls = Vec::new();
+        let mut known: SmallVec<[(Code, Target); 8]> = SmallVec::new();
+        let mut target_of = |builder: &mut Self, code: Code| {
+            if let Some(&(_, target)) = known.iter().find(|(known, _)| *known == code) {
+                return target;
+            }
+            let mut moves = MoveList::new();
+            builder.translate(chain, &child, slot, code, |one| moves.push(one));
+            let target = match &moves[..] {
+                [only] if only.is_simple() => Target::State(only.target.state),
+                _ => Target::List(builder.list(&mut moves)),
+            };
+            known.push((code, target));
+            target
+        };
+        for &(low, high, code) in runs.iter() {
+            bytes.push((low, high, target_of(self, code)));
+        }
+        for &(token, list) in child.controls(state) {
+            controls.push((token, target_of(self, Code::list(list))));
+        }
+        let row = Rc::new(ChildRow { bytes, controls });
+        if let Some(key) = key {
+            self.child_rows.insert(key, Rc::clone(&row));
+        }
+        row
     }
 
     /// Makes the row of an item without calls whose edges are apart; tells whether it is one.
@@ -441,7 +582,8 @@ impl<'a> Builder<'a> {
         mut contexts: Vec<Context>,
         rows: &mut Rows,
     ) -> Result<(), BuildError> {
-        let RowScratch { mut moves, mut by_letter } = core::mem::take(&mut self.row_scratch);
+        let mut moves = core::mem::take(&mut self.row_scratch.moves);
+        let mut by_letter = core::mem::take(&mut self.row_scratch.by_letter);
         moves.clear();
         by_letter.clear();
         // Moves made for this row, and the chains that wait or were pushed.
@@ -489,7 +631,7 @@ impl<'a> Builder<'a> {
             };
             rows.push(label, target);
         });
-        self.row_scratch = RowScratch { moves, by_letter };
+        (self.row_scratch.moves, self.row_scratch.by_letter) = (moves, by_letter);
         Ok(())
     }
 
@@ -584,35 +726,36 @@ impl<'a> Builder<'a> {
     /// Passes the moves of a child's state to `found`, as seen from this unit.
     fn child_moves(&mut self, chain: &Chain, slot: u32, state: u32, mut found: impl FnMut(Label, Move)) {
         let child = Arc::clone(&self.children[slot as usize - 1]);
-        // Only grandchildren that first moves lead to become children: a long chain of units would have all that follow.
-        let mut slots: SmallVec<[(u32, u32); 8]> = smallvec![(0, slot)];
-        let mut pass = |label: Label, code: Code| match code.step() {
+        for &(low, high, code) in child.runs(state).iter() {
+            self.translate(chain, &child, slot, code, |one| found(Label::Bytes(low, high), one));
+        }
+        for &(token, list) in child.controls(state) {
+            self.translate(chain, &child, slot, Code::list(list), |one| found(Label::Control(token), one));
+        }
+    }
+
+    /// Passes the moves of an entry of a child's table to `found`, as seen from this unit, over a chain.
+    fn translate(&mut self, chain: &Chain, child: &Unit, slot: u32, code: Code, mut found: impl FnMut(Move)) {
+        match code.step() {
             Step::None => {}
             Step::Quiet(target) | Step::Simple(target) => {
-                found(label, Move { pushes: chain.as_slice().into(), target: StateRef { slot, state: target } });
+                found(Move { pushes: chain.as_slice().into(), target: StateRef { slot, state: target } });
             }
             Step::List(list) => {
                 for one in child.list(list) {
-                    let mut translate = |place: StateRef| {
-                        let known = slots.iter().find(|(theirs, _)| *theirs == place.slot);
-                        let slot = known.map(|&(_, ours)| ours).unwrap_or_else(|| {
-                            let ours = self.slot(&child.content.children[place.slot as usize - 1]);
-                            slots.push((place.slot, ours));
-                            ours
-                        });
-                        StateRef { slot, state: place.state }
+                    // Only grandchildren that first moves lead to become children: a long chain of units would have all that follow.
+                    let mut translate = |place: StateRef| match place.slot {
+                        0 => StateRef { slot, state: place.state },
+                        theirs => StateRef {
+                            slot: self.slot(&child.content.children[theirs as usize - 1]),
+                            state: place.state,
+                        },
                     };
                     let mut pushes: Pushes = chain.as_slice().into();
                     pushes.extend(one.pushes.iter().map(|&place| translate(place)));
-                    found(label, Move { pushes, target: translate(one.target) });
+                    found(Move { pushes, target: translate(one.target) });
                 }
             }
-        };
-        for &(low, high, code) in child.runs(state).iter() {
-            pass(Label::Bytes(low, high), code);
-        }
-        for &(token, list) in child.controls(state) {
-            pass(Label::Control(token), Code::list(list));
         }
     }
 
@@ -686,119 +829,4 @@ impl<'a> Builder<'a> {
             has_elements: self.members.iter().any(|&id| self.network.rule(id).automaton.has_elements()),
         })
     }
-}
-
-fn code(target: Target, infos: &[StateInfo]) -> Code {
-    match target {
-        Target::List(list) => Code::list(list),
-        Target::State(state) => {
-            let info = &infos[state as usize];
-            if info.kind == Kind::Inner && info.has_moves() { Code::quiet(state) } else { Code::simple(state) }
-        }
-    }
-}
-
-fn reads(row: &Row<'_>) -> Reads {
-    match (row.bytes, row.controls) {
-        ([], []) => Reads::Nothing,
-        (&[(low, high, _)], []) if low == high => Reads::Only(low),
-        _ => Reads::More,
-    }
-}
-
-/// Returns the class of each byte, the number of classes, and the table by state and class. Bytes are of one class when no row
-/// tells them apart: bytes between two neighbouring ends of ranges never are, and of the intervals, equal columns are one.
-fn move_table(
-    rows: &Rows,
-    infos: &[StateInfo],
-    bounds: Bounds<'_>,
-    n_listed: usize,
-) -> Result<(Vec<u8>, usize, Vec<Code>), BuildError> {
-    let mut is_cut = [false; 257];
-    for &(low, high, _) in &rows.bytes {
-        is_cut[usize::from(low)] = true;
-        is_cut[usize::from(high) + 1] = true;
-    }
-    let mut interval_of = [0u8; 256];
-    let mut n_intervals = 1usize;
-    for byte in 1..256 {
-        n_intervals += usize::from(is_cut[byte]);
-        interval_of[byte] = (n_intervals - 1) as u8;
-    }
-    let interval = |byte: u8| usize::from(interval_of[usize::from(byte)]);
-    let intervals = |low: u8, high: u8| interval(low)..=interval(high);
-    // PERF: columns are told apart by fingerprints of what is in them; the table is checked while it is filled.
-    let mut columns = vec![0u64; n_intervals];
-    for (state, row) in rows.iter().enumerate() {
-        bounds.watch.spend(row.bytes.len())?;
-        for &(low, high, target) in row.bytes {
-            let entry = fingerprint(state as u64, target);
-            columns[intervals(low, high)].iter_mut().for_each(|column| *column = column.wrapping_add(entry));
-        }
-    }
-    let mut classes: AHashMap<u64, u8> = AHashMap::with_capacity(n_intervals);
-    let class_of_interval = columns.into_iter().map(|column| {
-        let n_classes = classes.len() as u8;
-        *classes.entry(column).or_insert(n_classes)
-    });
-    let mut class_of_interval: Vec<u8> = class_of_interval.collect();
-    let mut n_classes = classes.len();
-    bounds.check_moves(n_listed.saturating_add(rows.len().saturating_mul(n_classes)))?;
-    bounds.watch.look()?;
-    let mut table = filled(rows, infos, &class_of_interval, n_classes, intervals);
-    if table.is_none() {
-        class_of_interval = (0..n_intervals).map(|interval| interval as u8).collect();
-        n_classes = n_intervals;
-        bounds.check_moves(n_listed.saturating_add(rows.len().saturating_mul(n_classes)))?;
-        table = filled(rows, infos, &class_of_interval, n_classes, intervals);
-    }
-    let table = table.expect("intervals are never cut by a range");
-    let class_of = interval_of.iter().map(|&interval| class_of_interval[usize::from(interval)]).collect();
-    Ok((class_of, n_classes, table))
-}
-
-/// Returns the table by state and class; nothing if intervals of one class differ somewhere.
-fn filled(
-    rows: &Rows,
-    infos: &[StateInfo],
-    class_of_interval: &[u8],
-    n_classes: usize,
-    intervals: impl Fn(u8, u8) -> core::ops::RangeInclusive<usize>,
-) -> Option<Vec<Code>> {
-    let mut sizes = vec![0usize; n_classes];
-    class_of_interval.iter().for_each(|&class| sizes[usize::from(class)] += 1);
-    let mut table = vec![Code::NONE; rows.len() * n_classes];
-    for (row, codes) in rows.iter().zip(table.chunks_mut(n_classes)) {
-        // Intervals with a move, and those of the classes that got one.
-        let (mut n_covered, mut n_in_classes) = (0, 0);
-        for &(low, high, target) in row.bytes {
-            let code = code(target, infos);
-            for &class in &class_of_interval[intervals(low, high)] {
-                let place = &mut codes[usize::from(class)];
-                n_covered += 1;
-                if *place == Code::NONE {
-                    n_in_classes += sizes[usize::from(class)];
-                } else if *place != code {
-                    return None;
-                }
-                *place = code;
-            }
-        }
-        if n_covered != n_in_classes {
-            return None;
-        }
-    }
-    Some(table)
-}
-
-/// Mixes the bits of a state and where it goes (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
-fn fingerprint(state: u64, target: Target) -> u64 {
-    let target = match target {
-        Target::State(state) => u64::from(state),
-        Target::List(list) => u64::from(list) | 1 << 32,
-    };
-    let mut bits = (state << 33 ^ target).wrapping_add(0x9E37_79B9_7F4A_7C15);
-    bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ bits >> 31
 }

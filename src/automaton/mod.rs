@@ -5,6 +5,7 @@ mod dump;
 mod endless;
 mod link;
 mod store;
+mod table;
 mod unit;
 
 pub(crate) use dump::{dump_dot, dump_text};

@@ -283,6 +283,12 @@ impl Unit {
         self.content.table[state as usize * self.content.n_classes + class]
     }
 
+    /// Returns the classes of all bytes.
+    #[inline]
+    pub fn classes(&self) -> &[u8] {
+        &self.content.class_of
+    }
+
     /// Returns the class of a byte: bytes of one class have the same moves everywhere in the unit.
     #[inline]
     pub fn class(&self, byte: u8) -> u8 {

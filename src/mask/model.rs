@@ -41,8 +41,62 @@ struct Twin {
     mark: StacksMark,
 }
 
-/// The classes of a byte in the units of a state and of its model: bytes that have them in common lead to the same.
-type Classes = [u8; 4];
+/// What a byte made of a state and its model.
+enum Met {
+    /// The same.
+    Alike,
+    /// Not the same; whether anything below can differ.
+    Apart(bool),
+}
+
+/// Whether bytes lead to the same from a state and its model, by their classes in the units of both: bytes that have them in common do
+/// so together.
+struct Verdicts<'a> {
+    /// The classes of bytes in those units; nothing if the units are too many.
+    classes: SmallVec<[&'a [u8]; 4]>,
+    known: SmallVec<[(u32, bool); 16]>,
+    /// Which of them was asked for last.
+    last: usize,
+}
+
+impl<'a> Verdicts<'a> {
+    fn new(program: &'a Program, pair: Pair, model: &[Pair]) -> Self {
+        let mut classes: SmallVec<[&[u8]; 4]> = SmallVec::new();
+        let pairs = core::iter::once(&pair).chain(model);
+        classes.extend(pairs.filter_map(|pair| program.place(pair.state)).map(|(linked, _)| linked.unit.classes()));
+        if classes.len() > size_of::<u32>() {
+            classes.clear();
+        }
+        Verdicts { classes, known: SmallVec::new(), last: 0 }
+    }
+
+    fn key(&self, byte: u8) -> u32 {
+        self.classes.iter().fold(0, |key, classes| key << 8 | u32::from(classes[usize::from(byte)]))
+    }
+
+    /// Returns what is known of a byte, or else of all bytes of its classes from now on.
+    fn get(&mut self, byte: u8, find: impl FnOnce() -> bool) -> bool {
+        if self.classes.is_empty() {
+            return find();
+        }
+        let key = self.key(byte);
+        // PERF: neighbours are often of one class.
+        if self.known.get(self.last).is_none_or(|(known, _)| *known != key) {
+            self.last = self.known.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+                self.known.push((key, find()));
+                self.known.len() - 1
+            });
+        }
+        self.known[self.last].1
+    }
+
+    fn set(&mut self, byte: u8, is_alike: bool) {
+        let key = self.key(byte);
+        if let Some((_, known)) = self.known.iter_mut().find(|(known, _)| *known == key) {
+            *known = is_alike;
+        }
+    }
+}
 
 /// The memory of a walk with a state and its model.
 #[derive(Debug, Default)]
@@ -58,8 +112,6 @@ pub(super) struct Twins {
     excluded: Vec<TokenId>,
     /// Bytes of the first level that the model was not walked with.
     apart: ByteSet,
-    /// Whether bytes lead to the same from state and model, on the first level, by their classes in the units of both.
-    verdicts: SmallVec<[(Classes, bool); 16]>,
 }
 
 impl Walker {
@@ -197,50 +249,62 @@ impl Walker {
         twins.pairs.clear();
         twins.refused.clear();
         twins.excluded.clear();
-        twins.verdicts.clear();
         twins.pairs.push(pair);
         twins.pairs.extend_from_slice(model);
         let last = twins.pairs.len() as u32;
         twins.levels.push(Twin { first: 0, middle: 1, last, mark: self.stacks.mark() });
+        let mut verdicts = Verdicts::new(ground.program, pair, model);
         let depth_base = usize::from(trie.depth(from)) + 1;
-        let end = trie.subtree_end(from);
-        let mut node = from + 1;
-        while node < end {
-            let depth = usize::from(trie.depth(node)) - depth_base;
-            self.found.n_nodes += 1;
-            let goes_on = self.step_twins(ground, node, depth, n_deep, twins);
-            node = if goes_on { node + 1 } else { trie.subtree_end(node) };
-            if twins.excluded.len() + twins.refused.len() > TAKEN_AWAY_MAX {
-                return false;
+        // PERF: most bytes lead to the same; a list of the children is looked through faster than the children.
+        let mut children: SmallVec<[(u8, u32); 16]> = SmallVec::new();
+        let listed = trie.wide_children(from).unwrap_or_else(|| {
+            children.extend(trie.children(from).map(|child| (trie.byte(child), child)));
+            &children
+        });
+        for &(byte, child) in listed {
+            let is_alike = || is_alike_at_a_glance(ground.program, &self.stacks, &[pair], model, byte);
+            if !twins.apart.contains(byte) && verdicts.get(byte, is_alike) {
+                continue;
+            }
+            let end = trie.subtree_end(child);
+            let mut node = child;
+            while node < end {
+                let depth = usize::from(trie.depth(node)) - depth_base;
+                self.found.n_nodes += 1;
+                let goes_on = match self.step_twins(ground, node, depth, n_deep, twins) {
+                    Met::Alike => {
+                        if node == child && !twins.apart.contains(byte) {
+                            verdicts.set(byte, true);
+                        }
+                        false
+                    }
+                    Met::Apart(goes_on) => goes_on,
+                };
+                node = if goes_on { node + 1 } else { trie.subtree_end(node) };
+                if twins.excluded.len() + twins.refused.len() > TAKEN_AWAY_MAX {
+                    return false;
+                }
             }
         }
         true
     }
 
-    /// Steps both by the byte of `node`, notes what differs, and pushes the next level; tells whether anything below can differ.
-    fn step_twins(&mut self, ground: Ground<'_>, node: u32, depth: usize, n_deep: usize, twins: &mut Twins) -> bool {
+    /// Steps both by the byte of `node`, notes what differs, and pushes the next level.
+    fn step_twins(&mut self, ground: Ground<'_>, node: u32, depth: usize, n_deep: usize, twins: &mut Twins) -> Met {
         let Ground { program, trie, .. } = ground;
         let (twin, byte) = (twins.levels[depth], trie.byte(node));
         let (own, model) =
             twins.pairs[twin.first as usize..twin.last as usize].split_at((twin.middle - twin.first) as usize);
         let is_apart = depth == 0 && twins.apart.contains(byte);
-        let classes = if depth == 0 && !is_apart { classes(program, own, model, byte) } else { None };
-        let known = twins.verdicts.iter().find(|(known, _)| Some(*known) == classes).map(|&(_, is_alike)| is_alike);
-        if known.unwrap_or_else(|| !is_apart && is_alike_at_a_glance(program, &self.stacks, own, model, byte)) {
-            if let (Some(classes), None) = (classes, known) {
-                twins.verdicts.push((classes, true));
-            }
-            return false;
+        // On the first level that was seen before.
+        if depth > 0 && is_alike_at_a_glance(program, &self.stacks, own, model, byte) {
+            return Met::Alike;
         }
         self.stacks.truncate(twin.mark);
         step_byte(program, &mut self.stacks, own, byte, &mut twins.own);
         step_byte(program, &mut self.stacks, if is_apart { &[] } else { model }, byte, &mut twins.model);
-        let is_alike = are_same(&self.stacks, &twins.own, &twins.model);
-        if let (Some(classes), None) = (classes, known) {
-            twins.verdicts.push((classes, is_alike));
-        }
-        if is_alike {
-            return false;
+        if are_same(&self.stacks, &twins.own, &twins.model) {
+            return Met::Alike;
         }
         match (twins.own.is_empty(), twins.model.is_empty()) {
             (true, false) => twins.refused.extend_from_slice(trie.tokens(node)),
@@ -249,7 +313,7 @@ impl Walker {
         }
         let has_descendants = trie.subtree_end(node) > node + 1;
         if !has_descendants {
-            return false;
+            return Met::Apart(false);
         }
         let ends = |pairs: &[Pair]| pairs.iter().any(|pair| pair.state == BELOW);
         match (ends(&twins.own), ends(&twins.model)) {
@@ -262,14 +326,14 @@ impl Walker {
         twins.own.retain(|pair| program.place(pair.state).is_some());
         twins.model.retain(|pair| program.place(pair.state).is_some());
         if are_same(&self.stacks, &twins.own, &twins.model) {
-            return false;
+            return Met::Apart(false);
         }
         if twins.model.is_empty() {
             let n_levels = self.levels.len();
             self.push_configuration(&twins.own);
             self.descend(ground, node, n_deep);
             self.levels.truncate(n_levels);
-            return false;
+            return Met::Apart(false);
         }
         twins.levels.truncate(depth + 1);
         twins.pairs.truncate(twin.last as usize);
@@ -279,7 +343,7 @@ impl Walker {
         twins.pairs.extend_from_slice(&twins.own);
         twins.pairs.extend_from_slice(&twins.model);
         twins.levels.push(Twin { first, middle, last, mark: self.stacks.mark() });
-        true
+        Met::Apart(true)
     }
 }
 
@@ -292,19 +356,6 @@ fn before(program: &Program, pair: Pair) -> Option<Pair> {
         _ => None,
     };
     (first == Some(pair.register)).then_some(Pair { register: 0, ..pair })
-}
-
-/// Returns the classes of a byte for a state and its model, if that is not too many states.
-fn classes(program: &Program, own: &[Pair], model: &[Pair], byte: u8) -> Option<Classes> {
-    let mut classes = Classes::default();
-    let pairs = own.iter().chain(model);
-    if own.len() + model.len() > classes.len() {
-        return None;
-    }
-    for (class, pair) in classes.iter_mut().zip(pairs) {
-        *class = program.place(pair.state)?.0.unit.class(byte);
-    }
-    Some(classes)
 }
 
 /// Tells whether a byte leads to the same, as far as the move tables show it.

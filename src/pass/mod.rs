@@ -24,9 +24,9 @@ mod watch;
 pub use error::BuildError;
 
 pub(crate) use components::components;
-pub(crate) use determinize::{Splitter, determinize};
+pub(crate) use determinize::Splitter;
 pub(crate) use lower::Controls;
-pub(crate) use network::{Edge, Label, NetRule, NetRuleId, Network, Nfa, RuleAutomaton};
+pub(crate) use network::{Edge, Label, NetRule, NetRuleId, Network, RuleAutomaton};
 pub(crate) use watch::Watch;
 
 use crate::grammar::Grammar;

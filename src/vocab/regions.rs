@@ -379,6 +379,9 @@ pub(crate) fn lead(byte: u8) -> Option<(u8, u8, u8)> {
     }
 }
 
+/// After how many new regions their memory is counted.
+const COUNTED_EACH: usize = 16;
+
 /// The regions of a vocabulary that were asked for.
 #[derive(Debug, Default)]
 pub(super) struct Regions {
@@ -406,7 +409,8 @@ impl Regions {
         // Two threads may find the same region; one of them is kept.
         let region = Arc::new(Region::new(trie, alphabet, from));
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.bytes() + region.memory_bytes() > REGION_BYTES_MAX {
+        // PERF: regions grow while they are used, so that what they take must be counted anew; now and then is enough.
+        if kept.by_key.len().is_multiple_of(COUNTED_EACH) && kept.bytes() + region.memory_bytes() > REGION_BYTES_MAX {
             *kept = Kept::default();
         }
         Arc::clone(kept.by_key.entry(key).or_insert(region))

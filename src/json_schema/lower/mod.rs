@@ -6,6 +6,7 @@
 
 mod array;
 mod draft;
+mod key;
 mod object;
 mod tally;
 mod text;
@@ -176,23 +177,40 @@ impl Lowerer<'_> {
         counter: Option<Counter>,
         draft: impl FnOnce(&mut Self) -> Lowered<Option<Draft>>,
     ) -> Lowered<Option<NetRuleId>> {
-        let kept = self.expander.languages.leaves().find(&key);
-        let rule = match kept {
-            Some(automaton) => {
-                self.spend_states(automaton.n_states(), 0)?;
-                let mut draft = Draft::new();
-                draft.accept(0);
-                DraftRule { name: name.into(), draft, counter, key: None, kept: Some(automaton) }
-            }
-            None => {
-                let Some(draft) = draft(self)? else { return Ok(None) };
-                self.spend(&draft)?;
-                let has_calls = draft.edges().any(|edge| matches!(edge.label, Label::Call(_)));
-                DraftRule { name: name.into(), draft, counter, key: (!has_calls).then_some(key), kept: None }
-            }
-        };
-        self.drafts.push(rule);
+        if let Some(automaton) = self.expander.languages.leaves().find(&key) {
+            return self.kept(name, automaton, counter).map(Some);
+        }
+        let Some(draft) = draft(self)? else { return Ok(None) };
+        self.spend(&draft)?;
+        let has_calls = draft.edges().any(|edge| matches!(edge.label, Label::Call(_)));
+        let key = (!has_calls).then_some(key);
+        self.drafts.push(DraftRule { name: name.into(), draft, counter, key, kept: None });
         Ok(Some(NetRuleId::new(self.drafts.len() - 1)))
+    }
+
+    /// As [`Self::leaf`], with an automaton that is made whole: all of its states are live, its edges sorted.
+    fn finished_leaf(
+        &mut self,
+        name: &str,
+        key: LeafKey,
+        automaton: impl FnOnce() -> RuleAutomaton,
+    ) -> Lowered<NetRuleId> {
+        let known = self.expander.languages.leaves().find(&key);
+        let automaton = known.unwrap_or_else(|| {
+            let automaton = Arc::new(automaton());
+            self.expander.languages.leaves().keep(key, &automaton);
+            automaton
+        });
+        self.kept(name, automaton, None)
+    }
+
+    /// Returns a rule whose automaton there is already.
+    fn kept(&mut self, name: &str, automaton: Arc<RuleAutomaton>, counter: Option<Counter>) -> Lowered<NetRuleId> {
+        self.spend_states(automaton.n_states(), automaton.all_edges().len())?;
+        let mut draft = Draft::new();
+        draft.accept(0);
+        self.drafts.push(DraftRule { name: name.into(), draft, counter, key: None, kept: Some(automaton) });
+        Ok(NetRuleId::new(self.drafts.len() - 1))
     }
 
     /// Counts the states of a draft that is complete.

@@ -8,7 +8,8 @@
 //! names with different first letters a handful in all, never more than the sum over the nodes of the names below.
 
 use super::draft::Draft;
-use super::text::{all_but, any_key_beside, embed_spelled, has_finite_end, spelled_key, too_large};
+use super::key::any_key_beside;
+use super::text::{all_but, embed_spelled, has_finite_end, spelled_key, too_large};
 use super::white_space::{self, From};
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
@@ -286,12 +287,8 @@ impl Lowerer<'_> {
             ClassKeys::Others => {
                 let names: Vec<Box<[u8]>> =
                     (0..plan.sorted.len() as u32).map(|place| plan.spelled(place).into()).collect();
-                let key = LeafKey::KeyBeside(names);
-                let rule = self.leaf("key", key.clone(), None, |_| {
-                    let LeafKey::KeyBeside(names) = &key else { return Ok(None) };
-                    Ok(Some(any_key_beside(&names.iter().map(|name| &**name).collect::<Vec<_>>())))
-                })?;
-                return Ok(rule.expect("a draft was made"));
+                let spelled: Vec<&[u8]> = (0..plan.sorted.len() as u32).map(|place| plan.spelled(place)).collect();
+                return self.finished_leaf("key", LeafKey::KeyBeside(names), || any_key_beside(&spelled));
             }
         };
         if let Some(&rule) = self.keys.get(keys) {
@@ -300,7 +297,8 @@ impl Lowerer<'_> {
         let mut draft = Draft::new();
         let end = draft.state();
         draft.accept(end);
-        embed_spelled(&mut draft, &[0], keys, end);
+        let base = embed_spelled(&mut draft, keys, end);
+        draft.copy_edges(base, 0);
         self.spend(&draft)?;
         let rule = self.rule("key", draft, None);
         self.keys.insert(Arc::clone(keys), rule);

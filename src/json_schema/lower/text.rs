@@ -143,8 +143,13 @@ impl Lowerer<'_> {
             });
         }
         if let Some(dfa) = written.filter(|dfa| !dfa.is_empty()) {
+            let base = embed_spelled(&mut draft, &dfa, end);
+            match is_empty {
+                // The quote leads there itself: another state like it would have masks of its own.
+                true => draft.edges_mut().filter(|edge| edge.target == open).for_each(|edge| edge.target = base),
+                false => draft.copy_edges(base, open),
+            }
             is_empty = false;
-            embed_spelled(&mut draft, &[open], &dfa, end);
         }
         Ok((!is_empty).then_some(draft))
     }
@@ -222,8 +227,8 @@ fn beside_register(texts: RegisterTexts) -> Draft {
     draft
 }
 
-/// Adds, from each of `from`, the spellings of the strings of an automaton and a closing quote that leads to `end`.
-pub(super) fn embed_spelled(draft: &mut Draft, from: &[u32], dfa: &Dfa, end: u32) {
+/// Adds the spellings of the strings of an automaton, and a closing quote that leads to `end`; returns where they begin.
+pub(super) fn embed_spelled(draft: &mut Draft, dfa: &Dfa, end: u32) -> u32 {
     let mut spelled = Draft::new();
     (1..dfa.n_states()).for_each(|_| _ = spelled.state());
     spell(&mut spelled, dfa, |state| state);
@@ -231,7 +236,7 @@ pub(super) fn embed_spelled(draft: &mut Draft, from: &[u32], dfa: &Dfa, end: u32
     for state in (0..dfa.n_states() as u32).filter(|&state| dfa.is_accepting(state)) {
         draft.byte(&[base + state], b'"', end);
     }
-    from.iter().for_each(|&from| draft.copy_edges(base, from));
+    base
 }
 
 /// Adds the edges of an automaton over decoded bytes as they are spelled; its states become those that `place` says.
@@ -344,15 +349,9 @@ fn any_string() -> Draft {
     let mut draft = Draft::new();
     let end = draft.state();
     draft.accept(end);
-    let open = draft.state();
-    draft.byte(&[0], b'"', open);
-    let all = free_text();
-    let base = draft.embed(&all);
-    draft.copy_edges(base, open);
-    for (state, _) in all.accepting.iter().enumerate().filter(|(_, accepts)| **accepts) {
-        draft.byte(&[base + state as u32], b'"', end);
-    }
-    draft.byte(&[open], b'"', end);
+    let text = draft.embed(&free_text());
+    draft.byte(&[0], b'"', text);
+    draft.byte(&[text], b'"', end);
     draft
 }
 
@@ -500,64 +499,6 @@ fn plain_numbers() -> &'static Dfa {
 pub(super) fn has_finite_end(dfa: &Dfa) -> bool {
     // If there is one, following it to its end leads to a state that nothing follows.
     (0..dfa.n_states() as u32).any(|state| dfa.edges(state).len() == 0)
-}
-
-/// Returns the draft of all keys, with their closing quotes, but some spelled ones, which are sorted: a trie of those, left for
-/// any text where a key becomes another.
-pub(super) fn any_key_beside(spelled: &[&[u8]]) -> Draft {
-    let mut draft = Draft::new();
-    let end = draft.state();
-    draft.accept(end);
-    let all = Dfa::all_text();
-    let mut text = Draft::new();
-    (1..all.n_states()).for_each(|_| _ = text.state());
-    spell(&mut text, all, |state| state);
-    let base = draft.embed(&text);
-    (0..all.n_states() as u32).filter(|&state| all.is_accepting(state)).for_each(|state| {
-        draft.byte(&[base + state], b'"', end);
-    });
-    // A node of the trie: names `low..high` have it, after `depth` bytes; it is `state` here, and `home` in any text.
-    let mut pending: Vec<(usize, usize, usize, u32, u32)> = vec![(0, spelled.len(), 0, 0, base)];
-    while let Some((low, high, depth, state, home)) = pending.pop() {
-        let mut children: SmallVec<[(u8, u32); 8]> = SmallVec::new();
-        let mut at = low;
-        while at < high {
-            let byte = spelled[at][depth];
-            let group_end = at + spelled[at..high].partition_point(|name| name[depth] == byte);
-            // The closing quote ends a name; nothing else follows it here.
-            if byte == b'"' {
-                children.push((byte, end));
-            } else {
-                let child = draft.state();
-                let next = next_state(&draft, home, byte);
-                children.push((byte, child));
-                draft.byte(&[state], byte, child);
-                pending.push((at, group_end, depth + 1, child, next));
-            }
-            at = group_end;
-        }
-        let of_home: SmallVec<[crate::pass::Edge; 16]> = draft.row(home).collect();
-        for edge in of_home {
-            let Label::Bytes(low, high) = edge.label else { continue };
-            let mut from = u16::from(low);
-            for &(byte, _) in children.iter().filter(|(byte, _)| low <= *byte && *byte <= high) {
-                if from < u16::from(byte) {
-                    draft.edge(state, Label::Bytes(from as u8, byte - 1), edge.target);
-                }
-                from = u16::from(byte) + 1;
-            }
-            if from <= u16::from(high) {
-                draft.edge(state, Label::Bytes(from as u8, high), edge.target);
-            }
-        }
-    }
-    draft
-}
-
-/// Returns where a byte leads in a draft that leads one way only.
-fn next_state(draft: &Draft, state: u32, byte: u8) -> u32 {
-    let leads = |edge: &crate::pass::Edge| matches!(edge.label, Label::Bytes(low, high) if low <= byte && byte <= high);
-    draft.row(state).find(leads).map_or(state, |edge| edge.target)
 }
 
 /// Returns the automaton of all strings but some names.

@@ -5,7 +5,7 @@
 
 use super::DraftRule;
 use crate::json_schema::language::LanguageStore;
-use crate::pass::{BuildError, Edge, Label, NetRule, NetRuleId, Network, Nfa, RuleAutomaton, Watch, determinize};
+use crate::pass::{BuildError, Edge, Label, NetRule, NetRuleId, Network, RuleAutomaton, Watch};
 use std::sync::Arc;
 
 /// Returns the network of the rules that the root needs; nothing if no text completes the root.
@@ -106,29 +106,13 @@ pub(super) fn trim(
         tallies.sort_unstable_by_key(|&(state, _)| state);
         let automaton =
             RuleAutomaton::from_sorted(edges, ends, accepting).with_elements(elements).with_tallies(tallies);
-        let automaton = match &rule.key {
-            // What is kept for other schemas is worth some work: states that are alike would have masks of their own.
-            Some(key) => {
-                let automaton =
-                    Arc::new(if automaton.has_register() { automaton } else { minimal(&automaton, watch)? });
-                store.leaves.keep(key.clone(), &automaton);
-                automaton
-            }
-            None => Arc::new(automaton),
-        };
+        let automaton = Arc::new(automaton);
+        if let Some(key) = &rule.key {
+            store.leaves.keep(key.clone(), &automaton);
+        }
         trimmed.push(NetRule { name: rule.name.clone(), automaton, counter: rule.counter });
     }
     Ok(Some(Network { rules: trimmed, root: NetRuleId::new(0) }))
-}
-
-/// Returns the minimal automaton of a rule without registers.
-fn minimal(automaton: &RuleAutomaton, watch: &Watch) -> Result<RuleAutomaton, BuildError> {
-    let mut nfa = Nfa::new();
-    let base = nfa.embed(automaton);
-    nfa.empties.push((nfa.start, base));
-    let ends = (0..automaton.n_states() as u32).filter(|&state| automaton.is_accepting(state));
-    nfa.empties.extend(ends.map(|state| (base + state, nfa.accept)));
-    determinize(&nfa, watch)
 }
 
 /// Which states are live.
