@@ -71,8 +71,8 @@ pub(super) fn any_key_beside(spelled: &[&[u8]]) -> RuleAutomaton {
             if *first < byte {
                 edges.push(place(&(*first, byte - 1, *target)));
             }
-            // The closing quote ends a name; nothing else follows it here.
-            if byte != b'"' {
+            // The closing quote ends a name, and is left out with it; an escaped one goes on.
+            if *target != n_text {
                 edges.push(Edge { label: Label::Bytes(byte, byte), target: node_state(nodes.len()) });
                 nodes.push((at, group_end, depth + 1, *target));
             }
