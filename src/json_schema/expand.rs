@@ -48,6 +48,7 @@ pub(super) struct Expander<'a> {
     pub conjunctions: Conjunctions,
     pub languages: Languages,
     shapes: AHashMap<(ConjunctionId, ValueKind), Rc<[Shape]>>,
+    no_shapes: Rc<[Shape]>,
     disjoint: AHashMap<(Member, Member, ValueKind), bool>,
     empty: AHashMap<ConjunctionId, bool>,
     finite: AHashMap<Member, Option<finite::Finite>>,
@@ -223,6 +224,7 @@ impl<'a> Expander<'a> {
             conjunctions: Conjunctions::new(model),
             languages,
             shapes: AHashMap::new(),
+            no_shapes: Rc::new([]),
             disjoint: AHashMap::new(),
             empty: AHashMap::new(),
             finite: AHashMap::new(),
@@ -249,6 +251,14 @@ impl<'a> Expander<'a> {
     pub fn shapes(&mut self, id: ConjunctionId, kind: ValueKind) -> Expanded<Rc<[Shape]>> {
         if let Some(shapes) = self.shapes.get(&(id, kind)) {
             return Ok(Rc::clone(shapes));
+        }
+        // PERF: most values are of one kind, and the others need no look at the rest.
+        let fails = |member: &Member| match member.subject {
+            Subject::Schema(id) => !member.is_negated && self.surely_fails(kind, id),
+            _ => false,
+        };
+        if self.conjunctions.members(id).iter().any(fails) {
+            return Ok(Rc::clone(&self.no_shapes));
         }
         let members = self.conjunctions.members(id).to_vec();
         let shapes: Rc<[Shape]> = self.expand(&members, kind, usize::MAX)?.expect("without a bound of its own").into();

@@ -68,17 +68,14 @@ impl Languages {
         self.intern(false, pattern, || {
             let unsupported = |reason: String| SchemaError::unsupported(keyword, reason);
             let regular = ecma::parse(pattern, limits).map_err(|error| unsupported(error.message().to_owned()))?;
-            Dfa::new(&regular, limits).map_err(|error| unsupported(error.to_string()))
+            Dfa::new(&regular, limits).map(Arc::new).map_err(|error| unsupported(error.to_string()))
         })
     }
 
     /// Returns the language of a format; nothing if the format is an annotation.
     pub fn format(&mut self, name: &str) -> Option<LanguageId> {
-        let regular = format::language(name)?;
-        let built = self.intern(true, name, || {
-            Ok(Dfa::new(&regular, &Limits::default()).expect("formats are within the default limits"))
-        });
-        Some(built.expect("formats build"))
+        let dfa = format::automaton(name)?;
+        Some(self.intern(true, name, || Ok(dfa)).expect("formats build"))
     }
 
     /// Returns a language that holds all strings of a format; nothing if the format is an annotation.
@@ -88,7 +85,7 @@ impl Languages {
             return self.format(name);
         }
         let built = self.intern(true, &format!("all of {name}"), || {
-            Ok(Dfa::new(&regular, &Limits::default()).expect("formats are within the default limits"))
+            Ok(Arc::new(Dfa::new(&regular, &Limits::default()).expect("formats are within the default limits")))
         });
         Some(built.expect("formats build"))
     }
@@ -97,7 +94,7 @@ impl Languages {
         &mut self,
         is_format: bool,
         text: &str,
-        make: impl FnOnce() -> Result<Dfa, SchemaError>,
+        make: impl FnOnce() -> Result<Arc<Dfa>, SchemaError>,
     ) -> Result<LanguageId, SchemaError> {
         let key = (is_format, Box::from(text));
         if let Some(&id) = self.ids.get(&key) {
@@ -106,7 +103,7 @@ impl Languages {
         let dfa = match self.store.find(is_format, text) {
             Some(dfa) => dfa,
             None => {
-                let dfa = Arc::new(make()?);
+                let dfa = make()?;
                 self.store.keep(is_format, text, &dfa);
                 dfa
             }

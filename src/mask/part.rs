@@ -12,8 +12,8 @@ use crate::vocab::{TokenId, Trie, row_of};
 use ahash::AHashMap;
 use std::sync::{Arc, OnceLock};
 
-/// Fewest trie nodes below a node that make it worth to look for a part.
-pub(super) const NODES_MIN: u32 = 48;
+/// Fewest trie nodes below a node that make it worth to look for a part; the runs of white space that begin with a carriage return have some 40.
+pub(super) const NODES_MIN: u32 = 24;
 /// Most tokens below a node at which the part of a loop is kept: regions give more than that without a copy.
 const LOOP_TOKENS_MAX: usize = 1 << 12;
 

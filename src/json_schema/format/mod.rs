@@ -35,7 +35,7 @@ mod time;
 
 use crate::Limits;
 use crate::frontend::ecma;
-use crate::regular::Regular;
+use crate::regular::{Dfa, Regular};
 use std::sync::{Arc, OnceLock};
 
 /// The formats that are asserted.
@@ -95,6 +95,17 @@ pub fn language(name: &str) -> Option<Arc<Regular>> {
         Arc::new(regular.unwrap_or_else(|error| panic!("the pattern of {name} is well-formed: {error:#}")))
     });
     Some(Arc::clone(language))
+}
+
+/// Returns the automaton of [`language`]. Formats never change, so that each is built once in a process.
+pub(super) fn automaton(name: &str) -> Option<Arc<Dfa>> {
+    static AUTOMATA: [OnceLock<Arc<Dfa>>; ASSERTED.len()] = [const { OnceLock::new() }; ASSERTED.len()];
+    let number = ASSERTED.iter().position(|&asserted| asserted == name)?;
+    let automaton = AUTOMATA[number].get_or_init(|| {
+        let regular = language(name).expect("asserted formats have a language");
+        Arc::new(Dfa::new(&regular, &Limits::default()).expect("formats are within the default limits"))
+    });
+    Some(Arc::clone(automaton))
 }
 
 /// Returns a language that holds all strings of a format, and as few others as is practical; `None` if the format is an annotation. The
