@@ -49,6 +49,14 @@ fn compare(rng: &mut Rng, case: &SchemaCase, matcher: &mut Matcher, text: &[u8])
     }
 }
 
+/// Labels that lack one character of 150.
+const LABELS_OF_149: &str = "\"llllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm.nnnnnnnnnnnnnnnnnnnnnnnnnnn";
+
+/// The beginning of an address of 255 characters at most, with some left ...
+const EMAIL_OF_234: &str = "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.dddddddddddddddddddddddddddddddddddddddddddddddddd";
+/// ... and that may have only two more.
+const EMAIL_OF_253: &str = "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.dddddddddddddddddddddddddddddddddddddddddddddddddd.eeeeeeeeeeeeeeeeee";
+
 /// Schemas whose masks take a short cut, and places where they do.
 const SHORT_CUTS: &[(&str, &[&str])] = &[
     // Closed sets of states, with and without a count.
@@ -60,6 +68,19 @@ const SHORT_CUTS: &[(&str, &[&str])] = &[
     // Characters that are counted, far from a bound and near it.
     (r#"{"type":"string","minLength":2,"maxLength":6}"#, &["", "\"", "\"a", "\"ab", "\"abcde", "\"abcdef"]),
     (r#"{"type":"string","maxLength":5000}"#, &["\"", "\"a", "\"ab"]),
+    // Chains of states along which characters are counted, likewise.
+    (
+        r#"{"type":"string","format":"email","maxLength":255}"#,
+        &["\"", "\"adm", "\"adm@", "\"adm@example", "\"adm@example.c", EMAIL_OF_234, EMAIL_OF_253],
+    ),
+    (
+        r#"{"type":"string","pattern":"^[a-z]{1,63}([.][a-z]{1,63})*$","minLength":150}"#,
+        &["\"", "\"exa", "\"example.co", "\"exampleexampleexample.exampleexample.exa", LABELS_OF_149],
+    ),
+    (
+        r#"{"type":"string","format":"uri","maxLength":140}"#,
+        &["\"", "\"http", "\"http://exa", "\"http://example.com/a?b"],
+    ),
     // Rests of numbers in a register.
     (
         r#"{"type":"integer","multipleOf":0.123456789}"#,

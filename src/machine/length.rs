@@ -69,6 +69,12 @@ impl Length {
         bounds.into_iter().flatten().all(|bound| register + u64::from(horizon) < u64::from(bound))
     }
 
+    /// Tells whether `horizon` further pieces reach no bound at all, if this is the strictest of the automaton's tallies.
+    pub fn is_level(&self, register: Register, horizon: u32) -> bool {
+        let min = u64::from(self.min);
+        self.is_far(register, horizon) && (register >= min || register + u64::from(horizon) < min)
+    }
+
     /// Returns a count that no `horizon` further pieces can tell from `register`, if this is the strictest of the automaton's tallies.
     pub fn signature(&self, register: Register, horizon: u32) -> Register {
         let is_far = |bound: u32| register + u64::from(horizon) < u64::from(bound);

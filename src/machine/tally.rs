@@ -91,6 +91,14 @@ impl Tally {
         }
     }
 
+    /// Tells whether `horizon` further pieces change nothing about what may follow or end, if this is the strictest of the automaton's tallies.
+    pub fn is_level(&self, register: Register, horizon: u32) -> bool {
+        match self {
+            Tally::Length(length) => length.is_level(register, horizon),
+            Tally::Residue(_) => false,
+        }
+    }
+
     /// Returns a register that no `horizon` further pieces can tell from this one, if this is the strictest of the automaton's tallies.
     pub fn signature(&self, register: Register, horizon: u32) -> Register {
         match self {

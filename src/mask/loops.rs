@@ -1,7 +1,7 @@
 //! Recognizing states that loop on whole characters.
 
 use super::closed::{Closed, closed};
-use crate::automaton::{Code, Kind, Program, StateId, Step, Unit};
+use crate::automaton::{Code, Kind, Owner, Program, StateId, Step, Unit};
 use crate::vocab::{Alphabet, Others, lead};
 use ahash::{AHashMap, AHashSet};
 use smallvec::SmallVec;
@@ -53,6 +53,8 @@ pub(super) struct Chain {
     pub states: Box<[u32]>,
     /// The other bytes that some of them read.
     pub bytes: Box<[u8]>,
+    /// The strictest tally of the unit, if characters are counted on the way.
+    pub strictest: Option<u32>,
 }
 
 /// The loops of states that were asked for, by unit and state: recognizing one takes some microseconds.
@@ -212,8 +214,12 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
         }
     }
     // Where the unit may end in the chain, it may end from there on.
-    let ends = |state: &u32| unit.info(*state).kind == Kind::End;
-    let is_plain = |state: &u32| matches!(unit.info(*state).kind, Kind::Inner | Kind::End);
+    let ends = |state: &u32| match unit.info(*state).kind {
+        Kind::Tally { tally } => unit.tally(tally).is_end(),
+        kind => kind == Kind::End,
+    };
+    let counts = |state: &u32| matches!(unit.info(*state).kind, Kind::Tally { tally } if unit.tally(tally).counts());
+    let is_plain = |state: &u32| matches!(unit.info(*state).kind, Kind::Inner | Kind::End) || counts(state);
     let rest = states[1..].iter().skip_while(|state| !ends(state));
     let is_chain = states.len() > CHAIN_MIN && states[1..].iter().all(is_plain) && rest.clone().all(ends);
     if !is_chain {
@@ -222,7 +228,11 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
     let reads = |byte: u8| states.iter().any(|&state| unit.code(state, byte) != Code::NONE);
     let alphabet = Alphabet { ascii, others: Others::None };
     let bytes = (0..=255).filter(|&byte| !alphabet.begins(byte) && reads(byte)).collect();
-    Some(Loop { alphabet, form: Form::Chain(Arc::new(Chain { states: states.into(), bytes })) })
+    let strictest = match unit.info(start).owner {
+        Some(Owner::Tallies(strictest)) => Some(strictest),
+        _ => None,
+    };
+    Some(Loop { alphabet, form: Form::Chain(Arc::new(Chain { states: states.into(), bytes, strictest })) })
 }
 
 /// How many continuation bytes follow a lead byte, and the range of the first.

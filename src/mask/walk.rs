@@ -340,7 +340,8 @@ impl Walker {
     pub(super) fn below_pair(&mut self, ground: Ground<'_>, from: u32, pair: Pair, n_deep: usize) {
         if ground.has_regions(from, n_deep) {
             match self.shape(ground.program, pair) {
-                Shape::Loop(Loop { form: Form::Closed(closed), .. }) if !is_far(ground, pair, &closed) => {}
+                Shape::Loop(Loop { form: Form::Closed(closed), .. }) if !is_far(ground, pair, closed.strictest) => {}
+                Shape::Loop(Loop { form: Form::Chain(chain), .. }) if !is_level(ground, pair, chain.strictest) => {}
                 Shape::Loop(Loop { alphabet, form }) => {
                     let region = ground.vocab.region(alphabet, from);
                     return match form {
@@ -498,7 +499,11 @@ impl Walker {
                 states.get(n_read).map(|&local| Pair { state: state(local), ..pair })
             });
         }
-        let is_end = |local: &u32| linked.unit.info(*local).kind == Kind::End;
+        // One register is as good as another where no token reaches a bound.
+        let is_end = |local: &u32| match linked.unit.info(*local).kind {
+            Kind::Tally { tally } => linked.unit.tally(tally).may_end(pair.register),
+            kind => kind == Kind::End,
+        };
         let Some(first) = states[1..].iter().position(is_end) else { return };
         // Where no token holds more of its characters than there are states, the chain may be over anywhere.
         let is_anywhere =
@@ -739,11 +744,18 @@ impl Walker {
     }
 }
 
-/// Tells whether no token can reach the greatest count of a closed set.
-fn is_far(ground: Ground<'_>, pair: Pair, closed: &Closed) -> bool {
+/// Tells whether no token can reach a bound on what is counted, if anything is.
+fn is_level(ground: Ground<'_>, pair: Pair, strictest: Option<u32>) -> bool {
     let Some((linked, _)) = ground.program.place(pair.state) else { return false };
     let horizon = ground.vocab.token_bytes_max() as u32;
-    closed.strictest.is_none_or(|tally| linked.unit.tally(tally).is_far(pair.register, horizon))
+    strictest.is_none_or(|tally| linked.unit.tally(tally).is_level(pair.register, horizon))
+}
+
+/// Tells whether no token can reach the greatest number of what is counted, if anything is.
+fn is_far(ground: Ground<'_>, pair: Pair, strictest: Option<u32>) -> bool {
+    let Some((linked, _)) = ground.program.place(pair.state) else { return false };
+    let horizon = ground.vocab.token_bytes_max() as u32;
+    strictest.is_none_or(|tally| linked.unit.tally(tally).is_far(pair.register, horizon))
 }
 
 pub(super) fn bytes_of(program: &Program, state: StateId) -> ByteSet {

@@ -63,7 +63,8 @@ impl Lowerer<'_> {
             let at = state as usize;
             if is_boundary[at] || (max.is_some() && lengths.needs_check[at]) {
                 // A count on arrival is at least 1, so 0 stands for never.
-                let left = |n: u32| max.map(|max| max.saturating_sub(n));
+                // Where nothing follows there is nothing to bound.
+                let left = |n: u32| max.filter(|_| n != u32::MAX).map(|max| max.saturating_sub(n));
                 let length = Length {
                     counts: is_boundary[at],
                     may_end: body.accepting[at],
