@@ -3,7 +3,7 @@
 //! A mask asks of every token whether its bytes fit. Tried one by one, 100,000 tokens cost some 600,000 byte steps, most of them
 //! repeated: `"th"`, `"the"`, `"then"` and 300 others begin alike. A prefix tree makes each step once, and skips all that is below
 //! a refused byte. A tree of nodes with maps or child pointers costs a cache miss per step and most of the build time; here a node
-//! is an index in preorder, and a walk goes forward through flat arrays:
+//! is an index in preorder, and a walk goes forward through a flat array of these:
 //!
 //! ```text
 //! tokens  0:"a" 1:"abc" 2:"b" 3:"a"
@@ -299,4 +299,25 @@ fn sorted_tokens(bytes: &[u8], starts: &[u32]) -> Vec<TokenId> {
     // Equal heads leave the order open: the rest differs, or one is cut short and padded.
     keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| bytes_of(a.1).cmp(bytes_of(b.1))).then(a.1.cmp(&b.1)));
     keyed.into_iter().map(|(_, id)| id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Vocab;
+    use super::*;
+
+    #[test]
+    fn the_children_of_wide_nodes_are_listed() {
+        let letters = || (b'a'..=b'z').map(|byte| [byte]);
+        let mut tokens: Vec<Vec<u8>> = letters().map(Vec::from).collect();
+        tokens.extend(letters().take(WIDE_MIN).map(|byte| [b"x", &byte[..]].concat()));
+        tokens.extend(letters().take(WIDE_MIN - 1).map(|byte| [b"y", &byte[..]].concat()));
+        let vocab = Vocab::from_tokens(&tokens).unwrap();
+        let trie = vocab.trie();
+        for (text, is_wide) in [("", true), ("x", true), ("y", false), ("a", false)] {
+            let node = trie.find(text.as_bytes()).unwrap();
+            let children: Vec<(u8, u32)> = trie.children(node).map(|child| (trie.byte(child), child)).collect();
+            assert_eq!(trie.wide_children(node), is_wide.then_some(&*children), "{text:?}");
+        }
+    }
 }
