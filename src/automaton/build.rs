@@ -72,7 +72,7 @@ pub(crate) fn build(
 /// Returns the unit of a rule without calls, control tokens and registers whose edges are apart: its states are those of the automaton.
 fn plain(automaton: &RuleAutomaton, bounds: Bounds<'_>) -> Result<Option<Content>, BuildError> {
     let n_states = automaton.n_states();
-    if automaton.has_register() || bounds.check_moves(automaton.all_edges().len()).is_err() {
+    if automaton.has_register() || automaton.has_calls() {
         return Ok(None);
     }
     let mut rows = Rows::with_capacity(n_states, automaton.all_edges().len());
@@ -89,6 +89,7 @@ fn plain(automaton: &RuleAutomaton, bounds: Bounds<'_>) -> Result<Option<Content
         }
         rows.end();
     }
+    bounds.check_moves(rows.bytes.len())?;
     bounds.watch.spend(n_states + rows.bytes.len())?;
     let kind = |state: u32| if automaton.is_accepting(state) { Kind::End } else { Kind::Inner };
     let info = |(state, row)| StateInfo { kind: kind(state), reads: reads(&row), owner: None };
@@ -472,11 +473,10 @@ impl<'a> Builder<'a> {
         merged.clear();
         let (mut ours, mut theirs) = (ours.iter().copied().peekable(), theirs.iter().copied().peekable());
         while let (Some(&(low, high, target)), Some(&(other_low, other_high, other))) = (ours.peek(), theirs.peek()) {
-            let advance = |pieces: &mut core::iter::Peekable<_>, (low, high, target): Piece, last: u8| {
+            let advance = |pieces: &mut core::iter::Peekable<_>, (_, high, target): Piece, last: u8| {
                 if last == high {
                     pieces.next();
                 } else {
-                    debug_assert!(low <= last);
                     *pieces.peek_mut().expect("just seen") = (last + 1, high, target);
                 }
             };
@@ -535,10 +535,8 @@ impl<'a> Builder<'a> {
             }
             let mut moves = MoveList::new();
             builder.translate(chain, &child, slot, code, |one| moves.push(one));
-            let target = match &moves[..] {
-                [only] if only.is_simple() => Target::State(only.target.state),
-                _ => Target::List(builder.list(&mut moves)),
-            };
+            // Never a state of this unit.
+            let target = Target::List(builder.list(&mut moves));
             known.push((code, target));
             target
         };
