@@ -17,7 +17,7 @@
 
 use super::table::{Piece, Row, Rows, Target, move_table, reads};
 use super::unit::{Code, Content, Kind, Move, Owner, Pushes, StateInfo, StateRef, Step, Unit};
-use crate::machine::{Counter, Distinct, Tally};
+use crate::machine::{Counter, Distinct, Reserved, Tally};
 use crate::pass::{BuildError, Edge, Label, NetRuleId, Network, RuleAutomaton, Splitter, Watch};
 use ahash::{AHashMap, AHashSet, RandomState};
 use hashbrown::HashTable;
@@ -105,6 +105,7 @@ fn plain(automaton: &RuleAutomaton, bounds: Bounds<'_>) -> Result<Option<Content
         controls: Box::new([]),
         counters: Box::new([]),
         tallies: Box::new([]),
+        reserved: Box::new([]),
         children: Box::new([]),
         entries: Box::new([0]),
         has_elements: false,
@@ -189,6 +190,9 @@ struct Builder<'a> {
     /// By member: what stands for all its tallies.
     strictest: Vec<Option<Tally>>,
     distinct_of: Vec<Option<Distinct>>,
+    /// The reserved elements of all members, and by member where its lists begin.
+    reserved: Vec<Arc<Reserved>>,
+    reserved_bases: Vec<u32>,
     children: Vec<Arc<Unit>>,
     slot_of: AHashMap<u32, u32>,
     child_rows: AHashMap<(Chain, u32, u32), Rc<ChildRow>>,
@@ -270,8 +274,16 @@ impl<'a> Builder<'a> {
             n_single - network.rule(id).automaton.n_states() as u32
         });
         let single_bases: Vec<u32> = single_bases.collect();
+        let mut reserved: Vec<Arc<Reserved>> = Vec::new();
+        let reserved_bases = members.iter().map(|&id| {
+            reserved.extend_from_slice(network.rule(id).automaton.reserved());
+            (reserved.len() - network.rule(id).automaton.reserved().len()) as u32
+        });
+        let reserved_bases = reserved_bases.collect();
         Builder {
             single_bases,
+            reserved_bases,
+            reserved,
             single_ids: vec![u32::MAX; n_single as usize],
             counter_of: counter_of.collect(),
             has_register: has_register.collect(),
@@ -785,8 +797,11 @@ impl<'a> Builder<'a> {
         let element = if first.state == LOOP { None } else { self.automaton(first.member).element(first.state) };
         let kind = match counter {
             // Only calls of elements lead here.
-            None if element.is_some() => Kind::Element(element.expect("just seen")),
-
+            None if element.is_some() => {
+                let distinct = element.expect("just seen");
+                let base = self.reserved_bases[first.member as usize];
+                Kind::Element(Distinct { reserved: distinct.reserved.map(|index| base + index), ..distinct })
+            }
             Some(counter) if first.state == LOOP => Kind::Loop { counter },
             Some(counter) if may_end() => {
                 let between = self.single_bases[first.member as usize].wrapping_add(LOOP);
@@ -822,6 +837,7 @@ impl<'a> Builder<'a> {
             controls: controls.into(),
             counters: self.counters.into(),
             tallies: self.tallies.into(),
+            reserved: self.reserved.into(),
             children: self.children.into(),
             entries: entries.into(),
             has_elements: self.members.iter().any(|&id| self.network.rule(id).automaton.has_elements()),

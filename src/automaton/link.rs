@@ -155,7 +155,7 @@ impl Program {
     }
 
     /// Returns the number of the unit that a state belongs to.
-    pub(super) fn unit_index(&self, state: StateId) -> usize {
+    pub fn unit_index(&self, state: StateId) -> usize {
         self.unit_of[state as usize] as usize
     }
 

@@ -223,6 +223,7 @@ mod tests {
             controls: Box::new([]),
             counters: Box::new([]),
             tallies: Box::new([]),
+            reserved: Box::new([]),
             children: Box::new([]),
             entries: vec![0].into(),
             has_elements: false,

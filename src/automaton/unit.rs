@@ -13,7 +13,7 @@
 //! A target or a return state may lie in a *child* unit: one that this one calls. Units depend on their content alone: children are
 //! units interned before, control tokens are ids, counters are their bounds. So equal units of different grammars are one.
 
-use crate::machine::{Counter, Distinct, Tally};
+use crate::machine::{Counter, Distinct, Reserved, Tally};
 use crate::util::ByteSet;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -180,6 +180,8 @@ pub(crate) struct Content {
     pub controls: Box<[ControlRow]>,
     pub counters: Box<[Counter]>,
     pub tallies: Box<[Tally]>,
+    /// Elements that are taken before any was read: lists that [`Distinct::reserved`] names.
+    pub reserved: Box<[Arc<Reserved>]>,
     pub children: Box<[Arc<Unit>]>,
     /// The start states by entry.
     pub entries: Box<[u32]>,
@@ -206,6 +208,8 @@ pub(crate) struct Unit {
     first_runs: Box<[OnceLock<Box<[Run]>>]>,
     /// The bytes of each class, once asked for.
     class_bytes: OnceLock<Box<[ByteSet]>>,
+    /// Tokens that have to do with the reserved elements, once asked for: all grammars of a unit have one vocabulary.
+    reserved_tokens: OnceLock<Box<[u32]>>,
 }
 
 /// Neighbouring bytes that have the same move.
@@ -248,7 +252,7 @@ impl StateInfo {
 impl Unit {
     pub fn new(uid: u32, name: Box<str>, content: Content) -> Self {
         let first_runs = content.entries.iter().map(|_| OnceLock::new()).collect();
-        Unit { uid, name, content, first_runs, class_bytes: OnceLock::new() }
+        Unit { uid, name, content, first_runs, class_bytes: OnceLock::new(), reserved_tokens: OnceLock::new() }
     }
 
     /// Returns the bytes that `state` reads, ascending, neighbours with the same move together.
@@ -329,6 +333,20 @@ impl Unit {
         &self.content.tallies[index as usize]
     }
 
+    /// Returns the elements that are taken before any was read.
+    #[inline]
+    pub fn reserved(&self, distinct: Distinct) -> Option<&Reserved> {
+        distinct.reserved.map(|index| &*self.content.reserved[index as usize])
+    }
+
+    /// Returns the tokens that have to do with the unit's reserved elements, found at the first call.
+    pub fn reserved_tokens(&self, find: impl FnOnce(&[Arc<Reserved>]) -> Box<[u32]>) -> &[u32] {
+        if self.content.reserved.is_empty() {
+            return &[];
+        }
+        self.reserved_tokens.get_or_init(|| find(&self.content.reserved))
+    }
+
     /// Returns the list of moves of `state` by a control token.
     pub fn control_list(&self, state: u32, token: u32) -> Option<u32> {
         let controls = self.controls(state);
@@ -352,6 +370,7 @@ impl Unit {
             + size_of_val(&*content.table)
             + size_of_val(&*content.infos)
             + content.tallies.iter().map(Tally::memory_bytes).sum::<usize>()
+            + content.reserved.iter().map(|reserved| reserved.memory_bytes() + 32).sum::<usize>()
             + size_of_val(&*content.list_ends)
             + moves
             + controls

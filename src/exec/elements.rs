@@ -3,8 +3,9 @@
 //! The register of such a rule holds a set (lower half) and, in the frame of an element under way, the place where the element began (upper half).
 //! Sets are lists that share their ends; an element is a piece of the text. Both only grow at their ends and are cut back by rolling back.
 
-use crate::machine::{Distinct, Equality, Leaves};
+use crate::machine::{Distinct, Equality, Leaves, Reserved};
 use crate::util::chunked::Chunked;
+use smallvec::SmallVec;
 
 /// Names a set: 0 is the empty one.
 type SetId = u32;
@@ -64,9 +65,12 @@ impl Elements {
         u64::from(register as u32) | u64::from(self.n_bytes() - 1) << 32
     }
 
-    /// Ends the element of a frame; returns the register with the new set, unless the element was in it already.
-    pub fn admit(&mut self, register: u64, distinct: Distinct) -> Option<u64> {
+    /// Ends the element of a frame; returns the register with the new set, unless the element was in it already, or is reserved.
+    pub fn admit(&mut self, register: u64, distinct: Distinct, reserved: Option<&Reserved>) -> Option<u64> {
         let (rest, element) = (register as u32, Piece { start: (register >> 32) as u32, end: self.n_bytes() });
+        if reserved.is_some_and(|reserved| reserved.contains(&self.short_text(element))) {
+            return None;
+        }
         let mut canonical = None;
         // PERF: long elements are told apart without spelling all of them anew.
         let is_container = matches!(self.first_byte(register), Some(b'{' | b'['));
@@ -125,9 +129,21 @@ impl Elements {
         });
     }
 
+    /// Calls `visit` with what is left of each reserved element that the element under way is a beginning of.
+    pub fn for_each_reserved_rest(&self, register: u64, reserved: Option<&Reserved>, visit: impl FnMut(&[u8])) {
+        let Some(reserved) = reserved else { return };
+        let begun = self.short_text(Piece { start: (register >> 32) as u32, end: self.n_bytes() });
+        reserved.rests(&begun).for_each(visit);
+    }
+
     /// Returns what was read of the element of a frame.
     pub fn begun(&self, register: u64) -> Vec<u8> {
         self.bytes(Piece { start: (register >> 32) as u32, end: self.n_bytes() }).collect()
+    }
+
+    /// Returns a piece that is short, as keys are.
+    fn short_text(&self, piece: Piece) -> SmallVec<[u8; 64]> {
+        self.bytes(piece).collect()
     }
 
     /// Returns the first byte of the element of a frame.

@@ -235,13 +235,16 @@ impl Stacks {
                 continue;
             }
             match &mut self.elements {
-                Some(elements) if admits => match program.info(exit.state).map(|info| info.kind) {
-                    Some(Kind::Element(distinct)) => {
-                        let register = elements.admit(exit.register, distinct);
-                        live.extend(register.map(|register| Pair { register, ..exit }));
+                Some(elements) if admits => {
+                    let place = program.place(exit.state);
+                    match place.map(|(linked, local)| (linked.unit.info(local).kind, &linked.unit)) {
+                        Some((Kind::Element(distinct), unit)) => {
+                            let register = elements.admit(exit.register, distinct, unit.reserved(distinct));
+                            live.extend(register.map(|register| Pair { register, ..exit }));
+                        }
+                        _ => live.extend([exit]),
                     }
-                    _ => live.extend([exit]),
-                },
+                }
                 _ => live.extend([exit]),
             }
         }

@@ -27,8 +27,8 @@ pub(super) enum LeafKey {
         is_element: bool,
         has_integer_fractions: bool,
     },
-    /// Any key but these, spelled, in ascending order.
-    KeyBeside(Vec<Box<[u8]>>),
+    /// Any key, with its quotes.
+    AnyKey,
 }
 
 /// What a string shape says, without names of its schema.
@@ -77,14 +77,13 @@ impl LeafKey {
     /// Returns about how much memory the key takes beside its own size, in bytes.
     fn memory_bytes(&self) -> usize {
         match self {
-            LeafKey::WhiteSpace(_) | LeafKey::Character | LeafKey::AnyString => 0,
+            LeafKey::WhiteSpace(_) | LeafKey::Character | LeafKey::AnyString | LeafKey::AnyKey => 0,
             LeafKey::Strings { shapes, .. } => {
                 let of_languages =
                     |shape: &StringKey| shape.languages.iter().map(|((_, name), _)| name.len() + 32).sum::<usize>();
                 shapes.iter().map(|shape| size_of::<StringKey>() + of_languages(shape)).sum()
             }
             LeafKey::Numbers { shapes, .. } => shapes.len() * 4 * size_of::<NumberShape>(),
-            LeafKey::KeyBeside(names) => names.iter().map(|name| name.len() + 32).sum(),
         }
     }
 }
@@ -99,7 +98,11 @@ mod tests {
         let automaton = Arc::new(RuleAutomaton::from_sorted(Vec::new(), vec![0, 0], vec![true]));
         store.keep(LeafKey::WhiteSpace(16), &automaton);
         assert!(store.find(&LeafKey::WhiteSpace(16)).is_some() && store.find(&LeafKey::WhiteSpace(15)).is_none());
-        let names = |n: usize| LeafKey::KeyBeside(vec![vec![b'x'; 1 << 20].into(), n.to_string().into_bytes().into()]);
+        let names = |n: usize| {
+            let pattern = (false, format!("{n}{}", "x".repeat(1 << 20)).into());
+            let shape = StringKey { min: 0, max: None, languages: vec![(pattern, true)] };
+            LeafKey::Strings { shapes: vec![shape], is_element: false }
+        };
         (0..40).for_each(|n| store.keep(names(n), &automaton));
         assert!(store.known.lock().unwrap().bytes <= LeafStore::BYTES_MAX);
         assert!(store.find(&names(39)).is_some() && store.find(&names(0)).is_none());

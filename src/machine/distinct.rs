@@ -12,6 +12,8 @@ pub struct Distinct {
     pub is_finite: bool,
     /// Whether nothing may be left between two elements, though another one could or must follow.
     pub runs_out: RunsOut,
+    /// Which of the rule's lists has the elements that are taken before any was read.
+    pub reserved: Option<u32>,
 }
 
 /// Whether elements may run out between two of them.

@@ -8,6 +8,7 @@
 mod counter;
 mod distinct;
 mod length;
+mod reserved;
 mod residue;
 mod tally;
 
@@ -16,6 +17,7 @@ pub(crate) use counter::merged_bounds;
 pub(crate) use distinct::Leaves;
 pub use distinct::{Distinct, Equality, RunsOut};
 pub use length::Length;
+pub use reserved::Reserved;
 pub use residue::{End, Residue, Way, Ways};
 pub use tally::Tally;
 

@@ -10,6 +10,7 @@
 
 use super::entry::MaskEntry;
 use super::walk::{Remainder, Walker};
+use crate::machine::Reserved;
 use crate::vocab::{TokenId, Vocab};
 use ahash::{AHashMap, RandomState};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -215,6 +216,18 @@ pub(crate) struct ElementTokens {
     pub brackets: Box<[TokenId]>,
     /// Those in which a container begins, first or behind a comma.
     pub containers: Box<[TokenId]>,
+}
+
+impl ElementTokens {
+    /// Returns the tokens that hold one of some keys, with both quotes.
+    pub fn holding(&self, keys: &[Arc<Reserved>]) -> Box<[TokenId]> {
+        let of_key = |key: &[u8]| self.by_key.get(key.get(1..)?);
+        let mut tokens: Vec<TokenId> =
+            keys.iter().flat_map(|keys| keys.iter()).filter_map(of_key).flatten().copied().collect();
+        tokens.sort_unstable();
+        tokens.dedup();
+        tokens.into()
+    }
 }
 
 #[derive(Debug)]

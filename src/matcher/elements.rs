@@ -2,12 +2,13 @@
 //!
 //! Masks that are kept know nothing of what was read. That makes no difference for nearly all tokens: one is wrongly allowed only if it completes
 //! an element that is there already. For keys, and for strings among items, those tokens are found by what an element looks like (a token that
-//! completes one has its closing quote), and tried. Of other items, those tokens are tried in which one may end. Where texts may run out
+//! completes one has its closing quote), and tried. The names of an object are keys that are there from the start, as far as the keys that nobody
+//! names go. Of other items, those tokens are tried in which one may end. Where texts may run out
 //! (`enum`), so are those that lead along one that is there already: only behind those nothing new may be left. Where that can't be said of other
 //! items, all tokens are tried on the way through the trie.
 
 use super::Matcher;
-use crate::automaton::{Kind, Owner};
+use crate::automaton::{Kind, Owner, StateId};
 use crate::exec::{Elements, NodeId, Pair, Piece};
 use crate::machine::{Distinct, Equality, Leaves};
 use crate::mask::{ElementTokens, fill, is_wide};
@@ -37,10 +38,15 @@ pub(super) struct Doubt {
     ends: bool,
     /// Those with a quote and a comma: an item may begin within that nothing is left for.
     next_items: bool,
-    /// Those that hold one of these between quotes.
+    /// Those that hold one of these keys.
     keys: Vec<Piece>,
+    /// Those that hold a key that one of these units reserves; by number, ascending.
+    reserving: SmallVec<[u32; 8]>,
     /// Those that begin with one of these.
     rests: Vec<Piece>,
+    /// Likewise, where keys are reserved.
+    reserved_rests: Vec<u8>,
+    reserved_rest_ends: Vec<usize>,
     /// Those that one of `rests` begins with: with finitely many elements, nothing may be left behind such a beginning.
     beginnings: bool,
     /// Those in which, behind a quote, one of `keys` begins that is not whole.
@@ -125,9 +131,17 @@ impl Matcher {
             self.clear_refused(row, &kept.containers, &mut n_cleared);
         }
         self.try_strings(row, doubt, kept, &mut n_cleared);
+        let vocab = Arc::clone(self.grammar.vocab());
+        let trie = vocab.trie();
+        for &unit in &doubt.reserving {
+            let grammar = self.grammar.clone();
+            let unit = &grammar.program().units()[unit as usize].unit;
+            self.clear_refused(row, unit.reserved_tokens(|reserved| kept.holding(reserved)), &mut n_cleared);
+        }
         for &key in &doubt.keys {
             doubt.bytes.clear();
-            doubt.bytes.extend(self.elements().bytes(key));
+            // Behind the opening quote.
+            doubt.bytes.extend(self.elements().bytes(key).skip(1));
             if let Some(tokens) = kept.by_key.get(&*doubt.bytes) {
                 self.clear_refused(row, tokens, &mut n_cleared);
             }
@@ -138,8 +152,13 @@ impl Matcher {
                 }
             }
         }
-        let vocab = Arc::clone(self.grammar.vocab());
-        let trie = vocab.trie();
+        let mut rest_start = 0;
+        for &rest_end in &doubt.reserved_rest_ends {
+            if let Some(node) = trie.find(&doubt.reserved_rests[rest_start..rest_end]) {
+                self.clear_refused(row, trie.subtree_tokens(node), &mut n_cleared);
+            }
+            rest_start = rest_end;
+        }
         for &rest in &doubt.rests {
             let mut node = Some(0);
             doubt.bytes.clear();
@@ -284,25 +303,30 @@ impl Matcher {
         (doubt.row, doubt.quotes, doubt.escapes) = (false, false, false);
         doubt.strings.clear();
         doubt.keys.clear();
+        doubt.reserving.clear();
         doubt.rests.clear();
+        doubt.reserved_rests.clear();
+        doubt.reserved_rest_ends.clear();
         if program.has_items() {
             self.live.iter().for_each(|&pair| self.find_last_values(pair, doubt));
         }
-        let Doubt { seen, pending, .. } = doubt;
+        let Doubt { seen, pending, reserving, reserved_rests, reserved_rest_ends, .. } = doubt;
         seen.clear();
         pending.clear();
+        let mut reserve = |state: StateId| {
+            let index = program.unit_index(state) as u32;
+            if !program.units()[index as usize].unit.content.reserved.is_empty() && !reserving.contains(&index) {
+                reserving.push(index);
+            }
+        };
         let n_deep_max = self.grammar.vocab().token_bytes_max();
         for &pair in &self.live {
             if let Some(Owner::Elements(distinct)) = program.info(pair.state).and_then(|info| info.owner) {
                 // Between elements: a whole one may follow.
                 match distinct.equality {
                     Equality::Bytes => {
-                        elements.for_each(pair.register, |element| {
-                            // One may begin right here, behind its quote.
-                            doubt.rests.push(element);
-                            doubt.keys.push(element);
-                        });
-                        doubt.beginnings |= distinct.is_finite;
+                        elements.for_each(pair.register, |key| doubt.keys.push(key));
+                        reserve(pair.state);
                         doubt.begun_keys |= distinct.is_finite;
                     }
                     Equality::Json if distinct.is_finite || program.must_close(pair.state) => doubt.all = true,
@@ -321,7 +345,8 @@ impl Matcher {
                 seen.push(node);
                 for index in 0..self.stacks.n_exits(node) {
                     let exit: Pair = self.stacks.exit(node, index);
-                    let Some(info) = program.info(exit.state) else { continue };
+                    let Some((linked, local)) = program.place(exit.state) else { continue };
+                    let info = linked.unit.info(local);
                     if let Kind::Element(distinct) = info.kind {
                         // All that is live has read the same text.
                         doubt.is_in_string |=
@@ -337,12 +362,19 @@ impl Matcher {
                             doubt.beginnings |= is_text && distinct.is_finite;
                             doubt.next_items |= distinct.is_finite;
                             elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest));
+                            elements.for_each_reserved_rest(exit.register, linked.unit.reserved(distinct), |rest| {
+                                reserved_rests.extend_from_slice(rest);
+                                reserved_rest_ends.push(reserved_rests.len());
+                            });
                         }
                     }
                     if let Some(Owner::Elements(distinct)) = info.owner {
                         doubt.next_items |= distinct.is_finite;
                         match distinct.equality {
-                            Equality::Bytes => elements.for_each(exit.register, |key| doubt.keys.push(key)),
+                            Equality::Bytes => {
+                                elements.for_each(exit.register, |key| doubt.keys.push(key));
+                                reserve(exit.state);
+                            }
                             Equality::Json => doubt.items = true,
                         }
                     }

@@ -5,7 +5,7 @@
 //! deterministic and minimal (unless that would be too large), state 0 first. Labels are compared as letters: two automata
 //! over the same letters denote the same language, whatever the rules behind the calls are.
 
-use crate::machine::{Counter, Distinct, Tally};
+use crate::machine::{Counter, Distinct, Reserved, Tally};
 use crate::util::index_type;
 use std::sync::Arc;
 
@@ -97,6 +97,8 @@ pub(crate) struct RuleAutomaton {
     is_deterministic: bool,
     /// States that calls of elements return to, ascending; all elements of one pass through the rule are different.
     elements: Vec<(u32, Distinct)>,
+    /// Lists of elements that are taken before any was read.
+    reserved: Vec<Arc<Reserved>>,
     /// States that ask something of the rule's register, ascending. A rule that has some makes no calls and is deterministic.
     tallies: Vec<(u32, Tally)>,
 }
@@ -112,17 +114,39 @@ impl RuleAutomaton {
             edges.append(&mut row);
             offsets.push(edges.len() as u32);
         }
-        RuleAutomaton { offsets, edges, accepting, is_deterministic, elements: Vec::new(), tallies: Vec::new() }
+        RuleAutomaton {
+            offsets,
+            edges,
+            accepting,
+            is_deterministic,
+            elements: Vec::new(),
+            reserved: Vec::new(),
+            tallies: Vec::new(),
+        }
     }
 
     /// Assembles an automaton, deterministic or not, from the sorted edges of all states, and where those of each state begin and end.
     pub fn from_sorted(edges: Vec<Edge>, offsets: Vec<u32>, accepting: Vec<bool>) -> Self {
-        RuleAutomaton { offsets, edges, accepting, is_deterministic: false, elements: Vec::new(), tallies: Vec::new() }
+        RuleAutomaton {
+            offsets,
+            edges,
+            accepting,
+            is_deterministic: false,
+            elements: Vec::new(),
+            reserved: Vec::new(),
+            tallies: Vec::new(),
+        }
     }
 
-    /// Returns the automaton with the states, ascending, that calls of elements return to, and nothing else leads to.
-    pub fn with_elements(self, elements: Vec<(u32, Distinct)>) -> Self {
-        RuleAutomaton { elements, ..self }
+    /// Returns the automaton with the states, ascending, that calls of elements return to, and nothing else leads to, and the lists of
+    /// those that are taken from the start.
+    pub fn with_elements(self, elements: Vec<(u32, Distinct)>, reserved: Vec<Arc<Reserved>>) -> Self {
+        RuleAutomaton { elements, reserved, ..self }
+    }
+
+    /// Returns the lists of elements that are taken before any was read.
+    pub fn reserved(&self) -> &[Arc<Reserved>] {
+        &self.reserved
     }
 
     /// Returns the automaton with the states, ascending, that ask something of the rule's register.
@@ -151,9 +175,11 @@ impl RuleAutomaton {
         !self.elements.is_empty()
     }
 
-    /// Returns how the rule keeps elements apart, if it has any: those of one kind may run out and others not.
+    /// Returns how the rule keeps elements apart, if it has any: those of one kind may run out and others not. That tells nothing of
+    /// reserved ones.
     pub fn distinct(&self) -> Option<Distinct> {
         let &(_, first) = self.elements.first()?;
+        let first = Distinct { reserved: None, ..first };
         let join = |all: Distinct, &(_, one): &(u32, Distinct)| Distinct {
             is_finite: all.is_finite || one.is_finite,
             runs_out: all.runs_out.max(one.runs_out),
@@ -181,7 +207,8 @@ impl RuleAutomaton {
     /// Returns about how much memory the automaton takes, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let tallies: usize = self.tallies.iter().map(|(_, tally)| tally.memory_bytes()).sum();
-        size_of_val(&*self.offsets) + size_of_val(&*self.edges) + tallies + self.accepting.len()
+        let reserved: usize = self.reserved.iter().map(|reserved| reserved.memory_bytes() + 32).sum();
+        size_of_val(&*self.offsets) + size_of_val(&*self.edges) + tallies + reserved + self.accepting.len()
     }
 
     pub fn all_edges(&self) -> &[Edge] {

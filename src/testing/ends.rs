@@ -213,13 +213,15 @@ impl Seen<'_> {
             key.push(equality.canonical(&elements.bytes(element).collect::<Vec<u8>>()));
         });
         key.sort_unstable();
-        if is_exit && matches!(info.kind, Kind::Element(_)) {
+        if is_exit && let Kind::Element(next) = info.kind {
             key.push(b"next".to_vec());
             if self.is_exact || is_finite {
                 key.push(elements.begun(pair.register));
             } else {
                 let n_before = key.len();
                 elements.for_each_rest(pair.register, |rest| key.push(elements.bytes(rest).collect()));
+                let reserved = self.ends.program().place(pair.state).and_then(|(at, _)| at.unit.reserved(next));
+                elements.for_each_reserved_rest(pair.register, reserved, |rest| key.push(rest.to_vec()));
                 key[n_before..].sort_unstable();
             }
         }
@@ -363,9 +365,13 @@ fn kinds_of_bytes(program: &Program, stacks: &Stacks, live: &[Pair], is_exact: b
         for pair in live {
             for index in 0..stacks.n_exits(pair.node) {
                 let exit = stacks.exit(pair.node, index);
-                if matches!(program.info(exit.state).map(|info| info.kind), Some(Kind::Element(_))) {
-                    elements.for_each_rest(exit.register, |rest| {
-                        elements.bytes(rest).take(1).for_each(|byte| special[usize::from(byte)] = true);
+                let Some((linked, local)) = program.place(exit.state) else { continue };
+                if let Kind::Element(distinct) = linked.unit.info(local).kind {
+                    let mut is_next = |byte: u8| special[usize::from(byte)] = true;
+                    elements.for_each_rest(exit.register, |rest| elements.bytes(rest).take(1).for_each(&mut is_next));
+                    let reserved = linked.unit.reserved(distinct);
+                    elements.for_each_reserved_rest(exit.register, reserved, |rest| {
+                        rest.first().copied().into_iter().for_each(&mut is_next);
                     });
                 }
             }

@@ -139,7 +139,7 @@ impl Lowerer<'_> {
             (true, true) if domains.len() == 1 => RunsOut::Alike,
             _ => RunsOut::Perhaps,
         };
-        let distinct = Distinct { equality: Equality::Json, is_finite, runs_out };
+        let distinct = Distinct { equality: Equality::Json, is_finite, runs_out, reserved: None };
         self.array_with(&mut draft, &shape, depth, end, Some(distinct))?;
         self.spend(&draft)?;
         Ok(Some(self.rule("array", draft, None)))

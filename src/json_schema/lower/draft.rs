@@ -1,7 +1,8 @@
 //! Automata as they are drafted: states and edges in any order, several edges for one letter allowed.
 
-use crate::machine::{Distinct, Tally};
+use crate::machine::{Distinct, Reserved, Tally};
 use crate::pass::{Edge, Label};
+use std::sync::Arc;
 
 /// No edge.
 const NONE: u32 = u32::MAX;
@@ -15,6 +16,8 @@ pub(super) struct Draft {
     pub accepting: Vec<bool>,
     /// States that calls of elements return to, and nothing else leads to.
     pub elements: Vec<(u32, Distinct)>,
+    /// Lists of elements that are taken before any was read.
+    pub reserved: Vec<Arc<Reserved>>,
     /// States that ask something of the rule's register.
     pub tallies: Vec<(u32, Tally)>,
 }
@@ -40,6 +43,7 @@ impl Draft {
             edges: Vec::with_capacity(64),
             accepting: Vec::with_capacity(32),
             elements: Vec::new(),
+            reserved: Vec::new(),
             tallies: Vec::new(),
         };
         draft.state();
@@ -62,6 +66,12 @@ impl Draft {
 
     pub fn accept(&mut self, state: u32) {
         self.accepting[state as usize] = true;
+    }
+
+    /// Adds a list of elements that are taken before any was read; returns its number.
+    pub fn reserve(&mut self, reserved: Reserved) -> u32 {
+        self.reserved.push(Arc::new(reserved));
+        self.reserved.len() as u32 - 1
     }
 
     pub fn edge(&mut self, from: u32, label: Label, target: u32) {

@@ -6,7 +6,6 @@
 
 mod array;
 mod draft;
-mod key;
 mod object;
 mod tally;
 mod text;
@@ -186,22 +185,6 @@ impl Lowerer<'_> {
         let key = (!has_calls).then_some(key);
         self.drafts.push(DraftRule { name: name.into(), draft, counter, key, kept: None });
         Ok(Some(NetRuleId::new(self.drafts.len() - 1)))
-    }
-
-    /// As [`Self::leaf`], with an automaton that is made whole: all of its states are live, its edges sorted.
-    fn finished_leaf(
-        &mut self,
-        name: &str,
-        key: LeafKey,
-        automaton: impl FnOnce() -> RuleAutomaton,
-    ) -> Lowered<NetRuleId> {
-        let known = self.expander.languages.leaves().find(&key);
-        let automaton = known.unwrap_or_else(|| {
-            let automaton = Arc::new(automaton());
-            self.expander.languages.leaves().keep(key, &automaton);
-            automaton
-        });
-        self.kept(name, automaton, None)
     }
 
     /// Returns a rule whose automaton there is already.

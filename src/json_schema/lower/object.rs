@@ -6,18 +6,20 @@
 //! *Keys.* All names stand in one trie of spellings. After the `i`-th name only later ones may follow, up to the next that is required: at a node
 //! of the trie that leaves a set of names which depends only on its first one. So states are pairs of a node and a first name: for
 //! names with different first letters a handful in all, never more than the sum over the nodes of the names below.
+//!
+//! *Other keys* are a rule that many objects share, with quotes of its own: any text, or the texts of some patterns. That names are not among
+//! them is seen when the key ends, as it is for keys that were there before.
 
 use super::draft::Draft;
-use super::key::any_key_beside;
-use super::text::{all_but, embed_spelled, has_finite_end, spelled_key, too_large};
+use super::text::{embed_spelled, has_finite_end, spelled_key, too_large};
 use super::white_space::{self, From};
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::language::{LanguageId, few_texts};
+use crate::json_schema::language::{LanguageId, few_texts, of_values};
 use crate::json_schema::leaf::LeafKey;
 use crate::json_schema::shape::{Keys, ObjectShape, Obligation, Shape, ValueKind, Witness};
-use crate::machine::{Distinct, Equality, RunsOut};
+use crate::machine::{Distinct, Equality, Reserved, RunsOut};
 use crate::pass::{Label, NetRuleId};
 use crate::regular::Dfa;
 use ahash::{AHashMap, AHashSet};
@@ -116,13 +118,23 @@ struct Seen {
     met: u64,
 }
 
+type OtherKeys = Rc<[(NetRuleId, u32)]>;
+
+/// The keys that may come after some members.
+#[derive(Clone)]
+struct NextKey {
+    /// After the quote that opens a name.
+    quoted: u32,
+    others: Option<OtherKeys>,
+}
+
 #[derive(Default)]
 struct Places {
     /// After a value.
     after: AHashMap<Seen, u32>,
     pending: Vec<(Seen, u32)>,
-    /// After the quote that opens a key.
-    keys: AHashMap<Seen, u32>,
+    /// The keys that may come.
+    keys: AHashMap<Seen, NextKey>,
     /// Within keys: a range of the sorted names, the bytes read, the first name that may follow.
     nodes: AHashMap<(u32, u32, u32, Seen), u32>,
     /// By place in the sorted names and number of bytes read: what may be read next.
@@ -131,9 +143,11 @@ struct Places {
     /// After the quote that closes a name.
     ends: AHashMap<(u32, Seen), u32>,
     /// The rules of other keys, and where they return to.
-    others: AHashMap<Seen, Vec<(NetRuleId, u32)>>,
+    others: AHashMap<Seen, OtherKeys>,
     /// The rules of the keys of each class.
     class_rules: Vec<NetRuleId>,
+    /// Which list of the draft has all names.
+    reserved: Option<u32>,
     /// Ways for values to be, by key, obligations that are met, and obligations that something to come may meet.
     ways: AHashMap<(KeyIndex, u64, u64), Rc<Ways>>,
 }
@@ -185,52 +199,77 @@ impl Lowerer<'_> {
         seen: Seen,
         depth: u32,
     ) -> Lowered<()> {
-        let is_new = !places.keys.contains_key(&seen);
-        let quoted = *places.keys.entry(seen).or_insert_with(|| draft.state());
-        draft.byte(from, b'"', quoted);
-        if !is_new {
-            return Ok(());
+        let next = match places.keys.get(&seen) {
+            Some(next) => next.clone(),
+            None => {
+                let quoted = draft.state();
+                let others = self.keys_from(draft, plan, places, quoted, seen, depth)?;
+                let next = NextKey { quoted, others };
+                places.keys.insert(seen, next.clone());
+                next
+            }
+        };
+        draft.byte(from, b'"', next.quoted);
+        for &(rule, closed) in next.others.iter().flat_map(|others| others.iter()) {
+            from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), closed));
         }
+        Ok(())
+    }
+
+    /// Adds the names that may follow from behind their quote on; returns the other keys that may.
+    fn keys_from(
+        &mut self,
+        draft: &mut Draft,
+        plan: &Plan,
+        places: &mut Places,
+        quoted: u32,
+        mut seen: Seen,
+        depth: u32,
+    ) -> Lowered<Option<OtherKeys>> {
         // Names that may follow: up to the next required one. Passing over some of the others meets an obligation.
         let n_names = plan.names.len() as u32;
-        let mut seen = seen;
         loop {
             self.names(draft, plan, places, quoted, seen, depth)?;
             let stop = plan.next_stop[seen.next as usize];
             let Some(name) = plan.names.get(stop as usize) else { break };
             if name.is_required {
-                return Ok(());
+                return Ok(None);
             }
             seen = Seen { next: stop + 1, met: seen.met | name.without, ..seen };
         }
         // Others may come once no required name is left.
         let past = Seen { next: n_names, ..seen };
         if plan.classes.is_empty() || plan.is_hopeless(past) {
-            return Ok(());
+            return Ok(None);
         }
-        if !places.others.contains_key(&past) {
-            let mut ends = Vec::with_capacity(plan.classes.len());
-            for (index, class) in plan.classes.iter().enumerate() {
-                let rule = match places.class_rules.get(index) {
-                    Some(&rule) => rule,
-                    None => {
-                        let rule = self.other_key(plan, &class.keys)?;
-                        places.class_rules.push(rule);
-                        rule
-                    }
-                };
-                let closed = draft.state();
-                let is_finite = matches!(&class.keys, ClassKeys::In(keys) if has_finite_end(keys));
-                draft
-                    .elements
-                    .push((closed, Distinct { equality: Equality::Bytes, is_finite, runs_out: RunsOut::Never }));
-                self.member_value(draft, places, closed, KeyIndex::Class(index as u32), past, plan, depth)?;
-                ends.push((rule, closed));
-            }
-            places.others.insert(past, ends);
+        if let Some(others) = places.others.get(&past) {
+            return Ok(Some(Rc::clone(others)));
         }
-        places.others[&past].iter().for_each(|&(rule, closed)| draft.edge(quoted, Label::Call(rule), closed));
-        Ok(())
+        if places.reserved.is_none() && !plan.names.is_empty() {
+            let spelled: Vec<Vec<u8>> = (0..n_names).map(|place| [b"\"", plan.spelled(place)].concat()).collect();
+            places.reserved = Some(draft.reserve(Reserved::new(spelled.iter().map(|spelled| &**spelled))));
+        }
+        let mut others = Vec::with_capacity(plan.classes.len());
+        for (index, class) in plan.classes.iter().enumerate() {
+            let rule = match places.class_rules.get(index) {
+                Some(&rule) => rule,
+                None => {
+                    let rule = self.other_key(&class.keys)?;
+                    places.class_rules.push(rule);
+                    rule
+                }
+            };
+            let closed = draft.state();
+            let is_finite = matches!(&class.keys, ClassKeys::In(keys) if has_finite_end(keys));
+            let distinct =
+                Distinct { equality: Equality::Bytes, is_finite, runs_out: RunsOut::Never, reserved: places.reserved };
+            draft.elements.push((closed, distinct));
+            self.member_value(draft, places, closed, KeyIndex::Class(index as u32), past, plan, depth)?;
+            others.push((rule, closed));
+        }
+        let others: OtherKeys = others.into();
+        places.others.insert(past, Rc::clone(&others));
+        Ok(Some(others))
     }
 
     /// Adds the names that may follow up to the next stop.
@@ -280,25 +319,19 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Returns the rule of keys that nobody names, from behind the opening quote to the closing one.
-    fn other_key(&mut self, plan: &Plan, keys: &ClassKeys) -> Lowered<NetRuleId> {
+    /// Returns the rule of keys that nobody names, with their quotes.
+    fn other_key(&mut self, keys: &ClassKeys) -> Lowered<NetRuleId> {
         let keys = match keys {
-            ClassKeys::In(keys) => keys,
             ClassKeys::Others => {
-                let names: Vec<Box<[u8]>> =
-                    (0..plan.sorted.len() as u32).map(|place| plan.spelled(place).into()).collect();
-                let spelled: Vec<&[u8]> = (0..plan.sorted.len() as u32).map(|place| plan.spelled(place)).collect();
-                return self.finished_leaf("key", LeafKey::KeyBeside(names), || any_key_beside(&spelled));
+                let draft = |_: &mut Self| Ok(Some(quoted_spelling(Dfa::all_text())));
+                return Ok(self.leaf("key", LeafKey::AnyKey, None, draft)?.expect("there are keys"));
             }
+            ClassKeys::In(keys) => keys,
         };
         if let Some(&rule) = self.keys.get(keys) {
             return Ok(rule);
         }
-        let mut draft = Draft::new();
-        let end = draft.state();
-        draft.accept(end);
-        let base = embed_spelled(&mut draft, keys, end);
-        draft.copy_edges(base, 0);
+        let draft = quoted_spelling(keys);
         self.spend(&draft)?;
         let rule = self.rule("key", draft, None);
         self.keys.insert(Arc::clone(keys), rule);
@@ -694,41 +727,7 @@ impl Lowerer<'_> {
             let content = self.content(members, met_by(shape, is_among))?;
             return Ok(content.map(|content| Class { keys: ClassKeys::Others, content }).into_iter().collect());
         }
-        let texts: Vec<&str> = names.iter().map(|name| &**name).collect();
-        let mut all = all_but(&texts, self.limits).map_err(too_large)?;
-        if let Some(names) = names_of_shape {
-            all = all.intersect(&names, self.limits).map_err(too_large)?;
-        }
-        // Each with the languages, then the members, that it is in.
-        let mut parts: Vec<(Dfa, Vec<bool>)> = vec![(all, Vec::new())];
-        let automata: Vec<Arc<Dfa>> = languages
-            .iter()
-            .map(|&language| Arc::clone(self.expander.languages.dfa(language)))
-            .chain(satisfying.iter().map(|(_, dfa)| Arc::clone(dfa)))
-            .collect();
-        for automaton in &automata {
-            let mut finer = Vec::with_capacity(2 * parts.len());
-            for (part, signs) in parts {
-                for sign in [true, false] {
-                    let split =
-                        if sign { part.intersect(automaton, self.limits) } else { part.minus(automaton, self.limits) };
-                    let split = split.map_err(too_large)?;
-                    self.watch.spend(split.n_states())?;
-                    if !split.is_empty() {
-                        let mut signs = signs.clone();
-                        signs.push(sign);
-                        finer.push((split, signs));
-                    }
-                }
-            }
-            if finer.len() > CLASSES_MAX {
-                let reason = format!("the patterns tell apart more than {CLASSES_MAX} classes of keys");
-                return Err(SchemaError::unsupported("patternProperties", reason).into());
-            }
-            parts = finer;
-        }
-        let mut classes: Vec<Class> = Vec::new();
-        for (keys, signs) in parts.into_iter().filter(|(keys, _)| !keys.is_empty()) {
+        let content_of = |lowerer: &mut Self, signs: &[bool]| {
             let is_in = |language: &LanguageId| signs[languages.binary_search(language).expect("all were listed")];
             let is_among = |keys: &Keys| match keys {
                 Keys::Name(_) => false,
@@ -740,12 +739,61 @@ impl Lowerer<'_> {
                     .is_some_and(|index| signs[languages.len() + index]),
             };
             let members = shape.rules.iter().filter(|rule| is_among(&rule.keys)).map(|rule| rule.member).collect();
-            let Some(content) = self.content(members, met_by(shape, is_among))? else { continue };
+            lowerer.content(members, met_by(shape, is_among))
+        };
+        let automata: Vec<Arc<Dfa>> = languages
+            .iter()
+            .map(|&language| Arc::clone(self.expander.languages.dfa(language)))
+            .chain(satisfying.iter().map(|(_, dfa)| Arc::clone(dfa)))
+            .collect();
+        // Each with the languages, then the members, that it is in; nothing stands for all texts.
+        let mut parts: Vec<(Option<Arc<Dfa>>, Vec<bool>)> = vec![(names_of_shape, Vec::new())];
+        for automaton in &automata {
+            let mut finer = Vec::with_capacity(2 * parts.len());
+            for (part, signs) in parts {
+                for sign in [true, false] {
+                    let signs: Vec<bool> = signs.iter().copied().chain([sign]).collect();
+                    // PERF: keys without values need no automaton.
+                    if signs.len() == automata.len() && content_of(self, &signs)?.is_none() {
+                        continue;
+                    }
+                    let split = match (&part, sign) {
+                        (None, true) => Ok(Arc::clone(automaton)),
+                        (None, false) => automaton.complement(self.limits).map(Arc::new),
+                        (Some(part), true) => part.intersect(automaton, self.limits).map(Arc::new),
+                        (Some(part), false) => part.minus(automaton, self.limits).map(Arc::new),
+                    };
+                    let split = split.map_err(too_large)?;
+                    self.watch.spend(split.n_states())?;
+                    if !split.is_empty() {
+                        finer.push((Some(split), signs));
+                    }
+                }
+            }
+            if finer.len() > CLASSES_MAX {
+                let reason = format!("the patterns tell apart more than {CLASSES_MAX} classes of keys");
+                return Err(SchemaError::unsupported("patternProperties", reason).into());
+            }
+            parts = finer;
+        }
+        let mut classes: Vec<Class> = Vec::new();
+        for (keys, signs) in parts {
+            let Some(content) = content_of(self, &signs)? else { continue };
+            let mut keys = keys.unwrap_or_else(|| Arc::new(Dfa::all_text().clone()));
+            // Where texts can run out none may be a name; elsewhere names are told apart when they end.
+            if has_finite_end(&keys) {
+                let texts: Vec<&str> = names.iter().map(|name| &**name).collect();
+                let texts = of_values(&texts, self.limits).map_err(too_large)?;
+                keys = Arc::new(keys.minus(&texts, self.limits).map_err(too_large)?);
+            }
+            if keys.is_empty() {
+                continue;
+            }
             match classes.iter_mut().find(|class| class.content == content) {
                 Some(Class { keys: ClassKeys::In(known), .. }) => {
                     *known = Arc::new(known.union(&keys, self.limits).map_err(too_large)?);
                 }
-                _ => classes.push(Class { keys: ClassKeys::In(Arc::new(keys)), content }),
+                _ => classes.push(Class { keys: ClassKeys::In(keys), content }),
             }
         }
         Ok(classes)
@@ -766,6 +814,16 @@ impl Lowerer<'_> {
         }
         Ok(all.unwrap_or_default())
     }
+}
+
+/// Returns the spellings of the strings of an automaton, with their quotes.
+fn quoted_spelling(dfa: &Dfa) -> Draft {
+    let mut draft = Draft::new();
+    let end = draft.state();
+    draft.accept(end);
+    let base = embed_spelled(&mut draft, dfa, end);
+    draft.byte(&[0], b'"', base);
+    draft
 }
 
 /// Returns the obligations of a shape that keys can meet, each with what their values satisfy then.

@@ -7,7 +7,6 @@
 use super::draft::Draft;
 use super::{Lowered, Lowerer};
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::language::of_values;
 use crate::json_schema::leaf::{LeafKey, StringKey};
 use crate::json_schema::number::{NumberSpelling, NumberTexts, RegisterTexts};
 use crate::json_schema::shape::{NumberShape, StringShape};
@@ -499,12 +498,4 @@ fn plain_numbers() -> &'static Dfa {
 pub(super) fn has_finite_end(dfa: &Dfa) -> bool {
     // If there is one, following it to its end leads to a state that nothing follows.
     (0..dfa.n_states() as u32).any(|state| dfa.edges(state).len() == 0)
-}
-
-/// Returns the automaton of all strings but some names.
-pub(super) fn all_but(names: &[&str], limits: &crate::Limits) -> Result<Dfa, RegularError> {
-    if names.is_empty() {
-        return Ok(Dfa::all_text().clone());
-    }
-    Dfa::all_text().minus(&of_values(names, limits)?, limits)
 }

@@ -104,8 +104,9 @@ pub(super) fn trim(
         let tallies = rule.draft.tallies.iter().map(|(state, tally)| (state_numbers[*state as usize], tally.clone()));
         let mut tallies: Vec<_> = tallies.filter(|(state, _)| *state != u32::MAX).collect();
         tallies.sort_unstable_by_key(|&(state, _)| state);
-        let automaton =
-            RuleAutomaton::from_sorted(edges, ends, accepting).with_elements(elements).with_tallies(tallies);
+        let automaton = RuleAutomaton::from_sorted(edges, ends, accepting)
+            .with_elements(elements, rule.draft.reserved.clone())
+            .with_tallies(tallies);
         let automaton = Arc::new(automaton);
         if let Some(key) = &rule.key {
             store.leaves.keep(key.clone(), &automaton);
