@@ -1,6 +1,6 @@
 //! Recognizing states that loop on whole characters.
 
-use super::closed::{Closed, closed};
+use super::field::{Field, field};
 use crate::automaton::{Code, Kind, Owner, Program, StateId, Step, Unit};
 use crate::vocab::{Alphabet, Others, lead};
 use ahash::{AHashMap, AHashSet};
@@ -42,8 +42,8 @@ pub(super) enum Form {
     Counted,
     /// From state to state of the unit, by all of its characters alike.
     Chain(Arc<Chain>),
-    /// From state to state of a set that they don't lead out of.
-    Closed(Arc<Closed>),
+    /// From state to state of a field.
+    Field(Arc<Field>),
 }
 
 /// States in a row.
@@ -61,8 +61,8 @@ pub(super) struct Chain {
 #[derive(Debug, Default)]
 pub(super) struct Loops {
     known: AHashMap<(u32, u32), Option<Loop>>,
-    /// The closed sets of states that were asked for, and of those that belong to one.
-    closed: AHashMap<(u32, u32), Option<Loop>>,
+    /// The fields of states that were asked for, and of those that belong to one.
+    fields: AHashMap<(u32, u32), Option<Loop>>,
     /// States whose model turned out to be none.
     without_model: AHashSet<(u32, u32)>,
 }
@@ -102,9 +102,11 @@ impl Loops {
         let counted = || counted_alphabet(program, state).map(|alphabet| Loop { alphabet, form: Form::Counted });
         let found = endless.or_else(counted).or_else(|| chain(&linked.unit, local));
         let found = match found {
-            Some(Loop { alphabet, form: Form::Endless }) if leaves_by_words(&linked.unit, local, alphabet) => {
-                let whole = self.closed(program, state).filter(|closed| closed.alphabet.ascii & !alphabet.ascii != 0);
-                whole.or(found)
+            Some(Loop { alphabet, form: Form::Endless | Form::Counted })
+                if leaves_by_words(&linked.unit, local, alphabet) =>
+            {
+                let is_wider = |field: &Loop| WORDS & field.alphabet.ascii & !alphabet.ascii != 0;
+                self.field(program, state).filter(is_wider).or(found)
             }
             found => found,
         };
@@ -112,30 +114,40 @@ impl Loops {
         found
     }
 
-    /// Returns the closed set that a state belongs to, if there is one.
-    pub fn closed(&mut self, program: &Program, state: StateId) -> Option<Loop> {
+    /// Returns the field that a state belongs to, if there is one.
+    pub fn field(&mut self, program: &Program, state: StateId) -> Option<Loop> {
         let (linked, local) = program.place(state)?;
-        if self.closed.len() >= Loops::KNOWN_MAX {
-            self.closed.clear();
+        if self.fields.len() >= Loops::KNOWN_MAX {
+            self.fields.clear();
         }
         let key = |local: u32| (linked.unit.uid, local);
-        if let Some(known) = self.closed.get(&key(local)) {
+        if let Some(known) = self.fields.get(&key(local)) {
             return known.clone();
         }
-        let Some((states, found)) = closed(&linked.unit, local) else {
-            self.closed.insert(key(local), None);
+        let Some((states, found)) = field(&linked.unit, local) else {
+            self.fields.insert(key(local), None);
             return None;
         };
         // One look finds it for all.
-        self.closed.extend(states.into_iter().map(|state| (key(state), Some(found.clone()))));
+        self.fields.extend(states.into_iter().map(|state| (key(state), Some(found.clone()))));
         Some(found)
     }
 }
 
-/// Tells whether letters or digits lead from a loop over an alphabet to other states.
+/// What most tokens are made of: letters, digits and the space.
+const WORDS: u128 = {
+    let (mut words, mut byte) = (1 << b' ', 0u8);
+    while byte < 128 {
+        words |= (byte.is_ascii_alphanumeric() as u128) << byte;
+        byte += 1;
+    }
+    words
+};
+
+/// Tells whether letters, digits or the space lead from a loop over an alphabet to other states.
 fn leaves_by_words(unit: &Unit, local: u32, alphabet: Alphabet) -> bool {
-    let leaves = |byte: &u8| byte.is_ascii_alphanumeric() && alphabet.ascii >> byte & 1 == 0;
-    unit.bytes(local).iter().any(|byte| leaves(&byte))
+    let leaves = |byte: u8| byte < 128 && WORDS & !alphabet.ascii >> byte & 1 == 1;
+    unit.bytes(local).iter().any(leaves)
 }
 
 /// Returns the characters that lead from `state` back to it, if they are many and `state` is not between copies of a counted body:

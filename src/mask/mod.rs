@@ -10,11 +10,11 @@
 //! remainders has the whole mask. So a mask is looked up by exactly as much of the stack as its tokens can see.
 //!
 //! Some states would make a walk long, and need hardly any: loops over characters and chains of states, which take what they see of the
-//! vocabulary from its regions ([`loops`]); states between which characters lead to and fro ([`closed`]); states that read nearly as a loop
+//! vocabulary from its regions ([`loops`]); states between which characters lead to and fro ([`field`]); states that read nearly as a loop
 //! does ([`model`]). And what walks of different states have in common, the text behind an opening quote, say, is kept as well ([`part`]).
 
-mod closed;
 mod entry;
+mod field;
 mod loops;
 mod model;
 mod part;
@@ -25,6 +25,6 @@ mod walk;
 
 pub(crate) use loops::is_wide;
 pub use row::TokenMask;
-pub(crate) use settle::{Asker, fill, fresh_leaf_id, leaf_ids};
+pub(crate) use settle::{Asker, Filled, add, fill, fresh_leaf_id, leaf_ids};
 pub use store::MaskStats;
 pub(crate) use store::{ElementTokens, Generation, MaskStore};

@@ -128,7 +128,11 @@ impl Walker {
         for &byte in SAMPLE {
             step_byte(program, &mut self.stacks, &[pair], byte, &mut next);
             for &pair in &next {
-                let is_loop = |found: Loop| matches!(found.form, Form::Endless) || before(program, pair).is_some();
+                let is_loop = |found: Loop| match found.form {
+                    Form::Endless => true,
+                    Form::Field(_) => false,
+                    Form::Counted | Form::Chain(_) => before(program, pair).is_some(),
+                };
                 if !self.loops.get(program, pair.state).is_some_and(is_loop) {
                     continue;
                 }
@@ -148,6 +152,17 @@ impl Walker {
         states.sort_unstable();
         states.dedup();
         (!states.contains(&pair.state)).then_some(ModelPath { byte, states })
+    }
+
+    /// Tells whether a byte leads a pair to its model or nowhere.
+    pub(super) fn is_like_by(&mut self, program: &Program, pair: Pair, path: &ModelPath, byte: u8) -> bool {
+        let mark = self.stacks.mark();
+        let mut next = core::mem::take(&mut self.next);
+        step_byte(program, &mut self.stacks, &[pair], byte, &mut next);
+        let is_like = next.iter().all(|pair| path.states.contains(&pair.state));
+        self.next = next;
+        self.stacks.truncate(mark);
+        is_like
     }
 
     /// Walks the tokens below the trie node `from` with a pair that has a model; or says no, and leaves everything as it was, if the two

@@ -43,7 +43,16 @@ struct TooManyWays;
 
 /// Makes `row` the mask of a configuration, without stop tokens.
 pub(crate) fn fill(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Filled {
-    let (mut is_first, mut is_empty) = (true, true);
+    fill_or_add(asker, live, row, true)
+}
+
+/// Adds the mask of a configuration to `row`.
+pub(crate) fn add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Filled {
+    fill_or_add(asker, live, row, false)
+}
+
+fn fill_or_add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32], mut is_first: bool) -> Filled {
+    let mut is_empty = true;
     let n_hits = for_each_leaf(asker, live, |tree| {
         is_empty &= tree.is_empty;
         if core::mem::take(&mut is_first) { tree.mask.write(row) } else { tree.mask.add_to(row) }

@@ -210,6 +210,8 @@ pub(crate) struct ElementTokens {
     pub opening_quoted: Box<[TokenId]>,
     /// Those with a quote, and the place of the first.
     pub with_quote: Box<[(TokenId, u32)]>,
+    /// Those that begin with a quote, as a mask.
+    pub begins_with_quote: Box<[u32]>,
     /// Those with a backslash.
     pub escaping: Box<[TokenId]>,
     /// Those with an opening bracket.
@@ -295,7 +297,12 @@ impl MaskStore {
                     || comma.is_some_and(|comma| bytes[comma..].iter().any(is_open))
             };
             let quote_of = |token: TokenId| Some((token, first_quote(vocab.bytes(token))? as u32));
+            let mut begins_with_quote = vec![0u32; vocab.n_mask_words()];
+            for token in (0..vocab.n_tokens()).filter(|&token| vocab.bytes(token as TokenId).first() == Some(&b'"')) {
+                begins_with_quote[token / 32] |= 1 << (token % 32);
+            }
             ElementTokens {
+                begins_with_quote: begins_with_quote.into(),
                 with_quote: (0..vocab.n_tokens() as TokenId).filter_map(quote_of).collect(),
                 escaping: with(&|bytes| bytes.contains(&b'\\')),
                 brackets: with(&|bytes| bytes.contains(&b'[')),

@@ -8,12 +8,12 @@
 //! loop's characters from the vocabulary: its tokens are allowed without a look, and the walk goes on only at the borders whose byte
 //! the state reads. What a configuration allows is the union of what its pairs allow, so each pair is taken by itself.
 
-use super::closed::Closed;
 use super::entry::MaskEntry;
+use super::field::{Field, Next, Place, WHOLE};
 use super::loops::{Chain, Form, Loop, Loops};
 use super::model::{ModelPath, Twins, exclude};
 use super::part::{self, Part, Parts};
-use crate::automaton::{BELOW, Code, Kind, Owner, Program, StateId, Step};
+use crate::automaton::{BELOW, Code, Kind, Owner, Program, StateId, Step, Unit};
 use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, Viability, step_byte};
 use crate::machine::{Counter, Machine, Tally};
 use crate::util::ByteSet;
@@ -340,8 +340,14 @@ impl Walker {
     pub(super) fn below_pair(&mut self, ground: Ground<'_>, from: u32, pair: Pair, n_deep: usize) {
         if ground.has_regions(from, n_deep) {
             match self.shape(ground.program, pair) {
-                Shape::Loop(Loop { form: Form::Closed(closed), .. }) if !is_far(ground, pair, closed.strictest) => {}
-                Shape::Loop(Loop { form: Form::Chain(chain), .. }) if !is_level(ground, pair, chain.strictest) => {}
+                Shape::Loop(Loop { form: Form::Chain(chain), .. }) if !is_level(ground, pair, chain.strictest) => {
+                    if let Some(Loop { alphabet, form: Form::Field(field) }) =
+                        self.loops.field(ground.program, pair.state)
+                    {
+                        let region = ground.vocab.region(alphabet, from);
+                        return self.below_field(ground, &region, pair, &field, n_deep);
+                    }
+                }
                 Shape::Loop(Loop { alphabet, form }) => {
                     let region = ground.vocab.region(alphabet, from);
                     return match form {
@@ -350,7 +356,7 @@ impl Walker {
                         }
                         Form::Counted => self.below_counted(ground, &region, pair, alphabet, n_deep),
                         Form::Chain(chain) => self.below_chain(ground, &region, pair, &chain, n_deep),
-                        Form::Closed(closed) => self.below_closed(ground, &region, pair, &closed, n_deep),
+                        Form::Field(field) => self.below_field(ground, &region, pair, &field, n_deep),
                     };
                 }
                 Shape::Like(path) => {
@@ -376,10 +382,16 @@ impl Walker {
         }
         let shape = if let Some(found) = self.loops.get(program, pair.state) {
             Shape::Loop(found)
-        } else if let Some(path) = self.model_path(program, pair) {
-            Shape::Like(path)
         } else {
-            self.loops.closed(program, pair.state).map_or(Shape::Other, Shape::Loop)
+            let path = self.model_path(program, pair);
+            // A space begins half of the tokens.
+            match path {
+                Some(path) if self.is_like_by(program, pair, &path, b' ') => Shape::Like(path),
+                path => match self.loops.field(program, pair.state) {
+                    Some(found) => Shape::Loop(found),
+                    None => path.map_or(Shape::Other, Shape::Like),
+                },
+            }
         };
         self.shapes.insert(pair.state, shape.clone());
         shape
@@ -512,22 +524,92 @@ impl Walker {
         self.leave_after(ground, region, pair, n_deep, after);
     }
 
-    /// Walks the tokens below a region's node with a state of a closed set.
-    fn below_closed(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, closed: &Closed, n_deep: usize) {
+    /// Walks the tokens below a region's node with a state of a field: along characters only as far as they may be refused, and from where
+    /// another byte follows.
+    fn below_field(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, field: &Field, n_deep: usize) {
         let Ground { program, vocab, trie, .. } = ground;
         let Some((linked, local)) = program.place(pair.state) else { return };
-        self.take_region(ground, region, usize::MAX);
+        let pair_at = |(state, _): Place, register| Pair { state: linked.bases[0] + state, register, ..pair };
+        let mut refused = Vec::new();
+        for (node, place, register) in self.refused_by(ground, region.from(), pair, field, &mut refused) {
+            self.enter_with(ground, node, pair_at(place, register), n_deep);
+        }
+        self.take_region_but(ground, region, refused);
         let depth = usize::from(trie.depth(region.from()));
-        for byte in closed.bytes.iter() {
+        for byte in field.bytes.iter() {
             for &node in region.border(byte) {
                 let Some(&token) = trie.subtree_tokens(node).first() else { continue };
                 let before = &vocab.bytes(token)[depth..usize::from(trie.depth(node)) - 1];
-                let Some((local, register)) = closed.run(&linked.unit, local, pair.register, before) else { continue };
+                let Some((local, register)) = field.run(&linked.unit, local, pair.register, before) else { continue };
                 if linked.unit.code(local, byte) != Code::NONE {
-                    self.enter_with(ground, node, Pair { state: linked.bases[0] + local, register, ..pair }, n_deep);
+                    self.enter_with(ground, node, pair_at((local, WHOLE), register), n_deep);
                 }
             }
         }
+    }
+
+    /// Collects the tokens below `from` that a state of a field refuses, perhaps with others that hold more than characters of the field; returns the
+    /// nodes whose byte leads out of it, with the places before them, the tokens below which are collected too.
+    fn refused_by(
+        &mut self,
+        ground: Ground<'_>,
+        from: u32,
+        pair: Pair,
+        field: &Field,
+        refused: &mut Vec<TokenId>,
+    ) -> Vec<(u32, Place, u64)> {
+        let Ground { program, vocab, trie, .. } = ground;
+        let mut leading_out = Vec::new();
+        let Some((linked, local)) = program.place(pair.state) else { return leading_out };
+        let unit = &linked.unit;
+        let n_far = n_far(unit, pair.register, field.strictest, vocab.token_bytes_max());
+        let is_sure = |node: u32, place: Place, depth: usize| {
+            let height = trie.height(node);
+            height <= field.radius(place) && (n_far > vocab.token_bytes_max() || depth + usize::from(height) <= n_far)
+        };
+        let home = (local, WHOLE);
+        if is_sure(from, home, 0) {
+            return leading_out;
+        }
+        let depth_base = usize::from(trie.depth(from)) + 1;
+        let mut levels: Vec<(Place, u64)> = vec![(home, pair.register)];
+        let (mut node, end) = (from + 1, trie.subtree_end(from));
+        while node < end {
+            self.found.n_nodes += 1;
+            let depth = usize::from(trie.depth(node)) - depth_base;
+            levels.truncate(depth + 1);
+            let (place, register) = levels[depth];
+            match field.next(unit, place, register, trie.byte(node)) {
+                Next::Place(place, register) if !is_sure(node, place, depth + 1) => {
+                    levels.push((place, register));
+                    node += 1;
+                    continue;
+                }
+                Next::Place(..) | Next::Border => {}
+                Next::Nowhere => refused.extend_from_slice(trie.subtree_tokens(node)),
+                Next::Out => {
+                    refused.extend_from_slice(trie.subtree_tokens(node));
+                    leading_out.push((node, place, register));
+                }
+            }
+            node = trie.subtree_end(node);
+        }
+        leading_out
+    }
+
+    /// Adds the tokens of a region but some.
+    fn take_region_but(&mut self, ground: Ground<'_>, region: &Arc<Region>, mut refused: Vec<TokenId>) {
+        if refused.is_empty() {
+            return self.take_region(ground, region, usize::MAX);
+        }
+        if region.from() == 0 && self.found.base.is_none() {
+            self.found.base = Some(Base::Region(Arc::clone(region), usize::MAX));
+            return self.found.cleared.append(&mut refused);
+        }
+        refused.sort_unstable();
+        let tokens = region.tokens_up_to(ground.vocab, usize::MAX).0;
+        let is_allowed = |id: &TokenId| refused.binary_search(id).is_err();
+        self.found.tokens.extend(tokens.iter().copied().filter(is_allowed));
     }
 
     /// Adds the tokens of a region in which at most `n_max` characters begin.
@@ -751,11 +833,11 @@ fn is_level(ground: Ground<'_>, pair: Pair, strictest: Option<u32>) -> bool {
     strictest.is_none_or(|tally| linked.unit.tally(tally).is_level(pair.register, horizon))
 }
 
-/// Tells whether no token can reach the greatest number of what is counted, if anything is.
-fn is_far(ground: Ground<'_>, pair: Pair, strictest: Option<u32>) -> bool {
-    let Some((linked, _)) = ground.program.place(pair.state) else { return false };
-    let horizon = ground.vocab.token_bytes_max() as u32;
-    strictest.is_none_or(|tally| linked.unit.tally(tally).is_far(pair.register, horizon))
+/// Returns how many pieces, at most one more than `n_max`, surely reach no greatest number of what is counted, if anything is.
+fn n_far(unit: &Unit, register: u64, strictest: Option<u32>, n_max: usize) -> usize {
+    let Some(tally) = strictest.map(|tally| unit.tally(tally)) else { return n_max + 1 };
+    let numbers: Vec<u32> = (1..=n_max as u32 + 1).collect();
+    numbers.partition_point(|&n| tally.is_far(register, n))
 }
 
 pub(super) fn bytes_of(program: &Program, state: StateId) -> ByteSet {

@@ -11,7 +11,7 @@ use super::Matcher;
 use crate::automaton::{Kind, Owner, StateId};
 use crate::exec::{Elements, NodeId, Pair, Piece};
 use crate::machine::{Distinct, Equality, Leaves};
-use crate::mask::{ElementTokens, fill, is_wide};
+use crate::mask::{ElementTokens, Filled, add, fill, is_wide};
 use crate::vocab::TokenId;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -42,11 +42,13 @@ pub(super) struct Doubt {
     keys: Vec<Piece>,
     /// Those that hold a key that one of these units reserves; by number, ascending.
     reserving: SmallVec<[u32; 8]>,
-    /// Those that begin with one of these.
+    /// Those that begin with one of these, what is left of items.
     rests: Vec<Piece>,
-    /// Likewise, where keys are reserved.
-    reserved_rests: Vec<u8>,
-    reserved_rest_ends: Vec<usize>,
+    /// Likewise what is left of keys, and where each of these ends.
+    key_rests: Vec<u8>,
+    key_rest_ends: Vec<usize>,
+    /// The places within keys.
+    within_keys: WithinKeys,
     /// Those that one of `rests` begins with: with finitely many elements, nothing may be left behind such a beginning.
     beginnings: bool,
     /// Those in which, behind a quote, one of `keys` begins that is not whole.
@@ -67,6 +69,16 @@ pub(super) struct Doubt {
     pending: Vec<(NodeId, usize)>,
 }
 
+/// Which places of a configuration are within keys.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum WithinKeys {
+    #[default]
+    None,
+    /// This one, which returns to one place: it refuses all that begins with the rest of a key.
+    Only(usize),
+    Several,
+}
+
 impl Matcher {
     /// Makes `row` the mask of what may follow, where elements are compared; tells whether that is none.
     pub(super) fn fill_with_elements(&mut self, row: &mut [u32]) -> bool {
@@ -85,11 +97,14 @@ impl Matcher {
 
     /// As [`Self::fill_with_elements`], where only some tokens have to be tried.
     fn fill_and_try(&mut self, row: &mut [u32], doubt: &mut Doubt) -> bool {
-        let filled = fill(&self.asker(), &self.live, row);
-        self.count_hits(filled.n_hits);
         let masks = Arc::clone(self.grammar.masks());
         let kept = masks.element_tokens(self.grammar.vocab());
         let mut n_cleared = 0;
+        let filled = match doubt.within_keys {
+            WithinKeys::Only(index) => self.fill_with_key(row, index, doubt, kept, &mut n_cleared),
+            WithinKeys::None | WithinKeys::Several => fill(&self.asker(), &self.live, row),
+        };
+        self.count_hits(filled.n_hits);
         if doubt.row {
             if row.iter().map(|word| word.count_ones() as usize).sum::<usize>() > ROW_TOKENS_MAX {
                 row.fill(0);
@@ -131,8 +146,6 @@ impl Matcher {
             self.clear_refused(row, &kept.containers, &mut n_cleared);
         }
         self.try_strings(row, doubt, kept, &mut n_cleared);
-        let vocab = Arc::clone(self.grammar.vocab());
-        let trie = vocab.trie();
         for &unit in &doubt.reserving {
             let grammar = self.grammar.clone();
             let unit = &grammar.program().units()[unit as usize].unit;
@@ -152,30 +165,58 @@ impl Matcher {
                 }
             }
         }
-        let mut rest_start = 0;
-        for &rest_end in &doubt.reserved_rest_ends {
-            if let Some(node) = trie.find(&doubt.reserved_rests[rest_start..rest_end]) {
-                self.clear_refused(row, trie.subtree_tokens(node), &mut n_cleared);
-            }
-            rest_start = rest_end;
+        for rest in texts(&doubt.key_rests, &doubt.key_rest_ends) {
+            self.try_along(row, rest, doubt.beginnings, doubt.within_keys == WithinKeys::Several, &mut n_cleared);
         }
         for &rest in &doubt.rests {
-            let mut node = Some(0);
             doubt.bytes.clear();
             doubt.bytes.extend(self.elements().bytes(rest));
-            for &byte in &doubt.bytes {
-                node = node.and_then(|node| trie.child(node, byte));
-                match node {
-                    Some(node) if doubt.beginnings => self.clear_refused(row, trie.tokens(node), &mut n_cleared),
-                    Some(_) => {}
-                    None => break,
-                }
-            }
-            if let Some(node) = node {
-                self.clear_refused(row, trie.subtree_tokens(node), &mut n_cleared);
-            }
+            self.try_along(row, &doubt.bytes, doubt.beginnings, true, &mut n_cleared);
         }
         filled.is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0)
+    }
+
+    /// Makes `row` the mask where the place at `index` is the only one within a key: what completes a key that is there already is left out of
+    /// what that place allows, before the others add theirs.
+    fn fill_with_key(
+        &mut self,
+        row: &mut [u32],
+        index: usize,
+        doubt: &Doubt,
+        kept: &ElementTokens,
+        n_cleared: &mut usize,
+    ) -> Filled {
+        let of_key = fill(&self.asker(), &self.live[index..=index], row);
+        let trie = self.grammar.vocab().trie();
+        for rest in texts(&doubt.key_rests, &doubt.key_rest_ends) {
+            *n_cleared += 1;
+            if rest == b"\"" {
+                // PERF: these are many.
+                row.iter_mut().zip(&kept.begins_with_quote).for_each(|(word, quoted)| *word &= !quoted);
+            } else if let Some(node) = trie.find(rest) {
+                trie.subtree_tokens(node).iter().for_each(|&token| row[token as usize / 32] &= !(1 << (token % 32)));
+            }
+        }
+        let others: SmallVec<[Pair; 4]> = self.live[..index].iter().chain(&self.live[index + 1..]).copied().collect();
+        let of_others = add(&self.asker(), &others, row);
+        Filled { n_hits: of_key.n_hits + of_others.n_hits, is_empty: of_key.is_empty && of_others.is_empty }
+    }
+
+    /// Tries the tokens that begin with a text if `is_doubtful`, and those that it begins with if `beginnings`.
+    fn try_along(&mut self, row: &mut [u32], text: &[u8], beginnings: bool, is_doubtful: bool, n_cleared: &mut usize) {
+        let vocab = Arc::clone(self.grammar.vocab());
+        let trie = vocab.trie();
+        let mut node = 0;
+        for &byte in text {
+            let Some(child) = trie.child(node, byte) else { return };
+            node = child;
+            if beginnings {
+                self.clear_refused(row, trie.tokens(node), n_cleared);
+            }
+        }
+        if is_doubtful {
+            self.clear_refused(row, trie.subtree_tokens(node), n_cleared);
+        }
     }
 
     /// Tries the tokens that lead along strings of elements that are there already.
@@ -305,12 +346,13 @@ impl Matcher {
         doubt.keys.clear();
         doubt.reserving.clear();
         doubt.rests.clear();
-        doubt.reserved_rests.clear();
-        doubt.reserved_rest_ends.clear();
+        doubt.key_rests.clear();
+        doubt.key_rest_ends.clear();
+        doubt.within_keys = WithinKeys::None;
         if program.has_items() {
             self.live.iter().for_each(|&pair| self.find_last_values(pair, doubt));
         }
-        let Doubt { seen, pending, reserving, reserved_rests, reserved_rest_ends, .. } = doubt;
+        let Doubt { seen, pending, reserving, key_rests, key_rest_ends, within_keys, .. } = doubt;
         seen.clear();
         pending.clear();
         let mut reserve = |state: StateId| {
@@ -320,7 +362,7 @@ impl Matcher {
             }
         };
         let n_deep_max = self.grammar.vocab().token_bytes_max();
-        for &pair in &self.live {
+        for (place, &pair) in self.live.iter().enumerate() {
             if let Some(Owner::Elements(distinct)) = program.info(pair.state).and_then(|info| info.owner) {
                 // Between elements: a whole one may follow.
                 match distinct.equality {
@@ -361,11 +403,23 @@ impl Matcher {
                             doubt.ends |= !is_simple && !distinct.is_finite;
                             doubt.beginnings |= is_text && distinct.is_finite;
                             doubt.next_items |= distinct.is_finite;
-                            elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest));
-                            elements.for_each_reserved_rest(exit.register, linked.unit.reserved(distinct), |rest| {
-                                reserved_rests.extend_from_slice(rest);
-                                reserved_rest_ends.push(reserved_rests.len());
-                            });
+                            let is_only = *within_keys == WithinKeys::None && self.stacks.n_exits(node) == 1;
+                            match is_text {
+                                true if is_only => *within_keys = WithinKeys::Only(place),
+                                true => *within_keys = WithinKeys::Several,
+                                false => elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest)),
+                            }
+                            if is_text {
+                                let mut add_rest = |rest: &mut dyn Iterator<Item = u8>| {
+                                    key_rests.extend(rest);
+                                    key_rest_ends.push(key_rests.len());
+                                };
+                                elements.for_each_rest(exit.register, |rest| add_rest(&mut elements.bytes(rest)));
+                                let reserved = linked.unit.reserved(distinct);
+                                elements.for_each_reserved_rest(exit.register, reserved, |rest| {
+                                    add_rest(&mut rest.iter().copied());
+                                });
+                            }
                         }
                     }
                     if let Some(Owner::Elements(distinct)) = info.owner {
@@ -383,4 +437,10 @@ impl Matcher {
             }
         }
     }
+}
+
+/// Returns the texts that stand one after the other in `bytes`.
+fn texts<'a>(bytes: &'a [u8], ends: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
+    let starts = core::iter::once(&0).chain(ends);
+    starts.zip(ends).map(|(&start, &end)| &bytes[start..end])
 }

@@ -51,6 +51,8 @@ struct Node {
     byte: u8,
     /// Whether its children are listed.
     is_wide: bool,
+    /// How many bytes the longest way down from it has, at most 255.
+    height: u8,
 }
 
 const _: () = assert!(size_of::<Node>() == 16);
@@ -97,6 +99,7 @@ impl Trie {
                     n_begun,
                     byte,
                     is_wide: false,
+                    height: 0,
                 });
             }
             last = token;
@@ -111,8 +114,23 @@ impl Trie {
             wide: Box::new([]),
             wide_children: Box::new([]),
         };
+        trie.measure();
         trie.list_children();
         trie
+    }
+
+    /// Finds the height of each node.
+    fn measure(&mut self) {
+        let nodes = &mut self.nodes[..];
+        let depth_max = nodes.iter().map(|node| node.depth).max().unwrap_or(0);
+        // By depth: how deep the subtrees of the nodes go that were seen since their parent's next sibling. Children come behind their parents.
+        let mut deepest = vec![0; usize::from(depth_max) + 2];
+        for node in nodes.iter_mut().rev() {
+            let depth = usize::from(node.depth);
+            let below = core::mem::take(&mut deepest[depth + 1]).max(node.depth);
+            node.height = u8::try_from(below - node.depth).unwrap_or(u8::MAX);
+            deepest[depth] = below.max(deepest[depth]);
+        }
     }
 
     /// Lists the children of the nodes that have many.
@@ -179,6 +197,12 @@ impl Trie {
     #[inline]
     pub fn depth(&self, node: u32) -> u16 {
         self.nodes[node as usize].depth
+    }
+
+    /// Returns the number of bytes from the node to the deepest one below it; [`u8::MAX`] stands for more, too.
+    #[inline]
+    pub fn height(&self, node: u32) -> u8 {
+        self.nodes[node as usize].height
     }
 
     /// Returns the tokens that end exactly at the node, ascending.
@@ -319,5 +343,15 @@ mod tests {
             let children: Vec<(u8, u32)> = trie.children(node).map(|child| (trie.byte(child), child)).collect();
             assert_eq!(trie.wide_children(node), is_wide.then_some(&*children), "{text:?}");
         }
+    }
+
+    #[test]
+    fn heights_are_those_of_the_longest_tokens() {
+        let long = "x".repeat(300);
+        let vocab = Vocab::from_tokens(["a", "ab", "abcd", "ac", "b", &long]).unwrap();
+        let trie = vocab.trie();
+        let height = |text: &str| trie.height(trie.find(text.as_bytes()).unwrap());
+        assert_eq!(["a", "ab", "abcd", "ac", "b"].map(height), [3, 2, 0, 0, 0]);
+        assert_eq!((height(""), height("x"), height(&long[..45]), height(&long[..46])), (255, 255, 255, 254));
     }
 }

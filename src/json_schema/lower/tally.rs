@@ -59,20 +59,12 @@ impl Lowerer<'_> {
             return Ok(true);
         }
         let Spelled { draft: mut body, is_boundary, .. } = spelled;
+        let length = Length { counts: false, may_end: false, min, arrival_max: None, going_on_max: None };
         for state in 1..body.n_states() as u32 {
             let at = state as usize;
             if is_boundary[at] || (max.is_some() && lengths.needs_check[at]) {
-                // A count on arrival is at least 1, so 0 stands for never.
-                // Where nothing follows there is nothing to bound.
-                let left = |n: u32| max.filter(|_| n != u32::MAX).map(|max| max.saturating_sub(n));
-                let length = Length {
-                    counts: is_boundary[at],
-                    may_end: body.accepting[at],
-                    min,
-                    arrival_max: left(lengths.to_end[at]),
-                    going_on_max: left(lengths.to_end_after_one[at]),
-                };
-                body.tallies.push((state, Tally::Length(length)));
+                let arrival_max = max.map(|max| max.saturating_sub(lengths.to_end[at]));
+                body.tallies.push((state, Tally::Length(Length { counts: is_boundary[at], arrival_max, ..length })));
             }
         }
         // Nothing leads to where too many characters would be missing.
@@ -80,11 +72,16 @@ impl Lowerer<'_> {
             let least = |target: usize| lengths.to_end[target] + u32::from(is_boundary[target]);
             body.retain(|edge| least(edge.target as usize) <= max);
         }
+        // The closing quote belongs to the rule, so that the states before it are within a text for sure.
+        let closed = body.state();
+        let ends: Vec<u32> = (0..closed).filter(|&state| body.accepting[state as usize]).collect();
+        body.byte(&ends, b'"', closed);
+        body.accepting.fill(false);
+        body.accept(closed);
+        body.tallies.push((closed, Tally::Length(Length { may_end: true, arrival_max: max, ..length })));
         self.spend(&body)?;
         let rule = self.rule("characters", body, None);
-        let after = draft.state();
-        draft.edge(open, Label::Call(rule), after);
-        draft.byte(&[after], b'"', end);
+        draft.edge(open, Label::Call(rule), end);
         Ok(true)
     }
 }
@@ -173,7 +170,7 @@ impl Lengths {
         };
         let to_end_after_one: Vec<u32> = (0..n_states).map(after_one).collect();
         let mut needs_check = vec![false; n_states];
-        for (state, &least) in to_end_after_one.iter().enumerate() {
+        for (state, &least) in to_end.iter().enumerate() {
             for target in draft.row(state as u32).map(|edge| edge.target as usize) {
                 needs_check[target] |= to_end[target] > least;
             }

@@ -1,0 +1,396 @@
+//! States between which characters lead to and fro, and nowhere else for a while.
+//!
+//! A text that holds `abc` somewhere is read in four states: nothing found yet, `a`, `ab`, and all of it. None loops on all characters, but
+//! none of these characters ends the text either: from each state, whatever is read leads to one of the four. Text of at most fifty words is the
+//! same until the last of them. So which tokens of such characters are allowed needs hardly a walk: each place has a *radius*, a number of bytes
+//! that can surely be read there, and tokens that are no longer than that are allowed without a look. Where another byte
+//! follows (the closing quote), it matters to which of the states the characters before it led.
+
+use super::loops::{Form, Loop};
+use crate::automaton::{Kind, Owner, Step, Unit};
+use crate::util::ByteSet;
+use crate::vocab::{Alphabet, Others, lead};
+use ahash::AHashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Fewest characters of ASCII that are worth a region.
+const CHARS_MIN: u32 = 48;
+/// Most places of a field; what lies behind them is not known.
+const PLACES_MAX: usize = 1 << 11;
+/// Bytes that the characters of a field surely lead from where it is looked for.
+const RADIUS_MIN: u8 = 5;
+/// Letters by which a state is asked what follows.
+const SAMPLE: &[u8] = b"eaqnzXT5";
+/// A radius that is good enough for a place at the rim of a field, where more might be known by looking from there.
+const RADIUS_GOOD: u8 = 64;
+
+/// States of a unit that the characters of an alphabet lead between.
+#[derive(Debug)]
+pub(super) struct Field {
+    alphabet: Alphabet,
+    /// The other bytes that some state of the unit reads.
+    pub bytes: ByteSet,
+    /// The strictest tally, if characters are counted.
+    pub strictest: Option<u32>,
+    radii: AHashMap<Place, u8>,
+}
+
+/// A state, and what is still to come of a character.
+pub(super) type Place = (u32, Rest);
+
+/// The continuation bytes that a character still has: how many, and the range of the first; none between characters.
+pub(super) type Rest = (u8, u8, u8);
+
+/// Between characters.
+pub(super) const WHOLE: Rest = (0, 0, 0);
+
+/// Where a byte leads within a field.
+pub(super) enum Next {
+    /// To another place, and what was counted.
+    Place(Place, u64),
+    /// Nowhere.
+    Nowhere,
+    /// The byte belongs to no character of the alphabet.
+    Border,
+    /// To something that is no state of a field.
+    Out,
+}
+
+/// Returns the field that a state belongs to, the states of which it says enough, and the field's loop, if there is one.
+pub(super) fn field(unit: &Unit, start: u32) -> Option<(Vec<u32>, Loop)> {
+    if !is_plain(unit, start) {
+        return None;
+    }
+    let words: Vec<u8> =
+        (0..128u8).filter(|byte| byte.is_ascii_alphanumeric() && target(unit, start, *byte).is_some()).collect();
+    let reads_on = |state: u32| words.iter().all(|&byte| target(unit, state, byte).is_some());
+    let leads_on = |byte: &u8| target(unit, start, *byte).is_some_and(reads_on);
+    let ascii = (0..128u8).filter(leads_on).fold(0u128, |ascii, byte| ascii | 1 << byte);
+    if ascii.count_ones() < CHARS_MIN {
+        return None;
+    }
+    let is_all = (0xC2..=0xF4).all(|byte| target(unit, start, byte).is_some());
+    let others = if is_all { Others::All } else { Others::None };
+    wide(unit, start, Alphabet { ascii, others }).or_else(|| safe(unit, start, Alphabet { ascii, others }))
+}
+
+/// Returns the field of all characters that a state reads, if most letters lead to where many more can be read.
+fn wide(unit: &Unit, start: u32, alphabet: Alphabet) -> Option<(Vec<u32>, Loop)> {
+    let survey = Survey::of(unit, start, alphabet, 0).ok()?;
+    let field = Field::new(unit, start, alphabet, &survey);
+    let radius_after = |&&byte: &&u8| {
+        let after = |state: u32, byte: u8| target(unit, state, byte);
+        after(start, byte)
+            .and_then(|state| after(state, b'o'))
+            .is_some_and(|state| field.radius((state, WHOLE)) >= RADIUS_MIN)
+    };
+    if SAMPLE.iter().filter(radius_after).count() <= SAMPLE.len() / 2 {
+        return None;
+    }
+    // Others that read more or less have fields of their own.
+    let is_alike = |state: u32| unit.bytes(state) == unit.bytes(start);
+    Some(field.of_states(start, &survey, is_alike))
+}
+
+/// Returns the field of those characters that a state reads which don't soon lead to where fewer are read.
+fn safe(unit: &Unit, start: u32, mut alphabet: Alphabet) -> Option<(Vec<u32>, Loop)> {
+    loop {
+        match Survey::of(unit, start, alphabet, RADIUS_MIN) {
+            Ok(survey) => return Some(Field::new(unit, start, alphabet, &survey).of_states(start, &survey, |_| true)),
+            Err(Opens::By(characters)) => alphabet.ascii &= !characters,
+            Err(Opens::ByOthers) => alphabet.others = Others::None,
+        }
+        if alphabet.ascii.count_ones() < CHARS_MIN {
+            return None;
+        }
+    }
+}
+
+/// Why an alphabet makes no field.
+enum Opens {
+    /// These characters of ASCII soon lead to states that don't read letters and digits as the first one does, or end.
+    By(u128),
+    ByOthers,
+}
+
+/// The places that characters lead to from a start, nearest first.
+struct Survey {
+    places: Vec<Place>,
+    /// By place: where bytes lead.
+    targets: Vec<SmallVec<[u32; 8]>>,
+    /// By place: whether some byte leads nowhere, or where nobody looked.
+    is_rim: Vec<bool>,
+    /// Whether all places were seen.
+    is_whole: bool,
+}
+
+impl Survey {
+    /// Looks around from a start; an error if characters lead out in fewer than `radius_min` bytes.
+    fn of(unit: &Unit, start: u32, alphabet: Alphabet, radius_min: u8) -> Result<Survey, Opens> {
+        let words: u128 = (0..128u8).filter(u8::is_ascii_alphanumeric).fold(0, |words, byte| words | 1 << byte);
+        // PERF: bytes of one class lead to the same.
+        let classes = |bytes: u128| -> SmallVec<[(u8, u128); 32]> {
+            let mut classes: SmallVec<[(u8, u128); 32]> = SmallVec::new();
+            for byte in (0..128u8).filter(|byte| bytes >> byte & 1 == 1) {
+                match classes.iter_mut().find(|(one, _)| unit.class(*one) == unit.class(byte)) {
+                    Some((_, all)) => *all |= 1 << byte,
+                    None => classes.push((byte, 1 << byte)),
+                }
+            }
+            classes
+        };
+        let (of_alphabet, of_words) = (classes(alphabet.ascii), classes(alphabet.ascii & words));
+        let reads_on = |state: u32| of_words.iter().all(|&(byte, _)| target(unit, state, byte).is_some());
+        let mut known: AHashMap<Place, u32> = AHashMap::from([((start, WHOLE), 0)]);
+        let mut on: AHashMap<u32, bool> = AHashMap::from([(start, true)]);
+        let mut survey =
+            Survey { places: vec![(start, WHOLE)], targets: Vec::new(), is_rim: Vec::new(), is_whole: true };
+        let mut distances = vec![0u8];
+        while let Some(&(state, rest)) = survey.places.get(survey.targets.len()) {
+            let distance = distances[survey.targets.len()];
+            let mut targets: SmallVec<[u32; 8]> = SmallVec::new();
+            let mut is_rim = false;
+            let mut add = |place: Place, survey: &mut Survey| {
+                let n_known = survey.places.len();
+                if n_known >= PLACES_MAX && !known.contains_key(&place) {
+                    survey.is_whole = false;
+                    return false;
+                }
+                let index = *known.entry(place).or_insert(n_known as u32);
+                if index as usize == n_known {
+                    survey.places.push(place);
+                    distances.push(distance.saturating_add(1));
+                }
+                if !targets.contains(&index) {
+                    targets.push(index);
+                }
+                true
+            };
+            if rest == WHOLE {
+                let mut opening = 0u128;
+                for &(byte, all) in &of_alphabet {
+                    match target(unit, state, byte) {
+                        Some(to) if *on.entry(to).or_insert_with(|| reads_on(to)) => {
+                            is_rim |= !add((to, WHOLE), &mut survey);
+                        }
+                        _ => opening |= all,
+                    }
+                }
+                if opening != 0 && distance < radius_min {
+                    return Err(Opens::By(opening));
+                }
+                is_rim |= opening != 0;
+            }
+            let continued = match rest {
+                WHOLE if alphabet.others == Others::None => 0..=0,
+                WHOLE => 0x80..=0xFF,
+                (_, low, high) => low..=high,
+            };
+            for byte in continued.filter(|&byte| byte >= 0x80) {
+                let next = match rest {
+                    WHOLE => match lead(byte) {
+                        Some(next) => next,
+                        None => continue,
+                    },
+                    (1, ..) => WHOLE,
+                    (n_left, ..) => (n_left - 1, 0x80, 0xBF),
+                };
+                let is_known = match target(unit, state, byte) {
+                    Some(to) if next == WHOLE => {
+                        *on.entry(to).or_insert_with(|| reads_on(to)) && add((to, next), &mut survey)
+                    }
+                    Some(to) => add((to, next), &mut survey),
+                    None => false,
+                };
+                if !is_known && distance < radius_min && survey.is_whole {
+                    return Err(Opens::ByOthers);
+                }
+                is_rim |= !is_known;
+            }
+            if rest != WHOLE && !reads_only(unit, state, rest) {
+                return Err(Opens::ByOthers);
+            }
+            survey.targets.push(targets);
+            survey.is_rim.push(is_rim);
+        }
+        Ok(survey)
+    }
+
+    /// Returns by place how many bytes can surely be read; [`u8::MAX`] stands for any number.
+    fn radii(&self) -> Vec<u8> {
+        let mut radii = vec![u8::MAX; self.places.len()];
+        let mut sources: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); self.places.len()];
+        for (place, targets) in self.targets.iter().enumerate() {
+            targets.iter().for_each(|&target| sources[target as usize].push(place as u32));
+        }
+        let mut pending: Vec<u32> =
+            (0..self.places.len() as u32).filter(|&place| self.is_rim[place as usize]).collect();
+        pending.iter().for_each(|&place| radii[place as usize] = 0);
+        // Nearest to the rim first.
+        let mut next = 0;
+        while let Some(&place) = pending.get(next) {
+            next += 1;
+            let radius = radii[place as usize].saturating_add(1);
+            for &source in &sources[place as usize] {
+                if radii[source as usize] > radius {
+                    radii[source as usize] = radius;
+                    pending.push(source);
+                }
+            }
+        }
+        radii
+    }
+}
+
+/// Returns the state that a byte leads to, if nothing but that and counting happens.
+fn target(unit: &Unit, from: u32, byte: u8) -> Option<u32> {
+    match unit.code(from, byte).step() {
+        Step::Quiet(to) | Step::Simple(to) if is_plain(unit, to) => Some(to),
+        _ => None,
+    }
+}
+
+/// Tells whether a state within a character reads nothing else.
+fn reads_only(unit: &Unit, state: u32, (_, low, high): Rest) -> bool {
+    unit.bytes(state).iter().all(|byte| (low..=high).contains(&byte))
+}
+
+/// Tells whether nothing but counting happens on entering a state.
+fn is_plain(unit: &Unit, state: u32) -> bool {
+    let is_quiet = match unit.info(state).kind {
+        Kind::Inner => true,
+        Kind::Tally { tally } => !unit.tally(tally).is_end(),
+        _ => false,
+    };
+    is_quiet && unit.controls(state).is_empty()
+}
+
+impl Field {
+    fn new(unit: &Unit, start: u32, alphabet: Alphabet, survey: &Survey) -> Field {
+        let all_bytes = (0..unit.n_states() as u32).fold(ByteSet::EMPTY, |all, state| all | unit.bytes(state));
+        let strictest = match unit.info(start).owner {
+            Some(Owner::Tallies(tally)) => Some(tally),
+            _ => None,
+        };
+        Field {
+            alphabet,
+            bytes: all_bytes.iter().filter(|&byte| !alphabet.begins(byte)).collect(),
+            strictest,
+            radii: survey.places.iter().copied().zip(survey.radii()).collect(),
+        }
+    }
+
+    /// Returns the states of which the field says enough, and its loop.
+    fn of_states(self, start: u32, survey: &Survey, is_alike: impl Fn(u32) -> bool) -> (Vec<u32>, Loop) {
+        let radius_min = if survey.is_whole { RADIUS_MIN } else { RADIUS_GOOD };
+        let is_good = |&&(state, rest): &&Place| {
+            rest == WHOLE && (state == start || self.radius((state, rest)) >= radius_min && is_alike(state))
+        };
+        let states = survey.places.iter().filter(is_good).map(|place| place.0).collect();
+        (states, Loop { alphabet: self.alphabet, form: Form::Field(Arc::new(self)) })
+    }
+
+    /// Returns where a byte leads from a place, with what was counted so far.
+    #[inline]
+    pub fn next(&self, unit: &Unit, (state, rest): Place, register: u64, byte: u8) -> Next {
+        let rest = match rest {
+            WHOLE if !self.alphabet.begins(byte) => return Next::Border,
+            WHOLE => {
+                if byte < 0x80 {
+                    WHOLE
+                } else {
+                    lead(byte).unwrap_or(WHOLE)
+                }
+            }
+            (_, low, high) if byte < low || byte > high => return Next::Nowhere,
+            (1, ..) => WHOLE,
+            (n_left, ..) => (n_left - 1, 0x80, 0xBF),
+        };
+        let to = match unit.code(state, byte).step() {
+            Step::None => return Next::Nowhere,
+            Step::Quiet(to) => {
+                return if unit.controls(to).is_empty() { Next::Place((to, rest), register) } else { Next::Out };
+            }
+            Step::Simple(to) => to,
+            Step::List(_) => return Next::Out,
+        };
+        if !is_plain(unit, to) {
+            return Next::Out;
+        }
+        let Kind::Tally { tally } = unit.info(to).kind else { return Next::Place((to, rest), register) };
+        let tally = unit.tally(tally);
+        match tally.arrive(register) {
+            Some(register) if tally.may_go_on(register) => Next::Place((to, rest), register),
+            _ => Next::Nowhere,
+        }
+    }
+
+    /// Returns how many bytes of characters can surely be read from a place, but for what is counted.
+    #[inline]
+    pub fn radius(&self, place: Place) -> u8 {
+        self.radii.get(&place).copied().unwrap_or(0)
+    }
+
+    /// Returns the state and the register after `bytes`, which are characters of the alphabet; nothing if they can't be read, or lead out of the
+    /// field.
+    pub fn run(&self, unit: &Unit, state: u32, register: u64, bytes: &[u8]) -> Option<(u32, u64)> {
+        let mut at = ((state, WHOLE), register);
+        for &byte in bytes {
+            let Next::Place(place, register) = self.next(unit, at.0, at.1, byte) else { return None };
+            at = (place, register);
+        }
+        Some((at.0.0, at.1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::automaton::Code;
+    use crate::compiler::{CompiledGrammar, GrammarCompiler};
+    use crate::vocab::Vocab;
+
+    fn compiled(pattern: &str) -> CompiledGrammar {
+        let mut vocab = Vocab::builder();
+        vocab.extend((0..=255u8).map(|byte| [byte]).collect::<Vec<_>>());
+        let compiler = GrammarCompiler::new(Arc::new(vocab.build().unwrap()));
+        compiler.compile_ebnf(&format!("root ::= /{pattern}/")).unwrap()
+    }
+
+    fn found(pattern: &str) -> Option<(usize, Alphabet)> {
+        let compiled = compiled(pattern);
+        let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
+        field(&linked.unit, start).map(|(states, found)| (states.len(), found.alphabet))
+    }
+
+    #[test]
+    fn a_search_is_closed_under_all_but_what_ends_it() {
+        // Nothing, `a`, `ab`, all of it; the quote is read from the last only.
+        let (n_states, alphabet) = found(r#"[^"]*abc[^"]*""#).unwrap();
+        assert_eq!((n_states, alphabet.others), (4, Others::All));
+        assert!((0..128).all(|byte| (alphabet.ascii >> byte & 1 == 1) == (byte != u32::from(b'"'))));
+    }
+
+    #[test]
+    fn characters_that_lead_out_are_no_part_of_the_alphabet() {
+        // Behind the `@` fewer characters may follow, and in the end none of the others.
+        let (n_states, alphabet) = found(r#"([a-zA-Z0-9]+\.)*[a-zA-Z0-9]+@[a-z]""#).unwrap();
+        assert!(n_states <= 2 && alphabet.ascii.count_ones() == 62 && alphabet.others == Others::None);
+        assert!(found(r#"[a-zA-Z0-9]{5}""#).is_none(), "each letter leads nearer to the end");
+        assert!(found(r#"[ab]+""#).is_none(), "too few to be worth it");
+        assert!(found("[^\"]*").is_none(), "it may end anywhere");
+    }
+
+    #[test]
+    fn running_follows_characters() {
+        let compiled = compiled(r#"[^"]*abc[^"]*""#);
+        let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
+        let unit = &linked.unit;
+        let Some((_, Loop { form: Form::Field(field), .. })) = field(unit, start) else { panic!("it is closed") };
+        let after = |text: &str| field.run(unit, start, 0, text.as_bytes()).unwrap().0;
+        let may_end = |state: u32| unit.code(state, b'"') != Code::NONE;
+        assert_eq!(["", "ab", "xabc", "abcé"].map(|text| may_end(after(text))), [false, false, true, true]);
+        assert_eq!(field.run(unit, start, 0, b"\""), None);
+    }
+}
