@@ -11,4 +11,4 @@ mod unit;
 pub(crate) use dump::{dump_dot, dump_text};
 pub(crate) use link::{BELOW, DONE, Linked, Program, StateId};
 pub(crate) use store::UnitStore;
-pub(crate) use unit::{Code, Kind, Owner, Reads, Step, Unit};
+pub(crate) use unit::{Code, Kind, Owner, Reads, ReservedTokens, Step, Unit};

@@ -208,8 +208,17 @@ pub(crate) struct Unit {
     first_runs: Box<[OnceLock<Box<[Run]>>]>,
     /// The bytes of each class, once asked for.
     class_bytes: OnceLock<Box<[ByteSet]>>,
-    /// Tokens that have to do with the reserved elements, once asked for: all grammars of a unit have one vocabulary.
-    reserved_tokens: OnceLock<Box<[u32]>>,
+    /// By list of reserved elements, once asked for: all grammars of a unit have one vocabulary.
+    reserved_tokens: OnceLock<Box<[ReservedTokens]>>,
+}
+
+/// The tokens of a vocabulary that have to do with reserved elements, each list ascending.
+#[derive(Debug)]
+pub(crate) struct ReservedTokens {
+    /// Those that hold one of the elements.
+    pub holding: Box<[u32]>,
+    /// Those that begin with one of them, but for its first byte.
+    pub beginning: Box<[u32]>,
 }
 
 /// Neighbouring bytes that have the same move.
@@ -339,12 +348,9 @@ impl Unit {
         distinct.reserved.map(|index| &*self.content.reserved[index as usize])
     }
 
-    /// Returns the tokens that have to do with the unit's reserved elements, found at the first call.
-    pub fn reserved_tokens(&self, find: impl FnOnce(&[Arc<Reserved>]) -> Box<[u32]>) -> &[u32] {
-        if self.content.reserved.is_empty() {
-            return &[];
-        }
-        self.reserved_tokens.get_or_init(|| find(&self.content.reserved))
+    /// Returns the tokens that have to do with the unit's reserved elements, by list, found at the first call.
+    pub fn reserved_tokens(&self, find: impl Fn(&Reserved) -> ReservedTokens) -> &[ReservedTokens] {
+        self.reserved_tokens.get_or_init(|| self.content.reserved.iter().map(|reserved| find(reserved)).collect())
     }
 
     /// Returns the list of moves of `state` by a control token.

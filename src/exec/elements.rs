@@ -136,6 +136,11 @@ impl Elements {
         reserved.rests(&begun).for_each(visit);
     }
 
+    /// Returns the number of bytes that were read of the element of a frame.
+    pub fn n_begun(&self, register: u64) -> u32 {
+        self.n_bytes() - (register >> 32) as u32
+    }
+
     /// Returns what was read of the element of a frame.
     pub fn begun(&self, register: u64) -> Vec<u8> {
         self.bytes(Piece { start: (register >> 32) as u32, end: self.n_bytes() }).collect()

@@ -21,7 +21,7 @@ impl Reserved {
         reserved
     }
 
-    pub fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.ends.len()
     }
 

@@ -59,7 +59,8 @@ pub(super) enum Next {
 
 /// Returns the field that a state belongs to, the states of which it says enough, and the field's loop, if there is one.
 pub(super) fn field(unit: &Unit, start: u32) -> Option<(Vec<u32>, Loop)> {
-    if !is_plain(unit, start) {
+    // PERF: most states read two or three bytes, and need no look at the table.
+    if unit.bytes(start).len() < CHARS_MIN as usize || !is_plain(unit, start) {
         return None;
     }
     let words: Vec<u8> =

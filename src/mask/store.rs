@@ -10,6 +10,7 @@
 
 use super::entry::MaskEntry;
 use super::walk::{Remainder, Walker};
+use crate::automaton::ReservedTokens;
 use crate::machine::Reserved;
 use crate::vocab::{TokenId, Vocab};
 use ahash::{AHashMap, RandomState};
@@ -221,14 +222,20 @@ pub(crate) struct ElementTokens {
 }
 
 impl ElementTokens {
-    /// Returns the tokens that hold one of some keys, with both quotes.
-    pub fn holding(&self, keys: &[Arc<Reserved>]) -> Box<[TokenId]> {
-        let of_key = |key: &[u8]| self.by_key.get(key.get(1..)?);
-        let mut tokens: Vec<TokenId> =
-            keys.iter().flat_map(|keys| keys.iter()).filter_map(of_key).flatten().copied().collect();
-        tokens.sort_unstable();
-        tokens.dedup();
-        tokens.into()
+    /// Returns the tokens that have to do with some keys, which have both quotes.
+    pub fn of_keys(&self, vocab: &Vocab, keys: &Reserved) -> ReservedTokens {
+        let trie = vocab.trie();
+        let (mut holding, mut beginning) = (Vec::new(), Vec::new());
+        for rest in keys.iter().filter_map(|key| key.get(1..)) {
+            holding.extend(self.by_key.get(rest).into_iter().flatten());
+            beginning.extend(trie.find(rest).into_iter().flat_map(|node| trie.subtree_tokens(node)));
+        }
+        let sorted = |mut tokens: Vec<TokenId>| {
+            tokens.sort_unstable();
+            tokens.dedup();
+            tokens.into()
+        };
+        ReservedTokens { holding: sorted(holding), beginning: sorted(beginning) }
     }
 }
 

@@ -47,6 +47,8 @@ pub(super) struct Doubt {
     /// Likewise what is left of keys, and where each of these ends.
     key_rests: Vec<u8>,
     key_rest_ends: Vec<usize>,
+    /// Those that begin with a key that is reserved by this unit, in this list, behind its quote.
+    begun: Option<(u32, u32)>,
     /// The places within keys.
     within_keys: WithinKeys,
     /// Those that one of `rests` begins with: with finitely many elements, nothing may be left behind such a beginning.
@@ -149,7 +151,9 @@ impl Matcher {
         for &unit in &doubt.reserving {
             let grammar = self.grammar.clone();
             let unit = &grammar.program().units()[unit as usize].unit;
-            self.clear_refused(row, unit.reserved_tokens(|reserved| kept.holding(reserved)), &mut n_cleared);
+            for tokens in unit.reserved_tokens(|keys| kept.of_keys(grammar.vocab(), keys)) {
+                self.clear_refused(row, &tokens.holding, &mut n_cleared);
+            }
         }
         for &key in &doubt.keys {
             doubt.bytes.clear();
@@ -165,8 +169,12 @@ impl Matcher {
                 }
             }
         }
-        for rest in texts(&doubt.key_rests, &doubt.key_rest_ends) {
-            self.try_along(row, rest, doubt.beginnings, doubt.within_keys == WithinKeys::Several, &mut n_cleared);
+        let is_doubtful = doubt.within_keys == WithinKeys::Several;
+        if is_doubtful {
+            self.with_begun(doubt, kept, |matcher, tokens| matcher.clear_refused(row, tokens, &mut n_cleared));
+        }
+        for rest in texts(&doubt.key_rests, &doubt.key_rest_ends).filter(|_| doubt.beginnings || is_doubtful) {
+            self.try_along(row, rest, doubt.beginnings, is_doubtful, &mut n_cleared);
         }
         for &rest in &doubt.rests {
             doubt.bytes.clear();
@@ -194,12 +202,25 @@ impl Matcher {
                 // PERF: these are many.
                 row.iter_mut().zip(&kept.begins_with_quote).for_each(|(word, quoted)| *word &= !quoted);
             } else if let Some(node) = trie.find(rest) {
-                trie.subtree_tokens(node).iter().for_each(|&token| row[token as usize / 32] &= !(1 << (token % 32)));
+                clear(row, trie.subtree_tokens(node));
             }
+        }
+        if doubt.begun.is_some() {
+            *n_cleared += 1;
+            self.with_begun(doubt, kept, |_, tokens| clear(row, tokens));
         }
         let others: SmallVec<[Pair; 4]> = self.live[..index].iter().chain(&self.live[index + 1..]).copied().collect();
         let of_others = add(&self.asker(), &others, row);
         Filled { n_hits: of_key.n_hits + of_others.n_hits, is_empty: of_key.is_empty && of_others.is_empty }
+    }
+
+    /// Passes the tokens that begin with what is left of reserved keys right behind their quote, if such a place is live.
+    fn with_begun(&mut self, doubt: &Doubt, kept: &ElementTokens, visit: impl FnOnce(&mut Matcher, &[TokenId])) {
+        let Some((unit, list)) = doubt.begun else { return };
+        let grammar = self.grammar.clone();
+        let unit = &grammar.program().units()[unit as usize].unit;
+        let tokens = unit.reserved_tokens(|keys| kept.of_keys(grammar.vocab(), keys));
+        visit(self, &tokens[list as usize].beginning);
     }
 
     /// Tries the tokens that begin with a text if `is_doubtful`, and those that it begins with if `beginnings`.
@@ -348,11 +369,12 @@ impl Matcher {
         doubt.rests.clear();
         doubt.key_rests.clear();
         doubt.key_rest_ends.clear();
+        doubt.begun = None;
         doubt.within_keys = WithinKeys::None;
         if program.has_items() {
             self.live.iter().for_each(|&pair| self.find_last_values(pair, doubt));
         }
-        let Doubt { seen, pending, reserving, key_rests, key_rest_ends, within_keys, .. } = doubt;
+        let Doubt { seen, pending, reserving, key_rests, key_rest_ends, begun, within_keys, .. } = doubt;
         seen.clear();
         pending.clear();
         let mut reserve = |state: StateId| {
@@ -415,7 +437,15 @@ impl Matcher {
                                     key_rest_ends.push(key_rests.len());
                                 };
                                 elements.for_each_rest(exit.register, |rest| add_rest(&mut elements.bytes(rest)));
-                                let reserved = linked.unit.reserved(distinct);
+                                // PERF: right behind the quote all of them are left.
+                                let is_begun = is_only && elements.n_begun(exit.register) == 1;
+                                let reserved = match distinct.reserved {
+                                    Some(list) if is_begun => {
+                                        *begun = Some((program.unit_index(exit.state) as u32, list));
+                                        None
+                                    }
+                                    _ => linked.unit.reserved(distinct),
+                                };
                                 elements.for_each_reserved_rest(exit.register, reserved, |rest| {
                                     add_rest(&mut rest.iter().copied());
                                 });
@@ -437,6 +467,11 @@ impl Matcher {
             }
         }
     }
+}
+
+/// Clears the bits of tokens.
+fn clear(row: &mut [u32], tokens: &[TokenId]) {
+    tokens.iter().for_each(|&token| row[token as usize / 32] &= !(1 << (token % 32)));
 }
 
 /// Returns the texts that stand one after the other in `bytes`.
