@@ -202,6 +202,7 @@ struct Builder<'a> {
     list_ids: HashTable<u32>,
     hasher: RandomState,
     scratch: Scratch,
+    contexts: Vec<Context>,
     row_scratch: RowScratch,
     closing: Option<Closing>,
     bounds: Bounds<'a>,
@@ -307,6 +308,7 @@ impl<'a> Builder<'a> {
             list_ids: HashTable::new(),
             hasher: RandomState::new(),
             scratch: Scratch::default(),
+            contexts: Vec::new(),
             row_scratch: RowScratch::default(),
             closing: None,
             bounds,
@@ -416,7 +418,7 @@ impl<'a> Builder<'a> {
         // Between two copies, a copy begins.
         items.iter_mut().filter(|item| item.state == LOOP).for_each(|item| item.state = 0);
         let mut scratch = core::mem::take(&mut self.scratch);
-        let mut contexts = Vec::new();
+        let mut contexts = core::mem::take(&mut self.contexts);
         self.close(&SmallVec::new(), items, &mut contexts, &mut scratch)?;
         if contexts.is_empty() && self.merges {
             // PERF: nearly all states call nothing, and then a letter leads to one state.
@@ -431,9 +433,10 @@ impl<'a> Builder<'a> {
         } else if self.merges && contexts.iter().all(|context| matches!(context.at, At::Child(..))) {
             self.row_beside_children(&mut scratch, &contexts, rows)?;
         } else {
-            self.row_of_contexts(&mut scratch, contexts, rows)?;
+            self.row_of_contexts(&mut scratch, &mut contexts, rows)?;
         }
-        self.scratch = scratch;
+        contexts.clear();
+        (self.scratch, self.contexts) = (scratch, contexts);
         Ok(())
     }
 
@@ -589,7 +592,7 @@ impl<'a> Builder<'a> {
     fn row_of_contexts(
         &mut self,
         scratch: &mut Scratch,
-        mut contexts: Vec<Context>,
+        contexts: &mut Vec<Context>,
         rows: &mut Rows,
     ) -> Result<(), BuildError> {
         let mut moves = core::mem::take(&mut self.row_scratch.moves);
@@ -620,7 +623,7 @@ impl<'a> Builder<'a> {
             match context.at {
                 At::Items(items) => {
                     let n_before = contexts.len();
-                    self.close(&chain, items, &mut contexts, scratch)?;
+                    self.close(&chain, items, contexts, scratch)?;
                     n_made += (contexts.len() - n_before) * (2 + chain.len());
                 }
                 At::Child(slot, state) => {

@@ -274,13 +274,17 @@ impl Unit {
     }
 
     fn find_runs(&self, state: u32) -> Box<[Run]> {
+        let row = &self.content.table[state as usize * self.content.n_classes..][..self.content.n_classes];
         let mut runs: Vec<Run> = Vec::new();
-        for byte in self.bytes(state).iter() {
-            let code = self.code(state, byte);
+        let mut last = Code::NONE;
+        for (byte, &class) in (0..=255).zip(self.content.class_of.iter()) {
+            let code = row[usize::from(class)];
             match runs.last_mut() {
-                Some((_, high, last)) if *high + 1 == byte && *last == code => *high = byte,
-                _ => runs.push((byte, byte, code)),
+                Some((_, high, _)) if code == last && code != Code::NONE => *high = byte,
+                _ if code != Code::NONE => runs.push((byte, byte, code)),
+                _ => {}
             }
+            last = code;
         }
         runs.into()
     }

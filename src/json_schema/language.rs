@@ -169,7 +169,7 @@ impl Languages {
     /// Returns the automaton of the decoded strings of a shape, but for its lengths if `has_lengths` is false.
     pub fn of_shape(&self, shape: &StringShape, has_lengths: bool, limits: &Limits) -> Result<Arc<Dfa>, RegularError> {
         if let Ok(Some(values)) = self.listed(shape, limits) {
-            return Ok(Arc::new(of_values(&values, limits)?));
+            return Ok(Arc::new(Dfa::of_texts(&bytes_of(&values), limits)?));
         }
         let mut dfa: Option<Arc<Dfa>> = None;
         // What is asked for first: it is the smaller part.
@@ -186,7 +186,7 @@ impl Languages {
         }
         let mut dfa = dfa.unwrap_or_else(|| Arc::new(Dfa::all_text().clone()));
         if !shape.excluded.is_empty() {
-            dfa = Arc::new(dfa.minus(&of_values(&shape.excluded, limits)?, limits)?);
+            dfa = Arc::new(dfa.minus(&Dfa::of_texts(&bytes_of(&shape.excluded), limits)?, limits)?);
         }
         if !has_lengths || (shape.min == 0 && shape.max.is_none()) {
             return Ok(dfa);
@@ -207,13 +207,8 @@ impl Languages {
     }
 }
 
-/// Returns the automaton of exactly these texts.
-pub(super) fn of_values<T: AsRef<str>>(values: &[T], limits: &Limits) -> Result<Dfa, RegularError> {
-    let mut regular = Regular::new();
-    let nodes = values.iter().map(|value| regular.push(Node::Bytes(value.as_ref().as_bytes().into()))).collect();
-    let root = regular.push(Node::Union(nodes));
-    regular.set_root(root);
-    Dfa::new(&regular, limits)
+fn bytes_of(values: &[Rc<str>]) -> Vec<&[u8]> {
+    values.iter().map(|value| value.as_bytes()).collect()
 }
 
 /// Returns the texts of an automaton if there are at most `n_max`.

@@ -114,7 +114,9 @@ const LINEAR_MAX: usize = 8;
 
 impl Json {
     pub(super) fn empty(source: Box<str>) -> Json {
-        let (nodes, items, members, sorted, numbers, duplicates) = Default::default();
+        let (items, members, sorted, numbers, duplicates) = Default::default();
+        // PERF: about as many as there are values in most texts.
+        let nodes = Vec::with_capacity(source.len() / 24 + 1);
         Json { source, nodes, items, members, sorted, texts: String::new(), numbers, duplicates }
     }
 

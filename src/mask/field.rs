@@ -9,7 +9,7 @@
 use super::loops::{Form, Loop};
 use crate::automaton::{Kind, Owner, Step, Unit};
 use crate::util::ByteSet;
-use crate::vocab::{Alphabet, Others, lead};
+use crate::vocab::{Alphabet, Others, kind_of, lead};
 use ahash::AHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -17,13 +17,17 @@ use std::sync::Arc;
 /// Fewest characters of ASCII that are worth a region.
 const CHARS_MIN: u32 = 48;
 /// Most places of a field; what lies behind them is not known.
-const PLACES_MAX: usize = 1 << 11;
+const PLACES_MAX: usize = 512;
+/// As many as it takes to see whether a field is worth it.
+const PLACES_FIRST: usize = 192;
+/// Most states of a unit with fields: each field notes something of each.
+const STATES_MAX: usize = 1 << 14;
 /// Bytes that the characters of a field surely lead from where it is looked for.
 const RADIUS_MIN: u8 = 5;
 /// Letters by which a state is asked what follows.
 const SAMPLE: &[u8] = b"eaqnzXT5";
 /// A radius that is good enough for a place at the rim of a field, where more might be known by looking from there.
-const RADIUS_GOOD: u8 = 64;
+const RADIUS_GOOD: u8 = 24;
 
 /// States of a unit that the characters of an alphabet lead between.
 #[derive(Debug)]
@@ -33,17 +37,46 @@ pub(super) struct Field {
     pub bytes: ByteSet,
     /// The strictest tally, if characters are counted.
     pub strictest: Option<u32>,
-    radii: AHashMap<Place, u8>,
+    /// By state, then what is still to come.
+    radii: Box<[u8]>,
+    /// Likewise kinds of bytes without which nothing is refused.
+    needed: Box<[u64]>,
 }
 
 /// A state, and what is still to come of a character.
 pub(super) type Place = (u32, Rest);
 
-/// The continuation bytes that a character still has: how many, and the range of the first; none between characters.
-pub(super) type Rest = (u8, u8, u8);
+/// The continuation bytes that a character still has: one of [`RESTS`].
+pub(super) type Rest = u8;
 
 /// Between characters.
-pub(super) const WHOLE: Rest = (0, 0, 0);
+pub(super) const WHOLE: Rest = 0;
+
+/// How many continuation bytes follow, and the range of the first.
+const RESTS: [(u8, u8, u8); 8] = [
+    (0, 0, 0),
+    (1, 0x80, 0xBF),
+    (2, 0x80, 0xBF),
+    (2, 0xA0, 0xBF),
+    (2, 0x80, 0x9F),
+    (3, 0x80, 0xBF),
+    (3, 0x90, 0xBF),
+    (3, 0x80, 0x8F),
+];
+
+/// Returns what follows a byte that begins a character.
+fn rest_after(byte: u8) -> Option<Rest> {
+    if byte < 0x80 {
+        return Some(WHOLE);
+    }
+    let rest = lead(byte)?;
+    Some(RESTS.iter().position(|known| *known == rest).expect("all are listed") as Rest)
+}
+
+/// Returns what follows a continuation byte.
+fn rest_within(rest: Rest) -> Rest {
+    RESTS[usize::from(rest)].0 - 1
+}
 
 /// Where a byte leads within a field.
 pub(super) enum Next {
@@ -60,7 +93,8 @@ pub(super) enum Next {
 /// Returns the field that a state belongs to, the states of which it says enough, and the field's loop, if there is one.
 pub(super) fn field(unit: &Unit, start: u32) -> Option<(Vec<u32>, Loop)> {
     // PERF: most states read two or three bytes, and need no look at the table.
-    if unit.bytes(start).len() < CHARS_MIN as usize || !is_plain(unit, start) {
+    let is_small = unit.n_states() <= STATES_MAX;
+    if unit.bytes(start).len() < CHARS_MIN as usize || !is_small || !is_plain(unit, start) {
         return None;
     }
     let words: Vec<u8> =
@@ -78,8 +112,9 @@ pub(super) fn field(unit: &Unit, start: u32) -> Option<(Vec<u32>, Loop)> {
 
 /// Returns the field of all characters that a state reads, if most letters lead to where many more can be read.
 fn wide(unit: &Unit, start: u32, alphabet: Alphabet) -> Option<(Vec<u32>, Loop)> {
-    let survey = Survey::of(unit, start, alphabet, 0).ok()?;
-    let field = Field::new(unit, start, alphabet, &survey);
+    let glance = Survey::of(unit, start, alphabet, 0, PLACES_FIRST).ok()?;
+    let is_whole = glance.is_whole;
+    let field = Field::new(unit, start, alphabet, &glance);
     let radius_after = |&&byte: &&u8| {
         let after = |state: u32, byte: u8| target(unit, state, byte);
         after(start, byte)
@@ -89,6 +124,8 @@ fn wide(unit: &Unit, start: u32, alphabet: Alphabet) -> Option<(Vec<u32>, Loop)>
     if SAMPLE.iter().filter(radius_after).count() <= SAMPLE.len() / 2 {
         return None;
     }
+    let survey = if is_whole { glance } else { Survey::of(unit, start, alphabet, 0, PLACES_MAX).ok()? };
+    let field = if is_whole { field } else { Field::new(unit, start, alphabet, &survey) };
     // Others that read more or less have fields of their own.
     let is_alike = |state: u32| unit.bytes(state) == unit.bytes(start);
     Some(field.of_states(start, &survey, is_alike))
@@ -97,7 +134,7 @@ fn wide(unit: &Unit, start: u32, alphabet: Alphabet) -> Option<(Vec<u32>, Loop)>
 /// Returns the field of those characters that a state reads which don't soon lead to where fewer are read.
 fn safe(unit: &Unit, start: u32, mut alphabet: Alphabet) -> Option<(Vec<u32>, Loop)> {
     loop {
-        match Survey::of(unit, start, alphabet, RADIUS_MIN) {
+        match Survey::of(unit, start, alphabet, RADIUS_MIN, PLACES_MAX) {
             Ok(survey) => return Some(Field::new(unit, start, alphabet, &survey).of_states(start, &survey, |_| true)),
             Err(Opens::By(characters)) => alphabet.ascii &= !characters,
             Err(Opens::ByOthers) => alphabet.others = Others::None,
@@ -118,8 +155,10 @@ enum Opens {
 /// The places that characters lead to from a start, nearest first.
 struct Survey {
     places: Vec<Place>,
-    /// By place: where bytes lead.
-    targets: Vec<SmallVec<[u32; 8]>>,
+    /// By place: where bytes lead, and the kind of these bytes if they have it in common.
+    targets: Vec<SmallVec<[(u32, u64); 8]>>,
+    /// By place: the kind of the bytes that lead nowhere, if they have it in common; all kinds if there are none.
+    refused: Vec<u64>,
     /// By place: whether some byte leads nowhere, or where nobody looked.
     is_rim: Vec<bool>,
     /// Whether all places were seen.
@@ -128,7 +167,7 @@ struct Survey {
 
 impl Survey {
     /// Looks around from a start; an error if characters lead out in fewer than `radius_min` bytes.
-    fn of(unit: &Unit, start: u32, alphabet: Alphabet, radius_min: u8) -> Result<Survey, Opens> {
+    fn of(unit: &Unit, start: u32, alphabet: Alphabet, radius_min: u8, places_max: usize) -> Result<Survey, Opens> {
         let words: u128 = (0..128u8).filter(u8::is_ascii_alphanumeric).fold(0, |words, byte| words | 1 << byte);
         // PERF: bytes of one class lead to the same.
         let classes = |bytes: u128| -> SmallVec<[(u8, u128); 32]> {
@@ -145,16 +184,21 @@ impl Survey {
         let reads_on = |state: u32| of_words.iter().all(|&(byte, _)| target(unit, state, byte).is_some());
         let mut known: AHashMap<Place, u32> = AHashMap::from([((start, WHOLE), 0)]);
         let mut on: AHashMap<u32, bool> = AHashMap::from([(start, true)]);
-        let mut survey =
-            Survey { places: vec![(start, WHOLE)], targets: Vec::new(), is_rim: Vec::new(), is_whole: true };
+        let mut survey = Survey {
+            places: vec![(start, WHOLE)],
+            targets: Vec::new(),
+            refused: Vec::new(),
+            is_rim: Vec::new(),
+            is_whole: true,
+        };
         let mut distances = vec![0u8];
         while let Some(&(state, rest)) = survey.places.get(survey.targets.len()) {
             let distance = distances[survey.targets.len()];
-            let mut targets: SmallVec<[u32; 8]> = SmallVec::new();
-            let mut is_rim = false;
-            let mut add = |place: Place, survey: &mut Survey| {
+            let mut targets: SmallVec<[(u32, u64); 8]> = SmallVec::new();
+            let (mut is_rim, mut refused) = (false, u64::MAX);
+            let mut add = |place: Place, kinds: u64, survey: &mut Survey| {
                 let n_known = survey.places.len();
-                if n_known >= PLACES_MAX && !known.contains_key(&place) {
+                if n_known >= places_max && !known.contains_key(&place) {
                     survey.is_whole = false;
                     return false;
                 }
@@ -163,8 +207,9 @@ impl Survey {
                     survey.places.push(place);
                     distances.push(distance.saturating_add(1));
                 }
-                if !targets.contains(&index) {
-                    targets.push(index);
+                match targets.iter_mut().find(|(known, _)| *known == index) {
+                    Some((_, common)) => *common &= kinds,
+                    None => targets.push((index, kinds)),
                 }
                 true
             };
@@ -173,10 +218,15 @@ impl Survey {
                 for &(byte, all) in &of_alphabet {
                     match target(unit, state, byte) {
                         Some(to) if *on.entry(to).or_insert_with(|| reads_on(to)) => {
-                            is_rim |= !add((to, WHOLE), &mut survey);
+                            if !add((to, WHOLE), common_kind(all), &mut survey) {
+                                (is_rim, refused) = (true, 0);
+                            }
                         }
                         _ => opening |= all,
                     }
+                }
+                if opening != 0 {
+                    refused &= common_kind(opening);
                 }
                 if opening != 0 && distance < radius_min {
                     return Err(Opens::By(opening));
@@ -186,36 +236,67 @@ impl Survey {
             let continued = match rest {
                 WHOLE if alphabet.others == Others::None => 0..=0,
                 WHOLE => 0x80..=0xFF,
-                (_, low, high) => low..=high,
+                rest => RESTS[usize::from(rest)].1..=RESTS[usize::from(rest)].2,
             };
+            let mut done: SmallVec<[(u8, Rest); 16]> = SmallVec::new();
             for byte in continued.filter(|&byte| byte >= 0x80) {
                 let next = match rest {
-                    WHOLE => match lead(byte) {
+                    WHOLE => match rest_after(byte) {
                         Some(next) => next,
                         None => continue,
                     },
-                    (1, ..) => WHOLE,
-                    (n_left, ..) => (n_left - 1, 0x80, 0xBF),
+                    rest => rest_within(rest),
                 };
+                if done.contains(&(unit.class(byte), next)) {
+                    continue;
+                }
+                done.push((unit.class(byte), next));
                 let is_known = match target(unit, state, byte) {
                     Some(to) if next == WHOLE => {
-                        *on.entry(to).or_insert_with(|| reads_on(to)) && add((to, next), &mut survey)
+                        *on.entry(to).or_insert_with(|| reads_on(to)) && add((to, next), kind_of(byte), &mut survey)
                     }
-                    Some(to) => add((to, next), &mut survey),
+                    Some(to) => add((to, next), kind_of(byte), &mut survey),
                     None => false,
                 };
                 if !is_known && distance < radius_min && survey.is_whole {
                     return Err(Opens::ByOthers);
                 }
-                is_rim |= !is_known;
+                if !is_known {
+                    (is_rim, refused) = (true, if survey.is_whole { refused & kind_of(byte) } else { 0 });
+                }
             }
             if rest != WHOLE && !reads_only(unit, state, rest) {
                 return Err(Opens::ByOthers);
             }
             survey.targets.push(targets);
+            survey.refused.push(refused);
             survey.is_rim.push(is_rim);
         }
         Ok(survey)
+    }
+
+    /// Returns by place the kinds of bytes that all texts have which are refused from there on.
+    fn needed(&self) -> Vec<u64> {
+        // From all kinds down to those that are left: a text is refused at once, or behind a byte.
+        let mut needed = self.refused.clone();
+        let mut sources: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); self.places.len()];
+        for (place, targets) in self.targets.iter().enumerate() {
+            targets.iter().for_each(|&(target, _)| sources[target as usize].push(place as u32));
+        }
+        let mut pending: Vec<u32> =
+            (0..self.places.len() as u32).filter(|&place| needed[place as usize] != u64::MAX).collect();
+        while let Some(place) = pending.pop() {
+            for &source in &sources[place as usize] {
+                let behind = |&(target, kinds): &(u32, u64)| needed[target as usize] | kinds;
+                let targets = self.targets[source as usize].iter();
+                let left = targets.filter(|&&(target, _)| target == place).fold(u64::MAX, |left, to| left & behind(to));
+                if needed[source as usize] & left != needed[source as usize] {
+                    needed[source as usize] &= left;
+                    pending.push(source);
+                }
+            }
+        }
+        needed
     }
 
     /// Returns by place how many bytes can surely be read; [`u8::MAX`] stands for any number.
@@ -223,7 +304,7 @@ impl Survey {
         let mut radii = vec![u8::MAX; self.places.len()];
         let mut sources: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); self.places.len()];
         for (place, targets) in self.targets.iter().enumerate() {
-            targets.iter().for_each(|&target| sources[target as usize].push(place as u32));
+            targets.iter().for_each(|&(target, _)| sources[target as usize].push(place as u32));
         }
         let mut pending: Vec<u32> =
             (0..self.places.len() as u32).filter(|&place| self.is_rim[place as usize]).collect();
@@ -244,6 +325,11 @@ impl Survey {
     }
 }
 
+/// Returns the kind that some characters of ASCII have in common.
+fn common_kind(ascii: u128) -> u64 {
+    (0..128u8).filter(|byte| ascii >> byte & 1 == 1).fold(u64::MAX, |common, byte| common & kind_of(byte))
+}
+
 /// Returns the state that a byte leads to, if nothing but that and counting happens.
 fn target(unit: &Unit, from: u32, byte: u8) -> Option<u32> {
     match unit.code(from, byte).step() {
@@ -253,7 +339,8 @@ fn target(unit: &Unit, from: u32, byte: u8) -> Option<u32> {
 }
 
 /// Tells whether a state within a character reads nothing else.
-fn reads_only(unit: &Unit, state: u32, (_, low, high): Rest) -> bool {
+fn reads_only(unit: &Unit, state: u32, rest: Rest) -> bool {
+    let (_, low, high) = RESTS[usize::from(rest)];
     unit.bytes(state).iter().all(|byte| (low..=high).contains(&byte))
 }
 
@@ -274,12 +361,16 @@ impl Field {
             Some(Owner::Tallies(tally)) => Some(tally),
             _ => None,
         };
-        Field {
-            alphabet,
-            bytes: all_bytes.iter().filter(|&byte| !alphabet.begins(byte)).collect(),
-            strictest,
-            radii: survey.places.iter().copied().zip(survey.radii()).collect(),
+        let mut radii = vec![0; unit.n_states() * RESTS.len()];
+        for (&(state, rest), radius) in survey.places.iter().zip(survey.radii()) {
+            radii[state as usize * RESTS.len() + usize::from(rest)] = radius;
         }
+        let mut needed = vec![0; unit.n_states() * RESTS.len()];
+        for (&(state, rest), kinds) in survey.places.iter().zip(survey.needed()) {
+            needed[state as usize * RESTS.len() + usize::from(rest)] = kinds;
+        }
+        let bytes = all_bytes.iter().filter(|&byte| !alphabet.begins(byte)).collect();
+        Field { alphabet, bytes, strictest, radii: radii.into(), needed: needed.into() }
     }
 
     /// Returns the states of which the field says enough, and its loop.
@@ -297,16 +388,14 @@ impl Field {
     pub fn next(&self, unit: &Unit, (state, rest): Place, register: u64, byte: u8) -> Next {
         let rest = match rest {
             WHOLE if !self.alphabet.begins(byte) => return Next::Border,
-            WHOLE => {
-                if byte < 0x80 {
-                    WHOLE
-                } else {
-                    lead(byte).unwrap_or(WHOLE)
+            WHOLE => rest_after(byte).unwrap_or(WHOLE),
+            rest => {
+                let (_, low, high) = RESTS[usize::from(rest)];
+                if byte < low || byte > high {
+                    return Next::Nowhere;
                 }
+                rest_within(rest)
             }
-            (_, low, high) if byte < low || byte > high => return Next::Nowhere,
-            (1, ..) => WHOLE,
-            (n_left, ..) => (n_left - 1, 0x80, 0xBF),
         };
         let to = match unit.code(state, byte).step() {
             Step::None => return Next::Nowhere,
@@ -329,8 +418,14 @@ impl Field {
 
     /// Returns how many bytes of characters can surely be read from a place, but for what is counted.
     #[inline]
-    pub fn radius(&self, place: Place) -> u8 {
-        self.radii.get(&place).copied().unwrap_or(0)
+    pub fn radius(&self, (state, rest): Place) -> u8 {
+        self.radii[state as usize * RESTS.len() + usize::from(rest)]
+    }
+
+    /// Returns kinds of bytes ([`kind_of`]) each of which a text has that is refused from a place on, but for what is counted.
+    #[inline]
+    pub fn needed(&self, (state, rest): Place) -> u64 {
+        self.needed[state as usize * RESTS.len() + usize::from(rest)]
     }
 
     /// Returns the state and the register after `bytes`, which are characters of the alphabet; nothing if they can't be read, or lead out of the
@@ -367,9 +462,9 @@ mod tests {
 
     #[test]
     fn a_search_is_closed_under_all_but_what_ends_it() {
-        // Nothing, `a`, `ab`, all of it; the quote is read from the last only.
+        // Nothing, `a`, `ab`; where all of it was read the quote is read too, which is a field of its own.
         let (n_states, alphabet) = found(r#"[^"]*abc[^"]*""#).unwrap();
-        assert_eq!((n_states, alphabet.others), (4, Others::All));
+        assert_eq!((n_states, alphabet.others), (3, Others::All));
         assert!((0..128).all(|byte| (alphabet.ascii >> byte & 1 == 1) == (byte != u32::from(b'"'))));
     }
 
@@ -381,6 +476,29 @@ mod tests {
         assert!(found(r#"[a-zA-Z0-9]{5}""#).is_none(), "each letter leads nearer to the end");
         assert!(found(r#"[ab]+""#).is_none(), "too few to be worth it");
         assert!(found("[^\"]*").is_none(), "it may end anywhere");
+    }
+
+    #[test]
+    fn a_radius_is_the_way_to_where_something_is_refused() {
+        let radius = |pattern: &str, text: &str| {
+            let compiled = compiled(pattern);
+            let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
+            let (_, Loop { form: Form::Field(field), .. }) = field(&linked.unit, start).unwrap() else { panic!() };
+            let (state, _) = field.run(&linked.unit, start, 0, text.as_bytes()).unwrap();
+            (field.alphabet.ascii >> b' ' & 1 == 1, field.radius((state, WHOLE)))
+        };
+        // The eleventh word is one too many: ten times a letter and a space, and another space.
+        let words = r#"( ?([^ "]+ ){0,9})[^ "]+""#;
+        assert_eq!(
+            [radius(words, ""), radius(words, "a"), radius(words, "ab c")].map(|(has_space, _)| has_space),
+            [true; 3]
+        );
+        let radii = ["", "a", "ab", "ab ", "ab c"].map(|text| radius(words, text).1);
+        assert!(radii.is_sorted_by(|a, b| a >= b) && radii[4] >= 12, "{radii:?}");
+        assert_eq!(radius(r#"[^"]*abc[^"]*""#, "xab"), (true, u8::MAX));
+        // That no two dots follow each other is soon seen; so they are left out.
+        let (linked_dots, dot) = found(r#"([^".]+[.])*[^".]+""#).unwrap();
+        assert!(linked_dots >= 1 && dot.ascii >> b'.' & 1 == 0 && dot.ascii >> b' ' & 1 == 1);
     }
 
     #[test]

@@ -146,7 +146,8 @@ const WORDS: u128 = {
 
 /// Tells whether letters, digits or the space lead from a loop over an alphabet to other states.
 fn leaves_by_words(unit: &Unit, local: u32, alphabet: Alphabet) -> bool {
-    let leaves = |byte: u8| byte < 128 && WORDS & !alphabet.ascii >> byte & 1 == 1;
+    let leaving = WORDS & !alphabet.ascii;
+    let leaves = |byte: u8| byte < 128 && leaving >> byte & 1 == 1;
     unit.bytes(local).iter().any(leaves)
 }
 

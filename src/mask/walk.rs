@@ -565,7 +565,8 @@ impl Walker {
         let n_far = n_far(unit, pair.register, field.strictest, vocab.token_bytes_max());
         let is_sure = |node: u32, place: Place, depth: usize| {
             let height = trie.height(node);
-            height <= field.radius(place) && (n_far > vocab.token_bytes_max() || depth + usize::from(height) <= n_far)
+            let is_read = height <= field.radius(place) || field.needed(place) & !trie.kinds_below(node) != 0;
+            is_read && (n_far > vocab.token_bytes_max() || depth + usize::from(height) <= n_far)
         };
         let home = (local, WHOLE);
         if is_sure(from, home, 0) {

@@ -85,7 +85,7 @@ struct Lowering<'a> {
 
 impl Lowering<'_> {
     fn add_rule(&mut self, name: &str, counter: Option<Counter>) -> NetRuleId {
-        self.rules.push(NetRule { name: name.into(), automaton: Nfa::new(), counter });
+        self.rules.push(NetRule { name: name.to_owned().into(), automaton: Nfa::new(), counter });
         NetRuleId::new(self.rules.len() - 1)
     }
 

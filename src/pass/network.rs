@@ -7,6 +7,7 @@
 
 use crate::machine::{Counter, Distinct, Reserved, Tally};
 use crate::util::index_type;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 index_type!(
@@ -265,7 +266,7 @@ impl RuleAutomaton {
 #[derive(Clone, Debug)]
 pub(crate) struct NetRule<A> {
     /// A name for people: the rule of the grammar that this one comes from.
-    pub name: Box<str>,
+    pub name: Cow<'static, str>,
     /// The words of the rule; for a counted rule, the words of its body.
     pub automaton: A,
     /// Present when the rule is `body{min,max}`.

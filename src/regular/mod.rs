@@ -18,6 +18,7 @@ mod nfa;
 mod product;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod unfold;
 mod utf8;
 

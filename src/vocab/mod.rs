@@ -31,6 +31,7 @@ mod trie;
 pub use builder::VocabBuilder;
 pub use error::VocabError;
 pub use trie::Trie;
+pub(crate) use trie::kind_of;
 
 use crate::util::ByteSet;
 use core::fmt;

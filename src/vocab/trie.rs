@@ -23,6 +23,7 @@
 //! sort, plus time linear in the bytes; 16 bytes a node and 4 a token.
 
 use super::TokenId;
+use std::sync::OnceLock;
 
 /// A prefix tree over all text tokens with at least one byte, as arrays in preorder. Node 0 is the root; the children of a node
 /// are in ascending order of their bytes and follow it.
@@ -37,6 +38,20 @@ pub struct Trie {
     wide: Box<[(u32, u32)]>,
     /// The children of those nodes with their bytes.
     wide_children: Box<[(u8, u32)]>,
+    /// By node, once asked for: the kinds of the bytes below it.
+    kinds_below: OnceLock<Box<[u64]>>,
+}
+
+/// Returns a bit that stands for a byte: letters, digits and the space have one each, the others share one.
+pub(crate) fn kind_of(byte: u8) -> u64 {
+    let bit = match byte {
+        b'a'..=b'z' => byte - b'a',
+        b'A'..=b'Z' => byte - b'A' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b' ' => 62,
+        _ => 63,
+    };
+    1 << bit
 }
 
 /// What is known of a node, together: a walk that skips subtrees finds hardly any two in one line of the cache.
@@ -113,6 +128,7 @@ impl Trie {
             root_children,
             wide: Box::new([]),
             wide_children: Box::new([]),
+            kinds_below: OnceLock::new(),
         };
         trie.measure();
         trie.list_children();
@@ -131,6 +147,23 @@ impl Trie {
             node.height = u8::try_from(below - node.depth).unwrap_or(u8::MAX);
             deepest[depth] = below.max(deepest[depth]);
         }
+    }
+
+    /// Returns the bits ([`kind_of`]) of the bytes below a node. The first call looks at all nodes.
+    pub fn kinds_below(&self, node: u32) -> u64 {
+        let kinds = self.kinds_below.get_or_init(|| {
+            let depth_max = self.nodes.iter().map(|node| node.depth).max().unwrap_or(0);
+            // By depth: what was seen of the children of the next node on the way back that lies higher.
+            let mut open = vec![0; usize::from(depth_max) + 2];
+            let mut kinds = vec![0; self.nodes.len()];
+            for (kinds, node) in kinds.iter_mut().zip(&self.nodes).rev() {
+                let depth = usize::from(node.depth);
+                *kinds = core::mem::take(&mut open[depth + 1]);
+                open[depth] |= *kinds | kind_of(node.byte);
+            }
+            kinds.into()
+        });
+        kinds[node as usize]
     }
 
     /// Lists the children of the nodes that have many.
@@ -343,6 +376,15 @@ mod tests {
             let children: Vec<(u8, u32)> = trie.children(node).map(|child| (trie.byte(child), child)).collect();
             assert_eq!(trie.wide_children(node), is_wide.then_some(&*children), "{text:?}");
         }
+    }
+
+    #[test]
+    fn kinds_are_those_of_all_bytes_below() {
+        let vocab = Vocab::from_tokens(["ab", "a Z", "a\"", "b9", "b"]).unwrap();
+        let trie = vocab.trie();
+        let kinds = |text: &str| trie.kinds_below(trie.find(text.as_bytes()).unwrap());
+        let of = |text: &str| text.bytes().fold(0, |kinds, byte| kinds | kind_of(byte));
+        assert_eq!(["", "a", "a ", "ab", "b"].map(kinds), ["ab Z\"9", "b Z\"", "Z", "", "9"].map(of));
     }
 
     #[test]

@@ -50,6 +50,11 @@ impl Draft {
         draft
     }
 
+    /// Returns the automaton of the empty text.
+    pub fn of_nothing() -> Self {
+        Draft { rows: vec![Row { first: NONE, last: NONE }], accepting: vec![true], ..Draft::default() }
+    }
+
     pub fn n_states(&self) -> usize {
         self.rows.len()
     }

@@ -135,7 +135,7 @@ struct Place {
 
 /// A rule under construction.
 struct DraftRule {
-    name: Box<str>,
+    name: &'static str,
     draft: Draft,
     counter: Option<Counter>,
     /// Where the automaton is to be kept for other schemas.
@@ -156,14 +156,14 @@ impl Lowerer<'_> {
         if let Some(&rule) = self.values.get(&place) {
             return rule;
         }
-        let rule = self.rule("value", Draft::new(), None);
+        let rule = self.rule("value", Draft::default(), None);
         self.values.insert(place, rule);
         self.pending.push_back((place, rule));
         rule
     }
 
-    fn rule(&mut self, name: &str, draft: Draft, counter: Option<Counter>) -> NetRuleId {
-        self.drafts.push(DraftRule { name: name.into(), draft, counter, key: None, kept: None });
+    fn rule(&mut self, name: &'static str, draft: Draft, counter: Option<Counter>) -> NetRuleId {
+        self.drafts.push(DraftRule { name, draft, counter, key: None, kept: None });
         NetRuleId::new(self.drafts.len() - 1)
     }
 
@@ -171,7 +171,7 @@ impl Lowerer<'_> {
     /// not kept.
     fn leaf(
         &mut self,
-        name: &str,
+        name: &'static str,
         key: LeafKey,
         counter: Option<Counter>,
         draft: impl FnOnce(&mut Self) -> Lowered<Option<Draft>>,
@@ -183,16 +183,19 @@ impl Lowerer<'_> {
         self.spend(&draft)?;
         let has_calls = draft.edges().any(|edge| matches!(edge.label, Label::Call(_)));
         let key = (!has_calls).then_some(key);
-        self.drafts.push(DraftRule { name: name.into(), draft, counter, key, kept: None });
+        self.drafts.push(DraftRule { name, draft, counter, key, kept: None });
         Ok(Some(NetRuleId::new(self.drafts.len() - 1)))
     }
 
     /// Returns a rule whose automaton there is already.
-    fn kept(&mut self, name: &str, automaton: Arc<RuleAutomaton>, counter: Option<Counter>) -> Lowered<NetRuleId> {
+    fn kept(
+        &mut self,
+        name: &'static str,
+        automaton: Arc<RuleAutomaton>,
+        counter: Option<Counter>,
+    ) -> Lowered<NetRuleId> {
         self.spend_states(automaton.n_states(), automaton.all_edges().len())?;
-        let mut draft = Draft::new();
-        draft.accept(0);
-        self.drafts.push(DraftRule { name: name.into(), draft, counter, key: None, kept: Some(automaton) });
+        self.drafts.push(DraftRule { name, draft: Draft::of_nothing(), counter, key: None, kept: Some(automaton) });
         Ok(NetRuleId::new(self.drafts.len() - 1))
     }
 
@@ -259,18 +262,23 @@ impl Lowerer<'_> {
                 }
                 ValueKind::Object => {
                     // Likewise objects with keys that nobody names, but one rule for all shapes: keys are compared alike.
-                    let mut open = Draft::new();
-                    let open_end = open.state();
-                    open.accept(open_end);
+                    let mut open: Option<Draft> = None;
                     for shape in shapes.iter() {
                         let Shape::Object(object) = shape else { continue };
                         let Some(plan) = self.plan_object(object)? else { continue };
-                        match plan.is_open() {
-                            true => self.object(&mut open, &plan, depth, open_end)?,
-                            false => self.object(&mut draft, &plan, depth, end)?,
+                        if !plan.is_open() {
+                            self.object(&mut draft, &plan, depth, end)?;
+                            continue;
                         }
+                        let open = open.get_or_insert_with(|| {
+                            let mut open = Draft::new();
+                            let open_end = open.state();
+                            open.accept(open_end);
+                            open
+                        });
+                        self.object(open, &plan, depth, 1)?;
                     }
-                    if open.n_states() > 2 {
+                    if let Some(open) = open {
                         self.spend(&open)?;
                         let rule = self.rule("object", open, None);
                         draft.edge(0, Label::Call(rule), end);

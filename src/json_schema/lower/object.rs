@@ -16,7 +16,7 @@ use super::white_space::{self, From};
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member};
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::language::{LanguageId, few_texts, of_values};
+use crate::json_schema::language::{LanguageId, few_texts};
 use crate::json_schema::leaf::LeafKey;
 use crate::json_schema::shape::{Keys, ObjectShape, Obligation, Shape, ValueKind, Witness};
 use crate::machine::{Distinct, Equality, Reserved, RunsOut};
@@ -310,10 +310,19 @@ impl Lowerer<'_> {
                 let known = places.nodes.get(&key).copied();
                 let target = known.unwrap_or_else(|| draft.state());
                 draft.byte(&[state], byte, target);
-                if known.is_none() {
-                    places.nodes.insert(key, target);
-                    pending.push((group.clone(), depth_in + 1, target));
+                if known.is_some() {
+                    continue;
                 }
+                places.nodes.insert(key, target);
+                if group.high - group.low > 1 {
+                    pending.push((group.clone(), depth_in + 1, target));
+                    continue;
+                }
+                // PERF: the rest of a name that shares it with no other needs no look at each byte.
+                let rest = &plan.spelled(group.low)[depth_in as usize + 1..];
+                self.watch.spend(rest.len())?;
+                let end = self.name_end(draft, plan, places, first, seen, depth)?;
+                draft.text(&[target], rest, end);
             }
         }
         Ok(())
@@ -782,8 +791,8 @@ impl Lowerer<'_> {
             let mut keys = keys.unwrap_or_else(|| Arc::new(Dfa::all_text().clone()));
             // Where texts can run out none may be a name; elsewhere names are told apart when they end.
             if has_finite_end(&keys) {
-                let texts: Vec<&str> = names.iter().map(|name| &**name).collect();
-                let texts = of_values(&texts, self.limits).map_err(too_large)?;
+                let texts: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+                let texts = Dfa::of_texts(&texts, self.limits).map_err(too_large)?;
                 keys = Arc::new(keys.minus(&texts, self.limits).map_err(too_large)?);
             }
             if keys.is_empty() {

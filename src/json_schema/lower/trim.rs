@@ -50,22 +50,23 @@ pub(super) fn trim(
     let mut order = vec![resolved[root.index()]];
     numbers[order[0].index()] = Some(NetRuleId::new(0));
     let mut trimmed: Vec<NetRule<Arc<RuleAutomaton>>> = Vec::new();
+    let (mut states, mut state_numbers, mut row): (Vec<u32>, Vec<u32>, Vec<Edge>) = Default::default();
     while trimmed.len() < order.len() {
         let index = order[trimmed.len()].index();
         let rule = &rules[index];
         if let Some(kept) = &rule.kept {
-            trimmed.push(NetRule { name: rule.name.clone(), automaton: Arc::clone(kept), counter: rule.counter });
+            trimmed.push(NetRule { name: rule.name.into(), automaton: Arc::clone(kept), counter: rule.counter });
             continue;
         }
-        let mut states: Vec<u32> = vec![0];
-        let mut state_numbers = vec![u32::MAX; rule.draft.n_states()];
+        states.clear();
+        states.push(0);
+        state_numbers.clear();
+        state_numbers.resize(rule.draft.n_states(), u32::MAX);
         state_numbers[0] = 0;
         let n_states = rule.draft.n_states();
         let mut edges: Vec<Edge> = Vec::with_capacity(rule.draft.n_edges());
         let (mut ends, mut accepting) = (Vec::with_capacity(n_states + 1), Vec::with_capacity(n_states));
         ends.push(0u32);
-        states.reserve(n_states);
-        let mut row: Vec<Edge> = Vec::new();
         while accepting.len() < states.len() {
             let state = states[accepting.len()] as usize;
             row.clear();
@@ -111,7 +112,7 @@ pub(super) fn trim(
         if let Some(key) = &rule.key {
             store.leaves.keep(key.clone(), &automaton);
         }
-        trimmed.push(NetRule { name: rule.name.clone(), automaton, counter: rule.counter });
+        trimmed.push(NetRule { name: rule.name.into(), automaton, counter: rule.counter });
     }
     Ok(Some(Network { rules: trimmed, root: NetRuleId::new(0) }))
 }
@@ -157,7 +158,8 @@ impl Live {
         bases.iter().enumerate().for_each(|(index, &base)| is_start[base] = index as u32);
         let mut states = vec![false; n_states];
         let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); rules.len()];
-        let mut pending: Vec<u32> = Vec::new();
+        let mut pending: Vec<u32> = Vec::with_capacity(n_states);
+        let mut blocked: Vec<(NetRuleId, u32)> = Vec::new();
         for (rule, base) in rules.iter().zip(&bases) {
             for (state, _) in rule.draft.accepting.iter().enumerate().filter(|(_, accepts)| **accepts) {
                 states[base + state] = true;
@@ -174,14 +176,13 @@ impl Live {
                 core::mem::take(&mut waiting[is_start[state as usize] as usize]).into_iter().for_each(&mut enliven);
             }
             let range = starts[state as usize] as usize..starts[state as usize + 1] as usize;
-            let mut blocked: Vec<(NetRuleId, u32)> = Vec::new();
             for &(source, called) in &sources[range] {
                 match called {
                     None => enliven(source),
                     Some(called) => blocked.push((called, source)),
                 }
             }
-            for (called, source) in blocked {
+            for (called, source) in blocked.drain(..) {
                 if states[bases[called.index()]] {
                     if !core::mem::replace(&mut states[source as usize], true) {
                         pending.push(source);

@@ -1,0 +1,133 @@
+//! The automaton of a list of texts.
+//!
+//! The texts are read in ascending order, so that what an earlier one leads to is known for good where the next one leaves it; there, states
+//! with the same edges become one (Daciuk, Mihov, Watson and Watson, "Incremental construction of minimal acyclic finite-state automata", 2000).
+
+use super::Dfa;
+use super::error::RegularError;
+use super::utf8::{Edge, push_edge};
+use crate::Limits;
+use ahash::AHashMap;
+use smallvec::SmallVec;
+
+/// What a state does: whether a text ends there, and its edges.
+type State = (bool, SmallVec<[Edge; 2]>);
+
+/// The states that are known for good.
+#[derive(Default)]
+struct Known {
+    numbers: AHashMap<State, u32>,
+    states: Vec<State>,
+}
+
+impl Known {
+    fn number(&mut self, state: State) -> u32 {
+        let Known { numbers, states } = self;
+        *numbers.entry(state).or_insert_with_key(|state| {
+            states.push(state.clone());
+            states.len() as u32 - 1
+        })
+    }
+}
+
+impl Dfa {
+    /// Returns the automaton of exactly these texts, in any order.
+    ///
+    /// # Errors
+    /// If it needs more than `limits.dfa_states_max` states.
+    pub fn of_texts<T: AsRef<[u8]>>(texts: &[T], limits: &Limits) -> Result<Dfa, RegularError> {
+        let mut sorted: Vec<&[u8]> = texts.iter().map(AsRef::as_ref).collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        if sorted.is_empty() {
+            return Ok(Dfa::default());
+        }
+        let mut known = Known::default();
+        // The states along the last text, each with the byte that leads on from it.
+        let mut open: Vec<(State, u8)> = vec![(State::default(), 0)];
+        let close_to = |n_left: usize, open: &mut Vec<(State, u8)>, known: &mut Known| {
+            while open.len() > n_left {
+                let (state, _) = open.pop().expect("more than one is open");
+                let target = known.number(state);
+                let (before, byte) = open.last_mut().expect("the first one stays");
+                let at = before.1.len();
+                match before.1.last_mut() {
+                    Some((_, high, same)) if *same == target && *high + 1 == *byte => *high = *byte,
+                    _ => before.1.insert(at, (*byte, *byte, target)),
+                }
+            }
+        };
+        let mut last: &[u8] = &[];
+        for text in sorted {
+            let n_shared = text.iter().zip(last).take_while(|(a, b)| a == b).count();
+            close_to(n_shared + 1, &mut open, &mut known);
+            for &byte in &text[n_shared..] {
+                open.last_mut().expect("the first one stays").1 = byte;
+                open.push((State::default(), 0));
+            }
+            open.last_mut().expect("the first one stays").0.0 = true;
+            if known.states.len() + open.len() > limits.dfa_states_max {
+                return Err(RegularError::determinized(known.states.len() + open.len(), limits.dfa_states_max));
+            }
+            last = text;
+        }
+        close_to(1, &mut open, &mut known);
+        let (start, _) = open.pop().expect("the first one stays");
+        let start = known.number(start);
+        Ok(numbered(&known.states, start))
+    }
+}
+
+/// Returns the automaton of some states, numbered breadth first from the start in the order of bytes.
+fn numbered(states: &[State], start: u32) -> Dfa {
+    let mut numbers = vec![u32::MAX; states.len()];
+    let mut order = vec![start];
+    numbers[start as usize] = 0;
+    let mut edges: Vec<Edge> = Vec::with_capacity(states.len());
+    let mut ends = Vec::with_capacity(states.len());
+    let mut next = 0;
+    while let Some(&state) = order.get(next) {
+        next += 1;
+        let first = edges.len();
+        for &(low, high, target) in &states[state as usize].1 {
+            let number = &mut numbers[target as usize];
+            if *number == u32::MAX {
+                *number = order.len() as u32;
+                order.push(target);
+            }
+            push_edge(&mut edges, (low, high, *number), first);
+        }
+        ends.push(edges.len() as u32);
+    }
+    let accepting = order.iter().map(|&state| states[state as usize].0).collect();
+    Dfa::from_parts(edges.into(), ends.into(), accepting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Node, Regular};
+    use super::*;
+    use crate::testing::Rng;
+
+    #[test]
+    fn it_is_what_a_union_of_the_texts_gives() {
+        let limits = Limits::default();
+        let mut rng = Rng::new(5);
+        for n_texts in (0..200).map(|round| round % 20) {
+            let text = |rng: &mut Rng| -> Vec<u8> { (0..rng.below(5)).map(|_| b"aabc\xC3"[rng.below(5)]).collect() };
+            let texts: Vec<Vec<u8>> = (0..n_texts).map(|_| text(&mut rng)).collect();
+            let mut regular = Regular::new();
+            let nodes = texts.iter().map(|text| regular.push(Node::Bytes(text.as_slice().into()))).collect();
+            let root = regular.push(Node::Union(nodes));
+            regular.set_root(root);
+            assert_eq!(Dfa::of_texts(&texts, &limits).unwrap(), Dfa::new(&regular, &limits).unwrap(), "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn too_many_states_are_an_error() {
+        let limits = Limits { dfa_states_max: 10, ..Limits::default() };
+        assert!(Dfa::of_texts(&["abcdefghi"], &limits).is_ok());
+        assert!(Dfa::of_texts(&["abcdefghij"], &limits).is_err());
+    }
+}
