@@ -19,8 +19,8 @@ use super::table::{Piece, Row, Rows, Target, move_table, reads};
 use super::unit::{Code, Content, Kind, Move, Owner, Pushes, StateInfo, StateRef, Step, Unit};
 use crate::machine::{Counter, Distinct, Reserved, Tally};
 use crate::pass::{BuildError, Edge, Label, NetRuleId, Network, RuleAutomaton, Splitter, Watch};
-use ahash::{AHashMap, AHashSet, RandomState};
-use hashbrown::HashTable;
+use core::hash::BuildHasher;
+use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
 use smallvec::{SmallVec, smallvec};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -170,11 +170,11 @@ enum At {
 struct Builder<'a> {
     network: &'a Network<Arc<RuleAutomaton>>,
     members: &'a [NetRuleId],
-    member_of: AHashMap<NetRuleId, u32>,
+    member_of: HashMap<NetRuleId, u32>,
     entries: &'a [Option<Entry>],
     merges: bool,
     /// The states of sets with several items.
-    ids: AHashMap<Items, u32>,
+    ids: HashMap<Items, u32>,
     /// By member: where the states of its single items begin in `single_ids`; the place between copies comes first.
     single_bases: Vec<u32>,
     /// The states of sets with one item, `u32::MAX` where there is none yet.
@@ -182,7 +182,7 @@ struct Builder<'a> {
     sets: Vec<Items>,
     counters: Vec<Counter>,
     tallies: Vec<Tally>,
-    tally_ids: AHashMap<Tally, u32>,
+    tally_ids: HashMap<Tally, u32>,
     /// By member: which counter it is.
     counter_of: Vec<Option<u32>>,
     /// By member: whether its states have a register.
@@ -194,13 +194,13 @@ struct Builder<'a> {
     reserved: Vec<Arc<Reserved>>,
     reserved_bases: Vec<u32>,
     children: Vec<Arc<Unit>>,
-    slot_of: AHashMap<u32, u32>,
-    child_rows: AHashMap<(Chain, u32, u32), Rc<ChildRow>>,
+    slot_of: HashMap<u32, u32>,
+    child_rows: HashMap<(Chain, u32, u32), Rc<ChildRow>>,
     /// The moves of all lists, where each list ends, and the lists by what they hold.
     listed: Vec<Move>,
     list_ends: Vec<u32>,
     list_ids: HashTable<u32>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     scratch: Scratch,
     contexts: Vec<Context>,
     row_scratch: RowScratch,
@@ -216,13 +216,13 @@ struct Builder<'a> {
 #[derive(Default)]
 struct Closing {
     /// Rules entered at the end of the same chain.
-    entered: AHashSet<NetRuleId>,
+    entered: HashSet<NetRuleId>,
     /// Calls by callee, with what they return to.
     calls: Vec<(NetRuleId, Items)>,
-    call_of: AHashMap<NetRuleId, usize>,
+    call_of: HashMap<NetRuleId, usize>,
     /// Members that are entered together, by where they return to.
     groups: Vec<(u32, Items)>,
-    group_of: AHashMap<u32, usize>,
+    group_of: HashMap<u32, usize>,
 }
 
 /// The moves of one letter, nearly always one or two.
@@ -293,20 +293,20 @@ impl<'a> Builder<'a> {
             member_of: members.iter().enumerate().map(|(index, &id)| (id, index as u32)).collect(),
             counters,
             tallies: Vec::new(),
-            tally_ids: AHashMap::new(),
+            tally_ids: HashMap::new(),
             network,
             members,
             entries,
             merges,
-            ids: AHashMap::new(),
+            ids: HashMap::new(),
             sets: Vec::new(),
             children: Vec::new(),
-            slot_of: AHashMap::new(),
-            child_rows: AHashMap::new(),
+            slot_of: HashMap::new(),
+            child_rows: HashMap::new(),
             listed: Vec::new(),
             list_ends: Vec::new(),
             list_ids: HashTable::new(),
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
             scratch: Scratch::default(),
             contexts: Vec::new(),
             row_scratch: RowScratch::default(),

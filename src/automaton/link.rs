@@ -8,7 +8,7 @@ use crate::limits::Limits;
 use crate::machine::{Distinct, Equality, RunsOut};
 use crate::pass::{BuildError, NetRuleId, Network, NormalGrammar, RuleAutomaton, Watch, components};
 use crate::util::ByteSet;
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// A state of a program. 0 is [`DONE`], 1 is [`BELOW`]; the others are the states of its units, in turn.
@@ -64,7 +64,7 @@ impl Program {
     }
 
     fn link(root: &Entry, has_empty_text: bool, limits: &Limits) -> Result<Program, BuildError> {
-        let mut base_of: AHashMap<u32, u32> = AHashMap::new();
+        let mut base_of: HashMap<u32, u32> = HashMap::new();
         let mut found: Vec<Arc<Unit>> = vec![Arc::clone(&root.unit)];
         let mut n_states = FIRST as usize;
         base_of.insert(root.unit.uid, FIRST);
@@ -214,7 +214,7 @@ fn component(
     called: &[NetRuleId],
     entries: &[Option<Entry>],
 ) -> Component {
-    let mut numbers: AHashMap<NetRuleId, u32> =
+    let mut numbers: HashMap<NetRuleId, u32> =
         members.iter().enumerate().map(|(index, &member)| (member, index as u32)).collect();
     let mut callees: Vec<(u32, u32)> = Vec::new();
     let mut rules = Vec::with_capacity(members.len());

@@ -8,9 +8,9 @@
 use super::unit::{Content, Unit};
 use crate::machine::Counter;
 use crate::pass::RuleAutomaton;
-use ahash::AHashMap;
+use core::hash::BuildHasher;
 use core::sync::atomic::{AtomicU32, Ordering};
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Numbers units across all stores of the process.
@@ -37,7 +37,7 @@ impl Component {
 /// Interned units.
 #[derive(Debug)]
 pub(crate) struct UnitStore {
-    hasher: ahash::RandomState,
+    hasher: DefaultHashBuilder,
     bytes_max: usize,
     generations: Mutex<Generations>,
     built: Mutex<Built>,
@@ -62,7 +62,7 @@ struct BuiltUnit {
 /// Units of rules that call nothing, by their automaton: the very same one, which lives as long as it is a key here.
 #[derive(Debug, Default)]
 struct Leaves {
-    units: AHashMap<LeafPlace, Leaf>,
+    units: HashMap<LeafPlace, Leaf>,
     bytes: usize,
 }
 
@@ -76,7 +76,7 @@ struct Leaf {
     _automaton: Arc<RuleAutomaton>,
 }
 
-type Buckets = AHashMap<u64, Vec<Arc<Unit>>>;
+type Buckets = HashMap<u64, Vec<Arc<Unit>>>;
 
 #[derive(Debug, Default)]
 struct Generations {
@@ -92,7 +92,7 @@ impl UnitStore {
     /// Returns a store that keeps at most about `bytes_max` bytes.
     pub fn new(bytes_max: usize) -> Self {
         UnitStore {
-            hasher: ahash::RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
             bytes_max,
             generations: Mutex::default(),
             built: Mutex::default(),

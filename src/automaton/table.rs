@@ -3,7 +3,7 @@
 use super::build::Bounds;
 use super::unit::{Code, Kind, Reads, StateInfo};
 use crate::pass::{BuildError, Label};
-use ahash::AHashMap;
+use hashbrown::HashMap;
 
 /// Where the bytes of a range lead.
 pub(super) type Piece = (u8, u8, Target);
@@ -114,7 +114,7 @@ pub(super) fn move_table(
             columns[intervals(low, high)].iter_mut().for_each(|column| *column = column.wrapping_add(entry));
         }
     }
-    let mut classes: AHashMap<u64, u8> = AHashMap::with_capacity(n_intervals);
+    let mut classes: HashMap<u64, u8> = HashMap::with_capacity(n_intervals);
     let class_of_interval = columns.into_iter().map(|column| {
         let n_classes = classes.len() as u8;
         *classes.entry(column).or_insert(n_classes)

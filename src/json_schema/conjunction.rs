@@ -10,7 +10,7 @@
 use super::model::{DocumentId, Keyword, ResourceId, SchemaId, SchemaModel};
 use super::value::ValueId;
 use crate::util::index_type;
-use ahash::AHashMap;
+use hashbrown::HashMap;
 
 index_type!(
     /// Names a conjunction.
@@ -66,9 +66,9 @@ impl Member {
 #[derive(Default)]
 pub(super) struct Conjunctions {
     members: Vec<Box<[Member]>>,
-    ids: AHashMap<Box<[Member]>, ConjunctionId>,
+    ids: HashMap<Box<[Member]>, ConjunctionId>,
     choices: Vec<Box<[ConjunctionId]>>,
-    choice_ids: AHashMap<Box<[ConjunctionId]>, ChoiceId>,
+    choice_ids: HashMap<Box<[ConjunctionId]>, ChoiceId>,
     scopes: Scopes,
 }
 
@@ -152,14 +152,14 @@ fn verdict(model: &SchemaModel, member: Member) -> Option<bool> {
 /// anchor to which none before does: all of the metaschema of draft 2020-12 has one scope, whatever the order of its vocabularies.
 struct Scopes {
     lists: Vec<Box<[ResourceId]>>,
-    ids: AHashMap<Box<[ResourceId]>, ScopeId>,
+    ids: HashMap<Box<[ResourceId]>, ScopeId>,
     /// By resource: the names that it answers to. None without dynamic references: then there is one scope only.
-    answers: AHashMap<ResourceId, Vec<Box<str>>>,
+    answers: HashMap<ResourceId, Vec<Box<str>>>,
 }
 
 impl Default for Scopes {
     fn default() -> Self {
-        Scopes { lists: vec![Box::new([])], ids: AHashMap::new(), answers: AHashMap::new() }
+        Scopes { lists: vec![Box::new([])], ids: HashMap::new(), answers: HashMap::new() }
     }
 }
 
@@ -168,7 +168,7 @@ impl Scopes {
         let is_dynamic = model.schemas().any(|(_, schema)| {
             schema.entries().iter().any(|entry| matches!(entry.keyword, Keyword::DynamicRef { .. }))
         });
-        let mut answers: AHashMap<ResourceId, Vec<Box<str>>> = AHashMap::new();
+        let mut answers: HashMap<ResourceId, Vec<Box<str>>> = HashMap::new();
         for (resource, name) in model.dynamic.keys().filter(|_| is_dynamic) {
             answers.entry(*resource).or_default().push(name.clone());
         }

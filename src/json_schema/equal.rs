@@ -8,8 +8,9 @@
 
 use super::model::{Body, Entry, Keyword, Schema, SchemaId, SchemaModel};
 use super::value::{Json, Value, ValueId};
-use ahash::{AHashMap, RandomState};
+use ahash::RandomState;
 use core::hash::{BuildHasher, Hash, Hasher};
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 /// Rounds of merging, at most.
@@ -24,7 +25,7 @@ impl SchemaModel {
         let mut merged: Vec<SchemaId> = (0..n_schemas).map(SchemaId::new).collect();
         let random = RandomState::new();
         for _ in 0..ROUNDS_MAX {
-            let mut by_hash: AHashMap<u64, SmallVec<[SchemaId; 1]>> = AHashMap::with_capacity(n_schemas);
+            let mut by_hash: HashMap<u64, SmallVec<[SchemaId; 1]>> = HashMap::with_capacity(n_schemas);
             let mut is_changed = false;
             for index in (0..n_schemas).rev() {
                 for_each_below(&mut self.schemas[index].body, |id| *id = merged[id.index()]);

@@ -26,7 +26,7 @@ use super::shape::*;
 use super::value::{Value, ValueId};
 use crate::Limits;
 use crate::pass::Watch;
-use ahash::{AHashMap, AHashSet};
+use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -47,12 +47,12 @@ pub(super) struct Expander<'a> {
     watch: &'a Watch,
     pub conjunctions: Conjunctions,
     pub languages: Languages,
-    shapes: AHashMap<(ConjunctionId, ValueKind), Rc<[Shape]>>,
+    shapes: HashMap<(ConjunctionId, ValueKind), Rc<[Shape]>>,
     no_shapes: Rc<[Shape]>,
-    disjoint: AHashMap<(Member, Member, ValueKind), bool>,
-    empty: AHashMap<ConjunctionId, bool>,
-    finite: AHashMap<Member, Option<finite::Finite>>,
-    tags: AHashMap<Member, Rc<finite::Tags>>,
+    disjoint: HashMap<(Member, Member, ValueKind), bool>,
+    empty: HashMap<ConjunctionId, bool>,
+    finite: HashMap<Member, Option<finite::Finite>>,
+    tags: HashMap<Member, Rc<finite::Tags>>,
     /// By schema: whether it may lead back to itself without reading anything.
     circular: Box<[bool]>,
     n_deep: usize,
@@ -121,7 +121,7 @@ enum Choice {
 
 #[derive(Clone, Debug, Default)]
 struct Frame {
-    names: AHashSet<Box<str>>,
+    names: HashSet<Box<str>>,
     languages: Vec<super::language::LanguageId>,
     has_all: bool,
     n_items: u64,
@@ -151,7 +151,7 @@ struct Partial {
     frames: Vec<Frame>,
     unevaluated: Vec<Unevaluated>,
     /// Members that hold already, but for what they evaluate.
-    followed: AHashSet<Member>,
+    followed: HashSet<Member>,
     /// Forks over names that nothing declares.
     n_name_forks: usize,
     /// Members followed so far of those that may lead back to themselves: many more than there are schemas means that they do.
@@ -181,7 +181,7 @@ impl Partial {
             denials: VecDeque::new(),
             frames: Vec::new(),
             unevaluated: Vec::new(),
-            followed: AHashSet::new(),
+            followed: HashSet::new(),
             n_name_forks: 0,
             n_followed: 0,
         }
@@ -223,12 +223,12 @@ impl<'a> Expander<'a> {
             watch,
             conjunctions: Conjunctions::new(model),
             languages,
-            shapes: AHashMap::new(),
+            shapes: HashMap::new(),
             no_shapes: Rc::new([]),
-            disjoint: AHashMap::new(),
-            empty: AHashMap::new(),
-            finite: AHashMap::new(),
-            tags: AHashMap::new(),
+            disjoint: HashMap::new(),
+            empty: HashMap::new(),
+            finite: HashMap::new(),
+            tags: HashMap::new(),
             circular: circular(model),
             n_deep: 0,
             n_tried: 0,
@@ -640,7 +640,7 @@ impl<'a> Expander<'a> {
             }
             (ValueKind::Object, Value::Object(members)) => {
                 let mut facts = Vec::with_capacity(2 * members.len() + 1);
-                let mut names = AHashSet::new();
+                let mut names = HashSet::new();
                 for member in members {
                     let name = json.key(member);
                     if names.insert(Box::from(name)) {
@@ -682,7 +682,7 @@ impl<'a> Expander<'a> {
             }
             (ValueKind::Object, Value::Object(members)) => {
                 let mut alternatives = Vec::new();
-                let names: AHashSet<Box<str>> = members.iter().map(|member| json.key(member).into()).collect();
+                let names: HashSet<Box<str>> = members.iter().map(|member| json.key(member).into()).collect();
                 for member in members {
                     let name: Rc<str> = json.key(member).into();
                     if json.member(value, &name) == Some(member.value) {
@@ -1163,7 +1163,7 @@ fn merge_values(shapes: &mut Vec<Shape>) {
         return;
     }
     let (mut strings, mut numbers): (Vec<Rc<str>>, Vec<Decimal>) = (Vec::new(), Vec::new());
-    let mut listed: AHashSet<Rc<str>> = AHashSet::new();
+    let mut listed: HashSet<Rc<str>> = HashSet::new();
     shapes.retain(|shape| match shape {
         Shape::String(StringShape { min: 0, max: None, languages, values: Some(values), excluded })
             if languages.is_empty() && excluded.is_empty() =>

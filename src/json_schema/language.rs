@@ -8,7 +8,7 @@ use crate::Limits;
 use crate::frontend::ecma;
 use crate::regular::{CharSet, Dfa, Node, Regular, RegularError};
 use crate::util::index_type;
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,7 +30,7 @@ pub(super) type LanguageName = (bool, Box<str>);
 #[derive(Debug, Default)]
 pub(crate) struct LanguageStore {
     /// By pattern, or by the name of a format.
-    automata: Mutex<AHashMap<LanguageName, Arc<Dfa>>>,
+    automata: Mutex<HashMap<LanguageName, Arc<Dfa>>>,
     pub(super) leaves: LeafStore,
 }
 
@@ -53,14 +53,14 @@ impl LanguageStore {
 pub(super) struct Languages {
     store: Arc<LanguageStore>,
     automata: Vec<(LanguageName, Arc<Dfa>)>,
-    ids: AHashMap<LanguageName, LanguageId>,
+    ids: HashMap<LanguageName, LanguageId>,
     /// By languages and signs: whether they surely have nothing in common.
-    disjoint: AHashMap<Vec<(LanguageId, bool)>, bool>,
+    disjoint: HashMap<Vec<(LanguageId, bool)>, bool>,
 }
 
 impl Languages {
     pub fn new(store: Arc<LanguageStore>) -> Self {
-        Languages { store, automata: Vec::new(), ids: AHashMap::new(), disjoint: AHashMap::new() }
+        Languages { store, automata: Vec::new(), ids: HashMap::new(), disjoint: HashMap::new() }
     }
 
     /// Returns the language of the strings in which a pattern matches.

@@ -6,7 +6,7 @@
 use super::language::LanguageName;
 use super::shape::NumberShape;
 use crate::pass::RuleAutomaton;
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// All that the automaton of a rule depends on.
@@ -47,7 +47,7 @@ pub(super) struct LeafStore {
 
 #[derive(Debug, Default)]
 struct Known {
-    automata: AHashMap<LeafKey, Arc<RuleAutomaton>>,
+    automata: HashMap<LeafKey, Arc<RuleAutomaton>>,
     bytes: usize,
 }
 

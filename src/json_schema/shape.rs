@@ -7,7 +7,7 @@ use super::conjunction::Member;
 use super::decimal::Decimal;
 use super::language::LanguageId;
 use super::number::NumberSet;
-use ahash::AHashSet;
+use hashbrown::HashSet;
 use indexed::NameMap;
 use std::rc::Rc;
 
@@ -147,7 +147,7 @@ impl StringShape {
     pub fn restrict(&mut self, values: Vec<Rc<str>>) {
         match &mut self.values {
             Some(known) => {
-                let listed: AHashSet<&str> = values.iter().map(|value| &**value).collect();
+                let listed: HashSet<&str> = values.iter().map(|value| &**value).collect();
                 known.retain(|value| listed.contains(&**value));
             }
             None => self.values = Some(values),
@@ -200,7 +200,7 @@ pub(super) enum Keys {
     /// All in a language.
     In(LanguageId),
     /// All but some names and those of some languages: what `additionalProperties` is about.
-    Beside { names: Rc<AHashSet<Box<str>>>, languages: Rc<[LanguageId]> },
+    Beside { names: Rc<HashSet<Box<str>>>, languages: Rc<[LanguageId]> },
     /// All that, as strings, satisfy a member.
     Satisfying(Member),
 }
@@ -247,7 +247,7 @@ pub(super) struct ObjectShape {
     pub properties: NameMap<Vec<Member>>,
     pub required: NameMap<()>,
     /// Names that must not be there.
-    pub absent: AHashSet<Rc<str>>,
+    pub absent: HashSet<Rc<str>>,
     pub rules: Vec<KeyRule>,
     /// What keys satisfy as strings.
     pub names: Vec<Member>,
@@ -257,19 +257,19 @@ pub(super) struct ObjectShape {
 }
 
 mod indexed {
-    use ahash::AHashMap;
+    use hashbrown::HashMap;
     use std::rc::Rc;
 
     /// A map from names that keeps the order in which they came.
     #[derive(Clone, PartialEq, Debug)]
     pub(in super::super) struct NameMap<T> {
         entries: Vec<(Rc<str>, T)>,
-        places: AHashMap<Rc<str>, u32>,
+        places: HashMap<Rc<str>, u32>,
     }
 
     impl<T> Default for NameMap<T> {
         fn default() -> Self {
-            NameMap { entries: Vec::new(), places: AHashMap::new() }
+            NameMap { entries: Vec::new(), places: HashMap::new() }
         }
     }
 

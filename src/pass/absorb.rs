@@ -14,7 +14,7 @@ use super::BuildError;
 use super::determinize::determinize;
 use super::network::{Label, NetRuleId, Nfa, RuleAutomaton};
 use super::watch::Watch;
-use ahash::AHashSet;
+use hashbrown::HashSet;
 
 const PAIRS_MAX: usize = 4096;
 /// Edges that all checks of one round may compare: with many ends and many returns there are many checks.
@@ -32,7 +32,7 @@ pub(crate) fn absorb(id: NetRuleId, mut automaton: RuleAutomaton, watch: &Watch)
 }
 
 fn absorbed(id: NetRuleId, automaton: &RuleAutomaton) -> Option<Nfa> {
-    let returns: AHashSet<u32> =
+    let returns: HashSet<u32> =
         automaton.all_edges().iter().filter(|e| e.label == Label::Call(id)).map(|e| e.target).collect();
     if returns.is_empty() {
         return None;
@@ -47,7 +47,7 @@ fn absorbed(id: NetRuleId, automaton: &RuleAutomaton) -> Option<Nfa> {
                 && automaton.is_accepting(state)
                 && automaton.accepting_states().all(|end| follows_too(automaton, state, end, &mut n_edges_left)))
     };
-    let jumps: AHashSet<u32> = returns.into_iter().filter(is_jump).collect();
+    let jumps: HashSet<u32> = returns.into_iter().filter(is_jump).collect();
     if jumps.is_empty() {
         return None;
     }
@@ -65,7 +65,7 @@ fn absorbed(id: NetRuleId, automaton: &RuleAutomaton) -> Option<Nfa> {
 /// Tells whether every word that leads from `small` to acceptance also leads from `large` to acceptance. Takes the edges that it
 /// compares from `n_edges_left`; when there are none, the answer is no.
 fn follows_too(automaton: &RuleAutomaton, small: u32, large: u32, n_edges_left: &mut usize) -> bool {
-    let mut seen = AHashSet::new();
+    let mut seen = HashSet::new();
     let mut pending = vec![(small, large)];
     while let Some((a, b)) = pending.pop() {
         if a == b || !seen.insert((a, b)) {

@@ -15,7 +15,7 @@ use super::BuildError;
 use super::minimize::minimize;
 use super::network::{Edge, Label, Nfa, RuleAutomaton};
 use super::watch::Watch;
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 /// Deterministic states allowed per state of the given automaton, and in any case.
@@ -143,7 +143,7 @@ type Rows = (Vec<Vec<Edge>>, Vec<bool>);
 
 fn subsets(nfa: &Nfa, graph: &Graph, budget: usize, watch: &Watch) -> Result<Option<Rows>, BuildError> {
     let mut closure = Closure::new(nfa, graph);
-    let mut ids: AHashMap<Subset, u32> = AHashMap::new();
+    let mut ids: HashMap<Subset, u32> = HashMap::new();
     // The subset of a single target is looked for once: `(w1 | w2 | ...)*` comes back to its beginning after every word.
     let mut of_single = vec![u32::MAX; nfa.n_states as usize];
     let mut n_visits = 0usize;

@@ -28,7 +28,7 @@ use super::network::{Edge, Label, NetRule, NetRuleId, Network, Nfa, RuleAutomato
 use super::watch::Watch;
 use crate::limits::Limits;
 use crate::machine::Counter;
-use ahash::AHashMap;
+use hashbrown::HashMap;
 
 /// Returns the network with the same words in which no rule can begin with itself.
 pub(crate) fn remove_left_recursion(
@@ -146,7 +146,7 @@ impl Spine {
     fn new(network: &Network<RuleAutomaton>, members: &[NetRuleId]) -> Self {
         let mut nfa = Nfa::new();
         let complete: Vec<u32> = members.iter().map(|_| nfa.state()).collect();
-        let positions: AHashMap<NetRuleId, usize> = members.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        let positions: HashMap<NetRuleId, usize> = members.iter().enumerate().map(|(at, &id)| (id, at)).collect();
         for (index, &id) in members.iter().enumerate() {
             let automaton = &network.rule(id).automaton;
             let base = nfa.embed(automaton);

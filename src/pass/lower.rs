@@ -13,7 +13,7 @@ use crate::grammar::{ControlRef, Expr, ExprId, Grammar};
 use crate::limits::Limits;
 use crate::machine::{Counter, merged_bounds};
 use crate::regular::{CharSet, Dfa, Node, NodeId, Regular, utf8_sequences};
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -212,7 +212,7 @@ impl Lowering<'_> {
 
     /// Emits the UTF-8 of a set. Sequences that end alike share the states of their ends.
     fn emit_class(&mut self, rule: usize, from: u32, to: u32, set: &CharSet) {
-        let mut ends: AHashMap<SmallVec<[(u8, u8); 4]>, u32> = AHashMap::new();
+        let mut ends: HashMap<SmallVec<[(u8, u8); 4]>, u32> = HashMap::new();
         for sequence in utf8_sequences(set) {
             let mut next = to;
             for start in (1..sequence.len()).rev() {

@@ -11,7 +11,7 @@
 use super::BuildError;
 use super::network::{Edge, Label, RuleAutomaton};
 use super::watch::Watch;
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 type Row = SmallVec<[(Label, u32); 4]>;
@@ -115,7 +115,7 @@ impl<'a> Refinement<'a> {
             }
         }
         // States that accept differently or don't read the same letters differ at once; in most automata that leaves few alike.
-        let mut ids: AHashMap<(bool, SmallVec<[Label; 4]>), u32> = AHashMap::with_capacity(n);
+        let mut ids: HashMap<(bool, SmallVec<[Label; 4]>), u32> = HashMap::with_capacity(n);
         let first_class = |(row, &accepts): (&Vec<Edge>, &bool)| {
             let fresh = ids.len() as u32;
             *ids.entry((accepts, letters(row))).or_insert(fresh)
@@ -154,7 +154,7 @@ impl<'a> Refinement<'a> {
         let n_waiting = settled - first;
         let spokesman = (settled < end).then(|| self.order[settled as usize]);
         let mut groups: Vec<Vec<u32>> = Vec::new();
-        let mut group_of: AHashMap<Row, usize> = AHashMap::with_capacity(n_waiting as usize + 1);
+        let mut group_of: HashMap<Row, usize> = HashMap::with_capacity(n_waiting as usize + 1);
         for &state in spokesman.iter().chain(&self.order[first as usize..settled as usize]) {
             let index = *group_of.entry(merged(&self.rows[state as usize], &self.class)).or_insert_with(|| {
                 groups.push(Vec::new());
@@ -235,7 +235,7 @@ mod tests {
         let mut class: Vec<u32> = accepting.iter().map(|&accepts| u32::from(accepts)).collect();
         let mut n_classes = 0;
         loop {
-            let mut ids: AHashMap<(u32, Row), u32> = AHashMap::new();
+            let mut ids: HashMap<(u32, Row), u32> = HashMap::new();
             let next = (0..rows.len()).map(|state| {
                 let key = (class[state], merged(&rows[state], &class));
                 let fresh = ids.len() as u32;

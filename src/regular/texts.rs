@@ -7,7 +7,7 @@ use super::Dfa;
 use super::error::RegularError;
 use super::utf8::{Edge, push_edge};
 use crate::Limits;
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 /// What a state does: whether a text ends there, and its edges.
@@ -16,7 +16,7 @@ type State = (bool, SmallVec<[Edge; 2]>);
 /// The states that are known for good.
 #[derive(Default)]
 struct Known {
-    numbers: AHashMap<State, u32>,
+    numbers: HashMap<State, u32>,
     states: Vec<State>,
 }
 

@@ -37,16 +37,16 @@ impl Scalar {
 /// The values that a member allows at most; exactly those if `is_exact`.
 #[derive(Clone, Debug)]
 pub(super) struct Finite {
-    pub values: Rc<AHashSet<Scalar>>,
+    pub values: Rc<HashSet<Scalar>>,
     pub is_exact: bool,
 }
 
 /// What objects must look like that satisfy a member.
 #[derive(Default, Debug)]
 pub(super) struct Tags {
-    pub required: AHashSet<Rc<str>>,
+    pub required: HashSet<Rc<str>>,
     /// By key: the values that it may have, where they are finitely many.
-    pub values: AHashMap<Rc<str>, Rc<AHashSet<Scalar>>>,
+    pub values: HashMap<Rc<str>, Rc<HashSet<Scalar>>>,
 }
 
 impl Tags {
@@ -80,13 +80,13 @@ impl Expander<'_> {
         if member.is_negated || n_deep > UNIONS_DEEP_MAX {
             return None;
         }
-        let (mut found, mut is_exact): (Option<AHashSet<Scalar>>, bool) = (None, true);
-        let mut restrict = |values: AHashSet<Scalar>| match &mut found {
+        let (mut found, mut is_exact): (Option<HashSet<Scalar>>, bool) = (None, true);
+        let mut restrict = |values: HashSet<Scalar>| match &mut found {
             Some(found) => found.retain(|value| values.contains(value)),
             None => found = Some(values),
         };
         let mut types: SmallVec<[TypeSet; 4]> = SmallVec::new();
-        let mut texts: Option<AHashSet<Scalar>> = None;
+        let mut texts: Option<HashSet<Scalar>> = None;
         let model = self.model;
         let mut pending = vec![member];
         let mut n_looks = 0;
@@ -98,7 +98,7 @@ impl Expander<'_> {
                     break;
                 }
                 Subject::Value(document, value) => {
-                    restrict(AHashSet::from_iter([scalar(self.model.json(document).value(value))?]));
+                    restrict(HashSet::from_iter([scalar(self.model.json(document).value(value))?]));
                     continue;
                 }
                 Subject::Schema(id) => id,
@@ -115,9 +115,9 @@ impl Expander<'_> {
             };
             for entry in entries {
                 match &entry.keyword {
-                    Keyword::Const(value) => restrict(AHashSet::from_iter([scalar(json.value(*value))?])),
+                    Keyword::Const(value) => restrict(HashSet::from_iter([scalar(json.value(*value))?])),
                     Keyword::Enum(values) => {
-                        let scalars: Option<AHashSet<Scalar>> =
+                        let scalars: Option<HashSet<Scalar>> =
                             values.iter().map(|&value| scalar(json.value(value))).collect();
                         restrict(scalars?);
                     }
@@ -132,7 +132,7 @@ impl Expander<'_> {
                     }
                     Keyword::AnyOf(ids) | Keyword::OneOf(ids) if ids.len() <= LOOKS_MAX => {
                         is_exact &= matches!(entry.keyword, Keyword::AnyOf(_));
-                        let mut all = AHashSet::new();
+                        let mut all = HashSet::new();
                         let branches = ids.iter().map(|&id| Member { subject: Subject::Schema(id), ..member });
                         let are_finite =
                             branches.into_iter().all(|branch| match self.find_finite(branch, n_deep + 1) {
@@ -174,7 +174,7 @@ impl Expander<'_> {
     }
 
     /// Returns the strings in which a pattern matches, if they are few.
-    fn few_strings(&mut self, pattern: &str) -> Option<AHashSet<Scalar>> {
+    fn few_strings(&mut self, pattern: &str) -> Option<HashSet<Scalar>> {
         // A pattern that can't be had is an error where it is needed.
         let language = self.languages.pattern(pattern, "pattern", self.limits).ok()?;
         let texts = few_texts(self.languages.dfa(language), STRINGS_MAX)?;
@@ -182,8 +182,8 @@ impl Expander<'_> {
     }
 
     /// Returns the values that satisfy all members at most, where they are finitely many.
-    pub(super) fn allowed(&mut self, members: &[Member]) -> Option<Rc<AHashSet<Scalar>>> {
-        let mut found: Option<Rc<AHashSet<Scalar>>> = None;
+    pub(super) fn allowed(&mut self, members: &[Member]) -> Option<Rc<HashSet<Scalar>>> {
+        let mut found: Option<Rc<HashSet<Scalar>>> = None;
         for &member in members {
             if let Some(finite) = self.finite(member) {
                 match &mut found {
@@ -211,8 +211,8 @@ impl Expander<'_> {
         if let Some(known) = self.tags.get(&member) {
             return Rc::clone(known);
         }
-        let mut required = AHashSet::new();
-        let mut properties: AHashMap<Rc<str>, Vec<Member>> = AHashMap::new();
+        let mut required = HashSet::new();
+        let mut properties: HashMap<Rc<str>, Vec<Member>> = HashMap::new();
         let mut pending = if member.is_negated { vec![] } else { vec![member] };
         let mut n_looks = 0;
         while let Some(member) = pending.pop() {

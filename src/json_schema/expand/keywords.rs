@@ -180,7 +180,7 @@ impl Expander<'_> {
                 Fact::NumberIn(numbers)
             }
             ValueKind::String => {
-                let mut seen = AHashSet::new();
+                let mut seen = HashSet::new();
                 let texts = values.iter().filter_map(|&value| match json.value(value) {
                     Value::String(text) => seen.insert(text).then(|| text.into()),
                     _ => None,
@@ -395,7 +395,7 @@ impl Expander<'_> {
 
     /// Returns the keys that `additionalProperties` of a schema is about.
     pub(super) fn keys_beside(&mut self, schema: SchemaId) -> Expanded<Keys> {
-        let (mut names, mut languages) = (AHashSet::new(), Vec::new());
+        let (mut names, mut languages) = (HashSet::new(), Vec::new());
         for entry in self.model.schema(schema).entries() {
             match &entry.keyword {
                 Keyword::Properties(properties) => names.extend(properties.iter().map(|(name, _)| name.clone())),

@@ -10,7 +10,7 @@ use crate::json_schema::language::few_texts;
 use crate::json_schema::shape::{ArrayShape, ItemCount, NumberShape, Shape, ValueKind};
 use crate::machine::{Counter, Distinct, Equality, RunsOut};
 use crate::pass::{Label, NetRuleId};
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 /// Numbers of items up to this are written out; larger ones are counted.
@@ -66,7 +66,7 @@ struct Plan<'s> {
 /// The states after an item, by what is known there.
 #[derive(Default)]
 struct Places {
-    states: AHashMap<Seen, u32>,
+    states: HashMap<Seen, u32>,
     /// Those that nothing follows yet.
     pending: Vec<(Seen, u32)>,
 }
@@ -207,7 +207,7 @@ impl Lowerer<'_> {
             return Ok(());
         }
         let first = self.after_open(draft, open, depth)?;
-        let mut states: AHashMap<u32, u32> = AHashMap::new();
+        let mut states: HashMap<u32, u32> = HashMap::new();
         let mut pending: Vec<(u32, Option<u32>)> = vec![(0, None)];
         while let Some((used, state)) = pending.pop() {
             self.check_written("items", states.len())?;

@@ -25,8 +25,8 @@ use crate::Limits;
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId, NormalGrammar, RuleAutomaton, Watch};
 use crate::regular::Dfa;
-use ahash::AHashMap;
 use draft::Draft;
+use hashbrown::HashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -86,12 +86,12 @@ fn lower_model(
         limits,
         watch,
         drafts: Vec::new(),
-        values: AHashMap::new(),
+        values: HashMap::new(),
         pending: VecDeque::new(),
-        numbers: AHashMap::new(),
-        strings: AHashMap::new(),
-        keys: AHashMap::new(),
-        members: AHashMap::new(),
+        numbers: HashMap::new(),
+        strings: HashMap::new(),
+        keys: HashMap::new(),
+        members: HashMap::new(),
         white_space: None,
         n_states: 0,
     };
@@ -112,13 +112,13 @@ struct Lowerer<'a> {
     limits: &'a Limits,
     watch: &'a Watch,
     drafts: Vec<DraftRule>,
-    values: AHashMap<Place, NetRuleId>,
+    values: HashMap<Place, NetRuleId>,
     pending: VecDeque<(Place, NetRuleId)>,
-    numbers: AHashMap<(Vec<NumberShape>, bool), Option<NetRuleId>>,
-    strings: AHashMap<(Vec<StringShape>, bool), Option<NetRuleId>>,
-    keys: AHashMap<Arc<Dfa>, NetRuleId>,
+    numbers: HashMap<(Vec<NumberShape>, bool), Option<NetRuleId>>,
+    strings: HashMap<(Vec<StringShape>, bool), Option<NetRuleId>>,
+    keys: HashMap<Arc<Dfa>, NetRuleId>,
     /// By the rule of their values, and whether they are indented.
-    members: AHashMap<(NetRuleId, bool), NetRuleId>,
+    members: HashMap<(NetRuleId, bool), NetRuleId>,
     white_space: Option<NetRuleId>,
     n_states: usize,
 }

@@ -22,7 +22,7 @@ use crate::json_schema::shape::{Keys, ObjectShape, Obligation, Shape, ValueKind,
 use crate::machine::{Distinct, Equality, Reserved, RunsOut};
 use crate::pass::{Label, NetRuleId};
 use crate::regular::Dfa;
-use ahash::{AHashMap, AHashSet};
+use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -131,25 +131,25 @@ struct NextKey {
 #[derive(Default)]
 struct Places {
     /// After a value.
-    after: AHashMap<Seen, u32>,
+    after: HashMap<Seen, u32>,
     pending: Vec<(Seen, u32)>,
     /// The keys that may come.
-    keys: AHashMap<Seen, NextKey>,
+    keys: HashMap<Seen, NextKey>,
     /// Within keys: a range of the sorted names, the bytes read, the first name that may follow.
-    nodes: AHashMap<(u32, u32, u32, Seen), u32>,
+    nodes: HashMap<(u32, u32, u32, Seen), u32>,
     /// By place in the sorted names and number of bytes read: what may be read next.
-    groups: AHashMap<(u32, u32), Rc<[Group]>>,
+    groups: HashMap<(u32, u32), Rc<[Group]>>,
     all_names: Option<Group>,
     /// After the quote that closes a name.
-    ends: AHashMap<(u32, Seen), u32>,
+    ends: HashMap<(u32, Seen), u32>,
     /// The rules of other keys, and where they return to.
-    others: AHashMap<Seen, OtherKeys>,
+    others: HashMap<Seen, OtherKeys>,
     /// The rules of the keys of each class.
     class_rules: Vec<NetRuleId>,
     /// Which list of the draft has all names.
     reserved: Option<u32>,
     /// Ways for values to be, by key, obligations that are met, and obligations that something to come may meet.
-    ways: AHashMap<(KeyIndex, u64, u64), Rc<Ways>>,
+    ways: HashMap<(KeyIndex, u64, u64), Rc<Ways>>,
 }
 
 impl Lowerer<'_> {
@@ -465,7 +465,7 @@ impl Lowerer<'_> {
         }
         // All names that anything mentions, so that the others have nothing to do with names.
         let mut order: Vec<Rc<str>> = Vec::with_capacity(shape.properties.len());
-        let mut known: AHashSet<Rc<str>> = AHashSet::new();
+        let mut known: HashSet<Rc<str>> = HashSet::new();
         let mut mention = |name: &Rc<str>| {
             if known.insert(Rc::clone(name)) {
                 order.push(Rc::clone(name));

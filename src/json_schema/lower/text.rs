@@ -13,7 +13,7 @@ use crate::json_schema::shape::{NumberShape, StringShape};
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};
 use crate::regular::{Dfa, RegularError};
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
@@ -240,7 +240,7 @@ pub(super) fn embed_spelled(draft: &mut Draft, dfa: &Dfa, end: u32) -> u32 {
 
 /// Adds the edges of an automaton over decoded bytes as they are spelled; its states become those that `place` says.
 pub(super) fn spell(draft: &mut Draft, dfa: &Dfa, place: impl Fn(u32) -> u32) {
-    let mut escapes = AHashMap::new();
+    let mut escapes = HashMap::new();
     for state in 0..dfa.n_states() as u32 {
         let edges = dfa.edges(state).map(|(low, high, target)| (low, high, place(target)));
         spell_row(draft, place(state), edges, &mut escapes);
@@ -248,7 +248,7 @@ pub(super) fn spell(draft: &mut Draft, dfa: &Dfa, place: impl Fn(u32) -> u32) {
 }
 
 /// The states after a backslash, by what may follow.
-type Escapes = AHashMap<SmallVec<[(u8, u32); 8]>, u32>;
+type Escapes = HashMap<SmallVec<[(u8, u32); 8]>, u32>;
 
 /// Adds edges over decoded bytes as they are spelled.
 fn spell_row(draft: &mut Draft, from: u32, edges: impl Iterator<Item = (u8, u8, u32)>, escapes: &mut Escapes) {
