@@ -16,6 +16,11 @@ const SCHEMAS: &[&str] = &[
     r#"{"type": "object", "propertyNames": {"enum": ["a", "b", "ab"]}, "minProperties": 2}"#,
     r#"{"type": "object", "patternProperties": {"^[ab]$": {"const": 1}}, "additionalProperties": false, "minProperties": 2}"#,
     r#"{"type": "object", "patternProperties": {"^[ab]$": {"const": 1}, "^1": {"const": 2}}, "additionalProperties": false}"#,
+    // Names are no keys that nobody declared.
+    r#"{"type": "object", "properties": {"a": {"const": 1}, "ab": {"const": true}}, "additionalProperties": {"const": 11}}"#,
+    r#"{"type": "object", "properties": {"a": {"const": 1}, "b": false}, "patternProperties": {"^a": {"const": 11}}, "additionalProperties": {"const": true}}"#,
+    r#"{"anyOf": [{"type": "object", "properties": {"a": {"const": 1}}, "additionalProperties": {"const": 11}}, {"type": "object", "properties": {"ab": {"const": true}}, "patternProperties": {"^a": {"const": 1}}, "additionalProperties": {"const": true}}]}"#,
+    r#"{"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"const": 1}}, "additionalProperties": {"const": 11}}}, "additionalProperties": {"const": true}}"#,
     // Keys of one kind run out, and those of the other don't.
     r#"{"type": "object", "patternProperties": {"^(ab)+$": {"const": 11}, "^.$": {"const": 1}}, "additionalProperties": {"const": true}}"#,
     r#"{"type": "object", "patternProperties": {"^(ab)+$": {"const": 11}, "^.$": {"type": "array", "items": {"const": 1}}}, "additionalProperties": {"const": true}}"#,

@@ -19,8 +19,6 @@ pub struct Length {
     pub min: u32,
     /// The greatest count on arrival, if there is a bound.
     pub arrival_max: Option<u32>,
-    /// The greatest count with which more may follow, if there is a bound.
-    pub going_on_max: Option<u32>,
 }
 
 impl Length {
@@ -42,12 +40,6 @@ impl Length {
         self.may_end && register >= u64::from(self.min)
     }
 
-    /// Tells whether more may follow here.
-    #[inline]
-    pub fn may_go_on(&self, register: Register) -> bool {
-        self.going_on_max.is_none_or(|max| register <= u64::from(max))
-    }
-
     /// Returns the tally that stands for several of one automaton when it is asked for signatures.
     pub fn strictest(self, other: Length) -> Length {
         let least = |a: Option<u32>, b: Option<u32>| match (a, b) {
@@ -59,14 +51,12 @@ impl Length {
             may_end: self.may_end || other.may_end,
             min: self.min.max(other.min),
             arrival_max: least(self.arrival_max, other.arrival_max),
-            going_on_max: least(self.going_on_max, other.going_on_max),
         }
     }
 
     /// Tells whether `horizon` further pieces reach no upper bound, if this is the strictest of the automaton's tallies.
     pub fn is_far(&self, register: Register, horizon: u32) -> bool {
-        let bounds = [self.arrival_max, self.going_on_max];
-        bounds.into_iter().flatten().all(|bound| register + u64::from(horizon) < u64::from(bound))
+        self.arrival_max.is_none_or(|bound| register + u64::from(horizon) < u64::from(bound))
     }
 
     /// Tells whether `horizon` further pieces reach no bound at all, if this is the strictest of the automaton's tallies.
@@ -95,14 +85,11 @@ mod tests {
 
     #[test]
     fn counts_between_bounds() {
-        let end = Length { counts: true, may_end: true, min: 2, arrival_max: Some(4), going_on_max: Some(3) };
+        let end = Length { counts: true, may_end: true, min: 2, arrival_max: Some(4) };
         let counts: Vec<_> = (0..5).map(|n| end.arrive(n)).collect();
         assert_eq!(counts, [Some(1), Some(2), Some(3), Some(4), None]);
-        assert_eq!(
-            (1..=4).map(|n| (end.may_end(n), end.may_go_on(n))).collect::<Vec<_>>(),
-            [(false, true), (true, true), (true, true), (true, false)]
-        );
-        let open = Length { arrival_max: None, going_on_max: None, ..end };
+        assert_eq!((1..=4).map(|n| end.may_end(n)).collect::<Vec<_>>(), [false, true, true, true]);
+        let open = Length { arrival_max: None, ..end };
         assert_eq!((open.arrive(2), open.arrive(1)), (Some(2), Some(2)));
         let inside = Length { counts: false, ..end };
         assert_eq!((inside.arrive(4), inside.arrive(5)), (Some(4), None));
@@ -112,16 +99,11 @@ mod tests {
     fn signatures_agree_within_the_horizon() {
         const HORIZON: u32 = 4;
         for (min, max) in [(1, None), (20, None), (1, Some(30)), (20, Some(30)), (20, Some(20))] {
-            let to_end = |n: u32| Length {
-                counts: true,
-                may_end: n == 0,
-                min,
-                arrival_max: max.map(|max: u32| max - n),
-                going_on_max: max.map(|max: u32| max - n.max(1)),
-            };
+            let to_end =
+                |n: u32| Length { counts: true, may_end: n == 0, min, arrival_max: max.map(|max: u32| max - n) };
             let states = [to_end(0), to_end(1), to_end(7)];
             let owner = states.into_iter().reduce(Length::strictest).unwrap();
-            let answers = |mut register: Register, turns: &[usize]| -> Vec<Option<(bool, bool)>> {
+            let answers = |mut register: Register, turns: &[usize]| -> Vec<Option<bool>> {
                 let mut found = Vec::new();
                 for &turn in turns {
                     let Some(next) = states[turn].arrive(register) else {
@@ -129,7 +111,7 @@ mod tests {
                         break;
                     };
                     register = next;
-                    found.push(Some((states[turn].may_end(register), states[turn].may_go_on(register))));
+                    found.push(Some(states[turn].may_end(register)));
                 }
                 found
             };

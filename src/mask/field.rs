@@ -480,21 +480,20 @@ mod tests {
 
     #[test]
     fn a_radius_is_the_way_to_where_something_is_refused() {
+        // The radius behind a text, in the field that is found behind its first letter.
         let radius = |pattern: &str, text: &str| {
             let compiled = compiled(pattern);
             let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
-            let (_, Loop { form: Form::Field(field), .. }) = field(&linked.unit, start).unwrap() else { panic!() };
-            let (state, _) = field.run(&linked.unit, start, 0, text.as_bytes()).unwrap();
+            let first = target(&linked.unit, start, text.as_bytes()[0]).unwrap();
+            let (_, Loop { form: Form::Field(field), .. }) = field(&linked.unit, first).unwrap() else { panic!() };
+            let (state, _) = field.run(&linked.unit, first, 0, &text.as_bytes()[1..]).unwrap();
             (field.alphabet.ascii >> b' ' & 1 == 1, field.radius((state, WHOLE)))
         };
-        // The eleventh word is one too many: ten times a letter and a space, and another space.
-        let words = r#"( ?([^ "]+ ){0,9})[^ "]+""#;
-        assert_eq!(
-            [radius(words, ""), radius(words, "a"), radius(words, "ab c")].map(|(has_space, _)| has_space),
-            [true; 3]
-        );
-        let radii = ["", "a", "ab", "ab ", "ab c"].map(|text| radius(words, text).1);
-        assert!(radii.is_sorted_by(|a, b| a >= b) && radii[4] >= 12, "{radii:?}");
+        // The eleventh word is one too many: ten times a letter and a space.
+        let words = [&r#"([^ "]+ +)?"#.repeat(9), r#"[^ "]+""#].concat();
+        assert!(["a", "ab c"].into_iter().all(|text| radius(&words, text).0), "spaces lead to and fro");
+        let radii = ["a", "ab", "ab c", "ab c d"].map(|text| radius(&words, text).1);
+        assert!(radii.is_sorted_by(|a, b| a >= b) && radii[0] > radii[3] && radii[3] >= 10, "{radii:?}");
         assert_eq!(radius(r#"[^"]*abc[^"]*""#, "xab"), (true, u8::MAX));
         // That no two dots follow each other is soon seen; so they are left out.
         let (linked_dots, dot) = found(r#"([^".]+[.])*[^".]+""#).unwrap();

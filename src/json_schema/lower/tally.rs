@@ -59,7 +59,7 @@ impl Lowerer<'_> {
             return Ok(true);
         }
         let Spelled { draft: mut body, is_boundary, .. } = spelled;
-        let length = Length { counts: false, may_end: false, min, arrival_max: None, going_on_max: None };
+        let length = Length { counts: false, may_end: false, min, arrival_max: None };
         for state in 1..body.n_states() as u32 {
             let at = state as usize;
             if is_boundary[at] || (max.is_some() && lengths.needs_check[at]) {
