@@ -3,7 +3,8 @@
 //! A text that holds `abc` somewhere is read in four states: nothing found yet, `a`, `ab`, and all of it. None loops on all characters, but
 //! none of these characters ends the text either: from each state, whatever is read leads to one of the four. Text of at most fifty words is the
 //! same until the last of them. So which tokens of such characters are allowed needs hardly a walk: each place has a *radius*, a number of bytes
-//! that can surely be read there, and tokens that are no longer than that are allowed without a look. Where another byte
+//! that can surely be read there, and tokens that are no longer than that are allowed without a look; and there are bytes that each text has
+//! which is refused (the space, where words are counted), and tokens that lack one of them are allowed as well. Where another byte
 //! follows (the closing quote), it matters to which of the states the characters before it led.
 
 use super::loops::{Form, Loop};
@@ -37,10 +38,17 @@ pub(super) struct Field {
     pub bytes: ByteSet,
     /// The strictest tally, if characters are counted.
     pub strictest: Option<u32>,
-    /// By state, then what is still to come.
-    radii: Box<[u8]>,
-    /// Likewise kinds of bytes without which nothing is refused.
-    needed: Box<[u64]>,
+    /// By state: which of `outlooks` is its own.
+    slots: Box<[u16]>,
+    outlooks: Box<[Outlook]>,
+}
+
+/// What is known of a state's places, by what is still to come of a character.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outlook {
+    radii: [u8; RESTS.len()],
+    /// Kinds of bytes without which nothing is refused.
+    needed: [u64; RESTS.len()],
 }
 
 /// A state, and what is still to come of a character.
@@ -361,16 +369,21 @@ impl Field {
             Some(Owner::Tallies(tally)) => Some(tally),
             _ => None,
         };
-        let mut radii = vec![0; unit.n_states() * RESTS.len()];
-        for (&(state, rest), radius) in survey.places.iter().zip(survey.radii()) {
-            radii[state as usize * RESTS.len() + usize::from(rest)] = radius;
-        }
-        let mut needed = vec![0; unit.n_states() * RESTS.len()];
-        for (&(state, rest), kinds) in survey.places.iter().zip(survey.needed()) {
-            needed[state as usize * RESTS.len() + usize::from(rest)] = kinds;
+        // The first is that of states that were not seen.
+        let mut outlooks = vec![Outlook::default()];
+        let mut slots = vec![0; unit.n_states()];
+        for ((&(state, rest), radius), needed) in survey.places.iter().zip(survey.radii()).zip(survey.needed()) {
+            let slot = &mut slots[state as usize];
+            if *slot == 0 {
+                *slot = outlooks.len() as u16;
+                outlooks.push(Outlook::default());
+            }
+            let outlook = &mut outlooks[usize::from(*slot)];
+            outlook.radii[usize::from(rest)] = radius;
+            outlook.needed[usize::from(rest)] = needed;
         }
         let bytes = all_bytes.iter().filter(|&byte| !alphabet.begins(byte)).collect();
-        Field { alphabet, bytes, strictest, radii: radii.into(), needed: needed.into() }
+        Field { alphabet, bytes, strictest, slots: slots.into(), outlooks: outlooks.into() }
     }
 
     /// Returns the states of which the field says enough, and its loop.
@@ -416,16 +429,25 @@ impl Field {
         }
     }
 
+    fn outlook(&self, state: u32) -> &Outlook {
+        &self.outlooks[usize::from(self.slots[state as usize])]
+    }
+
+    /// Returns how much memory the field takes, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Field>() + size_of_val(&*self.slots) + size_of_val(&*self.outlooks)
+    }
+
     /// Returns how many bytes of characters can surely be read from a place, but for what is counted.
     #[inline]
     pub fn radius(&self, (state, rest): Place) -> u8 {
-        self.radii[state as usize * RESTS.len() + usize::from(rest)]
+        self.outlook(state).radii[usize::from(rest)]
     }
 
     /// Returns kinds of bytes ([`kind_of`]) each of which a text has that is refused from a place on, but for what is counted.
     #[inline]
     pub fn needed(&self, (state, rest): Place) -> u64 {
-        self.needed[state as usize * RESTS.len() + usize::from(rest)]
+        self.outlook(state).needed[usize::from(rest)]
     }
 
     /// Returns the state and the register after `bytes`, which are characters of the alphabet; nothing if they can't be read, or lead out of the

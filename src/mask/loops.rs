@@ -63,6 +63,8 @@ pub(super) struct Loops {
     known: AHashMap<(u32, u32), Option<Loop>>,
     /// The fields of states that were asked for, and of those that belong to one.
     fields: AHashMap<(u32, u32), Option<Loop>>,
+    /// The memory of the fields that were made since they were forgotten.
+    field_bytes: usize,
     /// States whose model turned out to be none.
     without_model: AHashSet<(u32, u32)>,
 }
@@ -70,6 +72,9 @@ pub(super) struct Loops {
 impl Loops {
     /// Most states that are remembered; then all are forgotten.
     const KNOWN_MAX: usize = 1 << 12;
+
+    /// Memory for fields, in bytes; then all are forgotten.
+    const FIELD_BYTES_MAX: usize = 4 << 20;
 
     /// Remembers that a state is not like its model.
     pub fn forget_model(&mut self, program: &Program, state: StateId) {
@@ -117,8 +122,10 @@ impl Loops {
     /// Returns the field that a state belongs to, if there is one.
     pub fn field(&mut self, program: &Program, state: StateId) -> Option<Loop> {
         let (linked, local) = program.place(state)?;
-        if self.fields.len() >= Loops::KNOWN_MAX {
+        if self.fields.len() >= Loops::KNOWN_MAX || self.field_bytes > Loops::FIELD_BYTES_MAX {
             self.fields.clear();
+            self.known.clear();
+            self.field_bytes = 0;
         }
         let key = |local: u32| (linked.unit.uid, local);
         if let Some(known) = self.fields.get(&key(local)) {
@@ -128,6 +135,9 @@ impl Loops {
             self.fields.insert(key(local), None);
             return None;
         };
+        if let Form::Field(field) = &found.form {
+            self.field_bytes += field.memory_bytes();
+        }
         // One look finds it for all.
         self.fields.extend(states.into_iter().map(|state| (key(state), Some(found.clone()))));
         Some(found)

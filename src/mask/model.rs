@@ -1,10 +1,10 @@
 //! States that read nearly as a loop does.
 //!
-//! Behind the opening quote of a key stand the names of an object's properties, and any other key. Nearly every letter leads into
-//! the loop over free keys; only along the names, a few hundred trie nodes, something else can follow. Walked letter by letter, such a state
-//! visits 20,000 nodes and adds 90,000 tokens one at a time, and each place inside a name does so again.
+//! A name begins with a letter and goes on with letters and digits; before an identifier a keyword may stand. Nearly every letter leads into
+//! a loop; only along some others, a few hundred trie nodes, something else can follow. Walked letter by letter, such a state visits 20,000 nodes
+//! and adds 90,000 tokens one at a time, and each place inside a keyword does so again.
 //!
-//! So the loops that most letters lead to (one, or two where keys of a pattern and all others go on alike) are taken as the state's *model*: what
+//! So the loops that most letters lead to (one, or two where two rules go on alike) are taken as the state's *model*: what
 //! the model allows is found by regions, and then the trie is walked with both, state and model, only where they differ. There tokens
 //! and remainders are added and taken away. Where both have come to the same configuration, nothing below can differ.
 

@@ -150,7 +150,7 @@ impl Trie {
     }
 
     /// Returns the bits ([`kind_of`]) of the bytes below a node. The first call looks at all nodes.
-    pub fn kinds_below(&self, node: u32) -> u64 {
+    pub(crate) fn kinds_below(&self, node: u32) -> u64 {
         let kinds = self.kinds_below.get_or_init(|| {
             let depth_max = self.nodes.iter().map(|node| node.depth).max().unwrap_or(0);
             // By depth: what was seen of the children of the next node on the way back that lies higher.
