@@ -5,6 +5,7 @@
 
 use crate::machine::{Distinct, Equality, Leaves, Reserved};
 use crate::util::chunked::Chunked;
+use core::ops::Range;
 use smallvec::SmallVec;
 
 /// Names a set: 0 is the empty one.
@@ -129,11 +130,16 @@ impl Elements {
         });
     }
 
+    /// Returns the reserved elements that the element under way is a beginning of, by number.
+    pub fn begun_reserved(&self, register: u64, reserved: &Reserved) -> Range<usize> {
+        reserved.begun_by(&self.short_text(Piece { start: (register >> 32) as u32, end: self.n_bytes() }))
+    }
+
     /// Calls `visit` with what is left of each reserved element that the element under way is a beginning of.
-    pub fn for_each_reserved_rest(&self, register: u64, reserved: Option<&Reserved>, visit: impl FnMut(&[u8])) {
+    pub fn for_each_reserved_rest(&self, register: u64, reserved: Option<&Reserved>, mut visit: impl FnMut(&[u8])) {
         let Some(reserved) = reserved else { return };
-        let begun = self.short_text(Piece { start: (register >> 32) as u32, end: self.n_bytes() });
-        reserved.rests(&begun).for_each(visit);
+        let n_begun = self.n_begun(register) as usize;
+        self.begun_reserved(register, reserved).for_each(|index| visit(&reserved.get(index)[n_begun..]));
     }
 
     /// Returns the number of bytes that were read of the element of a frame.

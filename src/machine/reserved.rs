@@ -1,5 +1,7 @@
 //! Elements that are taken before any was read: the names of an object, which keys that nobody names must not be.
 
+use core::ops::Range;
+
 /// Texts in ascending order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Reserved {
@@ -21,7 +23,11 @@ impl Reserved {
         reserved
     }
 
-    fn len(&self) -> usize {
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
         self.ends.len()
     }
 
@@ -29,7 +35,7 @@ impl Reserved {
         (0..self.len()).map(|index| self.get(index))
     }
 
-    fn get(&self, index: usize) -> &[u8] {
+    pub fn get(&self, index: usize) -> &[u8] {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         &self.bytes[start as usize..self.ends[index] as usize]
     }
@@ -40,19 +46,25 @@ impl Reserved {
         index < self.len() && self.get(index) == text
     }
 
-    /// Returns what is left of each text that begins with `begun`, ascending. Binary search, and a step for each of them.
-    pub fn rests<'a>(&'a self, begun: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
-        (self.n_before(begun)..self.len()).map_while(|index| self.get(index).strip_prefix(begun))
+    /// Returns the texts that begin with `begun`, by number. Binary search.
+    pub fn begun_by(&self, begun: &[u8]) -> Range<usize> {
+        let first = self.n_before(begun);
+        first..self.first_without(first..self.len(), |text| text.starts_with(begun))
+    }
+
+    /// Returns the first of some texts that fails a test, which only those at the beginning pass; or else the end. Binary search.
+    pub fn first_without(&self, among: Range<usize>, test: impl Fn(&[u8]) -> bool) -> usize {
+        let Range { start: mut low, end: mut high } = among;
+        while low < high {
+            let middle = low.midpoint(high);
+            if test(self.get(middle)) { low = middle + 1 } else { high = middle }
+        }
+        low
     }
 
     /// Returns the number of texts that come before `text`.
     fn n_before(&self, text: &[u8]) -> usize {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.get(middle) < text { low = middle + 1 } else { high = middle }
-        }
-        low
+        self.first_without(0..self.len(), |known| known < text)
     }
 
     /// Returns how much memory the texts take, in bytes.
@@ -76,10 +88,8 @@ mod tests {
         for text in [&b"abcd"[..], b"aa", b"c", b"\0"] {
             assert!(!reserved.contains(text));
         }
-        let rests = |begun: &[u8]| reserved.rests(begun).map(<[u8]>::to_vec).collect::<Vec<_>>();
-        assert_eq!(rests(b"a"), [&b""[..], b"b", b"bc"]);
-        assert_eq!(rests(b"abc"), [b""]);
-        assert_eq!(rests(b"").len(), 6);
-        assert!(rests(b"c").is_empty() && Reserved::default().rests(b"").next().is_none());
+        assert_eq!([&b"a"[..], b"abc", b"b", b""].map(|begun| reserved.begun_by(begun)), [1..4, 3..4, 4..6, 0..6]);
+        assert!(reserved.begun_by(b"c").is_empty() && Reserved::default().begun_by(b"").is_empty());
+        assert_eq!(reserved.first_without(1..6, |text| text[0] == b'a'), 4);
     }
 }

@@ -212,7 +212,7 @@ pub(crate) struct ElementTokens {
     /// Those with a quote, and the place of the first.
     pub with_quote: Box<[(TokenId, u32)]>,
     /// Those that begin with a quote, as a mask.
-    pub begins_with_quote: Box<[u32]>,
+    begins_with_quote: Box<[u32]>,
     /// Those with a backslash.
     pub escaping: Box<[TokenId]>,
     /// Those with an opening bracket.
@@ -222,6 +222,12 @@ pub(crate) struct ElementTokens {
 }
 
 impl ElementTokens {
+    /// Clears the bits of the tokens that begin with a quote.
+    pub fn clear_quotes(&self, row: &mut [u32]) {
+        // PERF: these are many.
+        row.iter_mut().zip(&self.begins_with_quote).for_each(|(word, quoted)| *word &= !quoted);
+    }
+
     /// Returns the tokens that have to do with some keys, which have both quotes.
     pub fn of_keys(&self, vocab: &Vocab, keys: &Reserved) -> ReservedTokens {
         let trie = vocab.trie();

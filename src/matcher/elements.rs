@@ -47,8 +47,8 @@ pub(super) struct Doubt {
     /// Likewise what is left of keys, and where each of these ends.
     key_rests: Vec<u8>,
     key_rest_ends: Vec<usize>,
-    /// Those that begin with a key that is reserved by this unit, in this list, behind its quote.
-    begun: Option<(u32, u32)>,
+    /// Likewise what is left of reserved keys.
+    reserved_rests: SmallVec<[ReservedRests; 2]>,
     /// The places within keys.
     within_keys: WithinKeys,
     /// Those that one of `rests` begins with: with finitely many elements, nothing may be left behind such a beginning.
@@ -69,6 +69,17 @@ pub(super) struct Doubt {
     bytes: Vec<u8>,
     seen: Vec<NodeId>,
     pending: Vec<(NodeId, usize)>,
+}
+
+/// What is left of some keys of a unit's list of reserved ones.
+#[derive(Clone, Copy)]
+struct ReservedRests {
+    unit: u32,
+    list: u32,
+    first: usize,
+    last: usize,
+    /// Bytes that were read, the quote included.
+    n_begun: usize,
 }
 
 /// Which places of a configuration are within keys.
@@ -171,7 +182,9 @@ impl Matcher {
         }
         let is_doubtful = doubt.within_keys == WithinKeys::Several;
         if is_doubtful {
-            self.with_begun(doubt, kept, |matcher, tokens| matcher.clear_refused(row, tokens, &mut n_cleared));
+            self.with_reserved_rests(doubt, kept, |matcher, tokens, _| {
+                matcher.clear_refused(row, tokens, &mut n_cleared);
+            });
         }
         for rest in texts(&doubt.key_rests, &doubt.key_rest_ends).filter(|_| doubt.beginnings || is_doubtful) {
             self.try_along(row, rest, doubt.beginnings, is_doubtful, &mut n_cleared);
@@ -199,28 +212,57 @@ impl Matcher {
         for rest in texts(&doubt.key_rests, &doubt.key_rest_ends) {
             *n_cleared += 1;
             if rest == b"\"" {
-                // PERF: these are many.
-                row.iter_mut().zip(&kept.begins_with_quote).for_each(|(word, quoted)| *word &= !quoted);
+                kept.clear_quotes(row);
             } else if let Some(node) = trie.find(rest) {
                 clear(row, trie.subtree_tokens(node));
             }
         }
-        if doubt.begun.is_some() {
+        self.with_reserved_rests(doubt, kept, |_, tokens, is_quote| {
             *n_cleared += 1;
-            self.with_begun(doubt, kept, |_, tokens| clear(row, tokens));
-        }
+            match is_quote {
+                true => kept.clear_quotes(row),
+                false => clear(row, tokens),
+            }
+        });
         let others: SmallVec<[Pair; 4]> = self.live[..index].iter().chain(&self.live[index + 1..]).copied().collect();
         let of_others = add(&self.asker(), &others, row);
         Filled { n_hits: of_key.n_hits + of_others.n_hits, is_empty: of_key.is_empty && of_others.is_empty }
     }
 
-    /// Passes the tokens that begin with what is left of reserved keys right behind their quote, if such a place is live.
-    fn with_begun(&mut self, doubt: &Doubt, kept: &ElementTokens, visit: impl FnOnce(&mut Matcher, &[TokenId])) {
-        let Some((unit, list)) = doubt.begun else { return };
+    /// Passes the tokens that begin with what is left of reserved keys, and whether that is only the quote.
+    fn with_reserved_rests(
+        &mut self,
+        doubt: &Doubt,
+        kept: &ElementTokens,
+        mut visit: impl FnMut(&mut Matcher, &[TokenId], bool),
+    ) {
         let grammar = self.grammar.clone();
-        let unit = &grammar.program().units()[unit as usize].unit;
-        let tokens = unit.reserved_tokens(|keys| kept.of_keys(grammar.vocab(), keys));
-        visit(self, &tokens[list as usize].beginning);
+        let trie = grammar.vocab().trie();
+        for rests in &doubt.reserved_rests {
+            let unit = &grammar.program().units()[rests.unit as usize].unit;
+            if rests.n_begun == 1 {
+                // PERF: right behind the quote all of them are left.
+                let tokens = unit.reserved_tokens(|keys| kept.of_keys(grammar.vocab(), keys));
+                visit(self, &tokens[rests.list as usize].beginning, false);
+                continue;
+            }
+            let keys = &unit.content.reserved[rests.list as usize];
+            // Those that begin alike go down the trie together, as long as there are tokens.
+            let mut pending: SmallVec<[(u32, usize, usize, usize); 8]> = SmallVec::new();
+            pending.push((0, rests.first, rests.last, rests.n_begun));
+            while let Some((node, mut first, last, n_read)) = pending.pop() {
+                if keys.get(first).len() == n_read {
+                    visit(self, trie.subtree_tokens(node), n_read == rests.n_begun + 1);
+                    first += 1;
+                }
+                while first < last {
+                    let byte = keys.get(first)[n_read];
+                    let end = keys.first_without(first..last, |key| key[n_read] == byte);
+                    pending.extend(trie.child(node, byte).map(|child| (child, first, end, n_read + 1)));
+                    first = end;
+                }
+            }
+        }
     }
 
     /// Tries the tokens that begin with a text if `is_doubtful`, and those that it begins with if `beginnings`.
@@ -369,12 +411,12 @@ impl Matcher {
         doubt.rests.clear();
         doubt.key_rests.clear();
         doubt.key_rest_ends.clear();
-        doubt.begun = None;
+        doubt.reserved_rests.clear();
         doubt.within_keys = WithinKeys::None;
         if program.has_items() {
             self.live.iter().for_each(|&pair| self.find_last_values(pair, doubt));
         }
-        let Doubt { seen, pending, reserving, key_rests, key_rest_ends, begun, within_keys, .. } = doubt;
+        let Doubt { seen, pending, reserving, key_rests, key_rest_ends, reserved_rests, within_keys, .. } = doubt;
         seen.clear();
         pending.clear();
         let mut reserve = |state: StateId| {
@@ -432,23 +474,22 @@ impl Matcher {
                                 false => elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest)),
                             }
                             if is_text {
-                                let mut add_rest = |rest: &mut dyn Iterator<Item = u8>| {
-                                    key_rests.extend(rest);
+                                elements.for_each_rest(exit.register, |rest| {
+                                    key_rests.extend(elements.bytes(rest));
                                     key_rest_ends.push(key_rests.len());
-                                };
-                                elements.for_each_rest(exit.register, |rest| add_rest(&mut elements.bytes(rest)));
-                                // PERF: right behind the quote all of them are left.
-                                let is_begun = is_only && elements.n_begun(exit.register) == 1;
-                                let reserved = match distinct.reserved {
-                                    Some(list) if is_begun => {
-                                        *begun = Some((program.unit_index(exit.state) as u32, list));
-                                        None
-                                    }
-                                    _ => linked.unit.reserved(distinct),
-                                };
-                                elements.for_each_reserved_rest(exit.register, reserved, |rest| {
-                                    add_rest(&mut rest.iter().copied());
                                 });
+                                if let Some((list, keys)) = distinct.reserved.zip(linked.unit.reserved(distinct)) {
+                                    let found = elements.begun_reserved(exit.register, keys);
+                                    if !found.is_empty() {
+                                        reserved_rests.push(ReservedRests {
+                                            unit: program.unit_index(exit.state) as u32,
+                                            list,
+                                            first: found.start,
+                                            last: found.end,
+                                            n_begun: elements.n_begun(exit.register) as usize,
+                                        });
+                                    }
+                                }
                             }
                         }
                     }
