@@ -135,13 +135,6 @@ impl Elements {
         reserved.begun_by(&self.short_text(Piece { start: (register >> 32) as u32, end: self.n_bytes() }))
     }
 
-    /// Calls `visit` with what is left of each reserved element that the element under way is a beginning of.
-    pub fn for_each_reserved_rest(&self, register: u64, reserved: Option<&Reserved>, mut visit: impl FnMut(&[u8])) {
-        let Some(reserved) = reserved else { return };
-        let n_begun = self.n_begun(register) as usize;
-        self.begun_reserved(register, reserved).for_each(|index| visit(&reserved.get(index)[n_begun..]));
-    }
-
     /// Returns the number of bytes that were read of the element of a frame.
     pub fn n_begun(&self, register: u64) -> u32 {
         self.n_bytes() - (register >> 32) as u32

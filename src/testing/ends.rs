@@ -13,8 +13,8 @@
 
 use crate::automaton::{DONE, Kind, Linked, Owner, Program, StateId, Step};
 use crate::compiler::CompiledGrammar;
-use crate::exec::{BOTTOM, Configuration, NodeId, Pair, Stacks, is_done, step_byte};
-use crate::machine::Distinct;
+use crate::exec::{BOTTOM, Configuration, Elements, NodeId, Pair, Stacks, is_done, step_byte};
+use crate::machine::{Distinct, Reserved};
 use crate::matcher::Matcher;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -221,7 +221,7 @@ impl Seen<'_> {
                 let n_before = key.len();
                 elements.for_each_rest(pair.register, |rest| key.push(elements.bytes(rest).collect()));
                 let reserved = self.ends.program().place(pair.state).and_then(|(at, _)| at.unit.reserved(next));
-                elements.for_each_reserved_rest(pair.register, reserved, |rest| key.push(rest.to_vec()));
+                for_each_reserved_rest(elements, pair.register, reserved, |rest| key.push(rest.to_vec()));
                 key[n_before..].sort_unstable();
             }
         }
@@ -357,6 +357,18 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Calls `visit` with what is left of each reserved element that the element under way is a beginning of.
+fn for_each_reserved_rest(
+    elements: &Elements,
+    register: u64,
+    reserved: Option<&Reserved>,
+    mut visit: impl FnMut(&[u8]),
+) {
+    let Some(reserved) = reserved else { return };
+    let n_begun = elements.n_begun(register) as usize;
+    elements.begun_reserved(register, reserved).for_each(|index| visit(&reserved.get(index)[n_begun..]));
+}
+
 /// Returns one byte for all that lead to the same place. Where elements are compared, each byte that an earlier one goes on with is a kind,
 /// or, if `is_exact`, each byte.
 fn kinds_of_bytes(program: &Program, stacks: &Stacks, live: &[Pair], is_exact: bool) -> Vec<u8> {
@@ -370,7 +382,7 @@ fn kinds_of_bytes(program: &Program, stacks: &Stacks, live: &[Pair], is_exact: b
                     let mut is_next = |byte: u8| special[usize::from(byte)] = true;
                     elements.for_each_rest(exit.register, |rest| elements.bytes(rest).take(1).for_each(&mut is_next));
                     let reserved = linked.unit.reserved(distinct);
-                    elements.for_each_reserved_rest(exit.register, reserved, |rest| {
+                    for_each_reserved_rest(elements, exit.register, reserved, |rest| {
                         rest.first().copied().into_iter().for_each(&mut is_next);
                     });
                 }
