@@ -165,10 +165,8 @@ struct Survey {
     places: Vec<Place>,
     /// By place: where bytes lead, and the kind of these bytes if they have it in common.
     targets: Vec<SmallVec<[(u32, u64); 8]>>,
-    /// By place: the kind of the bytes that lead nowhere, if they have it in common; all kinds if there are none.
+    /// By place: the kind of the bytes that lead nowhere, or where nobody looked, if they have it in common; all kinds if there are none.
     refused: Vec<u64>,
-    /// By place: whether some byte leads nowhere, or where nobody looked.
-    is_rim: Vec<bool>,
     /// Whether all places were seen.
     is_whole: bool,
 }
@@ -192,18 +190,13 @@ impl Survey {
         let reads_on = |state: u32| of_words.iter().all(|&(byte, _)| target(unit, state, byte).is_some());
         let mut known: AHashMap<Place, u32> = AHashMap::from([((start, WHOLE), 0)]);
         let mut on: AHashMap<u32, bool> = AHashMap::from([(start, true)]);
-        let mut survey = Survey {
-            places: vec![(start, WHOLE)],
-            targets: Vec::new(),
-            refused: Vec::new(),
-            is_rim: Vec::new(),
-            is_whole: true,
-        };
+        let mut survey =
+            Survey { places: vec![(start, WHOLE)], targets: Vec::new(), refused: Vec::new(), is_whole: true };
         let mut distances = vec![0u8];
         while let Some(&(state, rest)) = survey.places.get(survey.targets.len()) {
             let distance = distances[survey.targets.len()];
             let mut targets: SmallVec<[(u32, u64); 8]> = SmallVec::new();
-            let (mut is_rim, mut refused) = (false, u64::MAX);
+            let mut refused = u64::MAX;
             let mut add = |place: Place, kinds: u64, survey: &mut Survey| {
                 let n_known = survey.places.len();
                 if n_known >= places_max && !known.contains_key(&place) {
@@ -227,7 +220,7 @@ impl Survey {
                     match target(unit, state, byte) {
                         Some(to) if *on.entry(to).or_insert_with(|| reads_on(to)) => {
                             if !add((to, WHOLE), common_kind(all), &mut survey) {
-                                (is_rim, refused) = (true, 0);
+                                refused = 0;
                             }
                         }
                         _ => opening |= all,
@@ -235,11 +228,10 @@ impl Survey {
                 }
                 if opening != 0 {
                     refused &= common_kind(opening);
+                    if distance < radius_min {
+                        return Err(Opens::By(opening));
+                    }
                 }
-                if opening != 0 && distance < radius_min {
-                    return Err(Opens::By(opening));
-                }
-                is_rim |= opening != 0;
             }
             let continued = match rest {
                 WHOLE if alphabet.others == Others::None => 0..=0,
@@ -270,7 +262,7 @@ impl Survey {
                     return Err(Opens::ByOthers);
                 }
                 if !is_known {
-                    (is_rim, refused) = (true, if survey.is_whole { refused & kind_of(byte) } else { 0 });
+                    refused = if survey.is_whole { refused & kind_of(byte) } else { 0 };
                 }
             }
             if rest != WHOLE && !reads_only(unit, state, rest) {
@@ -278,21 +270,29 @@ impl Survey {
             }
             survey.targets.push(targets);
             survey.refused.push(refused);
-            survey.is_rim.push(is_rim);
         }
         Ok(survey)
     }
 
-    /// Returns by place the kinds of bytes that all texts have which are refused from there on.
-    fn needed(&self) -> Vec<u64> {
-        // From all kinds down to those that are left: a text is refused at once, or behind a byte.
-        let mut needed = self.refused.clone();
+    /// Returns by place the places that lead there.
+    fn sources(&self) -> Vec<SmallVec<[u32; 4]>> {
         let mut sources: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); self.places.len()];
         for (place, targets) in self.targets.iter().enumerate() {
             targets.iter().for_each(|&(target, _)| sources[target as usize].push(place as u32));
         }
-        let mut pending: Vec<u32> =
-            (0..self.places.len() as u32).filter(|&place| needed[place as usize] != u64::MAX).collect();
+        sources
+    }
+
+    /// Returns the places from which some byte leads nowhere, or where nobody looked.
+    fn rim(&self) -> Vec<u32> {
+        (0..self.places.len() as u32).filter(|&place| self.refused[place as usize] != u64::MAX).collect()
+    }
+
+    /// Returns by place the kinds of bytes that all texts have which are refused from there on.
+    fn needed(&self, sources: &[SmallVec<[u32; 4]>]) -> Vec<u64> {
+        // From all kinds down to those that are left: a text is refused at once, or behind a byte.
+        let mut needed = self.refused.clone();
+        let mut pending = self.rim();
         while let Some(place) = pending.pop() {
             for &source in &sources[place as usize] {
                 let behind = |&(target, kinds): &(u32, u64)| needed[target as usize] | kinds;
@@ -308,14 +308,9 @@ impl Survey {
     }
 
     /// Returns by place how many bytes can surely be read; [`u8::MAX`] stands for any number.
-    fn radii(&self) -> Vec<u8> {
+    fn radii(&self, sources: &[SmallVec<[u32; 4]>]) -> Vec<u8> {
         let mut radii = vec![u8::MAX; self.places.len()];
-        let mut sources: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); self.places.len()];
-        for (place, targets) in self.targets.iter().enumerate() {
-            targets.iter().for_each(|&(target, _)| sources[target as usize].push(place as u32));
-        }
-        let mut pending: Vec<u32> =
-            (0..self.places.len() as u32).filter(|&place| self.is_rim[place as usize]).collect();
+        let mut pending = self.rim();
         pending.iter().for_each(|&place| radii[place as usize] = 0);
         // Nearest to the rim first.
         let mut next = 0;
@@ -372,7 +367,9 @@ impl Field {
         // The first is that of states that were not seen.
         let mut outlooks = vec![Outlook::default()];
         let mut slots = vec![0; unit.n_states()];
-        for ((&(state, rest), radius), needed) in survey.places.iter().zip(survey.radii()).zip(survey.needed()) {
+        let sources = survey.sources();
+        let known = survey.radii(&sources).into_iter().zip(survey.needed(&sources));
+        for (&(state, rest), (radius, needed)) in survey.places.iter().zip(known) {
             let slot = &mut slots[state as usize];
             if *slot == 0 {
                 *slot = outlooks.len() as u16;

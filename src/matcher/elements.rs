@@ -87,8 +87,8 @@ struct ReservedRests {
 enum WithinKeys {
     #[default]
     None,
-    /// This one, which returns to one place: it refuses all that begins with the rest of a key.
-    Only(usize),
+    /// Those over this node, which return to one place: they refuse all that begins with the rest of a key.
+    Over(NodeId),
     Several,
 }
 
@@ -114,7 +114,7 @@ impl Matcher {
         let kept = masks.element_tokens(self.grammar.vocab());
         let mut n_cleared = 0;
         let filled = match doubt.within_keys {
-            WithinKeys::Only(index) => self.fill_with_key(row, index, doubt, kept, &mut n_cleared),
+            WithinKeys::Over(node) => self.fill_with_key(row, node, doubt, kept, &mut n_cleared),
             WithinKeys::None | WithinKeys::Several => fill(&self.asker(), &self.live, row),
         };
         self.count_hits(filled.n_hits);
@@ -197,17 +197,19 @@ impl Matcher {
         filled.is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0)
     }
 
-    /// Makes `row` the mask where the place at `index` is the only one within a key: what completes a key that is there already is left out of
-    /// what that place allows, before the others add theirs.
+    /// Makes `row` the mask where the places over one node only are within a key: what completes a key that is there already is left out of
+    /// what they allow, before the others add theirs.
     fn fill_with_key(
         &mut self,
         row: &mut [u32],
-        index: usize,
+        node: NodeId,
         doubt: &Doubt,
         kept: &ElementTokens,
         n_cleared: &mut usize,
     ) -> Filled {
-        let of_key = fill(&self.asker(), &self.live[index..=index], row);
+        let (within, others): (SmallVec<[Pair; 4]>, SmallVec<[Pair; 4]>) =
+            self.live.iter().copied().partition(|pair: &Pair| pair.node == node);
+        let of_key = fill(&self.asker(), &within, row);
         let trie = self.grammar.vocab().trie();
         for rest in texts(&doubt.key_rests, &doubt.key_rest_ends) {
             *n_cleared += 1;
@@ -224,7 +226,6 @@ impl Matcher {
                 false => clear(row, tokens),
             }
         });
-        let others: SmallVec<[Pair; 4]> = self.live[..index].iter().chain(&self.live[index + 1..]).copied().collect();
         let of_others = add(&self.asker(), &others, row);
         Filled { n_hits: of_key.n_hits + of_others.n_hits, is_empty: of_key.is_empty && of_others.is_empty }
     }
@@ -426,7 +427,7 @@ impl Matcher {
             }
         };
         let n_deep_max = self.grammar.vocab().token_bytes_max();
-        for (place, &pair) in self.live.iter().enumerate() {
+        for &pair in &self.live {
             if let Some(Owner::Elements(distinct)) = program.info(pair.state).and_then(|info| info.owner) {
                 // Between elements: a whole one may follow.
                 match distinct.equality {
@@ -469,7 +470,7 @@ impl Matcher {
                             doubt.next_items |= distinct.is_finite;
                             let is_only = *within_keys == WithinKeys::None && self.stacks.n_exits(node) == 1;
                             match is_text {
-                                true if is_only => *within_keys = WithinKeys::Only(place),
+                                true if is_only => *within_keys = WithinKeys::Over(node),
                                 true => *within_keys = WithinKeys::Several,
                                 false => elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest)),
                             }
