@@ -28,3 +28,42 @@ fn equal_texts_and_options_are_compiled_once() {
     let other = SchemaOptions { resolver: Arc::new(known), ..SchemaOptions::default() };
     assert_eq!(compile(r#"{"$ref": "a"}"#, &other), (2, 6));
 }
+
+#[test]
+fn what_schemas_share_is_spelled_as_each_wants_it() {
+    let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap().into());
+    let accepts = |schema: &str, options: &SchemaOptions, text: &str| {
+        let grammar = compiler.compile_json_schema_with(schema, options, &CompileOptions::default()).unwrap();
+        let mut matcher = grammar.matcher();
+        text.bytes().all(|byte| matcher.accept_token(u32::from(byte)).is_ok()) && matcher.is_accepting()
+    };
+    let with = |white_space: WhiteSpace| SchemaOptions { white_space, ..SchemaOptions::default() };
+    let spellings = [
+        (with(WhiteSpace::Compact), r#"{"a":[1,{"b":2}]}"#),
+        (with(WhiteSpace::Flexible { run_max: 2 }), "{\"a\" :  [1,\n{\"b\":2}] }"),
+        (with(WhiteSpace::Indent { spaces: 1 }), "{\n \"a\": [\n  1,\n  {\n   \"b\": 2\n  }\n ]\n}"),
+        (with(WhiteSpace::Separators { item: ", ".into(), key: ": ".into() }), r#"{"a": [1, {"b": 2}]}"#),
+    ];
+    // Any value is at the top, in an open object, among items, and in a schema that says more.
+    for schema in ["{}", r#"{"type":"object"}"#, r#"{"properties":{"a":{"items":{}}}}"#, r#"{"required":["a"]}"#] {
+        for (options, _) in &spellings {
+            for (other, text) in &spellings {
+                assert_eq!(accepts(schema, options, text), text_fits(options, other), "{schema} {options:?} {text}");
+            }
+        }
+    }
+    // Integers are no part of any value, so fractions that are none make no difference there.
+    let fractions = SchemaOptions { has_integer_fractions: true, ..with(WhiteSpace::Compact) };
+    for options in [&fractions, &with(WhiteSpace::Compact)] {
+        assert!(accepts("{}", options, r#"[1.0,{"a":-2e3}]"#));
+    }
+    assert!(accepts(r#"{"type":"integer"}"#, &fractions, "1.0"));
+    assert!(!accepts(r#"{"type":"integer"}"#, &with(WhiteSpace::Compact), "1.0"));
+}
+
+/// Tells whether the texts above, written for `text` options, are as `options` want them.
+fn text_fits(options: &SchemaOptions, text: &SchemaOptions) -> bool {
+    // Free white space may also be none, or that of the separators.
+    let is_narrow = matches!(text.white_space, WhiteSpace::Compact | WhiteSpace::Separators { .. });
+    options.white_space == text.white_space || matches!(options.white_space, WhiteSpace::Flexible { .. }) && is_narrow
+}

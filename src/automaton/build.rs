@@ -15,14 +15,13 @@
 //! row (`a ::= b "x" | "p"`, `b ::= c "y" | "q"`, ...) have long chains in each of many states, so what is kept counts against
 //! [`automaton_moves_max`](crate::Limits::automaton_moves_max) while it is made, each pushed state as one move.
 
-use super::table::{Piece, Row, Rows, Target, move_table, reads};
+use super::table::{MoveTable, Piece, Row, Rows, Target, reads};
 use super::unit::{Code, Content, Kind, Move, Owner, Pushes, StateInfo, StateRef, Step, Unit};
 use crate::machine::{Counter, Distinct, Reserved, Tally};
-use crate::pass::{BuildError, Edge, Label, NetRuleId, Network, RuleAutomaton, Splitter, Watch};
+use crate::pass::{BuildError, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton, Splitter, Watch};
 use core::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
 use smallvec::{SmallVec, smallvec};
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// States allowed per item, and in any case, before items are no longer put together.
@@ -42,18 +41,18 @@ pub(crate) struct Entry {
     pub state: u32,
 }
 
-/// Builds the unit of the rules `members`, a component of the call graph. `entries` has the places of all rules that they call
-/// outside the component; `called` are the members that others may enter.
+/// Builds the unit of the rules `members`, a component of the call graph. `entered` are the places of those that others may enter; `entries`
+/// has the places of all rules that they call outside the component.
 pub(crate) fn build(
-    network: &Network<Arc<RuleAutomaton>>,
+    network: &FinishedNetwork,
     members: &[NetRuleId],
-    called: &[NetRuleId],
+    entered: &[u32],
     entries: &[Option<Entry>],
     bounds: Bounds<'_>,
 ) -> Result<Content, BuildError> {
     if let [id] = members
         && network.rule(*id).counter.is_none()
-        && let Some(content) = plain(&network.rule(*id).automaton, bounds)?
+        && let Some(content) = plain(network.rule(*id), bounds)?
     {
         return Ok(content);
     }
@@ -62,17 +61,18 @@ pub(crate) fn build(
         n_states: STATES_FREE + STATES_PER_ITEM * n_items,
         n_members: MEMBERS_FREE + MEMBERS_PER_ITEM * n_items,
     };
-    if let Some(content) = Builder::new(network, members, entries, true, bounds).run(called, budget)? {
+    if let Some(content) = Builder::new(network, members, entries, true, bounds).run(entered, budget)? {
         return Ok(content);
     }
-    let content = Builder::new(network, members, entries, false, bounds).run(called, Budget::NONE)?;
+    let content = Builder::new(network, members, entries, false, bounds).run(entered, Budget::NONE)?;
     Ok(content.expect("without a budget building goes on to the end"))
 }
 
 /// Returns the unit of a rule without calls, control tokens and registers whose edges are apart: its states are those of the automaton.
-fn plain(automaton: &RuleAutomaton, bounds: Bounds<'_>) -> Result<Option<Content>, BuildError> {
+fn plain(rule: &FinishedRule, bounds: Bounds<'_>) -> Result<Option<Content>, BuildError> {
+    let automaton = &rule.automaton;
     let n_states = automaton.n_states();
-    if automaton.has_register() || automaton.has_calls() {
+    if automaton.has_register() || !rule.callees.is_empty() {
         return Ok(None);
     }
     let mut rows = Rows::with_capacity(n_states, automaton.all_edges().len());
@@ -94,11 +94,8 @@ fn plain(automaton: &RuleAutomaton, bounds: Bounds<'_>) -> Result<Option<Content
     let kind = |state: u32| if automaton.is_accepting(state) { Kind::End } else { Kind::Inner };
     let info = |(state, row)| StateInfo { kind: kind(state), reads: reads(&row), owner: None };
     let infos: Vec<StateInfo> = (0..).zip(rows.iter()).map(info).collect();
-    let (class_of, n_classes, table) = move_table(&rows, &infos, bounds, 0)?;
     Ok(Some(Content {
-        class_of: class_of.into(),
-        n_classes,
-        table: table.into(),
+        table: MoveTable::new(&rows, &infos, bounds, 0)?,
         moves: Box::new([]),
         list_ends: Box::new([]),
         infos: infos.into(),
@@ -167,39 +164,44 @@ enum At {
     Child(u32, u32),
 }
 
+/// A rule of the unit.
+struct Member<'a> {
+    id: NetRuleId,
+    rule: &'a FinishedRule,
+    /// Where the states of its single items begin in `single_ids`; the place between copies comes first.
+    single_base: u32,
+    /// Where its lists begin in `reserved`.
+    reserved_base: u32,
+    /// Which counter it is.
+    counter: Option<u32>,
+    /// Whether its states have a register.
+    has_register: bool,
+    /// What stands for all its tallies.
+    strictest: Option<Tally>,
+    distinct: Option<Distinct>,
+}
+
 struct Builder<'a> {
-    network: &'a Network<Arc<RuleAutomaton>>,
-    members: &'a [NetRuleId],
-    member_of: HashMap<NetRuleId, u32>,
+    members: Vec<Member<'a>>,
     entries: &'a [Option<Entry>],
     merges: bool,
     /// The states of sets with several items.
     ids: HashMap<Items, u32>,
-    /// By member: where the states of its single items begin in `single_ids`; the place between copies comes first.
-    single_bases: Vec<u32>,
     /// The states of sets with one item, `u32::MAX` where there is none yet.
     single_ids: Vec<u32>,
     sets: Vec<Items>,
     counters: Vec<Counter>,
     tallies: Vec<Tally>,
     tally_ids: HashMap<Tally, u32>,
-    /// By member: which counter it is.
-    counter_of: Vec<Option<u32>>,
-    /// By member: whether its states have a register.
-    has_register: Vec<bool>,
-    /// By member: what stands for all its tallies.
-    strictest: Vec<Option<Tally>>,
-    distinct_of: Vec<Option<Distinct>>,
-    /// The reserved elements of all members, and by member where its lists begin.
+    /// The reserved elements of all members.
     reserved: Vec<Arc<Reserved>>,
-    reserved_bases: Vec<u32>,
     children: Vec<Arc<Unit>>,
     slot_of: HashMap<u32, u32>,
-    child_rows: HashMap<(Chain, u32, u32), Rc<ChildRow>>,
+    child_rows: HashMap<(Chain, u32, u32), ChildRow>,
     /// The moves of all lists, where each list ends, and the lists by what they hold.
     listed: Vec<Move>,
     list_ends: Vec<u32>,
-    list_ids: HashTable<u32>,
+    list_ids: HashTable<(u64, u32)>,
     hasher: DefaultHashBuilder,
     scratch: Scratch,
     contexts: Vec<Context>,
@@ -228,7 +230,19 @@ struct Closing {
 /// The moves of one letter, nearly always one or two.
 type MoveList = SmallVec<[Move; 2]>;
 
+/// Where control tokens lead.
+type ControlPieces = SmallVec<[(u32, Target); 4]>;
+
+/// Tells whether edges that read bytes, in their order, have no byte in common.
+fn are_apart(edges: &[Edge]) -> bool {
+    edges.windows(2).all(|pair| match (pair[0].label, pair[1].label) {
+        (Label::Bytes(_, high), Label::Bytes(low, _)) => high < low,
+        _ => false,
+    })
+}
+
 /// The moves of a child's state as seen from the unit, over a chain.
+#[derive(Clone, Default)]
 struct ChildRow {
     bytes: Vec<Piece>,
     controls: Vec<(u32, Target)>,
@@ -241,6 +255,7 @@ struct RowScratch {
     by_letter: Splitter,
     pieces: Vec<Piece>,
     merged: Vec<Piece>,
+    theirs: ChildRow,
 }
 
 /// What the items of one context read: letters with positions of `targets`.
@@ -254,52 +269,43 @@ type Chain = SmallVec<[StateRef; 4]>;
 
 impl<'a> Builder<'a> {
     fn new(
-        network: &'a Network<Arc<RuleAutomaton>>,
-        members: &'a [NetRuleId],
+        network: &'a FinishedNetwork,
+        ids: &[NetRuleId],
         entries: &'a [Option<Entry>],
         merges: bool,
         bounds: Bounds<'a>,
     ) -> Self {
+        let mut members = Vec::with_capacity(ids.len());
         let mut counters = Vec::new();
-        let counter_of = members.iter().map(|&id| {
-            network.rule(id).counter.map(|counter| {
-                counters.push(counter);
-                counters.len() as u32 - 1
-            })
-        });
-        let has_register =
-            members.iter().map(|&id| network.rule(id).counter.is_some() || network.rule(id).automaton.has_register());
         let mut n_single = 0;
-        let single_bases = members.iter().map(|&id| {
-            n_single += 1 + network.rule(id).automaton.n_states() as u32;
-            n_single - network.rule(id).automaton.n_states() as u32
-        });
-        let single_bases: Vec<u32> = single_bases.collect();
         let mut reserved: Vec<Arc<Reserved>> = Vec::new();
-        let reserved_bases = members.iter().map(|&id| {
-            reserved.extend_from_slice(network.rule(id).automaton.reserved());
-            (reserved.len() - network.rule(id).automaton.reserved().len()) as u32
-        });
-        let reserved_bases = reserved_bases.collect();
+        for &id in ids {
+            let rule = network.rule(id);
+            members.push(Member {
+                id,
+                rule,
+                single_base: n_single + 1,
+                reserved_base: reserved.len() as u32,
+                counter: rule.counter.map(|_| counters.len() as u32),
+                has_register: rule.counter.is_some() || rule.automaton.has_register(),
+                strictest: rule.automaton.strictest_tally(),
+                distinct: rule.automaton.distinct(),
+            });
+            n_single += 1 + rule.automaton.n_states() as u32;
+            counters.extend(rule.counter);
+            reserved.extend_from_slice(rule.automaton.reserved());
+        }
         Builder {
-            single_bases,
-            reserved_bases,
-            reserved,
-            single_ids: vec![u32::MAX; n_single as usize],
-            counter_of: counter_of.collect(),
-            has_register: has_register.collect(),
-            strictest: members.iter().map(|&id| network.rule(id).automaton.strictest_tally()).collect(),
-            distinct_of: members.iter().map(|&id| network.rule(id).automaton.distinct()).collect(),
-            member_of: members.iter().enumerate().map(|(index, &id)| (id, index as u32)).collect(),
-            counters,
-            tallies: Vec::new(),
-            tally_ids: HashMap::new(),
-            network,
             members,
             entries,
             merges,
             ids: HashMap::new(),
-            sets: Vec::new(),
+            single_ids: vec![u32::MAX; n_single as usize],
+            sets: Vec::with_capacity(n_single as usize),
+            counters,
+            tallies: Vec::new(),
+            tally_ids: HashMap::new(),
+            reserved,
             children: Vec::new(),
             slot_of: HashMap::new(),
             child_rows: HashMap::new(),
@@ -317,12 +323,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn run(mut self, called: &[NetRuleId], budget: Budget) -> Result<Option<Content>, BuildError> {
-        let starts: Vec<u32> = called.iter().map(|id| self.start(self.member_of[id])).collect();
+    fn run(mut self, entered: &[u32], budget: Budget) -> Result<Option<Content>, BuildError> {
+        let starts: Vec<u32> = entered.iter().map(|&member| self.start(member)).collect();
         // The end of a copy leads to the place between copies, which must exist even where copies are entered from inside.
-        let counted = (0..self.members.len() as u32).filter(|&member| self.counter_of[member as usize].is_some());
-        for member in counted.collect::<Vec<_>>() {
-            self.start(member);
+        for member in 0..self.members.len() {
+            if self.members[member].counter.is_some() {
+                self.start(member as u32);
+            }
         }
         let mut rows = Rows::default();
         while rows.len() < self.sets.len() {
@@ -338,7 +345,13 @@ impl<'a> Builder<'a> {
     }
 
     fn automaton(&self, member: u32) -> &'a RuleAutomaton {
-        &self.network.rule(self.members[member as usize]).automaton
+        &self.members[member as usize].rule.automaton
+    }
+
+    /// Returns the member that is a rule, unless the rule is of another unit.
+    fn member_of(&self, rule: NetRuleId) -> Option<u32> {
+        // Members are ascending.
+        self.members.binary_search_by_key(&rule, |member| member.id).ok().map(|member| member as u32)
     }
 
     fn state(&mut self, items: Items) -> u32 {
@@ -355,7 +368,7 @@ impl<'a> Builder<'a> {
     /// Returns the state of one item.
     fn single(&mut self, item: Item) -> u32 {
         // PERF: nearly all sets have one item, and need no hashing.
-        let at = self.single_bases[item.member as usize].wrapping_add(item.state) as usize;
+        let at = self.members[item.member as usize].single_base.wrapping_add(item.state) as usize;
         if self.single_ids[at] == u32::MAX {
             self.single_ids[at] = self.sets.len() as u32;
             self.n_members += 1;
@@ -366,7 +379,7 @@ impl<'a> Builder<'a> {
 
     /// Returns the state in which a member begins.
     fn start(&mut self, member: u32) -> u32 {
-        let state = if self.counter_of[member as usize].is_some() { LOOP } else { 0 };
+        let state = if self.members[member as usize].counter.is_some() { LOOP } else { 0 };
         self.state(SmallVec::from_slice(&[Item { member, state }]))
     }
 
@@ -389,28 +402,30 @@ impl<'a> Builder<'a> {
 
     /// Returns the list of some moves.
     fn list(&mut self, moves: &mut MoveList) -> u32 {
-        moves.sort_unstable();
-        moves.dedup();
+        if moves.len() > 1 {
+            moves.sort_unstable();
+            moves.dedup();
+        }
         let Builder { listed, list_ends, list_ids, hasher, .. } = self;
-        let list = |id: u32, ends: &[u32]| {
-            let first = if id == 0 { 0 } else { ends[id as usize - 1] };
-            first as usize..ends[id as usize] as usize
-        };
         let fingerprint = hasher.hash_one(&moves[..]);
-        if let Some(&id) = list_ids.find(fingerprint, |&id| listed[list(id, list_ends)] == moves[..]) {
+        let is_it = |&(known, id): &(u64, u32)| {
+            let first = if id == 0 { 0 } else { list_ends[id as usize - 1] };
+            known == fingerprint && listed[first as usize..list_ends[id as usize] as usize] == moves[..]
+        };
+        if let Some(&(_, id)) = list_ids.find(fingerprint, is_it) {
             return id;
         }
         self.n_listed += moves.iter().map(|one| 1 + one.pushes.len()).sum::<usize>();
         listed.extend(moves.drain(..));
         list_ends.push(listed.len() as u32);
         let id = list_ends.len() as u32 - 1;
-        list_ids.insert_unique(fingerprint, id, |&id| hasher.hash_one(&listed[list(id, list_ends)]));
+        list_ids.insert_unique(fingerprint, (fingerprint, id), |&(fingerprint, _)| fingerprint);
         id
     }
 
     fn row(&mut self, state: usize, rows: &mut Rows) -> Result<(), BuildError> {
         if let [item] = self.sets[state][..]
-            && self.plain_row(item, rows)?
+            && (self.plain_row(item, rows)? || self.merges && self.simple_row(item, rows)?)
         {
             return Ok(());
         }
@@ -448,9 +463,8 @@ impl<'a> Builder<'a> {
         rows: &mut Rows,
     ) -> Result<(), BuildError> {
         let mut pieces = core::mem::take(&mut self.row_scratch.pieces);
-        let mut merged = core::mem::take(&mut self.row_scratch.merged);
         pieces.clear();
-        let mut controls: SmallVec<[(u32, Target); 4]> = SmallVec::new();
+        let mut controls = ControlPieces::new();
         let Scratch { letters, targets } = scratch;
         letters.for_each(|label, found| {
             let items = found.iter().map(|&index| targets[index as usize]).collect();
@@ -463,24 +477,89 @@ impl<'a> Builder<'a> {
         });
         for context in contexts {
             let At::Child(slot, state) = context.at else { unreachable!("all contexts are children") };
-            let row = self.child_row(&context.chain, slot, state);
-            self.bounds.watch.spend(row.bytes.len() + context.chain.len())?;
-            self.bounds.check_moves(self.n_listed)?;
-            self.merge(&pieces, &row.bytes, &mut merged);
-            core::mem::swap(&mut pieces, &mut merged);
-            for &(token, target) in &row.controls {
-                match controls.iter_mut().find(|(known, _)| *known == token) {
-                    Some((_, known)) => *known = self.joined(*known, target),
-                    None => controls.push((token, target)),
-                }
-            }
+            self.join_child(&context.chain, slot, state, &mut pieces, &mut controls)?;
         }
         rows.bytes.extend_from_slice(&pieces);
         controls.sort_unstable_by_key(|&(token, _)| token);
         rows.controls.extend_from_slice(&controls);
         self.row_scratch.pieces = pieces;
-        self.row_scratch.merged = merged;
         Ok(())
+    }
+
+    /// Adds the moves of a child's state, over a chain, to those that were found before.
+    fn join_child(
+        &mut self,
+        chain: &Chain,
+        slot: u32,
+        state: u32,
+        pieces: &mut Vec<Piece>,
+        controls: &mut ControlPieces,
+    ) -> Result<(), BuildError> {
+        let mut theirs = core::mem::take(&mut self.row_scratch.theirs);
+        self.child_row(chain, slot, state, &mut theirs);
+        self.bounds.watch.spend(theirs.bytes.len() + chain.len())?;
+        self.bounds.check_moves(self.n_listed)?;
+        if pieces.is_empty() {
+            pieces.extend_from_slice(&theirs.bytes);
+        } else {
+            let mut merged = core::mem::take(&mut self.row_scratch.merged);
+            self.merge(pieces, &theirs.bytes, &mut merged);
+            core::mem::swap(pieces, &mut merged);
+            self.row_scratch.merged = merged;
+        }
+        for &(token, target) in &theirs.controls {
+            match controls.iter_mut().find(|(known, _)| *known == token) {
+                Some((_, known)) => *known = self.joined(*known, target),
+                None => controls.push((token, target)),
+            }
+        }
+        self.row_scratch.theirs = theirs;
+        Ok(())
+    }
+
+    /// Makes the row of an item that reads bytes, each to one place, and calls rules of other units, each from one place; tells whether it
+    /// is one.
+    fn simple_row(&mut self, item: Item, rows: &mut Rows) -> Result<bool, BuildError> {
+        // PERF: most states with calls are so, and need no sorting out.
+        let state = if item.state == LOOP { 0 } else { item.state };
+        let member = &self.members[item.member as usize];
+        let (rule, has_register) = (member.rule, member.has_register);
+        let edges = rule.automaton.edges(state);
+        // Edges are sorted by their labels.
+        let n_bytes = edges.iter().take_while(|edge| matches!(edge.label, Label::Bytes(..))).count();
+        let (bytes, calls) = edges.split_at(n_bytes);
+        let callee = |edge: &Edge| match edge.label {
+            Label::Call(called) => Some(rule.callee(called)),
+            _ => None,
+        };
+        let is_simple = are_apart(bytes)
+            && calls.iter().all(|edge| callee(edge).is_some_and(|callee| self.member_of(callee).is_none()))
+            && calls.windows(2).all(|pair| pair[0].label != pair[1].label);
+        if !is_simple {
+            return Ok(false);
+        }
+        self.bounds.watch.spend(edges.len())?;
+        let mut pieces = core::mem::take(&mut self.row_scratch.pieces);
+        pieces.clear();
+        let mut controls = ControlPieces::new();
+        let target = |builder: &mut Self, edge: &Edge| builder.single(Item { member: item.member, state: edge.target });
+        for edge in bytes {
+            let Label::Bytes(low, high) = edge.label else { unreachable!("only bytes are among them") };
+            pieces.push((low, high, Target::State(target(self, edge))));
+        }
+        for edge in calls {
+            let mut chain = Chain::new();
+            if has_register || !rule.automaton.is_pure_end(edge.target) {
+                chain.push(StateRef::own(target(self, edge)));
+            }
+            let (slot, state) = self.child(callee(edge).expect("only calls are among them"));
+            self.join_child(&chain, slot, state, &mut pieces, &mut controls)?;
+        }
+        rows.bytes.extend_from_slice(&pieces);
+        controls.sort_unstable_by_key(|&(token, _)| token);
+        rows.controls.extend_from_slice(&controls);
+        self.row_scratch.pieces = pieces;
+        Ok(true)
     }
 
     /// Puts two lists of disjoint ranges, ascending, together.
@@ -532,17 +611,19 @@ impl<'a> Builder<'a> {
         Target::List(self.list(&mut moves))
     }
 
-    /// Returns the moves of a child's state, as seen from this unit, over a chain.
-    fn child_row(&mut self, chain: &Chain, slot: u32, state: u32) -> Rc<ChildRow> {
+    /// Finds the moves of a child's state, as seen from this unit, over a chain.
+    fn child_row(&mut self, chain: &Chain, slot: u32, state: u32, found: &mut ChildRow) {
+        found.bytes.clear();
+        found.controls.clear();
         let child = Arc::clone(&self.children[slot as usize - 1]);
         let runs = child.runs(state);
         // PERF: the keys that nobody names are called from every place between two members, over the same chain.
         let key = (runs.len() >= KEPT_RUNS_MIN).then(|| (chain.clone(), slot, state));
         if let Some(row) = key.as_ref().and_then(|key| self.child_rows.get(key)) {
-            return Rc::clone(row);
+            found.bytes.extend_from_slice(&row.bytes);
+            found.controls.extend_from_slice(&row.controls);
+            return;
         }
-        let mut bytes: Vec<Piece> = Vec::with_capacity(runs.len());
-        let mut controls = Vec::new();
         let mut known: SmallVec<[(Code, Target); 8]> = SmallVec::new();
         let mut target_of = |builder: &mut Self, code: Code| {
             if let Some(&(_, target)) = known.iter().find(|(known, _)| *known == code) {
@@ -556,28 +637,22 @@ impl<'a> Builder<'a> {
             target
         };
         for &(low, high, code) in runs.iter() {
-            bytes.push((low, high, target_of(self, code)));
+            found.bytes.push((low, high, target_of(self, code)));
         }
         for &(token, list) in child.controls(state) {
-            controls.push((token, target_of(self, Code::list(list))));
+            found.controls.push((token, target_of(self, Code::list(list))));
         }
-        let row = Rc::new(ChildRow { bytes, controls });
         if let Some(key) = key {
-            self.child_rows.insert(key, Rc::clone(&row));
+            self.child_rows.insert(key, found.clone());
         }
-        row
     }
 
     /// Makes the row of an item without calls whose edges are apart; tells whether it is one.
     fn plain_row(&mut self, item: Item, rows: &mut Rows) -> Result<bool, BuildError> {
         let state = if item.state == LOOP { 0 } else { item.state };
         let edges = self.automaton(item.member).edges(state);
-        let is_apart = |pair: &[Edge]| match (pair[0].label, pair[1].label) {
-            (Label::Bytes(_, high), Label::Bytes(low, _)) => high < low,
-            _ => false,
-        };
-        let is_byte = |edge: &Edge| matches!(edge.label, Label::Bytes(..));
-        if !edges.iter().all(is_byte) || !edges.windows(2).all(is_apart) {
+        // Edges are sorted by their labels, bytes first.
+        if edges.last().is_some_and(|edge| !matches!(edge.label, Label::Bytes(..))) || !are_apart(edges) {
             return Ok(false);
         }
         self.bounds.watch.spend(edges.len())?;
@@ -673,12 +748,14 @@ impl<'a> Builder<'a> {
             self.bounds.watch.spend(1 + automaton.edges(state).len())?;
             for edge in automaton.edges(state) {
                 let target = Item { member, state: edge.target };
-                let Label::Call(callee) = edge.label else {
+                let Label::Call(called) = edge.label else {
                     scratch.letters.add(edge.label, scratch.targets.len() as u32);
                     scratch.targets.push(target);
                     continue;
                 };
-                let ends_rule = !self.has_register[member as usize] && automaton.is_pure_end(edge.target);
+                let caller = &self.members[member as usize];
+                let callee = caller.rule.callee(called);
+                let ends_rule = !caller.has_register && automaton.is_pure_end(edge.target);
                 if !ends_rule {
                     let index = *call_of.entry(callee).or_insert_with(|| {
                         calls.push((callee, Items::new()));
@@ -686,8 +763,8 @@ impl<'a> Builder<'a> {
                     });
                     calls[index].1.push(target);
                 } else if entered.insert(callee) {
-                    match self.member_of.get(&callee) {
-                        Some(&member) if !self.has_register[member as usize] => {
+                    match self.member_of(callee) {
+                        Some(member) if !self.members[member as usize].has_register => {
                             closed.push(Item { member, state: 0 });
                         }
                         _ => contexts.push(self.enter(chain.clone(), callee)),
@@ -699,8 +776,8 @@ impl<'a> Builder<'a> {
         for (callee, returns) in calls.drain(..) {
             self.bounds.watch.spend(1 + chain.len())?;
             for state in self.states(returns) {
-                match self.member_of.get(&callee) {
-                    Some(&member) if !self.has_register[member as usize] && self.merges => {
+                match self.member_of(callee) {
+                    Some(member) if !self.members[member as usize].has_register && self.merges => {
                         let start = Item { member, state: 0 };
                         let index = *group_of.entry(state).or_insert_with(|| {
                             groups.push((state, Items::new()));
@@ -726,14 +803,21 @@ impl<'a> Builder<'a> {
     }
 
     fn enter(&mut self, chain: Chain, callee: NetRuleId) -> Context {
-        let at = match self.member_of.get(&callee) {
-            Some(&member) => At::Items(SmallVec::from_slice(&[Item { member, state: 0 }])),
+        let at = match self.member_of(callee) {
+            Some(member) => At::Items(SmallVec::from_slice(&[Item { member, state: 0 }])),
             None => {
-                let entry = self.entries[callee.index()].as_ref().expect("callees are built before their callers");
-                At::Child(self.slot(&Arc::clone(&entry.unit)), entry.state)
+                let (slot, state) = self.child(callee);
+                At::Child(slot, state)
             }
         };
         Context { chain, at }
+    }
+
+    /// Returns where a rule of another unit begins: slot and state.
+    fn child(&mut self, callee: NetRuleId) -> (u32, u32) {
+        let entries = self.entries;
+        let entry = entries[callee.index()].as_ref().expect("callees are built before their callers");
+        (self.slot(&entry.unit), entry.state)
     }
 
     /// Passes the moves of a child's state to `found`, as seen from this unit.
@@ -781,36 +865,40 @@ impl<'a> Builder<'a> {
 
     fn info(&mut self, state: usize, row: &Row<'_>) -> StateInfo {
         let first = self.sets[state][0];
-        let automaton = self.automaton(first.member);
-        if let Some(strictest) = self.strictest[first.member as usize].clone() {
+        let member = &self.members[first.member as usize];
+        let automaton = &*member.rule.automaton;
+        if let ([item], false) = (&self.sets[state][..], member.has_register) {
+            // PERF: nearly all states.
+            let kind = if automaton.is_accepting(item.state) { Kind::End } else { Kind::Inner };
+            return StateInfo { kind, reads: reads(row), owner: None };
+        }
+        if let Some(strictest) = member.strictest.clone() {
             debug_assert_eq!(self.sets[state].len(), 1, "a rule with tallies is deterministic");
             let owner = Some(Owner::Tallies(self.tally(strictest)));
             let tally = automaton.tally(first.state).cloned();
             let kind = tally.map_or(Kind::Inner, |tally| Kind::Tally { tally: self.tally(tally) });
             return StateInfo { kind, reads: reads(row), owner };
         }
-        let items = &self.sets[state];
-        let counter = self.counter_of[first.member as usize];
-        let owner = match (counter, self.has_register[first.member as usize]) {
+        let owner = match (member.counter, member.has_register) {
             (Some(counter), _) => Some(Owner::Counter(counter)),
-            (None, true) => self.distinct_of[first.member as usize].map(Owner::Elements),
+            (None, true) => member.distinct.map(Owner::Elements),
             (None, false) => None,
         };
+        let items = &self.sets[state];
         let may_end = || items.iter().any(|item| self.automaton(item.member).is_accepting(item.state));
-        let element = if first.state == LOOP { None } else { self.automaton(first.member).element(first.state) };
-        let kind = match counter {
+        let element = if first.state == LOOP { None } else { automaton.element(first.state) };
+        let kind = match (member.counter, element) {
             // Only calls of elements lead here.
-            None if element.is_some() => {
-                let distinct = element.expect("just seen");
-                let base = self.reserved_bases[first.member as usize];
-                Kind::Element(Distinct { reserved: distinct.reserved.map(|index| base + index), ..distinct })
+            (None, Some(distinct)) => {
+                let reserved = distinct.reserved.map(|index| member.reserved_base + index);
+                Kind::Element(Distinct { reserved, ..distinct })
             }
-            Some(counter) if first.state == LOOP => Kind::Loop { counter },
-            Some(counter) if may_end() => {
-                let between = self.single_bases[first.member as usize].wrapping_add(LOOP);
+            (Some(counter), _) if first.state == LOOP => Kind::Loop { counter },
+            (Some(counter), _) if may_end() => {
+                let between = member.single_base.wrapping_add(LOOP);
                 Kind::BodyEnd { counter, loop_state: self.single_ids[between as usize] }
             }
-            None if may_end() => Kind::End,
+            (None, None) if may_end() => Kind::End,
             _ => Kind::Inner,
         };
         StateInfo { kind, reads: reads(row), owner }
@@ -818,7 +906,7 @@ impl<'a> Builder<'a> {
 
     fn finish(mut self, rows: Rows, entries: Vec<u32>) -> Result<Content, BuildError> {
         let infos: Vec<StateInfo> = rows.iter().enumerate().map(|(state, row)| self.info(state, &row)).collect();
-        let (class_of, n_classes, table) = move_table(&rows, &infos, self.bounds, self.n_listed)?;
+        let table = MoveTable::new(&rows, &infos, self.bounds, self.n_listed)?;
         let has_controls = !rows.controls.is_empty();
         let mut controls: Vec<Box<[(u32, u32)]>> = Vec::new();
         for row in rows.iter().filter(|_| has_controls) {
@@ -831,9 +919,7 @@ impl<'a> Builder<'a> {
             controls.push(lists.collect());
         }
         Ok(Content {
-            class_of: class_of.into(),
-            n_classes,
-            table: table.into(),
+            table,
             moves: self.listed.into(),
             list_ends: self.list_ends.into(),
             infos: infos.into(),
@@ -843,7 +929,7 @@ impl<'a> Builder<'a> {
             reserved: self.reserved.into(),
             children: self.children.into(),
             entries: entries.into(),
-            has_elements: self.members.iter().any(|&id| self.network.rule(id).automaton.has_elements()),
+            has_elements: self.members.iter().any(|member| member.distinct.is_some()),
         })
     }
 }

@@ -2,11 +2,11 @@
 
 use super::build::{Bounds, Entry, build};
 use super::endless::{AHEAD, DIGITS, endless};
-use super::store::{Component, UnitStore};
+use super::store::{Callee, Component, UnitStore};
 use super::unit::{Kind, Owner, StateInfo, StateRef, Step, Unit};
 use crate::limits::Limits;
 use crate::machine::{Distinct, Equality, RunsOut};
-use crate::pass::{BuildError, NetRuleId, Network, NormalGrammar, RuleAutomaton, Watch, components};
+use crate::pass::{BuildError, Components, FinishedNetwork, FinishedRule, NetRuleId, NormalGrammar, Watch, components};
 use crate::util::ByteSet;
 use hashbrown::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -207,34 +207,31 @@ impl Program {
     }
 }
 
-/// Returns what the unit of some rules is built from.
-fn component(
-    network: &Network<Arc<RuleAutomaton>>,
-    members: &[NetRuleId],
-    called: &[NetRuleId],
-    entries: &[Option<Entry>],
-) -> Component {
-    let mut numbers: HashMap<NetRuleId, u32> =
-        members.iter().enumerate().map(|(index, &member)| (member, index as u32)).collect();
-    let mut callees: Vec<(u32, u32)> = Vec::new();
-    let mut rules = Vec::with_capacity(members.len());
-    for &member in members {
-        let rule = network.rule(member);
-        rule.automaton.for_each_call(|callee| {
-            numbers.entry(callee).or_insert_with(|| {
-                let entry = entries[callee.index()].as_ref().expect("callees are built before their callers");
-                callees.push((entry.unit.uid, entry.state));
-                (members.len() + callees.len() - 1) as u32
-            });
-        });
-        let mut automaton = Arc::clone(&rule.automaton);
-        if automaton.has_calls() {
-            Arc::make_mut(&mut automaton).rename_calls(|callee| NetRuleId(numbers[&callee]));
+/// Where each rule is.
+struct Places {
+    components: Components,
+    /// By rule: its component, and its place there.
+    of_rule: Vec<(u32, u32)>,
+    /// By rule: whether others enter it, or the text begins with it.
+    is_entered: Vec<bool>,
+}
+
+impl Places {
+    fn of(network: &FinishedNetwork) -> Places {
+        let mut components = components(network.rules.len(), |rule| &network.rule(rule).callees);
+        components.sort_by_key(|rule| rule);
+        let mut of_rule = vec![(0, 0); network.rules.len()];
+        for (component, members) in (0..).zip(components.iter()) {
+            (0..).zip(members).for_each(|(place, member)| of_rule[member.index()] = (component, place));
         }
-        rules.push((automaton, rule.counter));
+        let mut is_entered = vec![false; network.rules.len()];
+        is_entered[network.root.index()] = true;
+        for (caller, rule) in network.rules.iter().enumerate() {
+            let others = rule.callees.iter().filter(|callee| of_rule[callee.index()].0 != of_rule[caller].0);
+            others.for_each(|callee| is_entered[callee.index()] = true);
+        }
+        Places { components, of_rule, is_entered }
     }
-    let called = called.iter().map(|id| numbers[id]).collect();
-    Component { rules, called, callees }
 }
 
 /// Returns where each rule ended up.
@@ -245,34 +242,16 @@ fn build_units(
     watch: &Watch,
 ) -> Result<Vec<Option<Entry>>, BuildError> {
     let network = &normal.network;
-    let mut callees: Vec<Vec<u32>> = Vec::with_capacity(network.rules.len());
-    for rule in &network.rules {
-        let mut called = Vec::new();
-        rule.automaton.for_each_call(|callee| called.push(callee.0));
-        called.sort_unstable();
-        called.dedup();
-        callees.push(called);
-    }
-    let found = components(&callees);
-    let mut component_of = vec![0u32; network.rules.len()];
-    for (index, members) in found.iter().enumerate() {
-        members.iter().for_each(|&member| component_of[member as usize] = index as u32);
-    }
-    let mut is_entered = vec![false; network.rules.len()];
-    is_entered[network.root.index()] = true;
-    for (caller, called) in callees.iter().enumerate() {
-        let entered = called.iter().filter(|&&callee| component_of[callee as usize] != component_of[caller]);
-        entered.for_each(|&callee| is_entered[callee as usize] = true);
-    }
+    let places = Places::of(network);
     let mut entries: Vec<Option<Entry>> = vec![None; network.rules.len()];
     let mut n_moves = 0usize;
-    for mut members in found {
-        members.sort_unstable();
-        let members: Vec<NetRuleId> = members.into_iter().map(NetRuleId).collect();
-        let called: Vec<NetRuleId> = members.iter().copied().filter(|id| is_entered[id.index()]).collect();
-        // A rule that calls nothing may have been built for another grammar, of the very same automaton.
+    let mut component = Component::default();
+    let mut entered: Vec<NetRuleId> = Vec::new();
+    for (index, members) in (0..).zip(places.components.iter()) {
+        // A rule that calls nothing may have been built for another grammar, of the very same automaton, if somebody else holds that.
+        let is_leaf = |rule: &FinishedRule| rule.callees.is_empty() && Arc::strong_count(&rule.automaton) > 1;
         let leaf = match members[..] {
-            [id] if !network.rule(id).automaton.has_calls() => Some(network.rule(id)),
+            [id] => Some(network.rule(id)).filter(|rule| is_leaf(rule)),
             _ => None,
         };
         if let Some(rule) = leaf
@@ -283,16 +262,32 @@ fn build_units(
             entries[members[0].index()] = Some(Entry { unit, state });
             continue;
         }
-        let component = component(network, &members, &called, &entries);
+        component.clear();
+        entered.clear();
+        for (place, &member) in (0..).zip(members) {
+            let rule = network.rule(member);
+            component.rules.push((Arc::clone(&rule.automaton), rule.counter));
+            component.callees.extend(rule.callees.iter().map(|callee| match places.of_rule[callee.index()] {
+                (component, place) if component == index => Callee::Member(place),
+                _ => {
+                    let entry = entries[callee.index()].as_ref().expect("callees are built before their callers");
+                    Callee::Unit { uid: entry.unit.uid, state: entry.state }
+                }
+            }));
+            if places.is_entered[member.index()] {
+                component.entered.push(place);
+                entered.push(member);
+            }
+        }
         watch.spend(component.rules.iter().map(|(automaton, _)| automaton.all_edges().len()).sum())?;
         let fingerprint = store.fingerprint(&component);
         let unit = match store.find_built(fingerprint, &component) {
             Some(unit) => unit,
             None => {
                 let bounds = Bounds { watch, n_moves, n_moves_max: limits.automaton_moves_max };
-                let content = build(network, &members, &called, &entries, bounds)?;
-                let unit = store.intern(content, &network.rule(called[0]).name);
-                store.keep_built(fingerprint, component, &unit);
+                let content = build(network, members, &component.entered, &entries, bounds)?;
+                let unit = store.intern(content, &network.rule(entered[0]).name);
+                store.keep_built(fingerprint, &component, &unit);
                 unit
             }
         };
@@ -304,8 +299,7 @@ fn build_units(
             let what = "moves of the grammar's automata (automaton_moves_max)";
             return Err(BuildError::limit(what, n_moves as u64, limits.automaton_moves_max as u64));
         }
-        for (index, &id) in called.iter().enumerate() {
-            let state = unit.content.entries[index];
+        for (&id, &state) in entered.iter().zip(&unit.content.entries) {
             entries[id.index()] = Some(Entry { unit: Arc::clone(&unit), state });
         }
     }

@@ -17,20 +17,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 static NEXT_UID: AtomicU32 = AtomicU32::new(1);
 
 /// What a unit is built from: equal components build equal units.
-#[derive(PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Component {
-    /// The rules; calls are renamed: first the rules themselves, then `callees`.
     pub rules: Vec<(Arc<RuleAutomaton>, Option<Counter>)>,
-    /// Those that others enter.
-    pub called: Vec<u32>,
-    /// Where the other callees ended up: unit and state.
-    pub callees: Vec<(u32, u32)>,
+    /// What the rules call, those of each in turn.
+    pub callees: Vec<Callee>,
+    /// The rules that others enter.
+    pub entered: Vec<u32>,
+}
+
+/// Where a call leads.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Callee {
+    /// To a rule of the component.
+    Member(u32),
+    /// To a state of a unit that is built.
+    Unit { uid: u32, state: u32 },
 }
 
 impl Component {
+    pub fn clear(&mut self) {
+        self.rules.clear();
+        self.callees.clear();
+        self.entered.clear();
+    }
+
     fn memory_bytes(&self) -> usize {
         let rules: usize = self.rules.iter().map(|(automaton, _)| automaton.memory_bytes() + 128).sum();
-        rules + self.called.len() * 4 + self.callees.len() * 8 + 64
+        rules + size_of_val(&*self.entered) + size_of_val(&*self.callees) + 64
     }
 }
 
@@ -76,12 +90,13 @@ struct Leaf {
     _automaton: Arc<RuleAutomaton>,
 }
 
-type Buckets = HashMap<u64, Vec<Arc<Unit>>>;
+/// Units, with their fingerprints.
+type Units = HashTable<(u64, Arc<Unit>)>;
 
 #[derive(Debug, Default)]
 struct Generations {
-    young: Buckets,
-    old: Buckets,
+    young: Units,
+    old: Units,
     young_bytes: usize,
     old_bytes: usize,
     n_found: u64,
@@ -118,23 +133,22 @@ impl UnitStore {
     }
 
     /// Remembers what a unit was built from.
-    pub(super) fn keep_built(&self, fingerprint: u64, component: Component, unit: &Arc<Unit>) {
+    pub(super) fn keep_built(&self, fingerprint: u64, component: &Component, unit: &Arc<Unit>) {
+        let known = BuiltUnit { fingerprint, component: component.clone(), unit: Arc::clone(unit) };
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        built.young_bytes += component.memory_bytes() + unit.memory_bytes();
-        let known = BuiltUnit { fingerprint, component, unit: Arc::clone(unit) };
-        built.young.insert_unique(fingerprint, known, |known| known.fingerprint);
-        if built.young_bytes > self.bytes_max / 2 {
-            built.old = core::mem::take(&mut built.young);
-            built.young_bytes = 0;
+        let Built { young, old, young_bytes } = &mut *built;
+        *young_bytes += component.memory_bytes() + unit.memory_bytes();
+        young.insert_unique(fingerprint, known, |known| known.fingerprint);
+        if *young_bytes > self.bytes_max / 2 {
+            // PERF: a table of the size that it will have again.
+            core::mem::swap(young, old);
+            young.clear();
+            *young_bytes = 0;
         }
     }
 
     /// Returns the unit of a rule that calls nothing, if it was built of the very same automaton.
     pub(super) fn find_leaf(&self, automaton: &Arc<RuleAutomaton>, counter: Option<Counter>) -> Option<Arc<Unit>> {
-        // Automata of one grammar only are of no use to others, and nobody else holds them.
-        if Arc::strong_count(automaton) == 1 {
-            return None;
-        }
         let leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
         let unit = Arc::clone(&leaves.units.get(&(Arc::as_ptr(automaton).addr(), counter))?.unit);
         drop(leaves);
@@ -142,11 +156,8 @@ impl UnitStore {
         Some(unit)
     }
 
-    /// Remembers the unit of a rule that calls nothing, if its automaton is kept elsewhere too.
+    /// Remembers the unit of a rule that calls nothing. That is of use if its automaton is kept elsewhere too.
     pub(super) fn keep_leaf(&self, automaton: &Arc<RuleAutomaton>, counter: Option<Counter>, unit: &Arc<Unit>) {
-        if Arc::strong_count(automaton) == 1 {
-            return;
-        }
         let mut leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
         if leaves.bytes > self.bytes_max / 4 {
             *leaves = Leaves::default();
@@ -188,35 +199,36 @@ impl UnitStore {
 
 impl Generations {
     fn find(&self, fingerprint: u64, content: &Content) -> Option<Arc<Unit>> {
-        let buckets = [self.young.get(&fingerprint), self.old.get(&fingerprint)];
-        buckets.into_iter().flatten().flatten().find(|unit| unit.content == *content).cloned()
+        let is_it = |(known, unit): &(u64, Arc<Unit>)| *known == fingerprint && unit.content == *content;
+        let found = self.young.find(fingerprint, is_it).or_else(|| self.old.find(fingerprint, is_it));
+        found.map(|(_, unit)| Arc::clone(unit))
     }
 
     fn keep(&mut self, fingerprint: u64, unit: &Arc<Unit>, bytes_max: usize) {
-        let bucket = self.young.entry(fingerprint).or_default();
-        if bucket.contains(unit) {
+        let Generations { young, old, young_bytes, old_bytes, .. } = self;
+        if young.find(fingerprint, |(_, known)| known == unit).is_some() {
             return;
         }
-        bucket.push(Arc::clone(unit));
-        self.young_bytes += unit.memory_bytes();
-        if self.young_bytes > bytes_max / 2 {
-            self.old = core::mem::take(&mut self.young);
-            self.old_bytes = core::mem::take(&mut self.young_bytes);
+        young.insert_unique(fingerprint, (fingerprint, Arc::clone(unit)), |&(fingerprint, _)| fingerprint);
+        *young_bytes += unit.memory_bytes();
+        if *young_bytes > bytes_max / 2 {
+            core::mem::swap(young, old);
+            young.clear();
+            *old_bytes = core::mem::take(young_bytes);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::MoveTable;
     use super::super::unit::{Code, Kind, Reads, StateInfo};
     use super::*;
 
     fn content(n: u32) -> Content {
         let info = StateInfo { kind: Kind::End, reads: Reads::Nothing, owner: None };
         Content {
-            class_of: vec![0; 256].into(),
-            n_classes: 1,
-            table: vec![Code::simple(n)].into(),
+            table: MoveTable::of_one(Code::simple(n)),
             moves: Box::new([]),
             list_ends: Box::new([]),
             infos: vec![info].into(),

@@ -13,19 +13,28 @@
 //! A target or a return state may lie in a *child* unit: one that this one calls. Units depend on their content alone: children are
 //! units interned before, control tokens are ids, counters are their bounds. So equal units of different grammars are one.
 
+use super::table::MoveTable;
 use crate::machine::{Counter, Distinct, Reserved, Tally};
 use crate::util::ByteSet;
+use core::hash::{Hash, Hasher};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 /// A state of a unit or of one of its children.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub(crate) struct StateRef {
     /// 0: the unit itself; k: its child k - 1.
     pub slot: u32,
     /// The state, numbered within that unit.
     pub state: u32,
+}
+
+impl Hash for StateRef {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // PERF: one word.
+        state.write_u64(u64::from(self.slot) << 32 | u64::from(self.state));
+    }
 }
 
 impl StateRef {
@@ -82,7 +91,7 @@ pub(crate) enum Owner {
 }
 
 /// What a state can read, as far as forced text is concerned.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reads {
     /// Nothing.
     Nothing,
@@ -93,7 +102,7 @@ pub(crate) enum Reads {
 }
 
 /// A state apart from its moves.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StateInfo {
     pub kind: Kind,
     /// What can be read from here.
@@ -103,21 +112,8 @@ pub(crate) struct StateInfo {
 }
 
 /// An entry of the move table, packed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Code(u32);
-
-impl core::hash::Hash for Code {
-    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
-        state.write_u32(self.0);
-    }
-
-    fn hash_slice<H: core::hash::Hasher>(codes: &[Code], state: &mut H) {
-        // PERF: two at a time; how many there are is hashed beside them.
-        for pair in codes.chunks(2) {
-            state.write_u64(pair.iter().fold(0, |word, code| word << 32 | u64::from(code.0)));
-        }
-    }
-}
 
 /// An entry of the move table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -166,11 +162,7 @@ type ControlRow = Box<[(u32, u32)]>;
 /// What a unit is made of; equal contents are the same unit.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Content {
-    /// The class of each byte: bytes of one class have the same moves everywhere in the unit.
-    pub class_of: Box<[u8]>,
-    pub n_classes: usize,
-    /// By state, then class.
-    pub table: Box<[Code]>,
+    pub table: MoveTable,
     /// The moves of all lists.
     pub moves: Box<[Move]>,
     /// By list: where its moves end.
@@ -192,7 +184,7 @@ pub(crate) struct Content {
 impl Content {
     /// Returns the number of moves, those of lists with what they push.
     pub fn n_moves(&self) -> usize {
-        self.table.len() + self.moves.iter().map(|one| 1 + one.pushes.len()).sum::<usize>()
+        self.table.codes.len() + self.moves.iter().map(|one| 1 + one.pushes.len()).sum::<usize>()
     }
 }
 
@@ -222,7 +214,7 @@ pub(crate) struct ReservedTokens {
 }
 
 /// Neighbouring bytes that have the same move.
-type Run = (u8, u8, Code);
+pub(super) type Run = (u8, u8, Code);
 
 impl Drop for Unit {
     /// Drops children one after the other: a chain of units can be as long as the grammar has rules.
@@ -244,9 +236,24 @@ impl PartialEq for Unit {
 
 impl Eq for Unit {}
 
-impl core::hash::Hash for Unit {
-    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+impl Hash for Unit {
+    fn hash<H: Hasher>(&self, state: &mut H) {
         self.uid.hash(state);
+    }
+}
+
+impl Hash for StateInfo {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // What is read is known from the moves, and owners mostly from kinds.
+        self.kind.hash(state);
+    }
+
+    fn hash_slice<H: Hasher>(infos: &[StateInfo], state: &mut H) {
+        // PERF: most of a unit is inner states, and how many there are is hashed beside them.
+        for (place, info) in infos.iter().enumerate().filter(|(_, info)| info.kind != Kind::Inner) {
+            state.write_usize(place);
+            info.hash(state);
+        }
     }
 }
 
@@ -268,25 +275,9 @@ impl Unit {
     pub fn runs(&self, state: u32) -> Cow<'_, [Run]> {
         // PERF: callers take over the moves of start states again and again.
         match self.content.entries.iter().position(|&entry| entry == state) {
-            Some(entry) => Cow::Borrowed(self.first_runs[entry].get_or_init(|| self.find_runs(state))),
-            None => Cow::Owned(self.find_runs(state).into()),
+            Some(entry) => Cow::Borrowed(self.first_runs[entry].get_or_init(|| self.content.table.runs(state).into())),
+            None => Cow::Owned(self.content.table.runs(state)),
         }
-    }
-
-    fn find_runs(&self, state: u32) -> Box<[Run]> {
-        let row = &self.content.table[state as usize * self.content.n_classes..][..self.content.n_classes];
-        let mut runs: Vec<Run> = Vec::new();
-        let mut last = Code::NONE;
-        for (byte, &class) in (0..=255).zip(self.content.class_of.iter()) {
-            let code = row[usize::from(class)];
-            match runs.last_mut() {
-                Some((_, high, _)) if code == last && code != Code::NONE => *high = byte,
-                _ if code != Code::NONE => runs.push((byte, byte, code)),
-                _ => {}
-            }
-            last = code;
-        }
-        runs.into()
     }
 
     #[inline]
@@ -296,28 +287,26 @@ impl Unit {
 
     #[inline]
     pub fn code(&self, state: u32, byte: u8) -> Code {
-        let class = usize::from(self.content.class_of[usize::from(byte)]);
-        self.content.table[state as usize * self.content.n_classes + class]
+        self.content.table.code(state, byte)
     }
 
     /// Returns the classes of all bytes.
     #[inline]
-    pub fn classes(&self) -> &[u8] {
-        &self.content.class_of
+    pub fn classes(&self) -> &[u8; 256] {
+        &self.content.table.class_of
     }
 
     /// Returns the class of a byte: bytes of one class have the same moves everywhere in the unit.
     #[inline]
     pub fn class(&self, byte: u8) -> u8 {
-        self.content.class_of[usize::from(byte)]
+        self.content.table.class_of[usize::from(byte)]
     }
 
     /// Returns the bytes that `state` reads.
     pub fn bytes(&self, state: u32) -> ByteSet {
-        let n_classes = self.content.n_classes;
-        let row = &self.content.table[state as usize * n_classes..][..n_classes];
+        let row = self.content.table.row(state);
         let of_class = self.class_bytes.get_or_init(|| {
-            let mut of_class = vec![ByteSet::EMPTY; n_classes];
+            let mut of_class = vec![ByteSet::EMPTY; row.len()];
             (0..=255).for_each(|byte| of_class[usize::from(self.class(byte))].insert(byte));
             of_class.into()
         });
@@ -377,7 +366,7 @@ impl Unit {
         let controls: usize = content.controls.iter().map(|row| size_of_val(&**row) + size_of::<Box<[u8]>>()).sum();
         size_of::<Unit>()
             + 256
-            + size_of_val(&*content.table)
+            + content.table.memory_bytes()
             + size_of_val(&*content.infos)
             + content.tallies.iter().map(Tally::memory_bytes).sum::<usize>()
             + content.reserved.iter().map(|reserved| reserved.memory_bytes() + 32).sum::<usize>()

@@ -11,6 +11,8 @@ use super::model::{DocumentId, Keyword, ResourceId, SchemaId, SchemaModel};
 use super::value::ValueId;
 use crate::util::index_type;
 use hashbrown::HashMap;
+use smallvec::{SmallVec, smallvec};
+use std::rc::Rc;
 
 index_type!(
     /// Names a conjunction.
@@ -62,11 +64,14 @@ impl Member {
     }
 }
 
+/// What a value must satisfy all at once: nearly always one subject.
+pub(super) type Members = SmallVec<[Member; 1]>;
+
 /// All conjunctions met, each once.
 #[derive(Default)]
 pub(super) struct Conjunctions {
-    members: Vec<Box<[Member]>>,
-    ids: HashMap<Box<[Member]>, ConjunctionId>,
+    members: Vec<Rc<[Member]>>,
+    ids: HashMap<Rc<[Member]>, ConjunctionId>,
     choices: Vec<Box<[ConjunctionId]>>,
     choice_ids: HashMap<Box<[ConjunctionId]>, ChoiceId>,
     scopes: Scopes,
@@ -78,21 +83,22 @@ impl Conjunctions {
     }
 
     /// Returns the conjunction of `members`.
-    pub fn intern(&mut self, model: &SchemaModel, mut members: Vec<Member>) -> ConjunctionId {
+    pub fn intern(&mut self, model: &SchemaModel, members: impl Into<Members>) -> ConjunctionId {
+        let mut members: Members = members.into();
         members.retain(|member| verdict(model, *member) != Some(true));
         members.sort_unstable();
         members.dedup();
         let is_dead = members.iter().any(|member| verdict(model, *member) == Some(false))
             || members.windows(2).any(|pair| pair[0].negated() == pair[1]);
         if is_dead {
-            members = vec![Member::NOTHING];
+            members = smallvec![Member::NOTHING];
         }
-        let members: Box<[Member]> = members.into();
-        if let Some(&id) = self.ids.get(&members) {
+        if let Some(&id) = self.ids.get(&*members) {
             return id;
         }
         let id = ConjunctionId::new(self.members.len());
-        self.members.push(members.clone());
+        let members: Rc<[Member]> = members.as_slice().into();
+        self.members.push(Rc::clone(&members));
         self.ids.insert(members, id);
         id
     }

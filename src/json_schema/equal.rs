@@ -165,6 +165,7 @@ mod tests {
     use super::super::{NoDocuments, ReadOptions};
     use super::*;
     use crate::Limits;
+    use std::sync::Arc;
 
     /// Returns the properties of a schema as numbers, equal where they lead to one sub-schema.
     fn properties(schema: &str) -> Vec<usize> {
@@ -173,7 +174,7 @@ mod tests {
         model.merge_equal();
         let Keyword::Properties(named) = &model.schema(model.root()).entries()[0].keyword else { panic!() };
         let mut seen: Vec<SchemaId> = Vec::new();
-        let number = |(_, id): &(Box<str>, SchemaId)| {
+        let number = |(_, id): &(Arc<str>, SchemaId)| {
             seen.iter().position(|known| known == id).unwrap_or_else(|| {
                 seen.push(*id);
                 seen.len() - 1

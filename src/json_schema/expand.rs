@@ -12,7 +12,7 @@
 //! its own: subsets are alternatives then. That is exact without negations: an alternative that claims less to be evaluated than is true only
 //! asks for more. Where it is denied that nothing else is there, less would be wrong: then the branches outside the subset are negated.
 
-use super::conjunction::{ConjunctionId, Conjunctions, Member, ScopeId, Subject};
+use super::conjunction::{ConjunctionId, Conjunctions, Member, Members, ScopeId, Subject};
 use super::decimal::Decimal;
 use super::draft::Draft;
 use super::error::SchemaError;
@@ -30,6 +30,7 @@ use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Most branches of one `anyOf` whose subsets are told apart for `unevaluated...`.
 const UNEVALUATED_BRANCHES_MAX: usize = 8;
@@ -88,11 +89,11 @@ enum Fact {
     MinLength(u64),
     MaxLength(u64),
     Language(super::language::LanguageId, bool),
-    StringIn(Vec<Rc<str>>),
-    StringNot(Rc<str>),
-    Property(Rc<str>, Member),
-    Required(Rc<str>),
-    Absent(Rc<str>),
+    StringIn(Vec<Arc<str>>),
+    StringNot(Arc<str>),
+    Property(Arc<str>, Member),
+    Required(Arc<str>),
+    Absent(Arc<str>),
     Keys(KeyRule),
     Names(Member),
     Obligation(Obligation),
@@ -121,7 +122,7 @@ enum Choice {
 
 #[derive(Clone, Debug, Default)]
 struct Frame {
-    names: HashSet<Box<str>>,
+    names: HashSet<Arc<str>>,
     languages: Vec<super::language::LanguageId>,
     has_all: bool,
     n_items: u64,
@@ -243,7 +244,7 @@ impl<'a> Expander<'a> {
         self.conjunctions.intern(self.model, vec![Member::schema(self.model.root(), ScopeId(0))])
     }
 
-    pub fn intern(&mut self, members: Vec<Member>) -> ConjunctionId {
+    pub fn intern(&mut self, members: impl Into<Members>) -> ConjunctionId {
         self.conjunctions.intern(self.model, members)
     }
 
@@ -642,11 +643,11 @@ impl<'a> Expander<'a> {
                 let mut facts = Vec::with_capacity(2 * members.len() + 1);
                 let mut names = HashSet::new();
                 for member in members {
-                    let name = json.key(member);
-                    if names.insert(Box::from(name)) {
-                        let value = json.member(value, name).expect("the object has the key");
-                        facts.push(Fact::Property(name.into(), Member::value(document, value)));
-                        facts.push(Fact::Required(name.into()));
+                    let name: Arc<str> = json.key(member).into();
+                    if names.insert(Arc::clone(&name)) {
+                        let value = json.member(value, &name).expect("the object has the key");
+                        facts.push(Fact::Property(Arc::clone(&name), Member::value(document, value)));
+                        facts.push(Fact::Required(name));
                     }
                 }
                 let keys = Keys::Beside { names: Rc::new(names), languages: Rc::new([]) };
@@ -682,14 +683,14 @@ impl<'a> Expander<'a> {
             }
             (ValueKind::Object, Value::Object(members)) => {
                 let mut alternatives = Vec::new();
-                let names: HashSet<Box<str>> = members.iter().map(|member| json.key(member).into()).collect();
+                let names: HashSet<Arc<str>> = members.iter().map(|member| json.key(member).into()).collect();
                 for member in members {
-                    let name: Rc<str> = json.key(member).into();
+                    let name: Arc<str> = json.key(member).into();
                     if json.member(value, &name) == Some(member.value) {
-                        alternatives.push(fact(Fact::Absent(Rc::clone(&name))));
+                        alternatives.push(fact(Fact::Absent(Arc::clone(&name))));
                         let other = Member::value(document, member.value).negated();
                         alternatives.push(vec![
-                            Goal::Fact(Fact::Required(Rc::clone(&name))),
+                            Goal::Fact(Fact::Required(Arc::clone(&name))),
                             Goal::Fact(Fact::Property(name, other)),
                         ]);
                     }
@@ -826,7 +827,7 @@ impl<'a> Expander<'a> {
         if n_levels == 0 {
             return Ok(false);
         }
-        let mut needed: SmallVec<[Vec<Member>; 8]> = SmallVec::new();
+        let mut needed: SmallVec<[Members; 8]> = SmallVec::new();
         match shape {
             Shape::Only => {}
             Shape::Number(number) => match number.listed() {
@@ -843,7 +844,7 @@ impl<'a> Expander<'a> {
                 for index in 0..array.min.min(4) {
                     let rules = array.rules.iter();
                     let holds = rules.filter(|rule| rule.from <= index && rule.to.is_none_or(|to| index < to));
-                    needed.push(holds.map(|rule| rule.member).collect());
+                    needed.push(holds.map(|rule| rule.member).collect::<Members>());
                 }
             }
             Shape::Object(object) => {
@@ -1013,8 +1014,7 @@ impl<'a> Expander<'a> {
                 let members = object.properties.entry(&name);
                 if !members.contains(&member) {
                     members.push(member);
-                    let members = members.clone();
-                    if object.required.contains(&name) && self.are_never(&members) {
+                    if object.required.contains(&name) && self.are_never(&object.properties.entry(&name).clone()) {
                         self.note(|| format!("no value is left for the required key {name:?}"));
                         return false;
                     }
@@ -1162,13 +1162,13 @@ fn merge_values(shapes: &mut Vec<Shape>) {
     if shapes.len() < 2 {
         return;
     }
-    let (mut strings, mut numbers): (Vec<Rc<str>>, Vec<Decimal>) = (Vec::new(), Vec::new());
-    let mut listed: HashSet<Rc<str>> = HashSet::new();
+    let (mut strings, mut numbers): (Vec<Arc<str>>, Vec<Decimal>) = (Vec::new(), Vec::new());
+    let mut listed: HashSet<Arc<str>> = HashSet::new();
     shapes.retain(|shape| match shape {
         Shape::String(StringShape { min: 0, max: None, languages, values: Some(values), excluded })
             if languages.is_empty() && excluded.is_empty() =>
         {
-            strings.extend(values.iter().filter(|value| listed.insert(Rc::clone(value))).cloned());
+            strings.extend(values.iter().filter(|value| listed.insert(Arc::clone(value))).cloned());
             false
         }
         Shape::Number(NumberShape { set, values: Some(values), excluded })

@@ -7,8 +7,9 @@ use super::load::Loader;
 use super::model::{Body, DocumentId, Entry, Keyword, Named, SchemaId, TypeSet};
 use super::value::{Json, Member, Value, ValueId};
 use crate::util::nearest;
+use hashbrown::HashSet;
 use smallvec::{SmallVec, smallvec};
-use std::collections::HashSet;
+use std::sync::Arc;
 
 type Read<T> = Result<T, SchemaError>;
 
@@ -21,18 +22,19 @@ struct Misfit {
 /// Reads what a sub-schema says.
 pub(super) fn read(loader: &mut Loader<'_>, schema: SchemaId) -> Read<Body> {
     let (document, value) = (loader.model.schema(schema).document, loader.model.schema(schema).value);
-    let members: Vec<Member> = match loader.model.json(document).value(value) {
+    let json = &*Arc::clone(&loader.model.documents[document.index()].json);
+    let members = match json.value(value) {
         Value::Bool(verdict) => return Ok(Body::Bool(verdict)),
-        Value::Object(members) => members.to_vec(),
+        Value::Object(members) => members,
         _ => {
-            let error = SchemaError::not_a_schema(brief(loader.model.json(document), value));
+            let error = SchemaError::not_a_schema(brief(json, value));
             return Err(loader.placed(error, document, value));
         }
     };
-    let mut reader = KeywordReader { loader, schema, document, object: value };
-    let (mut entries, mut annotations) = (Vec::new(), Vec::new());
+    let mut reader = KeywordReader { loader, schema, document, json, object: value };
+    let (mut entries, mut annotations) = (Vec::with_capacity(members.len()), Vec::new());
     for member in members {
-        match reader.member(&member) {
+        match reader.member(member) {
             Ok(Meaning::Says(keywords, is_foreign)) => {
                 let entry = |keyword| Entry { value: member.value, is_foreign, keyword };
                 entries.extend(keywords.into_iter().map(entry));
@@ -45,7 +47,7 @@ pub(super) fn read(loader: &mut Loader<'_>, schema: SchemaId) -> Read<Body> {
             }
         }
     }
-    Ok(Body::Keywords { entries: entries.into(), annotations: annotations.into() })
+    Ok(Body::Keywords { entries, annotations })
 }
 
 enum Meaning {
@@ -59,16 +61,17 @@ struct KeywordReader<'a, 'b> {
     loader: &'a mut Loader<'b>,
     schema: SchemaId,
     document: DocumentId,
+    json: &'a Json,
     object: ValueId,
 }
 
-impl KeywordReader<'_, '_> {
+impl<'a> KeywordReader<'a, '_> {
     fn member(&mut self, member: &Member) -> Result<Meaning, Misfit> {
-        let name = self.json().key(member).to_owned();
-        let Some(word) = word(&name) else { return Ok(Meaning::Annotates) };
+        let name = self.json.key(member);
+        let Some(word) = word(name) else { return Ok(Meaning::Annotates) };
         let dialect = self.loader.dialect(self.loader.model.schema(self.schema).resource);
         if !dialect.draft.has_ref_siblings() && name != "$ref" && self.sibling("$ref").is_some() {
-            let is_structure = matches!(&*name, "definitions" | "$defs" | "$schema" | "id" | "$id");
+            let is_structure = matches!(name, "definitions" | "$defs" | "$schema" | "id" | "$id");
             return Ok(if is_structure { Meaning::Structure } else { Meaning::Annotates });
         }
         let is_foreign = !word.drafts.contains(&dialect.draft) || name == "nullable";
@@ -81,10 +84,10 @@ impl KeywordReader<'_, '_> {
         if name == "dependencies" {
             return Ok(Meaning::Says(self.dependencies(member.value)?, is_foreign));
         }
-        let keyword = self.keyword(&name, member.value)?;
+        let keyword = self.keyword(name, member.value)?;
         Ok(match keyword {
             Some(keyword) => Meaning::Says(smallvec![keyword], is_foreign),
-            None if self.is_structure(&name) => Meaning::Structure,
+            None if self.is_structure(name) => Meaning::Structure,
             None => Meaning::Annotates,
         })
     }
@@ -127,19 +130,19 @@ impl KeywordReader<'_, '_> {
             "maxProperties" => Keyword::MaxProperties(self.count(name, at)?),
             "dependentRequired" => {
                 let members = self.members(name, at)?;
-                Keyword::DependentRequired(self.named(&members, |this, value| this.names(name, value))?)
+                Keyword::DependentRequired(self.named(members, |this, value| this.names(name, value))?)
             }
             "dependentSchemas" => Keyword::DependentSchemas(self.map(name, at)?),
             "unevaluatedProperties" => Keyword::UnevaluatedProperties(self.schema(at)?),
             "prefixItems" => Keyword::PrefixItems(self.schemas(name, at)?),
-            "items" => match self.json().value(at) {
+            "items" => match self.json.value(at) {
                 Value::Array(_) if self.sibling("prefixItems").is_some() => {
                     return Err(self.misfit(name, at, "a schema beside `prefixItems`"));
                 }
                 Value::Array(_) => Keyword::PrefixItems(self.schemas(name, at)?),
                 _ => Keyword::Items(self.schema(at)?),
             },
-            "additionalItems" => match self.sibling("items").map(|items| self.json().value(items)) {
+            "additionalItems" => match self.sibling("items").map(|items| self.json.value(items)) {
                 Some(Value::Array(_)) => Keyword::Items(self.schema(at)?),
                 _ => return Ok(None),
             },
@@ -170,8 +173,8 @@ impl KeywordReader<'_, '_> {
     /// Splits `dependencies` into its two kinds.
     fn dependencies(&mut self, at: ValueId) -> Result<SmallVec<[Keyword; 1]>, Misfit> {
         let members = self.members("dependencies", at)?;
-        let is_list = |member: &Member| matches!(self.json().value(member.value), Value::Array(_));
-        let (lists, schemas): (Vec<Member>, Vec<Member>) = members.into_iter().partition(is_list);
+        let is_list = |member: &Member| matches!(self.json.value(member.value), Value::Array(_));
+        let (lists, schemas): (Vec<Member>, Vec<Member>) = members.iter().copied().partition(is_list);
         let mut keywords = SmallVec::new();
         if !lists.is_empty() {
             let lists = self.named(&lists, |this, value| this.names("dependencies", value))?;
@@ -194,13 +197,13 @@ impl KeywordReader<'_, '_> {
     }
 
     fn types(&self, at: ValueId) -> Result<TypeSet, Misfit> {
-        let items = match self.json().value(at) {
-            Value::Array(items) if !items.is_empty() => items.to_vec(),
-            _ => vec![at],
+        let items = match self.json.value(at) {
+            Value::Array(items) if !items.is_empty() => items,
+            _ => core::slice::from_ref(&at),
         };
         let mut set = TypeSet::NONE;
-        for item in items {
-            let Value::String(name) = self.json().value(item) else {
+        for &item in items {
+            let Value::String(name) = self.json.value(item) else {
                 return Err(self.misfit("type", item, "the name of a type or a list of such names"));
             };
             let Some(known) = TypeSet::from_name(name) else {
@@ -216,7 +219,7 @@ impl KeywordReader<'_, '_> {
 
     /// Returns an exclusive bound, as a number or (draft 4) as a sign that the bound beside it is exclusive.
     fn exclusive(&self, name: &str, at: ValueId, bound: &str) -> Result<Option<Decimal>, Misfit> {
-        match self.json().value(at) {
+        match self.json.value(at) {
             Value::Number(number) => Ok(Some(number.clone())),
             Value::Bool(true) => self.sibling(bound).map(|bound_at| self.number(bound, bound_at)).transpose(),
             Value::Bool(false) => Ok(None),
@@ -225,7 +228,7 @@ impl KeywordReader<'_, '_> {
     }
 
     fn count(&self, name: &str, at: ValueId) -> Result<u64, Misfit> {
-        match self.json().value(at) {
+        match self.json.value(at) {
             Value::Number(number) if number.is_integer() && !number.is_negative() => {
                 Ok(number.to_u64().unwrap_or(u64::MAX))
             }
@@ -250,42 +253,42 @@ impl KeywordReader<'_, '_> {
     }
 
     fn number(&self, name: &str, at: ValueId) -> Result<Decimal, Misfit> {
-        match self.json().value(at) {
+        match self.json.value(at) {
             Value::Number(number) => Ok(number.clone()),
             _ => Err(self.misfit(name, at, "a number")),
         }
     }
 
     fn boolean(&self, name: &str, at: ValueId) -> Result<bool, Misfit> {
-        match self.json().value(at) {
+        match self.json.value(at) {
             Value::Bool(verdict) => Ok(verdict),
             _ => Err(self.misfit(name, at, "a boolean")),
         }
     }
 
     fn text(&self, name: &str, at: ValueId) -> Result<Box<str>, Misfit> {
-        match self.json().value(at) {
+        match self.json.value(at) {
             Value::String(text) => Ok(text.into()),
             _ => Err(self.misfit(name, at, "a string")),
         }
     }
 
-    fn list(&self, name: &str, at: ValueId) -> Result<Vec<ValueId>, Misfit> {
-        match self.json().value(at) {
-            Value::Array(items) => Ok(items.to_vec()),
+    fn list(&self, name: &str, at: ValueId) -> Result<&'a [ValueId], Misfit> {
+        match self.json.value(at) {
+            Value::Array(items) => Ok(items),
             _ => Err(self.misfit(name, at, "a list")),
         }
     }
 
     /// Returns a list of names, each once.
-    fn names(&self, keyword: &str, at: ValueId) -> Result<Box<[Box<str>]>, Misfit> {
-        let Value::Array(items) = self.json().value(at) else {
+    fn names(&self, keyword: &str, at: ValueId) -> Result<Box<[Arc<str>]>, Misfit> {
+        let Value::Array(items) = self.json.value(at) else {
             return Err(self.misfit(keyword, at, "a list of names"));
         };
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::with_capacity(items.len());
         let mut names = Vec::with_capacity(items.len());
         for &item in items {
-            let Value::String(name) = self.json().value(item) else {
+            let Value::String(name) = self.json.value(item) else {
                 return Err(self.misfit(keyword, item, "a list of names"));
             };
             if seen.insert(name) {
@@ -295,9 +298,9 @@ impl KeywordReader<'_, '_> {
         Ok(names.into())
     }
 
-    fn members(&self, name: &str, at: ValueId) -> Result<Vec<Member>, Misfit> {
-        match self.json().value(at) {
-            Value::Object(members) => Ok(members.to_vec()),
+    fn members(&self, name: &str, at: ValueId) -> Result<&'a [Member], Misfit> {
+        match self.json.value(at) {
+            Value::Object(members) => Ok(members),
             _ => Err(self.misfit(name, at, "an object")),
         }
     }
@@ -307,21 +310,30 @@ impl KeywordReader<'_, '_> {
         members: &[Member],
         mut read: impl FnMut(&mut Self, ValueId) -> Result<T, Misfit>,
     ) -> Result<Named<T>, Misfit> {
-        members.iter().map(|member| Ok((self.json().key(member).into(), read(self, member.value)?))).collect()
+        let mut named = Vec::with_capacity(members.len());
+        for member in members {
+            named.push((self.json.key(member).into(), read(self, member.value)?));
+        }
+        Ok(named.into())
     }
 
     fn map(&mut self, name: &str, at: ValueId) -> Result<Named<SchemaId>, Misfit> {
         let members = self.members(name, at)?;
-        self.named(&members, Self::schema)
+        self.named(members, Self::schema)
     }
 
     fn schemas(&mut self, name: &str, at: ValueId) -> Result<Box<[SchemaId]>, Misfit> {
-        self.list(name, at)?.into_iter().map(|item| self.schema(item)).collect()
+        let items = self.list(name, at)?;
+        let mut schemas = Vec::with_capacity(items.len());
+        for &item in items {
+            schemas.push(self.schema(item)?);
+        }
+        Ok(schemas.into())
     }
 
     fn schema(&mut self, at: ValueId) -> Result<SchemaId, Misfit> {
-        if !matches!(self.json().value(at), Value::Object(_) | Value::Bool(_)) {
-            return Err(Misfit { value: at, error: SchemaError::not_a_schema(brief(self.json(), at)) });
+        if !matches!(self.json.value(at), Value::Object(_) | Value::Bool(_)) {
+            return Err(Misfit { value: at, error: SchemaError::not_a_schema(brief(self.json, at)) });
         }
         self.loader.schema_at(self.document, at).map_err(|error| Misfit { value: at, error })
     }
@@ -338,15 +350,11 @@ impl KeywordReader<'_, '_> {
     }
 
     fn sibling(&self, name: &str) -> Option<ValueId> {
-        self.json().member(self.object, name)
-    }
-
-    fn json(&self) -> &Json {
-        self.loader.model.json(self.document)
+        self.json.member(self.object, name)
     }
 
     fn misfit(&self, keyword: &str, value: ValueId, wanted: &str) -> Misfit {
-        let reason = format!("must be {wanted}, not {}", brief(self.json(), value));
+        let reason = format!("must be {wanted}, not {}", brief(self.json, value));
         Misfit { value, error: SchemaError::keyword_value(keyword, reason) }
     }
 }

@@ -2,14 +2,13 @@
 
 use super::error::SchemaError;
 use super::format;
-use super::leaf::{LeafStore, StringKey};
+use super::leaf::{AnyValueStore, LeafStore, StringKey};
 use super::shape::StringShape;
 use crate::Limits;
 use crate::frontend::ecma;
 use crate::regular::{CharSet, Dfa, Node, Regular, RegularError};
 use crate::util::index_type;
 use hashbrown::HashMap;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 index_type!(
@@ -32,6 +31,7 @@ pub(crate) struct LanguageStore {
     /// By pattern, or by the name of a format.
     automata: Mutex<HashMap<LanguageName, Arc<Dfa>>>,
     pub(super) leaves: LeafStore,
+    pub(super) any_values: AnyValueStore,
 }
 
 impl LanguageStore {
@@ -145,7 +145,7 @@ impl Languages {
     }
 
     /// Returns the listed values of a shape that satisfy the rest of it, if values are listed.
-    pub fn listed(&self, shape: &StringShape, _limits: &Limits) -> Result<Option<Vec<Rc<str>>>, SchemaError> {
+    pub fn listed(&self, shape: &StringShape, _limits: &Limits) -> Result<Option<Vec<Arc<str>>>, SchemaError> {
         let Some(values) = &shape.values else { return Ok(None) };
         let rest = StringShape { values: None, ..shape.clone() };
         Ok(Some(values.iter().filter(|value| self.satisfies(value, &rest)).cloned().collect()))
@@ -207,7 +207,7 @@ impl Languages {
     }
 }
 
-fn bytes_of(values: &[Rc<str>]) -> Vec<&[u8]> {
+fn bytes_of(values: &[Arc<str>]) -> Vec<&[u8]> {
     values.iter().map(|value| value.as_bytes()).collect()
 }
 

@@ -1,12 +1,14 @@
-//! Rules that call no others, kept from schema to schema.
+//! Rules that call no others, and those of any JSON value, kept from schema to schema.
 //!
 //! Schemas repeat themselves: of the texts and numbers in real ones 98 % have been in another. What such a rule's automaton depends on is
 //! a few words, its *key*; with an equal key the automaton is the same, and neither drafted, trimmed nor built again.
 
 use super::language::LanguageName;
+use super::options::{SchemaOptions, WhiteSpace};
 use super::shape::NumberShape;
-use crate::pass::RuleAutomaton;
+use crate::pass::{FinishedNetwork, RuleAutomaton};
 use hashbrown::HashMap;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// All that the automaton of a rule depends on.
@@ -37,6 +39,42 @@ pub(super) struct StringKey {
     pub min: u64,
     pub max: Option<u64>,
     pub languages: Vec<(LanguageName, bool)>,
+}
+
+/// All that the rules of any JSON value depend on, where they don't depend on the depth.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct AnyValueKey {
+    white_space: WhiteSpace,
+    has_integer_fractions: bool,
+}
+
+impl AnyValueKey {
+    pub fn of(options: &SchemaOptions) -> Self {
+        let SchemaOptions { white_space, has_integer_fractions, .. } = options;
+        AnyValueKey { white_space: white_space.clone(), has_integer_fractions: *has_integer_fractions }
+    }
+}
+
+/// The rules of any JSON value, for the last options that were used.
+#[derive(Debug, Default)]
+pub(super) struct AnyValueStore {
+    known: Mutex<VecDeque<(AnyValueKey, Arc<FinishedNetwork>)>>,
+}
+
+impl AnyValueStore {
+    /// Options whose rules are kept.
+    const KEPT_MAX: usize = 16;
+
+    pub fn find(&self, key: &AnyValueKey) -> Option<Arc<FinishedNetwork>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|(known, _)| known == key).map(|(_, network)| Arc::clone(network))
+    }
+
+    pub fn keep(&self, key: AnyValueKey, network: &Arc<FinishedNetwork>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.truncate(Self::KEPT_MAX - 1);
+        known.push_front((key, Arc::clone(network)));
+    }
 }
 
 /// The automata of leaves.

@@ -19,7 +19,8 @@ use super::resolve::{Resolve, Source};
 use super::uri;
 use super::value::{Json, Value, ValueId};
 use crate::Limits;
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// How to read a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,7 +165,7 @@ impl Loader<'_> {
         let n_values = json.n_values();
         let document = DocumentId::new(n_documents - 1);
         self.tables.push(Tables { resource: vec![None; n_values], schema: vec![None; n_values] });
-        self.model.documents.push(Document { uri: uri.clone(), json });
+        self.model.documents.push(Document { uri: uri.clone(), json: Arc::new(json) });
         let default = Dialect { draft: self.options.draft, vocabularies: Vocabularies::ALL, is_named: false };
         let resource = self.add_resource(document, ValueId(0), uri, default)?;
         self.index(document, ValueId(0), resource)?;

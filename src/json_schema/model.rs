@@ -13,7 +13,8 @@ use super::draft::Draft;
 use super::error::SchemaError;
 use super::value::{Json, ValueId};
 use crate::util::index_type;
-use std::collections::HashMap;
+use hashbrown::HashMap;
+use std::sync::Arc;
 
 index_type!(
     /// Names a sub-schema of a [`SchemaModel`].
@@ -53,7 +54,7 @@ pub struct SchemaModel {
 #[derive(Clone, Debug)]
 pub(super) struct Document {
     pub uri: Box<str>,
-    pub json: Json,
+    pub json: Arc<Json>,
 }
 
 #[derive(Clone, Debug)]
@@ -86,9 +87,9 @@ pub enum Body {
     /// What all its keywords say.
     Keywords {
         /// The keywords that constrain, in the order in which they stand.
-        entries: Box<[Entry]>,
+        entries: Vec<Entry>,
         /// The values of all other keywords: annotations, unknown words, and words without effect where they stand.
-        annotations: Box<[ValueId]>,
+        annotations: Vec<ValueId>,
     },
 }
 
@@ -104,7 +105,7 @@ pub struct Entry {
 }
 
 /// Names in the order in which they were written, each with what stands under it.
-pub type Named<T> = Box<[(Box<str>, T)]>;
+pub type Named<T> = Box<[(Arc<str>, T)]>;
 
 /// A keyword with its value. Values named by a [`ValueId`] are in the document of the schema.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -144,13 +145,13 @@ pub enum Keyword {
     /// `propertyNames`.
     PropertyNames(SchemaId),
     /// `required`, each name once.
-    Required(Box<[Box<str>]>),
+    Required(Box<[Arc<str>]>),
     /// `minProperties`.
     MinProperties(u64),
     /// `maxProperties`.
     MaxProperties(u64),
     /// `dependentRequired`, and the lists in `dependencies`.
-    DependentRequired(Named<Box<[Box<str>]>>),
+    DependentRequired(Named<Box<[Arc<str>]>>),
     /// `dependentSchemas`, and the schemas in `dependencies`.
     DependentSchemas(Named<SchemaId>),
     /// `unevaluatedProperties`.

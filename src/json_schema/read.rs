@@ -24,7 +24,10 @@ impl Json {
             return Err(SchemaError::too_much("source_bytes_max", source.len(), bytes_max));
         }
         let json = Json::empty(source.into());
-        let mut reader = Reader { source, bytes: source.as_bytes(), at: 0, limits, json, open: Open::default() };
+        // PERF: enough for most texts.
+        let open =
+            Open { frames: Vec::with_capacity(16), items: Vec::with_capacity(16), members: Vec::with_capacity(64) };
+        let mut reader = Reader { source, bytes: source.as_bytes(), at: 0, limits, json, open };
         reader.document()?;
         Ok(reader.json)
     }

@@ -3,13 +3,14 @@
 //! A conjunction is, kind by kind, a list of shapes: a value satisfies it when it has any of them. The members of a shape's parts (properties, items, keys)
 //! are conjunctions again.
 
-use super::conjunction::Member;
+use super::conjunction::{Member, Members};
 use super::decimal::Decimal;
 use super::language::LanguageId;
 use super::number::NumberSet;
 use hashbrown::HashSet;
 use indexed::NameMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The kinds of values: the types of JSON, with the booleans apart.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -138,13 +139,13 @@ pub(super) struct StringShape {
     /// Languages that the string must be in (true) or not be in.
     pub languages: Vec<(LanguageId, bool)>,
     /// Only these, if given.
-    pub values: Option<Vec<Rc<str>>>,
-    pub excluded: Vec<Rc<str>>,
+    pub values: Option<Vec<Arc<str>>>,
+    pub excluded: Vec<Arc<str>>,
 }
 
 impl StringShape {
     /// Keeps only the values of a list.
-    pub fn restrict(&mut self, values: Vec<Rc<str>>) {
+    pub fn restrict(&mut self, values: Vec<Arc<str>>) {
         match &mut self.values {
             Some(known) => {
                 let listed: HashSet<&str> = values.iter().map(|value| &**value).collect();
@@ -196,11 +197,11 @@ pub(super) struct ArrayShape {
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Keys {
     /// One name.
-    Name(Rc<str>),
+    Name(Arc<str>),
     /// All in a language.
     In(LanguageId),
     /// All but some names and those of some languages: what `additionalProperties` is about.
-    Beside { names: Rc<HashSet<Box<str>>>, languages: Rc<[LanguageId]> },
+    Beside { names: Rc<HashSet<Arc<str>>>, languages: Rc<[LanguageId]> },
     /// All that, as strings, satisfy a member.
     Satisfying(Member),
 }
@@ -218,7 +219,7 @@ pub(super) enum Witness {
     /// Some key has a value that satisfies a member (any value: `None`).
     Key(Keys, Option<Member>),
     /// A name is not there.
-    Absent(Rc<str>),
+    Absent(Arc<str>),
 }
 
 /// An object has at least one of some witnesses.
@@ -244,10 +245,10 @@ impl Obligation {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct ObjectShape {
     /// By name, in the order in which the names were met.
-    pub properties: NameMap<Vec<Member>>,
+    pub properties: NameMap<Members>,
     pub required: NameMap<()>,
     /// Names that must not be there.
-    pub absent: HashSet<Rc<str>>,
+    pub absent: HashSet<Arc<str>>,
     pub rules: Vec<KeyRule>,
     /// What keys satisfy as strings.
     pub names: Vec<Member>,
@@ -258,13 +259,13 @@ pub(super) struct ObjectShape {
 
 mod indexed {
     use hashbrown::HashMap;
-    use std::rc::Rc;
+    use std::sync::Arc;
 
     /// A map from names that keeps the order in which they came.
     #[derive(Clone, PartialEq, Debug)]
     pub(in super::super) struct NameMap<T> {
-        entries: Vec<(Rc<str>, T)>,
-        places: HashMap<Rc<str>, u32>,
+        entries: Vec<(Arc<str>, T)>,
+        places: HashMap<Arc<str>, u32>,
     }
 
     impl<T> Default for NameMap<T> {
@@ -274,9 +275,15 @@ mod indexed {
     }
 
     impl<T: Default> NameMap<T> {
-        pub fn entry(&mut self, name: &Rc<str>) -> &mut T {
-            let place = *self.places.entry(Rc::clone(name)).or_insert_with(|| {
-                self.entries.push((Rc::clone(name), T::default()));
+        /// Makes room for more names.
+        pub fn reserve(&mut self, n_names: usize) {
+            self.entries.reserve(n_names);
+            self.places.reserve(n_names);
+        }
+
+        pub fn entry(&mut self, name: &Arc<str>) -> &mut T {
+            let place = *self.places.entry(Arc::clone(name)).or_insert_with(|| {
+                self.entries.push((Arc::clone(name), T::default()));
                 self.entries.len() as u32 - 1
             });
             &mut self.entries[place as usize].1
@@ -290,7 +297,7 @@ mod indexed {
             self.places.contains_key(name)
         }
 
-        pub fn iter(&self) -> impl Iterator<Item = (&Rc<str>, &T)> {
+        pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &T)> {
             self.entries.iter().map(|(name, value)| (name, value))
         }
 

@@ -114,10 +114,12 @@ const LINEAR_MAX: usize = 8;
 
 impl Json {
     pub(super) fn empty(source: Box<str>) -> Json {
-        let (items, members, sorted, numbers, duplicates) = Default::default();
-        // PERF: about as many as there are values in most texts.
-        let nodes = Vec::with_capacity(source.len() / 24 + 1);
-        Json { source, nodes, items, members, sorted, texts: String::new(), numbers, duplicates }
+        let (items, sorted, numbers, duplicates) = Default::default();
+        // PERF: about what most texts need.
+        let (n_values, n_bytes) = (source.len() / 24 + 1, source.len() / 2);
+        let (nodes, members) = (Vec::with_capacity(n_values), Vec::with_capacity(n_values));
+        let texts = String::with_capacity(n_bytes);
+        Json { source, nodes, items, members, sorted, texts, numbers, duplicates }
     }
 
     /// Returns the outermost value.

@@ -63,7 +63,9 @@ impl<'a> Verdicts<'a> {
     fn new(program: &'a Program, pair: Pair, model: &[Pair]) -> Self {
         let mut classes: SmallVec<[&[u8]; 4]> = SmallVec::new();
         let pairs = core::iter::once(&pair).chain(model);
-        classes.extend(pairs.filter_map(|pair| program.place(pair.state)).map(|(linked, _)| linked.unit.classes()));
+        classes.extend(
+            pairs.filter_map(|pair| program.place(pair.state)).map(|(linked, _)| linked.unit.classes().as_slice()),
+        );
         if classes.len() > size_of::<u32>() {
             classes.clear();
         }

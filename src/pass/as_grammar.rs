@@ -1,7 +1,7 @@
 //! A normal form as a grammar again, for what works on grammars as written.
 
 use super::NormalGrammar;
-use super::network::{Label, NetRuleId, RuleAutomaton};
+use super::network::{Label, RuleAutomaton};
 use crate::grammar::{ControlRef, Expr, ExprId, Grammar, GrammarBuilder, RuleId};
 use crate::machine::{Register, Tally};
 use std::collections::HashMap;
@@ -23,7 +23,6 @@ impl NormalGrammar {
             states.push(rules.map(|name| builder.rule(&name)).collect());
             spreads.push(spread);
         }
-        let called = |builder: &mut GrammarBuilder, rule: NetRuleId| builder.push(Expr::Rule(whole[rule.index()]));
         for (index, rule) in rules.iter().enumerate() {
             let start = builder.push(Expr::Rule(states[index][0]));
             let body = match &rule.counter {
@@ -40,7 +39,7 @@ impl NormalGrammar {
                 for edge in rule.automaton.edges(state) {
                     let Some(target) = spread.target(&rule.automaton, edge.target, count) else { continue };
                     let letter = match edge.label {
-                        Label::Call(rule) => called(&mut builder, rule),
+                        Label::Call(called) => builder.push(Expr::Rule(whole[rule.callee(called).index()])),
                         Label::Control(id) => builder.push(Expr::Control(ControlRef::Id(id))),
                         Label::Bytes(low, high) => {
                             let bytes: Vec<ExprId> =

@@ -1,50 +1,84 @@
 //! Strongly connected components (Tarjan, 1972), without recursion.
 
-/// Returns the strongly connected components of the graph with these successors, each after all components that it leads to.
-pub(crate) fn components(successors: &[Vec<u32>]) -> Vec<Vec<u32>> {
+use super::network::NetRuleId;
+
+/// Rules that lead to each other, component after component.
+#[derive(Default)]
+pub(crate) struct Components {
+    members: Vec<NetRuleId>,
+    /// Where each component ends.
+    ends: Vec<u32>,
+}
+
+impl Components {
+    /// Returns the components, each after all that it leads to.
+    pub fn iter(&self) -> impl Iterator<Item = &[NetRuleId]> {
+        let mut first = 0;
+        self.ends.iter().map(move |&end| {
+            let members = &self.members[first as usize..end as usize];
+            first = end;
+            members
+        })
+    }
+
+    /// Sorts the members of each component.
+    pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(NetRuleId) -> K) {
+        let mut first = 0;
+        for &end in &self.ends {
+            self.members[first as usize..end as usize].sort_unstable_by_key(|&member| key(member));
+            first = end;
+        }
+    }
+}
+
+/// Returns the strongly connected components of the graph of `n` nodes with these successors.
+pub(crate) fn components<'a>(n: usize, successors: impl Fn(NetRuleId) -> &'a [NetRuleId]) -> Components {
     const NEW: u32 = u32::MAX;
-    let n = successors.len();
-    let (mut index, mut low) = (vec![NEW; n], vec![0u32; n]);
-    let mut on_stack = vec![false; n];
-    let (mut stack, mut found) = (Vec::new(), Vec::new());
+    /// Seen by a search before; what is on the stack has its index.
+    const DONE: u32 = u32::MAX - 1;
+    let mut found = Components::default();
+    // By node: when it was met, and the first node of the stack that it leads to.
+    let mut nodes: Vec<(u32, u32)> = vec![(NEW, 0); n];
+    let mut stack: Vec<NetRuleId> = Vec::new();
     let mut next_index = 0;
     // (node, position among its successors)
-    let mut calls: Vec<(u32, usize)> = Vec::new();
-    for start in 0..n as u32 {
-        if index[start as usize] != NEW {
+    let mut calls: Vec<(NetRuleId, usize)> = Vec::new();
+    for start in (0..n).map(NetRuleId::new) {
+        if nodes[start.index()].0 != NEW {
             continue;
         }
         calls.push((start, 0));
         while let Some(&mut (node, ref mut position)) = calls.last_mut() {
-            let v = node as usize;
+            let v = node.index();
             if *position == 0 {
-                index[v] = next_index;
-                low[v] = next_index;
+                nodes[v] = (next_index, next_index);
                 next_index += 1;
                 stack.push(node);
-                on_stack[v] = true;
             }
-            if let Some(&next) = successors[v].get(*position) {
+            if let Some(&next) = successors(node).get(*position) {
                 *position += 1;
-                let w = next as usize;
-                if index[w] == NEW {
-                    calls.push((next, 0));
-                } else if on_stack[w] {
-                    low[v] = low[v].min(index[w]);
+                match nodes[next.index()].0 {
+                    NEW => calls.push((next, 0)),
+                    DONE => {}
+                    index => nodes[v].1 = nodes[v].1.min(index),
                 }
                 // A node without successors is done in the branch below; position 0 must not come again.
                 continue;
             }
             calls.pop();
+            let (index, low) = nodes[v];
             if let Some(&(parent, _)) = calls.last() {
-                low[parent as usize] = low[parent as usize].min(low[v]);
+                let low_of_parent = &mut nodes[parent.index()].1;
+                *low_of_parent = low.min(*low_of_parent);
             }
-            if low[v] == index[v] {
-                let at =
-                    stack.iter().rposition(|&other| other == node).expect("a node is on the stack until it is found");
-                let members = stack.split_off(at);
-                members.iter().for_each(|&member| on_stack[member as usize] = false);
-                found.push(members);
+            if low == index {
+                let at = stack.iter().rposition(|&other| other == node);
+                let members = stack.drain(at.expect("a node is on the stack until it is found")..);
+                for member in members {
+                    nodes[member.index()].0 = DONE;
+                    found.members.push(member);
+                }
+                found.ends.push(found.members.len() as u32);
             }
         }
     }
@@ -55,17 +89,30 @@ pub(crate) fn components(successors: &[Vec<u32>]) -> Vec<Vec<u32>> {
 mod tests {
     use super::*;
 
+    fn of(graph: &[&[u32]]) -> Vec<Vec<u32>> {
+        let graph: Vec<Vec<NetRuleId>> =
+            graph.iter().map(|of| of.iter().map(|&next| NetRuleId(next)).collect()).collect();
+        let mut found = components(graph.len(), |node| &graph[node.index()]);
+        found.sort_by_key(|member| member);
+        found.iter().map(|members| members.iter().map(|member| member.0).collect()).collect()
+    }
+
     #[test]
     fn cycles_are_together_and_after_what_they_lead_to() {
-        let mut found = components(&[vec![1], vec![2, 3], vec![0], vec![4], vec![], vec![5]]);
-        found.iter_mut().for_each(|members| members.sort_unstable());
-        assert_eq!(found, [vec![4], vec![3], vec![0, 1, 2], vec![5]]);
+        assert_eq!(of(&[&[1], &[2, 3], &[0], &[4], &[], &[5]]), [vec![4], vec![3], vec![0, 1, 2], vec![5]]);
+    }
+
+    #[test]
+    fn what_was_found_before_belongs_to_no_other() {
+        // 1 and 2 lead to 0, which is found first; 3 and 4 lead to each other and to all.
+        assert_eq!(of(&[&[], &[0], &[1, 0], &[4, 0], &[2, 3]]), [vec![0], vec![1], vec![2], vec![3, 4]]);
     }
 
     #[test]
     fn a_long_chain_does_not_recurse() {
         let n = 200_000;
-        let chain: Vec<Vec<u32>> = (0..n).map(|i| if i + 1 < n { vec![i + 1] } else { vec![] }).collect();
-        assert_eq!(components(&chain).len(), n as usize);
+        let chain: Vec<NetRuleId> = (1..=n).map(NetRuleId).collect();
+        let successors = |node: NetRuleId| &chain[node.index()..(node.index() + 1).min(n as usize - 1)];
+        assert_eq!(components(n as usize, successors).iter().count(), n as usize);
     }
 }

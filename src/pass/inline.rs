@@ -40,20 +40,17 @@ const WIDE_BYTES: u32 = 20;
 
 /// Inlines rules, absorbs trailing recursion on the way, and drops rules that are no longer called.
 pub(crate) fn inline(network: &mut Network<RuleAutomaton>, limits: &Limits, watch: &Watch) -> Result<(), BuildError> {
-    let callees: Vec<Vec<u32>> = network.rules.iter().map(|rule| callees(&rule.automaton)).collect();
+    let callees: Vec<Vec<NetRuleId>> = network.rules.iter().map(|rule| callees(&rule.automaton)).collect();
     let mut n_sites = vec![0usize; network.rules.len()];
-    callees.iter().flatten().for_each(|&callee| n_sites[callee as usize] += 1);
+    callees.iter().flatten().for_each(|callee| n_sites[callee.index()] += 1);
     let mut is_inlined = vec![false; network.rules.len()];
     let n_states: usize = network.rules.iter().map(|rule| rule.automaton.n_states()).sum();
     let mut n_left = COPIED_FREE.saturating_add(n_states);
-    let mut order = components(&callees);
-    for members in &mut order {
-        // Of rules that call each other, the last is the one that is left: best the one that is called most.
-        members.sort_unstable_by_key(|&rule| (rule == network.root.0, n_sites[rule as usize], rule));
-    }
-    for rule in order.into_iter().flatten() {
-        let id = NetRuleId(rule);
-        let index = rule as usize;
+    let mut order = components(callees.len(), |rule| &callees[rule.index()]);
+    // Of rules that call each other, the last is the one that is left: best the one that is called most.
+    order.sort_by_key(|rule| (rule == network.root, n_sites[rule.index()], rule));
+    for &id in order.iter().flatten() {
+        let index = id.index();
         watch.spend(1)?;
         if let Some(nfa) = expand(network, id, &is_inlined, &mut n_left) {
             network.rules[index].automaton = determinize(&nfa, watch)?;
@@ -75,15 +72,15 @@ fn empty() -> RuleAutomaton {
     RuleAutomaton::from_parts(Vec::new(), Vec::new(), true)
 }
 
-fn callees(automaton: &RuleAutomaton) -> Vec<u32> {
+fn callees(automaton: &RuleAutomaton) -> Vec<NetRuleId> {
     let mut found = Vec::new();
-    automaton.for_each_call(|rule| found.push(rule.0));
+    automaton.for_each_call(|rule| found.push(rule));
     found
 }
 
 fn is_worth_it(rule: &super::network::NetRule<RuleAutomaton>, id: NetRuleId, n_sites: usize) -> bool {
     let automaton = &rule.automaton;
-    if rule.counter.is_some() || callees(automaton).contains(&id.0) {
+    if rule.counter.is_some() || callees(automaton).contains(&id) {
         return false;
     }
     let ends_itself = automaton.accepting_states().all(|state| automaton.is_pure_end(state));
@@ -222,7 +219,7 @@ mod tests {
         };
         inline(&mut network, &Limits::default(), &Watch::none()).unwrap();
         assert_eq!(network.rules.len(), 1);
-        assert_eq!(callees(&network.rules[0].automaton), [0]);
+        assert_eq!(callees(&network.rules[0].automaton), [NetRuleId(0)]);
     }
 
     #[test]

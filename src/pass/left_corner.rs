@@ -88,15 +88,16 @@ fn called_from_elsewhere(network: &Network<RuleAutomaton>, components: &[Vec<Net
 
 /// Returns the components of the left-corner relation that have a cycle.
 fn left_components(network: &Network<RuleAutomaton>) -> Vec<Vec<NetRuleId>> {
-    let corners: Vec<Vec<u32>> = network.rules.iter().map(|rule| left_corners(&rule.automaton).collect()).collect();
-    let all = components(&corners);
-    let is_cyclic = |members: &Vec<u32>| members.len() > 1 || corners[members[0] as usize].contains(&members[0]);
-    all.into_iter().filter(is_cyclic).map(|members| members.into_iter().map(NetRuleId).collect()).collect()
+    let corners = network.rules.iter().map(|rule| left_corners(&rule.automaton).collect());
+    let corners: Vec<Vec<NetRuleId>> = corners.collect();
+    let all = components(corners.len(), |rule| &corners[rule.index()]);
+    let is_cyclic = |members: &&[NetRuleId]| members.len() > 1 || corners[members[0].index()].contains(&members[0]);
+    all.iter().filter(is_cyclic).map(<[NetRuleId]>::to_vec).collect()
 }
 
-fn left_corners(automaton: &RuleAutomaton) -> impl Iterator<Item = u32> + '_ {
+fn left_corners(automaton: &RuleAutomaton) -> impl Iterator<Item = NetRuleId> + '_ {
     automaton.edges(0).iter().filter_map(|edge| match edge.label {
-        Label::Call(rule) => Some(rule.0),
+        Label::Call(rule) => Some(rule),
         _ => None,
     })
 }

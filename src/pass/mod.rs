@@ -23,20 +23,20 @@ mod watch;
 
 pub use error::BuildError;
 
-pub(crate) use components::components;
+pub(crate) use components::{Components, components};
 pub(crate) use determinize::Splitter;
 pub(crate) use lower::Controls;
-pub(crate) use network::{Edge, Label, NetRule, NetRuleId, Network, RuleAutomaton};
+pub(crate) use network::{Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton};
 pub(crate) use watch::Watch;
 
 use crate::grammar::Grammar;
 use crate::limits::Limits;
-use std::sync::Arc;
+use network::{NetRule, Network};
 
 /// A grammar in normal form: no rule matches the empty text, begins with itself or can't be completed.
 #[derive(Clone, Debug)]
 pub(crate) struct NormalGrammar {
-    pub network: Network<Arc<RuleAutomaton>>,
+    pub network: FinishedNetwork,
     /// Whether the empty text is in the language; the network has the others.
     pub has_empty_text: bool,
 }
@@ -70,5 +70,5 @@ pub(crate) fn normalize(
     inline::drop_uncalled(&mut network);
     left_corner::remove_left_recursion(&mut network, limits, watch)?;
     inline::inline(&mut network, limits, watch)?;
-    Ok(NormalGrammar { network: network.shared(), has_empty_text: root_words.empty })
+    Ok(NormalGrammar { network: network.finished(), has_empty_text: root_words.empty })
 }

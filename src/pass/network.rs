@@ -7,6 +7,7 @@
 
 use crate::machine::{Counter, Distinct, Reserved, Tally};
 use crate::util::index_type;
+use core::hash::{Hash, Hasher};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -33,8 +34,8 @@ pub(crate) struct Edge {
     pub target: u32,
 }
 
-impl core::hash::Hash for Edge {
-    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+impl Hash for Edge {
+    fn hash<H: Hasher>(&self, state: &mut H) {
         // PERF: nearly all arcs read bytes, and are one word so.
         match self.label {
             Label::Bytes(low, high) => {
@@ -89,7 +90,7 @@ impl Nfa {
 
 /// The automaton of a rule: no empty arcs, state 0 starts and doesn't accept, every state lies on a path from start to
 /// acceptance. Edges are sorted by label.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct RuleAutomaton {
     offsets: Vec<u32>,
     edges: Vec<Edge>,
@@ -102,6 +103,17 @@ pub(crate) struct RuleAutomaton {
     reserved: Vec<Arc<Reserved>>,
     /// States that ask something of the rule's register, ascending. A rule that has some makes no calls and is deterministic.
     tallies: Vec<(u32, Tally)>,
+}
+
+impl Hash for RuleAutomaton {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // PERF: what the edges leave open, in few words.
+        self.edges.hash(state);
+        for states in self.accepting.chunks(64) {
+            state.write_u64(states.iter().fold(0, |bits, &accepts| bits << 1 | u64::from(accepts)));
+        }
+        (&self.elements, &self.reserved, &self.tallies).hash(state);
+    }
 }
 
 impl RuleAutomaton {
@@ -172,10 +184,6 @@ impl RuleAutomaton {
         !self.elements.is_empty() || !self.tallies.is_empty()
     }
 
-    pub fn has_elements(&self) -> bool {
-        !self.elements.is_empty()
-    }
-
     /// Returns how the rule keeps elements apart, if it has any: those of one kind may run out and others not. That tells nothing of
     /// reserved ones.
     pub fn distinct(&self) -> Option<Distinct> {
@@ -244,11 +252,6 @@ impl RuleAutomaton {
         }
     }
 
-    /// Tells whether any rule is called.
-    pub fn has_calls(&self) -> bool {
-        self.edges.iter().any(|edge| matches!(edge.label, Label::Call(_)))
-    }
-
     /// Returns the automaton with every called rule renamed.
     pub fn rename_calls(&mut self, rename: impl Fn(NetRuleId) -> NetRuleId) {
         for edge in &mut self.edges {
@@ -262,7 +265,7 @@ impl RuleAutomaton {
     }
 }
 
-/// A rule whose automaton is `A`.
+/// A rule that is worked on; its automaton is an `A`.
 #[derive(Clone, Debug)]
 pub(crate) struct NetRule<A> {
     /// A name for people: the rule of the grammar that this one comes from.
@@ -280,19 +283,55 @@ pub(crate) struct Network<A> {
     pub root: NetRuleId,
 }
 
-impl Network<RuleAutomaton> {
-    /// Returns the network of finished automata.
-    pub fn shared(self) -> Network<Arc<RuleAutomaton>> {
-        let rules = self.rules.into_iter().map(|NetRule { name, automaton, counter }| {
-            let automaton = Arc::new(automaton);
-            NetRule { name, automaton, counter }
-        });
-        Network { rules: rules.collect(), root: self.root }
-    }
-}
-
 impl<A> Network<A> {
     pub fn rule(&self, id: NetRuleId) -> &NetRule<A> {
         &self.rules[id.index()]
+    }
+}
+
+/// A rule that is finished. Its automaton can be shared by grammars that number their rules differently: it calls rules by their place among
+/// the callees.
+#[derive(Clone, Debug)]
+pub(crate) struct FinishedRule {
+    pub name: Cow<'static, str>,
+    pub automaton: Arc<RuleAutomaton>,
+    /// The rules that are called, each once.
+    pub callees: Box<[NetRuleId]>,
+    pub counter: Option<Counter>,
+}
+
+/// Finished rules that call each other, and the one that starts.
+#[derive(Clone, Debug)]
+pub(crate) struct FinishedNetwork {
+    pub rules: Vec<FinishedRule>,
+    pub root: NetRuleId,
+}
+
+impl FinishedRule {
+    /// Returns the rule that a call of the automaton names.
+    pub fn callee(&self, called: NetRuleId) -> NetRuleId {
+        self.callees[called.index()]
+    }
+}
+
+impl FinishedNetwork {
+    pub fn rule(&self, id: NetRuleId) -> &FinishedRule {
+        &self.rules[id.index()]
+    }
+}
+
+impl Network<RuleAutomaton> {
+    /// Returns the network of finished rules.
+    pub fn finished(self) -> FinishedNetwork {
+        let rules = self.rules.into_iter().map(|NetRule { name, mut automaton, counter }| {
+            let mut callees = Vec::new();
+            automaton.for_each_call(|callee| callees.push(callee));
+            callees.sort_unstable();
+            callees.dedup();
+            let place = |callee| callees.binary_search(&callee).expect("all callees are listed");
+            automaton.rename_calls(|callee| NetRuleId::new(place(callee)));
+            FinishedRule { name, automaton: Arc::new(automaton), callees: callees.into(), counter }
+        });
+        FinishedNetwork { rules: rules.collect(), root: self.root }
     }
 }

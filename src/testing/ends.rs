@@ -85,7 +85,7 @@ impl Ends {
 /// Returns the least distance behind one byte from a state.
 fn moved(linked: &Linked, state: u32, distances: &[u32], fresh: &[u32]) -> u32 {
     let content = &linked.unit.content;
-    let row = &content.table[state as usize * content.n_classes..][..content.n_classes];
+    let row = content.table.row(state);
     let behind = |step: Step| match step {
         Step::None => FAR,
         Step::Quiet(target) | Step::Simple(target) => distances[(linked.bases[0] + target) as usize],

@@ -105,19 +105,19 @@ impl Expander<'_> {
         let mut all: Vec<Clause> = Vec::new();
         for (name, members) in object.properties.iter() {
             for &member in members {
-                let found = Witness::Key(Keys::Name(Rc::clone(name)), Some(member));
+                let found = Witness::Key(Keys::Name(Arc::clone(name)), Some(member));
                 all.push(match object.required.contains(name) {
                     true => vec![found],
-                    false => vec![Witness::Absent(Rc::clone(name)), found],
+                    false => vec![Witness::Absent(Arc::clone(name)), found],
                 });
             }
         }
         for (name, ()) in object.required.iter().filter(|(name, ())| !object.properties.contains(name)) {
-            all.push(vec![Witness::Key(Keys::Name(Rc::clone(name)), None)]);
+            all.push(vec![Witness::Key(Keys::Name(Arc::clone(name)), None)]);
         }
-        let mut absent: Vec<&Rc<str>> = object.absent.iter().collect();
+        let mut absent: Vec<&Arc<str>> = object.absent.iter().collect();
         absent.sort_unstable();
-        all.extend(absent.into_iter().map(|name| vec![Witness::Absent(Rc::clone(name))]));
+        all.extend(absent.into_iter().map(|name| vec![Witness::Absent(Arc::clone(name))]));
         all.extend(object.obligations.iter().map(|obligation| obligation.any.clone()));
         let mut choices: Vec<Vec<Alternative>> = Vec::new();
         for choice in scratch.choices.iter().chain(&scratch.denials) {
@@ -185,7 +185,7 @@ impl Expander<'_> {
                 let Some(names) = closed else { return Ok(None) };
                 self.watch.spend(names.len())?;
                 for name in names.iter() {
-                    let name: Rc<str> = name.as_ref().into();
+                    let name: Arc<str> = Arc::clone(name);
                     if self.has_key(keys, &name)? == Some(true)
                         && self.name_verdict(object, &name, *member)? != Some(false)
                     {
@@ -198,7 +198,12 @@ impl Expander<'_> {
     }
 
     /// As [`Self::verdict`], for a key of this name with a value that satisfies a member.
-    fn name_verdict(&mut self, object: &ObjectShape, name: &Rc<str>, member: Option<Member>) -> Expanded<Option<bool>> {
+    fn name_verdict(
+        &mut self,
+        object: &ObjectShape,
+        name: &Arc<str>,
+        member: Option<Member>,
+    ) -> Expanded<Option<bool>> {
         if self.is_forbidden(object, name)? {
             return Ok(Some(false));
         }
@@ -220,7 +225,7 @@ impl Expander<'_> {
     }
 
     /// Tells whether objects of a shape surely don't have a key.
-    pub(super) fn is_forbidden(&mut self, object: &ObjectShape, name: &Rc<str>) -> Expanded<bool> {
+    pub(super) fn is_forbidden(&mut self, object: &ObjectShape, name: &Arc<str>) -> Expanded<bool> {
         if object.absent.contains(name) {
             return Ok(true);
         }
@@ -246,16 +251,16 @@ impl Expander<'_> {
 /// Returns the facts that say the same as a clause, if they are simpler.
 fn as_fact(clause: &[Witness]) -> Option<SmallVec<[Fact; 2]>> {
     Some(match clause {
-        [Witness::Absent(name)] => smallvec::smallvec![Fact::Absent(Rc::clone(name))],
-        [Witness::Key(Keys::Name(name), None)] => smallvec::smallvec![Fact::Required(Rc::clone(name))],
+        [Witness::Absent(name)] => smallvec::smallvec![Fact::Absent(Arc::clone(name))],
+        [Witness::Key(Keys::Name(name), None)] => smallvec::smallvec![Fact::Required(Arc::clone(name))],
         [Witness::Key(Keys::Name(name), Some(member))] => {
-            smallvec::smallvec![Fact::Required(Rc::clone(name)), Fact::Property(Rc::clone(name), *member)]
+            smallvec::smallvec![Fact::Required(Arc::clone(name)), Fact::Property(Arc::clone(name), *member)]
         }
         [Witness::Absent(absent), Witness::Key(Keys::Name(name), Some(member))]
         | [Witness::Key(Keys::Name(name), Some(member)), Witness::Absent(absent)]
             if absent == name =>
         {
-            smallvec::smallvec![Fact::Property(Rc::clone(name), *member)]
+            smallvec::smallvec![Fact::Property(Arc::clone(name), *member)]
         }
         _ => return None,
     })
@@ -268,7 +273,7 @@ fn is_tautology(clause: &[Witness]) -> bool {
         clause.iter().any(|other| match other {
             Witness::Key(Keys::Name(known), None) => known == name,
             Witness::Key(Keys::Name(known), Some(member)) => {
-                let opposite = Witness::Key(Keys::Name(Rc::clone(known)), Some(member.negated()));
+                let opposite = Witness::Key(Keys::Name(Arc::clone(known)), Some(member.negated()));
                 known == name && clause.contains(&opposite)
             }
             _ => false,

@@ -19,7 +19,7 @@ pub(super) enum Scalar {
     Null,
     Bool(bool),
     Number(Decimal),
-    Text(Rc<str>),
+    Text(Arc<str>),
 }
 
 impl Scalar {
@@ -44,9 +44,9 @@ pub(super) struct Finite {
 /// What objects must look like that satisfy a member.
 #[derive(Default, Debug)]
 pub(super) struct Tags {
-    pub required: HashSet<Rc<str>>,
+    pub required: HashSet<Arc<str>>,
     /// By key: the values that it may have, where they are finitely many.
-    pub values: HashMap<Rc<str>, Rc<HashSet<Scalar>>>,
+    pub values: HashMap<Arc<str>, Rc<HashSet<Scalar>>>,
 }
 
 impl Tags {
@@ -212,7 +212,7 @@ impl Expander<'_> {
             return Rc::clone(known);
         }
         let mut required = HashSet::new();
-        let mut properties: HashMap<Rc<str>, Vec<Member>> = HashMap::new();
+        let mut properties: HashMap<Arc<str>, Vec<Member>> = HashMap::new();
         let mut pending = if member.is_negated { vec![] } else { vec![member] };
         let mut n_looks = 0;
         while let Some(member) = pending.pop() {
@@ -224,10 +224,10 @@ impl Expander<'_> {
             let scope = self.conjunctions.enter(self.model, member.scope, id);
             for entry in self.model.schema(id).entries() {
                 match &entry.keyword {
-                    Keyword::Required(names) => required.extend(names.iter().map(|name| Rc::from(&**name))),
+                    Keyword::Required(names) => required.extend(names.iter().cloned()),
                     Keyword::Properties(named) => {
                         for (name, id) in named {
-                            properties.entry(name.as_ref().into()).or_default().push(Member::schema(*id, scope));
+                            properties.entry(Arc::clone(name)).or_default().push(Member::schema(*id, scope));
                         }
                     }
                     Keyword::Ref(id) => pending.push(Member::schema(*id, scope)),

@@ -39,7 +39,10 @@ impl Expander<'_> {
                 for &frame in &frames {
                     partial.frames[frame as usize].names.extend(properties.iter().map(|(name, _)| name.clone()));
                 }
-                let facts = properties.iter().map(|(name, id)| Fact::Property(name.as_ref().into(), member(*id)));
+                if let Shape::Object(object) = &mut partial.shape {
+                    object.properties.reserve(properties.len());
+                }
+                let facts = properties.iter().map(|(name, id)| Fact::Property(Arc::clone(name), member(*id)));
                 facts.collect()
             }
             (Keyword::PatternProperties(patterns), ValueKind::Object) => {
@@ -60,16 +63,16 @@ impl Expander<'_> {
             }
             (Keyword::PropertyNames(id), ValueKind::Object) => one(Fact::Names(member(*id))),
             (Keyword::Required(names), ValueKind::Object) => {
-                names.iter().map(|name| Fact::Required(name.as_ref().into())).collect()
+                names.iter().map(|name| Fact::Required(Arc::clone(name))).collect()
             }
             (Keyword::MinProperties(min), ValueKind::Object) => one(Fact::MinProperties(*min)),
             (Keyword::MaxProperties(max), ValueKind::Object) => one(Fact::MaxProperties(*max)),
             (Keyword::DependentRequired(lists), ValueKind::Object) => {
                 for (name, needed) in lists {
-                    let name: Rc<str> = name.as_ref().into();
-                    let present = core::iter::once(Rc::clone(&name)).chain(needed.iter().map(|n| n.as_ref().into()));
+                    let name: Arc<str> = Arc::clone(name);
+                    let present = core::iter::once(Arc::clone(&name)).chain(needed.iter().cloned());
                     partial.choices.push_back(Choice::Of(vec![
-                        vec![Goal::Fact(Fact::Absent(Rc::clone(&name)))],
+                        vec![Goal::Fact(Fact::Absent(Arc::clone(&name)))],
                         present.map(|name| Goal::Fact(Fact::Required(name))).collect(),
                     ]));
                 }
@@ -77,9 +80,9 @@ impl Expander<'_> {
             }
             (Keyword::DependentSchemas(schemas), ValueKind::Object) => {
                 for (name, id) in schemas {
-                    let name: Rc<str> = name.as_ref().into();
+                    let name: Arc<str> = Arc::clone(name);
                     partial.choices.push_back(Choice::Of(vec![
-                        vec![Goal::Fact(Fact::Absent(Rc::clone(&name)))],
+                        vec![Goal::Fact(Fact::Absent(Arc::clone(&name)))],
                         vec![Goal::Fact(Fact::Required(name)), Goal::Member(member(*id), frames.clone())],
                     ]));
                 }
@@ -284,8 +287,8 @@ impl Expander<'_> {
             (Keyword::Properties(properties), ValueKind::Object) => properties
                 .iter()
                 .map(|(name, id)| {
-                    let name: Rc<str> = name.as_ref().into();
-                    vec![Goal::Fact(Fact::Required(Rc::clone(&name))), Goal::Fact(Fact::Property(name, denied(*id)))]
+                    let name: Arc<str> = Arc::clone(name);
+                    vec![Goal::Fact(Fact::Required(Arc::clone(&name))), Goal::Fact(Fact::Property(name, denied(*id)))]
                 })
                 .collect(),
             (Keyword::PatternProperties(patterns), ValueKind::Object) => {
@@ -304,7 +307,7 @@ impl Expander<'_> {
                 vec![fact(Fact::Obligation(Obligation::key(Keys::Satisfying(denied(*id)), None)))]
             }
             (Keyword::Required(names), ValueKind::Object) => {
-                names.iter().map(|name| fact(Fact::Absent(name.as_ref().into()))).collect()
+                names.iter().map(|name| fact(Fact::Absent(Arc::clone(name)))).collect()
             }
             (Keyword::MinProperties(min), ValueKind::Object) => {
                 below(*min).map(Fact::MaxProperties).map(fact).collect()
@@ -314,17 +317,13 @@ impl Expander<'_> {
                 .iter()
                 .flat_map(|(name, needed)| {
                     needed.iter().map(move |other| {
-                        vec![
-                            Goal::Fact(Fact::Required(name.as_ref().into())),
-                            Goal::Fact(Fact::Absent(other.as_ref().into())),
-                        ]
+                        vec![Goal::Fact(Fact::Required(Arc::clone(name))), Goal::Fact(Fact::Absent(Arc::clone(other)))]
                     })
                 })
                 .collect(),
-            (Keyword::DependentSchemas(schemas), ValueKind::Object) => schemas
-                .iter()
-                .map(|(name, id)| vec![Goal::Fact(Fact::Required(name.as_ref().into())), not(*id)])
-                .collect(),
+            (Keyword::DependentSchemas(schemas), ValueKind::Object) => {
+                schemas.iter().map(|(name, id)| vec![Goal::Fact(Fact::Required(Arc::clone(name))), not(*id)]).collect()
+            }
             (Keyword::PrefixItems(items), ValueKind::Array) => items
                 .iter()
                 .enumerate()

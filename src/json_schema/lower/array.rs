@@ -4,7 +4,7 @@ use super::draft::Draft;
 use super::text::{has_finite_end, spelled_key, too_large};
 use super::white_space::From;
 use super::{Lowered, Lowerer};
-use crate::json_schema::conjunction::{ConjunctionId, Member};
+use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::language::few_texts;
 use crate::json_schema::shape::{ArrayShape, ItemCount, NumberShape, Shape, ValueKind};
@@ -155,7 +155,7 @@ impl Lowerer<'_> {
         let count = count.clone();
         let mut is_safe = true;
         for (index, member) in [count.member, count.member.negated()].into_iter().enumerate() {
-            let members = shape.rules.iter().map(|rule| rule.member).chain([member]).collect();
+            let members: Members = shape.rules.iter().map(|rule| rule.member).chain([member]).collect();
             let conjunction = self.expander.intern(members);
             match self.domain(conjunction)? {
                 Domain::Many { is_endless, .. } => is_safe &= is_endless,
@@ -347,7 +347,7 @@ impl Lowerer<'_> {
     ) -> Lowered<()> {
         for (conjunction, seen) in self.item_ways(plan, seen)? {
             if !self.expander.conjunctions.is_nothing(conjunction) {
-                let rule = self.value_at(conjunction, depth + 1, plan.distinct.is_some());
+                let rule = self.value(conjunction, depth + 1, plan.distinct.is_some())?;
                 let target = places.after(draft, seen, plan.distinct);
                 from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), target));
             }
@@ -423,7 +423,7 @@ impl Lowerer<'_> {
         if max == Some(0) || self.expander.conjunctions.is_nothing(conjunction) {
             return Ok(());
         }
-        let rule = self.value(conjunction, depth + 1);
+        let rule = self.value(conjunction, depth + 1, false)?;
         let mut body = Draft::new();
         let next = self.comma(&mut body, &From::from_slice(&[0]), depth)?;
         let item = body.state();
@@ -444,7 +444,7 @@ impl Lowerer<'_> {
     /// Returns what items behind the prefix satisfy.
     fn rest(&mut self, plan: &Plan<'_>) -> ConjunctionId {
         let rules = plan.shape.rules.iter().filter(|rule| rule.to.is_none());
-        let members = rules.map(|rule| rule.member).collect();
+        let members: Members = rules.map(|rule| rule.member).collect();
         self.expander.intern(members)
     }
 

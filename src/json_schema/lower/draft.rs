@@ -39,9 +39,9 @@ struct Link {
 impl Draft {
     pub fn new() -> Self {
         let mut draft = Draft {
-            rows: Vec::with_capacity(32),
-            edges: Vec::with_capacity(64),
-            accepting: Vec::with_capacity(32),
+            rows: Vec::with_capacity(8),
+            edges: Vec::with_capacity(12),
+            accepting: Vec::with_capacity(8),
             elements: Vec::new(),
             reserved: Vec::new(),
             tallies: Vec::new(),
@@ -53,6 +53,13 @@ impl Draft {
     /// Returns the automaton of the empty text.
     pub fn of_nothing() -> Self {
         Draft { rows: vec![Row { first: NONE, last: NONE }], accepting: vec![true], ..Draft::default() }
+    }
+
+    /// Makes room for more states and edges.
+    pub fn reserve(&mut self, n_states: usize, n_edges: usize) {
+        self.rows.reserve(n_states);
+        self.accepting.reserve(n_states);
+        self.edges.reserve(n_edges);
     }
 
     pub fn n_states(&self) -> usize {
@@ -74,7 +81,7 @@ impl Draft {
     }
 
     /// Adds a list of elements that are taken before any was read; returns its number.
-    pub fn reserve(&mut self, reserved: Reserved) -> u32 {
+    pub fn add_reserved(&mut self, reserved: Reserved) -> u32 {
         self.reserved.push(Arc::new(reserved));
         self.reserved.len() as u32 - 1
     }
@@ -93,12 +100,24 @@ impl Draft {
     /// Returns the edges of a state, in the order in which they were added.
     #[inline]
     pub fn row(&self, state: u32) -> impl Iterator<Item = Edge> + '_ {
-        let mut next = self.rows[state as usize].first;
+        let mut next = self.first_edge(state);
         core::iter::from_fn(move || {
-            let link = self.edges.get(next as usize)?;
-            next = link.next;
-            Some(link.edge)
+            let (edge, after) = self.edge_at(next)?;
+            next = after;
+            Some(edge)
         })
+    }
+
+    /// Returns the first edge of a state, for [`edge_at`](Draft::edge_at).
+    #[inline]
+    pub fn first_edge(&self, state: u32) -> u32 {
+        self.rows[state as usize].first
+    }
+
+    /// Returns an edge and the next one of the same state; nothing behind the last one.
+    #[inline]
+    pub fn edge_at(&self, place: u32) -> Option<(Edge, u32)> {
+        self.edges.get(place as usize).map(|link| (link.edge, link.next))
     }
 
     /// Returns all edges, in any order.

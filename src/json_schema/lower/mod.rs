@@ -16,14 +16,14 @@ use super::conjunction::ConjunctionId;
 use super::error::SchemaError;
 use super::expand::Expander;
 use super::language::{LanguageStore, Languages};
-use super::leaf::LeafKey;
+use super::leaf::{AnyValueKey, LeafKey};
 use super::model::SchemaModel;
 use super::options::SchemaOptions;
 use super::report::{Relaxed, SchemaReport};
 use super::shape::{NumberShape, Shape, StringShape, ValueKind};
 use crate::Limits;
 use crate::machine::Counter;
-use crate::pass::{Label, NetRuleId, NormalGrammar, RuleAutomaton, Watch};
+use crate::pass::{FinishedNetwork, Label, NetRuleId, NormalGrammar, RuleAutomaton, Watch};
 use crate::regular::Dfa;
 use draft::Draft;
 use hashbrown::HashMap;
@@ -80,26 +80,10 @@ fn lower_model(
     limits: &Limits,
     watch: &Watch,
 ) -> Lowered<LoweredSchema> {
-    let expander = Expander::new(model, options, limits, watch, Languages::new(Arc::clone(store)));
-    let mut lowerer = Lowerer {
-        expander,
-        limits,
-        watch,
-        drafts: Vec::new(),
-        values: HashMap::new(),
-        pending: VecDeque::new(),
-        numbers: HashMap::new(),
-        strings: HashMap::new(),
-        keys: HashMap::new(),
-        members: HashMap::new(),
-        white_space: None,
-        n_states: 0,
-    };
+    let mut lowerer = Lowerer::new(model, options, store, limits, watch);
     let root = lowerer.expander.root();
-    let root = lowerer.value(root, 0);
-    while let Some((place, rule)) = lowerer.pending.pop_front() {
-        lowerer.draft_value(place, rule)?;
-    }
+    let root = lowerer.value(root, 0, false)?;
+    lowerer.draft_pending()?;
     let Some(network) = trim::trim(lowerer.drafts, root, store, watch)? else {
         return Err(lowerer.expander.why_unsatisfiable().into());
     };
@@ -109,6 +93,7 @@ fn lower_model(
 
 struct Lowerer<'a> {
     expander: Expander<'a>,
+    store: &'a Arc<LanguageStore>,
     limits: &'a Limits,
     watch: &'a Watch,
     drafts: Vec<DraftRule>,
@@ -120,7 +105,18 @@ struct Lowerer<'a> {
     /// By the rule of their values, and whether they are indented.
     members: HashMap<(NetRuleId, bool), NetRuleId>,
     white_space: Option<NetRuleId>,
+    /// The rule of all values, unless it is what is drafted here.
+    any_value: AnyValue,
     n_states: usize,
+}
+
+/// What is known about the rule of all values.
+#[derive(Clone, Copy)]
+enum AnyValue {
+    Wanted,
+    Kept(NetRuleId),
+    /// It is drafted like others.
+    Drafted,
 }
 
 /// What a rule of values is made for.
@@ -140,17 +136,91 @@ struct DraftRule {
     counter: Option<Counter>,
     /// Where the automaton is to be kept for other schemas.
     key: Option<LeafKey>,
-    /// The automaton, if it was kept: then the draft is empty.
-    kept: Option<Arc<RuleAutomaton>>,
+    /// What was kept: then the draft is that of the empty text.
+    kept: Option<Kept>,
 }
 
-impl Lowerer<'_> {
-    /// Returns the rule of the values of a conjunction, which is drafted sooner or later.
-    fn value(&mut self, conjunction: ConjunctionId, depth: u32) -> NetRuleId {
-        self.value_at(conjunction, depth, false)
+/// What an earlier schema left.
+enum Kept {
+    /// The automaton of a rule that calls nothing.
+    Leaf(Arc<RuleAutomaton>),
+    /// The rule that is the root of a network.
+    Network(Arc<FinishedNetwork>),
+}
+
+impl<'a> Lowerer<'a> {
+    fn new(
+        model: &'a SchemaModel,
+        options: &'a SchemaOptions,
+        store: &'a Arc<LanguageStore>,
+        limits: &'a Limits,
+        watch: &'a Watch,
+    ) -> Self {
+        Lowerer {
+            expander: Expander::new(model, options, limits, watch, Languages::new(Arc::clone(store))),
+            store,
+            limits,
+            watch,
+            drafts: Vec::new(),
+            values: HashMap::new(),
+            pending: VecDeque::new(),
+            numbers: HashMap::new(),
+            strings: HashMap::new(),
+            keys: HashMap::new(),
+            members: HashMap::new(),
+            white_space: None,
+            any_value: AnyValue::Wanted,
+            n_states: 0,
+        }
     }
 
-    fn value_at(&mut self, conjunction: ConjunctionId, depth: u32, is_element: bool) -> NetRuleId {
+    fn draft_pending(&mut self) -> Lowered<()> {
+        while let Some((place, rule)) = self.pending.pop_front() {
+            self.draft_value(place, rule)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the rule of the values of a conjunction, which is drafted sooner or later.
+    fn value(&mut self, conjunction: ConjunctionId, depth: u32, is_element: bool) -> Lowered<NetRuleId> {
+        if !self.expander.conjunctions.members(conjunction).is_empty() || self.has_indent() || is_element {
+            return Ok(self.drafted_value(conjunction, depth, is_element));
+        }
+        match self.any_value {
+            AnyValue::Drafted => Ok(self.drafted_value(conjunction, depth, is_element)),
+            AnyValue::Kept(rule) => Ok(rule),
+            AnyValue::Wanted => {
+                let network = self.any_value()?;
+                let automata = || network.rules.iter().map(|rule| &rule.automaton);
+                let n_states = automata().map(|automaton| automaton.n_states()).sum();
+                self.spend_states(n_states, automata().map(|automaton| automaton.all_edges().len()).sum())?;
+                let rule = self.rule("value", Draft::of_nothing(), None);
+                self.drafts[rule.index()].kept = Some(Kept::Network(network));
+                self.any_value = AnyValue::Kept(rule);
+                Ok(rule)
+            }
+        }
+    }
+
+    /// Returns the rules of all values, which any two schemas with the same spellings share.
+    fn any_value(&self) -> Lowered<Arc<FinishedNetwork>> {
+        let Expander { model, options, .. } = self.expander;
+        let key = AnyValueKey::of(options);
+        if let Some(network) = self.store.any_values.find(&key) {
+            return Ok(network);
+        }
+        let mut lowerer = Lowerer::new(model, options, self.store, self.limits, self.watch);
+        lowerer.any_value = AnyValue::Drafted;
+        let root = lowerer.expander.intern(Vec::new());
+        let root = lowerer.value(root, 0, false)?;
+        lowerer.draft_pending()?;
+        let network = trim::trim(lowerer.drafts, root, self.store, self.watch)?.expect("there are values");
+        let network = Arc::new(network);
+        self.store.any_values.keep(key, &network);
+        Ok(network)
+    }
+
+    fn drafted_value(&mut self, conjunction: ConjunctionId, depth: u32, is_element: bool) -> NetRuleId {
         let depth = if self.has_indent() { depth.min(white_space::INDENT_DEEP_MAX) } else { 0 };
         let place = Place { conjunction, depth, is_element };
         if let Some(&rule) = self.values.get(&place) {
@@ -195,7 +265,13 @@ impl Lowerer<'_> {
         counter: Option<Counter>,
     ) -> Lowered<NetRuleId> {
         self.spend_states(automaton.n_states(), automaton.all_edges().len())?;
-        self.drafts.push(DraftRule { name, draft: Draft::of_nothing(), counter, key: None, kept: Some(automaton) });
+        self.drafts.push(DraftRule {
+            name,
+            draft: Draft::of_nothing(),
+            counter,
+            key: None,
+            kept: Some(Kept::Leaf(automaton)),
+        });
         Ok(NetRuleId::new(self.drafts.len() - 1))
     }
 

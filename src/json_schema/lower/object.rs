@@ -10,91 +10,37 @@
 //! *Other keys* are a rule that many objects share, with quotes of its own: any text, or the texts of some patterns. That names are not among
 //! them is seen when the key ends, as it is for keys that were there before.
 
+mod plan;
+
 use super::draft::Draft;
-use super::text::{embed_spelled, has_finite_end, spelled_key, too_large};
+use super::text::{embed_spelled, has_finite_end};
 use super::white_space::{self, From};
 use super::{Lowered, Lowerer};
-use crate::json_schema::conjunction::{ConjunctionId, Member};
+use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::language::{LanguageId, few_texts};
 use crate::json_schema::leaf::LeafKey;
-use crate::json_schema::shape::{Keys, ObjectShape, Obligation, Shape, ValueKind, Witness};
 use crate::machine::{Distinct, Equality, Reserved, RunsOut};
 use crate::pass::{Label, NetRuleId};
 use crate::regular::Dfa;
-use hashbrown::{HashMap, HashSet};
-use smallvec::SmallVec;
+use hashbrown::HashMap;
+use plan::{ClassKeys, Content, Plan};
+use smallvec::{SmallVec, smallvec};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Most obligations that wait at once.
-const OBLIGATIONS_MAX: usize = 64;
 /// Most ways for the value of one key to be, by the obligations that it meets.
 const WAYS_MAX: usize = 64;
-/// Most classes of keys that nobody names.
-const CLASSES_MAX: usize = 64;
-/// Most keys of a class that are named one by one.
-const NAMED_MAX: usize = 1024;
 /// Largest bound on the number of members: each number is written out.
 const WRITTEN_MAX: u64 = 4096;
 
 /// Ways for the value of a key to be: what it satisfies, and the obligations that it meets.
 type Ways = SmallVec<[(ConjunctionId, u64); 1]>;
 
-/// What the value of a key satisfies, and the obligations that it may meet.
-#[derive(Clone, PartialEq, Eq)]
-struct Content {
-    members: Vec<Member>,
-    /// Obligations with what a value satisfies that meets them (any value: `None`).
-    met: Vec<(usize, Option<Member>)>,
-}
-
-/// A key that the schema names.
-struct Name {
-    spelled: Vec<u8>,
-    is_required: bool,
-    /// Nothing if there is no value for it.
-    content: Option<Content>,
-    /// The obligations that are met if it is not there.
-    without: u64,
-}
-
-/// Keys that nobody names and whose values satisfy the same.
-struct Class {
-    keys: ClassKeys,
-    content: Content,
-}
-
 /// Names a key of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum KeyIndex {
     Name(u32),
     Class(u32),
-}
-
-#[derive(Clone)]
-enum ClassKeys {
-    /// All that nobody names.
-    Others,
-    In(Arc<Dfa>),
-}
-
-pub(super) struct Plan {
-    names: Vec<Name>,
-    /// By spelling.
-    sorted: Vec<u32>,
-    /// By name: the place of the first required name from there on, or the number of names.
-    next_required: Vec<u32>,
-    /// By name: the place of the first name from there on that can't be passed over, or not without meeting something.
-    next_stop: Vec<u32>,
-    /// By name: the obligations that are met if no name from there on comes.
-    without_rest: Vec<u64>,
-    /// By name: the obligations that something from there on can meet.
-    chances: Vec<u64>,
-    classes: Vec<Class>,
-    obligations: u64,
-    min: u64,
-    max: Option<u64>,
 }
 
 /// Names with the same beginning.
@@ -105,8 +51,8 @@ struct Group {
     /// A range of the sorted names.
     low: u32,
     high: u32,
-    /// Those that may be there, in their order.
-    names: Rc<[u32]>,
+    /// Those that may be there, in their order; of a single one nothing is kept.
+    names: Option<Rc<[u32]>>,
 }
 
 /// What is known after some members.
@@ -128,28 +74,83 @@ struct NextKey {
     others: Option<OtherKeys>,
 }
 
+/// Values by what is known after some members.
+struct BySeen<T> {
+    // PERF: nearly always only the order counts.
+    by_next: Vec<Option<T>>,
+    others: HashMap<Seen, T>,
+}
+
+impl<T> Default for BySeen<T> {
+    fn default() -> Self {
+        BySeen { by_next: Vec::new(), others: HashMap::new() }
+    }
+}
+
+impl<T> BySeen<T> {
+    fn with_capacity(n_names: usize) -> Self {
+        BySeen { by_next: Vec::with_capacity(n_names), ..BySeen::default() }
+    }
+
+    fn get(&self, seen: Seen) -> Option<&T> {
+        match seen {
+            Seen { next, n_members: 0, met: 0 } => self.by_next.get(next as usize)?.as_ref(),
+            _ => self.others.get(&seen),
+        }
+    }
+
+    fn insert(&mut self, seen: Seen, value: T) {
+        let Seen { next, n_members: 0, met: 0 } = seen else {
+            self.others.insert(seen, value);
+            return;
+        };
+        if self.by_next.len() <= next as usize {
+            self.by_next.resize_with(next as usize + 1, || None);
+        }
+        self.by_next[next as usize] = Some(value);
+    }
+}
+
 #[derive(Default)]
 struct Places {
     /// After a value.
-    after: HashMap<Seen, u32>,
+    after: BySeen<u32>,
+    n_after: usize,
     pending: Vec<(Seen, u32)>,
     /// The keys that may come.
-    keys: HashMap<Seen, NextKey>,
+    keys: BySeen<NextKey>,
     /// Within keys: a range of the sorted names, the bytes read, the first name that may follow.
     nodes: HashMap<(u32, u32, u32, Seen), u32>,
+    /// Within keys, where only one name goes on so: by that name, as the next one.
+    rests: BySeen<u32>,
     /// By place in the sorted names and number of bytes read: what may be read next.
     groups: HashMap<(u32, u32), Rc<[Group]>>,
     all_names: Option<Group>,
-    /// After the quote that closes a name.
-    ends: HashMap<(u32, Seen), u32>,
+    /// After the quote that closes a name, by that name, as the next one.
+    ends: BySeen<u32>,
+    /// Groups whose next bytes are not drafted yet, with the number of bytes read and the state.
+    open: Vec<(Group, u32, u32)>,
     /// The rules of other keys, and where they return to.
-    others: HashMap<Seen, OtherKeys>,
+    others: BySeen<OtherKeys>,
     /// The rules of the keys of each class.
     class_rules: Vec<NetRuleId>,
     /// Which list of the draft has all names.
     reserved: Option<u32>,
     /// Ways for values to be, by key, obligations that are met, and obligations that something to come may meet.
-    ways: HashMap<(KeyIndex, u64, u64), Rc<Ways>>,
+    ways: HashMap<(KeyIndex, u64, u64), Ways>,
+}
+
+impl Places {
+    fn of(plan: &Plan) -> Places {
+        let n_places = plan.names.len() + 1;
+        Places {
+            after: BySeen::with_capacity(n_places),
+            keys: BySeen::with_capacity(n_places),
+            rests: BySeen::with_capacity(n_places),
+            ends: BySeen::with_capacity(n_places),
+            ..Places::default()
+        }
+    }
 }
 
 impl Lowerer<'_> {
@@ -166,7 +167,10 @@ impl Lowerer<'_> {
             return Ok(());
         }
         let first = self.after_open(draft, open, depth)?;
-        let mut places = Places::default();
+        // PERF: about what names without common beginnings need.
+        let n_spelled: usize = plan.names.iter().map(|name| name.spelled.len()).sum();
+        draft.reserve(n_spelled + 6 * plan.names.len(), n_spelled + 16 * plan.names.len());
+        let mut places = Places::of(plan);
         let bound = plan.max.unwrap_or(plan.min);
         if bound > WRITTEN_MAX {
             let keyword = if plan.max.is_some() { "maxProperties" } else { "minProperties" };
@@ -175,7 +179,7 @@ impl Lowerer<'_> {
         }
         self.key(draft, plan, &mut places, &first, none, depth)?;
         while let Some((seen, state)) = places.pending.pop() {
-            self.check_written("members", places.after.len())?;
+            self.check_written("members", places.n_after)?;
             let from = self.after_element(draft, state)?;
             if plan.may_close(seen) {
                 let close = self.before_close(draft, from.clone(), depth)?;
@@ -199,7 +203,7 @@ impl Lowerer<'_> {
         seen: Seen,
         depth: u32,
     ) -> Lowered<()> {
-        let next = match places.keys.get(&seen) {
+        let next = match places.keys.get(seen) {
             Some(next) => next.clone(),
             None => {
                 let quoted = draft.state();
@@ -242,12 +246,12 @@ impl Lowerer<'_> {
         if plan.classes.is_empty() || plan.is_hopeless(past) {
             return Ok(None);
         }
-        if let Some(others) = places.others.get(&past) {
+        if let Some(others) = places.others.get(past) {
             return Ok(Some(Rc::clone(others)));
         }
         if places.reserved.is_none() && !plan.names.is_empty() {
             let spelled: Vec<Vec<u8>> = (0..n_names).map(|place| [b"\"", plan.spelled(place)].concat()).collect();
-            places.reserved = Some(draft.reserve(Reserved::new(spelled.iter().map(|spelled| &**spelled))));
+            places.reserved = Some(draft.add_reserved(Reserved::new(spelled.iter().map(|spelled| &**spelled))));
         }
         let mut others = Vec::with_capacity(plan.classes.len());
         for (index, class) in plan.classes.iter().enumerate() {
@@ -283,46 +287,50 @@ impl Lowerer<'_> {
         depth: u32,
     ) -> Lowered<()> {
         let last = plan.next_stop[seen.next as usize];
-        let mut pending: Vec<(Group, u32, u32)> =
-            vec![(places.all_names.get_or_insert_with(|| plan.all_names()).clone(), 0, quoted)];
-        while let Some((of, depth_in, state)) = pending.pop() {
-            let low = of.low;
-            let groups = match places.groups.get(&(low, depth_in)) {
+        let of_name = |name: u32| Seen { next: name, ..seen };
+        places.open.push((places.all_names.get_or_insert_with(|| plan.all_names()).clone(), 0, quoted));
+        while let Some((of, depth_in, state)) = places.open.pop() {
+            let groups = match places.groups.get(&(of.low, depth_in)) {
                 Some(groups) => Rc::clone(groups),
                 None => {
-                    self.watch.spend((of.high - low) as usize)?;
+                    self.watch.spend((of.high - of.low) as usize)?;
                     let groups: Rc<[Group]> = plan.groups(&of, depth_in).into();
-                    places.groups.insert((low, depth_in), Rc::clone(&groups));
+                    places.groups.insert((of.low, depth_in), Rc::clone(&groups));
                     groups
                 }
             };
             self.watch.spend(groups.len() + 1)?;
             for group in groups.iter() {
-                let after = group.names.partition_point(|&name| name < seen.next);
-                let Some(&first) = group.names.get(after).filter(|&&name| name <= last) else { continue };
+                let Some(first) = plan.first_from(group, seen.next).filter(|&name| name <= last) else { continue };
                 let byte = group.byte;
                 if plan.spelled(group.low).len() == depth_in as usize + 1 {
                     let target = self.name_end(draft, plan, places, first, seen, depth)?;
                     draft.byte(&[state], byte, target);
                     continue;
                 }
+                if group.names.is_none() {
+                    // PERF: the rest of a name that shares it with no other needs no look at each byte.
+                    if let Some(&target) = places.rests.get(of_name(first)) {
+                        draft.byte(&[state], byte, target);
+                        continue;
+                    }
+                    let target = draft.state();
+                    draft.byte(&[state], byte, target);
+                    places.rests.insert(of_name(first), target);
+                    let rest = &plan.spelled(group.low)[depth_in as usize + 1..];
+                    self.watch.spend(rest.len())?;
+                    let end = self.name_end(draft, plan, places, first, seen, depth)?;
+                    draft.text(&[target], rest, end);
+                    continue;
+                }
                 let key = (group.low, depth_in + 1, first, Seen { next: 0, ..seen });
                 let known = places.nodes.get(&key).copied();
                 let target = known.unwrap_or_else(|| draft.state());
                 draft.byte(&[state], byte, target);
-                if known.is_some() {
-                    continue;
+                if known.is_none() {
+                    places.nodes.insert(key, target);
+                    places.open.push((group.clone(), depth_in + 1, target));
                 }
-                places.nodes.insert(key, target);
-                if group.high - group.low > 1 {
-                    pending.push((group.clone(), depth_in + 1, target));
-                    continue;
-                }
-                // PERF: the rest of a name that shares it with no other needs no look at each byte.
-                let rest = &plan.spelled(group.low)[depth_in as usize + 1..];
-                self.watch.spend(rest.len())?;
-                let end = self.name_end(draft, plan, places, first, seen, depth)?;
-                draft.text(&[target], rest, end);
             }
         }
         Ok(())
@@ -357,12 +365,11 @@ impl Lowerer<'_> {
         seen: Seen,
         depth: u32,
     ) -> Lowered<u32> {
-        let key = (name, Seen { next: 0, ..seen });
-        if let Some(&state) = places.ends.get(&key) {
+        if let Some(&state) = places.ends.get(Seen { next: name, ..seen }) {
             return Ok(state);
         }
         let state = draft.state();
-        places.ends.insert(key, state);
+        places.ends.insert(Seen { next: name, ..seen }, state);
         let after = Seen { next: name + 1, ..seen };
         self.member_value(draft, places, state, KeyIndex::Name(name), after, plan, depth)?;
         Ok(state)
@@ -390,12 +397,17 @@ impl Lowerer<'_> {
             if plan.is_hopeless(after) {
                 continue;
             }
-            let rule = self.value(conjunction, depth + 1);
-            let target = *places.after.entry(after).or_insert_with(|| {
-                let state = draft.state();
-                places.pending.push((after, state));
-                state
-            });
+            let rule = self.value(conjunction, depth + 1, false)?;
+            let target = match places.after.get(after) {
+                Some(&state) => state,
+                None => {
+                    let state = draft.state();
+                    places.after.insert(after, state);
+                    places.n_after += 1;
+                    places.pending.push((after, state));
+                    state
+                }
+            };
             if is_one {
                 let rule = self.member(rule, depth)?;
                 draft.edge(from, Label::Call(rule), target);
@@ -426,191 +438,24 @@ impl Lowerer<'_> {
     }
 
     /// Returns the ways for the value of a key to be where `seen` is known after it but for the value itself.
-    fn ways(&mut self, plan: &Plan, places: &mut Places, key: KeyIndex, seen: Seen) -> Lowered<Rc<Ways>> {
+    fn ways(&mut self, plan: &Plan, places: &mut Places, key: KeyIndex, seen: Seen) -> Lowered<Ways> {
         let content = match key {
             KeyIndex::Name(name) => {
                 plan.names[name as usize].content.as_ref().expect("names without values are left out")
             }
             KeyIndex::Class(class) => &plan.classes[class as usize].content,
         };
+        if content.met.is_empty() {
+            return Ok(smallvec![(content.conjunction, 0)]);
+        }
         let open = content.met.iter().fold(0, |bits, (index, _)| bits | 1 << index) & !seen.met;
         let later = open & plan.chances[seen.next as usize];
         if let Some(ways) = places.ways.get(&(key, open, later)) {
-            return Ok(Rc::clone(ways));
+            return Ok(ways.clone());
         }
-        let ways = Rc::new(self.value_ways(content, open, later)?);
-        places.ways.insert((key, open, later), Rc::clone(&ways));
+        let ways = self.value_ways(content, open, later)?;
+        places.ways.insert((key, open, later), ways.clone());
         Ok(ways)
-    }
-
-    /// Returns the obligations that a value may meet.
-    fn chances(&mut self, content: &Content) -> Lowered<u64> {
-        let mut chances = 0;
-        for &(index, member) in &content.met {
-            let with: Vec<Member> = content.members.iter().copied().chain(member).collect();
-            if !self.is_nothing(&with)? {
-                chances |= 1 << index;
-            }
-        }
-        Ok(chances)
-    }
-
-    /// Works out which keys there are and what their values satisfy; nothing if a required one can't be there.
-    pub(super) fn plan_object(&mut self, shape: &ObjectShape) -> Lowered<Option<Plan>> {
-        let n_obligations = shape.obligations.len();
-        if n_obligations > OBLIGATIONS_MAX {
-            let reason =
-                format!("{n_obligations} conditions wait for a key at once, and at most {OBLIGATIONS_MAX} may");
-            return Err(SchemaError::unsupported("not", reason).into());
-        }
-        // All names that anything mentions, so that the others have nothing to do with names.
-        let mut order: Vec<Rc<str>> = Vec::with_capacity(shape.properties.len());
-        let mut known: HashSet<Rc<str>> = HashSet::new();
-        let mut mention = |name: &Rc<str>| {
-            if known.insert(Rc::clone(name)) {
-                order.push(Rc::clone(name));
-            }
-        };
-        shape.properties.iter().for_each(|(name, _)| mention(name));
-        shape.required.iter().for_each(|(name, ())| mention(name));
-        let all_keys =
-            || shape.rules.iter().map(|rule| &rule.keys).chain(shape.obligations.iter().flat_map(Obligation::keys));
-        for witness in shape.obligations.iter().flat_map(|obligation| &obligation.any) {
-            if let Witness::Absent(name) | Witness::Key(Keys::Name(name), _) = witness {
-                mention(name);
-            }
-        }
-        let mut mentioned: Vec<Rc<str>> = shape.absent.iter().cloned().collect();
-        for keys in all_keys() {
-            if let Keys::Beside { names, .. } = keys {
-                mentioned.extend(names.iter().map(|name| Rc::from(&**name)));
-            }
-        }
-        mentioned.sort_unstable();
-        mentioned.iter().for_each(&mut mention);
-        let mut satisfying: Vec<(Member, Arc<Dfa>)> = Vec::new();
-        for keys in all_keys() {
-            if let Keys::Satisfying(member) = keys
-                && !satisfying.iter().any(|(known, _)| known == member)
-            {
-                satisfying.push((*member, self.strings_of(&[*member])?));
-            }
-        }
-        let names_of_shape = match shape.names.is_empty() {
-            true => None,
-            false => Some(self.strings_of(&shape.names)?),
-        };
-        let mut names = Vec::with_capacity(order.len());
-        for name in &order {
-            let is_required = shape.required.contains(name);
-            let is_allowed =
-                !shape.absent.contains(name) && names_of_shape.as_ref().is_none_or(|dfa| dfa.is_match(name.as_bytes()));
-            let mut content = None;
-            if is_allowed {
-                let mut members = shape.properties.get(name).cloned().unwrap_or_default();
-                for rule in &shape.rules {
-                    if self.is_among(&rule.keys, name, &satisfying)? {
-                        members.push(rule.member);
-                    }
-                }
-                let mut met = Vec::new();
-                for (index, obligation) in shape.obligations.iter().enumerate() {
-                    for witness in &obligation.any {
-                        if let Witness::Key(keys, member) = witness
-                            && self.is_among(keys, name, &satisfying)?
-                        {
-                            met.push((index, *member));
-                        }
-                    }
-                }
-                content = self.content(members, met)?;
-            }
-            if is_required && content.is_none() {
-                return Ok(None);
-            }
-            let mut without = 0;
-            for (index, obligation) in shape.obligations.iter().enumerate() {
-                if obligation.any.iter().any(|witness| matches!(witness, Witness::Absent(absent) if absent == name)) {
-                    without |= 1 << index;
-                }
-            }
-            names.push(Name { spelled: spelled_key(name), is_required, content, without });
-        }
-        let mut classes = self.classes(shape, &order, names_of_shape, &satisfying)?;
-        // Keys of which there are few could all be used up; so they are named, in the order of the patterns that they match.
-        let mut few: Vec<(usize, Vec<u8>, Content)> = Vec::new();
-        classes.retain(|class| {
-            let ClassKeys::In(keys) = &class.keys else { return true };
-            let Some(texts) = few_texts(keys, NAMED_MAX) else { return true };
-            few.extend(texts.into_iter().map(|text| (self.first_pattern(shape, &text), text, class.content.clone())));
-            false
-        });
-        few.sort_unstable_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-        names.extend(few.into_iter().filter_map(|(_, text, content)| {
-            let spelled = spelled_key(core::str::from_utf8(&text).ok()?);
-            Some(Name { spelled, is_required: false, content: Some(content), without: 0 })
-        }));
-        let mut sorted: Vec<u32> = (0..names.len() as u32).collect();
-        sorted.sort_unstable_by(|&a, &b| names[a as usize].spelled.cmp(&names[b as usize].spelled));
-        let mut next_required = vec![names.len() as u32; names.len() + 1];
-        for index in (0..names.len()).rev() {
-            next_required[index] = if names[index].is_required { index as u32 } else { next_required[index + 1] };
-        }
-        // Bounds that can't be met or missed are none.
-        let n_required = names.iter().filter(|name| name.is_required).count() as u64;
-        let n_possible = names.iter().filter(|name| name.content.is_some()).count() as u64;
-        let min = if shape.min <= n_required { 0 } else { shape.min };
-        let max = shape.max.filter(|&max| !classes.is_empty() || n_possible > max);
-        let obligations = u64::MAX.checked_shr(64 - n_obligations as u32).unwrap_or(0);
-        let mut next_stop = vec![names.len() as u32; names.len() + 1];
-        let mut without_rest = vec![0; names.len() + 1];
-        let mut of_classes = 0;
-        for class in &classes {
-            of_classes |= self.chances(&class.content)?;
-        }
-        let mut chances = vec![of_classes; names.len() + 1];
-        for (index, name) in names.iter().enumerate().rev() {
-            let is_stop = name.is_required || name.without != 0;
-            next_stop[index] = if is_stop { index as u32 } else { next_stop[index + 1] };
-            without_rest[index] = without_rest[index + 1] | name.without;
-            let of_value = match &name.content {
-                Some(content) => self.chances(content)?,
-                None => 0,
-            };
-            chances[index] = chances[index + 1] | name.without | of_value;
-        }
-        Ok(Some(Plan {
-            names,
-            sorted,
-            next_required,
-            next_stop,
-            without_rest,
-            chances,
-            classes,
-            obligations,
-            min,
-            max,
-        }))
-    }
-
-    /// Returns the place of the first rule whose pattern a key matches.
-    fn first_pattern(&self, shape: &ObjectShape, name: &[u8]) -> usize {
-        let is_in =
-            |keys: &Keys| matches!(keys, Keys::In(language) if self.expander.languages.dfa(*language).is_match(name));
-        shape.rules.iter().position(|rule| is_in(&rule.keys)).unwrap_or(usize::MAX)
-    }
-
-    /// Returns what the value of a key satisfies; nothing if there is no such value.
-    fn content(&mut self, mut members: Vec<Member>, mut met: Vec<(usize, Option<Member>)>) -> Lowered<Option<Content>> {
-        let conjunction = self.expander.intern(members.clone());
-        if self.expander.conjunctions.is_nothing(conjunction) {
-            return Ok(None);
-        }
-        members.sort_unstable();
-        members.dedup();
-        met.sort_unstable();
-        met.dedup();
-        Ok(Some(Content { members, met }))
     }
 
     /// Returns the ways for the value of a key to be, by the obligations of `open` that it meets; those that nothing `later` may meet have to
@@ -633,7 +478,7 @@ impl Lowerer<'_> {
         conditions.retain(|(bit, _)| always & bit == 0);
         // What has to be met leaves fewer ways for the rest.
         conditions.sort_by_key(|(bit, _)| later & bit != 0);
-        let mut ways: Vec<(Vec<Member>, u64)> = vec![(content.members.clone(), always)];
+        let mut ways: Vec<(Members, u64)> = vec![(content.members.clone(), always)];
         for (bit, any) in conditions {
             let member = match any[..] {
                 [only] => only,
@@ -682,147 +527,6 @@ impl Lowerer<'_> {
         }
         Ok(found)
     }
-
-    /// Tells whether surely no value satisfies all members.
-    pub(super) fn is_nothing(&mut self, members: &[Member]) -> Lowered<bool> {
-        let conjunction = self.expander.intern(members.to_vec());
-        self.expander.is_surely_nothing(conjunction)
-    }
-
-    fn is_among(&mut self, keys: &Keys, name: &str, satisfying: &[(Member, Arc<Dfa>)]) -> Lowered<bool> {
-        Ok(match self.expander.has_key(keys, name)? {
-            Some(verdict) => verdict,
-            None => {
-                let Keys::Satisfying(member) = keys else { unreachable!("other keys are decided") };
-                satisfying.iter().any(|(known, dfa)| known == member && dfa.is_match(name.as_bytes()))
-            }
-        })
-    }
-
-    /// Splits the keys that nobody names by what their values satisfy.
-    fn classes(
-        &mut self,
-        shape: &ObjectShape,
-        names: &[Rc<str>],
-        names_of_shape: Option<Arc<Dfa>>,
-        satisfying: &[(Member, Arc<Dfa>)],
-    ) -> Lowered<Vec<Class>> {
-        // Nothing else is needed if every other key is forbidden.
-        let is_closed = shape.rules.iter().any(|rule| {
-            let is_everywhere = matches!(&rule.keys, Keys::Beside { languages, .. } if languages.is_empty());
-            is_everywhere && {
-                let conjunction = self.expander.intern(vec![rule.member]);
-                self.expander.conjunctions.is_nothing(conjunction)
-            }
-        });
-        if is_closed {
-            return Ok(Vec::new());
-        }
-        let mut languages: Vec<LanguageId> = Vec::new();
-        let all_keys = shape.rules.iter().map(|rule| &rule.keys);
-        for keys in all_keys.chain(shape.obligations.iter().flat_map(Obligation::keys)) {
-            match keys {
-                Keys::In(language) => languages.push(*language),
-                Keys::Beside { languages: beside, .. } => languages.extend(beside.iter().copied()),
-                Keys::Name(_) | Keys::Satisfying(_) => {}
-            }
-        }
-        languages.sort_unstable();
-        languages.dedup();
-        if languages.is_empty() && satisfying.is_empty() && names_of_shape.is_none() {
-            // Then all others are alike.
-            let is_among = |keys: &Keys| matches!(keys, Keys::Beside { .. });
-            let members = shape.rules.iter().filter(|rule| is_among(&rule.keys)).map(|rule| rule.member).collect();
-            let content = self.content(members, met_by(shape, is_among))?;
-            return Ok(content.map(|content| Class { keys: ClassKeys::Others, content }).into_iter().collect());
-        }
-        let content_of = |lowerer: &mut Self, signs: &[bool]| {
-            let is_in = |language: &LanguageId| signs[languages.binary_search(language).expect("all were listed")];
-            let is_among = |keys: &Keys| match keys {
-                Keys::Name(_) => false,
-                Keys::In(language) => is_in(language),
-                Keys::Beside { languages, .. } => !languages.iter().any(is_in),
-                Keys::Satisfying(member) => satisfying
-                    .iter()
-                    .position(|(known, _)| known == member)
-                    .is_some_and(|index| signs[languages.len() + index]),
-            };
-            let members = shape.rules.iter().filter(|rule| is_among(&rule.keys)).map(|rule| rule.member).collect();
-            lowerer.content(members, met_by(shape, is_among))
-        };
-        let automata: Vec<Arc<Dfa>> = languages
-            .iter()
-            .map(|&language| Arc::clone(self.expander.languages.dfa(language)))
-            .chain(satisfying.iter().map(|(_, dfa)| Arc::clone(dfa)))
-            .collect();
-        // Each with the languages, then the members, that it is in; nothing stands for all texts.
-        let mut parts: Vec<(Option<Arc<Dfa>>, Vec<bool>)> = vec![(names_of_shape, Vec::new())];
-        for automaton in &automata {
-            let mut finer = Vec::with_capacity(2 * parts.len());
-            for (part, signs) in parts {
-                for sign in [true, false] {
-                    let signs: Vec<bool> = signs.iter().copied().chain([sign]).collect();
-                    // PERF: keys without values need no automaton.
-                    if signs.len() == automata.len() && content_of(self, &signs)?.is_none() {
-                        continue;
-                    }
-                    let split = match (&part, sign) {
-                        (None, true) => Ok(Arc::clone(automaton)),
-                        (None, false) => automaton.complement(self.limits).map(Arc::new),
-                        (Some(part), true) => part.intersect(automaton, self.limits).map(Arc::new),
-                        (Some(part), false) => part.minus(automaton, self.limits).map(Arc::new),
-                    };
-                    let split = split.map_err(too_large)?;
-                    self.watch.spend(split.n_states())?;
-                    if !split.is_empty() {
-                        finer.push((Some(split), signs));
-                    }
-                }
-            }
-            if finer.len() > CLASSES_MAX {
-                let reason = format!("the patterns tell apart more than {CLASSES_MAX} classes of keys");
-                return Err(SchemaError::unsupported("patternProperties", reason).into());
-            }
-            parts = finer;
-        }
-        let mut classes: Vec<Class> = Vec::new();
-        for (keys, signs) in parts {
-            let Some(content) = content_of(self, &signs)? else { continue };
-            let mut keys = keys.unwrap_or_else(|| Arc::new(Dfa::all_text().clone()));
-            // Where texts can run out none may be a name; elsewhere names are told apart when they end.
-            if has_finite_end(&keys) {
-                let texts: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
-                let texts = Dfa::of_texts(&texts, self.limits).map_err(too_large)?;
-                keys = Arc::new(keys.minus(&texts, self.limits).map_err(too_large)?);
-            }
-            if keys.is_empty() {
-                continue;
-            }
-            match classes.iter_mut().find(|class| class.content == content) {
-                Some(Class { keys: ClassKeys::In(known), .. }) => {
-                    *known = Arc::new(known.union(&keys, self.limits).map_err(too_large)?);
-                }
-                _ => classes.push(Class { keys: ClassKeys::In(keys), content }),
-            }
-        }
-        Ok(classes)
-    }
-
-    /// Returns the automaton of the strings that satisfy some members.
-    fn strings_of(&mut self, members: &[Member]) -> Lowered<Arc<Dfa>> {
-        let conjunction = self.expander.intern(members.to_vec());
-        let shapes = self.expander.shapes(conjunction, ValueKind::String)?;
-        let mut all: Option<Arc<Dfa>> = None;
-        for shape in shapes.iter() {
-            let Shape::String(string) = shape else { continue };
-            let dfa = self.expander.languages.of_shape(string, true, self.limits).map_err(too_large)?;
-            all = Some(match all {
-                None => dfa,
-                Some(all) => Arc::new(all.union(&dfa, self.limits).map_err(too_large)?),
-            });
-        }
-        Ok(all.unwrap_or_default())
-    }
 }
 
 /// Returns the spellings of the strings of an automaton, with their quotes.
@@ -835,32 +539,11 @@ fn quoted_spelling(dfa: &Dfa) -> Draft {
     draft
 }
 
-/// Returns the obligations of a shape that keys can meet, each with what their values satisfy then.
-fn met_by(shape: &ObjectShape, is_among: impl Fn(&Keys) -> bool) -> Vec<(usize, Option<Member>)> {
-    let mut met = Vec::new();
-    for (index, obligation) in shape.obligations.iter().enumerate() {
-        met.extend(obligation.any.iter().filter_map(|witness| match witness {
-            Witness::Key(keys, member) if is_among(keys) => Some((index, *member)),
-            _ => None,
-        }));
-    }
-    met
-}
-
 impl Plan {
-    /// Tells whether there may be keys that nobody names.
-    pub fn is_open(&self) -> bool {
-        !self.classes.is_empty()
-    }
-
-    fn spelled(&self, place: u32) -> &[u8] {
-        &self.names[self.sorted[place as usize] as usize].spelled
-    }
-
     fn all_names(&self) -> Group {
         let n_names = self.names.len() as u32;
         let names = (0..n_names).filter(|&name| self.names[name as usize].content.is_some()).collect();
-        Group { byte: 0, low: 0, high: n_names, names }
+        Group { byte: 0, low: 0, high: n_names, names: Some(names) }
     }
 
     /// Returns names that begin alike, by their next byte.
@@ -878,12 +561,26 @@ impl Plan {
                 groups.push(Group { byte, ..of.clone() });
                 break;
             }
-            let names = self.sorted[low as usize..at as usize].iter().copied();
-            let mut names: Vec<u32> = names.filter(|&name| self.names[name as usize].content.is_some()).collect();
-            names.sort_unstable();
-            groups.push(Group { byte, low, high: at, names: names.into() });
+            let names = (at - low > 1).then(|| {
+                let names = self.sorted[low as usize..at as usize].iter().copied();
+                let mut names: Vec<u32> = names.filter(|&name| self.names[name as usize].content.is_some()).collect();
+                names.sort_unstable();
+                names.into()
+            });
+            groups.push(Group { byte, low, high: at, names });
         }
         groups
+    }
+
+    /// Returns the first name of a group from `next` on.
+    fn first_from(&self, group: &Group, next: u32) -> Option<u32> {
+        match &group.names {
+            Some(names) => names.get(names.partition_point(|&name| name < next)).copied(),
+            None => {
+                let name = self.sorted[group.low as usize];
+                Some(name).filter(|&name| name >= next && self.names[name as usize].content.is_some())
+            }
+        }
     }
 
     fn may_close(&self, seen: Seen) -> bool {

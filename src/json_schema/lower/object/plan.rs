@@ -1,0 +1,408 @@
+//! Which keys an object may have, and what their values satisfy.
+
+use super::super::text::{has_finite_end, spelled_key, too_large};
+use super::super::{Lowered, Lowerer};
+use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
+use crate::json_schema::error::SchemaError;
+use crate::json_schema::language::{LanguageId, few_texts};
+use crate::json_schema::shape::{Keys, ObjectShape, Obligation, Shape, ValueKind, Witness};
+use crate::regular::Dfa;
+use hashbrown::HashSet;
+use std::sync::Arc;
+
+/// Most obligations that wait at once.
+const OBLIGATIONS_MAX: usize = 64;
+/// Most classes of keys that nobody names.
+const CLASSES_MAX: usize = 64;
+/// Most keys of a class that are named one by one.
+const NAMED_MAX: usize = 1024;
+
+/// What the value of a key satisfies, and the obligations that it may meet.
+#[derive(Clone, PartialEq, Eq)]
+pub(in super::super) struct Content {
+    pub members: Members,
+    /// The conjunction of them.
+    pub conjunction: ConjunctionId,
+    /// Obligations with what a value satisfies that meets them (any value: `None`).
+    pub met: Vec<(usize, Option<Member>)>,
+}
+
+/// A key that the schema names.
+pub(in super::super) struct Name {
+    pub spelled: Vec<u8>,
+    pub is_required: bool,
+    /// Nothing if there is no value for it.
+    pub content: Option<Content>,
+    /// The obligations that are met if it is not there.
+    pub without: u64,
+}
+
+/// Keys that nobody names and whose values satisfy the same.
+pub(in super::super) struct Class {
+    pub keys: ClassKeys,
+    pub content: Content,
+}
+
+#[derive(Clone)]
+pub(in super::super) enum ClassKeys {
+    /// All that nobody names.
+    Others,
+    In(Arc<Dfa>),
+}
+
+pub(in super::super) struct Plan {
+    pub names: Vec<Name>,
+    /// By spelling.
+    pub sorted: Vec<u32>,
+    /// By name: the place of the first required name from there on, or the number of names.
+    pub next_required: Vec<u32>,
+    /// By name: the place of the first name from there on that can't be passed over, or not without meeting something.
+    pub next_stop: Vec<u32>,
+    /// By name: the obligations that are met if no name from there on comes.
+    pub without_rest: Vec<u64>,
+    /// By name: the obligations that something from there on can meet.
+    pub chances: Vec<u64>,
+    pub classes: Vec<Class>,
+    pub obligations: u64,
+    pub min: u64,
+    pub max: Option<u64>,
+}
+
+impl Plan {
+    /// Tells whether there may be keys that nobody names.
+    pub fn is_open(&self) -> bool {
+        !self.classes.is_empty()
+    }
+
+    /// Returns the spelling of a name, by its place among the sorted ones.
+    pub fn spelled(&self, place: u32) -> &[u8] {
+        &self.names[self.sorted[place as usize] as usize].spelled
+    }
+}
+
+impl Lowerer<'_> {
+    /// Works out which keys there are and what their values satisfy; nothing if a required one can't be there.
+    pub(in super::super) fn plan_object(&mut self, shape: &ObjectShape) -> Lowered<Option<Plan>> {
+        let n_obligations = shape.obligations.len();
+        if n_obligations > OBLIGATIONS_MAX {
+            let reason =
+                format!("{n_obligations} conditions wait for a key at once, and at most {OBLIGATIONS_MAX} may");
+            return Err(SchemaError::unsupported("not", reason).into());
+        }
+        // All names that anything mentions, so that the others have nothing to do with names.
+        let mut order: Vec<Arc<str>> = Vec::with_capacity(shape.properties.len());
+        let mut known: HashSet<Arc<str>> = HashSet::with_capacity(shape.properties.len());
+        let mut mention = |name: &Arc<str>| {
+            if known.insert(Arc::clone(name)) {
+                order.push(Arc::clone(name));
+            }
+        };
+        shape.properties.iter().for_each(|(name, _)| mention(name));
+        shape.required.iter().for_each(|(name, ())| mention(name));
+        let all_keys =
+            || shape.rules.iter().map(|rule| &rule.keys).chain(shape.obligations.iter().flat_map(Obligation::keys));
+        for witness in shape.obligations.iter().flat_map(|obligation| &obligation.any) {
+            if let Witness::Absent(name) | Witness::Key(Keys::Name(name), _) = witness {
+                mention(name);
+            }
+        }
+        let mut mentioned: Vec<&str> = shape.absent.iter().map(|name| &**name).collect();
+        for keys in all_keys() {
+            if let Keys::Beside { names, .. } = keys {
+                mentioned.extend(names.iter().map(|name| &**name));
+            }
+        }
+        mentioned.retain(|&name| !known.contains(name));
+        mentioned.sort_unstable();
+        mentioned.dedup();
+        order.extend(mentioned.into_iter().map(Arc::from));
+        let mut satisfying: Vec<(Member, Arc<Dfa>)> = Vec::new();
+        for keys in all_keys() {
+            if let Keys::Satisfying(member) = keys
+                && !satisfying.iter().any(|(known, _)| known == member)
+            {
+                satisfying.push((*member, self.strings_of(&[*member])?));
+            }
+        }
+        let names_of_shape = match shape.names.is_empty() {
+            true => None,
+            false => Some(self.strings_of(&shape.names)?),
+        };
+        let mut names = Vec::with_capacity(order.len());
+        for name in &order {
+            let is_required = shape.required.contains(name);
+            let is_allowed =
+                !shape.absent.contains(name) && names_of_shape.as_ref().is_none_or(|dfa| dfa.is_match(name.as_bytes()));
+            let mut content = None;
+            if is_allowed {
+                let mut members = shape.properties.get(name).cloned().unwrap_or_default();
+                for rule in &shape.rules {
+                    if self.is_among(&rule.keys, name, &satisfying)? {
+                        members.push(rule.member);
+                    }
+                }
+                let mut met = Vec::new();
+                for (index, obligation) in shape.obligations.iter().enumerate() {
+                    for witness in &obligation.any {
+                        if let Witness::Key(keys, member) = witness
+                            && self.is_among(keys, name, &satisfying)?
+                        {
+                            met.push((index, *member));
+                        }
+                    }
+                }
+                content = self.content(members, met)?;
+            }
+            if is_required && content.is_none() {
+                return Ok(None);
+            }
+            let mut without = 0;
+            for (index, obligation) in shape.obligations.iter().enumerate() {
+                if obligation.any.iter().any(|witness| matches!(witness, Witness::Absent(absent) if absent == name)) {
+                    without |= 1 << index;
+                }
+            }
+            names.push(Name { spelled: spelled_key(name), is_required, content, without });
+        }
+        let mut classes = self.classes(shape, &order, names_of_shape, &satisfying)?;
+        // Keys of which there are few could all be used up; so they are named, in the order of the patterns that they match.
+        let mut few: Vec<(usize, Vec<u8>, Content)> = Vec::new();
+        classes.retain(|class| {
+            let ClassKeys::In(keys) = &class.keys else { return true };
+            let Some(texts) = few_texts(keys, NAMED_MAX) else { return true };
+            few.extend(texts.into_iter().map(|text| (self.first_pattern(shape, &text), text, class.content.clone())));
+            false
+        });
+        few.sort_unstable_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        names.extend(few.into_iter().filter_map(|(_, text, content)| {
+            let spelled = spelled_key(core::str::from_utf8(&text).ok()?);
+            Some(Name { spelled, is_required: false, content: Some(content), without: 0 })
+        }));
+        let mut sorted: Vec<u32> = (0..names.len() as u32).collect();
+        sorted.sort_unstable_by(|&a, &b| names[a as usize].spelled.cmp(&names[b as usize].spelled));
+        let mut next_required = vec![names.len() as u32; names.len() + 1];
+        for index in (0..names.len()).rev() {
+            next_required[index] = if names[index].is_required { index as u32 } else { next_required[index + 1] };
+        }
+        // Bounds that can't be met or missed are none.
+        let n_required = names.iter().filter(|name| name.is_required).count() as u64;
+        let n_possible = names.iter().filter(|name| name.content.is_some()).count() as u64;
+        let min = if shape.min <= n_required { 0 } else { shape.min };
+        let max = shape.max.filter(|&max| !classes.is_empty() || n_possible > max);
+        let obligations = u64::MAX.checked_shr(64 - n_obligations as u32).unwrap_or(0);
+        let mut next_stop = vec![names.len() as u32; names.len() + 1];
+        let mut without_rest = vec![0; names.len() + 1];
+        let mut of_classes = 0;
+        for class in &classes {
+            of_classes |= self.chances(&class.content)?;
+        }
+        let mut chances = vec![of_classes; names.len() + 1];
+        for (index, name) in names.iter().enumerate().rev() {
+            let is_stop = name.is_required || name.without != 0;
+            next_stop[index] = if is_stop { index as u32 } else { next_stop[index + 1] };
+            without_rest[index] = without_rest[index + 1] | name.without;
+            let of_value = match &name.content {
+                Some(content) => self.chances(content)?,
+                None => 0,
+            };
+            chances[index] = chances[index + 1] | name.without | of_value;
+        }
+        Ok(Some(Plan {
+            names,
+            sorted,
+            next_required,
+            next_stop,
+            without_rest,
+            chances,
+            classes,
+            obligations,
+            min,
+            max,
+        }))
+    }
+
+    /// Returns the place of the first rule whose pattern a key matches.
+    fn first_pattern(&self, shape: &ObjectShape, name: &[u8]) -> usize {
+        let is_in =
+            |keys: &Keys| matches!(keys, Keys::In(language) if self.expander.languages.dfa(*language).is_match(name));
+        shape.rules.iter().position(|rule| is_in(&rule.keys)).unwrap_or(usize::MAX)
+    }
+
+    /// Returns what the value of a key satisfies; nothing if there is no such value.
+    fn content(&mut self, mut members: Members, mut met: Vec<(usize, Option<Member>)>) -> Lowered<Option<Content>> {
+        let conjunction = self.expander.intern(members.clone());
+        if self.expander.conjunctions.is_nothing(conjunction) {
+            return Ok(None);
+        }
+        members.sort_unstable();
+        members.dedup();
+        met.sort_unstable();
+        met.dedup();
+        Ok(Some(Content { members, conjunction, met }))
+    }
+
+    /// Returns the obligations that a value may meet.
+    fn chances(&mut self, content: &Content) -> Lowered<u64> {
+        let mut chances = 0;
+        for &(index, member) in &content.met {
+            let with: Members = content.members.iter().copied().chain(member).collect();
+            if !self.is_nothing(&with)? {
+                chances |= 1 << index;
+            }
+        }
+        Ok(chances)
+    }
+
+    /// Tells whether surely no value satisfies all members.
+    pub(in super::super) fn is_nothing(&mut self, members: &[Member]) -> Lowered<bool> {
+        let conjunction = self.expander.intern(Members::from_slice(members));
+        self.expander.is_surely_nothing(conjunction)
+    }
+
+    fn is_among(&mut self, keys: &Keys, name: &str, satisfying: &[(Member, Arc<Dfa>)]) -> Lowered<bool> {
+        Ok(match self.expander.has_key(keys, name)? {
+            Some(verdict) => verdict,
+            None => {
+                let Keys::Satisfying(member) = keys else { unreachable!("other keys are decided") };
+                satisfying.iter().any(|(known, dfa)| known == member && dfa.is_match(name.as_bytes()))
+            }
+        })
+    }
+
+    /// Splits the keys that nobody names by what their values satisfy.
+    fn classes(
+        &mut self,
+        shape: &ObjectShape,
+        names: &[Arc<str>],
+        names_of_shape: Option<Arc<Dfa>>,
+        satisfying: &[(Member, Arc<Dfa>)],
+    ) -> Lowered<Vec<Class>> {
+        // Nothing else is needed if every other key is forbidden.
+        let is_closed = shape.rules.iter().any(|rule| {
+            let is_everywhere = matches!(&rule.keys, Keys::Beside { languages, .. } if languages.is_empty());
+            is_everywhere && {
+                let conjunction = self.expander.intern(vec![rule.member]);
+                self.expander.conjunctions.is_nothing(conjunction)
+            }
+        });
+        if is_closed {
+            return Ok(Vec::new());
+        }
+        let mut languages: Vec<LanguageId> = Vec::new();
+        let all_keys = shape.rules.iter().map(|rule| &rule.keys);
+        for keys in all_keys.chain(shape.obligations.iter().flat_map(Obligation::keys)) {
+            match keys {
+                Keys::In(language) => languages.push(*language),
+                Keys::Beside { languages: beside, .. } => languages.extend(beside.iter().copied()),
+                Keys::Name(_) | Keys::Satisfying(_) => {}
+            }
+        }
+        languages.sort_unstable();
+        languages.dedup();
+        if languages.is_empty() && satisfying.is_empty() && names_of_shape.is_none() {
+            // Then all others are alike.
+            let is_among = |keys: &Keys| matches!(keys, Keys::Beside { .. });
+            let members = shape.rules.iter().filter(|rule| is_among(&rule.keys)).map(|rule| rule.member).collect();
+            let content = self.content(members, met_by(shape, is_among))?;
+            return Ok(content.map(|content| Class { keys: ClassKeys::Others, content }).into_iter().collect());
+        }
+        let content_of = |lowerer: &mut Self, signs: &[bool]| {
+            let is_in = |language: &LanguageId| signs[languages.binary_search(language).expect("all were listed")];
+            let is_among = |keys: &Keys| match keys {
+                Keys::Name(_) => false,
+                Keys::In(language) => is_in(language),
+                Keys::Beside { languages, .. } => !languages.iter().any(is_in),
+                Keys::Satisfying(member) => satisfying
+                    .iter()
+                    .position(|(known, _)| known == member)
+                    .is_some_and(|index| signs[languages.len() + index]),
+            };
+            let members = shape.rules.iter().filter(|rule| is_among(&rule.keys)).map(|rule| rule.member).collect();
+            lowerer.content(members, met_by(shape, is_among))
+        };
+        let automata: Vec<Arc<Dfa>> = languages
+            .iter()
+            .map(|&language| Arc::clone(self.expander.languages.dfa(language)))
+            .chain(satisfying.iter().map(|(_, dfa)| Arc::clone(dfa)))
+            .collect();
+        // Each with the languages, then the members, that it is in; nothing stands for all texts.
+        let mut parts: Vec<(Option<Arc<Dfa>>, Vec<bool>)> = vec![(names_of_shape, Vec::new())];
+        for automaton in &automata {
+            let mut finer = Vec::with_capacity(2 * parts.len());
+            for (part, signs) in parts {
+                for sign in [true, false] {
+                    let signs: Vec<bool> = signs.iter().copied().chain([sign]).collect();
+                    // PERF: keys without values need no automaton.
+                    if signs.len() == automata.len() && content_of(self, &signs)?.is_none() {
+                        continue;
+                    }
+                    let split = match (&part, sign) {
+                        (None, true) => Ok(Arc::clone(automaton)),
+                        (None, false) => automaton.complement(self.limits).map(Arc::new),
+                        (Some(part), true) => part.intersect(automaton, self.limits).map(Arc::new),
+                        (Some(part), false) => part.minus(automaton, self.limits).map(Arc::new),
+                    };
+                    let split = split.map_err(too_large)?;
+                    self.watch.spend(split.n_states())?;
+                    if !split.is_empty() {
+                        finer.push((Some(split), signs));
+                    }
+                }
+            }
+            if finer.len() > CLASSES_MAX {
+                let reason = format!("the patterns tell apart more than {CLASSES_MAX} classes of keys");
+                return Err(SchemaError::unsupported("patternProperties", reason).into());
+            }
+            parts = finer;
+        }
+        let mut classes: Vec<Class> = Vec::new();
+        for (keys, signs) in parts {
+            let Some(content) = content_of(self, &signs)? else { continue };
+            let mut keys = keys.unwrap_or_else(|| Arc::new(Dfa::all_text().clone()));
+            // Where texts can run out none may be a name; elsewhere names are told apart when they end.
+            if has_finite_end(&keys) {
+                let texts: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+                let texts = Dfa::of_texts(&texts, self.limits).map_err(too_large)?;
+                keys = Arc::new(keys.minus(&texts, self.limits).map_err(too_large)?);
+            }
+            if keys.is_empty() {
+                continue;
+            }
+            match classes.iter_mut().find(|class| class.content == content) {
+                Some(Class { keys: ClassKeys::In(known), .. }) => {
+                    *known = Arc::new(known.union(&keys, self.limits).map_err(too_large)?);
+                }
+                _ => classes.push(Class { keys: ClassKeys::In(keys), content }),
+            }
+        }
+        Ok(classes)
+    }
+
+    /// Returns the automaton of the strings that satisfy some members.
+    fn strings_of(&mut self, members: &[Member]) -> Lowered<Arc<Dfa>> {
+        let conjunction = self.expander.intern(Members::from_slice(members));
+        let shapes = self.expander.shapes(conjunction, ValueKind::String)?;
+        let mut all: Option<Arc<Dfa>> = None;
+        for shape in shapes.iter() {
+            let Shape::String(string) = shape else { continue };
+            let dfa = self.expander.languages.of_shape(string, true, self.limits).map_err(too_large)?;
+            all = Some(match all {
+                None => dfa,
+                Some(all) => Arc::new(all.union(&dfa, self.limits).map_err(too_large)?),
+            });
+        }
+        Ok(all.unwrap_or_default())
+    }
+}
+
+/// Returns the obligations of a shape that keys can meet, each with what their values satisfy then.
+fn met_by(shape: &ObjectShape, is_among: impl Fn(&Keys) -> bool) -> Vec<(usize, Option<Member>)> {
+    let mut met = Vec::new();
+    for (index, obligation) in shape.obligations.iter().enumerate() {
+        met.extend(obligation.any.iter().filter_map(|witness| match witness {
+            Witness::Key(keys, member) if is_among(keys) => Some((index, *member)),
+            _ => None,
+        }));
+    }
+    met
+}
