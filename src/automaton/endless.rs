@@ -75,7 +75,7 @@ struct Class {
 }
 
 fn classes(unit: &Unit) -> Vec<Class> {
-    let mut classes = vec![Class::default(); unit.content.table.n_classes];
+    let mut classes = vec![Class::default(); unit.content.table.n_classes()];
     for byte in 0..=255u8 {
         let class = &mut classes[usize::from(unit.class(byte))];
         match byte {
@@ -99,8 +99,8 @@ fn of_state(linked: &Linked, state: u32, classes: &[Class], found: &[u8]) -> u8 
     };
     let own = |state: u32| target(unit, state).map_or(0, |state| found[(linked.bases[0] + state) as usize]);
     let of = |place: StateRef| if place.slot == 0 { own(place.state) } else { found[linked.state(place) as usize] };
-    let row = unit.content.table.row(state);
-    for (code, class) in row.iter().zip(classes) {
+    for (byte, code) in unit.content.table.moves(state) {
+        let class = classes[usize::from(unit.class(byte))];
         let within = |behind: u8| match behind {
             behind if behind & AHEAD != 0 || behind != 0 && class.has_other => AHEAD,
             behind if behind != 0 && class.has_number => DIGITS,

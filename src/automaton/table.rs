@@ -3,6 +3,7 @@
 use super::build::Bounds;
 use super::unit::{Code, Kind, Reads, Run, StateInfo};
 use crate::pass::{BuildError, Label};
+use crate::util::ByteSet;
 use core::hash::{Hash, Hasher};
 use smallvec::SmallVec;
 
@@ -82,18 +83,34 @@ pub(super) fn reads(row: &Row<'_>) -> Reads {
     }
 }
 
-/// The moves of all states of a unit. Bytes are of one class when no row tells them apart: bytes between two neighbouring ends of ranges never
-/// are, and of these intervals, those with equal columns are one class.
+/// The moves of all states of a unit.
+///
+/// Most states of a grammar with names and keywords read one byte: those have that byte and where it leads, and the others a row of a table
+/// by *columns*. Bytes are of one column when no such row tells them apart: bytes between two neighbouring ends of ranges never are, and of
+/// these intervals, those with equal moves are one column. A *class* of bytes is what no state at all tells apart: a column without the bytes
+/// that are read alone somewhere, or one of those.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct MoveTable {
     /// Tells different tables apart, nearly always.
     fingerprint: u64,
-    pub n_classes: usize,
-    pub class_of: Box<[u8; 256]>,
+    n_classes: usize,
+    class_of: Box<[u8; 256]>,
+    n_columns: usize,
+    column_of: Box<[u8; 256]>,
     /// The first byte of each interval, ascending from 0.
     starts: Box<[u8]>,
-    /// By state, then class.
-    pub codes: Box<[Code]>,
+    /// By state.
+    places: Box<[RowPlace]>,
+    codes: Box<[Code]>,
+}
+
+/// Where the moves of a state are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum RowPlace {
+    /// Here: one byte at most is read.
+    Only { byte: u8, code: Code },
+    /// A row that begins there among the codes.
+    From(u32),
 }
 
 impl Hash for MoveTable {
@@ -112,71 +129,125 @@ impl MoveTable {
     ) -> Result<MoveTable, BuildError> {
         let intervals = Intervals::of(rows);
         let n_intervals = intervals.starts.len();
-        // PERF: columns are told apart by fingerprints of what is in them; the table is checked while it is filled.
-        let mut columns = [0u64; 256];
-        for (state, row) in rows.iter().enumerate() {
-            bounds.watch.spend(row.bytes.len())?;
-            for &(low, high, target) in row.bytes {
-                let entry = fingerprint(state as u64, target);
-                columns[intervals.between(low, high)]
-                    .iter_mut()
-                    .for_each(|column| *column = column.wrapping_add(entry));
+        // PERF: intervals are told apart by fingerprints of what is in them; the table is checked while it is filled.
+        let mut prints = [0u64; 256];
+        let mut is_alone = [false; 256];
+        let mut fingerprint = rows.len() as u64;
+        let mut n_wide = 0;
+        bounds.watch.spend(rows.bytes.len())?;
+        for (state, row) in (0u64..).zip(rows.iter()) {
+            match only(&row) {
+                Some(None) => {}
+                Some(Some((byte, target))) => {
+                    is_alone[intervals.at(byte)] = true;
+                    fingerprint = fingerprint.wrapping_add(mixed(print(state, target) ^ u64::from(byte)));
+                }
+                None => {
+                    n_wide += 1;
+                    for &(low, high, target) in row.bytes {
+                        let print = print(state, target);
+                        prints[intervals.between(low, high)].iter_mut().for_each(|sum| *sum = sum.wrapping_add(print));
+                    }
+                }
             }
         }
-        let mut class_of_interval = [0u8; 256];
-        let mut of_class: SmallVec<[u64; 32]> = SmallVec::new();
-        for (class, &column) in class_of_interval.iter_mut().zip(&columns[..n_intervals]) {
-            let known = of_class.iter().position(|&known| known == column);
-            *class = known.unwrap_or(of_class.len()) as u8;
+        let mut column_of_interval = [0u8; 256];
+        let mut of_column: SmallVec<[u64; 32]> = SmallVec::new();
+        for (column, &print) in column_of_interval.iter_mut().zip(&prints[..n_intervals]) {
+            let known = of_column.iter().position(|&known| known == print);
+            *column = known.unwrap_or(of_column.len()) as u8;
             if known.is_none() {
-                of_class.push(column);
+                of_column.push(print);
             }
         }
-        let mut n_classes = of_class.len();
-        bounds.check_moves(n_listed.saturating_add(rows.len().saturating_mul(n_classes)))?;
+        let mut n_columns = of_column.len();
+        let check = |n_columns: usize| {
+            bounds.check_moves(n_listed.saturating_add(rows.len()).saturating_add(n_columns.saturating_mul(n_wide)))
+        };
+        check(n_columns)?;
         bounds.watch.look()?;
-        let mut codes = filled(rows, infos, &intervals, &class_of_interval[..n_intervals], n_classes);
+        let mut codes = filled(rows, n_wide, infos, &intervals, &column_of_interval[..n_intervals], n_columns);
         if codes.is_none() {
-            class_of_interval.iter_mut().zip(0..n_intervals).for_each(|(class, interval)| *class = interval as u8);
-            n_classes = n_intervals;
-            bounds.check_moves(n_listed.saturating_add(rows.len().saturating_mul(n_classes)))?;
-            codes = filled(rows, infos, &intervals, &class_of_interval[..n_intervals], n_classes);
+            column_of_interval.iter_mut().zip(0..n_intervals).for_each(|(column, interval)| *column = interval as u8);
+            n_columns = n_intervals;
+            check(n_columns)?;
+            codes = filled(rows, n_wide, infos, &intervals, &column_of_interval[..n_intervals], n_columns);
         }
-        let codes = codes.expect("intervals are never cut by a range").into();
-        let mut class_of = Box::new([0; 256]);
-        for (interval, &class) in class_of_interval[..n_intervals].iter().enumerate() {
-            class_of[intervals.bytes(interval)].fill(class);
+        let (places, codes) = codes.expect("intervals are never cut by a range");
+        let (mut class_of, mut column_of) = (Box::new([0; 256]), Box::new([0; 256]));
+        let mut class_of_column: [Option<u8>; 256] = [None; 256];
+        let mut n_classes = 0usize;
+        for interval in 0..n_intervals {
+            let column = column_of_interval[interval];
+            let mut next = || {
+                n_classes += 1;
+                (n_classes - 1) as u8
+            };
+            let class = match is_alone[interval] {
+                true => next(),
+                false => *class_of_column[usize::from(column)].get_or_insert_with(next),
+            };
+            let bytes = intervals.bytes(interval);
+            class_of[bytes.clone()].fill(class);
+            column_of[bytes].fill(column);
+            fingerprint = mixed(fingerprint ^ u64::from(intervals.starts[interval])) ^ prints[interval];
         }
-        let columns = columns[..n_intervals].iter().zip(&intervals.starts);
-        let fingerprint =
-            columns.fold(rows.len() as u64, |sum, (column, &start)| mixed(sum ^ u64::from(start)) ^ column);
-        Ok(MoveTable { fingerprint, n_classes, class_of, starts: intervals.starts.as_slice().into(), codes })
+        let starts = intervals.starts.as_slice().into();
+        Ok(MoveTable { fingerprint, n_classes, class_of, n_columns, column_of, starts, places, codes })
     }
 
     /// Returns the table of one state, from which all bytes have the same code.
     #[cfg(test)]
     pub(super) fn of_one(code: Code) -> MoveTable {
-        let class_of = Box::new([0; 256]);
-        MoveTable { fingerprint: 0, n_classes: 1, class_of, starts: [0].into(), codes: [code].into() }
-    }
-
-    /// Returns the codes of a state, by class.
-    #[inline]
-    pub fn row(&self, state: u32) -> &[Code] {
-        &self.codes[state as usize * self.n_classes..][..self.n_classes]
+        let (class_of, column_of) = (Box::new([0; 256]), Box::new([0; 256]));
+        let (starts, places, codes) = ([0].into(), [RowPlace::From(0)].into(), [code].into());
+        MoveTable { fingerprint: 0, n_classes: 1, class_of, n_columns: 1, column_of, starts, places, codes }
     }
 
     #[inline]
     pub fn code(&self, state: u32, byte: u8) -> Code {
-        self.codes[state as usize * self.n_classes + usize::from(self.class_of[usize::from(byte)])]
+        match self.places[state as usize] {
+            RowPlace::Only { byte: only, code } if only == byte => code,
+            RowPlace::Only { .. } => Code::NONE,
+            RowPlace::From(first) => self.codes[first as usize + usize::from(self.column_of[usize::from(byte)])],
+        }
+    }
+
+    /// Returns the number of classes of bytes.
+    pub fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    /// Returns the class of each byte: bytes of one class have the same moves everywhere.
+    #[inline]
+    pub fn class_of(&self) -> &[u8; 256] {
+        &self.class_of
+    }
+
+    /// Returns the number of codes that are kept.
+    pub fn n_moves(&self) -> usize {
+        self.places.len() + self.codes.len()
+    }
+
+    /// Returns the moves of `state`: those of each interval of bytes, with its first byte, as far as there are any.
+    pub fn moves(&self, state: u32) -> impl Iterator<Item = (u8, Code)> + '_ {
+        let only = match self.places[state as usize] {
+            RowPlace::Only { byte, code } => Some((byte, code)),
+            RowPlace::From(_) => None,
+        };
+        let starts = if only.is_some() { &[] } else { &*self.starts };
+        let of_intervals = starts.iter().map(move |&start| (start, self.code(state, start)));
+        only.into_iter().chain(of_intervals).filter(|&(_, code)| code != Code::NONE)
     }
 
     /// Returns the bytes that `state` reads, ascending, neighbours with the same code together.
     pub fn runs(&self, state: u32) -> Vec<Run> {
-        let row = self.row(state);
+        if let RowPlace::Only { byte, code } = self.places[state as usize] {
+            return if code == Code::NONE { Vec::new() } else { vec![(byte, byte, code)] };
+        }
         let mut runs: Vec<Run> = Vec::with_capacity(8);
         for (index, &start) in self.starts.iter().enumerate() {
-            let code = row[usize::from(self.class_of[usize::from(start)])];
+            let code = self.code(state, start);
             if code == Code::NONE {
                 continue;
             }
@@ -189,9 +260,37 @@ impl MoveTable {
         runs
     }
 
+    /// Returns the bytes of each column.
+    pub fn column_bytes(&self) -> Box<[ByteSet]> {
+        let mut of_column = vec![ByteSet::EMPTY; self.n_columns];
+        (0..=255u8).for_each(|byte| of_column[usize::from(self.column_of[usize::from(byte)])].insert(byte));
+        of_column.into()
+    }
+
+    /// Returns the bytes that `state` reads, by the bytes of each column.
+    pub fn bytes(&self, state: u32, of_column: &[ByteSet]) -> ByteSet {
+        match self.places[state as usize] {
+            RowPlace::Only { code: Code::NONE, .. } => ByteSet::EMPTY,
+            RowPlace::Only { byte, .. } => ByteSet::from_bytes(&[byte]),
+            RowPlace::From(first) => {
+                let row = self.codes[first as usize..].iter().zip(of_column);
+                row.filter(|(code, _)| **code != Code::NONE).fold(ByteSet::EMPTY, |all, (_, &of)| all | of)
+            }
+        }
+    }
+
     /// Returns about how much memory the table takes beside its own size, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.class_of) + size_of_val(&*self.starts) + size_of_val(&*self.codes)
+        2 * 256 + size_of_val(&*self.starts) + size_of_val(&*self.places) + size_of_val(&*self.codes)
+    }
+}
+
+/// Returns the byte that a row reads, and where it leads, or that it reads none; nothing if it reads several.
+fn only(row: &Row<'_>) -> Option<Option<(u8, Target)>> {
+    match *row.bytes {
+        [] => Some(None),
+        [(low, high, target)] if low == high => Some(Some((low, target))),
+        _ => None,
     }
 }
 
@@ -231,48 +330,66 @@ impl Intervals {
         usize::from(self.starts[interval])..self.starts.get(interval + 1).map_or(256, |&next| usize::from(next))
     }
 
+    /// Returns the interval of a byte.
+    #[inline]
+    fn at(&self, byte: u8) -> usize {
+        usize::from(self.of[usize::from(byte)])
+    }
+
     /// Returns the intervals of a range of bytes.
     #[inline]
     fn between(&self, low: u8, high: u8) -> core::ops::RangeInclusive<usize> {
-        usize::from(self.of[usize::from(low)])..=usize::from(self.of[usize::from(high)])
+        self.at(low)..=self.at(high)
     }
 }
 
-/// Returns the table by state and class; nothing if intervals of one class differ somewhere.
+/// Returns where the moves of each state are, and the rows of the `n_wide` that read several bytes; nothing if intervals of one column differ
+/// somewhere.
 fn filled(
     rows: &Rows,
+    n_wide: usize,
     infos: &[StateInfo],
     intervals: &Intervals,
-    class_of_interval: &[u8],
-    n_classes: usize,
-) -> Option<Vec<Code>> {
+    column_of_interval: &[u8],
+    n_columns: usize,
+) -> Option<(Box<[RowPlace]>, Box<[Code]>)> {
     let mut sizes = [0u32; 256];
-    class_of_interval.iter().for_each(|&class| sizes[usize::from(class)] += 1);
-    let mut table = vec![Code::NONE; rows.len() * n_classes];
-    for (row, codes) in rows.iter().zip(table.chunks_mut(n_classes)) {
-        // Intervals with a move, and those of the classes that got one.
-        let (mut n_covered, mut n_in_classes) = (0, 0);
+    column_of_interval.iter().for_each(|&column| sizes[usize::from(column)] += 1);
+    let mut places = Vec::with_capacity(rows.len());
+    let mut codes = vec![Code::NONE; n_wide * n_columns];
+    let mut first = 0;
+    for row in rows.iter() {
+        if let Some(only) = only(&row) {
+            let (byte, code) = only.map_or((0, Code::NONE), |(byte, target)| (byte, code(target, infos)));
+            places.push(RowPlace::Only { byte, code });
+            continue;
+        }
+        places.push(RowPlace::From(first as u32));
+        let codes = &mut codes[first..first + n_columns];
+        first += n_columns;
+        // Intervals with a move, and those of the columns that got one.
+        let (mut n_covered, mut n_in_columns) = (0, 0);
         for &(low, high, target) in row.bytes {
             let code = code(target, infos);
-            for &class in &class_of_interval[intervals.between(low, high)] {
-                let place = &mut codes[usize::from(class)];
+            for &column in &column_of_interval[intervals.between(low, high)] {
+                let place = &mut codes[usize::from(column)];
                 n_covered += 1;
                 if *place == Code::NONE {
-                    n_in_classes += sizes[usize::from(class)];
+                    n_in_columns += sizes[usize::from(column)];
                 } else if *place != code {
                     return None;
                 }
                 *place = code;
             }
         }
-        if n_covered != n_in_classes {
+        if n_covered != n_in_columns {
             return None;
         }
     }
-    Some(table)
+    Some((places.into(), codes.into()))
 }
 
-fn fingerprint(state: u64, target: Target) -> u64 {
+fn print(state: u64, target: Target) -> u64 {
     let target = match target {
         Target::State(state) => u64::from(state),
         Target::List(list) => u64::from(list) | 1 << 32,

@@ -184,7 +184,7 @@ pub(crate) struct Content {
 impl Content {
     /// Returns the number of moves, those of lists with what they push.
     pub fn n_moves(&self) -> usize {
-        self.table.codes.len() + self.moves.iter().map(|one| 1 + one.pushes.len()).sum::<usize>()
+        self.table.n_moves() + self.moves.iter().map(|one| 1 + one.pushes.len()).sum::<usize>()
     }
 }
 
@@ -198,8 +198,8 @@ pub(crate) struct Unit {
     pub content: Content,
     /// By entry: the moves of its start state, once asked for.
     first_runs: Box<[OnceLock<Box<[Run]>>]>,
-    /// The bytes of each class, once asked for.
-    class_bytes: OnceLock<Box<[ByteSet]>>,
+    /// The bytes of each column of the table, once asked for.
+    column_bytes: OnceLock<Box<[ByteSet]>>,
     /// By list of reserved elements, once asked for: all grammars of a unit have one vocabulary.
     reserved_tokens: OnceLock<Box<[ReservedTokens]>>,
 }
@@ -268,7 +268,7 @@ impl StateInfo {
 impl Unit {
     pub fn new(uid: u32, name: Box<str>, content: Content) -> Self {
         let first_runs = content.entries.iter().map(|_| OnceLock::new()).collect();
-        Unit { uid, name, content, first_runs, class_bytes: OnceLock::new(), reserved_tokens: OnceLock::new() }
+        Unit { uid, name, content, first_runs, column_bytes: OnceLock::new(), reserved_tokens: OnceLock::new() }
     }
 
     /// Returns the bytes that `state` reads, ascending, neighbours with the same move together.
@@ -293,24 +293,19 @@ impl Unit {
     /// Returns the classes of all bytes.
     #[inline]
     pub fn classes(&self) -> &[u8; 256] {
-        &self.content.table.class_of
+        self.content.table.class_of()
     }
 
     /// Returns the class of a byte: bytes of one class have the same moves everywhere in the unit.
     #[inline]
     pub fn class(&self, byte: u8) -> u8 {
-        self.content.table.class_of[usize::from(byte)]
+        self.content.table.class_of()[usize::from(byte)]
     }
 
     /// Returns the bytes that `state` reads.
     pub fn bytes(&self, state: u32) -> ByteSet {
-        let row = self.content.table.row(state);
-        let of_class = self.class_bytes.get_or_init(|| {
-            let mut of_class = vec![ByteSet::EMPTY; row.len()];
-            (0..=255).for_each(|byte| of_class[usize::from(self.class(byte))].insert(byte));
-            of_class.into()
-        });
-        row.iter().zip(of_class).filter(|(code, _)| **code != Code::NONE).fold(ByteSet::EMPTY, |all, (_, &of)| all | of)
+        let table = &self.content.table;
+        table.bytes(state, self.column_bytes.get_or_init(|| table.column_bytes()))
     }
 
     #[inline]

@@ -85,7 +85,7 @@ impl Ends {
 /// Returns the least distance behind one byte from a state.
 fn moved(linked: &Linked, state: u32, distances: &[u32], fresh: &[u32]) -> u32 {
     let content = &linked.unit.content;
-    let row = content.table.row(state);
+    let codes = content.table.moves(state).map(|(_, code)| code);
     let behind = |step: Step| match step {
         Step::None => FAR,
         Step::Quiet(target) | Step::Simple(target) => distances[(linked.bases[0] + target) as usize],
@@ -99,7 +99,7 @@ fn moved(linked: &Linked, state: u32, distances: &[u32], fresh: &[u32]) -> u32 {
             sums.min().unwrap_or(FAR)
         }
     };
-    (row.iter().map(|code| behind(code.step())).min().unwrap_or(FAR) + 1).min(FAR)
+    (codes.map(|code| behind(code.step())).min().unwrap_or(FAR) + 1).min(FAR)
 }
 
 /// Returns the distances of all states, the least solution, from above; and those of the bodies of counters.
