@@ -34,6 +34,10 @@ const SCHEMAS: &[&str] = &[
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}"#,
     r#"{"type": "array", "uniqueItems": true}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "string", "pattern": "^(a|b1*)$"}}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "string", "minLength": 1, "maxLength": 300}}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": ["string", "array", "integer"]}}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "array", "uniqueItems": true, "items": {"type": "string"}}}"#,
+    r#"{"anyOf": [{"type": "array", "uniqueItems": true, "items": {"type": "string"}}, {"type": "array", "uniqueItems": true, "items": {"pattern": "^a*$"}}]}"#,
     r#"{"anyOf": [{"type": "object", "properties": {"a": {"const": 1}}, "minProperties": 2}, {"type": "object", "properties": {"b": {"const": 2}}}]}"#,
     r#"{}"#,
     // Elements run out within containers, or by how many may count.
@@ -72,6 +76,16 @@ fn vocab(rng: &mut Rng) -> Arc<Vocab> {
         ",1,",
         "true,true",
         r#""ab""#,
+        // Another item is whole behind the end of a string or of a container.
+        r#"",1,"#,
+        r#"",1]"#,
+        r#"",[],"#,
+        r#"","a"]"#,
+        r#"],1,"#,
+        r#"],"a","#,
+        r#"},{},"#,
+        r#""},{"a":1}"#,
+        r#"}],1"#,
     ] {
         tokens.push(whole.as_bytes().to_vec());
     }

@@ -16,9 +16,9 @@ type SetId = u32;
 struct Set {
     rest: SetId,
     element: Piece,
-    /// Of a container compared as JSON: a number that equal ones have in common, and few others; else 0.
+    /// Of a container compared as JSON, once it was looked at: a number that equal ones have in common, and few others; else 0.
     print: u64,
-    /// The bits of its leaves, if it is one.
+    /// The bits of its leaves, likewise.
     leaves: u64,
 }
 
@@ -40,6 +40,19 @@ impl Piece {
 pub(crate) struct Elements {
     text: Chunked<u8>,
     sets: Chunked<Set>,
+    /// Sets whose elements were looked at: those that a token added which is only tried are not.
+    n_settled: usize,
+    /// By byte of the text, as far as it was settled: what it leaves the text within.
+    strings: Chunked<Within>,
+}
+
+/// What a JSON text ends within.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Within {
+    Nothing,
+    String,
+    /// A string, right behind a backslash.
+    Escape,
 }
 
 impl Elements {
@@ -58,7 +71,39 @@ impl Elements {
         while self.sets.len() > 0 && self.sets.get(self.sets.len() - 1).element.end > n_bytes {
             self.sets.truncate(self.sets.len() - 1);
         }
+        self.n_settled = self.n_settled.min(self.sets.len());
         self.text.truncate(n_bytes as usize);
+        if self.strings.len() > n_bytes as usize {
+            self.strings.truncate(n_bytes as usize);
+        }
+    }
+
+    /// Looks at what was read and admitted since the last time, now that it stays: where strings are, and at containers, so that others are told
+    /// apart from them quickly.
+    pub fn settle(&mut self) {
+        let mut within = self.strings.len().checked_sub(1).map_or(Within::Nothing, |last| self.strings.get(last));
+        for place in self.strings.len()..self.text.len() {
+            within = match (within, self.text.get(place)) {
+                (Within::Nothing, b'"') | (Within::Escape, _) => Within::String,
+                (Within::String, b'\\') => Within::Escape,
+                (Within::String, b'"') => Within::Nothing,
+                (within, _) => within,
+            };
+            self.strings.push(within);
+        }
+        for index in self.n_settled..self.sets.len() {
+            let set = self.sets.get(index);
+            if self.is_container(set.element) {
+                let text: Vec<u8> = self.bytes(set.element).collect();
+                let leaves = Leaves::of(&text).bits();
+                self.sets.replace(index, Set { print: print(&Equality::Json.canonical(&text)), leaves, ..set });
+            }
+        }
+        self.n_settled = self.sets.len();
+    }
+
+    fn is_container(&self, piece: Piece) -> bool {
+        piece.n_bytes() > 0 && matches!(self.text.get(piece.start as usize), b'{' | b'[')
     }
 
     /// Returns the register of the frame of an element that begins with the last byte.
@@ -73,25 +118,33 @@ impl Elements {
             return None;
         }
         let mut canonical = None;
-        // PERF: long elements are told apart without spelling all of them anew.
-        let is_container = matches!(self.first_byte(register), Some(b'{' | b'['));
-        let print = match distinct.equality == Equality::Json && is_container {
-            true => print(canonical.insert(self.canonical(element))),
-            false => 0,
+        let is_container = distinct.equality == Equality::Json && self.is_container(element);
+        let mut new_print = 0;
+        // PERF: long elements are told apart without spelling all of them anew, and nothing is spelled if there is nothing to compare with.
+        let is_same = |set: Set| {
+            if is_container && set.print != 0 {
+                if new_print == 0 {
+                    new_print = print(canonical.insert(self.canonical(element)));
+                }
+                if set.print != new_print {
+                    return false;
+                }
+            } else if distinct.equality == Equality::Json && is_container != self.is_container(set.element) {
+                return false;
+            }
+            self.same(distinct.equality, set.element, element, &mut canonical)
         };
-        let is_same =
-            |set: Set| set.print == print && self.same(distinct.equality, set.element, element, &mut canonical);
         if self.any(rest, is_same) {
             return None;
         }
-        let leaves = match print {
-            0 => 0,
-            _ => Leaves::of(&self.bytes(element).collect::<Vec<u8>>()).bits(),
-        };
-        let set = Set { rest, element, print, leaves };
+        let set = Set { rest, element, print: 0, leaves: 0 };
         // Other places where the text can lead end the same element.
         let n_sets = self.sets.len();
-        let known = (n_sets.saturating_sub(4)..n_sets).find(|&index| self.sets.get(index) == set);
+        let is_known = |&index: &usize| {
+            let known = self.sets.get(index);
+            (known.rest, known.element) == (set.rest, set.element)
+        };
+        let known = (n_sets.saturating_sub(4)..n_sets).find(is_known);
         let index = known.unwrap_or_else(|| {
             self.sets.push(set);
             n_sets
@@ -156,18 +209,9 @@ impl Elements {
         (start < self.text.len()).then(|| self.text.get(start))
     }
 
-    /// Tells whether the element of a frame, which is JSON, is within a string.
-    pub fn is_in_string(&self, register: u64) -> bool {
-        let (mut is_in_string, mut is_escaped) = (false, false);
-        for byte in self.bytes(Piece { start: (register >> 32) as u32, end: self.n_bytes() }) {
-            match byte {
-                _ if is_escaped => is_escaped = false,
-                b'\\' => is_escaped = is_in_string,
-                b'"' => is_in_string = !is_in_string,
-                _ => {}
-            }
-        }
-        is_in_string
+    /// Tells whether the text ends within a string, as far as it was settled.
+    pub fn is_in_string(&self) -> bool {
+        self.strings.len().checked_sub(1).is_some_and(|last| self.strings.get(last) != Within::Nothing)
     }
 
     /// Calls `visit` with each element of a set.
@@ -181,7 +225,7 @@ impl Elements {
     /// Calls `visit` with each element of a set that may have all leaves whose bits these are.
     pub fn for_each_with(&self, register: u64, leaves: u64, mut visit: impl FnMut(Piece)) {
         self.any(register as u32, |set| {
-            if leaves & !set.leaves == 0 {
+            if set.print == 0 || leaves & !set.leaves == 0 {
                 visit(set.element);
             }
             false
@@ -204,7 +248,7 @@ impl Elements {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.text.memory_bytes() + self.sets.memory_bytes()
+        self.text.memory_bytes() + self.sets.memory_bytes() + self.strings.memory_bytes()
     }
 
     fn any(&self, mut set: SetId, mut test: impl FnMut(Set) -> bool) -> bool {

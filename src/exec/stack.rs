@@ -66,6 +66,13 @@ impl Stacks {
         self.elements = Some(Box::default());
     }
 
+    /// Looks at the elements that were admitted, if there are some, now that they stay.
+    pub fn settle_elements(&mut self) {
+        if let Some(elements) = &mut self.elements {
+            elements.settle();
+        }
+    }
+
     /// Returns what elements are compared with, if they are.
     #[inline]
     pub fn elements(&self) -> Option<&Elements> {

@@ -202,6 +202,11 @@ pub(crate) struct ElementTokens {
     /// Those with a closing bracket or brace, and those with a quote before it.
     pub closing: Box<[TokenId]>,
     pub closing_quoted: Box<[TokenId]>,
+    /// Those with a closing bracket or brace, a comma behind it, and more; and those with a quote before.
+    pub closing_on: Box<[TokenId]>,
+    pub closing_on_quoted: Box<[TokenId]>,
+    /// Those with a quote, a comma behind it, and what may be a whole item behind that.
+    pub string_on: Box<[TokenId]>,
     /// By what stands behind a quote in them, up to their end, and the length of the longest such piece, in bytes.
     pub by_begun_key: AHashMap<Box<[u8]>, Vec<TokenId>>,
     pub begun_bytes_max: usize,
@@ -217,6 +222,8 @@ pub(crate) struct ElementTokens {
     pub escaping: Box<[TokenId]>,
     /// Those with an opening bracket.
     pub brackets: Box<[TokenId]>,
+    /// Those of them with a quote before the bracket.
+    pub brackets_quoted: Box<[TokenId]>,
     /// Those in which a container begins, first or behind a comma.
     pub containers: Box<[TokenId]>,
 }
@@ -299,6 +306,24 @@ impl MaskStore {
             // What a string leaves of a token: nothing ends or begins before its quote.
             let first_quote = |bytes: &[u8]| -> Option<usize> { bytes.iter().position(|&byte| byte == b'"') };
             let closes = |bytes: &[u8]| bytes.iter().any(|byte| matches!(byte, b'}' | b']'));
+            let closes_and_goes_on = |bytes: &[u8]| {
+                let close = bytes.iter().position(|byte| matches!(byte, b'}' | b']'));
+                let comma = close.and_then(|close| Some(close + bytes[close..].iter().position(|&byte| byte == b',')?));
+                comma.is_some_and(|comma| !bytes[comma + 1..].trim_ascii().is_empty())
+            };
+            // Quotes may be escaped and commas be within a string, so that any may count.
+            let goes_on_behind_string = |bytes: &[u8]| {
+                let quote = first_quote(bytes).unwrap_or(bytes.len());
+                let commas = (quote..bytes.len()).filter(|&place| bytes[place] == b',');
+                commas.into_iter().any(|comma| match bytes[comma + 1..].trim_ascii_start() {
+                    [b'"', rest @ ..] => rest.contains(&b'"'),
+                    [_, rest @ ..] => rest.iter().any(is_behind),
+                    [] => false,
+                })
+            };
+            let behind_quote = |bytes: &[u8], test: &dyn Fn(&[u8]) -> bool| {
+                first_quote(bytes).is_some_and(|quote| test(&bytes[quote..]))
+            };
             let opens = |bytes: &[u8]| {
                 let open = bytes.iter().position(|byte| matches!(byte, b'{' | b'['));
                 open.is_some_and(|open| bytes[open..].contains(&b','))
@@ -322,8 +347,10 @@ impl MaskStore {
                 containers: with(&begins_container),
                 begun_bytes_max: by_begun_key.keys().map(|key| key.len()).max().unwrap_or(0),
                 by_begun_key,
-                closing_quoted: with(&|bytes| first_quote(bytes).is_some_and(|quote| closes(&bytes[quote..]))),
-                opening_quoted: with(&|bytes| first_quote(bytes).is_some_and(|quote| opens(&bytes[quote..]))),
+                closing_quoted: with(&|bytes| behind_quote(bytes, &closes)),
+                closing_on_quoted: with(&|bytes| behind_quote(bytes, &closes_and_goes_on)),
+                opening_quoted: with(&|bytes| behind_quote(bytes, &opens)),
+                brackets_quoted: with(&|bytes| behind_quote(bytes, &|bytes| bytes.contains(&b'['))),
                 ending: with(&|bytes| bytes.iter().any(|byte| *byte == b'"' || is_behind(byte))),
                 ending_whole: with(&|bytes| bytes.trim_ascii_start().iter().skip(1).any(is_behind)),
                 by_key,
@@ -332,6 +359,8 @@ impl MaskStore {
                 opening: with(&opens),
                 separating: with(&|bytes| n_quotes(bytes) > 0 && bytes.contains(&b',')),
                 closing: with(&closes),
+                closing_on: with(&closes_and_goes_on),
+                string_on: with(&goes_on_behind_string),
             }
         })
     }

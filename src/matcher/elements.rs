@@ -16,9 +16,6 @@ use crate::vocab::TokenId;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Longest spelling of a character in a string.
-const ESCAPE_BYTES_MAX: usize = 12;
-
 /// Most tokens of a kept mask to try, before all are tried on the way through the trie.
 const ROW_TOKENS_MAX: usize = 4096;
 
@@ -30,8 +27,12 @@ const NODES_MAX: usize = 256;
 pub(super) struct Doubt {
     /// All.
     all: bool,
-    /// Those with two quotes, with three, and those that open or close a container: items that are no texts may be within.
+    /// Those with two quotes, and those that open or close a container: items that are no texts may be within.
     items: bool,
+    /// Those that close a container: it may be an item that is there already.
+    closing: bool,
+    /// Those that go on behind a container and a comma: another item may be within, and whole.
+    closing_on: bool,
     /// Those in which an item that begins within them may end.
     whole_items: bool,
     /// Those in which an item under way may end.
@@ -42,8 +43,12 @@ pub(super) struct Doubt {
     keys: Vec<Piece>,
     /// Those that hold a key that one of these units reserves; by number, ascending.
     reserving: SmallVec<[u32; 8]>,
+    /// Those that go on behind a string and a comma with another whole item.
+    string_on: bool,
     /// Those that begin with one of these, what is left of items.
     rests: Vec<Piece>,
+    /// Whether the text is within a string that is an item, whatever its parse: then those are refused.
+    is_one_string: bool,
     /// Likewise what is left of keys, and where each of these ends.
     key_rests: Vec<u8>,
     key_rest_ends: Vec<usize>,
@@ -65,6 +70,8 @@ pub(super) struct Doubt {
     escapes: bool,
     /// Whether the text is within a string, so that no item ends in a token without a quote.
     is_in_string: bool,
+    /// Containers under way that are items, by their registers, and whether one that is there already may come of them.
+    led: SmallVec<[(u64, bool); 4]>,
     /// A key.
     bytes: Vec<u8>,
     seen: Vec<NodeId>,
@@ -130,17 +137,30 @@ impl Matcher {
             }
             return filled.is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0);
         }
-        let (opening, closing) = match doubt.is_in_string {
-            true => (&kept.opening_quoted, &kept.closing_quoted),
-            false => (&kept.opening, &kept.closing),
+        let [opening, closing, closing_on, brackets] = match doubt.is_in_string {
+            true => [&kept.opening_quoted, &kept.closing_quoted, &kept.closing_on_quoted, &kept.brackets_quoted],
+            false => [&kept.opening, &kept.closing, &kept.closing_on, &kept.brackets],
         };
+        if doubt.is_one_string {
+            let trie = self.grammar.vocab().trie();
+            for &rest in &doubt.rests {
+                doubt.bytes.clear();
+                doubt.bytes.extend(self.elements().bytes(rest));
+                trie.find(&doubt.bytes).into_iter().for_each(|node| clear(row, trie.subtree_tokens(node)));
+                n_cleared += 1;
+            }
+        }
         self.clear_refused(row, &kept.twice, &mut n_cleared);
         if self.grammar.program().has_items() {
             self.clear_refused(row, opening, &mut n_cleared);
         }
         if doubt.items {
             self.clear_refused(row, &kept.quoted, &mut n_cleared);
+        }
+        if doubt.items || doubt.closing {
             self.clear_refused(row, closing, &mut n_cleared);
+        } else if doubt.closing_on {
+            self.clear_refused(row, closing_on, &mut n_cleared);
         }
         if doubt.whole_items {
             self.clear_refused(row, &kept.quoted, &mut n_cleared);
@@ -153,10 +173,13 @@ impl Matcher {
             self.clear_refused(row, &kept.separating, &mut n_cleared);
         }
         if self.grammar.program().has_last_items() {
-            self.clear_refused(row, &kept.brackets, &mut n_cleared);
+            self.clear_refused(row, brackets, &mut n_cleared);
         }
         if doubt.items || doubt.whole_items {
             self.clear_refused(row, &kept.containers, &mut n_cleared);
+        }
+        if doubt.string_on {
+            self.clear_refused(row, &kept.string_on, &mut n_cleared);
         }
         self.try_strings(row, doubt, kept, &mut n_cleared);
         for &unit in &doubt.reserving {
@@ -192,7 +215,7 @@ impl Matcher {
         for &rest in &doubt.rests {
             doubt.bytes.clear();
             doubt.bytes.extend(self.elements().bytes(rest));
-            self.try_along(row, &doubt.bytes, doubt.beginnings, true, &mut n_cleared);
+            self.try_along(row, &doubt.bytes, doubt.beginnings, !doubt.is_one_string, &mut n_cleared);
         }
         filled.is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0)
     }
@@ -377,10 +400,11 @@ impl Matcher {
             }
             return;
         }
-        // An escape may be under way.
-        let is_cut = text[text.len().saturating_sub(ESCAPE_BYTES_MAX)..].contains(&b'\\');
+        let is_cut = is_cut(&text);
+        let mut is_led = false;
         elements.for_each_with(register, leaves.bits(), |element| {
             let known = Leaves::of(&elements.bytes(element).collect::<Vec<u8>>());
+            is_led |= is_cut || leaves.may_lead_to(&known);
             match &leaves.begun {
                 _ if doubt.row => {}
                 Some(_) if is_cut => {
@@ -399,13 +423,38 @@ impl Matcher {
                 Some(_) => {}
             }
         });
+        doubt.led.push((register, is_led));
+    }
+
+    /// Tells whether a container under way may become an element that is there already.
+    fn is_led(&self, register: u64, led: &[(u64, bool)]) -> bool {
+        if register as u32 == 0 {
+            return false;
+        }
+        if let Some(&(_, is_led)) = led.iter().find(|(known, _)| *known == register) {
+            return is_led;
+        }
+        let elements = self.elements();
+        let text = elements.begun(register);
+        let leaves = Leaves::of(&text);
+        let mut is_led = false;
+        elements.for_each_with(register, leaves.bits(), |element| {
+            is_led = is_led
+                || is_cut(&text)
+                || leaves.may_lead_to(&Leaves::of(&elements.bytes(element).collect::<Vec<u8>>()));
+        });
+        is_led
     }
 
     fn find_doubt(&self, doubt: &mut Doubt) {
         let (program, elements) = (self.grammar.program(), self.elements());
         (doubt.all, doubt.items, doubt.whole_items, doubt.ends, doubt.next_items) = (false, false, false, false, false);
-        (doubt.beginnings, doubt.begun_keys, doubt.is_in_string) = (false, false, false);
+        (doubt.beginnings, doubt.begun_keys) = (false, false);
+        // All that is live has read the same text.
+        doubt.is_in_string = elements.is_in_string();
         (doubt.row, doubt.quotes, doubt.escapes) = (false, false, false);
+        (doubt.closing, doubt.closing_on, doubt.string_on, doubt.is_one_string) = (false, false, false, false);
+        doubt.led.clear();
         doubt.strings.clear();
         doubt.keys.clear();
         doubt.reserving.clear();
@@ -455,14 +504,25 @@ impl Matcher {
                     let Some((linked, local)) = program.place(exit.state) else { continue };
                     let info = linked.unit.info(local);
                     if let Kind::Element(distinct) = info.kind {
-                        // All that is live has read the same text.
-                        doubt.is_in_string |=
-                            distinct.equality == Equality::Json && elements.is_in_string(exit.register);
                         let is_text = distinct.equality == Equality::Bytes;
-                        doubt.items |= !is_text;
+                        // Within free text nothing runs out, and an element ends with its quote, a container with its bracket.
+                        let first_byte = elements.first_byte(exit.register);
+                        let is_container = matches!(first_byte, Some(b'{' | b'['));
+                        match first_byte {
+                            _ if is_text => {}
+                            Some(b'{' | b'[') => {
+                                doubt.closing_on = true;
+                                doubt.closing = doubt.closing || self.is_led(exit.register, &doubt.led);
+                            }
+                            Some(b'"') => {
+                                doubt.string_on = true;
+                                let is_here = self.live.iter().all(|pair| pair.node == node);
+                                doubt.is_one_string |= n_deep == 0 && is_here && self.stacks.n_exits(node) == 1;
+                                elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest));
+                            }
+                            _ => doubt.items = true,
+                        }
                         if n_deep == 0 {
-                            // Within free text nothing runs out, and an element ends with its quote, a container with its bracket.
-                            let is_container = matches!(elements.first_byte(exit.register), Some(b'{' | b'['));
                             let is_simple = is_text || is_container || is_wide(program, pair.state);
                             doubt.all |= !is_simple && distinct.is_finite;
                             doubt.ends |= !is_simple && !distinct.is_finite;
@@ -472,6 +532,7 @@ impl Matcher {
                             match is_text {
                                 true if is_only => *within_keys = WithinKeys::Over(node),
                                 true => *within_keys = WithinKeys::Several,
+                                false if first_byte == Some(b'"') => {}
                                 false => elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest)),
                             }
                             if is_text {
@@ -501,7 +562,8 @@ impl Matcher {
                                 elements.for_each(exit.register, |key| doubt.keys.push(key));
                                 reserve(exit.state);
                             }
-                            Equality::Json => doubt.items = true,
+                            // What an element returns to was seen to above.
+                            Equality::Json => doubt.items |= !matches!(info.kind, Kind::Element(_)),
                         }
                     }
                     pending.push((exit.node, n_deep + 1));
@@ -509,6 +571,31 @@ impl Matcher {
             }
         }
     }
+}
+
+/// Tells whether a JSON text ends within an escape, or before the second half of a pair of them.
+fn is_cut(text: &[u8]) -> bool {
+    let (mut at, mut is_in_string) = (0, false);
+    while let Some(&byte) = text.get(at) {
+        at += match byte {
+            b'"' => {
+                is_in_string = !is_in_string;
+                1
+            }
+            b'\\' if is_in_string => match text.get(at + 1) {
+                Some(b'u') => {
+                    let is_first_half = matches!(
+                        text.get(at + 2..at + 4),
+                        Some([b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B'])
+                    );
+                    if is_first_half { 12 } else { 6 }
+                }
+                _ => 2,
+            },
+            _ => 1,
+        };
+    }
+    at > text.len()
 }
 
 /// Clears the bits of tokens.
@@ -520,4 +607,28 @@ fn clear(row: &mut [u32], tokens: &[TokenId]) {
 fn texts<'a>(bytes: &'a [u8], ends: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
     let starts = core::iter::once(&0).chain(ends);
     starts.zip(ends).map(|(&start, &end)| &bytes[start..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_cut;
+
+    #[test]
+    fn escapes_under_way() {
+        for (text, wanted) in [
+            (r#"{"a":"b"#, false),
+            (r#"{"a":"\"#, true),
+            (r#"{"a":"\\"#, false),
+            (r#"{"a":"\\\"#, true),
+            (r#""\n"#, false),
+            (r#""\u00"#, true),
+            (r#""\u00e9"#, false),
+            (r#""\ud83d"#, true),
+            (r#""\ud83d\ude0"#, true),
+            (r#""\ud83d\ude00"#, false),
+            (r#"["\\", "\"", 1"#, false),
+        ] {
+            assert_eq!(is_cut(text.as_bytes()), wanted, "{text}");
+        }
+    }
 }

@@ -420,6 +420,7 @@ impl Matcher {
     fn note_bytes(&mut self, n_bytes: u32) {
         if self.stacks.elements().is_some() {
             self.n_bytes_before.push(n_bytes);
+            self.stacks.settle_elements();
         }
     }
 

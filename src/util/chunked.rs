@@ -53,6 +53,22 @@ impl<T: Copy> Chunked<T> {
         self.tail.push(item);
     }
 
+    /// Puts another item in the place of one.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn replace(&mut self, index: usize, item: T) {
+        let n_frozen = self.frozen.len() * CHUNK;
+        if index >= n_frozen {
+            self.tail[index - n_frozen] = item;
+            return;
+        }
+        let chunk = &mut Arc::make_mut(&mut self.frozen)[index / CHUNK];
+        let mut items = chunk.to_vec();
+        items[index % CHUNK] = item;
+        *chunk = items.into();
+    }
+
     #[cold]
     fn freeze(&mut self) {
         Arc::make_mut(&mut self.frozen).push(Arc::from(&*self.tail));
@@ -98,6 +114,11 @@ mod tests {
                     model.truncate(len);
                 }
                 1 if seed >> 8 & 0x3f == 0 => copies.push((list.clone(), model.clone())),
+                2 if !model.is_empty() => {
+                    let index = (seed >> 8) as usize % model.len();
+                    list.replace(index, step);
+                    model[index] = step;
+                }
                 _ => {
                     list.push(step);
                     model.push(step);
