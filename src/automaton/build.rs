@@ -20,6 +20,7 @@ use super::unit::{Code, Content, Kind, Move, Owner, Pushes, StateInfo, StateRef,
 use crate::machine::{Counter, Distinct, Reserved, Tally};
 use crate::pass::{BuildError, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton, Splitter, Watch};
 use core::hash::BuildHasher;
+use core::mem::take;
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
@@ -49,10 +50,11 @@ pub(crate) fn build(
     entered: &[u32],
     entries: &[Option<Entry>],
     bounds: Bounds<'_>,
+    spare: &mut Spare,
 ) -> Result<Content, BuildError> {
     if let [id] = members
         && network.rule(*id).counter.is_none()
-        && let Some(content) = plain(network.rule(*id), bounds)?
+        && let Some(content) = plain(network.rule(*id), bounds, &mut spare.rows)?
     {
         return Ok(content);
     }
@@ -61,21 +63,22 @@ pub(crate) fn build(
         n_states: STATES_FREE + STATES_PER_ITEM * n_items,
         n_members: MEMBERS_FREE + MEMBERS_PER_ITEM * n_items,
     };
-    if let Some(content) = Builder::new(network, members, entries, true, bounds).run(entered, budget)? {
+    if let Some(content) = Builder::new(network, members, entries, true, bounds, spare).run(entered, budget, spare)? {
         return Ok(content);
     }
-    let content = Builder::new(network, members, entries, false, bounds).run(entered, Budget::NONE)?;
+    let builder = Builder::new(network, members, entries, false, bounds, spare);
+    let content = builder.run(entered, Budget::NONE, spare)?;
     Ok(content.expect("without a budget building goes on to the end"))
 }
 
 /// Returns the unit of a rule without calls, control tokens and registers whose edges are apart: its states are those of the automaton.
-fn plain(rule: &FinishedRule, bounds: Bounds<'_>) -> Result<Option<Content>, BuildError> {
+fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Option<Content>, BuildError> {
     let automaton = &rule.automaton;
     let n_states = automaton.n_states();
     if automaton.has_register() || !rule.callees.is_empty() {
         return Ok(None);
     }
-    let mut rows = Rows::with_capacity(n_states, automaton.all_edges().len());
+    rows.clear(n_states, automaton.all_edges().len());
     for state in 0..n_states as u32 {
         let edges = automaton.edges(state);
         let mut last = None;
@@ -95,7 +98,7 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>) -> Result<Option<Content>, Bui
     let info = |(state, row)| StateInfo { kind: kind(state), reads: reads(&row), owner: None };
     let infos: Vec<StateInfo> = (0..).zip(rows.iter()).map(info).collect();
     Ok(Some(Content {
-        table: MoveTable::new(&rows, &infos, bounds, 0)?,
+        table: MoveTable::new(rows, &infos, bounds, 0)?,
         moves: Box::new([]),
         list_ends: Box::new([]),
         infos: infos.into(),
@@ -179,6 +182,43 @@ struct Member<'a> {
     /// What stands for all its tallies.
     strictest: Option<Tally>,
     distinct: Option<Distinct>,
+}
+
+/// Memory that one unit after the other is built in.
+#[derive(Default)]
+pub(crate) struct Spare {
+    ids: HashMap<Items, u32>,
+    single_ids: Vec<u32>,
+    sets: Vec<Items>,
+    slot_of: HashMap<u32, u32>,
+    child_rows: HashMap<(Chain, u32, u32), ChildRow>,
+    listed: Vec<Move>,
+    list_ends: Vec<u32>,
+    list_ids: HashTable<(u64, u32)>,
+    scratch: Scratch,
+    contexts: Vec<Context>,
+    row_scratch: RowScratch,
+    closing: Option<Closing>,
+    rows: Rows,
+}
+
+impl Spare {
+    /// Largest table that is kept: clearing one takes as long as it is large.
+    const CAPACITY_MAX: usize = 4096;
+
+    fn shrink(&mut self) {
+        let is_large = |capacity: usize| capacity > Self::CAPACITY_MAX;
+        let of_closing = |closing: &Closing| {
+            closing.entered.capacity().max(closing.call_of.capacity()).max(closing.group_of.capacity())
+        };
+        let of_maps = self.ids.capacity().max(self.slot_of.capacity()).max(self.child_rows.capacity());
+        if is_large(of_maps)
+            || is_large(self.list_ids.capacity())
+            || self.closing.as_ref().is_some_and(|of| is_large(of_closing(of)))
+        {
+            *self = Spare::default();
+        }
+    }
 }
 
 struct Builder<'a> {
@@ -274,6 +314,7 @@ impl<'a> Builder<'a> {
         entries: &'a [Option<Entry>],
         merges: bool,
         bounds: Bounds<'a>,
+        spare: &mut Spare,
     ) -> Self {
         let mut members = Vec::with_capacity(ids.len());
         let mut counters = Vec::new();
@@ -295,35 +336,47 @@ impl<'a> Builder<'a> {
             counters.extend(rule.counter);
             reserved.extend_from_slice(rule.automaton.reserved());
         }
+        // PERF: what was allocated for the last unit is of use for this one.
+        spare.shrink();
+        let Spare { ids, single_ids, sets, slot_of, child_rows, listed, list_ends, list_ids, .. } = spare;
+        ids.clear();
+        single_ids.clear();
+        single_ids.resize(n_single as usize, u32::MAX);
+        sets.clear();
+        slot_of.clear();
+        child_rows.clear();
+        listed.clear();
+        list_ends.clear();
+        list_ids.clear();
         Builder {
             members,
             entries,
             merges,
-            ids: HashMap::new(),
-            single_ids: vec![u32::MAX; n_single as usize],
-            sets: Vec::with_capacity(n_single as usize),
+            ids: take(ids),
+            single_ids: take(single_ids),
+            sets: take(sets),
             counters,
             tallies: Vec::new(),
             tally_ids: HashMap::new(),
             reserved,
             children: Vec::new(),
-            slot_of: HashMap::new(),
-            child_rows: HashMap::new(),
-            listed: Vec::new(),
-            list_ends: Vec::new(),
-            list_ids: HashTable::new(),
+            slot_of: take(slot_of),
+            child_rows: take(child_rows),
+            listed: take(listed),
+            list_ends: take(list_ends),
+            list_ids: take(list_ids),
             hasher: DefaultHashBuilder::default(),
-            scratch: Scratch::default(),
-            contexts: Vec::new(),
-            row_scratch: RowScratch::default(),
-            closing: None,
+            scratch: take(&mut spare.scratch),
+            contexts: take(&mut spare.contexts),
+            row_scratch: take(&mut spare.row_scratch),
+            closing: spare.closing.take(),
             bounds,
             n_listed: 0,
             n_members: 0,
         }
     }
 
-    fn run(mut self, entered: &[u32], budget: Budget) -> Result<Option<Content>, BuildError> {
+    fn run(mut self, entered: &[u32], budget: Budget, spare: &mut Spare) -> Result<Option<Content>, BuildError> {
         let starts: Vec<u32> = entered.iter().map(|&member| self.start(member)).collect();
         // The end of a copy leads to the place between copies, which must exist even where copies are entered from inside.
         for member in 0..self.members.len() {
@@ -331,7 +384,10 @@ impl<'a> Builder<'a> {
                 self.start(member as u32);
             }
         }
-        let mut rows = Rows::default();
+        // PERF: nearly all states stand for one item, and read one or two ranges.
+        let n_items = self.single_ids.len();
+        let mut rows = take(&mut spare.rows);
+        rows.clear(n_items, 2 * n_items);
         while rows.len() < self.sets.len() {
             self.bounds.watch.spend(1)?;
             self.row(rows.len(), &mut rows)?;
@@ -341,7 +397,7 @@ impl<'a> Builder<'a> {
                 return Ok(None);
             }
         }
-        self.finish(rows, starts).map(Some)
+        self.finish(rows, starts, spare).map(Some)
     }
 
     fn automaton(&self, member: u32) -> &'a RuleAutomaton {
@@ -904,7 +960,7 @@ impl<'a> Builder<'a> {
         StateInfo { kind, reads: reads(row), owner }
     }
 
-    fn finish(mut self, rows: Rows, entries: Vec<u32>) -> Result<Content, BuildError> {
+    fn finish(mut self, rows: Rows, entries: Vec<u32>, spare: &mut Spare) -> Result<Content, BuildError> {
         let infos: Vec<StateInfo> = rows.iter().enumerate().map(|(state, row)| self.info(state, &row)).collect();
         let table = MoveTable::new(&rows, &infos, self.bounds, self.n_listed)?;
         let has_controls = !rows.controls.is_empty();
@@ -918,10 +974,10 @@ impl<'a> Builder<'a> {
             });
             controls.push(lists.collect());
         }
-        Ok(Content {
+        let content = Content {
             table,
-            moves: self.listed.into(),
-            list_ends: self.list_ends.into(),
+            moves: self.listed.drain(..).collect(),
+            list_ends: self.list_ends.as_slice().into(),
             infos: infos.into(),
             controls: controls.into(),
             counters: self.counters.into(),
@@ -930,6 +986,24 @@ impl<'a> Builder<'a> {
             children: self.children.into(),
             entries: entries.into(),
             has_elements: self.members.iter().any(|member| member.distinct.is_some()),
-        })
+        };
+        let Builder { ids, single_ids, sets, slot_of, child_rows, listed, list_ends, list_ids, .. } = self;
+        let Builder { scratch, contexts, row_scratch, closing, .. } = self;
+        *spare = Spare {
+            ids,
+            single_ids,
+            sets,
+            slot_of,
+            child_rows,
+            listed,
+            list_ends,
+            list_ids,
+            scratch,
+            contexts,
+            row_scratch,
+            closing,
+            rows,
+        };
+        Ok(content)
     }
 }

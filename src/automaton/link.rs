@@ -1,6 +1,6 @@
 //! Linking: the units of one grammar, with small numbers for their states.
 
-use super::build::{Bounds, Entry, build};
+use super::build::{Bounds, Entry, Spare, build};
 use super::endless::{AHEAD, DIGITS, endless};
 use super::store::{Callee, Component, UnitStore};
 use super::unit::{Kind, Owner, StateInfo, StateRef, Step, Unit};
@@ -245,7 +245,7 @@ fn build_units(
     let places = Places::of(network);
     let mut entries: Vec<Option<Entry>> = vec![None; network.rules.len()];
     let mut n_moves = 0usize;
-    let mut component = Component::default();
+    let (mut component, mut spare) = (Component::default(), Spare::default());
     let mut entered: Vec<NetRuleId> = Vec::new();
     for (index, members) in (0..).zip(places.components.iter()) {
         // A rule that calls nothing may have been built for another grammar, of the very same automaton, if somebody else holds that.
@@ -285,7 +285,7 @@ fn build_units(
             Some(unit) => unit,
             None => {
                 let bounds = Bounds { watch, n_moves, n_moves_max: limits.automaton_moves_max };
-                let content = build(network, members, &component.entered, &entries, bounds)?;
+                let content = build(network, members, &component.entered, &entries, bounds, &mut spare)?;
                 let unit = store.intern(content, &network.rule(entered[0]).name);
                 store.keep_built(fingerprint, &component, &unit);
                 unit

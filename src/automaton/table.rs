@@ -33,8 +33,13 @@ pub(super) struct Row<'a> {
 }
 
 impl Rows {
-    pub fn with_capacity(n_states: usize, n_ranges: usize) -> Self {
-        Rows { bytes: Vec::with_capacity(n_ranges), controls: Vec::new(), ends: Vec::with_capacity(n_states) }
+    /// Forgets all rows, and makes room for others.
+    pub fn clear(&mut self, n_states: usize, n_ranges: usize) {
+        self.bytes.clear();
+        self.bytes.reserve(n_ranges);
+        self.controls.clear();
+        self.ends.clear();
+        self.ends.reserve(n_states);
     }
 
     pub fn push(&mut self, label: Label, target: Target) {

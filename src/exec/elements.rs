@@ -20,6 +20,8 @@ struct Set {
     print: u64,
     /// The bits of its leaves, likewise.
     leaves: u64,
+    /// Whether a token may hold it whole, if it is a key.
+    is_held: bool,
 }
 
 /// A piece of the text.
@@ -78,9 +80,9 @@ impl Elements {
         }
     }
 
-    /// Looks at what was read and admitted since the last time, now that it stays: where strings are, and at containers, so that others are told
-    /// apart from them quickly.
-    pub fn settle(&mut self) {
+    /// Looks at what was read and admitted since the last time, now that it stays: where strings are, which keys a token may hold, and at
+    /// containers, so that others are told apart from them quickly.
+    pub fn settle(&mut self, is_held: impl Fn(&[u8]) -> bool) {
         let mut within = self.strings.len().checked_sub(1).map_or(Within::Nothing, |last| self.strings.get(last));
         for place in self.strings.len()..self.text.len() {
             within = match (within, self.text.get(place)) {
@@ -97,6 +99,8 @@ impl Elements {
                 let text: Vec<u8> = self.bytes(set.element).collect();
                 let leaves = Leaves::of(&text).bits();
                 self.sets.replace(index, Set { print: print(&Equality::Json.canonical(&text)), leaves, ..set });
+            } else if !is_held(&self.short_text(set.element)) {
+                self.sets.replace(index, Set { is_held: false, ..set });
             }
         }
         self.n_settled = self.sets.len();
@@ -137,7 +141,7 @@ impl Elements {
         if self.any(rest, is_same) {
             return None;
         }
-        let set = Set { rest, element, print: 0, leaves: 0 };
+        let set = Set { rest, element, print: 0, leaves: 0, is_held: true };
         // Other places where the text can lead end the same element.
         let n_sets = self.sets.len();
         let is_known = |&index: &usize| {
@@ -218,6 +222,16 @@ impl Elements {
     pub fn for_each(&self, register: u64, mut visit: impl FnMut(Piece)) {
         self.any(register as u32, |set| {
             visit(set.element);
+            false
+        });
+    }
+
+    /// Calls `visit` with each key of a set that a token may hold whole.
+    pub fn for_each_held(&self, register: u64, mut visit: impl FnMut(Piece)) {
+        self.any(register as u32, |set| {
+            if set.is_held {
+                visit(set.element);
+            }
             false
         });
     }

@@ -66,10 +66,10 @@ impl Stacks {
         self.elements = Some(Box::default());
     }
 
-    /// Looks at the elements that were admitted, if there are some, now that they stay.
-    pub fn settle_elements(&mut self) {
+    /// Looks at the elements that were admitted, if there are some, now that they stay ([`Elements::settle`]).
+    pub fn settle_elements(&mut self, is_held: impl Fn(&[u8]) -> bool) {
         if let Some(elements) = &mut self.elements {
-            elements.settle();
+            elements.settle(is_held);
         }
     }
 

@@ -152,11 +152,43 @@ struct Partial {
     frames: Vec<Frame>,
     unevaluated: Vec<Unevaluated>,
     /// Members that hold already, but for what they evaluate.
-    followed: HashSet<Member>,
+    followed: Followed,
     /// Forks over names that nothing declares.
     n_name_forks: usize,
     /// Members followed so far of those that may lead back to themselves: many more than there are schemas means that they do.
     n_followed: usize,
+}
+
+/// Members, each once.
+#[derive(Clone, Default)]
+struct Followed {
+    // PERF: most values have few, and then a table would be made for nothing.
+    few: SmallVec<[Member; 4]>,
+    many: HashSet<Member>,
+}
+
+impl Followed {
+    const FEW_MAX: usize = 32;
+
+    /// Adds a member; tells whether it is new.
+    fn insert(&mut self, member: Member) -> bool {
+        if self.contains(member) {
+            return false;
+        }
+        match self.few.len() < Self::FEW_MAX {
+            true => self.few.push(member),
+            false => drop(self.many.insert(member)),
+        }
+        true
+    }
+
+    fn contains(&self, member: Member) -> bool {
+        self.few.contains(&member) || self.few.len() == Self::FEW_MAX && self.many.contains(&member)
+    }
+
+    fn len(&self) -> usize {
+        self.few.len() + self.many.len()
+    }
 }
 
 enum Outcome {
@@ -182,7 +214,7 @@ impl Partial {
             denials: VecDeque::new(),
             frames: Vec::new(),
             unevaluated: Vec::new(),
-            followed: HashSet::new(),
+            followed: Followed::default(),
             n_name_forks: 0,
             n_followed: 0,
         }
@@ -271,7 +303,9 @@ impl<'a> Expander<'a> {
     fn expand(&mut self, members: &[Member], kind: ValueKind, n_max: usize) -> Expanded<Option<Vec<Shape>>> {
         let mut done: Vec<Shape> = Vec::new();
         let mut prints: Vec<u64> = Vec::new();
-        let goals = members.iter().rev().map(|&member| Goal::Member(member, Frames::new())).collect();
+        // PERF: room for what a schema says.
+        let mut goals = Vec::with_capacity(members.len() + 8);
+        goals.extend(members.iter().rev().map(|&member| Goal::Member(member, Frames::new())));
         let mut pending = vec![Partial::new(kind, goals)];
         let mut n_tried = 0;
         while let Some(mut partial) = pending.pop() {
@@ -523,7 +557,7 @@ impl<'a> Expander<'a> {
         if is_circular {
             partial.n_followed += 1;
         } else {
-            if partial.followed.contains(&member.negated()) {
+            if partial.followed.contains(member.negated()) {
                 return Ok(false);
             }
             if !partial.followed.insert(member) && frames.is_empty() {
@@ -911,7 +945,7 @@ impl<'a> Expander<'a> {
 
     /// Tells whether a member may hold, as far as can be said at a glance.
     fn may_be(&mut self, partial: &Partial, member: Member) -> bool {
-        if partial.followed.contains(&member.negated()) {
+        if partial.followed.contains(member.negated()) {
             return false;
         }
         match (member.subject, member.is_negated) {
@@ -1125,7 +1159,7 @@ fn circular(model: &SchemaModel) -> Box<[bool]> {
 /// Tells whether a goal is known to hold.
 fn is_implied(partial: &Partial, goal: &Goal) -> bool {
     match (goal, &partial.shape) {
-        (Goal::Member(member, frames), _) => frames.is_empty() && partial.followed.contains(member),
+        (Goal::Member(member, frames), _) => frames.is_empty() && partial.followed.contains(*member),
         (Goal::Fact(Fact::Required(name)), Shape::Object(object)) => object.required.contains(name),
         (Goal::Fact(Fact::Absent(name)), Shape::Object(object)) => object.absent.contains(name),
         (Goal::Fact(Fact::Property(name, member)), Shape::Object(object)) => {

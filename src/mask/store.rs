@@ -164,7 +164,7 @@ pub(crate) struct MaskStore {
     inner: Mutex<Inner>,
     walkers: Mutex<Vec<Walker>>,
     hits: AtomicU64,
-    element_tokens: OnceLock<ElementTokens>,
+    element_tokens: OnceLock<Arc<ElementTokens>>,
 }
 
 /// Calls `visit` with all that may be a key in some bytes: what stands between two quotes, with the second; quotes within are escaped.
@@ -277,7 +277,7 @@ impl MaskStore {
     }
 
     /// Returns the tokens that may hold a whole element; the vocabulary is the same each time.
-    pub fn element_tokens(&self, vocab: &Vocab) -> &ElementTokens {
+    pub fn element_tokens(&self, vocab: &Vocab) -> &Arc<ElementTokens> {
         self.element_tokens.get_or_init(|| {
             let with = |test: &dyn Fn(&[u8]) -> bool| {
                 (0..vocab.n_tokens() as TokenId).filter(|&token| test(vocab.bytes(token))).collect()
@@ -339,7 +339,7 @@ impl MaskStore {
             for token in (0..vocab.n_tokens()).filter(|&token| vocab.bytes(token as TokenId).first() == Some(&b'"')) {
                 begins_with_quote[token / 32] |= 1 << (token % 32);
             }
-            ElementTokens {
+            Arc::new(ElementTokens {
                 begins_with_quote: begins_with_quote.into(),
                 with_quote: (0..vocab.n_tokens() as TokenId).filter_map(quote_of).collect(),
                 escaping: with(&|bytes| bytes.contains(&b'\\')),
@@ -361,7 +361,7 @@ impl MaskStore {
                 closing: with(&closes),
                 closing_on: with(&closes_and_goes_on),
                 string_on: with(&goes_on_behind_string),
-            }
+            })
         })
     }
 

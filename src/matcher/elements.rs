@@ -8,7 +8,8 @@
 //! items, all tokens are tried on the way through the trie.
 
 use super::Matcher;
-use crate::automaton::{Kind, Owner, StateId};
+use crate::automaton::{Kind, Owner, ReservedTokens, StateId};
+use crate::compiler::CompiledGrammar;
 use crate::exec::{Elements, NodeId, Pair, Piece};
 use crate::machine::{Distinct, Equality, Leaves};
 use crate::mask::{ElementTokens, Filled, add, fill, is_wide};
@@ -103,22 +104,25 @@ impl Matcher {
     /// Makes `row` the mask of what may follow, where elements are compared; tells whether that is none.
     pub(super) fn fill_with_elements(&mut self, row: &mut [u32]) -> bool {
         let mut doubt = core::mem::take(&mut self.scratch.doubt);
+        // PERF: taken out and put back, since counting references takes as long as a part of the rest.
+        let kept = match self.scratch.kept.take() {
+            Some(kept) => kept,
+            None => Arc::clone(self.grammar.masks().element_tokens(self.grammar.vocab())),
+        };
         self.find_doubt(&mut doubt);
         let is_empty = match doubt.all {
             true => {
                 row.fill(0);
                 !self.asker().walk_whole(&self.live, row)
             }
-            false => self.fill_and_try(row, &mut doubt),
+            false => self.fill_and_try(row, &mut doubt, &kept),
         };
-        self.scratch.doubt = doubt;
+        (self.scratch.doubt, self.scratch.kept) = (doubt, Some(kept));
         is_empty
     }
 
     /// As [`Self::fill_with_elements`], where only some tokens have to be tried.
-    fn fill_and_try(&mut self, row: &mut [u32], doubt: &mut Doubt) -> bool {
-        let masks = Arc::clone(self.grammar.masks());
-        let kept = masks.element_tokens(self.grammar.vocab());
+    fn fill_and_try(&mut self, row: &mut [u32], doubt: &mut Doubt, kept: &ElementTokens) -> bool {
         let mut n_cleared = 0;
         let filled = match doubt.within_keys {
             WithinKeys::Over(node) => self.fill_with_key(row, node, doubt, kept, &mut n_cleared),
@@ -183,10 +187,12 @@ impl Matcher {
         }
         self.try_strings(row, doubt, kept, &mut n_cleared);
         for &unit in &doubt.reserving {
-            let grammar = self.grammar.clone();
-            let unit = &grammar.program().units()[unit as usize].unit;
-            for tokens in unit.reserved_tokens(|keys| kept.of_keys(grammar.vocab(), keys)) {
-                self.clear_refused(row, &tokens.holding, &mut n_cleared);
+            // PERF: hardly a token holds a whole name.
+            if reserved_tokens(&self.grammar, unit, kept).iter().any(|tokens| !tokens.holding.is_empty()) {
+                let grammar = self.grammar.clone();
+                for tokens in reserved_tokens(&grammar, unit, kept) {
+                    self.clear_refused(row, &tokens.holding, &mut n_cleared);
+                }
             }
         }
         for &key in &doubt.keys {
@@ -263,13 +269,13 @@ impl Matcher {
         let grammar = self.grammar.clone();
         let trie = grammar.vocab().trie();
         for rests in &doubt.reserved_rests {
-            let unit = &grammar.program().units()[rests.unit as usize].unit;
             if rests.n_begun == 1 {
                 // PERF: right behind the quote all of them are left.
-                let tokens = unit.reserved_tokens(|keys| kept.of_keys(grammar.vocab(), keys));
-                visit(self, &tokens[rests.list as usize].beginning, false);
+                let tokens = &reserved_tokens(&grammar, rests.unit, kept)[rests.list as usize];
+                visit(self, &tokens.beginning, false);
                 continue;
             }
+            let unit = &grammar.program().units()[rests.unit as usize].unit;
             let keys = &unit.content.reserved[rests.list as usize];
             // Those that begin alike go down the trie together, as long as there are tokens.
             let mut pending: SmallVec<[(u32, usize, usize, usize); 8]> = SmallVec::new();
@@ -308,17 +314,18 @@ impl Matcher {
 
     /// Tries the tokens that lead along strings of elements that are there already.
     fn try_strings(&mut self, row: &mut [u32], doubt: &Doubt, kept: &ElementTokens, n_cleared: &mut usize) {
-        let vocab = Arc::clone(self.grammar.vocab());
         if doubt.escapes {
             self.clear_refused(row, &kept.escaping, n_cleared);
         }
-        if doubt.quotes || !doubt.strings.is_empty() {
-            for &(token, quote) in &kept.with_quote {
-                let piece = &vocab.bytes(token)[..quote as usize];
-                let is_like = |string: &Vec<u8>| string == piece;
-                if doubt.quotes || piece.contains(&b'\\') || doubt.strings.iter().any(is_like) {
-                    self.clear_refused(row, &[token], n_cleared);
-                }
+        if !doubt.quotes && doubt.strings.is_empty() {
+            return;
+        }
+        let vocab = Arc::clone(self.grammar.vocab());
+        for &(token, quote) in &kept.with_quote {
+            let piece = &vocab.bytes(token)[..quote as usize];
+            let is_like = |string: &Vec<u8>| string == piece;
+            if doubt.quotes || piece.contains(&b'\\') || doubt.strings.iter().any(is_like) {
+                self.clear_refused(row, &[token], n_cleared);
             }
         }
         let trie = vocab.trie();
@@ -481,7 +488,10 @@ impl Matcher {
                 // Between elements: a whole one may follow.
                 match distinct.equality {
                     Equality::Bytes => {
-                        elements.for_each(pair.register, |key| doubt.keys.push(key));
+                        match distinct.is_finite {
+                            true => elements.for_each(pair.register, |key| doubt.keys.push(key)),
+                            false => elements.for_each_held(pair.register, |key| doubt.keys.push(key)),
+                        }
                         reserve(pair.state);
                         doubt.begun_keys |= distinct.is_finite;
                     }
@@ -559,7 +569,10 @@ impl Matcher {
                         doubt.next_items |= distinct.is_finite;
                         match distinct.equality {
                             Equality::Bytes => {
-                                elements.for_each(exit.register, |key| doubt.keys.push(key));
+                                match distinct.is_finite {
+                                    true => elements.for_each(exit.register, |key| doubt.keys.push(key)),
+                                    false => elements.for_each_held(exit.register, |key| doubt.keys.push(key)),
+                                }
                                 reserve(exit.state);
                             }
                             // What an element returns to was seen to above.
@@ -571,6 +584,12 @@ impl Matcher {
             }
         }
     }
+}
+
+/// Returns the tokens that have to do with the keys that a unit reserves, by list.
+fn reserved_tokens<'a>(grammar: &'a CompiledGrammar, unit: u32, kept: &ElementTokens) -> &'a [ReservedTokens] {
+    let unit = &grammar.program().units()[unit as usize].unit;
+    unit.reserved_tokens(|keys| kept.of_keys(grammar.vocab(), keys))
 }
 
 /// Tells whether a JSON text ends within an escape, or before the second half of a pair of them.

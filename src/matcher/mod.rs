@@ -11,7 +11,7 @@ pub use error::MatchError;
 use crate::automaton::{DONE, Owner, Program, Reads};
 use crate::compiler::CompiledGrammar;
 use crate::exec::{Configuration, Stacks, Viability, is_done, start, step_byte, step_bytes, step_control, tidy};
-use crate::mask::{Asker, Generation, TokenMask, fill, fresh_leaf_id, leaf_ids};
+use crate::mask::{Asker, ElementTokens, Generation, TokenMask, fill, fresh_leaf_id, leaf_ids};
 use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
 use core::fmt;
@@ -54,6 +54,8 @@ struct Scratch {
     next: Configuration,
     control: Configuration,
     doubt: elements::Doubt,
+    /// What elements look like in tokens, once a mask was asked for.
+    kept: Option<Arc<ElementTokens>>,
     viability: Viability,
 }
 
@@ -420,7 +422,9 @@ impl Matcher {
     fn note_bytes(&mut self, n_bytes: u32) {
         if self.stacks.elements().is_some() {
             self.n_bytes_before.push(n_bytes);
-            self.stacks.settle_elements();
+            // Before the first mask nobody asked which tokens hold keys, and then all may.
+            let kept = self.scratch.kept.as_deref();
+            self.stacks.settle_elements(|key| kept.is_none_or(|kept| kept.by_key.contains_key(&key[1..])));
         }
     }
 

@@ -3,7 +3,6 @@
 use super::network::NetRuleId;
 
 /// Rules that lead to each other, component after component.
-#[derive(Default)]
 pub(crate) struct Components {
     members: Vec<NetRuleId>,
     /// Where each component ends.
@@ -36,13 +35,13 @@ pub(crate) fn components<'a>(n: usize, successors: impl Fn(NetRuleId) -> &'a [Ne
     const NEW: u32 = u32::MAX;
     /// Seen by a search before; what is on the stack has its index.
     const DONE: u32 = u32::MAX - 1;
-    let mut found = Components::default();
+    let mut found = Components { members: Vec::with_capacity(n), ends: Vec::with_capacity(n) };
     // By node: when it was met, and the first node of the stack that it leads to.
     let mut nodes: Vec<(u32, u32)> = vec![(NEW, 0); n];
-    let mut stack: Vec<NetRuleId> = Vec::new();
+    let mut stack: Vec<NetRuleId> = Vec::with_capacity(n.min(64));
     let mut next_index = 0;
     // (node, position among its successors)
-    let mut calls: Vec<(NetRuleId, usize)> = Vec::new();
+    let mut calls: Vec<(NetRuleId, usize)> = Vec::with_capacity(n.min(64));
     for start in (0..n).map(NetRuleId::new) {
         if nodes[start.index()].0 != NEW {
             continue;
