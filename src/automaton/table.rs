@@ -348,6 +348,9 @@ impl Intervals {
     }
 }
 
+/// Where the moves of each state are, and the codes of the rows.
+type FilledRows = (Box<[RowPlace]>, Box<[Code]>);
+
 /// Returns where the moves of each state are, and the rows of the `n_wide` that read several bytes; nothing if intervals of one column differ
 /// somewhere.
 fn filled(
@@ -357,7 +360,7 @@ fn filled(
     intervals: &Intervals,
     column_of_interval: &[u8],
     n_columns: usize,
-) -> Option<(Box<[RowPlace]>, Box<[Code]>)> {
+) -> Option<FilledRows> {
     let mut sizes = [0u32; 256];
     column_of_interval.iter().for_each(|&column| sizes[usize::from(column)] += 1);
     let mut places = Vec::with_capacity(rows.len());
