@@ -482,7 +482,7 @@ impl Calls {
     }
 }
 
-#[cfg(all(test, feature = "testing"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::Rng;
