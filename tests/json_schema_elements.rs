@@ -36,6 +36,10 @@ const SCHEMAS: &[&str] = &[
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "string", "pattern": "^(a|b1*)$"}}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "string", "minLength": 1, "maxLength": 300}}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"type": ["string", "array", "integer"]}}"#,
+    // The end of the first container decides whether another one is left.
+    r#"{"type": "array", "uniqueItems": true, "prefixItems": [{"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"], "additionalProperties": false}, {"type": "object", "properties": {"a": {"const": true}}, "required": ["a"], "additionalProperties": false}], "minItems": 2, "items": false}"#,
+    r#"{"type": "array", "uniqueItems": true, "prefixItems": [{"type": "array", "items": {"enum": [1, 11]}, "maxItems": 1}, {"const": [1]}], "minItems": 2, "items": false}"#,
+    r#"{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": false}, "minItems": 3}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "array", "uniqueItems": true, "items": {"type": "string"}}}"#,
     r#"{"anyOf": [{"type": "array", "uniqueItems": true, "items": {"type": "string"}}, {"type": "array", "uniqueItems": true, "items": {"pattern": "^a*$"}}]}"#,
     r#"{"anyOf": [{"type": "object", "properties": {"a": {"const": 1}}, "minProperties": 2}, {"type": "object", "properties": {"b": {"const": 2}}}]}"#,

@@ -106,34 +106,36 @@ impl Lowerer<'_> {
             domains.push(self.domain(conjunction)?);
         }
         let mut shape = ArrayShape { is_unique: false, ..shape.clone() };
-        let is_finite;
-        let is_unsure = domains.iter().any(|domain| matches!(domain, Domain::Many { is_endless: false, .. }));
-        match &domains[..] {
-            // All items alike: no more of them than there are values.
-            [Domain::Few(values)] => {
-                shape.max = Some(shape.max.map_or(values.len() as u64, |max| max.min(values.len() as u64)));
-                is_finite = true;
-                if shape.min > values.len() as u64 {
-                    return Ok(None);
-                }
-            }
-            [Domain::Many { is_finite: ends, .. }] => is_finite = *ends,
-            // With more values than places before it, a place is never without one.
-            [places @ .., Domain::Many { is_finite: ends, .. }]
-                if places.iter().enumerate().all(|(index, domain)| match domain {
-                    Domain::Few(values) => values.len() > index,
-                    Domain::Many { .. } => true,
-                }) =>
-            {
-                let is_few = |domain: &Domain| !matches!(domain, Domain::Many { is_finite: false, .. });
-                is_finite = *ends || places.iter().any(is_few);
-            }
-            _ => {
-                self.few_items(&mut draft, &shape, &domains, depth, end)?;
-                self.spend(&draft)?;
-                return Ok(Some(self.rule("array", draft, None)));
-            }
+        // Places that no array reaches don't matter: those behind the longest, and from the first on that nothing can stand at.
+        if let Some(place) =
+            domains.iter().position(|domain| matches!(domain, Domain::Few(values) if values.is_empty()))
+        {
+            shape.max = Some(shape.max.map_or(place as u64, |max| max.min(place as u64)));
         }
+        if let Some(max) = shape.max {
+            domains.truncate(usize::try_from(max).unwrap_or(usize::MAX).max(1));
+        }
+        // Of items that are all alike there are no more than values.
+        if let [Domain::Few(values)] = &domains[..] {
+            shape.max = Some(shape.max.map_or(values.len() as u64, |max| max.min(values.len() as u64)));
+        }
+        if shape.max.is_some_and(|max| max < shape.min) {
+            return Ok(None);
+        }
+        // With as many values as items up to there, a place is never without one.
+        let is_last = |index: usize| index + 1 == domains.len();
+        let n_items = |index: usize| if is_last(index) { shape.max } else { Some(index as u64 + 1) };
+        let is_filled = domains.iter().enumerate().all(|(index, domain)| match domain {
+            Domain::Few(values) => n_items(index).is_some_and(|n| values.len() as u64 >= n),
+            Domain::Many { .. } => true,
+        });
+        if !is_filled {
+            self.few_items(&mut draft, &shape, &domains, depth, end)?;
+            self.spend(&draft)?;
+            return Ok(Some(self.rule("array", draft, None)));
+        }
+        let is_finite = domains.iter().any(|domain| !matches!(domain, Domain::Many { is_finite: false, .. }));
+        let is_unsure = domains.iter().any(|domain| matches!(domain, Domain::Many { is_endless: false, .. }));
         let runs_out = match (self.bound_counts(&mut shape)?, is_unsure) {
             (true, false) => RunsOut::Never,
             (true, true) if domains.len() == 1 => RunsOut::Alike,
