@@ -109,6 +109,22 @@ impl MaskEntry {
         }))
     }
 
+    /// Returns the mask of a row, as the difference from another one.
+    pub fn between(base: &Arc<[u32]>, row: &[u32]) -> Self {
+        // PERF: hardly any words differ.
+        const WORDS: usize = 32;
+        let (mut set, mut clear) = (Vec::new(), Vec::new());
+        for (chunk, (old, new)) in base.chunks(WORDS).zip(row.chunks(WORDS)).enumerate().filter(|(_, (a, b))| a != b) {
+            for (word, (&old, &new)) in old.iter().zip(new).enumerate() {
+                let first = (32 * (WORDS * chunk + word)) as TokenId;
+                let ids = |bits: u32| (0..32).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| first + bit);
+                set.extend(ids(new & !old));
+                clear.extend(ids(old & !new));
+            }
+        }
+        MaskEntry::patched(base, set, clear)
+    }
+
     /// Makes `row` this mask.
     #[inline]
     pub fn write(&self, row: &mut [u32]) {

@@ -11,8 +11,10 @@
 //!
 //! Some states would make a walk long, and need hardly any: loops over characters and chains of states, which take what they see of the
 //! vocabulary from its regions ([`loops`]); states between which characters lead to and fro ([`field`]); states that read nearly as a loop
-//! does ([`model`]). And what walks of different states have in common, the text behind an opening quote, say, is kept as well ([`part`]).
+//! does ([`model`]). And what walks of different states have in common, the text behind an opening quote, say, is kept as well ([`part`]), and so are rows that
+//! their masks nearly have in common ([`bases`]).
 
+mod bases;
 mod entry;
 mod field;
 mod loops;

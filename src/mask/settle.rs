@@ -224,7 +224,8 @@ impl Asker<'_> {
         let none = || MaskEntry::Sparse(Box::new([]));
         let base = found.base.as_ref().map_or_else(none, |base| base.mask(self.vocab, n_words));
         let mask = base.without(&found.cleared, n_words).with(&found.tokens, n_words);
-        let tree = Arc::new(Tree::new(mask, found.remainders.as_slice().into()));
+        let remainders = found.remainders.as_slice().into();
+        let tree = self.store.tree(mask, remainders, n_words, &mut walker.row);
         let number = self.store.keep(self.generation, key, &tree);
         self.store.put_walker(walker, Some((n_independent, n_dependent)));
         (tree, number)
@@ -246,8 +247,9 @@ impl Asker<'_> {
         let found = walker.found();
         found.flatten(self.vocab);
         let mask = tree.mask.with(&found.tokens, n_words);
-        let child = Arc::new(Tree::new(mask, distinct(&mut found.remainders)));
+        let remainders = distinct(&mut found.remainders);
         let n_nodes = found.n_nodes + NODES_PER_WALK * found.n_walks;
+        let child = self.store.tree(mask, remainders, n_words, &mut walker.row);
         let number = key.and_then(|key| self.store.keep(self.generation, key, &child));
         self.store.put_walker(walker, None);
         (child, number, n_nodes)

@@ -8,6 +8,7 @@
 //! closed, and the next fill opens a new one: twice as large if memory allows, else with only the nodes used since the last time (a
 //! clock bit per node, written once per generation). Readers keep the generation they have until their next fill.
 
+use super::bases::Bases;
 use super::entry::MaskEntry;
 use super::walk::{Remainder, Walker};
 use crate::automaton::ReservedTokens;
@@ -162,6 +163,7 @@ pub(crate) struct MaskStore {
     bytes_max: usize,
     current_number: AtomicU64,
     inner: Mutex<Inner>,
+    bases: Bases,
     walkers: Mutex<Vec<Walker>>,
     hits: AtomicU64,
     element_tokens: OnceLock<Arc<ElementTokens>>,
@@ -210,6 +212,8 @@ pub(crate) struct ElementTokens {
     /// By what stands behind a quote in them, up to their end, and the length of the longest such piece, in bytes.
     pub by_begun_key: AHashMap<Box<[u8]>, Vec<TokenId>>,
     pub begun_bytes_max: usize,
+    /// The most closing brackets and braces before a quote in one of them.
+    pub closed_before_key_max: usize,
     /// Those that may hold two elements of a container that begins within: an opening bracket or brace, and a comma behind.
     pub opening: Box<[TokenId]>,
     /// Those of them with a quote before the bracket or brace.
@@ -270,6 +274,7 @@ impl MaskStore {
             bytes_max,
             current_number: AtomicU64::new(0),
             inner: Mutex::new(Inner { current, n_nodes: 0, bytes: 0, stats: MaskStats::default() }),
+            bases: Bases::default(),
             walkers: Mutex::default(),
             hits: AtomicU64::new(0),
             element_tokens: OnceLock::new(),
@@ -334,6 +339,10 @@ impl MaskStore {
                 bytes.trim_ascii_start().first().is_some_and(is_open)
                     || comma.is_some_and(|comma| bytes[comma..].iter().any(is_open))
             };
+            let n_closed_before_key = |bytes: &[u8]| {
+                let quote = bytes.iter().rposition(|&byte| byte == b'"').unwrap_or(0);
+                bytes[..quote].iter().filter(|byte| matches!(byte, b'}' | b']')).count()
+            };
             let quote_of = |token: TokenId| Some((token, first_quote(vocab.bytes(token))? as u32));
             let mut begins_with_quote = vec![0u32; vocab.n_mask_words()];
             for token in (0..vocab.n_tokens()).filter(|&token| vocab.bytes(token as TokenId).first() == Some(&b'"')) {
@@ -346,6 +355,10 @@ impl MaskStore {
                 brackets: with(&|bytes| bytes.contains(&b'[')),
                 containers: with(&begins_container),
                 begun_bytes_max: by_begun_key.keys().map(|key| key.len()).max().unwrap_or(0),
+                closed_before_key_max: (0..vocab.n_tokens() as TokenId)
+                    .map(|token| n_closed_before_key(vocab.bytes(token)))
+                    .max()
+                    .unwrap_or(0),
                 by_begun_key,
                 closing_quoted: with(&|bytes| behind_quote(bytes, &closes)),
                 closing_on_quoted: with(&|bytes| behind_quote(bytes, &closes_and_goes_on)),
@@ -417,6 +430,12 @@ impl MaskStore {
         Some(number)
     }
 
+    /// Returns a new node, with its mask in the form that suits it beside those that are kept.
+    /// `row` is memory to find that in.
+    pub fn tree(&self, mask: MaskEntry, remainders: Box<[Remainder]>, n_words: usize, row: &mut Vec<u32>) -> Arc<Tree> {
+        Arc::new(Tree::new(self.bases.rebased(mask, n_words, row), remainders))
+    }
+
     /// Returns a walker, and takes it back with [`Self::put_walker`].
     pub fn take_walker(&self) -> Walker {
         let free = self.walkers.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -451,6 +470,7 @@ impl MaskStore {
     pub fn clear(&self) {
         // They know parts of masks.
         self.walkers.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.bases.clear();
         let mut inner = self.lock();
         inner.rotate(0);
         self.current_number.store(inner.current.number, Ordering::Release);

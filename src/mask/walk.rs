@@ -68,6 +68,8 @@ pub(crate) struct Walker {
     pub(super) loops: Loops,
     pub(super) twins: Twins,
     pub(super) found: Found,
+    /// Memory for a mask.
+    pub(super) row: Vec<u32>,
 }
 
 /// What a walk found.
@@ -254,6 +256,7 @@ impl Walker {
             loops: Loops::default(),
             twins: Twins::default(),
             found: Found::default(),
+            row: Vec::new(),
         }
     }
 

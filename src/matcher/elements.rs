@@ -76,7 +76,17 @@ pub(super) struct Doubt {
     /// A key.
     bytes: Vec<u8>,
     seen: Vec<NodeId>,
-    pending: Vec<(NodeId, usize)>,
+    pending: Vec<Below>,
+}
+
+/// A node of the stacks to look at.
+#[derive(Clone, Copy)]
+struct Below {
+    node: NodeId,
+    /// How many nodes lie above it.
+    n_deep: usize,
+    /// How many objects surely have to be closed to come there.
+    n_closed: usize,
 }
 
 /// What is left of some keys of a unit's list of reserved ones.
@@ -103,13 +113,13 @@ enum WithinKeys {
 impl Matcher {
     /// Makes `row` the mask of what may follow, where elements are compared; tells whether that is none.
     pub(super) fn fill_with_elements(&mut self, row: &mut [u32]) -> bool {
-        let mut doubt = core::mem::take(&mut self.scratch.doubt);
-        // PERF: taken out and put back, since counting references takes as long as a part of the rest.
+        // PERF: both are taken out and put back: this one is large, and counting references of that one takes as long as a part of the rest.
+        let mut doubt = self.scratch.doubt.take().unwrap_or_default();
         let kept = match self.scratch.kept.take() {
             Some(kept) => kept,
             None => Arc::clone(self.grammar.masks().element_tokens(self.grammar.vocab())),
         };
-        self.find_doubt(&mut doubt);
+        self.find_doubt(&mut doubt, &kept);
         let is_empty = match doubt.all {
             true => {
                 row.fill(0);
@@ -117,7 +127,7 @@ impl Matcher {
             }
             false => self.fill_and_try(row, &mut doubt, &kept),
         };
-        (self.scratch.doubt, self.scratch.kept) = (doubt, Some(kept));
+        (self.scratch.doubt, self.scratch.kept) = (Some(doubt), Some(kept));
         is_empty
     }
 
@@ -266,6 +276,9 @@ impl Matcher {
         kept: &ElementTokens,
         mut visit: impl FnMut(&mut Matcher, &[TokenId], bool),
     ) {
+        if doubt.reserved_rests.is_empty() {
+            return;
+        }
         let grammar = self.grammar.clone();
         let trie = grammar.vocab().trie();
         for rests in &doubt.reserved_rests {
@@ -361,9 +374,9 @@ impl Matcher {
         let Doubt { seen, pending, .. } = doubt;
         seen.clear();
         pending.clear();
-        pending.push((pair.node, 0));
+        pending.push(Below { node: pair.node, n_deep: 0, n_closed: 0 });
         let mut begun: Vec<(u64, bool)> = Vec::new();
-        while let Some((node, _)) = pending.pop() {
+        while let Some(Below { node, .. }) = pending.pop() {
             if seen.contains(&node) {
                 continue;
             }
@@ -379,7 +392,7 @@ impl Matcher {
                     begun.push((exit.register, program.must_close(exit.state)));
                 }
                 if !program.is_endless(exit.state, false) || program.has_last_items() {
-                    pending.push((exit.node, 0));
+                    pending.push(Below { node: exit.node, n_deep: 0, n_closed: 0 });
                 }
             }
         }
@@ -453,7 +466,7 @@ impl Matcher {
         is_led
     }
 
-    fn find_doubt(&self, doubt: &mut Doubt) {
+    fn find_doubt(&self, doubt: &mut Doubt, kept: &ElementTokens) {
         let (program, elements) = (self.grammar.program(), self.elements());
         (doubt.all, doubt.items, doubt.whole_items, doubt.ends, doubt.next_items) = (false, false, false, false, false);
         (doubt.beginnings, doubt.begun_keys) = (false, false);
@@ -483,8 +496,13 @@ impl Matcher {
             }
         };
         let n_deep_max = self.grammar.vocab().token_bytes_max();
+        // PERF: of the keys further out no token holds anything, and nothing else is compared where nothing runs out.
+        let n_closed_max = if program.may_run_out() { usize::MAX } else { kept.closed_before_key_max };
+        let is_one = self.live.len() == 1;
         for &pair in &self.live {
+            let mut below = Below { node: pair.node, n_deep: 0, n_closed: 0 };
             if let Some(Owner::Elements(distinct)) = program.info(pair.state).and_then(|info| info.owner) {
+                below.n_closed += usize::from(is_one);
                 // Between elements: a whole one may follow.
                 match distinct.equality {
                     Equality::Bytes => {
@@ -499,9 +517,9 @@ impl Matcher {
                     Equality::Json => doubt.whole_items = true,
                 }
             }
-            pending.push((pair.node, 0));
-            while let Some((node, n_deep)) = pending.pop() {
-                if seen.contains(&node) || n_deep > n_deep_max {
+            pending.push(below);
+            while let Some(Below { node, n_deep, n_closed }) = pending.pop() {
+                if seen.contains(&node) || n_deep > n_deep_max || n_closed > n_closed_max {
                     continue;
                 }
                 if seen.len() >= NODES_MAX {
@@ -509,7 +527,8 @@ impl Matcher {
                     return;
                 }
                 seen.push(node);
-                for index in 0..self.stacks.n_exits(node) {
+                let n_exits = self.stacks.n_exits(node);
+                for index in 0..n_exits {
                     let exit: Pair = self.stacks.exit(node, index);
                     let Some((linked, local)) = program.place(exit.state) else { continue };
                     let info = linked.unit.info(local);
@@ -527,7 +546,7 @@ impl Matcher {
                             Some(b'"') => {
                                 doubt.string_on = true;
                                 let is_here = self.live.iter().all(|pair| pair.node == node);
-                                doubt.is_one_string |= n_deep == 0 && is_here && self.stacks.n_exits(node) == 1;
+                                doubt.is_one_string |= n_deep == 0 && is_here && n_exits == 1;
                                 elements.for_each_rest(exit.register, |rest| doubt.rests.push(rest));
                             }
                             _ => doubt.items = true,
@@ -538,7 +557,7 @@ impl Matcher {
                             doubt.ends |= !is_simple && !distinct.is_finite;
                             doubt.beginnings |= is_text && distinct.is_finite;
                             doubt.next_items |= distinct.is_finite;
-                            let is_only = *within_keys == WithinKeys::None && self.stacks.n_exits(node) == 1;
+                            let is_only = *within_keys == WithinKeys::None && n_exits == 1;
                             match is_text {
                                 true if is_only => *within_keys = WithinKeys::Over(node),
                                 true => *within_keys = WithinKeys::Several,
@@ -579,7 +598,10 @@ impl Matcher {
                             Equality::Json => doubt.items |= !matches!(info.kind, Kind::Element(_)),
                         }
                     }
-                    pending.push((exit.node, n_deep + 1));
+                    // Where several ways lead down, one that closes less may come to the same node.
+                    let is_closed = matches!(info.owner, Some(Owner::Elements(_))) && is_one && n_exits == 1;
+                    let n_closed = n_closed + usize::from(is_closed);
+                    pending.push(Below { node: exit.node, n_deep: n_deep + 1, n_closed });
                 }
             }
         }

@@ -53,7 +53,7 @@ struct Scratch {
     current: Configuration,
     next: Configuration,
     control: Configuration,
-    doubt: elements::Doubt,
+    doubt: Option<Box<elements::Doubt>>,
     /// What elements look like in tokens, once a mask was asked for.
     kept: Option<Arc<ElementTokens>>,
     viability: Viability,
@@ -424,7 +424,9 @@ impl Matcher {
             self.n_bytes_before.push(n_bytes);
             // Before the first mask nobody asked which tokens hold keys, and then all may.
             let kept = self.scratch.kept.as_deref();
-            self.stacks.settle_elements(|key| kept.is_none_or(|kept| kept.by_key.contains_key(&key[1..])));
+            self.stacks.settle_elements(|key| {
+                kept.is_none_or(|kept| key.get(1..).is_none_or(|rest| kept.by_key.contains_key(rest)))
+            });
         }
     }
 

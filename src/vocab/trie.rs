@@ -295,10 +295,13 @@ impl Trie {
         })
     }
 
-    /// Returns the child of a node for the byte, found among its siblings one by one; the root has a table.
+    /// Returns the child of a node for the byte. The root has a table, and nodes with many children have lists.
     pub fn child(&self, node: u32, byte: u8) -> Option<u32> {
         if node == 0 {
             return self.root_child(byte);
+        }
+        if let Some(children) = self.wide_children(node) {
+            return children.binary_search_by_key(&byte, |&(byte, _)| byte).ok().map(|at| children[at].1);
         }
         self.children(node).take_while(|&child| self.byte(child) <= byte).find(|&child| self.byte(child) == byte)
     }
