@@ -15,8 +15,9 @@
 //! row (`a ::= b "x" | "p"`, `b ::= c "y" | "q"`, ...) have long chains in each of many states, so what is kept counts against
 //! [`automaton_moves_max`](crate::Limits::automaton_moves_max) while it is made, each pushed state as one move.
 
+use super::state::{Kind, Owner, ROLES_MAX, StateInfo, StateInfos};
 use super::table::{MoveTable, Piece, Row, Rows, Target, reads};
-use super::unit::{Code, Content, Kind, Move, Owner, Pushes, StateInfo, StateRef, Step, Unit};
+use super::unit::{Code, Content, Move, Pushes, StateRef, Step, Unit};
 use crate::machine::{Counter, Distinct, Reserved, Tally};
 use crate::pass::{BuildError, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton, Splitter, Watch};
 use core::hash::BuildHasher;
@@ -95,13 +96,13 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Opt
     bounds.check_moves(rows.bytes.len())?;
     bounds.watch.spend(n_states + rows.bytes.len())?;
     let kind = |state: u32| if automaton.is_accepting(state) { Kind::End } else { Kind::Inner };
-    let info = |(state, row)| StateInfo { kind: kind(state), reads: reads(&row), owner: None };
-    let infos: Vec<StateInfo> = (0..).zip(rows.iter()).map(info).collect();
+    let info = |(state, row)| StateInfo { kind: kind(state as u32), reads: reads(&row), owner: None };
+    let infos = known(rows.iter().enumerate().map(info))?;
     Ok(Some(Content {
         table: MoveTable::new(rows, &infos, bounds, 0)?,
         moves: Box::new([]),
         list_ends: Box::new([]),
-        infos: infos.into(),
+        infos,
         controls: Box::new([]),
         counters: Box::new([]),
         tallies: Box::new([]),
@@ -110,6 +111,12 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Opt
         entries: Box::new([0]),
         has_elements: false,
     }))
+}
+
+/// Returns what is known of states.
+fn known(infos: impl ExactSizeIterator<Item = StateInfo>) -> Result<StateInfos, BuildError> {
+    let too_many = || BuildError::limit("roles of a unit's states", ROLES_MAX as u64 + 1, ROLES_MAX as u64);
+    StateInfos::of(infos).ok_or_else(too_many)
 }
 
 /// How far items are put together.
@@ -961,7 +968,7 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(mut self, rows: Rows, entries: Vec<u32>, spare: &mut Spare) -> Result<Content, BuildError> {
-        let infos: Vec<StateInfo> = rows.iter().enumerate().map(|(state, row)| self.info(state, &row)).collect();
+        let infos = known(rows.iter().enumerate().map(|(state, row)| self.info(state, &row)))?;
         let table = MoveTable::new(&rows, &infos, self.bounds, self.n_listed)?;
         let has_controls = !rows.controls.is_empty();
         let mut controls: Vec<Box<[(u32, u32)]>> = Vec::new();
@@ -978,7 +985,7 @@ impl<'a> Builder<'a> {
             table,
             moves: self.listed.drain(..).collect(),
             list_ends: self.list_ends.as_slice().into(),
-            infos: infos.into(),
+            infos,
             controls: controls.into(),
             counters: self.counters.into(),
             tallies: self.tallies.into(),

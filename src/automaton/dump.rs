@@ -1,7 +1,8 @@
 //! Programs as text and as DOT (Graphviz), for people.
 
 use super::link::{Linked, Program};
-use super::unit::{Code, Kind, Move, Pushes, StateRef, Step};
+use super::state::Kind;
+use super::unit::{Code, Move, Pushes, StateRef, Step};
 use crate::machine::Tally;
 use crate::util::ByteSet;
 use core::fmt::Write;

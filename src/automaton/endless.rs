@@ -5,7 +5,8 @@
 //! out, and so are loops that say nothing new, such as white space, zeros and exponents.
 
 use super::link::{Linked, Program};
-use super::unit::{Kind, Owner, StateRef, Step, Unit};
+use super::state::{Kind, Owner};
+use super::unit::{StateRef, Step, Unit};
 use crate::machine::{Distinct, Equality, Tally};
 
 /// From the state on, something endless can be read.

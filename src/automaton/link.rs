@@ -2,8 +2,9 @@
 
 use super::build::{Bounds, Entry, Spare, build};
 use super::endless::{AHEAD, DIGITS, endless};
+use super::state::{Kind, Owner, Role, StateInfo};
 use super::store::{Callee, Component, UnitStore};
-use super::unit::{Kind, Owner, StateInfo, StateRef, Step, Unit};
+use super::unit::{StateRef, Step, Unit};
 use crate::limits::Limits;
 use crate::machine::{Distinct, Equality, RunsOut};
 use crate::pass::{BuildError, Components, FinishedNetwork, FinishedRule, NetRuleId, NormalGrammar, Watch, components};
@@ -94,15 +95,13 @@ impl Program {
         let units: Box<[Linked]> = units.collect();
         let start = units[0].bases[0] + root.state;
         let has_elements = units.iter().any(|linked| linked.unit.content.has_elements);
-        let is_item = |info: &StateInfo| matches!(info.kind, Kind::Element(Distinct { equality: Equality::Json, .. }));
-        let has_items = has_elements && units.iter().any(|linked| linked.unit.content.infos.iter().any(is_item));
-        let is_finite = |info: &StateInfo| matches!(info.kind, Kind::Element(Distinct { is_finite: true, .. }));
-        let may_run_out =
-            has_items || has_elements && units.iter().any(|linked| linked.unit.content.infos.iter().any(is_finite));
-        let runs_out = |info: &StateInfo| {
-            matches!(info.kind, Kind::Element(Distinct { runs_out: RunsOut::Alike | RunsOut::Perhaps, .. }))
+        let has = |test: &dyn Fn(&Distinct) -> bool| {
+            let is_it = |role: &Role| matches!(&role.kind, Kind::Element(distinct) if test(distinct));
+            has_elements && units.iter().any(|linked| linked.unit.content.infos.roles().iter().any(is_it))
         };
-        let has_last_items = has_items && units.iter().any(|linked| linked.unit.content.infos.iter().any(runs_out));
+        let has_items = has(&|distinct| distinct.equality == Equality::Json);
+        let may_run_out = has_items || has(&|distinct| distinct.is_finite);
+        let has_last_items = has_items && has(&|distinct| distinct.runs_out != RunsOut::Never);
         Ok(Program {
             units,
             unit_of: unit_of.into(),
@@ -186,7 +185,7 @@ impl Program {
     }
 
     #[inline]
-    pub fn info(&self, state: StateId) -> Option<&StateInfo> {
+    pub fn info(&self, state: StateId) -> Option<StateInfo> {
         self.place(state).map(|(linked, local)| linked.unit.info(local))
     }
 

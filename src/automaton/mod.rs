@@ -4,11 +4,13 @@ mod build;
 mod dump;
 mod endless;
 mod link;
+mod state;
 mod store;
 mod table;
 mod unit;
 
 pub(crate) use dump::{dump_dot, dump_text};
 pub(crate) use link::{BELOW, DONE, Linked, Program, StateId};
+pub(crate) use state::{Kind, Owner, Reads};
 pub(crate) use store::UnitStore;
-pub(crate) use unit::{Code, Kind, Owner, Reads, ReservedTokens, Step, Unit};
+pub(crate) use unit::{Code, ReservedTokens, Step, Unit};

@@ -221,8 +221,9 @@ impl Generations {
 
 #[cfg(test)]
 mod tests {
+    use super::super::state::{Kind, Reads, StateInfo, StateInfos};
     use super::super::table::MoveTable;
-    use super::super::unit::{Code, Kind, Reads, StateInfo};
+    use super::super::unit::Code;
     use super::*;
 
     fn content(n: u32) -> Content {
@@ -231,7 +232,7 @@ mod tests {
             table: MoveTable::of_one(Code::simple(n)),
             moves: Box::new([]),
             list_ends: Box::new([]),
-            infos: vec![info].into(),
+            infos: StateInfos::of([info].into_iter()).unwrap(),
             controls: Box::new([]),
             counters: Box::new([]),
             tallies: Box::new([]),

@@ -1,7 +1,8 @@
 //! The moves of a unit's states, from ranges of bytes to the table by classes.
 
 use super::build::Bounds;
-use super::unit::{Code, Kind, Reads, Run, StateInfo};
+use super::state::{Kind, Reads, StateInfos};
+use super::unit::{Code, Run};
 use crate::pass::{BuildError, Label};
 use crate::util::ByteSet;
 use core::hash::{Hash, Hasher};
@@ -59,7 +60,7 @@ impl Rows {
         self.ends.len()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
         let mut first = (0, 0);
         self.ends.iter().map(move |&end| {
             let bytes = &self.bytes[first.0 as usize..end.0 as usize];
@@ -70,11 +71,11 @@ impl Rows {
     }
 }
 
-fn code(target: Target, infos: &[StateInfo]) -> Code {
+fn code(target: Target, infos: &StateInfos) -> Code {
     match target {
         Target::List(list) => Code::list(list),
         Target::State(state) => {
-            let info = &infos[state as usize];
+            let info = infos.get(state);
             if info.kind == Kind::Inner && info.has_moves() { Code::quiet(state) } else { Code::simple(state) }
         }
     }
@@ -128,7 +129,7 @@ impl MoveTable {
     /// Returns the table of these rows.
     pub(super) fn new(
         rows: &Rows,
-        infos: &[StateInfo],
+        infos: &StateInfos,
         bounds: Bounds<'_>,
         n_listed: usize,
     ) -> Result<MoveTable, BuildError> {
@@ -356,7 +357,7 @@ type FilledRows = (Box<[RowPlace]>, Box<[Code]>);
 fn filled(
     rows: &Rows,
     n_wide: usize,
-    infos: &[StateInfo],
+    infos: &StateInfos,
     intervals: &Intervals,
     column_of_interval: &[u8],
     n_columns: usize,

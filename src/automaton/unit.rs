@@ -13,6 +13,7 @@
 //! A target or a return state may lie in a *child* unit: one that this one calls. Units depend on their content alone: children are
 //! units interned before, control tokens are ids, counters are their bounds. So equal units of different grammars are one.
 
+use super::state::{StateInfo, StateInfos};
 use super::table::MoveTable;
 use crate::machine::{Counter, Distinct, Reserved, Tally};
 use crate::util::ByteSet;
@@ -60,55 +61,6 @@ impl Move {
     pub fn is_simple(&self) -> bool {
         self.pushes.is_empty() && self.target.slot == 0
     }
-}
-
-/// What happens on entering a state, beside going on from it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Kind {
-    /// Nothing.
-    Inner,
-    /// The unit may end here.
-    End,
-    /// A copy of a counted body may be complete here: the counter advances, and its loop state is entered.
-    BodyEnd { counter: u32, loop_state: u32 },
-    /// Between two copies of a counted body: the counter says whether the unit may end and whether a copy may begin.
-    Loop { counter: u32 },
-    /// The count of pieces must fit, and the unit may end here if it says so.
-    Tally { tally: u32 },
-    /// An element was read, by a call that returns here: it must be another than all before, and joins them. Entered by returning only.
-    Element(Distinct),
-}
-
-/// What the register of a state belongs to.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Owner {
-    /// A counter of the unit.
-    Counter(u32),
-    /// The elements of a rule, which are all different.
-    Elements(Distinct),
-    /// A count of pieces; the strictest tally of the rule.
-    Tallies(u32),
-}
-
-/// What a state can read, as far as forced text is concerned.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Reads {
-    /// Nothing.
-    Nothing,
-    /// One byte only, and no control token.
-    Only(u8),
-    /// More than one byte, or a control token.
-    More,
-}
-
-/// A state apart from its moves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct StateInfo {
-    pub kind: Kind,
-    /// What can be read from here.
-    pub reads: Reads,
-    /// What the register of this state belongs to.
-    pub owner: Option<Owner>,
 }
 
 /// An entry of the move table, packed.
@@ -167,7 +119,7 @@ pub(crate) struct Content {
     pub moves: Box<[Move]>,
     /// By list: where its moves end.
     pub list_ends: Box<[u32]>,
-    pub infos: Box<[StateInfo]>,
+    pub infos: StateInfos,
     /// By state: the control tokens that it reads, ascending, with the index of their list.
     pub controls: Box<[ControlRow]>,
     pub counters: Box<[Counter]>,
@@ -242,29 +194,6 @@ impl Hash for Unit {
     }
 }
 
-impl Hash for StateInfo {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        // What is read is known from the moves, and owners mostly from kinds.
-        self.kind.hash(state);
-    }
-
-    fn hash_slice<H: Hasher>(infos: &[StateInfo], state: &mut H) {
-        // PERF: most of a unit is inner states, and how many there are is hashed beside them.
-        for (place, info) in infos.iter().enumerate().filter(|(_, info)| info.kind != Kind::Inner) {
-            state.write_usize(place);
-            info.hash(state);
-        }
-    }
-}
-
-impl StateInfo {
-    /// Tells whether anything can be read from here.
-    #[inline]
-    pub fn has_moves(&self) -> bool {
-        self.reads != Reads::Nothing
-    }
-}
-
 impl Unit {
     pub fn new(uid: u32, name: Box<str>, content: Content) -> Self {
         let first_runs = content.entries.iter().map(|_| OnceLock::new()).collect();
@@ -309,8 +238,8 @@ impl Unit {
     }
 
     #[inline]
-    pub fn info(&self, state: u32) -> &StateInfo {
-        &self.content.infos[state as usize]
+    pub fn info(&self, state: u32) -> StateInfo {
+        self.content.infos.get(state)
     }
 
     #[inline]
@@ -362,7 +291,7 @@ impl Unit {
         size_of::<Unit>()
             + 256
             + content.table.memory_bytes()
-            + size_of_val(&*content.infos)
+            + content.infos.memory_bytes()
             + content.tallies.iter().map(Tally::memory_bytes).sum::<usize>()
             + content.reserved.iter().map(|reserved| reserved.memory_bytes() + 32).sum::<usize>()
             + size_of_val(&*content.list_ends)

@@ -5,19 +5,22 @@
 //! is at hand. So a mask that differs from the row of another by few tokens is kept as that row, shared, and the difference. Rows are
 //! remembered as they come; those that no other mask shares make room for others.
 
-use super::entry::MaskEntry;
+use super::entry::{MaskEntry, filled, has_bit, set_bits};
+use crate::vocab::{TokenId, row_of};
+use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Rows remembered.
-const ROWS_MAX: usize = 32;
-/// Most tokens of a mask that is kept as it is: to set them takes no longer than to copy a row.
+/// Masks remembered.
+const BASES_MAX: usize = 32;
+/// Most tokens of a list that is kept as it is: to set them takes no longer than to copy a row.
 const TOKENS_FREE: usize = 96;
-/// Most tokens in which a mask may differ from its base.
+/// Most tokens in which a mask may differ from its base, and the share of its list that these may be.
 const DIFFERENCE_MAX: usize = 96;
+const DIFFERENCE_SHARE: usize = 4;
 /// Tokens in which it may differ from a base without looking for a nearer one.
 const DIFFERENCE_FREE: usize = 24;
 
-/// The rows of a store.
+/// The masks that others may be based on.
 #[derive(Debug, Default)]
 pub(super) struct Bases {
     known: Mutex<Known>,
@@ -25,61 +28,60 @@ pub(super) struct Bases {
 
 #[derive(Debug, Default)]
 struct Known {
-    rows: Vec<Base>,
+    bases: Vec<Base>,
     /// Where the next one goes, when there is no more room.
     next: usize,
 }
 
-#[derive(Clone, Debug)]
+/// A mask: a list of tokens, each once, perhaps beside those of a row.
+#[derive(Debug)]
 struct Base {
-    row: Arc<[u32]>,
-    /// Tokens in it.
-    n_tokens: usize,
+    beside: Option<Arc<[u32]>>,
+    tokens: Box<[TokenId]>,
+    /// All of it, once another mask shares it.
+    row: Option<Arc<[u32]>>,
 }
 
+/// The tokens of a base that a mask lacks.
+type Lacking = SmallVec<[TokenId; DIFFERENCE_MAX]>;
+
 impl Bases {
-    /// Returns a mask in the form in which it takes least time to write. `row` is memory to find that out in.
-    pub fn rebased(&self, mask: MaskEntry, n_words: usize, row: &mut Vec<u32>) -> MaskEntry {
-        let mut max = match &mask {
-            MaskEntry::Sparse(ids) if ids.len() > TOKENS_FREE => DIFFERENCE_MAX.min(ids.len() / 4),
-            MaskEntry::Patched { set, clear, .. } if set.len() + clear.len() > TOKENS_FREE => {
-                DIFFERENCE_MAX.min((set.len() + clear.len()) / 4)
-            }
-            // A row of its own.
-            MaskEntry::Dense(row) if Arc::strong_count(row) == 1 => DIFFERENCE_MAX,
+    /// Returns a mask in the form in which it takes least time to write. `zeros` is memory to find that out in: a row without bits, now and
+    /// afterwards.
+    pub fn rebased(&self, mask: MaskEntry, n_words: usize, zeros: &mut Vec<u32>) -> MaskEntry {
+        let (beside, tokens) = match &mask {
+            MaskEntry::Sparse(tokens) => (None, tokens),
+            MaskEntry::Patched { base, set, clear } if clear.is_empty() => (Some(base), set),
             _ => return mask,
         };
-        row.resize(n_words, 0);
-        mask.write(row);
-        let n_tokens = row.iter().map(|word| word.count_ones() as usize).sum();
-        let mut nearest: Option<Arc<[u32]>> = None;
+        if tokens.len() <= TOKENS_FREE {
+            return mask;
+        }
+        zeros.resize(n_words, 0);
+        let mut n_tokens = 0;
+        for &token in tokens {
+            n_tokens += usize::from(!has_bit(zeros, token));
+            zeros[token as usize / 32] |= 1 << (token % 32);
+        }
         let mut known = self.lock();
-        for base in &known.rows {
-            let is_like = base.n_tokens.abs_diff(n_tokens) <= max;
-            let Some(difference) = is_like.then(|| difference(row, &base.row, max)).flatten() else { continue };
-            nearest = Some(Arc::clone(&base.row));
-            if difference <= DIFFERENCE_FREE {
-                break;
-            }
-            max = difference;
-        }
-        match nearest {
-            Some(base) => {
-                drop(known);
-                MaskEntry::between(&base, row)
-            }
-            None => {
-                let (row, mask) = match mask {
-                    MaskEntry::Dense(row) => (Arc::clone(&row), MaskEntry::Dense(row)),
-                    mask => (Arc::from(&**row), mask),
-                };
-                known.remember(Base { row, n_tokens });
-                mask
-            }
-        }
+        let Some((place, lacking)) = known.nearest(beside, n_tokens, zeros) else {
+            let take = |token: &TokenId| {
+                let is_first = has_bit(zeros, *token);
+                zeros[*token as usize / 32] &= !(1 << (token % 32));
+                is_first
+            };
+            let tokens = tokens.iter().copied().filter(take).collect();
+            known.remember(Base { beside: beside.cloned(), tokens, row: None });
+            return mask;
+        };
+        let row = known.bases[place].row(n_words);
+        drop(known);
+        tokens.iter().for_each(|&token| zeros[token as usize / 32] = 0);
+        let set = tokens.iter().copied().filter(|&token| !has_bit(&row, token)).collect();
+        MaskEntry::patched(&row, set, lacking.to_vec())
     }
 
-    /// Forgets all rows.
+    /// Forgets all masks.
     pub fn clear(&self) {
         *self.lock() = Known::default();
     }
@@ -90,39 +92,71 @@ impl Bases {
     }
 }
 
-impl Known {
-    /// Adds a row, in the place of one that no mask has if there is no more room.
-    fn remember(&mut self, base: Base) {
-        if self.rows.len() < ROWS_MAX {
-            return self.rows.push(base);
-        }
-        let is_free = |place: &usize| Arc::strong_count(&self.rows[place % ROWS_MAX].row) == 1;
-        if let Some(place) = (self.next..self.next + ROWS_MAX).find(is_free) {
-            self.rows[place % ROWS_MAX] = base;
-            self.next = (place + 1) % ROWS_MAX;
-        }
+impl Base {
+    /// Returns the mask as a row.
+    fn row(&mut self, n_words: usize) -> Arc<[u32]> {
+        let Base { beside, tokens, row } = self;
+        let row = row.get_or_insert_with(|| match beside {
+            Some(beside) => filled(beside, |row| set_bits(row, tokens)),
+            None => row_of(tokens, n_words),
+        });
+        Arc::clone(row)
+    }
+
+    fn is_shared(&self) -> bool {
+        self.row.as_ref().is_some_and(|row| Arc::strong_count(row) > 1)
     }
 }
 
-/// Returns in how many bits two rows differ, if those are at most `max`.
-fn difference(a: &[u32], b: &[u32], max: usize) -> Option<usize> {
-    const WORDS: usize = 32;
-    let mut n = 0;
-    // PERF: most of two rows that are worth comparing to the end is equal, and seen to be so quickly.
-    for (a, b) in a.chunks(WORDS).zip(b.chunks(WORDS)).filter(|(a, b)| a != b) {
-        n += a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones() as usize).sum::<usize>();
-        if n > max {
-            return None;
+impl Known {
+    /// Returns which base a mask differs least from, if there is one near enough, and what the mask lacks of it. The mask has `n_tokens` tokens,
+    /// whose bits are set in `row`, beside those of another row.
+    fn nearest(&self, beside: Option<&Arc<[u32]>>, n_tokens: usize, row: &[u32]) -> Option<(usize, Lacking)> {
+        let is_same = |base: &Base| match (&base.beside, beside) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        let mut max = DIFFERENCE_MAX.min(n_tokens / DIFFERENCE_SHARE);
+        let mut nearest = None;
+        for (place, base) in self.bases.iter().enumerate().filter(|(_, base)| is_same(base)) {
+            if base.tokens.len().abs_diff(n_tokens) > max {
+                continue;
+            }
+            let lacking = base.tokens.iter().copied().filter(|&token| !has_bit(row, token));
+            let lacking: Lacking = lacking.take(max + 1).collect();
+            // What is not lacking of the base is in the mask.
+            let n_more = (n_tokens + lacking.len()).saturating_sub(base.tokens.len());
+            if lacking.len() + n_more > max {
+                continue;
+            }
+            max = lacking.len() + n_more;
+            nearest = Some((place, lacking));
+            if max <= DIFFERENCE_FREE {
+                break;
+            }
+        }
+        nearest
+    }
+
+    /// Adds a base, in the place of one that no mask shares if there is no more room.
+    fn remember(&mut self, base: Base) {
+        if self.bases.len() < BASES_MAX {
+            return self.bases.push(base);
+        }
+        let is_free = |place: &usize| !self.bases[place % BASES_MAX].is_shared();
+        if let Some(place) = (self.next..self.next + BASES_MAX).find(is_free) {
+            self.bases[place % BASES_MAX] = base;
+            self.next = (place + 1) % BASES_MAX;
         }
     }
-    Some(n)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn row_of(mask: &MaskEntry, n_words: usize) -> Vec<u32> {
+    fn written(mask: &MaskEntry, n_words: usize) -> Vec<u32> {
         let mut row = vec![0; n_words];
         mask.write(&mut row);
         row
@@ -143,13 +177,31 @@ mod tests {
         let patched = rebased(&bases, other.clone(), n_words);
         let MaskEntry::Patched { set, clear, .. } = &patched else { panic!("{patched:?}") };
         assert_eq!((&**set, &**clear), (&[1, 2, 3][..], &[0, 7][..]));
-        assert_eq!(row_of(&patched, n_words), row_of(&other, n_words));
+        assert_eq!(written(&patched, n_words), written(&other, n_words));
         let MaskEntry::Dense(row) = rebased(&bases, first.clone(), n_words) else { panic!("equal masks are one row") };
-        assert_eq!(row[..], row_of(&first, n_words)[..]);
+        assert_eq!(row[..], written(&first, n_words)[..]);
         let far = MaskEntry::new((0..400).map(|i| i * 11 + 1).collect(), n_words);
         assert!(matches!(rebased(&bases, far, n_words), MaskEntry::Sparse(_)));
         let few = MaskEntry::new((0..50).collect(), n_words);
         assert!(matches!(rebased(&bases, few, n_words), MaskEntry::Sparse(_)));
+    }
+
+    #[test]
+    fn masks_beside_one_row_are_told_apart_from_others() {
+        let bases = Bases::default();
+        let n_words = 4096;
+        let large = MaskEntry::new((0..20_000).map(|i| i * 2).collect(), n_words);
+        let ids: Vec<TokenId> = (0..300).map(|i| i * 26 + 1).collect();
+        let beside = |more: &[TokenId]| large.with(&[&ids, more].concat(), n_words);
+        for (more, is_kept) in [(&[][..], true), (&[5, 3, 5, 1], false), (&[], false)] {
+            let mask = beside(more);
+            let shared = rebased(&bases, mask.clone(), n_words);
+            assert_eq!(written(&shared, n_words), written(&mask, n_words));
+            let n_set = if let MaskEntry::Patched { set, .. } = &shared { set.len() } else { 0 };
+            assert_eq!(n_set > 200, is_kept, "{more:?}");
+        }
+        // The same list alone is another mask.
+        assert!(matches!(rebased(&bases, MaskEntry::new(ids.clone(), n_words), n_words), MaskEntry::Sparse(_)));
     }
 
     #[test]
@@ -159,8 +211,8 @@ mod tests {
         let mask = |number: u32| MaskEntry::new((0..400).map(|i| i * 200 + number).collect(), n_words);
         rebased(&bases, mask(0), n_words);
         let _shared = rebased(&bases, mask(0), n_words);
-        (1..2 * ROWS_MAX as u32).for_each(|number| drop(rebased(&bases, mask(number), n_words)));
-        assert_eq!(bases.lock().rows.len(), ROWS_MAX);
+        (1..2 * BASES_MAX as u32).for_each(|number| drop(rebased(&bases, mask(number), n_words)));
+        assert_eq!(bases.lock().bases.len(), BASES_MAX);
         assert!(matches!(rebased(&bases, mask(0), n_words), MaskEntry::Dense(_)), "it is shared and stays");
         assert!(matches!(rebased(&bases, mask(1), n_words), MaskEntry::Sparse(_)), "it was forgotten");
     }

@@ -96,7 +96,7 @@ impl MaskEntry {
     }
 
     /// Returns a row with some bits set and others cleared, all of them different from what they were.
-    fn patched(base: &Arc<[u32]>, set: Vec<TokenId>, clear: Vec<TokenId>) -> Self {
+    pub(super) fn patched(base: &Arc<[u32]>, set: Vec<TokenId>, clear: Vec<TokenId>) -> Self {
         if set.is_empty() && clear.is_empty() {
             return MaskEntry::Dense(Arc::clone(base));
         }
@@ -107,22 +107,6 @@ impl MaskEntry {
             set_bits(row, &set);
             clear_bits(row, &clear);
         }))
-    }
-
-    /// Returns the mask of a row, as the difference from another one.
-    pub fn between(base: &Arc<[u32]>, row: &[u32]) -> Self {
-        // PERF: hardly any words differ.
-        const WORDS: usize = 32;
-        let (mut set, mut clear) = (Vec::new(), Vec::new());
-        for (chunk, (old, new)) in base.chunks(WORDS).zip(row.chunks(WORDS)).enumerate().filter(|(_, (a, b))| a != b) {
-            for (word, (&old, &new)) in old.iter().zip(new).enumerate() {
-                let first = (32 * (WORDS * chunk + word)) as TokenId;
-                let ids = |bits: u32| (0..32).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| first + bit);
-                set.extend(ids(new & !old));
-                clear.extend(ids(old & !new));
-            }
-        }
-        MaskEntry::patched(base, set, clear)
     }
 
     /// Makes `row` this mask.
@@ -181,7 +165,7 @@ impl MaskEntry {
 }
 
 /// Returns a copy of a row, changed before it is shared.
-fn filled(row: &[u32], change: impl FnOnce(&mut [u32])) -> Arc<[u32]> {
+pub(super) fn filled(row: &[u32], change: impl FnOnce(&mut [u32])) -> Arc<[u32]> {
     let mut row: Arc<[u32]> = row.into();
     change(Arc::get_mut(&mut row).expect("the row was just made"));
     row
@@ -197,7 +181,7 @@ fn has_more_than(row: &[u32], n: usize) -> bool {
 }
 
 #[inline]
-fn set_bits(row: &mut [u32], ids: &[TokenId]) {
+pub(super) fn set_bits(row: &mut [u32], ids: &[TokenId]) {
     for &id in ids {
         row[id as usize / 32] |= 1 << (id % 32);
     }
@@ -211,7 +195,7 @@ fn clear_bits(row: &mut [u32], ids: &[TokenId]) {
 }
 
 #[inline]
-fn has_bit(row: &[u32], id: TokenId) -> bool {
+pub(super) fn has_bit(row: &[u32], id: TokenId) -> bool {
     row[id as usize / 32] >> (id % 32) & 1 == 1
 }
 

@@ -225,7 +225,7 @@ impl Asker<'_> {
         let base = found.base.as_ref().map_or_else(none, |base| base.mask(self.vocab, n_words));
         let mask = base.without(&found.cleared, n_words).with(&found.tokens, n_words);
         let remainders = found.remainders.as_slice().into();
-        let tree = self.store.tree(mask, remainders, n_words, &mut walker.row);
+        let tree = self.store.tree(mask, remainders, n_words, &mut walker.zeros);
         let number = self.store.keep(self.generation, key, &tree);
         self.store.put_walker(walker, Some((n_independent, n_dependent)));
         (tree, number)
@@ -249,7 +249,7 @@ impl Asker<'_> {
         let mask = tree.mask.with(&found.tokens, n_words);
         let remainders = distinct(&mut found.remainders);
         let n_nodes = found.n_nodes + NODES_PER_WALK * found.n_walks;
-        let child = self.store.tree(mask, remainders, n_words, &mut walker.row);
+        let child = self.store.tree(mask, remainders, n_words, &mut walker.zeros);
         let number = key.and_then(|key| self.store.keep(self.generation, key, &child));
         self.store.put_walker(walker, None);
         (child, number, n_nodes)

@@ -431,9 +431,15 @@ impl MaskStore {
     }
 
     /// Returns a new node, with its mask in the form that suits it beside those that are kept.
-    /// `row` is memory to find that in.
-    pub fn tree(&self, mask: MaskEntry, remainders: Box<[Remainder]>, n_words: usize, row: &mut Vec<u32>) -> Arc<Tree> {
-        Arc::new(Tree::new(self.bases.rebased(mask, n_words, row), remainders))
+    /// `zeros` is a row without bits.
+    pub fn tree(
+        &self,
+        mask: MaskEntry,
+        remainders: Box<[Remainder]>,
+        n_words: usize,
+        zeros: &mut Vec<u32>,
+    ) -> Arc<Tree> {
+        Arc::new(Tree::new(self.bases.rebased(mask, n_words, zeros), remainders))
     }
 
     /// Returns a walker, and takes it back with [`Self::put_walker`].

@@ -68,8 +68,8 @@ pub(crate) struct Walker {
     pub(super) loops: Loops,
     pub(super) twins: Twins,
     pub(super) found: Found,
-    /// Memory for a mask.
-    pub(super) row: Vec<u32>,
+    /// A row without bits, to compare masks in.
+    pub(super) zeros: Vec<u32>,
 }
 
 /// What a walk found.
@@ -256,7 +256,7 @@ impl Walker {
             loops: Loops::default(),
             twins: Twins::default(),
             found: Found::default(),
-            row: Vec::new(),
+            zeros: Vec::new(),
         }
     }
 

@@ -1,0 +1,185 @@
+//! What is known of states apart from their moves.
+//!
+//! Steps and masks ask for it all the time, of states all over the grammar, so a state takes one word of 32 bits: what it reads, and its *role*.
+//! Of roles (what happens on entering, and what the register belongs to) a unit has few: mostly that of a state within, and of an end.
+//!
+//! ```text
+//! | 22 bits: role | 2 bits: reads nothing, one byte, more | 8 bits: that byte |
+//! ```
+
+use crate::machine::Distinct;
+use hashbrown::HashMap;
+
+/// What happens on entering a state, beside going on from it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Kind {
+    /// Nothing.
+    Inner,
+    /// The unit may end here.
+    End,
+    /// A copy of a counted body may be complete here: the counter advances, and its loop state is entered.
+    BodyEnd { counter: u32, loop_state: u32 },
+    /// Between two copies of a counted body: the counter says whether the unit may end and whether a copy may begin.
+    Loop { counter: u32 },
+    /// The count of pieces must fit, and the unit may end here if it says so.
+    Tally { tally: u32 },
+    /// An element was read, by a call that returns here: it must be another than all before, and joins them. Entered by returning only.
+    Element(Distinct),
+}
+
+/// What the register of a state belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Owner {
+    /// A counter of the unit.
+    Counter(u32),
+    /// The elements of a rule, which are all different.
+    Elements(Distinct),
+    /// A count of pieces; the strictest tally of the rule.
+    Tallies(u32),
+}
+
+/// What a state can read, as far as forced text is concerned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reads {
+    /// Nothing.
+    Nothing,
+    /// One byte only, and no control token.
+    Only(u8),
+    /// More than one byte, or a control token.
+    More,
+}
+
+/// A state apart from its moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct StateInfo {
+    pub kind: Kind,
+    /// What can be read from here.
+    pub reads: Reads,
+    /// What the register of this state belongs to.
+    pub owner: Option<Owner>,
+}
+
+impl StateInfo {
+    /// Tells whether anything can be read from here.
+    #[inline]
+    pub fn has_moves(&self) -> bool {
+        self.reads != Reads::Nothing
+    }
+}
+
+/// What states have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Role {
+    pub kind: Kind,
+    pub owner: Option<Owner>,
+}
+
+/// The [`StateInfo`] of each state of a unit.
+#[derive(PartialEq, Eq, Hash, Debug)]
+pub(crate) struct StateInfos {
+    /// Each once, in the order in which states have them.
+    roles: Box<[Role]>,
+    /// By state.
+    packed: Box<[u32]>,
+}
+
+const READS_SHIFT: u32 = 8;
+const ROLE_SHIFT: u32 = 10;
+/// Most roles of a unit.
+pub(super) const ROLES_MAX: usize = 1 << (32 - ROLE_SHIFT);
+
+const NOTHING: u32 = 0;
+const ONLY: u32 = 1;
+const MORE: u32 = 2;
+
+impl StateInfos {
+    /// Returns what is known of some states; nothing if they have more than [`ROLES_MAX`] roles.
+    pub fn of(infos: impl ExactSizeIterator<Item = StateInfo>) -> Option<StateInfos> {
+        let mut packed = Vec::with_capacity(infos.len());
+        let mut roles: Vec<Role> = Vec::with_capacity(4);
+        let mut numbers: HashMap<Role, u32> = HashMap::new();
+        for StateInfo { kind, reads, owner } in infos {
+            let role = Role { kind, owner };
+            // PERF: nearly all states have one of the first roles.
+            const FIRST: usize = 4;
+            let number = match roles.iter().take(FIRST).position(|&known| known == role) {
+                Some(number) => number as u32,
+                None => *numbers.entry(role).or_insert_with(|| {
+                    roles.push(role);
+                    roles.len() as u32 - 1
+                }),
+            };
+            let reads = match reads {
+                Reads::Nothing => NOTHING << READS_SHIFT,
+                Reads::Only(byte) => ONLY << READS_SHIFT | u32::from(byte),
+                Reads::More => MORE << READS_SHIFT,
+            };
+            packed.push(number << ROLE_SHIFT | reads);
+        }
+        (roles.len() <= ROLES_MAX).then(|| StateInfos { roles: roles.into(), packed: packed.into() })
+    }
+
+    /// Returns the number of states.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.packed.len()
+    }
+
+    /// Returns what is known of a state.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    #[inline]
+    pub fn get(&self, state: u32) -> StateInfo {
+        let packed = self.packed[state as usize];
+        let Role { kind, owner } = self.roles[(packed >> ROLE_SHIFT) as usize];
+        let reads = match packed >> READS_SHIFT & 3 {
+            NOTHING => Reads::Nothing,
+            ONLY => Reads::Only(packed as u8),
+            _ => Reads::More,
+        };
+        StateInfo { kind, reads, owner }
+    }
+
+    /// Returns what is known of each state.
+    #[cfg(feature = "testing")]
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = StateInfo> + ExactSizeIterator + '_ {
+        (0..self.len()).map(|state| self.get(state as u32))
+    }
+
+    /// Returns the roles that states have.
+    pub fn roles(&self) -> &[Role] {
+        &self.roles
+    }
+
+    /// Returns the memory that they take beside their own size, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.roles) + size_of_val(&*self.packed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn infos_are_what_they_were() {
+        let kinds = (0..40).map(|counter| Kind::BodyEnd { counter, loop_state: counter + 1 });
+        let kinds: Vec<Kind> = [Kind::Inner, Kind::End].into_iter().chain(kinds).collect();
+        let reads = [Reads::Nothing, Reads::Only(0), Reads::Only(255), Reads::More];
+        let infos: Vec<StateInfo> = (0..300)
+            .map(|state| StateInfo {
+                kind: kinds[state * 7 % kinds.len()],
+                reads: reads[state % reads.len()],
+                owner: (state % 3 == 0).then_some(Owner::Counter(state as u32 % 5)),
+            })
+            .collect();
+        let packed = StateInfos::of(infos.iter().copied()).unwrap();
+        assert_eq!(packed.len(), infos.len());
+        (0..).zip(&infos).for_each(|(state, info)| assert_eq!(packed.get(state), *info));
+        let mut roles: Vec<Role> = packed.roles().to_vec();
+        roles.dedup();
+        assert_eq!(roles.len(), packed.roles().len());
+        assert_eq!(StateInfos::of(infos.iter().copied()), Some(packed));
+    }
+}
