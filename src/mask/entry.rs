@@ -141,12 +141,20 @@ impl MaskEntry {
         set_bits(row, &kept);
     }
 
-    /// Returns the memory that this mask takes beside what it shares, in bytes.
+    /// Returns the memory that this mask takes beside its row, in bytes.
     pub fn memory_bytes(&self) -> usize {
         match self {
             MaskEntry::Sparse(ids) => size_of_val(&**ids),
-            MaskEntry::Dense(base) => size_of_val(&**base),
+            MaskEntry::Dense(_) => 0,
             MaskEntry::Patched { set, clear, .. } => size_of_val(&**set) + size_of_val(&**clear),
+        }
+    }
+
+    /// Returns the row, which other masks may have too.
+    pub fn row(&self) -> Option<&Arc<[u32]>> {
+        match self {
+            MaskEntry::Sparse(_) => None,
+            MaskEntry::Dense(row) | MaskEntry::Patched { base: row, .. } => Some(row),
         }
     }
 

@@ -14,7 +14,7 @@ use super::walk::{Remainder, Walker};
 use crate::automaton::ReservedTokens;
 use crate::machine::Reserved;
 use crate::vocab::{TokenId, Vocab};
-use ahash::{AHashMap, RandomState};
+use ahash::{AHashMap, AHashSet, RandomState};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -260,8 +260,29 @@ impl ElementTokens {
 struct Inner {
     current: Arc<Generation>,
     n_nodes: u32,
-    bytes: usize,
+    memory: Memory,
     stats: MaskStats,
+}
+
+/// What some nodes take.
+#[derive(Debug, Default)]
+struct Memory {
+    bytes: usize,
+    /// Where their rows are: each counts once, however many masks share it.
+    rows: AHashSet<usize>,
+}
+
+impl Memory {
+    /// Returns what a node more takes, in bytes.
+    fn of_one_more(&self, tree: &Tree) -> usize {
+        let new_row = tree.mask.row().filter(|row| !self.rows.contains(&Arc::as_ptr(row).addr()));
+        tree.memory_bytes() + new_row.map_or(0, |row| size_of_val(&**row))
+    }
+
+    fn add(&mut self, tree: &Tree) {
+        self.bytes += self.of_one_more(tree);
+        self.rows.extend(tree.mask.row().map(|row| Arc::as_ptr(row).addr()));
+    }
 }
 
 const CAPACITY_FIRST: usize = 256;
@@ -273,7 +294,7 @@ impl MaskStore {
         MaskStore {
             bytes_max,
             current_number: AtomicU64::new(0),
-            inner: Mutex::new(Inner { current, n_nodes: 0, bytes: 0, stats: MaskStats::default() }),
+            inner: Mutex::new(Inner { current, n_nodes: 0, memory: Memory::default(), stats: MaskStats::default() }),
             bases: Bases::default(),
             walkers: Mutex::default(),
             hits: AtomicU64::new(0),
@@ -417,15 +438,15 @@ impl MaskStore {
         if let Some((number, _)) = generation.find(&key) {
             return Some(number);
         }
-        let bytes = tree.memory_bytes();
-        if inner.n_nodes as usize == generation.nodes.len() || inner.bytes + bytes > self.bytes_max {
+        let bytes = inner.memory.bytes + inner.memory.of_one_more(tree);
+        if inner.n_nodes as usize == generation.nodes.len() || bytes > self.bytes_max {
             generation.is_closed.store(true, Ordering::Relaxed);
             return None;
         }
         let number = inner.n_nodes;
         generation.add(number, key, Arc::clone(tree));
         inner.n_nodes += 1;
-        inner.bytes += bytes;
+        inner.memory.add(tree);
         inner.stats.count_form(&tree.mask, 1);
         Some(number)
     }
@@ -484,7 +505,7 @@ impl MaskStore {
 
     pub fn stats(&self) -> MaskStats {
         let inner = self.lock();
-        MaskStats { bytes: inner.bytes, hits: self.hits.load(Ordering::Relaxed), ..inner.stats }
+        MaskStats { bytes: inner.memory.bytes, hits: self.hits.load(Ordering::Relaxed), ..inner.stats }
     }
 }
 
@@ -504,11 +525,9 @@ impl Inner {
     fn rotate(&mut self, bytes_max: usize) {
         let old = Arc::clone(&self.current);
         let nodes = || old.nodes.iter().map_while(OnceLock::get);
-        let used: usize = nodes()
-            .filter(|(_, tree)| tree.was_used.load(Ordering::Relaxed))
-            .map(|(_, tree)| tree.memory_bytes())
-            .sum();
-        let (keeps_all, keeps_used) = (self.bytes <= bytes_max / 2, used <= bytes_max / 2);
+        let mut used = Memory::default();
+        nodes().filter(|(_, tree)| tree.was_used.load(Ordering::Relaxed)).for_each(|(_, tree)| used.add(tree));
+        let (keeps_all, keeps_used) = (self.memory.bytes <= bytes_max / 2, used.bytes <= bytes_max / 2);
         let is_kept = |tree: &Tree| keeps_all || keeps_used && tree.was_used.load(Ordering::Relaxed);
         let n_kept = nodes().filter(|(_, tree)| is_kept(tree)).count();
         let capacity = (2 * n_kept).next_power_of_two().max(CAPACITY_FIRST);
@@ -516,7 +535,7 @@ impl Inner {
         // Parents come before their children, so their new numbers are known; a child whose parent goes, goes too.
         let mut numbers: Vec<Option<u32>> = Vec::with_capacity(self.n_nodes as usize);
         let n_before = self.n_nodes;
-        (self.n_nodes, self.bytes) = (0, 0);
+        (self.n_nodes, self.memory) = (0, Memory::default());
         let stats = &mut self.stats;
         (stats.n_sparse, stats.n_dense, stats.n_patched) = (0, 0, 0);
         for (key, tree) in nodes() {
@@ -531,7 +550,7 @@ impl Inner {
                     }
                     next.add(self.n_nodes, Key { parent, ..*key }, Arc::clone(tree));
                     stats.count_form(&tree.mask, 1);
-                    self.bytes += tree.memory_bytes();
+                    self.memory.add(tree);
                     self.n_nodes += 1;
                     Some(self.n_nodes - 1)
                 }
