@@ -2,10 +2,11 @@
 //!
 //! Behind a value there may be white space, a comma, a closing brace: some 300 tokens, nearly the same ones behind any value of any schema. Kept
 //! each by itself, such masks take more memory than they are worth, and setting that many bits takes three times as long as copying a row that
-//! is at hand. So a mask that differs from the row of another by few tokens is kept as that row, shared, and the difference. Rows are
-//! remembered as they come; those that no other mask shares make room for others.
+//! is at hand. So a mask that differs from another by few tokens is kept as the row of that one, shared, and the difference. So are rows:
+//! those of texts that may end after so many characters, say. Masks are remembered as they come; those that no other shares make room for
+//! others.
 
-use super::entry::{MaskEntry, filled, has_bit, set_bits};
+use super::entry::{MaskEntry, differing, filled, has_bit, set_bits};
 use crate::vocab::{TokenId, row_of};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,6 +32,9 @@ struct Known {
     bases: Vec<Base>,
     /// Where the next one goes, when there is no more room.
     next: usize,
+    /// Rows that are masks, with the numbers of their tokens.
+    rows: Vec<(Arc<[u32]>, usize)>,
+    next_row: usize,
 }
 
 /// A mask: a list of tokens, each once, perhaps beside those of a row.
@@ -52,6 +56,8 @@ impl Bases {
         let (beside, tokens) = match &mask {
             MaskEntry::Sparse(tokens) => (None, tokens),
             MaskEntry::Patched { base, set, clear } if clear.is_empty() => (Some(base), set),
+            // Shared already, or by nobody so far.
+            MaskEntry::Dense(row) if Arc::strong_count(row) == 1 => return self.rebased_row(row),
             _ => return mask,
         };
         if tokens.len() <= TOKENS_FREE {
@@ -79,6 +85,32 @@ impl Bases {
         tokens.iter().for_each(|&token| zeros[token as usize / 32] = 0);
         let set = tokens.iter().copied().filter(|&token| !has_bit(&row, token)).collect();
         MaskEntry::patched(&row, set, lacking.to_vec())
+    }
+
+    /// As [`Self::rebased`], for a row.
+    fn rebased_row(&self, row: &Arc<[u32]>) -> MaskEntry {
+        let n_tokens: usize = row.iter().map(|word| word.count_ones() as usize).sum();
+        let mut known = self.lock();
+        let mut max = DIFFERENCE_MAX;
+        let mut nearest = None;
+        for (base, _) in known.rows.iter().filter(|(_, n)| n_tokens.abs_diff(*n) <= DIFFERENCE_MAX) {
+            if let Some(difference) = difference(base, row, max) {
+                (max, nearest) = (difference, Some(Arc::clone(base)));
+                if max <= DIFFERENCE_FREE {
+                    break;
+                }
+            }
+        }
+        match nearest {
+            Some(base) => {
+                drop(known);
+                MaskEntry::between(&base, row)
+            }
+            None => {
+                known.remember_row(row, n_tokens);
+                MaskEntry::Dense(Arc::clone(row))
+            }
+        }
     }
 
     /// Forgets all masks.
@@ -150,6 +182,31 @@ impl Known {
             self.next = (place + 1) % BASES_MAX;
         }
     }
+
+    /// Adds a row, in the place of one that only one mask has if there is no more room.
+    fn remember_row(&mut self, row: &Arc<[u32]>, n_tokens: usize) {
+        let row = (Arc::clone(row), n_tokens);
+        if self.rows.len() < BASES_MAX {
+            return self.rows.push(row);
+        }
+        let is_free = |place: &usize| Arc::strong_count(&self.rows[place % BASES_MAX].0) <= 2;
+        if let Some(place) = (self.next_row..self.next_row + BASES_MAX).find(is_free) {
+            self.rows[place % BASES_MAX] = row;
+            self.next_row = (place + 1) % BASES_MAX;
+        }
+    }
+}
+
+/// Returns in how many bits two rows differ, if those are at most `max`.
+fn difference(a: &[u32], b: &[u32], max: usize) -> Option<usize> {
+    let mut n = 0;
+    for (a, b) in differing(a, b).map(|(_, a, b)| (a, b)) {
+        n += a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones() as usize).sum::<usize>();
+        if n > max {
+            return None;
+        }
+    }
+    Some(n)
 }
 
 #[cfg(test)]
@@ -175,7 +232,7 @@ mod tests {
         assert!(matches!(kept, MaskEntry::Sparse(_)), "nothing is known that it could share");
         let other = first.with(&[1, 2, 3], n_words).without(&[0, 7], n_words);
         let patched = rebased(&bases, other.clone(), n_words);
-        let MaskEntry::Patched { set, clear, .. } = &patched else { panic!("{patched:?}") };
+        let MaskEntry::Patched { set, clear, .. } = &patched else { panic!("it is near") };
         assert_eq!((&**set, &**clear), (&[1, 2, 3][..], &[0, 7][..]));
         assert_eq!(written(&patched, n_words), written(&other, n_words));
         let MaskEntry::Dense(row) = rebased(&bases, first.clone(), n_words) else { panic!("equal masks are one row") };
@@ -202,6 +259,22 @@ mod tests {
         }
         // The same list alone is another mask.
         assert!(matches!(rebased(&bases, MaskEntry::new(ids.clone(), n_words), n_words), MaskEntry::Sparse(_)));
+    }
+
+    #[test]
+    fn rows_that_are_nearly_alike_are_one() {
+        let bases = Bases::default();
+        let n_words = 4096;
+        let ids: Vec<TokenId> = (0..3000).map(|i| i * 11).collect();
+        let large = || MaskEntry::new(ids.clone(), n_words);
+        assert!(matches!(rebased(&bases, large(), n_words), MaskEntry::Dense(_)));
+        let other = || MaskEntry::new([&ids[3..], &[1, 4096 * 32 - 1]].concat(), n_words);
+        let patched = rebased(&bases, other(), n_words);
+        assert!(written(&patched, n_words) == written(&other(), n_words));
+        let MaskEntry::Patched { set, clear, .. } = patched else { panic!("it is near") };
+        assert_eq!((&*set, &*clear), (&[1, 4096 * 32 - 1][..], &ids[..3]));
+        let far = MaskEntry::new((0..3000).map(|i| i * 12).collect(), n_words);
+        assert!(matches!(rebased(&bases, far, n_words), MaskEntry::Dense(_)));
     }
 
     #[test]

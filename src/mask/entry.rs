@@ -109,6 +109,21 @@ impl MaskEntry {
         }))
     }
 
+    /// Returns the mask of a row, as the difference from another one.
+    pub fn between(base: &Arc<[u32]>, row: &[u32]) -> Self {
+        let (mut set, mut clear) = (Vec::new(), Vec::new());
+        for (first, old, new) in differing(base, row) {
+            for (word, (&old, &new)) in (first..).zip(old.iter().zip(new)) {
+                let ids = |bits: u32| {
+                    (0..32).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| 32 * word as TokenId + bit)
+                };
+                set.extend(ids(new & !old));
+                clear.extend(ids(old & !new));
+            }
+        }
+        MaskEntry::patched(base, set, clear)
+    }
+
     /// Makes `row` this mask.
     #[inline]
     pub fn write(&self, row: &mut [u32]) {
@@ -177,6 +192,14 @@ pub(super) fn filled(row: &[u32], change: impl FnOnce(&mut [u32])) -> Arc<[u32]>
     let mut row: Arc<[u32]> = row.into();
     change(Arc::get_mut(&mut row).expect("the row was just made"));
     row
+}
+
+/// Returns the pieces in which two rows differ, with the places of their first words.
+pub(super) fn differing<'a>(a: &'a [u32], b: &'a [u32]) -> impl Iterator<Item = (usize, &'a [u32], &'a [u32])> {
+    // PERF: hardly any do where two rows are worth comparing, which takes no longer than to copy one then.
+    const WORDS: usize = 32;
+    let pieces = (0..).step_by(WORDS).zip(a.chunks(WORDS).zip(b.chunks(WORDS)));
+    pieces.filter(|(_, (a, b))| a != b).map(|(first, (a, b))| (first, a, b))
 }
 
 /// Tells whether more than `n` bits are set; looks no further than it must.
