@@ -111,14 +111,16 @@ impl MaskEntry {
 
     /// Returns the mask of a row, as the difference from another one.
     pub fn between(base: &Arc<[u32]>, row: &[u32]) -> Self {
-        let (mut set, mut clear) = (Vec::new(), Vec::new());
+        let (mut set, mut clear): (Vec<TokenId>, Vec<TokenId>) = (Vec::new(), Vec::new());
         for (first, old, new) in differing(base, row) {
-            for (word, (&old, &new)) in (first..).zip(old.iter().zip(new)) {
-                let ids = |bits: u32| {
-                    (0..32).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| 32 * word as TokenId + bit)
-                };
-                set.extend(ids(new & !old));
-                clear.extend(ids(old & !new));
+            for (word, (&old, &new)) in (first..).zip(old.iter().zip(new)).filter(|(_, (old, new))| old != new) {
+                let (mut more, mut less) = (new & !old, old & !new);
+                for (bits, ids) in [(&mut more, &mut set), (&mut less, &mut clear)] {
+                    while *bits != 0 {
+                        ids.push(32 * word as TokenId + bits.trailing_zeros());
+                        *bits &= *bits - 1;
+                    }
+                }
             }
         }
         MaskEntry::patched(base, set, clear)
