@@ -87,6 +87,10 @@ struct Validators {
     has_mail: bool,
     /// Whether some pattern has a `.` that could be any character.
     has_dot: bool,
+    /// Whether some pattern may have `\<` or `\>`, which ECMA-262 reads as `<` and `>` and both validators as edges of words.
+    has_edge: bool,
+    /// Whether some string is to be a pattern: `boon` reads it as one of Rust's.
+    has_regex: bool,
 }
 
 impl Validators {
@@ -96,6 +100,8 @@ impl Validators {
         let has_class_operator = text.contains("attern") && has_operator;
         let has_divisor = text.contains("multipleOf");
         let has_mail = text.contains("\"email\"");
+        let has_edge = text.contains(r"\\<") || text.contains(r"\\>");
+        let has_regex = text.contains("\"regex\"");
         let has_dot = text.contains("attern") && text.contains('.');
         let Ok(schema) = serde_json::from_str::<Value>(text) else {
             return Validators {
@@ -106,6 +112,8 @@ impl Validators {
                 has_divisor,
                 has_mail,
                 has_dot,
+                has_edge,
+                has_regex,
             };
         };
         let mut options = jsonschema::options().should_validate_formats(true);
@@ -116,7 +124,17 @@ impl Validators {
         options = options.without_content_media_type_support("application/json");
         let jsonschema = catch_unwind(AssertUnwindSafe(|| options.build(&schema).ok())).ok().flatten();
         let boon = has_boon.then(|| Validators::boon(schema)).flatten();
-        Validators { jsonschema, boon, has_space_class, has_class_operator, has_divisor, has_mail, has_dot }
+        Validators {
+            jsonschema,
+            boon,
+            has_space_class,
+            has_class_operator,
+            has_divisor,
+            has_mail,
+            has_dot,
+            has_edge,
+            has_regex,
+        }
     }
 
     fn boon(schema: Value) -> Option<(boon::Schemas, boon::SchemaIndex)> {
@@ -151,7 +169,7 @@ impl Validators {
         let misreads_dots = self.has_dot && has_string(&value, &|text| text.contains(DOT_MISSES));
         // RFC 5321 lets a quoted local part have escapes, and neither does.
         let misreads_mail = self.has_mail && has_string(&value, &|text| text.starts_with('"') && text.contains("\"@"));
-        let misreads = misreads_dots || misreads_mail;
+        let misreads = misreads_dots || misreads_mail || self.has_edge;
         if let Some(validator) = self.jsonschema.as_ref().filter(|_| is_trusted("jsonschema") && !misreads) {
             if let Err(error) = validator.validate(&value) {
                 panic!("the jsonschema crate refuses {text}\n    {error} at {}", error.instance_path());
@@ -160,7 +178,7 @@ impl Validators {
         }
         let misreads_spaces = self.has_space_class && has_string(&value, &|text| text.contains(BOON_SPACE_MISSES));
         // It divides as floats, 10.12 by 0.01 too.
-        let misreads = misreads_spaces || misreads_dots || misreads_mail || self.has_divisor || self.has_class_operator;
+        let misreads = misreads || misreads_spaces || self.has_divisor || self.has_class_operator || self.has_regex;
         if let Some((schemas, index)) = self.boon.as_ref().filter(|_| is_trusted("boon") && !misreads) {
             if let Err(error) = schemas.validate(&value, *index) {
                 panic!("boon refuses {text}\n    {error}");

@@ -64,11 +64,11 @@ pub(crate) fn build(
         n_states: STATES_FREE + STATES_PER_ITEM * n_items,
         n_members: MEMBERS_FREE + MEMBERS_PER_ITEM * n_items,
     };
-    if let Some(content) = Builder::new(network, members, entries, true, bounds, spare).run(entered, budget, spare)? {
+    if let Some(content) = Builder::new(network, members, entries, true, bounds, spare).run(entered, budget)? {
         return Ok(content);
     }
     let builder = Builder::new(network, members, entries, false, bounds, spare);
-    let content = builder.run(entered, Budget::NONE, spare)?;
+    let content = builder.run(entered, Budget::NONE)?;
     Ok(content.expect("without a budget building goes on to the end"))
 }
 
@@ -194,11 +194,14 @@ struct Member<'a> {
 /// Memory that one unit after the other is built in.
 #[derive(Default)]
 pub(crate) struct Spare {
+    /// The states of sets with several items.
     ids: HashMap<Items, u32>,
+    /// The states of sets with one item, `u32::MAX` where there is none yet.
     single_ids: Vec<u32>,
     sets: Vec<Items>,
     slot_of: HashMap<u32, u32>,
     child_rows: HashMap<(Chain, u32, u32), ChildRow>,
+    /// The moves of all lists, where each list ends, and the lists by what they hold.
     listed: Vec<Move>,
     list_ends: Vec<u32>,
     list_ids: HashTable<(u64, u32)>,
@@ -213,7 +216,8 @@ impl Spare {
     /// Largest table that is kept: clearing one takes as long as it is large.
     const CAPACITY_MAX: usize = 4096;
 
-    fn shrink(&mut self) {
+    /// Forgets all but the memory, for a unit with so many items.
+    fn clear(&mut self, n_items: usize) {
         let is_large = |capacity: usize| capacity > Self::CAPACITY_MAX;
         let of_closing = |closing: &Closing| {
             closing.entered.capacity().max(closing.call_of.capacity()).max(closing.group_of.capacity())
@@ -225,6 +229,15 @@ impl Spare {
         {
             *self = Spare::default();
         }
+        self.ids.clear();
+        self.single_ids.clear();
+        self.single_ids.resize(n_items, u32::MAX);
+        self.sets.clear();
+        self.slot_of.clear();
+        self.child_rows.clear();
+        self.listed.clear();
+        self.list_ends.clear();
+        self.list_ids.clear();
     }
 }
 
@@ -232,33 +245,21 @@ struct Builder<'a> {
     members: Vec<Member<'a>>,
     entries: &'a [Option<Entry>],
     merges: bool,
-    /// The states of sets with several items.
-    ids: HashMap<Items, u32>,
-    /// The states of sets with one item, `u32::MAX` where there is none yet.
-    single_ids: Vec<u32>,
-    sets: Vec<Items>,
     counters: Vec<Counter>,
     tallies: Vec<Tally>,
     tally_ids: HashMap<Tally, u32>,
     /// The reserved elements of all members.
     reserved: Vec<Arc<Reserved>>,
     children: Vec<Arc<Unit>>,
-    slot_of: HashMap<u32, u32>,
-    child_rows: HashMap<(Chain, u32, u32), ChildRow>,
-    /// The moves of all lists, where each list ends, and the lists by what they hold.
-    listed: Vec<Move>,
-    list_ends: Vec<u32>,
-    list_ids: HashTable<(u64, u32)>,
     hasher: DefaultHashBuilder,
-    scratch: Scratch,
-    contexts: Vec<Context>,
-    row_scratch: RowScratch,
-    closing: Option<Closing>,
     bounds: Bounds<'a>,
     /// Moves of the lists and what they push.
     n_listed: usize,
     /// Items of all sets together.
     n_members: usize,
+    /// Whether the states are those of the one member's automaton: each of them is simple ([`Builder::is_simple`]).
+    is_direct: bool,
+    spare: &'a mut Spare,
 }
 
 /// The memory in which calls are sorted out.
@@ -279,6 +280,11 @@ type MoveList = SmallVec<[Move; 2]>;
 
 /// Where control tokens lead.
 type ControlPieces = SmallVec<[(u32, Target); 4]>;
+
+/// Returns how many of some edges read bytes: they come first.
+fn n_bytes(edges: &[Edge]) -> usize {
+    edges.iter().take_while(|edge| matches!(edge.label, Label::Bytes(..))).count()
+}
 
 /// Tells whether edges that read bytes, in their order, have no byte in common.
 fn are_apart(edges: &[Edge]) -> bool {
@@ -321,7 +327,7 @@ impl<'a> Builder<'a> {
         entries: &'a [Option<Entry>],
         merges: bool,
         bounds: Bounds<'a>,
-        spare: &mut Spare,
+        spare: &'a mut Spare,
     ) -> Self {
         let mut members = Vec::with_capacity(ids.len());
         let mut counters = Vec::new();
@@ -343,47 +349,33 @@ impl<'a> Builder<'a> {
             counters.extend(rule.counter);
             reserved.extend_from_slice(rule.automaton.reserved());
         }
-        // PERF: what was allocated for the last unit is of use for this one.
-        spare.shrink();
-        let Spare { ids, single_ids, sets, slot_of, child_rows, listed, list_ends, list_ids, .. } = spare;
-        ids.clear();
-        single_ids.clear();
-        single_ids.resize(n_single as usize, u32::MAX);
-        sets.clear();
-        slot_of.clear();
-        child_rows.clear();
-        listed.clear();
-        list_ends.clear();
-        list_ids.clear();
-        Builder {
+        spare.clear(n_single as usize);
+        let mut builder = Builder {
             members,
             entries,
             merges,
-            ids: take(ids),
-            single_ids: take(single_ids),
-            sets: take(sets),
             counters,
             tallies: Vec::new(),
             tally_ids: HashMap::new(),
             reserved,
             children: Vec::new(),
-            slot_of: take(slot_of),
-            child_rows: take(child_rows),
-            listed: take(listed),
-            list_ends: take(list_ends),
-            list_ids: take(list_ids),
             hasher: DefaultHashBuilder::default(),
-            scratch: take(&mut spare.scratch),
-            contexts: take(&mut spare.contexts),
-            row_scratch: take(&mut spare.row_scratch),
-            closing: spare.closing.take(),
             bounds,
             n_listed: 0,
             n_members: 0,
-        }
+            is_direct: false,
+            spare,
+        };
+        builder.is_direct = match &builder.members[..] {
+            [Member { rule, .. }] if merges && rule.counter.is_none() => {
+                (0..rule.automaton.n_states() as u32).all(|state| builder.is_simple(rule, state))
+            }
+            _ => false,
+        };
+        builder
     }
 
-    fn run(mut self, entered: &[u32], budget: Budget, spare: &mut Spare) -> Result<Option<Content>, BuildError> {
+    fn run(mut self, entered: &[u32], budget: Budget) -> Result<Option<Content>, BuildError> {
         let starts: Vec<u32> = entered.iter().map(|&member| self.start(member)).collect();
         // The end of a copy leads to the place between copies, which must exist even where copies are entered from inside.
         for member in 0..self.members.len() {
@@ -392,19 +384,23 @@ impl<'a> Builder<'a> {
             }
         }
         // PERF: nearly all states stand for one item, and read one or two ranges.
-        let n_items = self.single_ids.len();
-        let mut rows = take(&mut spare.rows);
+        let n_items = self.spare.single_ids.len();
+        let mut rows = take(&mut self.spare.rows);
         rows.clear(n_items, 2 * n_items);
-        while rows.len() < self.sets.len() {
+        let n_direct = if self.is_direct { self.automaton(0).n_states() } else { 0 };
+        while rows.len() < n_direct.max(self.spare.sets.len()) {
             self.bounds.watch.spend(1)?;
-            self.row(rows.len(), &mut rows)?;
+            match self.is_direct {
+                true => self.simple_row(Item { member: 0, state: rows.len() as u32 }, &mut rows)?,
+                false => self.row(rows.len(), &mut rows)?,
+            }
             rows.end();
             self.bounds.check_moves(rows.bytes.len() + rows.controls.len() + self.n_listed)?;
-            if self.sets.len() > budget.n_states || self.n_members > budget.n_members {
+            if self.spare.sets.len() > budget.n_states || self.n_members > budget.n_members {
                 return Ok(None);
             }
         }
-        self.finish(rows, starts, spare).map(Some)
+        self.finish(rows, starts).map(Some)
     }
 
     fn automaton(&self, member: u32) -> &'a RuleAutomaton {
@@ -421,23 +417,26 @@ impl<'a> Builder<'a> {
         if let [item] = items[..] {
             return self.single(item);
         }
-        *self.ids.entry(items).or_insert_with_key(|items| {
+        *self.spare.ids.entry(items).or_insert_with_key(|items| {
             self.n_members += items.len();
-            self.sets.push(items.clone());
-            self.sets.len() as u32 - 1
+            self.spare.sets.push(items.clone());
+            self.spare.sets.len() as u32 - 1
         })
     }
 
     /// Returns the state of one item.
     fn single(&mut self, item: Item) -> u32 {
+        if self.is_direct {
+            return item.state;
+        }
         // PERF: nearly all sets have one item, and need no hashing.
         let at = self.members[item.member as usize].single_base.wrapping_add(item.state) as usize;
-        if self.single_ids[at] == u32::MAX {
-            self.single_ids[at] = self.sets.len() as u32;
+        if self.spare.single_ids[at] == u32::MAX {
+            self.spare.single_ids[at] = self.spare.sets.len() as u32;
             self.n_members += 1;
-            self.sets.push(SmallVec::from_slice(&[item]));
+            self.spare.sets.push(SmallVec::from_slice(&[item]));
         }
-        self.single_ids[at]
+        self.spare.single_ids[at]
     }
 
     /// Returns the state in which a member begins.
@@ -457,7 +456,7 @@ impl<'a> Builder<'a> {
     }
 
     fn slot(&mut self, unit: &Arc<Unit>) -> u32 {
-        *self.slot_of.entry(unit.uid).or_insert_with(|| {
+        *self.spare.slot_of.entry(unit.uid).or_insert_with(|| {
             self.children.push(Arc::clone(unit));
             self.children.len() as u32
         })
@@ -469,7 +468,8 @@ impl<'a> Builder<'a> {
             moves.sort_unstable();
             moves.dedup();
         }
-        let Builder { listed, list_ends, list_ids, hasher, .. } = self;
+        let Builder { spare, hasher, .. } = self;
+        let Spare { listed, list_ends, list_ids, .. } = &mut **spare;
         let fingerprint = hasher.hash_one(&moves[..]);
         let is_it = |&(known, id): &(u64, u32)| {
             let first = if id == 0 { 0 } else { list_ends[id as usize - 1] };
@@ -487,16 +487,19 @@ impl<'a> Builder<'a> {
     }
 
     fn row(&mut self, state: usize, rows: &mut Rows) -> Result<(), BuildError> {
-        if let [item] = self.sets[state][..]
-            && (self.plain_row(item, rows)? || self.merges && self.simple_row(item, rows)?)
-        {
-            return Ok(());
+        if let [item] = self.spare.sets[state][..] {
+            let (rule, state) =
+                (self.members[item.member as usize].rule, if item.state == LOOP { 0 } else { item.state });
+            let edges = rule.automaton.edges(state);
+            if self.is_simple(rule, state) && (self.merges || n_bytes(edges) == edges.len()) {
+                return self.simple_row(item, rows);
+            }
         }
-        let mut items = self.sets[state].clone();
+        let mut items = self.spare.sets[state].clone();
         // Between two copies, a copy begins.
         items.iter_mut().filter(|item| item.state == LOOP).for_each(|item| item.state = 0);
-        let mut scratch = core::mem::take(&mut self.scratch);
-        let mut contexts = core::mem::take(&mut self.contexts);
+        let mut scratch = core::mem::take(&mut self.spare.scratch);
+        let mut contexts = core::mem::take(&mut self.spare.contexts);
         self.close(&SmallVec::new(), items, &mut contexts, &mut scratch)?;
         if contexts.is_empty() && self.merges {
             // PERF: nearly all states call nothing, and then a letter leads to one state.
@@ -514,7 +517,7 @@ impl<'a> Builder<'a> {
             self.row_of_contexts(&mut scratch, &mut contexts, rows)?;
         }
         contexts.clear();
-        (self.scratch, self.contexts) = (scratch, contexts);
+        (self.spare.scratch, self.spare.contexts) = (scratch, contexts);
         Ok(())
     }
 
@@ -525,7 +528,7 @@ impl<'a> Builder<'a> {
         contexts: &[Context],
         rows: &mut Rows,
     ) -> Result<(), BuildError> {
-        let mut pieces = core::mem::take(&mut self.row_scratch.pieces);
+        let mut pieces = core::mem::take(&mut self.spare.row_scratch.pieces);
         pieces.clear();
         let mut controls = ControlPieces::new();
         let Scratch { letters, targets } = scratch;
@@ -545,7 +548,7 @@ impl<'a> Builder<'a> {
         rows.bytes.extend_from_slice(&pieces);
         controls.sort_unstable_by_key(|&(token, _)| token);
         rows.controls.extend_from_slice(&controls);
-        self.row_scratch.pieces = pieces;
+        self.spare.row_scratch.pieces = pieces;
         Ok(())
     }
 
@@ -558,17 +561,17 @@ impl<'a> Builder<'a> {
         pieces: &mut Vec<Piece>,
         controls: &mut ControlPieces,
     ) -> Result<(), BuildError> {
-        let mut theirs = core::mem::take(&mut self.row_scratch.theirs);
+        let mut theirs = core::mem::take(&mut self.spare.row_scratch.theirs);
         self.child_row(chain, slot, state, &mut theirs);
         self.bounds.watch.spend(theirs.bytes.len() + chain.len())?;
         self.bounds.check_moves(self.n_listed)?;
         if pieces.is_empty() {
             pieces.extend_from_slice(&theirs.bytes);
         } else {
-            let mut merged = core::mem::take(&mut self.row_scratch.merged);
+            let mut merged = core::mem::take(&mut self.spare.row_scratch.merged);
             self.merge(pieces, &theirs.bytes, &mut merged);
             core::mem::swap(pieces, &mut merged);
-            self.row_scratch.merged = merged;
+            self.spare.row_scratch.merged = merged;
         }
         for &(token, target) in &theirs.controls {
             match controls.iter_mut().find(|(known, _)| *known == token) {
@@ -576,53 +579,61 @@ impl<'a> Builder<'a> {
                 None => controls.push((token, target)),
             }
         }
-        self.row_scratch.theirs = theirs;
+        self.spare.row_scratch.theirs = theirs;
         Ok(())
     }
 
-    /// Makes the row of an item that reads bytes, each to one place, and calls rules of other units, each from one place; tells whether it
-    /// is one.
-    fn simple_row(&mut self, item: Item, rows: &mut Rows) -> Result<bool, BuildError> {
-        // PERF: most states with calls are so, and need no sorting out.
-        let state = if item.state == LOOP { 0 } else { item.state };
+    /// Tells whether a state of a rule reads bytes, each to one place, and calls rules of other units, each from one place.
+    fn is_simple(&self, rule: &FinishedRule, state: u32) -> bool {
+        // Edges are sorted by their labels, bytes first.
+        let edges = rule.automaton.edges(state);
+        let (bytes, calls) = edges.split_at(n_bytes(edges));
+        are_apart(bytes)
+            && calls.iter().all(|edge| match edge.label {
+                Label::Call(called) => self.member_of(rule.callee(called)).is_none(),
+                _ => false,
+            })
+            && calls.windows(2).all(|pair| pair[0].label != pair[1].label)
+    }
+
+    /// Makes the row of an item whose state is simple ([`Self::is_simple`]).
+    fn simple_row(&mut self, item: Item, rows: &mut Rows) -> Result<(), BuildError> {
+        // PERF: nearly all states are so, and need no sorting out.
         let member = &self.members[item.member as usize];
         let (rule, has_register) = (member.rule, member.has_register);
-        let edges = rule.automaton.edges(state);
-        // Edges are sorted by their labels.
-        let n_bytes = edges.iter().take_while(|edge| matches!(edge.label, Label::Bytes(..))).count();
-        let (bytes, calls) = edges.split_at(n_bytes);
-        let callee = |edge: &Edge| match edge.label {
-            Label::Call(called) => Some(rule.callee(called)),
-            _ => None,
-        };
-        let is_simple = are_apart(bytes)
-            && calls.iter().all(|edge| callee(edge).is_some_and(|callee| self.member_of(callee).is_none()))
-            && calls.windows(2).all(|pair| pair[0].label != pair[1].label);
-        if !is_simple {
-            return Ok(false);
+        let edges = rule.automaton.edges(if item.state == LOOP { 0 } else { item.state });
+        let (bytes, calls) = edges.split_at(n_bytes(edges));
+        let target = |builder: &mut Self, edge: &Edge| builder.single(Item { member: item.member, state: edge.target });
+        if calls.is_empty() {
+            self.bounds.watch.spend(edges.len())?;
+            for edge in bytes {
+                let target = target(self, edge);
+                rows.push(edge.label, Target::State(target));
+            }
+            return Ok(());
         }
         self.bounds.watch.spend(edges.len())?;
-        let mut pieces = core::mem::take(&mut self.row_scratch.pieces);
+        let mut pieces = core::mem::take(&mut self.spare.row_scratch.pieces);
         pieces.clear();
         let mut controls = ControlPieces::new();
-        let target = |builder: &mut Self, edge: &Edge| builder.single(Item { member: item.member, state: edge.target });
         for edge in bytes {
             let Label::Bytes(low, high) = edge.label else { unreachable!("only bytes are among them") };
             pieces.push((low, high, Target::State(target(self, edge))));
         }
         for edge in calls {
+            let Label::Call(called) = edge.label else { unreachable!("only calls are among them") };
             let mut chain = Chain::new();
             if has_register || !rule.automaton.is_pure_end(edge.target) {
                 chain.push(StateRef::own(target(self, edge)));
             }
-            let (slot, state) = self.child(callee(edge).expect("only calls are among them"));
+            let (slot, state) = self.child(rule.callee(called));
             self.join_child(&chain, slot, state, &mut pieces, &mut controls)?;
         }
         rows.bytes.extend_from_slice(&pieces);
         controls.sort_unstable_by_key(|&(token, _)| token);
         rows.controls.extend_from_slice(&controls);
-        self.row_scratch.pieces = pieces;
-        Ok(true)
+        self.spare.row_scratch.pieces = pieces;
+        Ok(())
     }
 
     /// Puts two lists of disjoint ranges, ascending, together.
@@ -666,8 +677,10 @@ impl<'a> Builder<'a> {
             match target {
                 Target::State(state) => moves.push(Move { pushes: Pushes::new(), target: StateRef::own(state) }),
                 Target::List(list) => {
-                    let first = if list == 0 { 0 } else { self.list_ends[list as usize - 1] };
-                    moves.extend(self.listed[first as usize..self.list_ends[list as usize] as usize].iter().cloned());
+                    let first = if list == 0 { 0 } else { self.spare.list_ends[list as usize - 1] };
+                    moves.extend(
+                        self.spare.listed[first as usize..self.spare.list_ends[list as usize] as usize].iter().cloned(),
+                    );
                 }
             }
         }
@@ -682,7 +695,7 @@ impl<'a> Builder<'a> {
         let runs = child.runs(state);
         // PERF: the keys that nobody names are called from every place between two members, over the same chain.
         let key = (runs.len() >= KEPT_RUNS_MIN).then(|| (chain.clone(), slot, state));
-        if let Some(row) = key.as_ref().and_then(|key| self.child_rows.get(key)) {
+        if let Some(row) = key.as_ref().and_then(|key| self.spare.child_rows.get(key)) {
             found.bytes.extend_from_slice(&row.bytes);
             found.controls.extend_from_slice(&row.controls);
             return;
@@ -706,24 +719,8 @@ impl<'a> Builder<'a> {
             found.controls.push((token, target_of(self, Code::list(list))));
         }
         if let Some(key) = key {
-            self.child_rows.insert(key, found.clone());
+            self.spare.child_rows.insert(key, found.clone());
         }
-    }
-
-    /// Makes the row of an item without calls whose edges are apart; tells whether it is one.
-    fn plain_row(&mut self, item: Item, rows: &mut Rows) -> Result<bool, BuildError> {
-        let state = if item.state == LOOP { 0 } else { item.state };
-        let edges = self.automaton(item.member).edges(state);
-        // Edges are sorted by their labels, bytes first.
-        if edges.last().is_some_and(|edge| !matches!(edge.label, Label::Bytes(..))) || !are_apart(edges) {
-            return Ok(false);
-        }
-        self.bounds.watch.spend(edges.len())?;
-        for edge in edges {
-            let target = self.single(Item { member: item.member, state: edge.target });
-            rows.push(edge.label, Target::State(target));
-        }
-        Ok(true)
     }
 
     /// Completes a row from what was closed first (into `scratch`) and the contexts that it led to.
@@ -733,8 +730,8 @@ impl<'a> Builder<'a> {
         contexts: &mut Vec<Context>,
         rows: &mut Rows,
     ) -> Result<(), BuildError> {
-        let mut moves = core::mem::take(&mut self.row_scratch.moves);
-        let mut by_letter = core::mem::take(&mut self.row_scratch.by_letter);
+        let mut moves = core::mem::take(&mut self.spare.row_scratch.moves);
+        let mut by_letter = core::mem::take(&mut self.spare.row_scratch.by_letter);
         moves.clear();
         by_letter.clear();
         // Moves made for this row, and the chains that wait or were pushed.
@@ -782,7 +779,7 @@ impl<'a> Builder<'a> {
             };
             rows.push(label, target);
         });
-        (self.row_scratch.moves, self.row_scratch.by_letter) = (moves, by_letter);
+        (self.spare.row_scratch.moves, self.spare.row_scratch.by_letter) = (moves, by_letter);
         Ok(())
     }
 
@@ -797,7 +794,7 @@ impl<'a> Builder<'a> {
         scratch.letters.clear();
         scratch.targets.clear();
         // PERF: an empty one would be made for nothing.
-        let closing = self.closing.take().unwrap_or_default();
+        let closing = self.spare.closing.take().unwrap_or_default();
         let Closing { mut entered, mut calls, mut call_of, mut groups, mut group_of } = closing;
         entered.clear();
         call_of.clear();
@@ -861,7 +858,7 @@ impl<'a> Builder<'a> {
             chain.push(StateRef::own(state));
             contexts.push(Context { chain, at: At::Items(starts) });
         }
-        self.closing = Some(Closing { entered, calls, call_of, groups, group_of });
+        self.spare.closing = Some(Closing { entered, calls, call_of, groups, group_of });
         Ok(())
     }
 
@@ -927,16 +924,19 @@ impl<'a> Builder<'a> {
     }
 
     fn info(&mut self, state: usize, row: &Row<'_>) -> StateInfo {
-        let first = self.sets[state][0];
+        let (first, n_items) = match self.is_direct {
+            true => (Item { member: 0, state: state as u32 }, 1),
+            false => (self.spare.sets[state][0], self.spare.sets[state].len()),
+        };
         let member = &self.members[first.member as usize];
         let automaton = &*member.rule.automaton;
-        if let ([item], false) = (&self.sets[state][..], member.has_register) {
+        if n_items == 1 && !member.has_register {
             // PERF: nearly all states.
-            let kind = if automaton.is_accepting(item.state) { Kind::End } else { Kind::Inner };
+            let kind = if automaton.is_accepting(first.state) { Kind::End } else { Kind::Inner };
             return StateInfo { kind, reads: reads(row), owner: None };
         }
         if let Some(strictest) = member.strictest.clone() {
-            debug_assert_eq!(self.sets[state].len(), 1, "a rule with tallies is deterministic");
+            debug_assert_eq!(n_items, 1, "a rule with tallies is deterministic");
             let owner = Some(Owner::Tallies(self.tally(strictest)));
             let tally = automaton.tally(first.state).cloned();
             let kind = tally.map_or(Kind::Inner, |tally| Kind::Tally { tally: self.tally(tally) });
@@ -947,8 +947,8 @@ impl<'a> Builder<'a> {
             (None, true) => member.distinct.map(Owner::Elements),
             (None, false) => None,
         };
-        let items = &self.sets[state];
-        let may_end = || items.iter().any(|item| self.automaton(item.member).is_accepting(item.state));
+        let accepts = |item: &Item| self.automaton(item.member).is_accepting(item.state);
+        let may_end = || if n_items == 1 { accepts(&first) } else { self.spare.sets[state].iter().any(accepts) };
         let element = if first.state == LOOP { None } else { automaton.element(first.state) };
         let kind = match (member.counter, element) {
             // Only calls of elements lead here.
@@ -959,7 +959,7 @@ impl<'a> Builder<'a> {
             (Some(counter), _) if first.state == LOOP => Kind::Loop { counter },
             (Some(counter), _) if may_end() => {
                 let between = member.single_base.wrapping_add(LOOP);
-                Kind::BodyEnd { counter, loop_state: self.single_ids[between as usize] }
+                Kind::BodyEnd { counter, loop_state: self.spare.single_ids[between as usize] }
             }
             (None, None) if may_end() => Kind::End,
             _ => Kind::Inner,
@@ -967,7 +967,7 @@ impl<'a> Builder<'a> {
         StateInfo { kind, reads: reads(row), owner }
     }
 
-    fn finish(mut self, rows: Rows, entries: Vec<u32>, spare: &mut Spare) -> Result<Content, BuildError> {
+    fn finish(mut self, rows: Rows, entries: Vec<u32>) -> Result<Content, BuildError> {
         let infos = known(rows.iter().enumerate().map(|(state, row)| self.info(state, &row)))?;
         let table = MoveTable::new(&rows, &infos, self.bounds, self.n_listed)?;
         let has_controls = !rows.controls.is_empty();
@@ -983,8 +983,8 @@ impl<'a> Builder<'a> {
         }
         let content = Content {
             table,
-            moves: self.listed.drain(..).collect(),
-            list_ends: self.list_ends.as_slice().into(),
+            moves: self.spare.listed.drain(..).collect(),
+            list_ends: self.spare.list_ends.as_slice().into(),
             infos,
             controls: controls.into(),
             counters: self.counters.into(),
@@ -994,23 +994,7 @@ impl<'a> Builder<'a> {
             entries: entries.into(),
             has_elements: self.members.iter().any(|member| member.distinct.is_some()),
         };
-        let Builder { ids, single_ids, sets, slot_of, child_rows, listed, list_ends, list_ids, .. } = self;
-        let Builder { scratch, contexts, row_scratch, closing, .. } = self;
-        *spare = Spare {
-            ids,
-            single_ids,
-            sets,
-            slot_of,
-            child_rows,
-            listed,
-            list_ends,
-            list_ids,
-            scratch,
-            contexts,
-            row_scratch,
-            closing,
-            rows,
-        };
+        self.spare.rows = rows;
         Ok(content)
     }
 }
