@@ -34,12 +34,6 @@ use std::sync::Arc;
 
 /// Most branches of one `anyOf` whose subsets are told apart for `unevaluated...`.
 const UNEVALUATED_BRANCHES_MAX: usize = 8;
-/// Deepest nesting of questions about disjointness; beyond it the answer is "not known".
-const QUESTIONS_DEEP_MAX: usize = 6;
-/// How many levels of properties and items such a question looks into.
-const EMPTY_LEVELS: usize = 3;
-/// Alternatives that such a question may try.
-const QUESTION_ALTERNATIVES_MAX: usize = 64;
 
 pub(super) struct Expander<'a> {
     pub model: &'a SchemaModel,
@@ -800,186 +794,6 @@ impl<'a> Expander<'a> {
         Ok(alternatives)
     }
 
-    /// Tells whether surely no value of a kind satisfies both.
-    fn are_disjoint(&mut self, a: Member, b: Member, kind: ValueKind) -> Expanded<bool> {
-        let key = (a.min(b), a.max(b), kind);
-        if let Some(&known) = self.disjoint.get(&key) {
-            return Ok(known);
-        }
-        self.watch.spend(1)?;
-        let is_disjoint = match kind {
-            ValueKind::Object if self.tags(a).exclude(&self.tags(b)) => true,
-            _ => self.are_never(&[a, b]) || self.are_surely_empty(&[a, b], kind, EMPTY_LEVELS)?,
-        };
-        self.disjoint.insert(key, is_disjoint);
-        Ok(is_disjoint)
-    }
-
-    /// Tells whether surely no value of a kind satisfies all members, looking at most `n_levels` levels down.
-    fn are_surely_empty(&mut self, members: &[Member], kind: ValueKind, n_levels: usize) -> Expanded<bool> {
-        if self.n_deep >= QUESTIONS_DEEP_MAX {
-            return Ok(false);
-        }
-        self.n_deep += 1;
-        let shapes = self.expand(members, kind, QUESTION_ALTERNATIVES_MAX);
-        self.n_deep -= 1;
-        // What can't be expanded is an error where it is needed, not where it is asked about.
-        let shapes = match shapes {
-            Ok(Some(shapes)) => shapes,
-            Ok(None) | Err(LowerError::Schema(_)) => return Ok(false),
-            Err(error) => return Err(error),
-        };
-        for shape in &shapes {
-            if !self.is_surely_empty(shape, n_levels)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Tells whether surely no value satisfies a conjunction.
-    pub fn is_surely_nothing(&mut self, id: ConjunctionId) -> Expanded<bool> {
-        if let Some(&known) = self.empty.get(&id) {
-            return Ok(known);
-        }
-        let members = self.conjunctions.members(id).to_vec();
-        let mut is_empty = self.are_never(&members);
-        if !is_empty {
-            is_empty = true;
-            for kind in ValueKind::ALL {
-                is_empty &= self.are_surely_empty(&members, kind, 1)?;
-                if !is_empty {
-                    break;
-                }
-            }
-        }
-        self.empty.insert(id, is_empty);
-        Ok(is_empty)
-    }
-
-    fn is_surely_empty(&mut self, shape: &Shape, n_levels: usize) -> Expanded<bool> {
-        if n_levels == 0 {
-            return Ok(false);
-        }
-        let mut needed: SmallVec<[Members; 8]> = SmallVec::new();
-        match shape {
-            Shape::Only => {}
-            Shape::Number(number) => match number.listed() {
-                Some(values) => return Ok(values.is_empty()),
-                None => return Ok(number.set.is_empty(self.limits).unwrap_or(false)),
-            },
-            Shape::String(string) => {
-                return Ok(match self.languages.listed(string, self.limits)? {
-                    Some(values) => values.is_empty(),
-                    None => self.languages.are_disjoint(string),
-                });
-            }
-            Shape::Array(array) => {
-                for index in 0..array.min.min(4) {
-                    let rules = array.rules.iter();
-                    let holds = rules.filter(|rule| rule.from <= index && rule.to.is_none_or(|to| index < to));
-                    needed.push(holds.map(|rule| rule.member).collect::<Members>());
-                }
-            }
-            Shape::Object(object) => {
-                for (name, ()) in object.required.iter() {
-                    let mut members = object.properties.get(name).cloned().unwrap_or_default();
-                    for rule in &object.rules {
-                        if let Some(true) = self.has_key(&rule.keys, name)? {
-                            members.push(rule.member);
-                        }
-                    }
-                    needed.push(members);
-                }
-            }
-        }
-        for members in needed.into_iter().filter(|members| !members.is_empty()) {
-            let mut is_empty = true;
-            for kind in ValueKind::ALL {
-                is_empty = self.are_surely_empty(&members, kind, n_levels - 1)?;
-                if !is_empty {
-                    break;
-                }
-            }
-            if is_empty {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Tells whether a name is among some keys; nothing if that takes to look into a schema.
-    pub fn has_key(&mut self, keys: &Keys, name: &str) -> Expanded<Option<bool>> {
-        Ok(match keys {
-            Keys::Name(known) => Some(**known == *name),
-            Keys::In(language) => Some(self.languages.contains(*language, name, self.limits)?),
-            Keys::Beside { names, languages } => {
-                if names.contains(name) {
-                    return Ok(Some(false));
-                }
-                for &language in languages.iter() {
-                    if self.languages.contains(language, name, self.limits)? {
-                        return Ok(Some(false));
-                    }
-                }
-                Some(true)
-            }
-            Keys::Satisfying(_) => None,
-        })
-    }
-
-    /// Tells whether a goal may hold, as far as can be said at a glance.
-    fn may_hold(&mut self, partial: &Partial, goal: &Goal) -> bool {
-        match (goal, &partial.shape) {
-            (Goal::Fact(Fact::Absent(name)), Shape::Object(object)) => !object.required.contains(name),
-            (Goal::Fact(Fact::Required(name)), Shape::Object(object)) => !object.absent.contains(name),
-            (Goal::Fact(Fact::Property(name, member)), Shape::Object(object)) if object.required.contains(name) => {
-                let mut members = object.properties.get(name).cloned().unwrap_or_default();
-                members.push(*member);
-                !self.are_never(&members)
-            }
-            (Goal::Member(member, _), _) => self.may_be(partial, *member),
-            _ => true,
-        }
-    }
-
-    /// Tells whether a member may hold, as far as can be said at a glance.
-    fn may_be(&mut self, partial: &Partial, member: Member) -> bool {
-        if partial.followed.contains(member.negated()) {
-            return false;
-        }
-        match (member.subject, member.is_negated) {
-            (Subject::Nothing, is_negated) => is_negated,
-            (Subject::Schema(id), false) => {
-                !self.surely_fails(partial.kind, id)
-                    && match &partial.shape {
-                        Shape::Object(object) => !self.excludes(object, member),
-                        _ => true,
-                    }
-            }
-            _ => true,
-        }
-    }
-
-    /// Tells whether values of a kind fail a schema at a glance: by its type, or by constants of other kinds.
-    fn surely_fails(&self, kind: ValueKind, id: SchemaId) -> bool {
-        let schema = self.model.schema(id);
-        let json = self.model.json(schema.document());
-        let entries = match schema.body() {
-            Body::Bool(verdict) => return !verdict,
-            Body::Keywords { entries, .. } => entries,
-        };
-        entries.iter().any(|entry| match &entry.keyword {
-            Keyword::Type(set) => {
-                let is_nullable = || entries.iter().any(|entry| matches!(entry.keyword, Keyword::Nullable(true)));
-                !set.contains(least_type(kind)) && (kind != ValueKind::Null || !is_nullable())
-            }
-            Keyword::Const(value) => !is_of_kind(json.value(*value), kind),
-            Keyword::Enum(values) => !values.iter().any(|&value| is_of_kind(json.value(value), kind)),
-            _ => false,
-        })
-    }
-
     /// Constrains what no keyword has evaluated; returns whether that can hold.
     fn constrain_rest(&mut self, partial: &mut Partial, waiting: &Unevaluated) -> bool {
         let frame = core::mem::take(&mut partial.frames[waiting.frame as usize]);
@@ -1221,19 +1035,6 @@ fn merge_values(shapes: &mut Vec<Shape>) {
     }
 }
 
-/// Returns the least type that all values of a kind have.
-fn least_type(kind: ValueKind) -> TypeSet {
-    match kind {
-        ValueKind::Null => TypeSet::NULL,
-        ValueKind::False | ValueKind::True => TypeSet::BOOLEAN,
-        // Some numbers are integers, so `integer` alone can't be ruled out.
-        ValueKind::Number => TypeSet::INTEGER,
-        ValueKind::String => TypeSet::STRING,
-        ValueKind::Array => TypeSet::ARRAY,
-        ValueKind::Object => TypeSet::OBJECT,
-    }
-}
-
 fn is_of_kind(value: Value<'_>, kind: ValueKind) -> bool {
     matches!(
         (value, kind),
@@ -1250,3 +1051,4 @@ fn is_of_kind(value: Value<'_>, kind: ValueKind) -> bool {
 mod clauses;
 mod finite;
 mod keywords;
+mod questions;
