@@ -36,6 +36,9 @@ const SCHEMAS: &[&str] = &[
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "string", "pattern": "^(a|b1*)$"}}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "string", "minLength": 1, "maxLength": 300}}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"type": ["string", "array", "integer"]}}"#,
+    // Keys further out, behind several closing braces of one token.
+    r#"{"type": "object", "additionalProperties": {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": {"type": ["object", "integer"]}}}}"#,
+    r#"{"type": "object", "properties": {"a": {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "object"}}}}}, "required": ["b"]}"#,
     // The end of the first container decides whether another one is left.
     r#"{"type": "array", "uniqueItems": true, "prefixItems": [{"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"], "additionalProperties": false}, {"type": "object", "properties": {"a": {"const": true}}, "required": ["a"], "additionalProperties": false}], "minItems": 2, "items": false}"#,
     r#"{"type": "array", "uniqueItems": true, "prefixItems": [{"type": "array", "items": {"enum": [1, 11]}, "maxItems": 1}, {"const": [1]}], "minItems": 2, "items": false}"#,
@@ -90,6 +93,11 @@ fn vocab(rng: &mut Rng) -> Arc<Vocab> {
         r#"},{},"#,
         r#""},{"a":1}"#,
         r#"}],1"#,
+        r#"},"a":1"#,
+        r#"}},"a":"#,
+        r#"1}},"b""#,
+        r#"}}},"a""#,
+        r#"]},"a""#,
     ] {
         tokens.push(whole.as_bytes().to_vec());
     }
