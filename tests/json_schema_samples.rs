@@ -103,30 +103,9 @@ impl Validators {
         let has_edge = text.contains(r"\\<") || text.contains(r"\\>");
         let has_regex = text.contains("\"regex\"");
         let has_dot = text.contains("attern") && text.contains('.');
-        let Ok(schema) = serde_json::from_str::<Value>(text) else {
-            return Validators {
-                jsonschema: None,
-                boon: None,
-                has_space_class,
-                has_class_operator,
-                has_divisor,
-                has_mail,
-                has_dot,
-                has_edge,
-                has_regex,
-            };
-        };
-        let mut options = jsonschema::options().should_validate_formats(true);
-        for &name in OTHER_FORMATS {
-            options = options.with_format(name, |_: &str| true);
-        }
-        options = options.without_content_encoding_support("base64");
-        options = options.without_content_media_type_support("application/json");
-        let jsonschema = catch_unwind(AssertUnwindSafe(|| options.build(&schema).ok())).ok().flatten();
-        let boon = has_boon.then(|| Validators::boon(schema)).flatten();
-        Validators {
-            jsonschema,
-            boon,
+        let mut validators = Validators {
+            jsonschema: None,
+            boon: None,
             has_space_class,
             has_class_operator,
             has_divisor,
@@ -134,7 +113,17 @@ impl Validators {
             has_dot,
             has_edge,
             has_regex,
+        };
+        let Ok(schema) = serde_json::from_str::<Value>(text) else { return validators };
+        let mut options = jsonschema::options().should_validate_formats(true);
+        for &name in OTHER_FORMATS {
+            options = options.with_format(name, |_: &str| true);
         }
+        options = options.without_content_encoding_support("base64");
+        options = options.without_content_media_type_support("application/json");
+        validators.jsonschema = catch_unwind(AssertUnwindSafe(|| options.build(&schema).ok())).ok().flatten();
+        validators.boon = has_boon.then(|| Validators::boon(schema)).flatten();
+        validators
     }
 
     fn boon(schema: Value) -> Option<(boon::Schemas, boon::SchemaIndex)> {

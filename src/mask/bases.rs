@@ -56,7 +56,7 @@ impl Bases {
         let (beside, tokens) = match &mask {
             MaskEntry::Sparse(tokens) => (None, tokens),
             MaskEntry::Patched { base, set, clear } if clear.is_empty() => (Some(base), set),
-            // Shared already, or by nobody so far.
+            // Others are shared already.
             MaskEntry::Dense(row) if Arc::strong_count(row) == 1 => return self.rebased_row(row),
             _ => return mask,
         };

@@ -129,7 +129,7 @@ pub struct MaskStats {
     pub n_sparse: usize,
     /// Kept as rows of bits.
     pub n_dense: usize,
-    /// Kept as a shared row and a list of tokens to add.
+    /// Kept as a shared row and lists of tokens to add and to take away.
     pub n_patched: usize,
     /// Memory of what is kept, in bytes.
     pub bytes: usize,
