@@ -83,6 +83,12 @@ fn vocab(rng: &mut Rng) -> Arc<Vocab> {
         ",1,",
         "true,true",
         r#""ab""#,
+        // The end of a key, and the same one again.
+        r#"":1,""#,
+        r#"":1,"""#,
+        r#"":1,"a""#,
+        r#"b":1,"ab""#,
+        r#"":{},"b""#,
         // Another item is whole behind the end of a string or of a container.
         r#"",1,"#,
         r#"",1]"#,
@@ -137,8 +143,15 @@ fn masks_agree_with_what_is_accepted() {
             let has_unique_items = schema.contains("uniqueItems");
             for _ in 0..4 {
                 let mut matcher = grammar.matcher();
-                let mut text = Vec::new();
+                let (mut text, mut lengths) = (Vec::new(), Vec::new());
                 for step in 0..40 {
+                    // What earlier masks found out is of no use behind another text.
+                    if rng.below(8) == 0 {
+                        let n_kept = rng.below(lengths.len() + 1);
+                        matcher.rollback(lengths.len() - n_kept).unwrap();
+                        text.truncate(lengths.get(n_kept).copied().unwrap_or(text.len()));
+                        lengths.truncate(n_kept);
+                    }
                     let mask = match matcher.mask() {
                         Ok(mask) => mask,
                         // There are no stop tokens.
@@ -189,6 +202,7 @@ fn masks_agree_with_what_is_accepted() {
                         assert_eq!(matcher.mask().unwrap(), mask);
                     }
                     matcher.accept_token(token).unwrap();
+                    lengths.push(text.len());
                     text.extend_from_slice(vocab.bytes(token));
                 }
             }

@@ -8,16 +8,21 @@
 //! Files hold JSON lines (`{"id", "schema", "tests": [{"valid", "data"}]}`), plain or gzip, or one such object each;
 //! folders are searched for the latter. Every schema is verified before anything is timed. Two columns: stores *kept*
 //! from schema to schema, as in a server, and *dropped* before each. Schemas come in a seeded order, compiled grammars
-//! are never cached; of each step the least time of the passes counts (see [`maskwright_bench::schemas`]).
+//! are never cached; of each step the least time of the passes counts (see [`maskwright_bench::schemas`]). Engines take turns, pass by pass,
+//! each in a thread of its own.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 use std::time::Instant;
 
+#[cfg(feature = "llguidance")]
+use maskwright_bench::llguidance::Llguidance;
 use maskwright_bench::ours::Ours;
 use maskwright_bench::schemas::{Counts, Schema, Summary, Times, Verdict, read, time, verify};
-use maskwright_bench::{SchemaEngine, Vocabulary};
+use maskwright_bench::{Engine, SchemaEngine, Vocabulary};
 use serde_json::{Value, json};
 
 const COLUMNS: [&str; 2] = ["kept", "dropped"];
@@ -102,55 +107,122 @@ struct Results {
     resident_growth: Option<usize>,
 }
 
-/// An engine under test, so that passes of several can take turns.
-trait Contestant {
-    fn name(&self) -> &'static str;
-    fn verify(&mut self, schemas: &[Schema], row: &mut [u32], stop: u32) -> Results;
-    fn pass(&mut self, schemas: &[Schema], column: &'static str, row: &mut [u32], results: &mut Results);
+/// What all engines are tested with.
+#[derive(Clone, Copy)]
+struct Course<'a> {
+    vocabulary: &'a Vocabulary,
+    schemas: &'a [Schema],
 }
 
-struct Of<E> {
-    engine: E,
+/// What an engine is to do next.
+enum Task {
+    Verify,
+    /// A pass, in this column.
+    Pass(&'static str),
 }
 
-impl<E: SchemaEngine> Contestant for Of<E> {
-    fn name(&self) -> &'static str {
-        E::NAME
+/// An engine under test, which takes its turns in a thread of its own.
+///
+/// Why: what one engine frees decides how long another one's allocations take. With both in one thread, and so in one heap of the system's
+/// allocator, a compile of `llguidance` took 700 us or 950 us at the median, by what the other engine had left there.
+struct Contestant<'scope> {
+    name: &'static str,
+    tasks: Sender<Task>,
+    done: Receiver<()>,
+    results: ScopedJoinHandle<'scope, Results>,
+}
+
+impl<'scope> Contestant<'scope> {
+    fn of<E: SchemaEngine>(scope: &'scope Scope<'scope, '_>, course: Course<'scope>) -> Self {
+        let ((tasks, tasks_given), (tasks_done, done)) = (channel(), channel());
+        let builder = Builder::new().name(E::NAME.to_owned()).stack_size(STACK_BYTES);
+        let contest = move || contest::<E>(course, &tasks_given, &tasks_done);
+        let results = builder.spawn_scoped(scope, contest).expect("a thread");
+        // Loaded.
+        let _ = done.recv();
+        Contestant { name: E::NAME, tasks, done, results }
     }
 
-    fn verify(&mut self, schemas: &[Schema], row: &mut [u32], stop: u32) -> Results {
-        let before = resident_bytes();
-        let (begin, mut slowest) = (Instant::now(), (0.0, ""));
-        let mut verdicts = Vec::with_capacity(schemas.len());
-        for schema in schemas {
-            let begin = Instant::now();
-            verdicts.push(verify(&self.engine, schema, row, stop));
-            let seconds = begin.elapsed().as_secs_f64();
-            if seconds > slowest.0 {
-                slowest = (seconds, &schema.id);
-            }
+    /// Has a task done, while all others wait.
+    fn run(&self, task: Task) -> Result<(), String> {
+        let stopped = || format!("{} has stopped", self.name);
+        self.tasks.send(task).map_err(|_| stopped())?;
+        self.done.recv().map_err(|_| stopped())
+    }
+
+    fn finish(self) -> Result<Results, String> {
+        drop(self.tasks);
+        self.results.join().map_err(|_| format!("{} panicked", self.name))
+    }
+}
+
+/// Stack of an engine's thread: that of most systems' main threads.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Does the tasks of one engine.
+fn contest<E: SchemaEngine>(course: Course<'_>, tasks: &Receiver<Task>, done: &Sender<()>) -> Results {
+    let Course { vocabulary, schemas } = course;
+    let mut engine = E::load_for_schemas(vocabulary);
+    let _ = done.send(());
+    let mut row = vec![0; vocabulary.n_mask_words()];
+    let mut results = Results {
+        engine: E::NAME,
+        verdicts: Vec::new(),
+        counts: Counts::default(),
+        times: Vec::new(),
+        store_bytes: None,
+        resident_growth: None,
+    };
+    for task in tasks {
+        match task {
+            Task::Verify => verify_all(&engine, course, &mut row, &mut results),
+            Task::Pass(column) => pass(&mut engine, schemas, column, &mut row, &mut results),
         }
-        let resident_growth = before.and_then(|before| Some(resident_bytes()?.saturating_sub(before)));
-        eprintln!("{}: verified in {:.1?}, slowest {} in {:.1} s", E::NAME, begin.elapsed(), slowest.1, slowest.0);
-        let (counts, times, store_bytes) = (Counts::of(schemas, &verdicts), Vec::new(), self.engine.store_bytes());
-        Results { engine: E::NAME, verdicts, counts, times, store_bytes, resident_growth }
+        if done.send(()).is_err() {
+            break;
+        }
     }
+    results
+}
 
-    fn pass(&mut self, schemas: &[Schema], column: &'static str, row: &mut [u32], results: &mut Results) {
+fn verify_all<E: SchemaEngine>(engine: &E, course: Course<'_>, row: &mut [u32], results: &mut Results) {
+    let Course { vocabulary, schemas } = course;
+    let before = resident_bytes();
+    let (begin, mut slowest) = (Instant::now(), (0.0, ""));
+    for schema in schemas {
         let begin = Instant::now();
-        let mut times = Times::default();
-        self.engine.forget();
-        for (schema, verdict) in schemas.iter().zip(&results.verdicts) {
-            if column == "dropped" {
-                self.engine.forget();
-            }
-            time(&self.engine, schema, verdict, row, &mut times);
+        results.verdicts.push(verify(engine, schema, row, vocabulary.stop));
+        let seconds = begin.elapsed().as_secs_f64();
+        if seconds > slowest.0 {
+            slowest = (seconds, &schema.id);
         }
-        eprintln!("{}: a pass, stores {column}, in {:.1?}", E::NAME, begin.elapsed());
-        match results.times.iter_mut().find(|(name, _)| *name == column) {
-            Some((_, least)) => least.lessen(&times),
-            None => results.times.push((column, times)),
+    }
+    results.resident_growth = before.and_then(|before| Some(resident_bytes()?.saturating_sub(before)));
+    results.counts = Counts::of(schemas, &results.verdicts);
+    results.store_bytes = engine.store_bytes();
+    eprintln!("{}: verified in {:.1?}, slowest {} in {:.1} s", E::NAME, begin.elapsed(), slowest.1, slowest.0);
+}
+
+fn pass<E: SchemaEngine>(
+    engine: &mut E,
+    schemas: &[Schema],
+    column: &'static str,
+    row: &mut [u32],
+    results: &mut Results,
+) {
+    let begin = Instant::now();
+    let mut times = Times::default();
+    engine.forget();
+    for (schema, verdict) in schemas.iter().zip(&results.verdicts) {
+        if column == "dropped" {
+            engine.forget();
         }
+        time(engine, schema, verdict, row, &mut times);
+    }
+    eprintln!("{}: a pass, stores {column}, in {:.1?}", E::NAME, begin.elapsed());
+    match results.times.iter_mut().find(|(name, _)| *name == column) {
+        Some((_, least)) => least.lessen(&times),
+        None => results.times.push((column, times)),
     }
 }
 
@@ -177,20 +249,26 @@ fn run(options: &Options) -> Result<bool, String> {
     }
     let mut schemas = read(&options.files, &vocabulary)?;
     shuffle(&mut schemas, options.seed, options.limit);
-    let mut contestants: Vec<Box<dyn Contestant>> = vec![Box::new(Of { engine: Ours::load_for_schemas(&vocabulary) })];
-    #[cfg(feature = "llguidance")]
-    contestants.push(Box::new(Of { engine: maskwright_bench::llguidance::Llguidance::load_for_schemas(&vocabulary) }));
-    contestants.retain(|contestant| wanted(&options.engines, contestant.name()));
-    let mut row = vec![0; vocabulary.n_mask_words()];
-    let verify = |contestant: &mut Box<dyn Contestant>| contestant.verify(&schemas, &mut row, vocabulary.stop);
-    let mut results: Vec<Results> = contestants.iter_mut().map(verify).collect();
-    for column in COLUMNS.into_iter().filter(|column| wanted(&options.columns, column)) {
-        for _ in 0..options.n_passes {
-            for (contestant, results) in contestants.iter_mut().zip(&mut results) {
-                contestant.pass(&schemas, column, &mut row, results);
+    let course = Course { vocabulary: &vocabulary, schemas: &schemas };
+    let results = thread::scope(|scope| {
+        let mut contestants = Vec::new();
+        if wanted(&options.engines, Ours::NAME) {
+            contestants.push(Contestant::of::<Ours>(scope, course));
+        }
+        #[cfg(feature = "llguidance")]
+        if wanted(&options.engines, Llguidance::NAME) {
+            contestants.push(Contestant::of::<Llguidance>(scope, course));
+        }
+        for contestant in &contestants {
+            contestant.run(Task::Verify)?;
+        }
+        for column in COLUMNS.into_iter().filter(|column| wanted(&options.columns, column)) {
+            for _ in 0..options.n_passes {
+                contestants.iter().try_for_each(|contestant| contestant.run(Task::Pass(column)))?;
             }
         }
-    }
+        contestants.into_iter().map(Contestant::finish).collect::<Result<Vec<Results>, String>>()
+    })?;
     let report = Report { n_schemas: schemas.len(), results, options };
     report.print();
     if let Some(path) = &options.json {

@@ -15,11 +15,12 @@
 //! row (`a ::= b "x" | "p"`, `b ::= c "y" | "q"`, ...) have long chains in each of many states, so what is kept counts against
 //! [`automaton_moves_max`](crate::Limits::automaton_moves_max) while it is made, each pushed state as one move.
 
-use super::state::{Kind, Owner, ROLES_MAX, StateInfo, StateInfos};
-use super::table::{MoveTable, Piece, Row, Rows, Target, reads};
+use super::state::{Kind, Owner, ROLES_MAX, Role, StateInfo, StateInfos, StateInfosBuilder};
+use super::table::{MoveTable, Piece, Row, Rows, Target, mixed, reads};
 use super::unit::{Code, Content, Move, Pushes, StateRef, Step, Unit};
 use crate::machine::{Counter, Distinct, Reserved, Tally};
 use crate::pass::{BuildError, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton, Splitter, Watch};
+use crate::util::Ring;
 use core::hash::BuildHasher;
 use core::mem::take;
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
@@ -35,6 +36,8 @@ const MEMBERS_FREE: usize = 1 << 22;
 
 /// Fewest ranges of a child's row that are worth keeping as they look from the unit.
 const KEPT_RUNS_MIN: usize = 8;
+/// Most ranges of a row that is short.
+const SHORT_ROW: usize = 4;
 
 /// Where a rule ended up: a unit and one of its entries.
 #[derive(Clone, Debug)]
@@ -95,9 +98,7 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Opt
     }
     bounds.check_moves(rows.bytes.len())?;
     bounds.watch.spend(n_states + rows.bytes.len())?;
-    let kind = |state: u32| if automaton.is_accepting(state) { Kind::End } else { Kind::Inner };
-    let info = |(state, row)| StateInfo { kind: kind(state as u32), reads: reads(&row), owner: None };
-    let infos = known(rows.iter().enumerate().map(info))?;
+    let infos = infos_of_states(automaton, None, rows)?;
     Ok(Some(Content {
         table: MoveTable::new(rows, &infos, bounds, 0)?,
         moves: Box::new([]),
@@ -113,10 +114,30 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Opt
     }))
 }
 
-/// Returns what is known of states.
-fn known(infos: impl ExactSizeIterator<Item = StateInfo>) -> Result<StateInfos, BuildError> {
+/// Returns what is known of states, unless they have too many roles.
+fn known(infos: Option<StateInfos>) -> Result<StateInfos, BuildError> {
     let too_many = || BuildError::limit("roles of a unit's states", ROLES_MAX as u64 + 1, ROLES_MAX as u64);
-    StateInfos::of(infos).ok_or_else(too_many)
+    infos.ok_or_else(too_many)
+}
+
+/// Returns what is known of the states of a unit that are those of an automaton without counters and tallies.
+fn infos_of_states(automaton: &RuleAutomaton, owner: Option<Owner>, rows: &Rows) -> Result<StateInfos, BuildError> {
+    let mut infos = StateInfosBuilder::with_capacity(rows.len());
+    // PERF: nearly all states have one of two roles.
+    let (mut inner, mut end) = (None, None);
+    let mut elements = automaton.elements().iter().peekable();
+    for (state, row) in (0..).zip(rows.iter()) {
+        let role = match elements.next_if(|(element, _)| *element == state) {
+            // Only calls of elements lead here.
+            Some(&(_, distinct)) => infos.role(Role { kind: Kind::Element(distinct), owner }),
+            None if automaton.is_accepting(state) => {
+                *end.get_or_insert_with(|| infos.role(Role { kind: Kind::End, owner }))
+            }
+            None => *inner.get_or_insert_with(|| infos.role(Role { kind: Kind::Inner, owner })),
+        };
+        infos.push(role, reads(&row));
+    }
+    known(infos.finish())
 }
 
 /// How far items are put together.
@@ -205,6 +226,10 @@ pub(crate) struct Spare {
     listed: Vec<Move>,
     list_ends: Vec<u32>,
     list_ids: HashTable<(u64, u32)>,
+    /// The last lists that two targets became together, the next to be replaced first.
+    joined: Ring<(Target, Target), Target, 4>,
+    /// The last short rows of children's states over one return state: by that, the slot and the state.
+    short_rows: Ring<(StateRef, u32, u32), SmallVec<[Piece; SHORT_ROW]>, 8>,
     scratch: Scratch,
     contexts: Vec<Context>,
     row_scratch: RowScratch,
@@ -215,6 +240,14 @@ pub(crate) struct Spare {
 impl Spare {
     /// Largest table that is kept: clearing one takes as long as it is large.
     const CAPACITY_MAX: usize = 4096;
+
+    /// Tells whether the memory is worth keeping until the next grammar.
+    pub fn is_small(&self) -> bool {
+        const ROWS_MAX: usize = 1 << 14;
+        let lists = self.listed.capacity().max(self.list_ends.capacity());
+        let states = self.single_ids.capacity().max(self.sets.capacity());
+        lists.max(states).max(self.rows.bytes.capacity()) <= ROWS_MAX
+    }
 
     /// Forgets all but the memory, for a unit with so many items.
     fn clear(&mut self, n_items: usize) {
@@ -238,6 +271,8 @@ impl Spare {
         self.listed.clear();
         self.list_ends.clear();
         self.list_ids.clear();
+        self.joined.clear();
+        self.short_rows.clear();
     }
 }
 
@@ -251,7 +286,8 @@ struct Builder<'a> {
     /// The reserved elements of all members.
     reserved: Vec<Arc<Reserved>>,
     children: Vec<Arc<Unit>>,
-    hasher: DefaultHashBuilder,
+    /// What fingerprints of lists begin with.
+    seed: u64,
     bounds: Bounds<'a>,
     /// Moves of the lists and what they push.
     n_listed: usize,
@@ -280,6 +316,13 @@ type MoveList = SmallVec<[Move; 2]>;
 
 /// Where control tokens lead.
 type ControlPieces = SmallVec<[(u32, Target); 4]>;
+
+/// Returns a number that different lists of moves have in common very rarely.
+fn fingerprint(seed: u64, moves: &[Move]) -> u64 {
+    // PERF: a list is a few words, which a general hash takes a hundred steps for.
+    let add = |print: u64, place: &StateRef| mixed(print ^ (u64::from(place.slot) << 32 | u64::from(place.state)));
+    moves.iter().fold(seed, |print, one| add(one.pushes.iter().fold(print, add), &one.target))
+}
 
 /// Returns how many of some edges read bytes: they come first.
 fn n_bytes(edges: &[Edge]) -> usize {
@@ -359,7 +402,7 @@ impl<'a> Builder<'a> {
             tally_ids: HashMap::new(),
             reserved,
             children: Vec::new(),
-            hasher: DefaultHashBuilder::default(),
+            seed: DefaultHashBuilder::default().hash_one(ids),
             bounds,
             n_listed: 0,
             n_members: 0,
@@ -390,9 +433,16 @@ impl<'a> Builder<'a> {
         let n_direct = if self.is_direct { self.automaton(0).n_states() } else { 0 };
         while rows.len() < n_direct.max(self.spare.sets.len()) {
             self.bounds.watch.spend(1)?;
+            let state = rows.len() as u32;
             match self.is_direct {
-                true => self.simple_row(Item { member: 0, state: rows.len() as u32 }, &mut rows)?,
-                false => self.row(rows.len(), &mut rows)?,
+                true => match *self.automaton(0).edges(state) {
+                    // PERF: three states of four read one byte.
+                    [Edge { label: Label::Bytes(low, high), target }] => {
+                        rows.bytes.push((low, high, Target::State(target)));
+                    }
+                    _ => self.simple_row(Item { member: 0, state }, &mut rows)?,
+                },
+                false => self.row(state as usize, &mut rows)?,
             }
             rows.end();
             self.bounds.check_moves(rows.bytes.len() + rows.controls.len() + self.n_listed)?;
@@ -468,9 +518,9 @@ impl<'a> Builder<'a> {
             moves.sort_unstable();
             moves.dedup();
         }
-        let Builder { spare, hasher, .. } = self;
+        let Builder { spare, seed, .. } = self;
         let Spare { listed, list_ends, list_ids, .. } = &mut **spare;
-        let fingerprint = hasher.hash_one(&moves[..]);
+        let fingerprint = fingerprint(*seed, moves);
         let is_it = |&(known, id): &(u64, u32)| {
             let first = if id == 0 { 0 } else { list_ends[id as usize - 1] };
             known == fingerprint && listed[first as usize..list_ends[id as usize] as usize] == moves[..]
@@ -565,8 +615,15 @@ impl<'a> Builder<'a> {
         self.child_row(chain, slot, state, &mut theirs);
         self.bounds.watch.spend(theirs.bytes.len() + chain.len())?;
         self.bounds.check_moves(self.n_listed)?;
-        if pieces.is_empty() {
+        // PERF: white space lies below all else that stands between values.
+        let is_below = |low: &[Piece], high: &[Piece]| match (low.last(), high.first()) {
+            (Some((_, end, _)), Some((first, _, _))) => end < first,
+            _ => true,
+        };
+        if is_below(pieces, &theirs.bytes) {
             pieces.extend_from_slice(&theirs.bytes);
+        } else if is_below(&theirs.bytes, pieces) {
+            pieces.splice(0..0, theirs.bytes.iter().copied());
         } else {
             let mut merged = core::mem::take(&mut self.spare.row_scratch.merged);
             self.merge(pieces, &theirs.bytes, &mut merged);
@@ -587,6 +644,9 @@ impl<'a> Builder<'a> {
     fn is_simple(&self, rule: &FinishedRule, state: u32) -> bool {
         // Edges are sorted by their labels, bytes first.
         let edges = rule.automaton.edges(state);
+        if let [Edge { label: Label::Bytes(..), .. }] = edges {
+            return true;
+        }
         let (bytes, calls) = edges.split_at(n_bytes(edges));
         are_apart(bytes)
             && calls.iter().all(|edge| match edge.label {
@@ -672,6 +732,9 @@ impl<'a> Builder<'a> {
         if a == b {
             return a;
         }
+        if let Some(&known) = self.spare.joined.get(&(a, b)) {
+            return known;
+        }
         let mut moves = MoveList::new();
         for target in [a, b] {
             match target {
@@ -684,7 +747,9 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        Target::List(self.list(&mut moves))
+        let joined = Target::List(self.list(&mut moves));
+        self.spare.joined.insert((a, b), joined);
+        joined
     }
 
     /// Finds the moves of a child's state, as seen from this unit, over a chain.
@@ -698,6 +763,14 @@ impl<'a> Builder<'a> {
         if let Some(row) = key.as_ref().and_then(|key| self.spare.child_rows.get(key)) {
             found.bytes.extend_from_slice(&row.bytes);
             found.controls.extend_from_slice(&row.controls);
+            return;
+        }
+        let short_key = match chain[..] {
+            [only] if runs.len() <= SHORT_ROW && child.controls(state).is_empty() => Some((only, slot, state)),
+            _ => None,
+        };
+        if let Some(row) = short_key.as_ref().and_then(|key| self.spare.short_rows.get(key)) {
+            found.bytes.extend_from_slice(row);
             return;
         }
         let mut known: SmallVec<[(Code, Target); 8]> = SmallVec::new();
@@ -720,6 +793,9 @@ impl<'a> Builder<'a> {
         }
         if let Some(key) = key {
             self.spare.child_rows.insert(key, found.clone());
+        }
+        if let Some(key) = short_key {
+            self.spare.short_rows.insert(key, found.bytes.as_slice().into());
         }
     }
 
@@ -968,7 +1044,12 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(mut self, rows: Rows, entries: Vec<u32>) -> Result<Content, BuildError> {
-        let infos = known(rows.iter().enumerate().map(|(state, row)| self.info(state, &row)))?;
+        let infos = match &self.members[..] {
+            [member] if self.is_direct && member.strictest.is_none() => {
+                infos_of_states(&member.rule.automaton, member.distinct.map(Owner::Elements), &rows)?
+            }
+            _ => known(StateInfos::of(rows.iter().enumerate().map(|(state, row)| self.info(state, &row))))?,
+        };
         let table = MoveTable::new(&rows, &infos, self.bounds, self.n_listed)?;
         let has_controls = !rows.controls.is_empty();
         let mut controls: Vec<Box<[(u32, u32)]>> = Vec::new();

@@ -26,7 +26,7 @@ pub(super) fn endless(program: &Program) -> Box<[u8]> {
         for _ in 0..N_SWEEPS_MAX {
             let mut is_changed = false;
             for state in (0..linked.unit.n_states() as u32).rev() {
-                let at = linked.bases[0] as usize + state as usize;
+                let at = linked.base as usize + state as usize;
                 if found[at] & AHEAD == 0 {
                     let bits = found[at] | of_state(linked, state, &classes, &found);
                     is_changed |= bits != found[at];
@@ -98,7 +98,7 @@ fn of_state(linked: &Linked, state: u32, classes: &[Class], found: &[u8]) -> u8 
         (false, true) => DIGITS,
         (false, false) => 0,
     };
-    let own = |state: u32| target(unit, state).map_or(0, |state| found[(linked.bases[0] + state) as usize]);
+    let own = |state: u32| target(unit, state).map_or(0, |state| found[(linked.base + state) as usize]);
     let of = |place: StateRef| if place.slot == 0 { own(place.state) } else { found[linked.state(place) as usize] };
     for (byte, code) in unit.content.table.moves(state) {
         let class = classes[usize::from(unit.class(byte))];

@@ -1,6 +1,6 @@
 //! Linking: the units of one grammar, with small numbers for their states.
 
-use super::build::{Bounds, Entry, Spare, build};
+use super::build::{Bounds, Entry, build};
 use super::endless::{AHEAD, DIGITS, endless};
 use super::state::{Kind, Owner, Role, StateInfo};
 use super::store::{Callee, Component, UnitStore};
@@ -25,7 +25,9 @@ const FIRST: StateId = 2;
 #[derive(Debug)]
 pub(crate) struct Linked {
     pub unit: Arc<Unit>,
-    /// What is added to a state's number, by slot: 0 for the unit itself, then its children.
+    /// What is added to a state's number.
+    pub base: u32,
+    /// Likewise, by slot: 0 for the unit itself, then its children.
     pub bases: Box<[u32]>,
 }
 
@@ -65,8 +67,10 @@ impl Program {
     }
 
     fn link(root: &Entry, has_empty_text: bool, limits: &Limits) -> Result<Program, BuildError> {
-        let mut base_of: HashMap<u32, u32> = HashMap::new();
-        let mut found: Vec<Arc<Unit>> = vec![Arc::clone(&root.unit)];
+        // PERF: room for what most grammars have.
+        let mut base_of: HashMap<u32, u32> = HashMap::with_capacity(64);
+        let mut found: Vec<Arc<Unit>> = Vec::with_capacity(64);
+        found.push(Arc::clone(&root.unit));
         let mut n_states = FIRST as usize;
         base_of.insert(root.unit.uid, FIRST);
         let mut next = 0;
@@ -82,22 +86,24 @@ impl Program {
                 }
             }
         }
-        let mut unit_of = vec![u32::MAX; FIRST as usize];
+        let mut unit_of = Vec::with_capacity(n_states);
+        unit_of.resize(FIRST as usize, u32::MAX);
         for (index, unit) in found.iter().enumerate() {
             base_of.insert(unit.uid, unit_of.len() as u32);
             unit_of.resize(unit_of.len() + unit.n_states(), index as u32);
         }
         let units = found.into_iter().map(|unit| {
             let slots = core::iter::once(&unit).chain(unit.content.children.iter());
-            let bases = slots.map(|unit| base_of[&unit.uid]).collect();
-            Linked { unit, bases }
+            let bases: Box<[u32]> = slots.map(|unit| base_of[&unit.uid]).collect();
+            Linked { base: bases[0], unit, bases }
         });
         let units: Box<[Linked]> = units.collect();
-        let start = units[0].bases[0] + root.state;
+        let start = units[0].base + root.state;
         let has_elements = units.iter().any(|linked| linked.unit.content.has_elements);
         let has = |test: &dyn Fn(&Distinct) -> bool| {
             let is_it = |role: &Role| matches!(&role.kind, Kind::Element(distinct) if test(distinct));
-            has_elements && units.iter().any(|linked| linked.unit.content.infos.roles().iter().any(is_it))
+            let of_elements = |linked: &&Linked| linked.unit.content.has_elements;
+            units.iter().filter(of_elements).any(|linked| linked.unit.content.infos.roles().iter().any(is_it))
         };
         let has_items = has(&|distinct| distinct.equality == Equality::Json);
         let may_run_out = has_items || has(&|distinct| distinct.is_finite);
@@ -181,7 +187,7 @@ impl Program {
     #[inline]
     pub fn place(&self, state: StateId) -> Option<(&Linked, u32)> {
         let linked = self.units.get(self.unit_of[state as usize] as usize)?;
-        Some((linked, state - linked.bases[0]))
+        Some((linked, state - linked.base))
     }
 
     #[inline]
@@ -244,7 +250,7 @@ fn build_units(
     let places = Places::of(network);
     let mut entries: Vec<Option<Entry>> = vec![None; network.rules.len()];
     let mut n_moves = 0usize;
-    let (mut component, mut spare) = (Component::default(), Spare::default());
+    let (mut component, mut spare) = (Component::default(), store.take_spare());
     let mut entered: Vec<NetRuleId> = Vec::new();
     for (index, members) in (0..).zip(places.components.iter()) {
         // A rule that calls nothing may have been built for another grammar, of the very same automaton, if somebody else holds that.
@@ -256,7 +262,7 @@ fn build_units(
         if let Some(rule) = leaf
             && let Some(unit) = store.find_leaf(&rule.automaton, rule.counter)
         {
-            n_moves += unit.content.n_moves();
+            n_moves += unit.n_moves;
             let state = unit.content.entries[0];
             entries[members[0].index()] = Some(Entry { unit, state });
             continue;
@@ -293,7 +299,7 @@ fn build_units(
         if let Some(rule) = leaf {
             store.keep_leaf(&rule.automaton, rule.counter, &unit);
         }
-        n_moves += unit.content.n_moves();
+        n_moves += unit.n_moves;
         if n_moves > limits.automaton_moves_max {
             let what = "moves of the grammar's automata (automaton_moves_max)";
             return Err(BuildError::limit(what, n_moves as u64, limits.automaton_moves_max as u64));
@@ -302,5 +308,6 @@ fn build_units(
             entries[id.index()] = Some(Entry { unit: Arc::clone(&unit), state });
         }
     }
+    store.put_spare(spare);
     Ok(entries)
 }

@@ -92,31 +92,62 @@ const NOTHING: u32 = 0;
 const ONLY: u32 = 1;
 const MORE: u32 = 2;
 
+/// [`StateInfos`] under construction.
+pub(super) struct StateInfosBuilder {
+    roles: Vec<Role>,
+    numbers: HashMap<Role, u32>,
+    packed: Vec<u32>,
+}
+
+impl StateInfosBuilder {
+    pub fn with_capacity(n_states: usize) -> Self {
+        StateInfosBuilder {
+            roles: Vec::with_capacity(4),
+            numbers: HashMap::new(),
+            packed: Vec::with_capacity(n_states),
+        }
+    }
+
+    /// Returns the number of a role.
+    pub fn role(&mut self, role: Role) -> u32 {
+        // PERF: nearly all states have one of the first roles.
+        const FIRST: usize = 4;
+        if let Some(number) = self.roles.iter().take(FIRST).position(|&known| known == role) {
+            return number as u32;
+        }
+        let roles = &mut self.roles;
+        *self.numbers.entry(role).or_insert_with(|| {
+            roles.push(role);
+            roles.len() as u32 - 1
+        })
+    }
+
+    /// Adds a state with the role of a number.
+    pub fn push(&mut self, role: u32, reads: Reads) {
+        let reads = match reads {
+            Reads::Nothing => NOTHING << READS_SHIFT,
+            Reads::Only(byte) => ONLY << READS_SHIFT | u32::from(byte),
+            Reads::More => MORE << READS_SHIFT,
+        };
+        self.packed.push(role << ROLE_SHIFT | reads);
+    }
+
+    /// Returns what is known of the states; nothing if they have more than [`ROLES_MAX`] roles.
+    pub fn finish(self) -> Option<StateInfos> {
+        let is_named = self.roles.len() <= ROLES_MAX;
+        is_named.then(|| StateInfos { roles: self.roles.into(), packed: self.packed.into() })
+    }
+}
+
 impl StateInfos {
     /// Returns what is known of some states; nothing if they have more than [`ROLES_MAX`] roles.
     pub fn of(infos: impl ExactSizeIterator<Item = StateInfo>) -> Option<StateInfos> {
-        let mut packed = Vec::with_capacity(infos.len());
-        let mut roles: Vec<Role> = Vec::with_capacity(4);
-        let mut numbers: HashMap<Role, u32> = HashMap::new();
+        let mut builder = StateInfosBuilder::with_capacity(infos.len());
         for StateInfo { kind, reads, owner } in infos {
-            let role = Role { kind, owner };
-            // PERF: nearly all states have one of the first roles.
-            const FIRST: usize = 4;
-            let number = match roles.iter().take(FIRST).position(|&known| known == role) {
-                Some(number) => number as u32,
-                None => *numbers.entry(role).or_insert_with(|| {
-                    roles.push(role);
-                    roles.len() as u32 - 1
-                }),
-            };
-            let reads = match reads {
-                Reads::Nothing => NOTHING << READS_SHIFT,
-                Reads::Only(byte) => ONLY << READS_SHIFT | u32::from(byte),
-                Reads::More => MORE << READS_SHIFT,
-            };
-            packed.push(number << ROLE_SHIFT | reads);
+            let role = builder.role(Role { kind, owner });
+            builder.push(role, reads);
         }
-        (roles.len() <= ROLES_MAX).then(|| StateInfos { roles: roles.into(), packed: packed.into() })
+        builder.finish()
     }
 
     /// Returns the number of states.

@@ -5,9 +5,11 @@
 //! is forgotten. Grammars that use a forgotten unit keep it; a later equal one is a new unit with a new number, which costs
 //! sharing and never correctness.
 
+use super::build::Spare;
 use super::unit::{Content, Unit};
 use crate::machine::Counter;
 use crate::pass::RuleAutomaton;
+use core::fmt;
 use core::hash::BuildHasher;
 use core::sync::atomic::{AtomicU32, Ordering};
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
@@ -56,6 +58,17 @@ pub(crate) struct UnitStore {
     generations: Mutex<Generations>,
     built: Mutex<Built>,
     leaves: Mutex<Leaves>,
+    spares: Mutex<Spares>,
+}
+
+/// Memory to build in, of builds that are done.
+#[derive(Default)]
+struct Spares(Vec<Spare>);
+
+impl fmt::Debug for Spares {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Spares").field(&self.0.len()).finish()
+    }
 }
 
 /// Units by what they were built from, bounded like the units themselves.
@@ -112,6 +125,22 @@ impl UnitStore {
             generations: Mutex::default(),
             built: Mutex::default(),
             leaves: Mutex::default(),
+            spares: Mutex::default(),
+        }
+    }
+
+    /// Returns memory to build in.
+    pub(super) fn take_spare(&self) -> Spare {
+        self.spares.lock().unwrap_or_else(PoisonError::into_inner).0.pop().unwrap_or_default()
+    }
+
+    /// Keeps memory to build in, for one of the next builds.
+    pub(super) fn put_spare(&self, spare: Spare) {
+        // As many as build at the same time, more or less.
+        const SPARES_MAX: usize = 8;
+        let mut spares = self.spares.lock().unwrap_or_else(PoisonError::into_inner);
+        if spares.0.len() < SPARES_MAX && spare.is_small() {
+            spares.0.push(spare);
         }
     }
 

@@ -32,6 +32,7 @@ pub(crate) struct StateRef {
 }
 
 impl Hash for StateRef {
+    #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         // PERF: one word.
         state.write_u64(u64::from(self.slot) << 32 | u64::from(self.state));
@@ -46,11 +47,20 @@ impl StateRef {
 
 /// One way to go on: push frames, then be in the target. The register of the state that is left goes to the first frame, or to the
 /// target if nothing is pushed; all others start at 0.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub(crate) struct Move {
     /// The return states, bottom first.
     pub pushes: Pushes,
     pub target: StateRef,
+}
+
+impl Hash for Move {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // PERF: a word each; how many there are is seldom all that differs.
+        self.pushes.iter().for_each(|place| place.hash(state));
+        self.target.hash(state);
+    }
 }
 
 /// Return states; a move nearly always pushes one or two.
@@ -134,9 +144,21 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// Returns the number of moves, those of lists with what they push.
-    pub fn n_moves(&self) -> usize {
-        self.table.n_moves() + self.moves.iter().map(|one| 1 + one.pushes.len()).sum::<usize>()
+    /// Returns about how much memory a unit of this content takes, in bytes, without its children.
+    fn memory_bytes(&self) -> usize {
+        let spilled = |one: &Move| if one.pushes.spilled() { size_of_val(&*one.pushes) } else { 0 };
+        let moves: usize = self.moves.iter().map(|one| size_of::<Move>() + spilled(one)).sum();
+        let controls: usize = self.controls.iter().map(|row| size_of_val(&**row) + size_of::<Box<[u8]>>()).sum();
+        size_of::<Unit>()
+            + 256
+            + self.table.memory_bytes()
+            + self.infos.memory_bytes()
+            + self.tallies.iter().map(Tally::memory_bytes).sum::<usize>()
+            + self.reserved.iter().map(|reserved| reserved.memory_bytes() + 32).sum::<usize>()
+            + size_of_val(&*self.list_ends)
+            + moves
+            + controls
+            + size_of_val(&*self.children)
     }
 }
 
@@ -147,6 +169,9 @@ pub(crate) struct Unit {
     pub uid: u32,
     /// For people: the rules that the unit was first built from.
     pub name: Box<str>,
+    /// Moves, those of lists with what they push.
+    pub n_moves: usize,
+    n_bytes: usize,
     pub content: Content,
     /// By entry: the moves of its start state, once asked for.
     first_runs: Box<[OnceLock<Box<[Run]>>]>,
@@ -197,7 +222,18 @@ impl Hash for Unit {
 impl Unit {
     pub fn new(uid: u32, name: Box<str>, content: Content) -> Self {
         let first_runs = content.entries.iter().map(|_| OnceLock::new()).collect();
-        Unit { uid, name, content, first_runs, column_bytes: OnceLock::new(), reserved_tokens: OnceLock::new() }
+        let n_moves = content.table.n_moves() + content.moves.iter().map(|one| 1 + one.pushes.len()).sum::<usize>();
+        let n_bytes = content.memory_bytes();
+        Unit {
+            uid,
+            name,
+            n_moves,
+            n_bytes,
+            content,
+            first_runs,
+            column_bytes: OnceLock::new(),
+            reserved_tokens: OnceLock::new(),
+        }
     }
 
     /// Returns the bytes that `state` reads, ascending, neighbours with the same move together.
@@ -283,20 +319,8 @@ impl Unit {
     }
 
     /// Returns about how much memory the unit takes, in bytes, without its children.
+    #[inline]
     pub fn memory_bytes(&self) -> usize {
-        let content = &self.content;
-        let spilled = |one: &Move| if one.pushes.spilled() { size_of_val(&*one.pushes) } else { 0 };
-        let moves: usize = content.moves.iter().map(|one| size_of::<Move>() + spilled(one)).sum();
-        let controls: usize = content.controls.iter().map(|row| size_of_val(&**row) + size_of::<Box<[u8]>>()).sum();
-        size_of::<Unit>()
-            + 256
-            + content.table.memory_bytes()
-            + content.infos.memory_bytes()
-            + content.tallies.iter().map(Tally::memory_bytes).sum::<usize>()
-            + content.reserved.iter().map(|reserved| reserved.memory_bytes() + 32).sum::<usize>()
-            + size_of_val(&*content.list_ends)
-            + moves
-            + controls
-            + size_of_val(&*content.children)
+        self.n_bytes
     }
 }

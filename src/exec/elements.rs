@@ -63,6 +63,11 @@ impl Elements {
         self.text.len() as u32
     }
 
+    /// Returns the number of sets; a set's number is at most that.
+    pub fn n_sets(&self) -> u32 {
+        self.sets.len() as u32
+    }
+
     pub fn read(&mut self, byte: u8) {
         assert!(self.text.len() < u32::MAX as usize, "a text with distinct elements has fewer than 2^32 bytes");
         self.text.push(byte);
@@ -189,7 +194,7 @@ impl Elements {
 
     /// Returns the reserved elements that the element under way is a beginning of, by number.
     pub fn begun_reserved(&self, register: u64, reserved: &Reserved) -> Range<usize> {
-        reserved.begun_by(&self.short_text(Piece { start: (register >> 32) as u32, end: self.n_bytes() }))
+        reserved.begun_by(&self.begun_key(register))
     }
 
     /// Returns the number of bytes that were read of the element of a frame.
@@ -200,6 +205,11 @@ impl Elements {
     /// Returns what was read of the element of a frame.
     pub fn begun(&self, register: u64) -> Vec<u8> {
         self.bytes(Piece { start: (register >> 32) as u32, end: self.n_bytes() }).collect()
+    }
+
+    /// Likewise, where that is a key.
+    pub fn begun_key(&self, register: u64) -> SmallVec<[u8; 64]> {
+        self.short_text(Piece { start: (register >> 32) as u32, end: self.n_bytes() })
     }
 
     /// Returns a piece that is short, as keys are.

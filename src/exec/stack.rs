@@ -202,7 +202,7 @@ impl Stacks {
             Kind::BodyEnd { counter, loop_state } => {
                 let counter = linked.unit.counter(counter);
                 if let Some(register) = counter.advance(pair.register) {
-                    let state = linked.bases[0] + loop_state;
+                    let state = linked.base + loop_state;
                     self.land_between(program, Pair { state, register, ..pair }, counter, live, admits);
                 }
             }

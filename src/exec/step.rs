@@ -48,11 +48,9 @@ pub(crate) fn step_byte(program: &Program, stacks: &mut Stacks, live: &[Pair], b
         let Some((linked, local)) = program.place(pairs[0].state) else { return };
         match linked.unit.code(local, byte).step() {
             Step::None => {}
-            Step::Quiet(state) => {
-                next.extend(pairs.iter().map(|&pair| Pair { state: linked.bases[0] + state, ..pair }))
-            }
+            Step::Quiet(state) => next.extend(pairs.iter().map(|&pair| Pair { state: linked.base + state, ..pair })),
             Step::Simple(state) => {
-                let state = linked.bases[0] + state;
+                let state = linked.base + state;
                 pairs.iter().for_each(|&pair| stacks.land(program, Pair { state, ..pair }, next));
             }
             Step::List(list) => apply(program, stacks, linked, pairs, list, next),

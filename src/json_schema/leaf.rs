@@ -1,4 +1,4 @@
-//! Rules that call no others, and those of any JSON value, kept from schema to schema.
+//! Rules that call no others, that of a colon and a value, and those of any JSON value, kept from schema to schema.
 //!
 //! Schemas repeat themselves: of the texts and numbers in real ones 98 % have been in another. What such a rule's automaton depends on is
 //! a few words, its *key*; with an equal key the automaton is the same, and neither drafted, trimmed nor built again.
@@ -31,6 +31,9 @@ pub(super) enum LeafKey {
     },
     /// Any key, with its quotes.
     AnyKey,
+    /// A colon and a value, with free white space of at most so many characters before each. It calls the rule of the white space, if there may
+    /// be some, and that of the value: any value, since a rule names what it calls by its place.
+    Member(u32),
 }
 
 /// What a string shape says, without names of its schema.
@@ -104,9 +107,9 @@ impl LeafStore {
         if known.bytes + bytes > LeafStore::BYTES_MAX {
             *known = Known::default();
         }
-        if bytes <= LeafStore::BYTES_MAX {
+        // A schema can come to one key several times.
+        if bytes <= LeafStore::BYTES_MAX && known.automata.insert(key, Arc::clone(automaton)).is_none() {
             known.bytes += bytes;
-            known.automata.insert(key, Arc::clone(automaton));
         }
     }
 }
@@ -115,7 +118,9 @@ impl LeafKey {
     /// Returns about how much memory the key takes beside its own size, in bytes.
     fn memory_bytes(&self) -> usize {
         match self {
-            LeafKey::WhiteSpace(_) | LeafKey::Character | LeafKey::AnyString | LeafKey::AnyKey => 0,
+            LeafKey::WhiteSpace(_) | LeafKey::Character | LeafKey::AnyString | LeafKey::AnyKey | LeafKey::Member(_) => {
+                0
+            }
             LeafKey::Strings { shapes, .. } => {
                 let of_languages =
                     |shape: &StringKey| shape.languages.iter().map(|((_, name), _)| name.len() + 32).sum::<usize>();

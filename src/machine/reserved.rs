@@ -11,10 +11,12 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    /// Returns these texts, which come in ascending order.
-    pub fn new<'a>(texts: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+    /// Returns these texts, which come in ascending order, each behind `first`.
+    pub fn new<'a>(first: &[u8], texts: impl ExactSizeIterator<Item = &'a [u8]> + Clone) -> Self {
+        let n_bytes = texts.clone().map(|text| first.len() + text.len()).sum();
+        let (mut bytes, mut ends) = (Vec::with_capacity(n_bytes), Vec::with_capacity(texts.len()));
         for text in texts {
+            bytes.extend_from_slice(first);
             bytes.extend_from_slice(text);
             ends.push(bytes.len() as u32);
         }
@@ -80,7 +82,7 @@ mod tests {
     #[test]
     fn texts_are_found_whole_and_begun() {
         let texts: [&[u8]; 6] = [b"", b"a", b"ab", b"abc", b"b", b"ba"];
-        let reserved = Reserved::new(texts);
+        let reserved = Reserved::new(b"", texts.into_iter());
         assert_eq!(reserved.iter().collect::<Vec<_>>(), texts);
         for text in texts {
             assert!(reserved.contains(text));

@@ -29,4 +29,4 @@ pub(crate) use loops::is_wide;
 pub use row::TokenMask;
 pub(crate) use settle::{Asker, Filled, add, fill, fresh_leaf_id, leaf_ids};
 pub use store::MaskStats;
-pub(crate) use store::{ElementTokens, Generation, MaskStore};
+pub(crate) use store::{ElementTokens, Generation, MaskStore, Tree, TreeId};

@@ -31,6 +31,8 @@ pub(crate) struct Filled {
     pub n_hits: u64,
     /// Whether the mask allows no token.
     pub is_empty: bool,
+    /// The kept node that has the mask, if it is one and one pair's.
+    pub leaf: Option<TreeId>,
 }
 
 /// Most nodes of decision trees to look at for one mask.
@@ -52,6 +54,13 @@ pub(crate) fn add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Filled {
 }
 
 fn fill_or_add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32], mut is_first: bool) -> Filled {
+    // PERF: the usual configuration is one pair whose mask is kept, and then that is all there is to do.
+    if let ([pair], true) = (live, is_first)
+        && let Some((leaf, tree, n_hits)) = asker.kept_leaf(*pair)
+    {
+        tree.mask.write(row);
+        return Filled { n_hits, is_empty: tree.is_empty, leaf: Some(leaf) };
+    }
     let mut is_empty = true;
     let n_hits = for_each_leaf(asker, live, |tree| {
         is_empty &= tree.is_empty;
@@ -61,9 +70,9 @@ fn fill_or_add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32], mut is_first: 
         row.fill(0);
     }
     match n_hits {
-        Ok(n_hits) => Filled { n_hits, is_empty },
+        Ok(n_hits) => Filled { n_hits, is_empty, leaf: None },
         // What was added is part of the mask; the walk adds the rest.
-        Err(TooManyWays) => Filled { n_hits: 0, is_empty: !asker.walk_whole(live, row) && is_empty },
+        Err(TooManyWays) => Filled { n_hits: 0, is_empty: !asker.walk_whole(live, row) && is_empty, leaf: None },
     }
 }
 
@@ -99,7 +108,7 @@ fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&Tree))
         if let Some((number, tree)) = asker.generation.find(&key) {
             n_hits += 1;
             match asker.descend_kept(number, tree, pair.node, &mut n_hits) {
-                Descent::Leaf(tree) => visit(tree),
+                Descent::Leaf(_, tree) => visit(tree),
                 Descent::Stuck(number, tree, node) => pending.push((Arc::clone(tree), Some(number), node)),
             }
         } else {
@@ -149,7 +158,7 @@ fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&Tree))
 }
 
 enum Descent<'a> {
-    Leaf(&'a Tree),
+    Leaf(TreeId, &'a Tree),
     Stuck(TreeId, &'a Arc<Tree>, NodeId),
 }
 
@@ -181,6 +190,19 @@ impl Asker<'_> {
         self.vocab.token_bytes_max() as u32
     }
 
+    /// Returns the kept node that has the mask of a pair, and how many there are on the way to it, if that is one way.
+    fn kept_leaf(&self, pair: Pair) -> Option<(TreeId, &Tree, u64)> {
+        if pair.state == DONE {
+            return None;
+        }
+        let (number, tree) = self.generation.find(&self.key(None, pair.state, pair.register))?;
+        let mut n_hits = 1;
+        match self.descend_kept(number, tree, pair.node, &mut n_hits) {
+            Descent::Leaf(number, tree) => Some((number, tree, n_hits)),
+            Descent::Stuck(..) => None,
+        }
+    }
+
     /// Goes down from a kept node as long as the answer is one exit and its node is kept.
     #[inline]
     fn descend_kept<'a>(
@@ -205,7 +227,7 @@ impl Asker<'_> {
             (number, tree) = next;
             node = exit.node;
         }
-        Descent::Leaf(tree)
+        Descent::Leaf(number, tree)
     }
 
     /// Walks the whole trie from a state with an unknown caller.

@@ -15,7 +15,8 @@ use crate::automaton::ReservedTokens;
 use crate::machine::Reserved;
 use crate::vocab::{TokenId, Vocab};
 use ahash::{AHashMap, AHashSet, RandomState};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Names a node of a generation.
@@ -63,7 +64,7 @@ impl Tree {
 }
 
 /// What a node takes in the table, at the load that the table is kept at.
-const SLOT_BYTES: usize = 2 * size_of::<AtomicU32>() + size_of::<Place>() + 16;
+const SLOT_BYTES: usize = 2 * size_of::<AtomicU64>() + size_of::<Place>() + 16;
 
 /// Room for a node, set once.
 type Place = OnceLock<(Key, Arc<Tree>)>;
@@ -73,8 +74,8 @@ type Place = OnceLock<(Key, Arc<Tree>)>;
 pub(crate) struct Generation {
     number: u64,
     hasher: RandomState,
-    /// A node's number plus 1, or 0; the length is a power of two, at least twice the nodes'.
-    slots: Box<[AtomicU32]>,
+    /// A node's number plus 1 below the low half of its key's hash, or 0; the length is a power of two, at least twice the nodes'.
+    slots: Box<[AtomicU64]>,
     nodes: Box<[Place]>,
     is_closed: AtomicBool,
 }
@@ -84,20 +85,34 @@ impl Generation {
         Generation {
             number,
             hasher,
-            slots: (0..2 * capacity).map(|_| AtomicU32::new(0)).collect(),
+            slots: (0..2 * capacity).map(|_| AtomicU64::new(0)).collect(),
             nodes: (0..capacity).map(|_| OnceLock::new()).collect(),
             is_closed: AtomicBool::new(false),
         }
     }
 
+    /// Returns the number of the generation, which no other one of the store has.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Returns a node that was found or kept before.
+    pub fn tree(&self, number: TreeId) -> &Tree {
+        let (_, tree) = self.nodes[number as usize].get().expect("a node has a number once it is kept");
+        tree
+    }
+
     /// Returns the node with this key.
     #[inline]
     pub fn find(&self, key: &Key) -> Option<(TreeId, &Arc<Tree>)> {
-        let mask = self.slots.len() - 1;
-        let mut slot = self.hasher.hash_one(key) as usize & mask;
+        let (mask, hash) = (self.slots.len() - 1, self.hasher.hash_one(key));
+        let mut slot = hash as u32 as usize & mask;
         loop {
-            let number = self.slots[slot].load(Ordering::Acquire).checked_sub(1)?;
-            if let Some((known, tree)) = self.nodes[number as usize].get()
+            let found = self.slots[slot].load(Ordering::Acquire);
+            let number = (found as u32).checked_sub(1)?;
+            // PERF: a node that is another one is hardly ever looked at, which would be far away in memory.
+            if found >> 32 == hash & u64::from(u32::MAX)
+                && let Some((known, tree)) = self.nodes[number as usize].get()
                 && known == key
             {
                 if !tree.was_used.load(Ordering::Relaxed) {
@@ -111,14 +126,33 @@ impl Generation {
 
     /// Adds a node as number `number`, the next. The caller holds the store's lock.
     fn add(&self, number: u32, key: Key, tree: Arc<Tree>) {
+        let hash = self.hasher.hash_one(key);
+        let was_empty = self.nodes[number as usize].set((key, tree)).is_ok();
+        assert!(was_empty, "node {number} is set once");
+        self.add_slot(hash << 32 | u64::from(number + 1));
+    }
+
+    /// Adds what a slot holds. The caller holds the store's lock.
+    fn add_slot(&self, content: u64) {
         let mask = self.slots.len() - 1;
-        let mut slot = self.hasher.hash_one(key) as usize & mask;
+        let mut slot = (content >> 32) as usize & mask;
         while self.slots[slot].load(Ordering::Relaxed) != 0 {
             slot = (slot + 1) & mask;
         }
-        let was_empty = self.nodes[number as usize].set((key, tree)).is_ok();
-        assert!(was_empty, "node {number} is set once");
-        self.slots[slot].store(number + 1, Ordering::Release);
+        self.slots[slot].store(content, Ordering::Release);
+    }
+
+    /// Returns a generation with the same nodes, of which there are `n_nodes`, under the same numbers, and room for as many more.
+    ///
+    /// PERF: it is made while somebody waits for a mask. Nodes are far apart in memory, and neither looked at nor hashed again.
+    fn grown(&self, n_nodes: usize) -> Generation {
+        let next = Generation::new(self.number + 1, self.hasher.clone(), capacity_for(n_nodes));
+        for (place, node) in next.nodes.iter().zip(self.nodes.iter().map_while(OnceLock::get)) {
+            assert!(place.set(node.clone()).is_ok(), "a node is set once");
+        }
+        let slots = self.slots.iter().map(|slot| slot.load(Ordering::Relaxed));
+        slots.filter(|&content| content != 0).for_each(|content| next.add_slot(content));
+        next
     }
 }
 
@@ -169,14 +203,15 @@ pub(crate) struct MaskStore {
     element_tokens: OnceLock<Arc<ElementTokens>>,
 }
 
-/// Calls `visit` with all that may be a key in some bytes: what stands between two quotes, with the second; quotes within are escaped.
-fn for_each_quoted<'a>(bytes: &'a [u8], mut visit: impl FnMut(&'a [u8])) {
+/// Calls `visit` with all that may be a key in some bytes, what stands between two quotes, with the second, and with what stands before it; quotes
+/// within are escaped.
+fn for_each_quoted<'a>(bytes: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a [u8])) {
     for (open, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'"') {
         let mut at = open + 1;
         while let Some(&byte) = bytes.get(at) {
             match byte {
                 b'"' => {
-                    visit(&bytes[open + 1..=at]);
+                    visit(&bytes[open + 1..=at], &bytes[..open]);
                     break;
                 }
                 b'\\' => at += 2,
@@ -193,6 +228,10 @@ pub(crate) struct ElementTokens {
     pub by_key: AHashMap<Box<[u8]>, Vec<TokenId>>,
     /// Those in which the same stands between quotes twice.
     pub twice: Box<[TokenId]>,
+    /// By what was read of a key, without its opening quote: those that may end it, and hold it whole once more behind that. And the longest such
+    /// beginning, in bytes.
+    ending_twice: AHashMap<Box<[u8]>, Vec<TokenId>>,
+    ending_twice_bytes_max: usize,
     /// Those with two quotes.
     pub quoted: Box<[TokenId]>,
     /// Those with a quote and a comma.
@@ -237,6 +276,15 @@ impl ElementTokens {
     pub fn clear_quotes(&self, row: &mut [u32]) {
         // PERF: these are many.
         row.iter_mut().zip(&self.begins_with_quote).for_each(|(word, quoted)| *word &= !quoted);
+    }
+
+    /// Returns the tokens that may end a key of which `n_bytes` bytes were read, the opening quote included, and hold it whole once more.
+    pub fn ending_twice(&self, n_bytes: usize, begun: impl FnOnce() -> SmallVec<[u8; 64]>) -> &[TokenId] {
+        // PERF: hardly a token has the three quotes that it takes, and those tokens hold short keys.
+        if n_bytes > self.ending_twice_bytes_max + 1 {
+            return &[];
+        }
+        begun().get(1..).and_then(|begun| self.ending_twice.get(begun)).map_or(&[], |tokens| tokens)
     }
 
     /// Returns the tokens that have to do with some keys, which have both quotes.
@@ -287,6 +335,11 @@ impl Memory {
 
 const CAPACITY_FIRST: usize = 256;
 
+/// Returns for how many nodes a generation has room that begins with `n_nodes`.
+fn capacity_for(n_nodes: usize) -> usize {
+    (2 * n_nodes).next_power_of_two().max(CAPACITY_FIRST)
+}
+
 impl MaskStore {
     /// Returns an empty store that keeps at most about `bytes_max` bytes.
     pub fn new(bytes_max: usize) -> Self {
@@ -313,13 +366,27 @@ impl MaskStore {
             let mut twice: Vec<TokenId> = Vec::new();
             for token in (0..vocab.n_tokens() as TokenId).filter(|&token| n_quotes(vocab.bytes(token)) >= 2) {
                 let mut keys: Vec<&[u8]> = Vec::new();
-                for_each_quoted(vocab.bytes(token), |key| keys.push(key));
+                for_each_quoted(vocab.bytes(token), |key, _| keys.push(key));
                 keys.sort_unstable();
                 if keys.windows(2).any(|pair| pair[0] == pair[1]) {
                     twice.push(token);
                 }
                 keys.dedup();
                 keys.into_iter().for_each(|key| by_key.entry(key.into()).or_default().push(token));
+            }
+            let mut ending_twice: AHashMap<Box<[u8]>, Vec<TokenId>> = AHashMap::new();
+            for token in (0..vocab.n_tokens() as TokenId).filter(|&token| n_quotes(vocab.bytes(token)) >= 3) {
+                let bytes = vocab.bytes(token);
+                for (end, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'"') {
+                    // Between two keys of an object stands a comma.
+                    for_each_quoted(&bytes[end + 1..], |key, before| {
+                        if let Some(begun) = key[..key.len() - 1].strip_suffix(&bytes[..end])
+                            && before.trim_ascii_end().ends_with(b",")
+                        {
+                            ending_twice.entry(begun.into()).or_default().push(token);
+                        }
+                    });
+                }
             }
             let is_behind = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b']' | b'}');
             let mut by_begun_key: AHashMap<Box<[u8]>, Vec<TokenId>> = AHashMap::new();
@@ -389,6 +456,8 @@ impl MaskStore {
                 ending_whole: with(&|bytes| bytes.trim_ascii_start().iter().skip(1).any(is_behind)),
                 by_key,
                 twice: twice.into(),
+                ending_twice_bytes_max: ending_twice.keys().map(|begun| begun.len()).max().unwrap_or(0),
+                ending_twice,
                 quoted: with(&|bytes| n_quotes(bytes) >= 2),
                 opening: with(&opens),
                 separating: with(&|bytes| n_quotes(bytes) > 0 && bytes.contains(&b',')),
@@ -520,18 +589,22 @@ impl MaskStats {
 }
 
 impl Inner {
-    /// Opens a new generation: with all nodes if half the memory is free, else with those used lately if they fit in half of it, else
-    /// with none.
+    /// Opens a new generation: with all nodes if an eighth of the memory is free, so that there was only no room in the table, else with those used
+    /// lately if they fit in half of it, else with none.
     fn rotate(&mut self, bytes_max: usize) {
         let old = Arc::clone(&self.current);
+        if self.memory.bytes <= bytes_max - bytes_max / 8 {
+            self.current = Arc::new(old.grown(self.n_nodes as usize));
+            old.is_closed.store(true, Ordering::Relaxed);
+            return;
+        }
         let nodes = || old.nodes.iter().map_while(OnceLock::get);
         let mut used = Memory::default();
         nodes().filter(|(_, tree)| tree.was_used.load(Ordering::Relaxed)).for_each(|(_, tree)| used.add(tree));
-        let (keeps_all, keeps_used) = (self.memory.bytes <= bytes_max / 2, used.bytes <= bytes_max / 2);
-        let is_kept = |tree: &Tree| keeps_all || keeps_used && tree.was_used.load(Ordering::Relaxed);
+        let keeps_used = used.bytes <= bytes_max / 2;
+        let is_kept = |tree: &Tree| keeps_used && tree.was_used.load(Ordering::Relaxed);
         let n_kept = nodes().filter(|(_, tree)| is_kept(tree)).count();
-        let capacity = (2 * n_kept).next_power_of_two().max(CAPACITY_FIRST);
-        let next = Generation::new(old.number + 1, old.hasher.clone(), capacity);
+        let next = Generation::new(old.number + 1, old.hasher.clone(), capacity_for(n_kept));
         // Parents come before their children, so their new numbers are known; a child whose parent goes, goes too.
         let mut numbers: Vec<Option<u32>> = Vec::with_capacity(self.n_nodes as usize);
         let n_before = self.n_nodes;
@@ -545,9 +618,7 @@ impl Inner {
             };
             let number = match parent {
                 Some(parent) if is_kept(tree) => {
-                    if !keeps_all {
-                        tree.was_used.store(false, Ordering::Relaxed);
-                    }
+                    tree.was_used.store(false, Ordering::Relaxed);
                     next.add(self.n_nodes, Key { parent, ..*key }, Arc::clone(tree));
                     stats.count_form(&tree.mask, 1);
                     self.memory.add(tree);
@@ -561,5 +632,94 @@ impl Inner {
         stats.evictions += u64::from(n_before - self.n_nodes);
         old.is_closed.store(true, Ordering::Relaxed);
         self.current = Arc::new(next);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A key of a chain of nodes: each hangs below the one before.
+    fn key(n: u32) -> Key {
+        Key { parent: n % 7, unit: n / 3, state: n, register: u64::from(n) << 40 }
+    }
+
+    fn tree(n: u32) -> Arc<Tree> {
+        Arc::new(Tree::new(MaskEntry::Sparse(Box::new([n])), Box::new([])))
+    }
+
+    fn token_of(tree: &Tree) -> u32 {
+        let MaskEntry::Sparse(ids) = &tree.mask else { panic!("a list") };
+        ids[0]
+    }
+
+    #[test]
+    fn all_nodes_are_found_in_a_generation_that_has_grown() {
+        let store = MaskStore::new(1 << 30);
+        let mut generation = store.generation();
+        let mut numbers = Vec::new();
+        for n in 0..5000 {
+            // A node that comes when there is no room is kept the next time.
+            let number = store.keep(&generation, key(n), &tree(n)).or_else(|| {
+                store.refresh(&mut generation);
+                store.keep(&generation, key(n), &tree(n))
+            });
+            numbers.push(number.expect("there is room"));
+        }
+        assert!(generation.number() >= 4 && store.stats().n_sparse == 5000 && store.stats().evictions == 0);
+        for n in 0..5000 {
+            let (number, tree) = generation.find(&key(n)).expect("it was kept");
+            assert_eq!((number, token_of(tree), token_of(generation.tree(number))), (numbers[n as usize], n, n));
+            assert!(generation.find(&Key { register: 1, ..key(n) }).is_none());
+        }
+    }
+
+    #[test]
+    fn a_full_store_forgets_what_nobody_uses_and_stays_within_its_bound() {
+        const BYTES_MAX: usize = 1 << 17;
+        let store = MaskStore::new(BYTES_MAX);
+        let mut generation = store.generation();
+        let is_root = |key: Key| Key { parent: 0, ..key };
+        for n in 0..20_000 {
+            store.refresh(&mut generation);
+            store.keep(&generation, is_root(key(n)), &tree(n));
+            if let Some((_, first)) = generation.find(&is_root(key(0))) {
+                assert_eq!(token_of(first), 0);
+            }
+            assert!(store.stats().bytes <= BYTES_MAX);
+        }
+        assert!(store.stats().evictions > 10_000);
+        let found = (0..20_000).filter_map(|n| Some((n, generation.find(&is_root(key(n)))?.1)));
+        let found: Vec<(u32, u32)> = found.map(|(n, tree)| (n, token_of(tree))).collect();
+        assert!(!found.is_empty() && found.iter().all(|(n, token)| n == token));
+    }
+
+    #[test]
+    fn a_table_without_room_is_no_reason_to_forget() {
+        // As many as two tables of the first size have room for take more than half of this.
+        let of_one = tree(0).memory_bytes();
+        let store = MaskStore::new(3 * CAPACITY_FIRST * of_one);
+        let mut generation = store.generation();
+        for n in 0..2 * CAPACITY_FIRST as u32 + 1 {
+            store.refresh(&mut generation);
+            if store.keep(&generation, key(n), &tree(n)).is_none() {
+                store.refresh(&mut generation);
+                store.keep(&generation, key(n), &tree(n)).expect("there is room");
+            }
+        }
+        assert_eq!(store.stats().evictions, 0);
+        assert!((0..2 * CAPACITY_FIRST as u32).all(|n| generation.find(&key(n)).is_some()));
+    }
+
+    #[test]
+    fn a_node_that_is_too_large_does_not_make_the_table_grow() {
+        let store = MaskStore::new(4096);
+        let mut generation = store.generation();
+        let large = Arc::new(Tree::new(MaskEntry::Sparse((0..10_000).collect()), Box::new([])));
+        for _ in 0..40 {
+            store.refresh(&mut generation);
+            assert!(store.keep(&generation, key(0), &large).is_none());
+        }
+        assert_eq!(generation.nodes.len(), CAPACITY_FIRST);
     }
 }

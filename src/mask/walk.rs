@@ -507,7 +507,7 @@ impl Walker {
         let states = &*chain.states;
         let n_max = states.len() - 1;
         self.take_region(ground, region, n_max);
-        let state = |local: u32| linked.bases[0] + local;
+        let state = |local: u32| linked.base + local;
         debug_assert_eq!(states[0], local);
         for &byte in &chain.bytes {
             self.cross_counted(ground, region, byte, n_deep, |n_read| {
@@ -532,7 +532,7 @@ impl Walker {
     fn below_field(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, field: &Field, n_deep: usize) {
         let Ground { program, vocab, trie, .. } = ground;
         let Some((linked, local)) = program.place(pair.state) else { return };
-        let pair_at = |(state, _): Place, register| Pair { state: linked.bases[0] + state, register, ..pair };
+        let pair_at = |(state, _): Place, register| Pair { state: linked.base + state, register, ..pair };
         let mut refused = Vec::new();
         for (node, place, register) in self.refused_by(ground, region.from(), pair, field, &mut refused) {
             self.enter_with(ground, node, pair_at(place, register), n_deep);
@@ -785,7 +785,7 @@ impl Walker {
                 Step::None => return false,
                 Step::Quiet(state) => {
                     self.levels.truncate(depth + 1);
-                    self.levels.push(Level { pair: Pair { state: linked.bases[0] + state, ..level.pair }, ..level });
+                    self.levels.push(Level { pair: Pair { state: linked.base + state, ..level.pair }, ..level });
                     self.found.tokens.extend_from_slice(trie.tokens(node));
                     return true;
                 }

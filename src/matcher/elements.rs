@@ -8,11 +8,11 @@
 //! items, all tokens are tried on the way through the trie.
 
 use super::Matcher;
-use crate::automaton::{Kind, Owner, ReservedTokens, StateId};
+use crate::automaton::{Kind, Owner, Program, ReservedTokens, StateId};
 use crate::compiler::CompiledGrammar;
 use crate::exec::{Elements, NodeId, Pair, Piece};
 use crate::machine::{Distinct, Equality, Leaves};
-use crate::mask::{ElementTokens, Filled, add, fill, is_wide};
+use crate::mask::{ElementTokens, add, fill, is_wide};
 use crate::vocab::TokenId;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -42,6 +42,8 @@ pub(super) struct Doubt {
     next_items: bool,
     /// Those that hold one of these keys.
     keys: Vec<Piece>,
+    /// Those that may end a key under way and hold it once more.
+    ending_twice: Vec<TokenId>,
     /// Those that hold a key that one of these units reserves; by number, ascending.
     reserving: SmallVec<[u32; 8]>,
     /// Those that go on behind a string and a comma with another whole item.
@@ -91,13 +93,30 @@ struct Below {
 
 /// What is left of some keys of a unit's list of reserved ones.
 #[derive(Clone, Copy)]
-struct ReservedRests {
+pub(super) struct ReservedRests {
     unit: u32,
     list: u32,
     first: usize,
     last: usize,
     /// Bytes that were read, the quote included.
     n_begun: usize,
+}
+
+impl ReservedRests {
+    /// Returns those of the reserved keys that the key under way in a frame is a beginning of.
+    pub fn of(program: &Program, elements: &Elements, frame: Pair) -> Option<ReservedRests> {
+        let (linked, local) = program.place(frame.state)?;
+        let Kind::Element(distinct) = linked.unit.info(local).kind else { return None };
+        let (list, keys) = distinct.reserved.zip(linked.unit.reserved(distinct))?;
+        let found = elements.begun_reserved(frame.register, keys);
+        (!found.is_empty()).then(|| ReservedRests {
+            unit: program.unit_index(frame.state) as u32,
+            list,
+            first: found.start,
+            last: found.end,
+            n_begun: elements.n_begun(frame.register) as usize,
+        })
+    }
 }
 
 /// Which places of a configuration are within keys.
@@ -113,32 +132,38 @@ enum WithinKeys {
 impl Matcher {
     /// Makes `row` the mask of what may follow, where elements are compared; tells whether that is none.
     pub(super) fn fill_with_elements(&mut self, row: &mut [u32]) -> bool {
-        // PERF: both are taken out and put back: this one is large, and counting references of that one takes as long as a part of the rest.
-        let mut doubt = self.scratch.doubt.take().unwrap_or_default();
+        // PERF: this and what is in doubt are taken out and put back: counting references takes as long as a part of the rest, and that is large.
         let kept = match self.scratch.kept.take() {
             Some(kept) => kept,
             None => Arc::clone(self.grammar.masks().element_tokens(self.grammar.vocab())),
         };
-        self.find_doubt(&mut doubt, &kept);
-        let is_empty = match doubt.all {
-            true => {
-                row.fill(0);
-                !self.asker().walk_whole(&self.live, row)
+        let is_empty = match self.fill_with_keys(row, &kept) {
+            Some(is_empty) => is_empty,
+            None => {
+                let mut doubt = self.scratch.doubt.take().unwrap_or_default();
+                self.find_doubt(&mut doubt, &kept);
+                let is_empty = match doubt.all {
+                    true => {
+                        row.fill(0);
+                        !self.asker().walk_whole(&self.live, row)
+                    }
+                    false => self.fill_and_try(row, &mut doubt, &kept),
+                };
+                self.scratch.doubt = Some(doubt);
+                is_empty
             }
-            false => self.fill_and_try(row, &mut doubt, &kept),
         };
-        (self.scratch.doubt, self.scratch.kept) = (Some(doubt), Some(kept));
+        self.scratch.kept = Some(kept);
         is_empty
     }
 
     /// As [`Self::fill_with_elements`], where only some tokens have to be tried.
     fn fill_and_try(&mut self, row: &mut [u32], doubt: &mut Doubt, kept: &ElementTokens) -> bool {
         let mut n_cleared = 0;
-        let filled = match doubt.within_keys {
+        let is_empty = match doubt.within_keys {
             WithinKeys::Over(node) => self.fill_with_key(row, node, doubt, kept, &mut n_cleared),
-            WithinKeys::None | WithinKeys::Several => fill(&self.asker(), &self.live, row),
+            WithinKeys::None | WithinKeys::Several => self.fill_live(row),
         };
-        self.count_hits(filled.n_hits);
         if doubt.row {
             if row.iter().map(|word| word.count_ones() as usize).sum::<usize>() > ROW_TOKENS_MAX {
                 row.fill(0);
@@ -149,7 +174,7 @@ impl Matcher {
                     self.clear_refused(row, &[(32 * word + bit) as TokenId], &mut n_cleared);
                 }
             }
-            return filled.is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0);
+            return is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0);
         }
         let [opening, closing, closing_on, brackets] = match doubt.is_in_string {
             true => [&kept.opening_quoted, &kept.closing_quoted, &kept.closing_on_quoted, &kept.brackets_quoted],
@@ -165,6 +190,7 @@ impl Matcher {
             }
         }
         self.clear_refused(row, &kept.twice, &mut n_cleared);
+        self.clear_refused(row, &doubt.ending_twice, &mut n_cleared);
         if self.grammar.program().has_items() {
             self.clear_refused(row, opening, &mut n_cleared);
         }
@@ -221,7 +247,7 @@ impl Matcher {
         }
         let is_doubtful = doubt.within_keys == WithinKeys::Several;
         if is_doubtful {
-            self.with_reserved_rests(doubt, kept, |matcher, tokens, _| {
+            self.with_reserved_rests(&doubt.reserved_rests, kept, |matcher, tokens, _| {
                 matcher.clear_refused(row, tokens, &mut n_cleared);
             });
         }
@@ -233,7 +259,7 @@ impl Matcher {
             doubt.bytes.extend(self.elements().bytes(rest));
             self.try_along(row, &doubt.bytes, doubt.beginnings, !doubt.is_one_string, &mut n_cleared);
         }
-        filled.is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0)
+        is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0)
     }
 
     /// Makes `row` the mask where the places over one node only are within a key: what completes a key that is there already is left out of
@@ -245,7 +271,7 @@ impl Matcher {
         doubt: &Doubt,
         kept: &ElementTokens,
         n_cleared: &mut usize,
-    ) -> Filled {
+    ) -> bool {
         let (within, others): (SmallVec<[Pair; 4]>, SmallVec<[Pair; 4]>) =
             self.live.iter().copied().partition(|pair: &Pair| pair.node == node);
         let of_key = fill(&self.asker(), &within, row);
@@ -258,7 +284,7 @@ impl Matcher {
                 clear(row, trie.subtree_tokens(node));
             }
         }
-        self.with_reserved_rests(doubt, kept, |_, tokens, is_quote| {
+        self.with_reserved_rests(&doubt.reserved_rests, kept, |_, tokens, is_quote| {
             *n_cleared += 1;
             match is_quote {
                 true => kept.clear_quotes(row),
@@ -266,22 +292,23 @@ impl Matcher {
             }
         });
         let of_others = add(&self.asker(), &others, row);
-        Filled { n_hits: of_key.n_hits + of_others.n_hits, is_empty: of_key.is_empty && of_others.is_empty }
+        self.count_hits(of_key.n_hits + of_others.n_hits);
+        of_key.is_empty && of_others.is_empty
     }
 
     /// Passes the tokens that begin with what is left of reserved keys, and whether that is only the quote.
-    fn with_reserved_rests(
+    pub(super) fn with_reserved_rests(
         &mut self,
-        doubt: &Doubt,
+        reserved_rests: &[ReservedRests],
         kept: &ElementTokens,
         mut visit: impl FnMut(&mut Matcher, &[TokenId], bool),
     ) {
-        if doubt.reserved_rests.is_empty() {
+        if reserved_rests.is_empty() {
             return;
         }
         let grammar = self.grammar.clone();
         let trie = grammar.vocab().trie();
-        for rests in &doubt.reserved_rests {
+        for rests in reserved_rests {
             if rests.n_begun == 1 {
                 // PERF: right behind the quote all of them are left.
                 let tokens = &reserved_tokens(&grammar, rests.unit, kept)[rests.list as usize];
@@ -352,8 +379,14 @@ impl Matcher {
         }
     }
 
+    /// Returns the tokens that may end the key under way in a frame, and hold it once more.
+    pub(super) fn tokens_ending_twice<'a>(&self, frame: Pair, kept: &'a ElementTokens) -> &'a [TokenId] {
+        let elements = self.elements();
+        kept.ending_twice(elements.n_begun(frame.register) as usize, || elements.begun_key(frame.register))
+    }
+
     /// Clears the bits of those of `tokens` that are refused.
-    fn clear_refused(&mut self, row: &mut [u32], tokens: &[TokenId], n_cleared: &mut usize) {
+    pub(super) fn clear_refused(&mut self, row: &mut [u32], tokens: &[TokenId], n_cleared: &mut usize) {
         for &token in tokens {
             let (word, bit) = (token as usize / 32, token % 32);
             if row[word] >> bit & 1 == 1 && !self.is_token_allowed(token) {
@@ -363,7 +396,7 @@ impl Matcher {
         }
     }
 
-    fn elements(&self) -> &Elements {
+    pub(super) fn elements(&self) -> &Elements {
         self.stacks.elements().expect("elements are compared")
     }
 
@@ -477,6 +510,7 @@ impl Matcher {
         doubt.led.clear();
         doubt.strings.clear();
         doubt.keys.clear();
+        doubt.ending_twice.clear();
         doubt.reserving.clear();
         doubt.rests.clear();
         doubt.key_rests.clear();
@@ -487,6 +521,7 @@ impl Matcher {
             self.live.iter().for_each(|&pair| self.find_last_values(pair, doubt));
         }
         let Doubt { seen, pending, reserving, key_rests, key_rest_ends, reserved_rests, within_keys, .. } = doubt;
+        let ending_twice = &mut doubt.ending_twice;
         seen.clear();
         pending.clear();
         let mut reserve = |state: StateId| {
@@ -538,7 +573,7 @@ impl Matcher {
                         let first_byte = elements.first_byte(exit.register);
                         let is_container = matches!(first_byte, Some(b'{' | b'['));
                         match first_byte {
-                            _ if is_text => {}
+                            _ if is_text => ending_twice.extend_from_slice(self.tokens_ending_twice(exit, kept)),
                             Some(b'{' | b'[') => {
                                 doubt.closing_on = true;
                                 doubt.closing = doubt.closing || self.is_led(exit.register, &doubt.led);
@@ -569,18 +604,7 @@ impl Matcher {
                                     key_rests.extend(elements.bytes(rest));
                                     key_rest_ends.push(key_rests.len());
                                 });
-                                if let Some((list, keys)) = distinct.reserved.zip(linked.unit.reserved(distinct)) {
-                                    let found = elements.begun_reserved(exit.register, keys);
-                                    if !found.is_empty() {
-                                        reserved_rests.push(ReservedRests {
-                                            unit: program.unit_index(exit.state) as u32,
-                                            list,
-                                            first: found.start,
-                                            last: found.end,
-                                            n_begun: elements.n_begun(exit.register) as usize,
-                                        });
-                                    }
-                                }
+                                reserved_rests.extend(ReservedRests::of(program, elements, exit));
                             }
                         }
                     }
@@ -609,7 +633,11 @@ impl Matcher {
 }
 
 /// Returns the tokens that have to do with the keys that a unit reserves, by list.
-fn reserved_tokens<'a>(grammar: &'a CompiledGrammar, unit: u32, kept: &ElementTokens) -> &'a [ReservedTokens] {
+pub(super) fn reserved_tokens<'a>(
+    grammar: &'a CompiledGrammar,
+    unit: u32,
+    kept: &ElementTokens,
+) -> &'a [ReservedTokens] {
     let unit = &grammar.program().units()[unit as usize].unit;
     unit.reserved_tokens(|keys| kept.of_keys(grammar.vocab(), keys))
 }
@@ -640,7 +668,7 @@ fn is_cut(text: &[u8]) -> bool {
 }
 
 /// Clears the bits of tokens.
-fn clear(row: &mut [u32], tokens: &[TokenId]) {
+pub(super) fn clear(row: &mut [u32], tokens: &[TokenId]) {
     tokens.iter().for_each(|&token| row[token as usize / 32] &= !(1 << (token % 32)));
 }
 

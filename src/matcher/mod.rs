@@ -4,6 +4,8 @@ mod batch;
 mod elements;
 mod error;
 mod history;
+mod keys;
+mod known;
 
 pub use batch::{accept_tokens, fill_masks};
 pub use error::MatchError;
@@ -11,11 +13,12 @@ pub use error::MatchError;
 use crate::automaton::{DONE, Owner, Program, Reads};
 use crate::compiler::CompiledGrammar;
 use crate::exec::{Configuration, Stacks, Viability, is_done, start, step_byte, step_bytes, step_control, tidy};
-use crate::mask::{Asker, ElementTokens, Generation, TokenMask, fill, fresh_leaf_id, leaf_ids};
+use crate::mask::{Asker, ElementTokens, Generation, TokenMask, fresh_leaf_id, leaf_ids};
 use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
 use core::fmt;
 use history::{Accepted, History, Snapshot};
+use known::Known;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -57,6 +60,7 @@ struct Scratch {
     /// What elements look like in tokens, once a mask was asked for.
     kept: Option<Arc<ElementTokens>>,
     viability: Viability,
+    known: Known,
 }
 
 fn fresh_stacks(grammar: &CompiledGrammar) -> Stacks {
@@ -241,11 +245,7 @@ impl Matcher {
         } else {
             self.grammar.masks().refresh(&mut self.generation);
             is_empty = match self.stacks.elements() {
-                None => {
-                    let filled = fill(&self.asker(), &self.live, row);
-                    self.count_hits(filled.n_hits);
-                    filled.is_empty
-                }
+                None => self.fill_live(row),
                 Some(_) => self.fill_with_elements(row),
             };
         }
@@ -317,6 +317,7 @@ impl Matcher {
         self.stacks = fresh_stacks(&self.grammar);
         self.n_bytes_before = Chunked::default();
         self.history = History::default();
+        self.scratch.known.keep_first(0, 0);
         (self.is_terminated, self.is_trimmed) = (false, false);
     }
 
@@ -338,6 +339,7 @@ impl Matcher {
         self.history = History::default();
         self.n_bytes_before = Chunked::default();
         self.stacks = self.stacks.compacted(&mut self.live);
+        self.scratch.known.keep_first(0, 0);
     }
 
     /// Returns the longest text that every completion begins with, at most [`JUMP_FORWARD_BYTES_MAX`] bytes of it. Empty when the text
@@ -416,6 +418,7 @@ impl Matcher {
             + self.stacks.memory_bytes()
             + self.history.memory_bytes()
             + self.n_bytes_before.memory_bytes()
+            + self.scratch.known.memory_bytes()
     }
 
     /// Notes the number of bytes read before a step, where elements are compared.
@@ -443,6 +446,7 @@ impl Matcher {
             }
         }
         self.stacks.truncate(mark);
+        self.scratch.known.keep_first(mark.n_nodes, self.stacks.elements().map_or(0, |elements| elements.n_sets()));
     }
 
     /// Computes where a token leads, into `scratch.current`; on an error the stacks may have grown.

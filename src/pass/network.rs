@@ -7,6 +7,7 @@
 
 use crate::machine::{Counter, Distinct, Reserved, Tally};
 use crate::util::index_type;
+use core::cmp::Ordering;
 use core::hash::{Hash, Hasher};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ index_type!(
     pub(crate) NetRuleId
 );
 
-/// What an arc reads.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+/// What an arc reads. Bytes come before control tokens, and these before calls.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Label {
     /// One byte of an inclusive range.
     Bytes(u8, u8),
@@ -25,6 +26,32 @@ pub(crate) enum Label {
     Control(u32),
     /// A non-empty text of another rule.
     Call(NetRuleId),
+}
+
+impl Label {
+    /// Returns a number that orders labels. PERF: edges are sorted all the time.
+    #[inline]
+    fn key(self) -> u64 {
+        match self {
+            Label::Bytes(low, high) => u64::from(low) << 8 | u64::from(high),
+            Label::Control(token) => 1 << 32 | u64::from(token),
+            Label::Call(rule) => 2 << 32 | u64::from(rule.0),
+        }
+    }
+}
+
+impl Ord for Label {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for Label {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// An arc of a [`RuleAutomaton`].
@@ -195,6 +222,11 @@ impl RuleAutomaton {
             ..all
         };
         Some(self.elements.iter().fold(first, join))
+    }
+
+    /// Returns the states, ascending, that calls of elements return to, and how these are kept apart.
+    pub fn elements(&self) -> &[(u32, Distinct)] {
+        &self.elements
     }
 
     /// Returns how elements are kept apart, if calls of elements return to `state`.

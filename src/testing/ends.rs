@@ -88,7 +88,7 @@ fn moved(linked: &Linked, state: u32, distances: &[u32], fresh: &[u32]) -> u32 {
     let codes = content.table.moves(state).map(|(_, code)| code);
     let behind = |step: Step| match step {
         Step::None => FAR,
-        Step::Quiet(target) | Step::Simple(target) => distances[(linked.bases[0] + target) as usize],
+        Step::Quiet(target) | Step::Simple(target) => distances[(linked.base + target) as usize],
         Step::List(list) => {
             let sums = linked.unit.list(list).iter().map(|one| {
                 // The first goes on with the register of the state that is left.
@@ -116,10 +116,10 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
         for _ in 0..N_SWEEPS_MAX {
             let mut is_changed = false;
             for (state, info) in linked.unit.content.infos.iter().enumerate().rev() {
-                let at = linked.bases[0] as usize + state;
+                let at = linked.base as usize + state;
                 let least = match info.kind {
                     Kind::End | Kind::Loop { .. } => 0,
-                    Kind::BodyEnd { loop_state, .. } => distances[(linked.bases[0] + loop_state) as usize],
+                    Kind::BodyEnd { loop_state, .. } => distances[(linked.base + loop_state) as usize],
                     Kind::Tally { tally } if linked.unit.tally(tally).is_end() => 0,
                     Kind::Inner | Kind::Tally { .. } | Kind::Element(_) => FAR,
                 };
@@ -140,7 +140,7 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
         }
         for (info, state) in infos() {
             if let Some(Owner::Counter(_) | Owner::Tallies(_)) = info.owner {
-                let at = (linked.bases[0] + state) as usize;
+                let at = (linked.base + state) as usize;
                 fresh[at] = (distances[at] + copies(linked, state, 0, &bodies)).min(FAR);
             }
         }

@@ -1,12 +1,14 @@
-//! Small parts that every layer uses: typed indices, byte sets, spans, bit kernels, chunked history.
+//! Small parts that every layer uses: typed indices, byte sets, spans, chunked history, last answers.
 
 mod byte_set;
 pub(crate) mod chunked;
 mod ids;
 mod nearest;
+mod ring;
 mod span;
 
 pub use byte_set::ByteSet;
 pub(crate) use ids::index_type;
 pub(crate) use nearest::nearest;
+pub(crate) use ring::Ring;
 pub use span::Span;

@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::text::{has_finite_end, spelled_key, too_large};
-use super::white_space::From;
+use super::white_space::{AfterOpen, From};
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
@@ -201,21 +201,20 @@ impl Lowerer<'_> {
         let bit = |text: &[u8]| 1u32 << values.binary_search(&text).expect("all were listed");
         let open = draft.state();
         draft.byte(&[0], b'[', open);
+        let AfterOpen { before_close, before_first } = self.after_open(draft, open, depth)?;
         if shape.min == 0 {
-            let inside = self.inside_empty(draft, open)?;
-            draft.byte(&inside, b']', end);
+            draft.byte(&before_close, b']', end);
         }
         if shape.max == Some(0) {
             return Ok(());
         }
-        let first = self.after_open(draft, open, depth)?;
         let mut states: HashMap<u32, u32> = HashMap::new();
         let mut pending: Vec<(u32, Option<u32>)> = vec![(0, None)];
         while let Some((used, state)) = pending.pop() {
             self.check_written("items", states.len())?;
             let n_items = u64::from(used.count_ones());
             let from = match state {
-                None => first.clone(),
+                None => before_first.clone(),
                 Some(state) => {
                     let from = self.after_element(draft, state)?;
                     if n_items >= shape.min {
@@ -305,17 +304,16 @@ impl Lowerer<'_> {
         let plan = Plan { shape, n_prefix, is_written, distinct };
         let open = draft.state();
         draft.byte(&[0], b'[', open);
+        let AfterOpen { before_close, before_first } = self.after_open(draft, open, depth)?;
         if shape.min == 0 && shape.counts.iter().all(|count| count.min == 0) {
-            let inside = self.inside_empty(draft, open)?;
-            draft.byte(&inside, b']', end);
+            draft.byte(&before_close, b']', end);
         }
         if shape.max == Some(0) {
             return Ok(());
         }
         let mut places = Places::default();
-        let first = self.after_open(draft, open, depth)?;
         let none = Seen { place: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
-        self.item(draft, &plan, &mut places, &first, &none, depth)?;
+        self.item(draft, &plan, &mut places, &before_first, &none, depth)?;
         while let Some((seen, state)) = places.pending.pop() {
             self.check_written("items", places.states.len())?;
             let from = self.after_element(draft, state)?;

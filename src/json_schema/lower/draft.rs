@@ -108,6 +108,10 @@ impl Draft {
         })
     }
 
+    pub fn has_edges(&self, state: u32) -> bool {
+        self.rows[state as usize].first != NONE
+    }
+
     /// Returns the first edge of a state, for [`edge_at`](Draft::edge_at).
     #[inline]
     pub fn first_edge(&self, state: u32) -> u32 {
@@ -145,14 +149,22 @@ impl Draft {
 
     /// Adds a text from any of some states to `target`.
     pub fn text(&mut self, from: &[u32], text: &[u8], target: u32) {
-        let (&last, first) = text.split_last().expect("a text with a byte");
-        let mut from: smallvec::SmallVec<[u32; 4]> = from.into();
-        for &byte in first {
-            let next = self.state();
-            self.byte(&from, byte, next);
-            from = smallvec::smallvec![next];
+        let (&first, rest) = text.split_first().expect("a text with a byte");
+        if rest.is_empty() {
+            return self.byte(from, first, target);
         }
-        self.byte(&from, last, target);
+        // PERF: the states between two bytes have one edge each, to the next.
+        let (first_state, first_edge) = (self.rows.len() as u32, self.edges.len() as u32 + from.len() as u32);
+        self.byte(from, first, first_state);
+        let n_states = rest.len() as u32;
+        self.rows.extend((first_edge..first_edge + n_states).map(|edge| Row { first: edge, last: edge }));
+        self.accepting.resize(self.rows.len(), false);
+        let targets = (first_state + 1..first_state + n_states).chain([target]);
+        self.edges.extend(
+            rest.iter()
+                .zip(targets)
+                .map(|(&byte, target)| Link { edge: Edge { label: Label::Bytes(byte, byte), target }, next: NONE }),
+        );
     }
 
     /// Adds a text from any of some states; returns where it ends.

@@ -27,6 +27,7 @@ use crate::pass::{FinishedNetwork, Label, NetRuleId, NormalGrammar, RuleAutomato
 use crate::regular::Dfa;
 use draft::Draft;
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -136,7 +137,7 @@ struct DraftRule {
     counter: Option<Counter>,
     /// Where the automaton is to be kept for other schemas.
     key: Option<LeafKey>,
-    /// What was kept: then the draft is that of the empty text.
+    /// What was kept: then the draft is that of the empty text, or of all that it calls.
     kept: Option<Kept>,
 }
 
@@ -144,6 +145,8 @@ struct DraftRule {
 enum Kept {
     /// The automaton of a rule that calls nothing.
     Leaf(Arc<RuleAutomaton>),
+    /// The automaton of a rule that calls these, in their order, and can be completed if all of them can.
+    Caller(Arc<RuleAutomaton>, SmallVec<[NetRuleId; 2]>),
     /// The rule that is the root of a network.
     Network(Arc<FinishedNetwork>),
 }

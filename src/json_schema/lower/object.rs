@@ -14,11 +14,12 @@ mod plan;
 
 use super::draft::Draft;
 use super::text::{embed_spelled, has_finite_end};
-use super::white_space::{self, From};
-use super::{Lowered, Lowerer};
+use super::white_space::{self, AfterOpen, From};
+use super::{Kept, Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::leaf::LeafKey;
+use crate::json_schema::options::WhiteSpace;
 use crate::machine::{Distinct, Equality, Reserved, RunsOut};
 use crate::pass::{Label, NetRuleId};
 use crate::regular::Dfa;
@@ -69,8 +70,8 @@ type OtherKeys = Rc<[(NetRuleId, u32)]>;
 /// The keys that may come after some members.
 #[derive(Clone)]
 struct NextKey {
-    /// After the quote that opens a name.
-    quoted: u32,
+    /// After the quote that opens a name, if one may come.
+    quoted: Option<u32>,
     others: Option<OtherKeys>,
 }
 
@@ -159,14 +160,13 @@ impl Lowerer<'_> {
         let open = draft.state();
         draft.byte(&[0], b'{', open);
         let none = Seen { next: 0, n_members: 0, met: 0 };
+        let AfterOpen { before_close, before_first } = self.after_open(draft, open, depth)?;
         if plan.may_close(none) {
-            let inside = self.inside_empty(draft, open)?;
-            draft.byte(&inside, b'}', end);
+            draft.byte(&before_close, b'}', end);
         }
         if plan.max == Some(0) {
             return Ok(());
         }
-        let first = self.after_open(draft, open, depth)?;
         // PERF: about what names without common beginnings need.
         let n_spelled: usize = plan.names.iter().map(|name| name.spelled.len()).sum();
         draft.reserve(n_spelled + 6 * plan.names.len(), n_spelled + 16 * plan.names.len());
@@ -177,7 +177,7 @@ impl Lowerer<'_> {
             let reason = format!("{bound} members would have to be told apart, and at most {WRITTEN_MAX} are");
             return Err(SchemaError::unsupported(keyword, reason).into());
         }
-        self.key(draft, plan, &mut places, &first, none, depth)?;
+        self.key(draft, plan, &mut places, &before_first, none, depth)?;
         while let Some((seen, state)) = places.pending.pop() {
             self.check_written("members", places.n_after)?;
             let from = self.after_element(draft, state)?;
@@ -208,12 +208,15 @@ impl Lowerer<'_> {
             None => {
                 let quoted = draft.state();
                 let others = self.keys_from(draft, plan, places, quoted, seen, depth)?;
-                let next = NextKey { quoted, others };
+                // PERF: behind the last name there is none left, and what leads nowhere would have to be cut away.
+                let next = NextKey { quoted: draft.has_edges(quoted).then_some(quoted), others };
                 places.keys.insert(seen, next.clone());
                 next
             }
         };
-        draft.byte(from, b'"', next.quoted);
+        if let Some(quoted) = next.quoted {
+            draft.byte(from, b'"', quoted);
+        }
         for &(rule, closed) in next.others.iter().flat_map(|others| others.iter()) {
             from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), closed));
         }
@@ -250,8 +253,8 @@ impl Lowerer<'_> {
             return Ok(Some(Rc::clone(others)));
         }
         if places.reserved.is_none() && !plan.names.is_empty() {
-            let spelled: Vec<Vec<u8>> = (0..n_names).map(|place| [b"\"", plan.spelled(place)].concat()).collect();
-            places.reserved = Some(draft.add_reserved(Reserved::new(spelled.iter().map(|spelled| &**spelled))));
+            let spelled = (0..plan.names.len()).map(|place| plan.spelled(place as u32));
+            places.reserved = Some(draft.add_reserved(Reserved::new(b"\"", spelled)));
         }
         let mut others = Vec::with_capacity(plan.classes.len());
         for (index, class) in plan.classes.iter().enumerate() {
@@ -429,10 +432,33 @@ impl Lowerer<'_> {
         let mut draft = Draft::new();
         let end = draft.state();
         draft.accept(end);
-        let from = self.colon(&mut draft, 0, depth)?;
-        from.iter().for_each(|&from| draft.edge(from, Label::Call(value), end));
-        self.spend(&draft)?;
+        let leaf_key = match self.expander.options.white_space {
+            WhiteSpace::Flexible { run_max } => Some(LeafKey::Member(run_max)),
+            _ => None,
+        };
+        let automaton = leaf_key.as_ref().and_then(|key| self.store.leaves.find(key));
+        let (rule_key, kept) = match automaton {
+            Some(automaton) => {
+                let mut callees: SmallVec<[NetRuleId; 2]> = self.free_white_space()?.into_iter().collect();
+                callees.push(value);
+                let mut state = 0;
+                for &callee in &callees {
+                    let after = if callee == value { end } else { draft.state() };
+                    draft.edge(state, Label::Call(callee), after);
+                    state = after;
+                }
+                self.spend_states(automaton.n_states(), automaton.all_edges().len())?;
+                (None, Some(Kept::Caller(automaton, callees)))
+            }
+            None => {
+                let from = self.colon(&mut draft, 0, depth)?;
+                from.iter().for_each(|&from| draft.edge(from, Label::Call(value), end));
+                self.spend(&draft)?;
+                (leaf_key, None)
+            }
+        };
         let rule = self.rule("member", draft, None);
+        (self.drafts[rule.index()].key, self.drafts[rule.index()].kept) = (rule_key, kept);
         self.members.insert(key, rule);
         Ok(rule)
     }

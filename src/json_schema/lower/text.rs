@@ -419,8 +419,9 @@ fn free_character(draft: &mut Draft, from: u32, to: u32) {
     bytes(draft, surrogate, b'0', b'7', two_left);
     let low_surrogate = draft.state();
     let low_second = draft.state();
-    draft.text(&[low_surrogate], b"\\ud", low_second);
-    draft.text(&[low_surrogate], b"\\uD", low_second);
+    let low_first = draft.state();
+    draft.text(&[low_surrogate], b"\\u", low_first);
+    [b'd', b'D'].iter().for_each(|&byte| draft.byte(&[low_first], byte, low_second));
     for (low, high) in [(b'c', b'f'), (b'C', b'F')] {
         bytes(draft, low_second, low, high, two_left);
     }

@@ -20,7 +20,8 @@ pub(super) fn trim(
     if !live.is_productive(root.index()) {
         return Ok(None);
     }
-    let mut numbering = Numbering::of(without_aliases(&rules, &live), root);
+    let n_states_max = rules.iter().map(|rule| rule.draft.n_states()).max().unwrap_or(0);
+    let mut numbering = Numbering::of(without_aliases(&rules, &live), root, n_states_max);
     let mut finished: Vec<FinishedRule> = Vec::with_capacity(rules.len());
     let mut walk = Walk::default();
     while let Some(&needed) = numbering.order.get(finished.len()) {
@@ -38,6 +39,12 @@ pub(super) fn trim(
             Some(Kept::Leaf(automaton)) => {
                 let (name, automaton) = (rule.name.into(), Arc::clone(automaton));
                 finished.push(FinishedRule { name, automaton, callees: Box::new([]), counter: rule.counter });
+                continue;
+            }
+            Some(Kept::Caller(automaton, callees)) => {
+                let callees = numbering.callees(finished.len(), callees);
+                let (name, automaton) = (rule.name.into(), Arc::clone(automaton));
+                finished.push(FinishedRule { name, automaton, callees, counter: rule.counter });
                 continue;
             }
             Some(Kept::Network(network)) => {
@@ -70,7 +77,7 @@ fn without_aliases(rules: &[DraftRule], live: &Live) -> Vec<NetRuleId> {
     for (index, rule) in rules.iter().enumerate() {
         let mut edges = rule.draft.row(0).filter(|edge| live.is_edge(index, edge));
         let only = match (edges.next(), edges.next()) {
-            (Some(edge), None) if rule.counter.is_none() => Some(edge),
+            (Some(edge), None) if rule.counter.is_none() && rule.kept.is_none() => Some(edge),
             _ => None,
         };
         alias.push(match only {
@@ -121,7 +128,8 @@ struct Numbering {
 }
 
 impl Numbering {
-    fn of(resolved: Vec<NetRuleId>, root: NetRuleId) -> Self {
+    /// Begins with the root; no rule that is needed has more states than `n_states_max`.
+    fn of(resolved: Vec<NetRuleId>, root: NetRuleId, n_states_max: usize) -> Self {
         let n_rules = resolved.len();
         let root = resolved[root.index()];
         let mut order = Vec::with_capacity(n_rules);
@@ -129,7 +137,14 @@ impl Numbering {
         let mut numbers = vec![None; n_rules];
         numbers[root.index()] = Some(NetRuleId(0));
         let places = vec![(usize::MAX, 0); n_rules];
-        Numbering { resolved, numbers, order, places, callees: Vec::with_capacity(n_rules), states: Vec::new() }
+        Numbering {
+            resolved,
+            numbers,
+            order,
+            places,
+            callees: Vec::with_capacity(n_rules),
+            states: Vec::with_capacity(n_states_max),
+        }
     }
 
     /// Returns the automaton of a rule, and what it calls. `walk` has its states, the start last.
@@ -158,8 +173,8 @@ impl Numbering {
                 };
                 edges.push(Edge { label, target: self.states[target as usize] });
             }
-            // PERF: most rows have one edge.
-            if edges.len() > first + 1 {
+            // PERF: most rows have one edge, and most others are drafted in order.
+            if !edges[first..].is_sorted_by(|a, b| a < b) {
                 edges[first..].sort_unstable();
                 dedup_from(&mut edges, first);
             }
@@ -177,6 +192,13 @@ impl Numbering {
             .with_elements(elements, draft.reserved.clone())
             .with_tallies(tallies);
         (automaton, self.callees.as_slice().into())
+    }
+
+    /// Returns the numbers of the rules that a caller calls.
+    fn callees(&mut self, caller: usize, called: &[NetRuleId]) -> Box<[NetRuleId]> {
+        self.callees.clear();
+        called.iter().for_each(|&called| _ = self.callee(caller, called));
+        self.callees.as_slice().into()
     }
 
     /// Numbers the rules of a network that was kept for a rule, but its root; returns the first number.
@@ -249,18 +271,22 @@ impl Walk {
         self.is_seen.clear();
         self.is_seen.resize(draft.n_states(), false);
         self.is_seen[0] = true;
-        self.open.push((0, draft.first_edge(0)));
-        while let Some((state, next)) = self.open.last_mut() {
-            match draft.edge_at(*next) {
+        let (mut state, mut next) = (0, draft.first_edge(0));
+        loop {
+            match draft.edge_at(next) {
                 Some((edge, after)) => {
-                    *next = after;
+                    next = after;
                     if is_edge(&edge) && !core::mem::replace(&mut self.is_seen[edge.target as usize], true) {
-                        self.open.push((edge.target, draft.first_edge(edge.target)));
+                        self.open.push((state, next));
+                        (state, next) = (edge.target, draft.first_edge(edge.target));
                     }
                 }
                 None => {
-                    self.finished.push(*state);
-                    self.open.pop();
+                    self.finished.push(state);
+                    match self.open.pop() {
+                        Some(below) => (state, next) = below,
+                        None => break,
+                    }
                 }
             }
         }
@@ -275,9 +301,9 @@ struct Live {
     /// By rule: where its states begin.
     bases: Vec<usize>,
     states: Vec<bool>,
-    /// A [`Walk`] through all states of each rule, and where each ends.
+    /// A [`Walk`] through all states of each rule, and by rule, where it begins and ends.
     walks: Vec<u32>,
-    walk_ends: Vec<usize>,
+    walk_ranges: Vec<(usize, usize)>,
     /// By rule: whether nothing has to be cut away.
     is_whole: Vec<bool>,
 }
@@ -285,30 +311,25 @@ struct Live {
 impl Live {
     fn find(rules: &[DraftRule], watch: &Watch) -> Result<Live, BuildError> {
         let mut bases = Vec::with_capacity(rules.len());
-        let (mut n_states, mut n_edges) = (0, 0);
+        let (mut n_states, mut n_edges, mut n_states_max) = (0, 0, 0);
         for rule in rules {
             bases.push(n_states);
             n_states += rule.draft.n_states();
             n_edges += rule.draft.n_edges();
+            n_states_max = n_states_max.max(rule.draft.n_states());
         }
         watch.spend(n_states + n_edges)?;
         let mut states = Vec::with_capacity(n_states);
         rules.iter().for_each(|rule| states.extend_from_slice(&rule.draft.accepting));
-        let (mut walks, mut walk_ends) = (Vec::with_capacity(n_states), Vec::with_capacity(rules.len()));
-        let n_states_max = rules.iter().map(|rule| rule.draft.n_states()).max().unwrap_or(0);
-        let mut walk = Walk::with_capacity(n_states_max);
-        for rule in rules {
-            walk.go(&rule.draft, |_| true);
-            walks.extend_from_slice(&walk.finished);
-            walk_ends.push(walks.len());
-        }
-        let mut live = Live { bases, states, walks, walk_ends, is_whole: Vec::new() };
-        let calls = Calls::of(rules);
-        if !live.sweep(rules, &calls) {
+        let calls = Calls::of(rules, n_edges);
+        let (walks, walk_ranges) = (Vec::with_capacity(n_states), vec![(0, 0); rules.len()]);
+        let mut live = Live { bases, states, walks, walk_ranges, is_whole: Vec::new() };
+        if !live.sweep(rules, &calls, Walk::with_capacity(n_states_max)) {
             live.follow(rules, n_edges);
         }
         let is_whole = |rule: usize| {
-            let are_live = live.walk(rule).iter().all(|&state| live.states[live.bases[rule] + state as usize]);
+            let states = &live.states[live.bases[rule]..];
+            let are_live = live.walk(rule).iter().all(|&state| states[state as usize]);
             are_live && calls.of_rule(rule).iter().all(|called| live.is_productive(called.index()))
         };
         live.is_whole = (0..rules.len()).map(is_whole).collect();
@@ -316,33 +337,38 @@ impl Live {
     }
 
     fn walk(&self, rule: usize) -> &[u32] {
-        &self.walks[if rule == 0 { 0 } else { self.walk_ends[rule - 1] }..self.walk_ends[rule]]
+        let (first, end) = self.walk_ranges[rule];
+        &self.walks[first..end]
     }
 
-    /// Finds what is live by going through the states of each rule from the end to the start, callees before their callers; tells whether
+    /// Goes through the states of each rule from the end to the start, callees before their callers, and finds what is live; tells whether
     /// nothing can be missing.
     ///
     /// PERF: but for loops and recursion one time is enough.
-    fn sweep(&mut self, rules: &[DraftRule], calls: &Calls) -> bool {
-        let is_live = |live: &Live, rule: usize, state: u32| {
-            live.states[live.bases[rule] + state as usize]
-                || rules[rule].draft.row(state).any(|edge| live.is_edge(rule, &edge))
-        };
-        let mut unsettled: Vec<(usize, u32)> = Vec::new();
+    fn sweep(&mut self, rules: &[DraftRule], calls: &Calls, mut walk: Walk) -> bool {
+        let mut unsettled: Vec<(usize, u32)> = Vec::with_capacity(16);
         for rule in calls.callees_first() {
-            for place in 0..self.walk(rule).len() {
-                let state = self.walk(rule)[place];
-                match is_live(self, rule, state) {
-                    true => self.states[self.bases[rule] + state as usize] = true,
-                    false => unsettled.push((rule, state)),
+            let Live { bases, states, walks, walk_ranges, .. } = &mut *self;
+            let (draft, base) = (&rules[rule].draft, bases[rule]);
+            let first = walks.len();
+            walk.go(draft, |_| true);
+            walks.extend_from_slice(&walk.finished);
+            walk_ranges[rule] = (first, walks.len());
+            for &state in &walk.finished {
+                let at = base + state as usize;
+                states[at] = states[at] || draft.row(state).any(|edge| is_live_edge(&edge, base, bases, states));
+                if !states[at] {
+                    unsettled.push((rule, state));
                 }
             }
         }
+        let Live { bases, states, .. } = self;
         for _ in 1..SWEEPS_MAX {
             let n_unsettled = unsettled.len();
             unsettled.retain(|&(rule, state)| {
-                let found = is_live(self, rule, state);
-                self.states[self.bases[rule] + state as usize] = found;
+                let base = bases[rule];
+                let found = rules[rule].draft.row(state).any(|edge| is_live_edge(&edge, base, bases, states));
+                states[base + state as usize] = found;
                 !found
             });
             if unsettled.len() == n_unsettled {
@@ -421,12 +447,18 @@ impl Live {
     }
 
     fn is_edge(&self, rule: usize, edge: &Edge) -> bool {
-        let is_called = match edge.label {
-            Label::Call(called) => self.is_productive(called.index()),
-            _ => true,
-        };
-        is_called && self.states[self.bases[rule] + edge.target as usize]
+        is_live_edge(edge, self.bases[rule], &self.bases, &self.states)
     }
+}
+
+/// Tells whether the end of the rule whose states begin at `base` can be reached by an edge, as far as that is known.
+#[inline]
+fn is_live_edge(edge: &Edge, base: usize, bases: &[usize], states: &[bool]) -> bool {
+    let is_called = match edge.label {
+        Label::Call(called) => states[bases[called.index()]],
+        _ => true,
+    };
+    is_called && states[base + edge.target as usize]
 }
 
 /// Which rules each rule calls, as often as it does.
@@ -437,8 +469,9 @@ struct Calls {
 }
 
 impl Calls {
-    fn of(rules: &[DraftRule]) -> Calls {
-        let mut calls = Calls { callees: Vec::with_capacity(4 * rules.len()), ends: Vec::with_capacity(rules.len()) };
+    /// Returns the calls among the `n_edges` edges of some rules.
+    fn of(rules: &[DraftRule], n_edges: usize) -> Calls {
+        let mut calls = Calls { callees: Vec::with_capacity(n_edges), ends: Vec::with_capacity(rules.len()) };
         for rule in rules {
             calls.callees.extend(rule.draft.edges().filter_map(|edge| match edge.label {
                 Label::Call(called) => Some(called),

@@ -13,19 +13,26 @@ pub(super) const INDENT_DEEP_MAX: u32 = 32;
 /// States from any of which the text goes on.
 pub(super) type From = SmallVec<[u32; 4]>;
 
+/// Where the text goes on behind an opening bracket.
+pub(super) struct AfterOpen {
+    /// With the closing bracket.
+    pub before_close: From,
+    /// With the first element.
+    pub before_first: From,
+}
+
 impl Lowerer<'_> {
     pub(super) fn has_indent(&self) -> bool {
         matches!(self.expander.options.white_space, WhiteSpace::Indent { .. })
     }
 
-    /// Adds what may stand after an opening bracket of a container at `depth`, before its first element.
-    pub(super) fn after_open(&mut self, draft: &mut Draft, from: u32, depth: u32) -> Lowered<From> {
-        self.line(draft, SmallVec::from_slice(&[from]), depth + 1)
-    }
-
-    /// Adds what may stand between the brackets of an empty container.
-    pub(super) fn inside_empty(&mut self, draft: &mut Draft, from: u32) -> Lowered<From> {
-        self.run(draft, SmallVec::from_slice(&[from]))
+    /// Adds what may stand after an opening bracket of a container at `depth`.
+    pub(super) fn after_open(&mut self, draft: &mut Draft, from: u32, depth: u32) -> Lowered<AfterOpen> {
+        let before_close = self.run(draft, SmallVec::from_slice(&[from]))?;
+        // White space that is free is the same, whatever comes behind it.
+        let before_first =
+            if self.has_indent() { self.line(draft, before_close.clone(), depth + 1)? } else { before_close.clone() };
+        Ok(AfterOpen { before_close, before_first })
     }
 
     /// Adds what may stand before the closing bracket of a container at `depth`, after its last element.
@@ -63,14 +70,20 @@ impl Lowerer<'_> {
 
     /// Adds a run of free white space, or none.
     fn run(&mut self, draft: &mut Draft, mut from: From) -> Lowered<From> {
-        let WhiteSpace::Flexible { run_max } = self.expander.options.white_space else { return Ok(from) };
-        if run_max > 0 {
-            let rule = self.white_space(run_max)?;
+        if let Some(rule) = self.free_white_space()? {
             let after = draft.state();
             from.iter().for_each(|&state| draft.edge(state, Label::Call(rule), after));
             from.push(after);
         }
         Ok(from)
+    }
+
+    /// Returns the rule of a run of free white space, if there may be some.
+    pub(super) fn free_white_space(&mut self) -> Lowered<Option<NetRuleId>> {
+        match self.expander.options.white_space {
+            WhiteSpace::Flexible { run_max } if run_max > 0 => self.white_space(run_max).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// Adds the beginning of a line at `depth`, or a run of free white space.

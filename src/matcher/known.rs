@@ -1,0 +1,99 @@
+//! What one mask found out for the next ones: most tokens within a text lead back to the place that they came from, and the keys that a token could
+//! repeat are the same until the next key ends.
+
+use super::Matcher;
+use crate::exec::{NodeId, Pair};
+use crate::mask::{Filled, Generation, Tree, TreeId, fill};
+use crate::vocab::TokenId;
+
+/// Objects to remember; those under way at a time are rarely more.
+const OBJECTS_MAX: usize = 8;
+
+/// Found for the last masks.
+#[derive(Default)]
+pub(super) struct Known {
+    /// The pair that was live, the number of the generation, and the node in it that has the mask.
+    leaf: Option<(Pair, u64, TreeId)>,
+    objects: [Object; OBJECTS_MAX],
+    /// The one to replace next.
+    next: usize,
+}
+
+/// An object under way: its unit, the set of its keys, and the stack below it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct ObjectKey {
+    pub unit: u32,
+    pub set: u32,
+    pub node: NodeId,
+}
+
+#[derive(Default)]
+struct Object {
+    key: Option<ObjectKey>,
+    /// The tokens that may repeat a key of it or of the objects around it.
+    tokens: Vec<TokenId>,
+}
+
+/// Where an object is remembered.
+#[derive(Clone, Copy)]
+pub(super) struct ObjectSlot(usize);
+
+impl Known {
+    /// Forgets what has to do with nodes and sets that are no more: those left are the first.
+    pub fn keep_first(&mut self, n_nodes: u32, n_sets: u32) {
+        self.leaf = self.leaf.filter(|(pair, ..)| pair.node < n_nodes);
+        for object in &mut self.objects {
+            // The empty set is none of them.
+            object.key = object.key.filter(|key| key.node < n_nodes && key.set <= n_sets);
+        }
+    }
+
+    pub fn find_object(&self, key: ObjectKey) -> Option<ObjectSlot> {
+        self.objects.iter().position(|object| object.key == Some(key)).map(ObjectSlot)
+    }
+
+    /// Forgets the object that was remembered first, and returns the memory of its tokens for another one.
+    pub fn take_oldest_tokens(&mut self) -> Vec<TokenId> {
+        core::mem::take(&mut self.objects[self.next]).tokens
+    }
+
+    /// Remembers an object instead of the one that was remembered first.
+    pub fn add_object(&mut self, key: ObjectKey, tokens: Vec<TokenId>) -> ObjectSlot {
+        let slot = ObjectSlot(self.next);
+        self.next = (self.next + 1) % OBJECTS_MAX;
+        self.objects[slot.0] = Object { key: Some(key), tokens };
+        slot
+    }
+
+    /// Returns the tokens of an object, to be taken out and put back.
+    pub fn tokens_mut(&mut self, slot: ObjectSlot) -> &mut Vec<TokenId> {
+        &mut self.objects[slot.0].tokens
+    }
+
+    /// Returns the memory of the tokens, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.objects.iter().map(|object| object.tokens.capacity() * size_of::<TokenId>()).sum()
+    }
+
+    fn tree<'a>(&self, live: &[Pair], generation: &'a Generation) -> Option<&'a Tree> {
+        let (pair, number, leaf) = self.leaf?;
+        let is_same = live == [pair] && number == generation.number();
+        is_same.then(|| generation.tree(leaf))
+    }
+}
+
+impl Matcher {
+    /// Makes `row` the mask of what may follow, whatever elements there are; tells whether that is none.
+    pub(super) fn fill_live(&mut self, row: &mut [u32]) -> bool {
+        if let Some(tree) = self.scratch.known.tree(&self.live, &self.generation) {
+            tree.mask.write(row);
+            let is_empty = tree.is_empty;
+            self.count_hits(1);
+            return is_empty;
+        }
+        let Filled { n_hits, is_empty, leaf } = fill(&self.asker(), &self.live, row);
+        self.scratch.known.leaf = leaf.map(|leaf| (self.live[0], self.generation.number(), leaf));
+        self.count_hits(n_hits);
+        is_empty
+    }
+}
