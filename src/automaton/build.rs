@@ -109,7 +109,7 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Opt
         tallies: Box::new([]),
         reserved: Box::new([]),
         children: Box::new([]),
-        entries: Box::new([0]),
+        entries: smallvec![0],
         has_elements: false,
     }))
 }
@@ -220,6 +220,8 @@ pub(crate) struct Spare {
     /// The states of sets with one item, `u32::MAX` where there is none yet.
     single_ids: Vec<u32>,
     sets: Vec<Items>,
+    /// Units that are called, and the slot of each by its number.
+    children: Vec<Arc<Unit>>,
     slot_of: HashMap<u32, u32>,
     child_rows: HashMap<(Chain, u32, u32), ChildRow>,
     /// The moves of all lists, where each list ends, and the lists by what they hold.
@@ -266,6 +268,7 @@ impl Spare {
         self.single_ids.clear();
         self.single_ids.resize(n_items, u32::MAX);
         self.sets.clear();
+        self.children.clear();
         self.slot_of.clear();
         self.child_rows.clear();
         self.listed.clear();
@@ -277,7 +280,7 @@ impl Spare {
 }
 
 struct Builder<'a> {
-    members: Vec<Member<'a>>,
+    members: SmallVec<[Member<'a>; 1]>,
     entries: &'a [Option<Entry>],
     merges: bool,
     counters: Vec<Counter>,
@@ -285,7 +288,6 @@ struct Builder<'a> {
     tally_ids: HashMap<Tally, u32>,
     /// The reserved elements of all members.
     reserved: Vec<Arc<Reserved>>,
-    children: Vec<Arc<Unit>>,
     /// What fingerprints of lists begin with.
     seed: u64,
     bounds: Bounds<'a>,
@@ -372,7 +374,7 @@ impl<'a> Builder<'a> {
         bounds: Bounds<'a>,
         spare: &'a mut Spare,
     ) -> Self {
-        let mut members = Vec::with_capacity(ids.len());
+        let mut members = SmallVec::with_capacity(ids.len());
         let mut counters = Vec::new();
         let mut n_single = 0;
         let mut reserved: Vec<Arc<Reserved>> = Vec::new();
@@ -401,7 +403,6 @@ impl<'a> Builder<'a> {
             tallies: Vec::new(),
             tally_ids: HashMap::new(),
             reserved,
-            children: Vec::new(),
             seed: DefaultHashBuilder::default().hash_one(ids),
             bounds,
             n_listed: 0,
@@ -419,7 +420,7 @@ impl<'a> Builder<'a> {
     }
 
     fn run(mut self, entered: &[u32], budget: Budget) -> Result<Option<Content>, BuildError> {
-        let starts: Vec<u32> = entered.iter().map(|&member| self.start(member)).collect();
+        let starts: SmallVec<[u32; 4]> = entered.iter().map(|&member| self.start(member)).collect();
         // The end of a copy leads to the place between copies, which must exist even where copies are entered from inside.
         for member in 0..self.members.len() {
             if self.members[member].counter.is_some() {
@@ -506,9 +507,10 @@ impl<'a> Builder<'a> {
     }
 
     fn slot(&mut self, unit: &Arc<Unit>) -> u32 {
-        *self.spare.slot_of.entry(unit.uid).or_insert_with(|| {
-            self.children.push(Arc::clone(unit));
-            self.children.len() as u32
+        let Spare { slot_of, children, .. } = &mut *self.spare;
+        *slot_of.entry(unit.uid).or_insert_with(|| {
+            children.push(Arc::clone(unit));
+            children.len() as u32
         })
     }
 
@@ -623,7 +625,8 @@ impl<'a> Builder<'a> {
         if is_below(pieces, &theirs.bytes) {
             pieces.extend_from_slice(&theirs.bytes);
         } else if is_below(&theirs.bytes, pieces) {
-            pieces.splice(0..0, theirs.bytes.iter().copied());
+            pieces.extend_from_slice(&theirs.bytes);
+            pieces.rotate_right(theirs.bytes.len());
         } else {
             let mut merged = core::mem::take(&mut self.spare.row_scratch.merged);
             self.merge(pieces, &theirs.bytes, &mut merged);
@@ -756,7 +759,7 @@ impl<'a> Builder<'a> {
     fn child_row(&mut self, chain: &Chain, slot: u32, state: u32, found: &mut ChildRow) {
         found.bytes.clear();
         found.controls.clear();
-        let child = Arc::clone(&self.children[slot as usize - 1]);
+        let child = Arc::clone(&self.spare.children[slot as usize - 1]);
         let runs = child.runs(state);
         // PERF: the keys that nobody names are called from every place between two members, over the same chain.
         let key = (runs.len() >= KEPT_RUNS_MIN).then(|| (chain.clone(), slot, state));
@@ -795,7 +798,7 @@ impl<'a> Builder<'a> {
             self.spare.child_rows.insert(key, found.clone());
         }
         if let Some(key) = short_key {
-            self.spare.short_rows.insert(key, found.bytes.as_slice().into());
+            self.spare.short_rows.insert(key, SmallVec::from_slice(&found.bytes));
         }
     }
 
@@ -822,7 +825,7 @@ impl<'a> Builder<'a> {
                     for target in self.states(items) {
                         n_made += 1 + chain.len();
                         by_letter.add(label, moves.len() as u32);
-                        moves.push(Move { pushes: chain.as_slice().into(), target: StateRef::own(target) });
+                        moves.push(Move { pushes: Pushes::from_slice(&chain), target: StateRef::own(target) });
                     }
                 });
             }
@@ -958,7 +961,7 @@ impl<'a> Builder<'a> {
 
     /// Passes the moves of a child's state to `found`, as seen from this unit.
     fn child_moves(&mut self, chain: &Chain, slot: u32, state: u32, mut found: impl FnMut(Label, Move)) {
-        let child = Arc::clone(&self.children[slot as usize - 1]);
+        let child = Arc::clone(&self.spare.children[slot as usize - 1]);
         for &(low, high, code) in child.runs(state).iter() {
             self.translate(chain, &child, slot, code, |one| found(Label::Bytes(low, high), one));
         }
@@ -972,7 +975,7 @@ impl<'a> Builder<'a> {
         match code.step() {
             Step::None => {}
             Step::Quiet(target) | Step::Simple(target) => {
-                found(Move { pushes: chain.as_slice().into(), target: StateRef { slot, state: target } });
+                found(Move { pushes: Pushes::from_slice(chain), target: StateRef { slot, state: target } });
             }
             Step::List(list) => {
                 for one in child.list(list) {
@@ -984,8 +987,8 @@ impl<'a> Builder<'a> {
                             state: place.state,
                         },
                     };
-                    let mut pushes: Pushes = chain.as_slice().into();
-                    pushes.extend(one.pushes.iter().map(|&place| translate(place)));
+                    let mut pushes = Pushes::from_slice(chain);
+                    one.pushes.iter().for_each(|&place| pushes.push(translate(place)));
                     found(Move { pushes, target: translate(one.target) });
                 }
             }
@@ -1043,7 +1046,7 @@ impl<'a> Builder<'a> {
         StateInfo { kind, reads: reads(row), owner }
     }
 
-    fn finish(mut self, rows: Rows, entries: Vec<u32>) -> Result<Content, BuildError> {
+    fn finish(mut self, rows: Rows, entries: SmallVec<[u32; 4]>) -> Result<Content, BuildError> {
         let infos = match &self.members[..] {
             [member] if self.is_direct && member.strictest.is_none() => {
                 infos_of_states(&member.rule.automaton, member.distinct.map(Owner::Elements), &rows)?
@@ -1071,8 +1074,8 @@ impl<'a> Builder<'a> {
             counters: self.counters.into(),
             tallies: self.tallies.into(),
             reserved: self.reserved.into(),
-            children: self.children.into(),
-            entries: entries.into(),
+            children: self.spare.children.drain(..).collect(),
+            entries,
             has_elements: self.members.iter().any(|member| member.distinct.is_some()),
         };
         self.spare.rows = rows;

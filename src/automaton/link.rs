@@ -10,6 +10,7 @@ use crate::machine::{Distinct, Equality, RunsOut};
 use crate::pass::{BuildError, Components, FinishedNetwork, FinishedRule, NetRuleId, NormalGrammar, Watch, components};
 use crate::util::ByteSet;
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
 /// A state of a program. 0 is [`DONE`], 1 is [`BELOW`]; the others are the states of its units, in turn.
@@ -28,7 +29,7 @@ pub(crate) struct Linked {
     /// What is added to a state's number.
     pub base: u32,
     /// Likewise, by slot: 0 for the unit itself, then its children.
-    pub bases: Box<[u32]>,
+    pub bases: SmallVec<[u32; 4]>,
 }
 
 impl Linked {
@@ -94,7 +95,7 @@ impl Program {
         }
         let units = found.into_iter().map(|unit| {
             let slots = core::iter::once(&unit).chain(unit.content.children.iter());
-            let bases: Box<[u32]> = slots.map(|unit| base_of[&unit.uid]).collect();
+            let bases: SmallVec<[u32; 4]> = slots.map(|unit| base_of[&unit.uid]).collect();
             Linked { base: bases[0], unit, bases }
         });
         let units: Box<[Linked]> = units.collect();
@@ -250,7 +251,7 @@ fn build_units(
     let places = Places::of(network);
     let mut entries: Vec<Option<Entry>> = vec![None; network.rules.len()];
     let mut n_moves = 0usize;
-    let (mut component, mut spare) = (Component::default(), store.take_spare());
+    let (mut component, mut spare) = (Component::default(), store.spares.take());
     let mut entered: Vec<NetRuleId> = Vec::new();
     for (index, members) in (0..).zip(places.components.iter()) {
         // A rule that calls nothing may have been built for another grammar, of the very same automaton, if somebody else holds that.
@@ -291,7 +292,7 @@ fn build_units(
             None => {
                 let bounds = Bounds { watch, n_moves, n_moves_max: limits.automaton_moves_max };
                 let content = build(network, members, &component.entered, &entries, bounds, &mut spare)?;
-                let unit = store.intern(content, &network.rule(entered[0]).name);
+                let unit = store.intern(content, network.rule(entered[0]).name.clone());
                 store.keep_built(fingerprint, &component, &unit);
                 unit
             }
@@ -308,6 +309,8 @@ fn build_units(
             entries[id.index()] = Some(Entry { unit: Arc::clone(&unit), state });
         }
     }
-    store.put_spare(spare);
+    if spare.is_small() {
+        store.spares.put(spare);
+    }
     Ok(entries)
 }

@@ -9,6 +9,7 @@
 
 use crate::machine::Distinct;
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 /// What happens on entering a state, beside going on from it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -92,34 +93,35 @@ const NOTHING: u32 = 0;
 const ONLY: u32 = 1;
 const MORE: u32 = 2;
 
+/// Roles that are looked at one by one.
+const FIRST_ROLES: usize = 4;
+
 /// [`StateInfos`] under construction.
 pub(super) struct StateInfosBuilder {
-    roles: Vec<Role>,
+    roles: SmallVec<[Role; FIRST_ROLES]>,
+    /// Of those behind the first.
     numbers: HashMap<Role, u32>,
     packed: Vec<u32>,
 }
 
 impl StateInfosBuilder {
     pub fn with_capacity(n_states: usize) -> Self {
-        StateInfosBuilder {
-            roles: Vec::with_capacity(4),
-            numbers: HashMap::new(),
-            packed: Vec::with_capacity(n_states),
-        }
+        StateInfosBuilder { roles: SmallVec::new(), numbers: HashMap::new(), packed: Vec::with_capacity(n_states) }
     }
 
     /// Returns the number of a role.
     pub fn role(&mut self, role: Role) -> u32 {
         // PERF: nearly all states have one of the first roles.
-        const FIRST: usize = 4;
-        if let Some(number) = self.roles.iter().take(FIRST).position(|&known| known == role) {
+        if let Some(number) = self.roles.iter().take(FIRST_ROLES).position(|&known| known == role) {
             return number as u32;
         }
+        let is_first = self.roles.len() < FIRST_ROLES;
         let roles = &mut self.roles;
-        *self.numbers.entry(role).or_insert_with(|| {
+        let mut add = || {
             roles.push(role);
             roles.len() as u32 - 1
-        })
+        };
+        if is_first { add() } else { *self.numbers.entry(role).or_insert_with(add) }
     }
 
     /// Adds a state with the role of a number.
@@ -135,7 +137,7 @@ impl StateInfosBuilder {
     /// Returns what is known of the states; nothing if they have more than [`ROLES_MAX`] roles.
     pub fn finish(self) -> Option<StateInfos> {
         let is_named = self.roles.len() <= ROLES_MAX;
-        is_named.then(|| StateInfos { roles: self.roles.into(), packed: self.packed.into() })
+        is_named.then(|| StateInfos { roles: self.roles.as_slice().into(), packed: self.packed.into() })
     }
 }
 

@@ -9,10 +9,12 @@ use super::build::Spare;
 use super::unit::{Content, Unit};
 use crate::machine::Counter;
 use crate::pass::RuleAutomaton;
-use core::fmt;
+use crate::util::Spares;
 use core::hash::BuildHasher;
 use core::sync::atomic::{AtomicU32, Ordering};
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Numbers units across all stores of the process.
@@ -21,11 +23,11 @@ static NEXT_UID: AtomicU32 = AtomicU32::new(1);
 /// What a unit is built from: equal components build equal units.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Component {
-    pub rules: Vec<(Arc<RuleAutomaton>, Option<Counter>)>,
+    pub rules: SmallVec<[(Arc<RuleAutomaton>, Option<Counter>); 1]>,
     /// What the rules call, those of each in turn.
     pub callees: Vec<Callee>,
     /// The rules that others enter.
-    pub entered: Vec<u32>,
+    pub entered: SmallVec<[u32; 4]>,
 }
 
 /// Where a call leads.
@@ -58,17 +60,8 @@ pub(crate) struct UnitStore {
     generations: Mutex<Generations>,
     built: Mutex<Built>,
     leaves: Mutex<Leaves>,
-    spares: Mutex<Spares>,
-}
-
-/// Memory to build in, of builds that are done.
-#[derive(Default)]
-struct Spares(Vec<Spare>);
-
-impl fmt::Debug for Spares {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Spares").field(&self.0.len()).finish()
-    }
+    /// Memory to build in.
+    pub(super) spares: Spares<Spare>,
 }
 
 /// Units by what they were built from, bounded like the units themselves.
@@ -125,22 +118,7 @@ impl UnitStore {
             generations: Mutex::default(),
             built: Mutex::default(),
             leaves: Mutex::default(),
-            spares: Mutex::default(),
-        }
-    }
-
-    /// Returns memory to build in.
-    pub(super) fn take_spare(&self) -> Spare {
-        self.spares.lock().unwrap_or_else(PoisonError::into_inner).0.pop().unwrap_or_default()
-    }
-
-    /// Keeps memory to build in, for one of the next builds.
-    pub(super) fn put_spare(&self, spare: Spare) {
-        // As many as build at the same time, more or less.
-        const SPARES_MAX: usize = 8;
-        let mut spares = self.spares.lock().unwrap_or_else(PoisonError::into_inner);
-        if spares.0.len() < SPARES_MAX && spare.is_small() {
-            spares.0.push(spare);
+            spares: Spares::default(),
         }
     }
 
@@ -199,7 +177,7 @@ impl UnitStore {
     }
 
     /// Returns the unit with this content.
-    pub fn intern(&self, content: Content, name: &str) -> Arc<Unit> {
+    pub fn intern(&self, content: Content, name: Cow<'static, str>) -> Arc<Unit> {
         let fingerprint = self.hasher.hash_one(&content);
         // A panic elsewhere leaves the tables as they were between two statements: at worst something is missing.
         let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
@@ -212,7 +190,7 @@ impl UnitStore {
                 generations.n_made += 1;
                 let uid = NEXT_UID.fetch_add(1, Ordering::Relaxed);
                 assert!(uid != u32::MAX, "fewer than 2^32 units are built in one process");
-                Arc::new(Unit::new(uid, name.into(), content))
+                Arc::new(Unit::new(uid, name, content))
             }
         };
         generations.keep(fingerprint, &unit, self.bytes_max);
@@ -267,7 +245,7 @@ mod tests {
             tallies: Box::new([]),
             reserved: Box::new([]),
             children: Box::new([]),
-            entries: vec![0].into(),
+            entries: smallvec::smallvec![0],
             has_elements: false,
         }
     }
@@ -275,7 +253,11 @@ mod tests {
     #[test]
     fn equal_contents_are_one_unit() {
         let store = UnitStore::new(1 << 20);
-        let (a, b, c) = (store.intern(content(1), "a"), store.intern(content(1), "b"), store.intern(content(2), "c"));
+        let (a, b, c) = (
+            store.intern(content(1), "a".into()),
+            store.intern(content(1), "b".into()),
+            store.intern(content(2), "c".into()),
+        );
         assert!(Arc::ptr_eq(&a, &b) && a.uid != c.uid);
         assert_eq!((store.stats().0, store.stats().1), (1, 2));
     }
@@ -283,12 +265,12 @@ mod tests {
     #[test]
     fn a_full_store_forgets_and_stays_right() {
         let store = UnitStore::new(4096);
-        let first = store.intern(content(0), "first");
+        let first = store.intern(content(0), "first".into());
         for n in 1..100 {
-            store.intern(content(n), "other");
+            store.intern(content(n), "other".into());
         }
         assert!(store.stats().2 <= 3 * 4096 / 2 + 512);
-        let again = store.intern(content(0), "first");
+        let again = store.intern(content(0), "first".into());
         assert_ne!(first.uid, again.uid);
         assert_eq!(first.content, again.content);
     }

@@ -100,14 +100,20 @@ pub(crate) struct MoveTable {
     /// Tells different tables apart, nearly always.
     fingerprint: u64,
     n_classes: usize,
-    class_of: Box<[u8; 256]>,
     n_columns: usize,
-    column_of: Box<[u8; 256]>,
-    /// The first byte of each interval, ascending from 0.
-    starts: Box<[u8]>,
+    of_bytes: Box<OfBytes>,
+    /// The first byte of each interval; 0 is one.
+    starts: ByteSet,
     /// By state.
     places: Box<[RowPlace]>,
     codes: Box<[Code]>,
+}
+
+/// By byte: its class, and its column.
+#[derive(PartialEq, Eq, Debug)]
+struct OfBytes {
+    class: [u8; 256],
+    column: [u8; 256],
 }
 
 /// Where the moves of a state are.
@@ -146,7 +152,7 @@ impl MoveTable {
                 Some(None) => {}
                 Some(Some((byte, target))) => {
                     is_alone[intervals.at(byte)] = true;
-                    fingerprint = fingerprint.wrapping_add(mixed(print(state, target) ^ u64::from(byte)));
+                    fingerprint = fingerprint.wrapping_add(print(state << 8 | u64::from(byte), target));
                 }
                 None => {
                     n_wide += 1;
@@ -180,7 +186,7 @@ impl MoveTable {
             codes = filled(rows, n_wide, infos, &intervals, &column_of_interval[..n_intervals], n_columns);
         }
         let (places, codes) = codes.expect("intervals are never cut by a range");
-        let (mut class_of, mut column_of) = (Box::new([0; 256]), Box::new([0; 256]));
+        let mut of_bytes = Box::new(OfBytes { class: [0; 256], column: [0; 256] });
         let mut class_of_column: [Option<u8>; 256] = [None; 256];
         let mut n_classes = 0usize;
         for interval in 0..n_intervals {
@@ -194,20 +200,21 @@ impl MoveTable {
                 false => *class_of_column[usize::from(column)].get_or_insert_with(next),
             };
             let bytes = intervals.bytes(interval);
-            class_of[bytes.clone()].fill(class);
-            column_of[bytes].fill(column);
+            of_bytes.class[bytes.clone()].fill(class);
+            of_bytes.column[bytes].fill(column);
             fingerprint = mixed(fingerprint ^ u64::from(intervals.starts[interval])) ^ prints[interval];
         }
-        let starts = intervals.starts.as_slice().into();
-        Ok(MoveTable { fingerprint, n_classes, class_of, n_columns, column_of, starts, places, codes })
+        let starts = ByteSet::from_bytes(&intervals.starts);
+        Ok(MoveTable { fingerprint, n_classes, n_columns, of_bytes, starts, places, codes })
     }
 
     /// Returns the table of one state, from which all bytes have the same code.
     #[cfg(test)]
     pub(super) fn of_one(code: Code) -> MoveTable {
-        let (class_of, column_of) = (Box::new([0; 256]), Box::new([0; 256]));
-        let (starts, places, codes) = ([0].into(), [RowPlace::From(0)].into(), [code].into());
-        MoveTable { fingerprint: 0, n_classes: 1, class_of, n_columns: 1, column_of, starts, places, codes }
+        let of_bytes = Box::new(OfBytes { class: [0; 256], column: [0; 256] });
+        let (places, codes) = ([RowPlace::From(0)].into(), [code].into());
+        let starts = ByteSet::from_bytes(&[0]);
+        MoveTable { fingerprint: 0, n_classes: 1, n_columns: 1, of_bytes, starts, places, codes }
     }
 
     #[inline]
@@ -215,7 +222,7 @@ impl MoveTable {
         match self.places[state as usize] {
             RowPlace::Only { byte: only, code } if only == byte => code,
             RowPlace::Only { .. } => Code::NONE,
-            RowPlace::From(first) => self.codes[first as usize + usize::from(self.column_of[usize::from(byte)])],
+            RowPlace::From(first) => self.codes[first as usize + usize::from(self.of_bytes.column[usize::from(byte)])],
         }
     }
 
@@ -227,7 +234,7 @@ impl MoveTable {
     /// Returns the class of each byte: bytes of one class have the same moves everywhere.
     #[inline]
     pub fn class_of(&self) -> &[u8; 256] {
-        &self.class_of
+        &self.of_bytes.class
     }
 
     /// Returns the number of codes that are kept.
@@ -241,8 +248,8 @@ impl MoveTable {
             RowPlace::Only { byte, code } => Some((byte, code)),
             RowPlace::From(_) => None,
         };
-        let starts = if only.is_some() { &[] } else { &*self.starts };
-        let of_intervals = starts.iter().map(move |&start| (start, self.code(state, start)));
+        let starts = if only.is_some() { ByteSet::EMPTY } else { self.starts };
+        let of_intervals = starts.iter().map(move |start| (start, self.code(state, start)));
         only.into_iter().chain(of_intervals).filter(|&(_, code)| code != Code::NONE)
     }
 
@@ -252,12 +259,13 @@ impl MoveTable {
             return if code == Code::NONE { Vec::new() } else { vec![(byte, byte, code)] };
         }
         let mut runs: Vec<Run> = Vec::with_capacity(8);
-        for (index, &start) in self.starts.iter().enumerate() {
+        let mut starts = self.starts.iter().peekable();
+        while let Some(start) = starts.next() {
             let code = self.code(state, start);
             if code == Code::NONE {
                 continue;
             }
-            let end = self.starts.get(index + 1).map_or(u8::MAX, |next| next - 1);
+            let end = starts.peek().map_or(u8::MAX, |next| next - 1);
             match runs.last_mut() {
                 Some((_, high, last)) if *last == code && *high + 1 == start => *high = end,
                 _ => runs.push((start, end, code)),
@@ -269,7 +277,7 @@ impl MoveTable {
     /// Returns the bytes of each column.
     pub fn column_bytes(&self) -> Box<[ByteSet]> {
         let mut of_column = vec![ByteSet::EMPTY; self.n_columns];
-        (0..=255u8).for_each(|byte| of_column[usize::from(self.column_of[usize::from(byte)])].insert(byte));
+        (0..=255u8).for_each(|byte| of_column[usize::from(self.of_bytes.column[usize::from(byte)])].insert(byte));
         of_column.into()
     }
 
@@ -287,7 +295,7 @@ impl MoveTable {
 
     /// Returns about how much memory the table takes beside its own size, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        2 * 256 + size_of_val(&*self.starts) + size_of_val(&*self.places) + size_of_val(&*self.codes)
+        2 * 256 + size_of_val(&*self.places) + size_of_val(&*self.codes)
     }
 }
 

@@ -138,7 +138,7 @@ pub(crate) struct Content {
     pub reserved: Box<[Arc<Reserved>]>,
     pub children: Box<[Arc<Unit>]>,
     /// The start states by entry.
-    pub entries: Box<[u32]>,
+    pub entries: SmallVec<[u32; 4]>,
     /// Whether some state is a [`Kind::Element`].
     pub has_elements: bool,
 }
@@ -168,13 +168,13 @@ pub(crate) struct Unit {
     /// Identifies the content for as long as the process lives; never used again.
     pub uid: u32,
     /// For people: the rules that the unit was first built from.
-    pub name: Box<str>,
+    pub name: Cow<'static, str>,
     /// Moves, those of lists with what they push.
     pub n_moves: usize,
     n_bytes: usize,
     pub content: Content,
     /// By entry: the moves of its start state, once asked for.
-    first_runs: Box<[OnceLock<Box<[Run]>>]>,
+    first_runs: SmallVec<[OnceLock<Box<[Run]>>; 1]>,
     /// The bytes of each column of the table, once asked for.
     column_bytes: OnceLock<Box<[ByteSet]>>,
     /// By list of reserved elements, once asked for: all grammars of a unit have one vocabulary.
@@ -220,7 +220,7 @@ impl Hash for Unit {
 }
 
 impl Unit {
-    pub fn new(uid: u32, name: Box<str>, content: Content) -> Self {
+    pub fn new(uid: u32, name: Cow<'static, str>, content: Content) -> Self {
         let first_runs = content.entries.iter().map(|_| OnceLock::new()).collect();
         let n_moves = content.table.n_moves() + content.moves.iter().map(|one| 1 + one.pushes.len()).sum::<usize>();
         let n_bytes = content.memory_bytes();

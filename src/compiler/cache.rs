@@ -71,16 +71,17 @@ impl GrammarCache {
         GrammarCache { bytes_max, inner: Mutex::default() }
     }
 
-    /// Returns the grammar of `key`, from the cache or by `compile`.
+    /// Returns the grammar of `key`, from the cache or by `compile`; the key is only made if there is a cache.
     pub fn get_or_compile(
         &self,
-        key: SourceKey,
+        key: impl FnOnce() -> SourceKey,
         options: &CompileOptions,
         compile: impl FnOnce() -> Result<CompiledGrammar, CompileError>,
     ) -> Result<CompiledGrammar, CompileError> {
         if self.bytes_max == 0 {
             return compile();
         }
+        let key = key();
         let cell = {
             let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
             inner.clock += 1;
@@ -211,7 +212,7 @@ mod tests {
                         std::thread::sleep(Duration::from_millis(30));
                         Ok(grammar())
                     };
-                    cache.get_or_compile(key(1), &CompileOptions::default(), compile).unwrap();
+                    cache.get_or_compile(|| key(1), &CompileOptions::default(), compile).unwrap();
                 });
             }
         });
@@ -229,17 +230,17 @@ mod tests {
                     std::thread::sleep(Duration::from_millis(400));
                     Ok(grammar())
                 };
-                cache.get_or_compile(key(1), &CompileOptions::default(), compile).unwrap();
+                cache.get_or_compile(|| key(1), &CompileOptions::default(), compile).unwrap();
             });
             while is_begun.load(Ordering::Acquire) == 0 {
                 std::thread::yield_now();
             }
             let options =
                 CompileOptions { deadline: Some(Instant::now() + Duration::from_millis(20)), cancelled: None };
-            let waited = cache.get_or_compile(key(1), &options, || unreachable!("another compiles it"));
+            let waited = cache.get_or_compile(|| key(1), &options, || unreachable!("another compiles it"));
             assert!(matches!(waited, Err(CompileError::Build(error)) if error.is_interrupted()));
         });
-        cache.get_or_compile(key(1), &CompileOptions::default(), || unreachable!("it is kept")).unwrap();
+        cache.get_or_compile(|| key(1), &CompileOptions::default(), || unreachable!("it is kept")).unwrap();
     }
 
     #[test]
@@ -253,12 +254,13 @@ mod tests {
                 was_compiled = true;
                 Ok(one.clone())
             };
-            cache.get_or_compile(key(n), &options, compile).unwrap();
+            cache.get_or_compile(|| key(n), &options, compile).unwrap();
             was_compiled
         };
         assert!(ask(1) && ask(2) && !ask(1) && ask(3));
         assert!(!ask(1) && ask(2), "2 was used longest ago when 3 came");
-        let panics = std::panic::AssertUnwindSafe(|| cache.get_or_compile(key(9), &options, || panic!("on purpose")));
+        let panics =
+            std::panic::AssertUnwindSafe(|| cache.get_or_compile(|| key(9), &options, || panic!("on purpose")));
         assert!(std::panic::catch_unwind(panics).is_err());
         assert!(ask(9), "the next one compiles");
     }

@@ -185,13 +185,17 @@ impl GrammarCompiler {
         root: &str,
         options: &CompileOptions,
     ) -> Result<CompiledGrammar, CompileError> {
-        self.shared.grammars.get_or_compile(SourceKey::Ebnf(text.into(), root.into()), options, || {
-            let limits = &self.shared.limits;
-            let watch = Watch::new(options.deadline, options.cancelled.clone(), limits);
-            let look = &mut |n_bytes| Ok(watch.spend(STEPS_PER_BYTE * n_bytes)?);
-            let parsed = ebnf::parse_watched::<CompileError>(text, root, limits, look)?;
-            self.build(parsed.grammar, parsed.warnings, &watch)
-        })
+        self.shared.grammars.get_or_compile(
+            || SourceKey::Ebnf(text.into(), root.into()),
+            options,
+            || {
+                let limits = &self.shared.limits;
+                let watch = Watch::new(options.deadline, options.cancelled.clone(), limits);
+                let look = &mut |n_bytes| Ok(watch.spend(STEPS_PER_BYTE * n_bytes)?);
+                let parsed = ebnf::parse_watched::<CompileError>(text, root, limits, look)?;
+                self.build(parsed.grammar, parsed.warnings, &watch)
+            },
+        )
     }
 
     /// Compiles a regular expression, which the whole output must match.
@@ -199,15 +203,19 @@ impl GrammarCompiler {
     /// # Errors
     /// If the pattern is malformed or not regular, or the grammar can't be built.
     pub fn compile_regex(&self, pattern: &str) -> Result<CompiledGrammar, CompileError> {
-        self.shared.grammars.get_or_compile(SourceKey::Regex(pattern.into()), &CompileOptions::default(), || {
-            let regular = Arc::new(regex::parse(pattern, "", &self.shared.limits)?);
-            let mut builder = GrammarBuilder::new();
-            let root = builder.rule("root");
-            let body = builder.regex(Regex { pattern: pattern.into(), flags: "".into(), regular });
-            builder.define(root, body);
-            let grammar = builder.finish(root).expect("the only rule is defined");
-            self.build(grammar, Vec::new(), &Watch::new(None, None, &self.shared.limits))
-        })
+        self.shared.grammars.get_or_compile(
+            || SourceKey::Regex(pattern.into()),
+            &CompileOptions::default(),
+            || {
+                let regular = Arc::new(regex::parse(pattern, "", &self.shared.limits)?);
+                let mut builder = GrammarBuilder::new();
+                let root = builder.rule("root");
+                let body = builder.regex(Regex { pattern: pattern.into(), flags: "".into(), regular });
+                builder.define(root, body);
+                let grammar = builder.finish(root).expect("the only rule is defined");
+                self.build(grammar, Vec::new(), &Watch::new(None, None, &self.shared.limits))
+            },
+        )
     }
 
     /// Compiles a JSON Schema, so that the output is a JSON text that the schema accepts.
@@ -239,7 +247,7 @@ impl GrammarCompiler {
         schema_options: &SchemaOptions,
         options: &CompileOptions,
     ) -> Result<CompiledGrammar, CompileError> {
-        let key = SourceKey::Schema(schema.into(), Box::new(schema_options.clone()));
+        let key = || SourceKey::Schema(schema.into(), Box::new(schema_options.clone()));
         self.shared.grammars.get_or_compile(key, options, || self.build_schema(schema, schema_options, options))
     }
 

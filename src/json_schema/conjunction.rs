@@ -107,6 +107,10 @@ impl Conjunctions {
         &self.members[id.index()]
     }
 
+    pub fn shared_members(&self, id: ConjunctionId) -> Rc<[Member]> {
+        Rc::clone(&self.members[id.index()])
+    }
+
     /// Tells whether a conjunction is that of no value at all, on its face.
     pub fn is_nothing(&self, id: ConjunctionId) -> bool {
         self.members(id) == [Member::NOTHING]

@@ -51,6 +51,7 @@ pub(super) struct Expander<'a> {
     /// By schema: whether it may lead back to itself without reading anything.
     circular: Box<[bool]>,
     n_deep: usize,
+    spare_goals: Vec<Vec<Goal>>,
     /// Alternatives tried so far.
     n_tried: usize,
     pub relaxed: Vec<Relaxed>,
@@ -101,6 +102,9 @@ enum Fact {
 }
 
 type Alternative = Vec<Goal>;
+
+/// The shapes of a conjunction for one kind, nearly always one.
+type Shapes = SmallVec<[Shape; 1]>;
 
 /// A choice that waits.
 #[derive(Clone, Debug)]
@@ -258,6 +262,7 @@ impl<'a> Expander<'a> {
             tags: HashMap::new(),
             circular: circular(model),
             n_deep: 0,
+            spare_goals: Vec::new(),
             n_tried: 0,
             relaxed: Vec::new(),
             keyword: None,
@@ -267,7 +272,7 @@ impl<'a> Expander<'a> {
 
     /// Returns the conjunction of the root.
     pub fn root(&mut self) -> ConjunctionId {
-        self.conjunctions.intern(self.model, vec![Member::schema(self.model.root(), ScopeId(0))])
+        self.conjunctions.intern(self.model, [Member::schema(self.model.root(), ScopeId(0))])
     }
 
     pub fn intern(&mut self, members: impl Into<Members>) -> ConjunctionId {
@@ -287,22 +292,32 @@ impl<'a> Expander<'a> {
         if self.conjunctions.members(id).iter().any(fails) {
             return Ok(Rc::clone(&self.no_shapes));
         }
-        let members = self.conjunctions.members(id).to_vec();
-        let shapes: Rc<[Shape]> = self.expand(&members, kind, usize::MAX)?.expect("without a bound of its own").into();
+        let members = self.conjunctions.shared_members(id);
+        let mut shapes = self.expand(&members, kind, usize::MAX)?.expect("without a bound of its own");
+        let shapes: Rc<[Shape]> = match (shapes.pop(), shapes.len()) {
+            (None, _) => Rc::clone(&self.no_shapes),
+            (Some(only), 0) => Rc::new([only]),
+            (Some(last), _) => {
+                shapes.push(last);
+                shapes.into_vec().into()
+            }
+        };
         self.shapes.insert((id, kind), Rc::clone(&shapes));
         Ok(shapes)
     }
 
     /// Returns the shapes of members for one kind; nothing if there are more than `n_max` alternatives to try.
-    fn expand(&mut self, members: &[Member], kind: ValueKind, n_max: usize) -> Expanded<Option<Vec<Shape>>> {
-        let mut done: Vec<Shape> = Vec::new();
-        let mut prints: Vec<u64> = Vec::new();
-        // PERF: room for what a schema says.
-        let mut goals = Vec::with_capacity(members.len() + 8);
+    fn expand(&mut self, members: &[Member], kind: ValueKind, n_max: usize) -> Expanded<Option<Shapes>> {
+        let mut done = Shapes::new();
+        // By shape, once there may be several.
+        let mut prints: SmallVec<[u64; 1]> = SmallVec::new();
+        // PERF: most shapes are the only ones, and take no memory but what the last ones left.
+        let mut goals = self.spare_goals.pop().unwrap_or_default();
         goals.extend(members.iter().rev().map(|&member| Goal::Member(member, Frames::new())));
-        let mut pending = vec![Partial::new(kind, goals)];
+        let mut next = Some(Partial::new(kind, goals));
+        let mut pending: Vec<Partial> = Vec::new();
         let mut n_tried = 0;
-        while let Some(mut partial) = pending.pop() {
+        while let Some(mut partial) = next.take().or_else(|| pending.pop()) {
             n_tried += 1;
             // What is not chosen from costs no more than it is long.
             self.n_tried += usize::from(n_tried > 1);
@@ -317,8 +332,13 @@ impl<'a> Expander<'a> {
                 return Err(self.placed(members, error).into());
             }
             match self.advance(&mut partial)? {
-                Outcome::Dead => {}
+                Outcome::Dead => self.keep_goals(partial.goals),
                 Outcome::Done => {
+                    self.keep_goals(partial.goals);
+                    if done.is_empty() && pending.is_empty() {
+                        done.push(partial.shape);
+                        break;
+                    }
                     let print = partial.shape.print();
                     let is_known =
                         prints.iter().zip(&done).any(|(&one, shape)| one == print && *shape == partial.shape);
@@ -333,7 +353,7 @@ impl<'a> Expander<'a> {
                         // The last copy is the partial itself.
                         if left.peek().is_none() {
                             partial.goals.extend(alternative.into_iter().rev());
-                            pending.push(partial);
+                            next = Some(partial);
                             break;
                         }
                         let mut copy = partial.clone();
@@ -345,6 +365,15 @@ impl<'a> Expander<'a> {
         }
         merge_values(&mut done);
         Ok(Some(done))
+    }
+
+    /// Keeps the memory of goals for the next ones.
+    fn keep_goals(&mut self, mut goals: Vec<Goal>) {
+        const KEPT_MAX: usize = 4;
+        goals.clear();
+        if self.spare_goals.len() < KEPT_MAX {
+            self.spare_goals.push(goals);
+        }
     }
 
     /// Returns the error for a root that no value satisfies.
@@ -1006,7 +1035,7 @@ fn contradiction(shape: &Shape) -> Option<String> {
 }
 
 /// Makes one shape of those that only list values.
-fn merge_values(shapes: &mut Vec<Shape>) {
+fn merge_values(shapes: &mut Shapes) {
     if shapes.len() < 2 {
         return;
     }

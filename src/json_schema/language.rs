@@ -3,11 +3,12 @@
 use super::error::SchemaError;
 use super::format;
 use super::leaf::{AnyValueStore, LeafStore, StringKey};
+use super::lower::Spare;
 use super::shape::StringShape;
 use crate::Limits;
 use crate::frontend::ecma;
 use crate::regular::{CharSet, Dfa, Node, Regular, RegularError};
-use crate::util::index_type;
+use crate::util::{Spares, index_type};
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,6 +33,8 @@ pub(crate) struct LanguageStore {
     automata: Mutex<HashMap<LanguageName, Arc<Dfa>>>,
     pub(super) leaves: LeafStore,
     pub(super) any_values: AnyValueStore,
+    /// Memory to lower schemas in.
+    pub(super) spares: Spares<Spare>,
 }
 
 impl LanguageStore {

@@ -8,7 +8,7 @@ use super::decimal::Decimal;
 use super::language::LanguageId;
 use super::number::NumberSet;
 use hashbrown::HashSet;
-use indexed::NameMap;
+pub(super) use indexed::NameMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -265,8 +265,12 @@ mod indexed {
     #[derive(Clone, PartialEq, Debug)]
     pub(in super::super) struct NameMap<T> {
         entries: Vec<(Arc<str>, T)>,
+        /// Where each name is, once there are many. PERF: a few are compared faster than one is hashed.
         places: HashMap<Arc<str>, u32>,
     }
+
+    /// Most names that are compared one by one.
+    const FEW_MAX: usize = 12;
 
     impl<T> Default for NameMap<T> {
         fn default() -> Self {
@@ -278,23 +282,38 @@ mod indexed {
         /// Makes room for more names.
         pub fn reserve(&mut self, n_names: usize) {
             self.entries.reserve(n_names);
-            self.places.reserve(n_names);
+            if self.entries.len() + n_names > FEW_MAX {
+                self.places.reserve(n_names);
+            }
         }
 
         pub fn entry(&mut self, name: &Arc<str>) -> &mut T {
-            let place = *self.places.entry(Arc::clone(name)).or_insert_with(|| {
+            let place = self.place(name).unwrap_or_else(|| {
                 self.entries.push((Arc::clone(name), T::default()));
-                self.entries.len() as u32 - 1
+                let n_names = self.entries.len();
+                if n_names > FEW_MAX {
+                    let first = if n_names == FEW_MAX + 1 { 0 } else { n_names - 1 };
+                    let places = (first..n_names).map(|place| (Arc::clone(&self.entries[place].0), place as u32));
+                    self.places.extend(places);
+                }
+                n_names - 1
             });
-            &mut self.entries[place as usize].1
+            &mut self.entries[place].1
+        }
+
+        fn place(&self, name: &str) -> Option<usize> {
+            match self.entries.len() <= FEW_MAX {
+                true => self.entries.iter().position(|(known, _)| **known == *name),
+                false => self.places.get(name).map(|&place| place as usize),
+            }
         }
 
         pub fn get(&self, name: &str) -> Option<&T> {
-            self.places.get(name).map(|&place| &self.entries[place as usize].1)
+            self.place(name).map(|place| &self.entries[place].1)
         }
 
         pub fn contains(&self, name: &str) -> bool {
-            self.places.contains_key(name)
+            self.place(name).is_some()
         }
 
         pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &T)> {

@@ -54,8 +54,8 @@ impl Bases {
     /// afterwards.
     pub fn rebased(&self, mask: MaskEntry, n_words: usize, zeros: &mut Vec<u32>) -> MaskEntry {
         let (beside, tokens) = match &mask {
-            MaskEntry::Sparse(tokens) => (None, tokens),
-            MaskEntry::Patched { base, set, clear } if clear.is_empty() => (Some(base), set),
+            MaskEntry::Sparse(tokens) => (None, &**tokens),
+            MaskEntry::Patched { base, set, clear } if clear.is_empty() => (Some(base), &**set),
             // Others are shared already.
             MaskEntry::Dense(row) if Arc::strong_count(row) == 1 => return self.rebased_row(row),
             _ => return mask,

@@ -9,11 +9,14 @@ use ahash::AHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+/// A list of tokens. PERF: a short one is where the rest of the mask is; another place in memory would be waited for.
+pub(crate) type Ids = SmallVec<[TokenId; 10]>;
+
 /// A set of tokens.
 #[derive(Clone, Debug)]
 pub(crate) enum MaskEntry {
     /// These tokens, in any order, some perhaps repeated: sorting them would take longer than all else.
-    Sparse(Box<[TokenId]>),
+    Sparse(Ids),
     /// These bits.
     Dense(Arc<[u32]>),
     /// The bits of `base`, with and without these tokens, which are in any order, some perhaps repeated, none in both.
@@ -34,7 +37,7 @@ impl MaskEntry {
     /// Returns the mask of these tokens, in any order, repeated or not.
     pub fn new(tokens: Vec<TokenId>, n_words: usize) -> Self {
         if tokens.len() <= sparse_max(n_words) {
-            return MaskEntry::Sparse(tokens.into());
+            return MaskEntry::Sparse(Ids::from_slice(&tokens));
         }
         let mut row: Arc<[u32]> = core::iter::repeat_n(0, n_words).collect();
         set_bits(Arc::get_mut(&mut row).expect("the row was just made"), &tokens);
@@ -68,7 +71,7 @@ impl MaskEntry {
             return self.clone();
         }
         let (base, old, clear) = match self {
-            MaskEntry::Sparse(ids) => return MaskEntry::new([ids, tokens].concat(), n_words),
+            MaskEntry::Sparse(ids) => return MaskEntry::new([&**ids, tokens].concat(), n_words),
             MaskEntry::Dense(base) => (base, &[][..], &[][..]),
             MaskEntry::Patched { base, set, clear } => (base, &**set, &**clear),
         };
@@ -161,6 +164,7 @@ impl MaskEntry {
     /// Returns the memory that this mask takes beside its row, in bytes.
     pub fn memory_bytes(&self) -> usize {
         match self {
+            MaskEntry::Sparse(ids) if !ids.spilled() => 0,
             MaskEntry::Sparse(ids) => size_of_val(&**ids),
             MaskEntry::Dense(_) => 0,
             MaskEntry::Patched { set, clear, .. } => size_of_val(&**set) + size_of_val(&**clear),

@@ -243,7 +243,7 @@ impl Asker<'_> {
         let n_dependent = found.remainders.iter().map(|remainder| self.n_tokens_after(remainder)).sum();
         let n_independent = found.tokens.len() + found.base.as_ref().map_or(0, |base| base.tokens(self.vocab).len());
         found.tokens.extend(linked.unit.controls(local).iter().map(|&(token, _)| token));
-        let none = || MaskEntry::Sparse(Box::new([]));
+        let none = || MaskEntry::Sparse(SmallVec::new());
         let base = found.base.as_ref().map_or_else(none, |base| base.mask(self.vocab, n_words));
         let mask = base.without(&found.cleared, n_words).with(&found.tokens, n_words);
         let remainders = found.remainders.as_slice().into();

@@ -645,7 +645,7 @@ mod tests {
     }
 
     fn tree(n: u32) -> Arc<Tree> {
-        Arc::new(Tree::new(MaskEntry::Sparse(Box::new([n])), Box::new([])))
+        Arc::new(Tree::new(MaskEntry::Sparse(SmallVec::from_slice(&[n])), Box::new([])))
     }
 
     fn token_of(tree: &Tree) -> u32 {

@@ -26,7 +26,7 @@ pub use error::BuildError;
 pub(crate) use components::{Components, components};
 pub(crate) use determinize::Splitter;
 pub(crate) use lower::Controls;
-pub(crate) use network::{Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton};
+pub(crate) use network::{Callees, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton};
 pub(crate) use watch::Watch;
 
 use crate::grammar::Grammar;

@@ -9,6 +9,7 @@ use crate::machine::{Counter, Distinct, Reserved, Tally};
 use crate::util::index_type;
 use core::cmp::Ordering;
 use core::hash::{Hash, Hasher};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -321,6 +322,9 @@ impl<A> Network<A> {
     }
 }
 
+/// Rules that another one calls, each once: nearly always few.
+pub(crate) type Callees = SmallVec<[NetRuleId; 4]>;
+
 /// A rule that is finished. Its automaton can be shared by grammars that number their rules differently: it calls rules by their place among
 /// the callees.
 #[derive(Clone, Debug)]
@@ -328,7 +332,7 @@ pub(crate) struct FinishedRule {
     pub name: Cow<'static, str>,
     pub automaton: Arc<RuleAutomaton>,
     /// The rules that are called, each once.
-    pub callees: Box<[NetRuleId]>,
+    pub callees: Callees,
     pub counter: Option<Counter>,
 }
 

@@ -161,6 +161,8 @@ struct Scratch {
     states: Vec<(u32, u32, u32)>,
     /// The parts into which a block falls, as runs of `Refinement::order`.
     parts: Vec<(u32, u32)>,
+    /// States whose predecessors are to wait.
+    marked: Vec<u32>,
 }
 
 impl<'a> Refinement<'a> {
@@ -201,7 +203,7 @@ impl<'a> Refinement<'a> {
     /// Groups the waiting states of a block by their edges, and lists the parts into which the block falls.
     fn compare(&mut self, block: u32) {
         let Block { first, clean, end } = self.blocks[block as usize];
-        let Scratch { edges, states, parts } = &mut self.scratch;
+        let Scratch { edges, states, parts, .. } = &mut self.scratch;
         edges.clear();
         states.clear();
         parts.clear();
@@ -248,12 +250,15 @@ impl<'a> Refinement<'a> {
         for new in n_before..self.blocks.len() {
             // Marking below reorders states within their block, which may be this one; so go by a copy of its run.
             let Block { first, end, .. } = self.blocks[new];
-            let states = self.order[first as usize..end as usize].to_vec();
-            for state in states {
+            let mut states = core::mem::take(&mut self.scratch.marked);
+            states.clear();
+            states.extend_from_slice(&self.order[first as usize..end as usize]);
+            for &state in &states {
                 for &source in before.of(state) {
                     self.mark(source);
                 }
             }
+            self.scratch.marked = states;
         }
         self.scratch.parts = parts;
     }

@@ -1,4 +1,4 @@
-//! Small parts that every layer uses: typed indices, byte sets, spans, chunked history, last answers.
+//! Small parts that every layer uses: typed indices, byte sets, spans, chunked history, last answers, spare memory.
 
 mod byte_set;
 pub(crate) mod chunked;
@@ -6,9 +6,11 @@ mod ids;
 mod nearest;
 mod ring;
 mod span;
+mod spares;
 
 pub use byte_set::ByteSet;
 pub(crate) use ids::index_type;
 pub(crate) use nearest::nearest;
 pub(crate) use ring::Ring;
 pub use span::Span;
+pub(crate) use spares::Spares;

@@ -90,7 +90,7 @@ impl Lowerer<'_> {
 
     /// Returns the rule of the arrays of a shape whose items must all be different; nothing if there are none.
     pub(super) fn unique_array(&mut self, shape: &ArrayShape, depth: u32) -> Lowered<Option<NetRuleId>> {
-        let mut draft = Draft::new();
+        let mut draft = self.spare.draft();
         let end = draft.state();
         draft.accept(end);
         // What is possible at each place, and behind the last.
@@ -424,7 +424,7 @@ impl Lowerer<'_> {
             return Ok(());
         }
         let rule = self.value(conjunction, depth + 1, false)?;
-        let mut body = Draft::new();
+        let mut body = self.spare.draft();
         let next = self.comma(&mut body, &From::from_slice(&[0]), depth)?;
         let item = body.state();
         next.iter().for_each(|&from| body.edge(from, Label::Call(rule), item));

@@ -50,9 +50,21 @@ impl Draft {
         draft
     }
 
-    /// Returns the automaton of the empty text.
-    pub fn of_nothing() -> Self {
-        Draft { rows: vec![Row { first: NONE, last: NONE }], accepting: vec![true], ..Draft::default() }
+    /// Forgets all but the memory, and begins again with a start.
+    pub fn restart(&mut self) {
+        let Draft { rows, edges, accepting, elements, reserved, tallies } = self;
+        rows.clear();
+        edges.clear();
+        accepting.clear();
+        elements.clear();
+        reserved.clear();
+        tallies.clear();
+        self.state();
+    }
+
+    /// Tells whether the memory is worth keeping: there is some, and not much.
+    pub fn is_small(&self) -> bool {
+        (1..=1 << 10).contains(&self.rows.capacity()) && self.edges.capacity() <= 1 << 10
     }
 
     /// Makes room for more states and edges.
@@ -74,6 +86,14 @@ impl Draft {
         self.rows.push(Row { first: NONE, last: NONE });
         self.accepting.push(false);
         self.rows.len() as u32 - 1
+    }
+
+    /// Adds some states; returns the first.
+    pub fn states(&mut self, n_states: usize) -> u32 {
+        let first = self.rows.len();
+        self.rows.resize(first + n_states, Row { first: NONE, last: NONE });
+        self.accepting.resize(first + n_states, false);
+        first as u32
     }
 
     pub fn accept(&mut self, state: u32) {

@@ -7,6 +7,7 @@
 mod array;
 mod draft;
 mod object;
+mod spare;
 mod tally;
 mod text;
 mod trim;
@@ -26,6 +27,8 @@ use crate::machine::Counter;
 use crate::pass::{FinishedNetwork, Label, NetRuleId, NormalGrammar, RuleAutomaton, Watch};
 use crate::regular::Dfa;
 use draft::Draft;
+pub(super) use spare::Spare;
+
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -85,7 +88,7 @@ fn lower_model(
     let root = lowerer.expander.root();
     let root = lowerer.value(root, 0, false)?;
     lowerer.draft_pending()?;
-    let Some(network) = trim::trim(lowerer.drafts, root, store, watch)? else {
+    let Some(network) = lowerer.finish(root)? else {
         return Err(lowerer.expander.why_unsatisfiable().into());
     };
     let normal = NormalGrammar { network, has_empty_text: false };
@@ -97,6 +100,7 @@ struct Lowerer<'a> {
     store: &'a Arc<LanguageStore>,
     limits: &'a Limits,
     watch: &'a Watch,
+    spare: Spare,
     drafts: Vec<DraftRule>,
     values: HashMap<Place, NetRuleId>,
     pending: VecDeque<(Place, NetRuleId)>,
@@ -159,12 +163,14 @@ impl<'a> Lowerer<'a> {
         limits: &'a Limits,
         watch: &'a Watch,
     ) -> Self {
+        let mut spare = store.spares.take();
         Lowerer {
             expander: Expander::new(model, options, limits, watch, Languages::new(Arc::clone(store))),
             store,
             limits,
             watch,
-            drafts: Vec::new(),
+            drafts: spare.rules(),
+            spare,
             values: HashMap::new(),
             pending: VecDeque::new(),
             numbers: HashMap::new(),
@@ -175,6 +181,15 @@ impl<'a> Lowerer<'a> {
             any_value: AnyValue::Wanted,
             n_states: 0,
         }
+    }
+
+    /// Returns the network of what was drafted, as far as the root needs it; nothing if no text completes the root.
+    fn finish(&mut self, root: NetRuleId) -> Lowered<Option<FinishedNetwork>> {
+        let mut spare = core::mem::take(&mut self.spare);
+        let network = trim::trim(&self.drafts, root, self.store, &mut spare.trim, self.watch)?;
+        spare.take_back(core::mem::take(&mut self.drafts));
+        self.store.spares.put(spare);
+        Ok(network)
     }
 
     fn draft_pending(&mut self) -> Lowered<()> {
@@ -197,7 +212,8 @@ impl<'a> Lowerer<'a> {
                 let automata = || network.rules.iter().map(|rule| &rule.automaton);
                 let n_states = automata().map(|automaton| automaton.n_states()).sum();
                 self.spend_states(n_states, automata().map(|automaton| automaton.all_edges().len()).sum())?;
-                let rule = self.rule("value", Draft::of_nothing(), None);
+                let draft = self.spare.draft_of_nothing();
+                let rule = self.rule("value", draft, None);
                 self.drafts[rule.index()].kept = Some(Kept::Network(network));
                 self.any_value = AnyValue::Kept(rule);
                 Ok(rule)
@@ -217,7 +233,7 @@ impl<'a> Lowerer<'a> {
         let root = lowerer.expander.intern(Vec::new());
         let root = lowerer.value(root, 0, false)?;
         lowerer.draft_pending()?;
-        let network = trim::trim(lowerer.drafts, root, self.store, self.watch)?.expect("there are values");
+        let network = lowerer.finish(root)?.expect("there are values");
         let network = Arc::new(network);
         self.store.any_values.keep(key, &network);
         Ok(network)
@@ -268,13 +284,8 @@ impl<'a> Lowerer<'a> {
         counter: Option<Counter>,
     ) -> Lowered<NetRuleId> {
         self.spend_states(automaton.n_states(), automaton.all_edges().len())?;
-        self.drafts.push(DraftRule {
-            name,
-            draft: Draft::of_nothing(),
-            counter,
-            key: None,
-            kept: Some(Kept::Leaf(automaton)),
-        });
+        let draft = self.spare.draft_of_nothing();
+        self.drafts.push(DraftRule { name, draft, counter, key: None, kept: Some(Kept::Leaf(automaton)) });
         Ok(NetRuleId::new(self.drafts.len() - 1))
     }
 
@@ -295,7 +306,7 @@ impl<'a> Lowerer<'a> {
 
     fn draft_value(&mut self, place: Place, rule: NetRuleId) -> Lowered<()> {
         let Place { conjunction, depth, is_element } = place;
-        let mut draft = Draft::new();
+        let mut draft = self.spare.draft();
         let end = draft.state();
         draft.accept(end);
         for kind in ValueKind::ALL {
@@ -350,7 +361,7 @@ impl<'a> Lowerer<'a> {
                             continue;
                         }
                         let open = open.get_or_insert_with(|| {
-                            let mut open = Draft::new();
+                            let mut open = self.spare.draft();
                             let open_end = open.state();
                             open.accept(open_end);
                             open

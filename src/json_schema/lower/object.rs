@@ -26,7 +26,6 @@ use crate::regular::Dfa;
 use hashbrown::HashMap;
 use plan::{ClassKeys, Content, Plan};
 use smallvec::{SmallVec, smallvec};
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// Most ways for the value of one key to be, by the obligations that it meets.
@@ -45,15 +44,25 @@ enum KeyIndex {
 }
 
 /// Names with the same beginning.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Group {
     /// The last byte of that beginning.
     byte: u8,
     /// A range of the sorted names.
     low: u32,
     high: u32,
-    /// Those that may be there, in their order; of a single one nothing is kept.
-    names: Option<Rc<[u32]>>,
+    /// Where those that may be there are among the [`Groups::names`], in their order; of a single one nothing is kept.
+    names: Option<(u32, u32)>,
+}
+
+/// What may be read next within names.
+#[derive(Default)]
+struct Groups {
+    groups: Vec<Group>,
+    names: Vec<u32>,
+    /// By place in the sorted names and number of bytes read: a range of the groups.
+    ranges: HashMap<(u32, u32), (u32, u32)>,
+    all_names: Option<Group>,
 }
 
 /// What is known after some members.
@@ -65,14 +74,15 @@ struct Seen {
     met: u64,
 }
 
-type OtherKeys = Rc<[(NetRuleId, u32)]>;
+/// A range of [`Places::other_keys`].
+type OtherKeys = (u32, u32);
 
 /// The keys that may come after some members.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct NextKey {
     /// After the quote that opens a name, if one may come.
     quoted: Option<u32>,
-    others: Option<OtherKeys>,
+    others: OtherKeys,
 }
 
 /// Values by what is known after some members.
@@ -89,8 +99,9 @@ impl<T> Default for BySeen<T> {
 }
 
 impl<T> BySeen<T> {
-    fn with_capacity(n_names: usize) -> Self {
-        BySeen { by_next: Vec::with_capacity(n_names), ..BySeen::default() }
+    fn clear(&mut self) {
+        self.by_next.clear();
+        self.others.clear();
     }
 
     fn get(&self, seen: Seen) -> Option<&T> {
@@ -112,8 +123,9 @@ impl<T> BySeen<T> {
     }
 }
 
+/// Where the drafted parts of an object are.
 #[derive(Default)]
-struct Places {
+pub(super) struct Places {
     /// After a value.
     after: BySeen<u32>,
     n_after: usize,
@@ -124,14 +136,13 @@ struct Places {
     nodes: HashMap<(u32, u32, u32, Seen), u32>,
     /// Within keys, where only one name goes on so: by that name, as the next one.
     rests: BySeen<u32>,
-    /// By place in the sorted names and number of bytes read: what may be read next.
-    groups: HashMap<(u32, u32), Rc<[Group]>>,
-    all_names: Option<Group>,
+    groups: Groups,
     /// After the quote that closes a name, by that name, as the next one.
     ends: BySeen<u32>,
     /// Groups whose next bytes are not drafted yet, with the number of bytes read and the state.
     open: Vec<(Group, u32, u32)>,
     /// The rules of other keys, and where they return to.
+    other_keys: Vec<(NetRuleId, u32)>,
     others: BySeen<OtherKeys>,
     /// The rules of the keys of each class.
     class_rules: Vec<NetRuleId>,
@@ -142,15 +153,34 @@ struct Places {
 }
 
 impl Places {
-    fn of(plan: &Plan) -> Places {
-        let n_places = plan.names.len() + 1;
-        Places {
-            after: BySeen::with_capacity(n_places),
-            keys: BySeen::with_capacity(n_places),
-            rests: BySeen::with_capacity(n_places),
-            ends: BySeen::with_capacity(n_places),
-            ..Places::default()
-        }
+    /// Forgets all but the memory.
+    pub fn clear(&mut self) {
+        let Places { after, n_after, pending, keys, nodes, rests, groups, ends, open, .. } = self;
+        let Places { other_keys, others, class_rules, reserved, ways, .. } = self;
+        after.clear();
+        *n_after = 0;
+        pending.clear();
+        keys.clear();
+        nodes.clear();
+        rests.clear();
+        groups.clear();
+        ends.clear();
+        open.clear();
+        other_keys.clear();
+        others.clear();
+        class_rules.clear();
+        *reserved = None;
+        ways.clear();
+    }
+
+    /// Tells whether the memory is worth keeping: there is not much.
+    pub fn is_small(&self) -> bool {
+        const CAPACITY_MAX: usize = 1 << 10;
+        let of_seen = [self.after.others.capacity(), self.rests.others.capacity(), self.ends.others.capacity()];
+        let of_keys = [self.keys.others.capacity(), self.others.others.capacity(), self.ways.capacity()];
+        let of_names = [self.after.by_next.capacity(), self.groups.names.capacity(), self.groups.groups.capacity()];
+        let of_maps = [self.nodes.capacity(), self.groups.ranges.capacity(), self.open.capacity()];
+        [of_seen, of_keys, of_names, of_maps].as_flattened().iter().all(|&capacity| capacity <= CAPACITY_MAX)
     }
 }
 
@@ -170,13 +200,13 @@ impl Lowerer<'_> {
         // PERF: about what names without common beginnings need.
         let n_spelled: usize = plan.names.iter().map(|name| name.spelled.len()).sum();
         draft.reserve(n_spelled + 6 * plan.names.len(), n_spelled + 16 * plan.names.len());
-        let mut places = Places::of(plan);
         let bound = plan.max.unwrap_or(plan.min);
         if bound > WRITTEN_MAX {
             let keyword = if plan.max.is_some() { "maxProperties" } else { "minProperties" };
             let reason = format!("{bound} members would have to be told apart, and at most {WRITTEN_MAX} are");
             return Err(SchemaError::unsupported(keyword, reason).into());
         }
+        let mut places = self.spare.places();
         self.key(draft, plan, &mut places, &before_first, none, depth)?;
         while let Some((seen, state)) = places.pending.pop() {
             self.check_written("members", places.n_after)?;
@@ -190,6 +220,7 @@ impl Lowerer<'_> {
                 self.key(draft, plan, &mut places, &next, seen, depth)?;
             }
         }
+        self.spare.take_back_places(places);
         Ok(())
     }
 
@@ -204,20 +235,21 @@ impl Lowerer<'_> {
         depth: u32,
     ) -> Lowered<()> {
         let next = match places.keys.get(seen) {
-            Some(next) => next.clone(),
+            Some(&next) => next,
             None => {
                 let quoted = draft.state();
                 let others = self.keys_from(draft, plan, places, quoted, seen, depth)?;
                 // PERF: behind the last name there is none left, and what leads nowhere would have to be cut away.
                 let next = NextKey { quoted: draft.has_edges(quoted).then_some(quoted), others };
-                places.keys.insert(seen, next.clone());
+                places.keys.insert(seen, next);
                 next
             }
         };
         if let Some(quoted) = next.quoted {
             draft.byte(from, b'"', quoted);
         }
-        for &(rule, closed) in next.others.iter().flat_map(|others| others.iter()) {
+        let (begin, end) = next.others;
+        for &(rule, closed) in &places.other_keys[begin as usize..end as usize] {
             from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), closed));
         }
         Ok(())
@@ -232,31 +264,31 @@ impl Lowerer<'_> {
         quoted: u32,
         mut seen: Seen,
         depth: u32,
-    ) -> Lowered<Option<OtherKeys>> {
+    ) -> Lowered<OtherKeys> {
         // Names that may follow: up to the next required one. Passing over some of the others meets an obligation.
         let n_names = plan.names.len() as u32;
         loop {
             self.names(draft, plan, places, quoted, seen, depth)?;
-            let stop = plan.next_stop[seen.next as usize];
+            let stop = plan.rest(seen.next).next_stop;
             let Some(name) = plan.names.get(stop as usize) else { break };
             if name.is_required {
-                return Ok(None);
+                return Ok((0, 0));
             }
             seen = Seen { next: stop + 1, met: seen.met | name.without, ..seen };
         }
         // Others may come once no required name is left.
         let past = Seen { next: n_names, ..seen };
         if plan.classes.is_empty() || plan.is_hopeless(past) {
-            return Ok(None);
+            return Ok((0, 0));
         }
-        if let Some(others) = places.others.get(past) {
-            return Ok(Some(Rc::clone(others)));
+        if let Some(&others) = places.others.get(past) {
+            return Ok(others);
         }
         if places.reserved.is_none() && !plan.names.is_empty() {
             let spelled = (0..plan.names.len()).map(|place| plan.spelled(place as u32));
             places.reserved = Some(draft.add_reserved(Reserved::new(b"\"", spelled)));
         }
-        let mut others = Vec::with_capacity(plan.classes.len());
+        let begin = places.other_keys.len() as u32;
         for (index, class) in plan.classes.iter().enumerate() {
             let rule = match places.class_rules.get(index) {
                 Some(&rule) => rule,
@@ -272,11 +304,11 @@ impl Lowerer<'_> {
                 Distinct { equality: Equality::Bytes, is_finite, runs_out: RunsOut::Never, reserved: places.reserved };
             draft.elements.push((closed, distinct));
             self.member_value(draft, places, closed, KeyIndex::Class(index as u32), past, plan, depth)?;
-            others.push((rule, closed));
+            places.other_keys.push((rule, closed));
         }
-        let others: OtherKeys = others.into();
-        places.others.insert(past, Rc::clone(&others));
-        Ok(Some(others))
+        let others = (begin, places.other_keys.len() as u32);
+        places.others.insert(past, others);
+        Ok(others)
     }
 
     /// Adds the names that may follow up to the next stop.
@@ -289,22 +321,22 @@ impl Lowerer<'_> {
         seen: Seen,
         depth: u32,
     ) -> Lowered<()> {
-        let last = plan.next_stop[seen.next as usize];
+        let last = plan.rest(seen.next).next_stop;
         let of_name = |name: u32| Seen { next: name, ..seen };
-        places.open.push((places.all_names.get_or_insert_with(|| plan.all_names()).clone(), 0, quoted));
+        places.open.push((places.groups.all_names(plan), 0, quoted));
         while let Some((of, depth_in, state)) = places.open.pop() {
-            let groups = match places.groups.get(&(of.low, depth_in)) {
-                Some(groups) => Rc::clone(groups),
+            let (begin, end) = match places.groups.ranges.get(&(of.low, depth_in)) {
+                Some(&range) => range,
                 None => {
                     self.watch.spend((of.high - of.low) as usize)?;
-                    let groups: Rc<[Group]> = plan.groups(&of, depth_in).into();
-                    places.groups.insert((of.low, depth_in), Rc::clone(&groups));
-                    groups
+                    places.groups.add(plan, of, depth_in)
                 }
             };
-            self.watch.spend(groups.len() + 1)?;
-            for group in groups.iter() {
-                let Some(first) = plan.first_from(group, seen.next).filter(|&name| name <= last) else { continue };
+            self.watch.spend((end - begin) as usize + 1)?;
+            for index in begin..end {
+                let group = places.groups.groups[index as usize];
+                let first = places.groups.first_from(plan, group, seen.next).filter(|&name| name <= last);
+                let Some(first) = first else { continue };
                 let byte = group.byte;
                 if plan.spelled(group.low).len() == depth_in as usize + 1 {
                     let target = self.name_end(draft, plan, places, first, seen, depth)?;
@@ -332,7 +364,7 @@ impl Lowerer<'_> {
                 draft.byte(&[state], byte, target);
                 if known.is_none() {
                     places.nodes.insert(key, target);
-                    places.open.push((group.clone(), depth_in + 1, target));
+                    places.open.push((group, depth_in + 1, target));
                 }
             }
         }
@@ -429,7 +461,7 @@ impl Lowerer<'_> {
         if let Some(&rule) = self.members.get(&key) {
             return Ok(rule);
         }
-        let mut draft = Draft::new();
+        let mut draft = self.spare.draft();
         let end = draft.state();
         draft.accept(end);
         let leaf_key = match self.expander.options.white_space {
@@ -475,7 +507,7 @@ impl Lowerer<'_> {
             return Ok(smallvec![(content.conjunction, 0)]);
         }
         let open = content.met.iter().fold(0, |bits, (index, _)| bits | 1 << index) & !seen.met;
-        let later = open & plan.chances[seen.next as usize];
+        let later = open & plan.rest(seen.next).chances;
         if let Some(ways) = places.ways.get(&(key, open, later)) {
             return Ok(ways.clone());
         }
@@ -509,7 +541,7 @@ impl Lowerer<'_> {
             let member = match any[..] {
                 [only] => only,
                 _ => {
-                    let of = any.into_iter().map(|member| self.expander.intern(vec![member])).collect();
+                    let of = any.into_iter().map(|member| self.expander.intern([member])).collect();
                     self.expander.conjunctions.choice(of)
                 }
             };
@@ -565,59 +597,84 @@ fn quoted_spelling(dfa: &Dfa) -> Draft {
     draft
 }
 
-impl Plan {
-    fn all_names(&self) -> Group {
-        let n_names = self.names.len() as u32;
-        let names = (0..n_names).filter(|&name| self.names[name as usize].content.is_some()).collect();
-        Group { byte: 0, low: 0, high: n_names, names: Some(names) }
+impl Groups {
+    fn clear(&mut self) {
+        let Groups { groups, names, ranges, all_names } = self;
+        groups.clear();
+        names.clear();
+        ranges.clear();
+        *all_names = None;
     }
 
-    /// Returns names that begin alike, by their next byte.
-    fn groups(&self, of: &Group, n_read: u32) -> Vec<Group> {
-        let mut groups = Vec::new();
+    /// Adds a list of those of some names that may be there; returns where it is.
+    fn list(&mut self, plan: &Plan, names: impl Iterator<Item = u32>) -> (u32, u32) {
+        let begin = self.names.len();
+        self.names.extend(names.filter(|&name| plan.names[name as usize].content.is_some()));
+        self.names[begin..].sort_unstable();
+        (begin as u32, self.names.len() as u32)
+    }
+
+    /// Returns the group of all names, of which nothing is read.
+    fn all_names(&mut self, plan: &Plan) -> Group {
+        let n_names = plan.names.len() as u32;
+        *match self.all_names {
+            Some(ref all) => all,
+            None => {
+                let names = Some(self.list(plan, 0..n_names));
+                self.all_names.insert(Group { byte: 0, low: 0, high: n_names, names })
+            }
+        }
+    }
+
+    /// Divides names that begin alike by their next byte; returns where the groups are.
+    fn add(&mut self, plan: &Plan, of: Group, n_read: u32) -> (u32, u32) {
+        let begin = self.groups.len() as u32;
         let mut at = of.low;
         while at < of.high {
             let low = at;
-            let byte = self.spelled(low)[n_read as usize];
-            while at < of.high && self.spelled(at)[n_read as usize] == byte {
+            let byte = plan.spelled(low)[n_read as usize];
+            while at < of.high && plan.spelled(at)[n_read as usize] == byte {
                 at += 1;
             }
             if (low, at) == (of.low, of.high) {
                 // Along a common beginning the list is one.
-                groups.push(Group { byte, ..of.clone() });
+                self.groups.push(Group { byte, ..of });
                 break;
             }
-            let names = (at - low > 1).then(|| {
-                let names = self.sorted[low as usize..at as usize].iter().copied();
-                let mut names: Vec<u32> = names.filter(|&name| self.names[name as usize].content.is_some()).collect();
-                names.sort_unstable();
-                names.into()
-            });
-            groups.push(Group { byte, low, high: at, names });
+            let sorted = &plan.sorted[low as usize..at as usize];
+            let names = (at - low > 1).then(|| self.list(plan, sorted.iter().copied()));
+            self.groups.push(Group { byte, low, high: at, names });
         }
-        groups
+        let range = (begin, self.groups.len() as u32);
+        self.ranges.insert((of.low, n_read), range);
+        range
     }
 
     /// Returns the first name of a group from `next` on.
-    fn first_from(&self, group: &Group, next: u32) -> Option<u32> {
-        match &group.names {
-            Some(names) => names.get(names.partition_point(|&name| name < next)).copied(),
+    fn first_from(&self, plan: &Plan, group: Group, next: u32) -> Option<u32> {
+        match group.names {
+            Some((begin, end)) => {
+                let names = &self.names[begin as usize..end as usize];
+                names.get(names.partition_point(|&name| name < next)).copied()
+            }
             None => {
-                let name = self.sorted[group.low as usize];
-                Some(name).filter(|&name| name >= next && self.names[name as usize].content.is_some())
+                let name = plan.sorted[group.low as usize];
+                Some(name).filter(|&name| name >= next && plan.names[name as usize].content.is_some())
             }
         }
     }
+}
 
+impl Plan {
     fn may_close(&self, seen: Seen) -> bool {
-        let is_complete = self.next_required[seen.next as usize] == self.names.len() as u32;
-        let met = seen.met | self.without_rest[seen.next as usize];
+        let is_complete = self.rest(seen.next).next_required == self.names.len() as u32;
+        let met = seen.met | self.rest(seen.next).without;
         is_complete && seen.n_members >= self.min && met == self.obligations
     }
 
     /// Tells whether something is owed that nothing to come can meet.
     fn is_hopeless(&self, seen: Seen) -> bool {
-        self.obligations & !seen.met & !self.chances[seen.next as usize] != 0
+        self.obligations & !seen.met & !self.rest(seen.next).chances != 0
     }
 
     fn may_go_on(&self, seen: Seen) -> bool {

@@ -35,7 +35,7 @@ impl Lowerer<'_> {
 
     fn draft_number(&mut self, shapes: &[NumberShape], is_element: bool) -> Lowered<Option<Draft>> {
         let (dfa, mut registers) = self.number_texts(shapes, is_element)?;
-        let mut draft = Draft::new();
+        let mut draft = self.spare.draft();
         match (dfa.is_empty(), registers.len()) {
             (true, 0) => return Ok(None),
             (false, 0) => plain(&mut draft, &dfa),
@@ -123,7 +123,7 @@ impl Lowerer<'_> {
     }
 
     fn draft_string(&mut self, shapes: &[StringShape], is_element: bool) -> Lowered<Option<Draft>> {
-        let mut draft = Draft::new();
+        let mut draft = self.spare.draft();
         let end = draft.state();
         draft.accept(end);
         let open = draft.state();
@@ -228,10 +228,9 @@ fn beside_register(texts: RegisterTexts) -> Draft {
 
 /// Adds the spellings of the strings of an automaton, and a closing quote that leads to `end`; returns where they begin.
 pub(super) fn embed_spelled(draft: &mut Draft, dfa: &Dfa, end: u32) -> u32 {
-    let mut spelled = Draft::new();
-    (1..dfa.n_states()).for_each(|_| _ = spelled.state());
-    spell(&mut spelled, dfa, |state| state);
-    let base = draft.embed(&spelled);
+    draft.reserve(dfa.n_states(), 2 * dfa.n_states());
+    let base = draft.states(dfa.n_states());
+    spell(draft, dfa, |state| base + state);
     for state in (0..dfa.n_states() as u32).filter(|&state| dfa.is_accepting(state)) {
         draft.byte(&[base + state], b'"', end);
     }
@@ -254,20 +253,14 @@ type Escapes = HashMap<SmallVec<[(u8, u32); 8]>, u32>;
 fn spell_row(draft: &mut Draft, from: u32, edges: impl Iterator<Item = (u8, u8, u32)>, escapes: &mut Escapes) {
     let mut escaped: SmallVec<[(u8, u32); 8]> = SmallVec::new();
     for (low, high, target) in edges {
-        let mut low = u16::from(low);
-        let high = u16::from(high);
-        while low <= high {
-            if is_escaped(low as u8) {
-                escaped.push((low as u8, target));
-                low += 1;
-                continue;
+        let controls = low..=high.min(0x1F);
+        let others = [b'"', b'\\'].into_iter().filter(|&byte| low <= byte && byte <= high);
+        escaped.extend(controls.chain(others).map(|byte| (byte, target)));
+        for (first, last) in PLAIN {
+            let (first, last) = (first.max(low), last.min(high));
+            if first <= last {
+                draft.edge(from, Label::Bytes(first, last), target);
             }
-            let mut last = low;
-            while last < high && !is_escaped(last as u8 + 1) {
-                last += 1;
-            }
-            draft.edge(from, Label::Bytes(low as u8, last as u8), target);
-            low = last + 1;
         }
     }
     if escaped.is_empty() {
@@ -280,6 +273,9 @@ fn spell_row(draft: &mut Draft, from: u32, edges: impl Iterator<Item = (u8, u8, 
     });
     draft.byte(&[from], b'\\', escape);
 }
+
+/// The bytes that [`is_escaped`] is not true of.
+const PLAIN: [(u8, u8); 3] = [(0x20, b'"' - 1), (b'"' + 1, b'\\' - 1), (b'\\' + 1, 0xFF)];
 
 fn is_escaped(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
@@ -325,9 +321,12 @@ fn short_escape(byte: u8) -> Option<u8> {
     })
 }
 
+/// The spelling of a key; most are short.
+pub(super) type SpelledKey = SmallVec<[u8; 24]>;
+
 /// Returns the spelling of a key, with its closing quote and without the opening one.
-pub(super) fn spelled_key(name: &str) -> Vec<u8> {
-    let mut spelled = Vec::with_capacity(name.len() + 1);
+pub(super) fn spelled_key(name: &str) -> SpelledKey {
+    let mut spelled = SpelledKey::with_capacity(name.len() + 1);
     for byte in name.bytes() {
         if !is_escaped(byte) {
             spelled.push(byte);

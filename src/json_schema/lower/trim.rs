@@ -6,24 +6,25 @@
 use super::draft::Draft;
 use super::{DraftRule, Kept};
 use crate::json_schema::language::LanguageStore;
-use crate::pass::{BuildError, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton, Watch};
+use crate::pass::{BuildError, Callees, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton, Watch};
+use core::mem::{replace, take};
 use std::sync::Arc;
 
 /// Returns the network of the rules that the root needs; nothing if no text completes the root.
 pub(super) fn trim(
-    rules: Vec<DraftRule>,
+    rules: &[DraftRule],
     root: NetRuleId,
     store: &LanguageStore,
+    memory: &mut Memory,
     watch: &Watch,
 ) -> Result<Option<FinishedNetwork>, BuildError> {
-    let live = Live::find(&rules, watch)?;
+    let Memory { live, numbering, walk } = memory;
+    live.find(rules, watch)?;
     if !live.is_productive(root.index()) {
         return Ok(None);
     }
-    let n_states_max = rules.iter().map(|rule| rule.draft.n_states()).max().unwrap_or(0);
-    let mut numbering = Numbering::of(without_aliases(&rules, &live), root, n_states_max);
+    numbering.begin(rules, live, root);
     let mut finished: Vec<FinishedRule> = Vec::with_capacity(rules.len());
-    let mut walk = Walk::default();
     while let Some(&needed) = numbering.order.get(finished.len()) {
         let index = match needed {
             Needed::Rule(rule) => rule.index(),
@@ -38,7 +39,7 @@ pub(super) fn trim(
             None => {}
             Some(Kept::Leaf(automaton)) => {
                 let (name, automaton) = (rule.name.into(), Arc::clone(automaton));
-                finished.push(FinishedRule { name, automaton, callees: Box::new([]), counter: rule.counter });
+                finished.push(FinishedRule { name, automaton, callees: Callees::new(), counter: rule.counter });
                 continue;
             }
             Some(Kept::Caller(automaton, callees)) => {
@@ -59,7 +60,7 @@ pub(super) fn trim(
             true => numbering.automaton(finished.len(), &rule.draft, live.walk(index), |_| true),
             false => {
                 walk.go(&rule.draft, |edge| live.is_edge(index, edge));
-                numbering.automaton(finished.len(), &rule.draft, &walk.finished, |edge| live.is_edge(index, edge))
+                numbering.automaton(finished.len(), &rule.draft, &walk.states, |edge| live.is_edge(index, edge))
             }
         };
         let automaton = Arc::new(automaton);
@@ -71,9 +72,24 @@ pub(super) fn trim(
     Ok(Some(FinishedNetwork { rules: finished, root: NetRuleId::new(0) }))
 }
 
-/// Returns for each rule the one that it is: a rule that only calls another one is that other one.
-fn without_aliases(rules: &[DraftRule], live: &Live) -> Vec<NetRuleId> {
-    let mut alias: Vec<NetRuleId> = Vec::with_capacity(rules.len());
+/// Memory to trim in.
+#[derive(Default)]
+pub(super) struct Memory {
+    live: Live,
+    numbering: Numbering,
+    walk: Walk,
+}
+
+impl Memory {
+    /// Tells whether the memory is worth keeping: there is not much.
+    pub fn is_small(&self) -> bool {
+        self.live.states.capacity().max(self.live.bases.capacity()) <= 1 << 14
+    }
+}
+
+/// Finds for each rule the one that it is: a rule that only calls another one is that other one.
+fn resolve_aliases(rules: &[DraftRule], live: &Live, alias: &mut Vec<NetRuleId>, resolved: &mut Vec<NetRuleId>) {
+    alias.clear();
     for (index, rule) in rules.iter().enumerate() {
         let mut edges = rule.draft.row(0).filter(|edge| live.is_edge(index, edge));
         let only = match (edges.next(), edges.next()) {
@@ -98,7 +114,8 @@ fn without_aliases(rules: &[DraftRule], live: &Live) -> Vec<NetRuleId> {
         }
         at
     };
-    (0..rules.len()).map(resolve).collect()
+    resolved.clear();
+    resolved.extend((0..rules.len()).map(resolve));
 }
 
 /// A rule that the root needs.
@@ -114,7 +131,10 @@ enum Needed {
 }
 
 /// Numbers for the rules that are needed, as they are met.
+#[derive(Default)]
 struct Numbering {
+    /// By rule: the one that it only calls, or itself.
+    alias: Vec<NetRuleId>,
     /// By rule: the one that it is.
     resolved: Vec<NetRuleId>,
     numbers: Vec<Option<NetRuleId>>,
@@ -128,43 +148,37 @@ struct Numbering {
 }
 
 impl Numbering {
-    /// Begins with the root; no rule that is needed has more states than `n_states_max`.
-    fn of(resolved: Vec<NetRuleId>, root: NetRuleId, n_states_max: usize) -> Self {
-        let n_rules = resolved.len();
-        let root = resolved[root.index()];
-        let mut order = Vec::with_capacity(n_rules);
-        order.push(Needed::Rule(root));
-        let mut numbers = vec![None; n_rules];
-        numbers[root.index()] = Some(NetRuleId(0));
-        let places = vec![(usize::MAX, 0); n_rules];
-        Numbering {
-            resolved,
-            numbers,
-            order,
-            places,
-            callees: Vec::with_capacity(n_rules),
-            states: Vec::with_capacity(n_states_max),
-        }
+    /// Begins with the root.
+    fn begin(&mut self, rules: &[DraftRule], live: &Live, root: NetRuleId) {
+        resolve_aliases(rules, live, &mut self.alias, &mut self.resolved);
+        let root = self.resolved[root.index()];
+        self.order.clear();
+        self.order.push(Needed::Rule(root));
+        self.numbers.clear();
+        self.numbers.resize(rules.len(), None);
+        self.numbers[root.index()] = Some(NetRuleId(0));
+        self.places.clear();
+        self.places.resize(rules.len(), (usize::MAX, 0));
     }
 
-    /// Returns the automaton of a rule, and what it calls. `walk` has its states, the start last.
+    /// Returns the automaton of a rule, and what it calls. `walk` has its states, the start first.
     fn automaton(
         &mut self,
         caller: usize,
         draft: &Draft,
         walk: &[u32],
         is_edge: impl Fn(&Edge) -> bool,
-    ) -> (RuleAutomaton, Box<[NetRuleId]>) {
+    ) -> (RuleAutomaton, Callees) {
         self.callees.clear();
         self.states.clear();
         self.states.resize(draft.n_states(), u32::MAX);
-        for (number, &state) in walk.iter().rev().enumerate() {
+        for (number, &state) in walk.iter().enumerate() {
             self.states[state as usize] = number as u32;
         }
         let mut edges: Vec<Edge> = Vec::with_capacity(draft.n_edges());
         let (mut ends, mut accepting) = (Vec::with_capacity(walk.len() + 1), Vec::with_capacity(walk.len()));
         ends.push(0u32);
-        for &state in walk.iter().rev() {
+        for &state in walk.iter() {
             let first = edges.len();
             for Edge { label, target } in draft.row(state).filter(&is_edge) {
                 let label = match label {
@@ -191,14 +205,14 @@ impl Numbering {
         let automaton = RuleAutomaton::from_sorted(edges, ends, accepting)
             .with_elements(elements, draft.reserved.clone())
             .with_tallies(tallies);
-        (automaton, self.callees.as_slice().into())
+        (automaton, Callees::from_slice(&self.callees))
     }
 
     /// Returns the numbers of the rules that a caller calls.
-    fn callees(&mut self, caller: usize, called: &[NetRuleId]) -> Box<[NetRuleId]> {
+    fn callees(&mut self, caller: usize, called: &[NetRuleId]) -> Callees {
         self.callees.clear();
         called.iter().for_each(|&called| _ = self.callee(caller, called));
-        self.callees.as_slice().into()
+        Callees::from_slice(&self.callees)
     }
 
     /// Numbers the rules of a network that was kept for a rule, but its root; returns the first number.
@@ -248,45 +262,27 @@ fn dedup_from(edges: &mut Vec<Edge>, first: usize) {
     edges.truncate(kept);
 }
 
-/// The states of a draft in the order in which a search from the start is done with them: but for cycles, each after all that it leads to.
+/// The states of a draft that lead from the start, in the order in which a search comes to them.
 #[derive(Default)]
 struct Walk {
-    finished: Vec<u32>,
+    states: Vec<u32>,
     is_seen: Vec<bool>,
-    /// States on the way, with the next of their edges.
-    open: Vec<(u32, u32)>,
+    open: Vec<u32>,
 }
 
 impl Walk {
-    fn with_capacity(n_states: usize) -> Walk {
-        Walk {
-            finished: Vec::with_capacity(n_states),
-            is_seen: Vec::with_capacity(n_states),
-            open: Vec::with_capacity(n_states),
-        }
-    }
-
     fn go(&mut self, draft: &Draft, is_edge: impl Fn(&Edge) -> bool) {
-        self.finished.clear();
-        self.is_seen.clear();
-        self.is_seen.resize(draft.n_states(), false);
-        self.is_seen[0] = true;
-        let (mut state, mut next) = (0, draft.first_edge(0));
-        loop {
-            match draft.edge_at(next) {
-                Some((edge, after)) => {
-                    next = after;
-                    if is_edge(&edge) && !core::mem::replace(&mut self.is_seen[edge.target as usize], true) {
-                        self.open.push((state, next));
-                        (state, next) = (edge.target, draft.first_edge(edge.target));
-                    }
-                }
-                None => {
-                    self.finished.push(state);
-                    match self.open.pop() {
-                        Some(below) => (state, next) = below,
-                        None => break,
-                    }
+        let Walk { states, is_seen, open } = self;
+        states.clear();
+        is_seen.clear();
+        is_seen.resize(draft.n_states(), false);
+        is_seen[0] = true;
+        open.push(0);
+        while let Some(state) = open.pop() {
+            states.push(state);
+            for edge in draft.row(state) {
+                if is_edge(&edge) && !replace(&mut is_seen[edge.target as usize], true) {
+                    open.push(edge.target);
                 }
             }
         }
@@ -297,6 +293,7 @@ impl Walk {
 const SWEEPS_MAX: usize = 4;
 
 /// Which states are live.
+#[derive(Default)]
 struct Live {
     /// By rule: where its states begin.
     bases: Vec<usize>,
@@ -306,34 +303,38 @@ struct Live {
     walk_ranges: Vec<(usize, usize)>,
     /// By rule: whether nothing has to be cut away.
     is_whole: Vec<bool>,
+    calls: Calls,
+    /// The walk through the rule at hand.
+    current: Walk,
+    /// States that were not live when they were looked at, with their rules.
+    unsettled: Vec<(usize, u32)>,
 }
 
 impl Live {
-    fn find(rules: &[DraftRule], watch: &Watch) -> Result<Live, BuildError> {
-        let mut bases = Vec::with_capacity(rules.len());
-        let (mut n_states, mut n_edges, mut n_states_max) = (0, 0, 0);
-        for rule in rules {
-            bases.push(n_states);
-            n_states += rule.draft.n_states();
-            n_edges += rule.draft.n_edges();
-            n_states_max = n_states_max.max(rule.draft.n_states());
+    fn find(&mut self, rules: &[DraftRule], watch: &Watch) -> Result<(), BuildError> {
+        let (mut n_states, mut n_edges) = (0, 0);
+        self.bases.clear();
+        self.states.clear();
+        for DraftRule { draft, .. } in rules {
+            self.bases.push(n_states);
+            self.states.extend_from_slice(&draft.accepting);
+            n_states += draft.n_states();
+            n_edges += draft.n_edges();
         }
         watch.spend(n_states + n_edges)?;
-        let mut states = Vec::with_capacity(n_states);
-        rules.iter().for_each(|rule| states.extend_from_slice(&rule.draft.accepting));
-        let calls = Calls::of(rules, n_edges);
-        let (walks, walk_ranges) = (Vec::with_capacity(n_states), vec![(0, 0); rules.len()]);
-        let mut live = Live { bases, states, walks, walk_ranges, is_whole: Vec::new() };
-        if !live.sweep(rules, &calls, Walk::with_capacity(n_states_max)) {
-            live.follow(rules, n_edges);
+        self.calls.find(rules);
+        if !self.sweep(rules) {
+            self.follow(rules, n_edges);
         }
-        let is_whole = |rule: usize| {
-            let states = &live.states[live.bases[rule]..];
-            let are_live = live.walk(rule).iter().all(|&state| states[state as usize]);
-            are_live && calls.of_rule(rule).iter().all(|called| live.is_productive(called.index()))
-        };
-        live.is_whole = (0..rules.len()).map(is_whole).collect();
-        Ok(live)
+        let mut is_whole = take(&mut self.is_whole);
+        is_whole.clear();
+        is_whole.extend((0..rules.len()).map(|rule| {
+            let states = &self.states[self.bases[rule]..];
+            let are_live = self.walk(rule).iter().all(|&state| states[state as usize]);
+            are_live && self.calls.of_rule(rule).iter().all(|called| self.is_productive(called.index()))
+        }));
+        self.is_whole = is_whole;
+        Ok(())
     }
 
     fn walk(&self, rule: usize) -> &[u32] {
@@ -345,16 +346,20 @@ impl Live {
     /// nothing can be missing.
     ///
     /// PERF: but for loops and recursion one time is enough.
-    fn sweep(&mut self, rules: &[DraftRule], calls: &Calls, mut walk: Walk) -> bool {
-        let mut unsettled: Vec<(usize, u32)> = Vec::with_capacity(16);
-        for rule in calls.callees_first() {
-            let Live { bases, states, walks, walk_ranges, .. } = &mut *self;
+    fn sweep(&mut self, rules: &[DraftRule]) -> bool {
+        let Live { bases, states, walks, walk_ranges, calls, current: walk, unsettled, .. } = self;
+        walks.clear();
+        walk_ranges.clear();
+        walk_ranges.resize(rules.len(), (0, 0));
+        unsettled.clear();
+        calls.put_callees_first();
+        for &rule in &calls.order {
             let (draft, base) = (&rules[rule].draft, bases[rule]);
             let first = walks.len();
             walk.go(draft, |_| true);
-            walks.extend_from_slice(&walk.finished);
+            walks.extend_from_slice(&walk.states);
             walk_ranges[rule] = (first, walks.len());
-            for &state in &walk.finished {
+            for &state in walk.states.iter().rev() {
                 let at = base + state as usize;
                 states[at] = states[at] || draft.row(state).any(|edge| is_live_edge(&edge, base, bases, states));
                 if !states[at] {
@@ -362,7 +367,6 @@ impl Live {
                 }
             }
         }
-        let Live { bases, states, .. } = self;
         for _ in 1..SWEEPS_MAX {
             let n_unsettled = unsettled.len();
             unsettled.retain(|&(rule, state)| {
@@ -416,12 +420,12 @@ impl Live {
         }
         while let Some(state) = pending.pop() {
             let mut enliven = |state: u32| {
-                if !core::mem::replace(&mut states[state as usize], true) {
+                if !replace(&mut states[state as usize], true) {
                     pending.push(state);
                 }
             };
             if is_start[state as usize] != u32::MAX {
-                core::mem::take(&mut waiting[is_start[state as usize] as usize]).into_iter().for_each(&mut enliven);
+                take(&mut waiting[is_start[state as usize] as usize]).into_iter().for_each(&mut enliven);
             }
             let range = starts[state as usize] as usize..starts[state as usize + 1] as usize;
             for &(source, called) in &sources[range] {
@@ -432,7 +436,7 @@ impl Live {
             }
             for (called, source) in blocked.drain(..) {
                 if states[bases[called.index()]] {
-                    if !core::mem::replace(&mut states[source as usize], true) {
+                    if !replace(&mut states[source as usize], true) {
                         pending.push(source);
                     }
                 } else {
@@ -462,40 +466,46 @@ fn is_live_edge(edge: &Edge, base: usize, bases: &[usize], states: &[bool]) -> b
 }
 
 /// Which rules each rule calls, as often as it does.
+#[derive(Default)]
 struct Calls {
     callees: Vec<NetRuleId>,
     /// By rule: where its callees end.
     ends: Vec<usize>,
+    /// All rules, each after those that it calls as far as they don't call it.
+    order: Vec<usize>,
+    is_seen: Vec<bool>,
+    /// Rules on the way, with the number of callees that were seen.
+    open: Vec<(usize, usize)>,
 }
 
 impl Calls {
-    /// Returns the calls among the `n_edges` edges of some rules.
-    fn of(rules: &[DraftRule], n_edges: usize) -> Calls {
-        let mut calls = Calls { callees: Vec::with_capacity(n_edges), ends: Vec::with_capacity(rules.len()) };
+    /// Finds the calls of some rules.
+    fn find(&mut self, rules: &[DraftRule]) {
+        self.callees.clear();
+        self.ends.clear();
         for rule in rules {
-            calls.callees.extend(rule.draft.edges().filter_map(|edge| match edge.label {
+            self.callees.extend(rule.draft.edges().filter_map(|edge| match edge.label {
                 Label::Call(called) => Some(called),
                 _ => None,
             }));
-            calls.ends.push(calls.callees.len());
+            self.ends.push(self.callees.len());
         }
-        calls
     }
 
     fn of_rule(&self, rule: usize) -> &[NetRuleId] {
         &self.callees[if rule == 0 { 0 } else { self.ends[rule - 1] }..self.ends[rule]]
     }
 
-    /// Returns all rules, each after those that it calls as far as they don't call it.
-    fn callees_first(&self) -> Vec<usize> {
-        let mut order = Vec::with_capacity(self.ends.len());
-        let mut is_seen = vec![false; self.ends.len()];
-        // Rules on the way, with the number of callees that were seen.
-        let mut open: Vec<(usize, usize)> = Vec::with_capacity(self.ends.len());
+    /// Puts callees before their callers.
+    fn put_callees_first(&mut self) {
+        let (mut order, mut is_seen, mut open) = (take(&mut self.order), take(&mut self.is_seen), take(&mut self.open));
+        order.clear();
+        is_seen.clear();
+        is_seen.resize(self.ends.len(), false);
         for first in 0..self.ends.len() {
             let mut entered = Some(first);
             loop {
-                if let Some(rule) = entered.take().filter(|&rule| !core::mem::replace(&mut is_seen[rule], true)) {
+                if let Some(rule) = entered.take().filter(|&rule| !replace(&mut is_seen[rule], true)) {
                     open.push((rule, 0));
                 }
                 let Some((rule, n_seen)) = open.last_mut() else { break };
@@ -511,7 +521,7 @@ impl Calls {
                 }
             }
         }
-        order
+        (self.order, self.is_seen, self.open) = (order, is_seen, open);
     }
 }
 
@@ -545,14 +555,19 @@ mod tests {
         (0..n_rules).map(|_| rule(draft(rng))).collect()
     }
 
+    fn found(rules: &[DraftRule]) -> Live {
+        let mut live = Live::default();
+        live.find(rules, &Watch::none()).unwrap();
+        live
+    }
+
     #[test]
     fn both_ways_find_the_same_live_states() {
         let mut rng = Rng::new(1);
         for _ in 0..3000 {
             let rules = rules(&mut rng);
-            let swept = Live::find(&rules, &Watch::none()).unwrap();
-            let mut followed =
-                Live { states: vec![false; swept.states.len()], ..Live::find(&rules, &Watch::none()).unwrap() };
+            let swept = found(&rules);
+            let mut followed = Live { states: vec![false; swept.states.len()], ..found(&rules) };
             followed.follow(&rules, rules.iter().map(|rule| rule.draft.n_edges()).sum());
             for rule in 0..rules.len() {
                 // A state that nothing leads to is of no interest.
@@ -583,7 +598,7 @@ mod tests {
             DraftRule { name: "rule", draft, counter: None, key: None, kept: None }
         });
         let rules: Vec<DraftRule> = rules.collect();
-        let live = Live::find(&rules, &Watch::none()).unwrap();
+        let live = found(&rules);
         assert!((0..n_rules).all(|rule| live.is_productive(rule)));
         assert!(live.is_whole.iter().all(|&is_whole| is_whole));
     }

@@ -49,8 +49,8 @@ impl Lowerer<'_> {
     /// Adds a comma, and what stands around it, in a container at `depth`.
     pub(super) fn comma(&mut self, draft: &mut Draft, from: &From, depth: u32) -> Lowered<From> {
         let text = match &self.expander.options.white_space {
-            WhiteSpace::Separators { item, .. } => item.clone(),
-            _ => ",".into(),
+            WhiteSpace::Separators { item, .. } => item,
+            _ => ",",
         };
         let after = draft.texts(from, text.as_bytes());
         self.line(draft, after, depth + 1)
@@ -60,9 +60,9 @@ impl Lowerer<'_> {
     pub(super) fn colon(&mut self, draft: &mut Draft, from: u32, depth: u32) -> Lowered<From> {
         let from = self.run(draft, SmallVec::from_slice(&[from]))?;
         let text = match &self.expander.options.white_space {
-            WhiteSpace::Separators { key, .. } => key.clone(),
-            WhiteSpace::Indent { .. } if depth < INDENT_DEEP_MAX => ": ".into(),
-            _ => ":".into(),
+            WhiteSpace::Separators { key, .. } => key,
+            WhiteSpace::Indent { .. } if depth < INDENT_DEEP_MAX => ": ",
+            _ => ":",
         };
         let after = draft.texts(&from, text.as_bytes());
         self.run(draft, after)

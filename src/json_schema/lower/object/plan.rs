@@ -1,13 +1,12 @@
 //! Which keys an object may have, and what their values satisfy.
 
-use super::super::text::{has_finite_end, spelled_key, too_large};
+use super::super::text::{SpelledKey, has_finite_end, spelled_key, too_large};
 use super::super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::language::{LanguageId, few_texts};
-use crate::json_schema::shape::{Keys, ObjectShape, Obligation, Shape, ValueKind, Witness};
+use crate::json_schema::shape::{Keys, NameMap, ObjectShape, Obligation, Shape, ValueKind, Witness};
 use crate::regular::Dfa;
-use hashbrown::HashSet;
 use std::sync::Arc;
 
 /// Most obligations that wait at once.
@@ -29,7 +28,7 @@ pub(in super::super) struct Content {
 
 /// A key that the schema names.
 pub(in super::super) struct Name {
-    pub spelled: Vec<u8>,
+    pub spelled: SpelledKey,
     pub is_required: bool,
     /// Nothing if there is no value for it.
     pub content: Option<Content>,
@@ -50,18 +49,25 @@ pub(in super::super) enum ClassKeys {
     In(Arc<Dfa>),
 }
 
+/// What is known of a name and all behind it.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Rest {
+    /// The place of the first required name, or the number of names.
+    pub next_required: u32,
+    /// The place of the first name that can't be passed over, or not without meeting something.
+    pub next_stop: u32,
+    /// The obligations that are met if none of the names comes.
+    pub without: u64,
+    /// The obligations that one of them, or something behind them, can meet.
+    pub chances: u64,
+}
+
 pub(in super::super) struct Plan {
     pub names: Vec<Name>,
     /// By spelling.
     pub sorted: Vec<u32>,
-    /// By name: the place of the first required name from there on, or the number of names.
-    pub next_required: Vec<u32>,
-    /// By name: the place of the first name from there on that can't be passed over, or not without meeting something.
-    pub next_stop: Vec<u32>,
-    /// By name: the obligations that are met if no name from there on comes.
-    pub without_rest: Vec<u64>,
-    /// By name: the obligations that something from there on can meet.
-    pub chances: Vec<u64>,
+    /// By name, and behind the last.
+    pub rests: Vec<Rest>,
     pub classes: Vec<Class>,
     pub obligations: u64,
     pub min: u64,
@@ -72,6 +78,11 @@ impl Plan {
     /// Tells whether there may be keys that nobody names.
     pub fn is_open(&self) -> bool {
         !self.classes.is_empty()
+    }
+
+    /// Returns what is known of the names from one on.
+    pub fn rest(&self, next: u32) -> Rest {
+        self.rests[next as usize]
     }
 
     /// Returns the spelling of a name, by its place among the sorted ones.
@@ -90,13 +101,9 @@ impl Lowerer<'_> {
             return Err(SchemaError::unsupported("not", reason).into());
         }
         // All names that anything mentions, so that the others have nothing to do with names.
-        let mut order: Vec<Arc<str>> = Vec::with_capacity(shape.properties.len());
-        let mut known: HashSet<Arc<str>> = HashSet::with_capacity(shape.properties.len());
-        let mut mention = |name: &Arc<str>| {
-            if known.insert(Arc::clone(name)) {
-                order.push(Arc::clone(name));
-            }
-        };
+        let mut known: NameMap<()> = NameMap::default();
+        known.reserve(shape.properties.len());
+        let mut mention = |name: &Arc<str>| *known.entry(name);
         shape.properties.iter().for_each(|(name, _)| mention(name));
         shape.required.iter().for_each(|(name, ())| mention(name));
         let all_keys =
@@ -115,6 +122,7 @@ impl Lowerer<'_> {
         mentioned.retain(|&name| !known.contains(name));
         mentioned.sort_unstable();
         mentioned.dedup();
+        let mut order: Vec<Arc<str>> = known.iter().map(|(name, ())| Arc::clone(name)).collect();
         order.extend(mentioned.into_iter().map(Arc::from));
         let mut satisfying: Vec<(Member, Arc<Dfa>)> = Vec::new();
         for keys in all_keys() {
@@ -180,45 +188,33 @@ impl Lowerer<'_> {
         }));
         let mut sorted: Vec<u32> = (0..names.len() as u32).collect();
         sorted.sort_unstable_by(|&a, &b| names[a as usize].spelled.cmp(&names[b as usize].spelled));
-        let mut next_required = vec![names.len() as u32; names.len() + 1];
-        for index in (0..names.len()).rev() {
-            next_required[index] = if names[index].is_required { index as u32 } else { next_required[index + 1] };
-        }
         // Bounds that can't be met or missed are none.
         let n_required = names.iter().filter(|name| name.is_required).count() as u64;
         let n_possible = names.iter().filter(|name| name.content.is_some()).count() as u64;
         let min = if shape.min <= n_required { 0 } else { shape.min };
         let max = shape.max.filter(|&max| !classes.is_empty() || n_possible > max);
         let obligations = u64::MAX.checked_shr(64 - n_obligations as u32).unwrap_or(0);
-        let mut next_stop = vec![names.len() as u32; names.len() + 1];
-        let mut without_rest = vec![0; names.len() + 1];
-        let mut of_classes = 0;
+        let n_names = names.len() as u32;
+        let mut rest = Rest { next_required: n_names, next_stop: n_names, without: 0, chances: 0 };
         for class in &classes {
-            of_classes |= self.chances(&class.content)?;
+            rest.chances |= self.chances(&class.content)?;
         }
-        let mut chances = vec![of_classes; names.len() + 1];
+        let mut rests = vec![rest; names.len() + 1];
         for (index, name) in names.iter().enumerate().rev() {
-            let is_stop = name.is_required || name.without != 0;
-            next_stop[index] = if is_stop { index as u32 } else { next_stop[index + 1] };
-            without_rest[index] = without_rest[index + 1] | name.without;
-            let of_value = match &name.content {
-                Some(content) => self.chances(content)?,
-                None => 0,
-            };
-            chances[index] = chances[index + 1] | name.without | of_value;
+            if name.is_required {
+                rest.next_required = index as u32;
+            }
+            if name.is_required || name.without != 0 {
+                rest.next_stop = index as u32;
+            }
+            rest.without |= name.without;
+            rest.chances |= name.without;
+            if let Some(content) = &name.content {
+                rest.chances |= self.chances(content)?;
+            }
+            rests[index] = rest;
         }
-        Ok(Some(Plan {
-            names,
-            sorted,
-            next_required,
-            next_stop,
-            without_rest,
-            chances,
-            classes,
-            obligations,
-            min,
-            max,
-        }))
+        Ok(Some(Plan { names, sorted, rests, classes, obligations, min, max }))
     }
 
     /// Returns the place of the first rule whose pattern a key matches.
@@ -281,7 +277,7 @@ impl Lowerer<'_> {
         let is_closed = shape.rules.iter().any(|rule| {
             let is_everywhere = matches!(&rule.keys, Keys::Beside { languages, .. } if languages.is_empty());
             is_everywhere && {
-                let conjunction = self.expander.intern(vec![rule.member]);
+                let conjunction = self.expander.intern([rule.member]);
                 self.expander.conjunctions.is_nothing(conjunction)
             }
         });
