@@ -46,6 +46,7 @@ pub(crate) struct Program {
     unit_of: Box<[u32]>,
     start: StateId,
     has_empty_text: bool,
+    has_controls: bool,
     has_elements: bool,
     has_items: bool,
     may_run_out: bool,
@@ -100,6 +101,7 @@ impl Program {
         });
         let units: Box<[Linked]> = units.collect();
         let start = units[0].base + root.state;
+        let has_controls = units.iter().any(|linked| !linked.unit.content.controls.is_empty());
         let has_elements = units.iter().any(|linked| linked.unit.content.has_elements);
         let has = |test: &dyn Fn(&Distinct) -> bool| {
             let is_it = |role: &Role| matches!(&role.kind, Kind::Element(distinct) if test(distinct));
@@ -114,12 +116,19 @@ impl Program {
             unit_of: unit_of.into(),
             start,
             has_empty_text,
+            has_controls,
             has_elements,
             has_items,
             may_run_out,
             has_last_items,
             endless: OnceLock::new(),
         })
+    }
+
+    /// Tells whether some state reads a control token.
+    #[inline]
+    pub fn has_controls(&self) -> bool {
+        self.has_controls
     }
 
     /// Tells whether the grammar has rules whose elements must all be different.

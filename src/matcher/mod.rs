@@ -463,7 +463,7 @@ impl Matcher {
         let fresh = self.stacks.mark();
         let program = self.grammar.program();
         let Scratch { current, next, control, viability, .. } = &mut self.scratch;
-        if kind == TokenKind::Padding {
+        if kind == TokenKind::Padding || !program.has_controls() {
             control.clear();
         } else {
             step_control(program, &mut self.stacks, &self.live, token, control);

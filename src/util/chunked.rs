@@ -11,19 +11,22 @@ const CHUNK: usize = 64;
 /// A list in chunks.
 #[derive(Debug)]
 pub(crate) struct Chunked<T> {
-    frozen: Arc<Vec<Arc<[T]>>>,
+    /// The front, once there is one.
+    frozen: Option<Arc<Vec<Arc<[T]>>>>,
+    /// Items in the front.
+    n_frozen: usize,
     tail: Vec<T>,
 }
 
 impl<T> Default for Chunked<T> {
     fn default() -> Self {
-        Chunked { frozen: Arc::default(), tail: Vec::new() }
+        Chunked { frozen: None, n_frozen: 0, tail: Vec::new() }
     }
 }
 
 impl<T: Copy> Clone for Chunked<T> {
     fn clone(&self) -> Self {
-        Chunked { frozen: Arc::clone(&self.frozen), tail: self.tail.clone() }
+        Chunked { frozen: self.frozen.clone(), n_frozen: self.n_frozen, tail: self.tail.clone() }
     }
 }
 
@@ -31,7 +34,7 @@ impl<T: Copy> Chunked<T> {
     /// Returns the number of items.
     #[inline]
     pub fn len(&self) -> usize {
-        self.frozen.len() * CHUNK + self.tail.len()
+        self.n_frozen + self.tail.len()
     }
 
     /// Returns an item.
@@ -40,8 +43,10 @@ impl<T: Copy> Chunked<T> {
     /// If there are not so many.
     #[inline]
     pub fn get(&self, index: usize) -> T {
-        let n_frozen = self.frozen.len() * CHUNK;
-        if index >= n_frozen { self.tail[index - n_frozen] } else { self.frozen[index / CHUNK][index % CHUNK] }
+        match index.checked_sub(self.n_frozen) {
+            Some(index) => self.tail[index],
+            None => self.chunks()[index / CHUNK][index % CHUNK],
+        }
     }
 
     /// Adds an item at the end.
@@ -58,12 +63,11 @@ impl<T: Copy> Chunked<T> {
     /// # Panics
     /// If there are not so many.
     pub fn replace(&mut self, index: usize, item: T) {
-        let n_frozen = self.frozen.len() * CHUNK;
-        if index >= n_frozen {
-            self.tail[index - n_frozen] = item;
+        if let Some(index) = index.checked_sub(self.n_frozen) {
+            self.tail[index] = item;
             return;
         }
-        let chunk = &mut Arc::make_mut(&mut self.frozen)[index / CHUNK];
+        let chunk = &mut self.chunks_mut()[index / CHUNK];
         let mut items = chunk.to_vec();
         items[index % CHUNK] = item;
         *chunk = items.into();
@@ -71,27 +75,38 @@ impl<T: Copy> Chunked<T> {
 
     #[cold]
     fn freeze(&mut self) {
-        Arc::make_mut(&mut self.frozen).push(Arc::from(&*self.tail));
+        let chunk = Arc::from(&*self.tail);
+        self.chunks_mut().push(chunk);
+        self.n_frozen += CHUNK;
         self.tail.clear();
     }
 
     /// Keeps the first `len` items.
     pub fn truncate(&mut self, len: usize) {
-        let n_frozen = self.frozen.len() * CHUNK;
-        if len >= n_frozen {
-            self.tail.truncate(len - n_frozen);
+        if let Some(len) = len.checked_sub(self.n_frozen) {
+            self.tail.truncate(len);
             return;
         }
         let n_chunks = len / CHUNK;
+        let chunk = Arc::clone(&self.chunks()[n_chunks]);
+        self.chunks_mut().truncate(n_chunks);
         self.tail.clear();
-        self.tail.extend_from_slice(&self.frozen[n_chunks][..len % CHUNK]);
-        Arc::make_mut(&mut self.frozen).truncate(n_chunks);
+        self.tail.extend_from_slice(&chunk[..len % CHUNK]);
+        self.n_frozen = n_chunks * CHUNK;
+    }
+
+    fn chunks(&self) -> &[Arc<[T]>] {
+        self.frozen.as_deref().map_or(&[], |chunks| chunks)
+    }
+
+    fn chunks_mut(&mut self) -> &mut Vec<Arc<[T]>> {
+        Arc::make_mut(self.frozen.get_or_insert_default())
     }
 
     /// Returns the memory that the items take, in bytes, shared chunks included.
     pub fn memory_bytes(&self) -> usize {
-        (self.frozen.len() * CHUNK + self.tail.capacity()) * size_of::<T>()
-            + self.frozen.capacity() * size_of::<Arc<[T]>>()
+        let n_chunks = self.frozen.as_ref().map_or(0, |chunks| chunks.capacity());
+        (self.n_frozen + self.tail.capacity()) * size_of::<T>() + n_chunks * size_of::<Arc<[T]>>()
     }
 }
 

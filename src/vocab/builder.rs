@@ -1,6 +1,6 @@
 //! Collects a vocabulary part by part and checks the whole.
 
-use super::{TokenId, TokenKind, Trie, Vocab, VocabError};
+use super::{Start, TokenId, TokenKind, Trie, Vocab, VocabError};
 use crate::util::ByteSet;
 use std::collections::BTreeMap;
 
@@ -153,8 +153,11 @@ impl VocabBuilder {
             regions: Default::default(),
             trie,
             bytes: bytes.into(),
-            starts: starts.into(),
-            kinds: kinds.into(),
+            starts: starts
+                .iter()
+                .zip(kinds.iter().copied().chain([TokenKind::Padding]))
+                .map(|(&start, kind)| Start::new(start, kind))
+                .collect(),
             names,
             ids_by_name: ids_by_name.into_iter().map(|(name, ids)| (name, ids.into())).collect(),
             stop_tokens: stop_tokens.into(),

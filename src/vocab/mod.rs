@@ -56,6 +56,32 @@ pub enum TokenKind {
     Padding,
 }
 
+/// Where the bytes of a token begin, and its kind in the two highest bits. PERF: both are asked for at each step, and tokens lie far apart.
+#[derive(Clone, Copy)]
+struct Start(u32);
+
+impl Start {
+    const KIND_SHIFT: u32 = 30;
+    const KINDS: [TokenKind; 4] = [TokenKind::Text, TokenKind::Control, TokenKind::AddedText, TokenKind::Padding];
+
+    fn new(place: u32, kind: TokenKind) -> Self {
+        debug_assert!(place >> Self::KIND_SHIFT == 0 && Self::KINDS[kind as usize] == kind);
+        Start(place | (kind as u32) << Self::KIND_SHIFT)
+    }
+
+    #[inline]
+    fn place(self) -> usize {
+        (self.0 & !(3 << Self::KIND_SHIFT)) as usize
+    }
+
+    #[inline]
+    fn kind(self) -> TokenKind {
+        Self::KINDS[(self.0 >> Self::KIND_SHIFT) as usize]
+    }
+}
+
+const _: () = assert!(Vocab::BYTES_MAX < 1 << Start::KIND_SHIFT);
+
 /// A tokenizer's vocabulary with the indexes that masks are made from. Immutable; share it in an `Arc`.
 ///
 /// ```
@@ -71,10 +97,10 @@ pub enum TokenKind {
 /// # Ok::<(), maskwright::vocab::VocabError>(())
 /// ```
 pub struct Vocab {
-    /// The bytes of token `id` are `bytes[starts[id]..starts[id + 1]]`; nothing for control tokens and padding.
+    /// The bytes of all tokens in turn; of control tokens and padding there are none.
     bytes: Box<[u8]>,
-    starts: Box<[u32]>,
-    kinds: Box<[TokenKind]>,
+    /// By token, and behind the last.
+    starts: Box<[Start]>,
     names: BTreeMap<TokenId, Box<str>>,
     ids_by_name: BTreeMap<Box<str>, Box<[TokenId]>>,
     stop_tokens: Box<[TokenId]>,
@@ -109,7 +135,7 @@ impl Vocab {
 
     /// Returns the width of a row of logits, padding included.
     pub fn n_tokens(&self) -> usize {
-        self.kinds.len()
+        self.starts.len() - 1
     }
 
     /// Returns the number of 32-bit words in a mask row: `ceil(n_tokens / 32)`.
@@ -121,14 +147,15 @@ impl Vocab {
     #[inline]
     pub fn bytes(&self, id: TokenId) -> &[u8] {
         match self.starts.get(id as usize..id as usize + 2) {
-            Some(&[start, end]) => &self.bytes[start as usize..end as usize],
+            Some(&[start, end]) => &self.bytes[start.place()..end.place()],
             _ => &[],
         }
     }
 
     /// Returns the kind of the token; an unknown id is padding.
+    #[inline]
     pub fn kind(&self, id: TokenId) -> TokenKind {
-        self.kinds.get(id as usize).copied().unwrap_or(TokenKind::Padding)
+        self.starts.get(id as usize).map_or(TokenKind::Padding, |start| start.kind())
     }
 
     /// Tells whether the token may stand for its bytes: of kind text or added text, with at least one byte. These are the tokens
@@ -201,7 +228,6 @@ impl Vocab {
         size_of::<Self>()
             + self.bytes.len()
             + size_of_val(&*self.starts)
-            + size_of_val(&*self.kinds)
             + size_of_val(&*self.stop_tokens)
             + by_id.chain(by_name).sum::<usize>()
             + self.trie.memory_bytes()
