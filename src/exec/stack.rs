@@ -87,6 +87,14 @@ impl Stacks {
         }
     }
 
+    /// Notes bytes whose steps changed nothing but a state.
+    #[inline]
+    pub fn read_all(&mut self, bytes: &[u8]) {
+        if let Some(elements) = &mut self.elements {
+            bytes.iter().for_each(|&byte| elements.read(byte));
+        }
+    }
+
     #[inline]
     pub fn mark(&self) -> StacksMark {
         let n_bytes = self.elements.as_ref().map_or(0, |elements| elements.n_bytes());

@@ -387,11 +387,16 @@ impl Matcher {
 
     /// Clears the bits of those of `tokens` that are refused.
     pub(super) fn clear_refused(&mut self, row: &mut [u32], tokens: &[TokenId], n_cleared: &mut usize) {
+        self.clear_each_refused(row, tokens, |_| *n_cleared += 1);
+    }
+
+    /// Likewise, and passes them to `visit`.
+    pub(super) fn clear_each_refused(&mut self, row: &mut [u32], tokens: &[TokenId], mut visit: impl FnMut(TokenId)) {
         for &token in tokens {
             let (word, bit) = (token as usize / 32, token % 32);
             if row[word] >> bit & 1 == 1 && !self.is_token_allowed(token) {
                 row[word] &= !(1 << bit);
-                *n_cleared += 1;
+                visit(token);
             }
         }
     }

@@ -33,6 +33,9 @@ impl Matcher {
         if self.grammar.program().may_run_out() {
             return None;
         }
+        if let Some(is_empty) = self.fill_settled(row) {
+            return Some(is_empty);
+        }
         let Around { key, object } = self.around(pair).ok()?;
         let slot = match object {
             None => None,
@@ -44,15 +47,20 @@ impl Matcher {
             self.clear_key_rests(row, frame, kept, &mut n_cleared);
             self.clear_refused(row, self.tokens_ending_twice(frame, kept), &mut n_cleared);
         }
+        let mut refused = self.scratch.known.take_refused();
         match slot {
-            None => self.clear_refused(row, &kept.twice, &mut n_cleared),
+            None => self.clear_each_refused(row, &kept.twice, |token| refused.push(token)),
             Some(slot) => {
                 let tokens = core::mem::take(self.scratch.known.tokens_mut(slot));
-                self.clear_refused(row, &tokens, &mut n_cleared);
+                self.clear_each_refused(row, &tokens, |token| refused.push(token));
                 *self.scratch.known.tokens_mut(slot) = tokens;
             }
         }
-        Some(is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0))
+        n_cleared += refused.len();
+        let is_empty = is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0);
+        // Of a key under way more and more is known, though the pair may stay the same.
+        self.scratch.known.settle(refused, key.is_none().then_some(is_empty));
+        Some(is_empty)
     }
 
     /// Goes down the stacks to the next object around a place.

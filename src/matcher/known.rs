@@ -2,6 +2,7 @@
 //! repeat are the same until the next key ends.
 
 use super::Matcher;
+use super::elements::clear;
 use crate::exec::{NodeId, Pair};
 use crate::mask::{Filled, Generation, Tree, TreeId, fill};
 use crate::vocab::TokenId;
@@ -14,6 +15,9 @@ const OBJECTS_MAX: usize = 8;
 pub(super) struct Known {
     /// The pair that was live, the number of the generation, and the node in it that has the mask.
     leaf: Option<(Pair, u64, TreeId)>,
+    /// Whether the mask of that pair is that of the node without `refused`, wherever the pair is live again; and whether it is empty then.
+    settled: Option<bool>,
+    refused: Vec<TokenId>,
     objects: [Object; OBJECTS_MAX],
     /// The one to replace next.
     next: usize,
@@ -41,11 +45,31 @@ pub(super) struct ObjectSlot(usize);
 impl Known {
     /// Forgets what has to do with nodes and sets that are no more: those left are the first.
     pub fn keep_first(&mut self, n_nodes: u32, n_sets: u32) {
+        // The pair may name a set.
+        self.settled = None;
         self.leaf = self.leaf.filter(|(pair, ..)| pair.node < n_nodes);
         for object in &mut self.objects {
             // The empty set is none of them.
             object.key = object.key.filter(|key| key.node < n_nodes && key.set <= n_sets);
         }
+    }
+
+    /// Forgets what was refused, and returns the memory for what will be.
+    pub fn take_refused(&mut self) -> Vec<TokenId> {
+        self.settled = None;
+        let mut refused = core::mem::take(&mut self.refused);
+        refused.clear();
+        refused
+    }
+
+    /// Remembers which tokens of the last mask were refused, and whether it is empty, if that is so wherever its pair is live again.
+    pub fn settle(&mut self, refused: Vec<TokenId>, is_empty: Option<bool>) {
+        (self.refused, self.settled) = (refused, is_empty);
+    }
+
+    /// Forgets which tokens were refused.
+    pub fn unsettle(&mut self) {
+        self.settled = None;
     }
 
     pub fn find_object(&self, key: ObjectKey) -> Option<ObjectSlot> {
@@ -72,7 +96,8 @@ impl Known {
 
     /// Returns the memory of the tokens, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.objects.iter().map(|object| object.tokens.capacity() * size_of::<TokenId>()).sum()
+        let tokens = self.objects.iter().map(|object| &object.tokens).chain([&self.refused]);
+        tokens.map(|tokens| tokens.capacity() * size_of::<TokenId>()).sum()
     }
 
     fn tree<'a>(&self, live: &[Pair], generation: &'a Generation) -> Option<&'a Tree> {
@@ -83,6 +108,16 @@ impl Known {
 }
 
 impl Matcher {
+    /// Makes `row` the mask of what may follow if that is the last one again, tokens that were refused included; tells whether that is none.
+    pub(super) fn fill_settled(&mut self, row: &mut [u32]) -> Option<bool> {
+        let is_empty = self.scratch.known.settled?;
+        let tree = self.scratch.known.tree(&self.live, &self.generation)?;
+        tree.mask.write(row);
+        clear(row, &self.scratch.known.refused);
+        self.count_hits(1);
+        Some(is_empty)
+    }
+
     /// Makes `row` the mask of what may follow, whatever elements there are; tells whether that is none.
     pub(super) fn fill_live(&mut self, row: &mut [u32]) -> bool {
         if let Some(tree) = self.scratch.known.tree(&self.live, &self.generation) {
@@ -92,6 +127,7 @@ impl Matcher {
             return is_empty;
         }
         let Filled { n_hits, is_empty, leaf } = fill(&self.asker(), &self.live, row);
+        self.scratch.known.unsettle();
         self.scratch.known.leaf = leaf.map(|leaf| (self.live[0], self.generation.number(), leaf));
         self.count_hits(n_hits);
         is_empty

@@ -143,6 +143,8 @@ impl Matcher {
         tokens.sort_unstable();
         tokens.dedup();
         self.stop_tokens = Some(tokens.into());
+        // A stop token is no text.
+        self.scratch.known.unsettle();
         Ok(())
     }
 
