@@ -107,8 +107,8 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Opt
         controls: Box::new([]),
         counters: Box::new([]),
         tallies: Box::new([]),
-        reserved: Box::new([]),
-        children: Box::new([]),
+        reserved: SmallVec::new(),
+        children: SmallVec::new(),
         entries: smallvec![0],
         has_elements: false,
     }))
@@ -287,7 +287,7 @@ struct Builder<'a> {
     tallies: Vec<Tally>,
     tally_ids: HashMap<Tally, u32>,
     /// The reserved elements of all members.
-    reserved: Vec<Arc<Reserved>>,
+    reserved: SmallVec<[Arc<Reserved>; 1]>,
     /// What fingerprints of lists begin with.
     seed: u64,
     bounds: Bounds<'a>,
@@ -377,7 +377,7 @@ impl<'a> Builder<'a> {
         let mut members = SmallVec::with_capacity(ids.len());
         let mut counters = Vec::new();
         let mut n_single = 0;
-        let mut reserved: Vec<Arc<Reserved>> = Vec::new();
+        let mut reserved: SmallVec<[Arc<Reserved>; 1]> = SmallVec::new();
         for &id in ids {
             let rule = network.rule(id);
             members.push(Member {
@@ -392,7 +392,7 @@ impl<'a> Builder<'a> {
             });
             n_single += 1 + rule.automaton.n_states() as u32;
             counters.extend(rule.counter);
-            reserved.extend_from_slice(rule.automaton.reserved());
+            reserved.extend(rule.automaton.reserved().iter().cloned());
         }
         spare.clear(n_single as usize);
         let mut builder = Builder {
@@ -1073,7 +1073,7 @@ impl<'a> Builder<'a> {
             controls: controls.into(),
             counters: self.counters.into(),
             tallies: self.tallies.into(),
-            reserved: self.reserved.into(),
+            reserved: self.reserved,
             children: self.spare.children.drain(..).collect(),
             entries,
             has_elements: self.members.iter().any(|member| member.distinct.is_some()),

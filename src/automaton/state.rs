@@ -79,7 +79,7 @@ pub(crate) struct Role {
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub(crate) struct StateInfos {
     /// Each once, in the order in which states have them.
-    roles: Box<[Role]>,
+    roles: SmallVec<[Role; FIRST_ROLES]>,
     /// By state.
     packed: Box<[u32]>,
 }
@@ -137,7 +137,7 @@ impl StateInfosBuilder {
     /// Returns what is known of the states; nothing if they have more than [`ROLES_MAX`] roles.
     pub fn finish(self) -> Option<StateInfos> {
         let is_named = self.roles.len() <= ROLES_MAX;
-        is_named.then(|| StateInfos { roles: self.roles.as_slice().into(), packed: self.packed.into() })
+        is_named.then(|| StateInfos { roles: self.roles, packed: self.packed.into() })
     }
 }
 
@@ -187,7 +187,7 @@ impl StateInfos {
 
     /// Returns the memory that they take beside their own size, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.roles) + size_of_val(&*self.packed)
+        (if self.roles.spilled() { size_of_val(&*self.roles) } else { 0 }) + size_of_val(&*self.packed)
     }
 }
 

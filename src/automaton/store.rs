@@ -243,8 +243,8 @@ mod tests {
             controls: Box::new([]),
             counters: Box::new([]),
             tallies: Box::new([]),
-            reserved: Box::new([]),
-            children: Box::new([]),
+            reserved: SmallVec::new(),
+            children: SmallVec::new(),
             entries: smallvec::smallvec![0],
             has_elements: false,
         }

@@ -135,8 +135,8 @@ pub(crate) struct Content {
     pub counters: Box<[Counter]>,
     pub tallies: Box<[Tally]>,
     /// Elements that are taken before any was read: lists that [`Distinct::reserved`] names.
-    pub reserved: Box<[Arc<Reserved>]>,
-    pub children: Box<[Arc<Unit>]>,
+    pub reserved: SmallVec<[Arc<Reserved>; 1]>,
+    pub children: SmallVec<[Arc<Unit>; 2]>,
     /// The start states by entry.
     pub entries: SmallVec<[u32; 4]>,
     /// Whether some state is a [`Kind::Element`].
@@ -196,7 +196,7 @@ pub(super) type Run = (u8, u8, Code);
 impl Drop for Unit {
     /// Drops children one after the other: a chain of units can be as long as the grammar has rules.
     fn drop(&mut self) {
-        let mut pending = core::mem::take(&mut self.content.children).into_vec();
+        let mut pending = core::mem::take(&mut self.content.children);
         while let Some(child) = pending.pop() {
             if let Some(mut last) = Arc::into_inner(child) {
                 pending.extend(core::mem::take(&mut last.content.children));

@@ -12,7 +12,6 @@ use super::value::ValueId;
 use crate::util::index_type;
 use hashbrown::HashMap;
 use smallvec::{SmallVec, smallvec};
-use std::rc::Rc;
 
 index_type!(
     /// Names a conjunction.
@@ -70,8 +69,8 @@ pub(super) type Members = SmallVec<[Member; 1]>;
 /// All conjunctions met, each once.
 #[derive(Default)]
 pub(super) struct Conjunctions {
-    members: Vec<Rc<[Member]>>,
-    ids: HashMap<Rc<[Member]>, ConjunctionId>,
+    members: Vec<Members>,
+    ids: HashMap<Members, ConjunctionId>,
     choices: Vec<Box<[ConjunctionId]>>,
     choice_ids: HashMap<Box<[ConjunctionId]>, ChoiceId>,
     scopes: Scopes,
@@ -97,8 +96,7 @@ impl Conjunctions {
             return id;
         }
         let id = ConjunctionId::new(self.members.len());
-        let members: Rc<[Member]> = members.as_slice().into();
-        self.members.push(Rc::clone(&members));
+        self.members.push(members.clone());
         self.ids.insert(members, id);
         id
     }
@@ -107,8 +105,8 @@ impl Conjunctions {
         &self.members[id.index()]
     }
 
-    pub fn shared_members(&self, id: ConjunctionId) -> Rc<[Member]> {
-        Rc::clone(&self.members[id.index()])
+    pub fn cloned_members(&self, id: ConjunctionId) -> Members {
+        self.members[id.index()].clone()
     }
 
     /// Tells whether a conjunction is that of no value at all, on its face.

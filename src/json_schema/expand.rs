@@ -292,7 +292,7 @@ impl<'a> Expander<'a> {
         if self.conjunctions.members(id).iter().any(fails) {
             return Ok(Rc::clone(&self.no_shapes));
         }
-        let members = self.conjunctions.shared_members(id);
+        let members = self.conjunctions.cloned_members(id);
         let mut shapes = self.expand(&members, kind, usize::MAX)?.expect("without a bound of its own");
         let shapes: Rc<[Shape]> = match (shapes.pop(), shapes.len()) {
             (None, _) => Rc::clone(&self.no_shapes),
@@ -965,24 +965,35 @@ impl<'a> Expander<'a> {
 /// Returns, by schema, whether keywords that apply to the same value may lead back to it, or to a schema of which that is true.
 fn circular(model: &SchemaModel) -> Box<[bool]> {
     let n = model.n_schemas();
-    let mut sources: Vec<Vec<u32>> = vec![Vec::new(); n];
-    let mut n_targets = vec![0u32; n];
+    // Source and target.
+    let mut steps: Vec<(SchemaId, SchemaId)> = Vec::new();
     for (id, schema) in model.schemas() {
-        let mut targets: Vec<SchemaId> = Vec::new();
+        let mut lead_to = |target: SchemaId| steps.push((id, target));
         for entry in schema.entries() {
             match &entry.keyword {
-                Keyword::AllOf(ids) | Keyword::AnyOf(ids) | Keyword::OneOf(ids) => targets.extend(ids.iter()),
-                Keyword::Not(id) | Keyword::Ref(id) => targets.push(*id),
-                Keyword::If { test, then, otherwise } => {
-                    targets.extend(core::iter::once(*test).chain(*then).chain(*otherwise));
+                Keyword::AllOf(ids) | Keyword::AnyOf(ids) | Keyword::OneOf(ids) => {
+                    ids.iter().copied().for_each(&mut lead_to);
                 }
-                Keyword::DependentSchemas(schemas) => targets.extend(schemas.iter().map(|(_, id)| *id)),
-                Keyword::DynamicRef { target, .. } => targets.extend(model.dynamic.values().copied().chain([*target])),
+                Keyword::Not(id) | Keyword::Ref(id) => lead_to(*id),
+                Keyword::If { test, then, otherwise } => {
+                    core::iter::once(*test).chain(*then).chain(*otherwise).for_each(&mut lead_to);
+                }
+                Keyword::DependentSchemas(schemas) => schemas.iter().for_each(|(_, id)| lead_to(*id)),
+                Keyword::DynamicRef { target, .. } => {
+                    model.dynamic.values().copied().chain([*target]).for_each(&mut lead_to);
+                }
                 _ => {}
             }
         }
-        n_targets[id.index()] = targets.len() as u32;
-        targets.iter().for_each(|target| sources[target.index()].push(id.index() as u32));
+    }
+    if steps.is_empty() {
+        return vec![false; n].into();
+    }
+    let mut sources: Vec<Vec<u32>> = vec![Vec::new(); n];
+    let mut n_targets = vec![0u32; n];
+    for (source, target) in steps {
+        n_targets[source.index()] += 1;
+        sources[target.index()].push(source.index() as u32);
     }
     // Those without targets go first, then those that led to them only.
     let mut circular = vec![true; n];

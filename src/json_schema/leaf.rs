@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn leaves_are_found_by_all_of_their_key_and_forgotten_when_they_are_too_many() {
         let store = LeafStore::default();
-        let automaton = Arc::new(RuleAutomaton::from_sorted(Vec::new(), vec![0, 0], vec![true]));
+        let automaton = Arc::new(RuleAutomaton::from_sorted(Vec::new(), vec![0, 0], [true].into_iter()));
         store.keep(LeafKey::WhiteSpace(16), &automaton);
         assert!(store.find(&LeafKey::WhiteSpace(16)).is_some() && store.find(&LeafKey::WhiteSpace(15)).is_none());
         let names = |n: usize| {

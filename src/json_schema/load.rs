@@ -63,8 +63,8 @@ impl SchemaModel {
         limits: &Limits,
     ) -> Result<SchemaModel, SchemaError> {
         let model = SchemaModel { documents: vec![], resources: vec![], schemas: vec![], dynamic: HashMap::new() };
-        let (tables, uris, weak_uris, dynamic_names) = Default::default();
-        let mut loader = Loader { model, options, resolver, limits, tables, uris, weak_uris, dynamic_names };
+        let (tables, uris, weak_uris, dynamic_names, open) = Default::default();
+        let mut loader = Loader { model, options, resolver, limits, tables, uris, weak_uris, dynamic_names, open };
         let base = uri::split_fragment(&options.base_uri).0.to_owned();
         let document = loader.add_document(&base, json)?;
         loader.schema_at(document, ValueId(0))?;
@@ -91,6 +91,8 @@ pub(super) struct Loader<'a> {
     weak_uris: HashMap<Box<str>, (DocumentId, ValueId)>,
     /// Names of dynamic anchors that references ask for.
     dynamic_names: HashSet<Box<str>>,
+    /// Memory to index in.
+    open: Vec<(ValueId, ResourceId)>,
 }
 
 impl Loader<'_> {
@@ -240,7 +242,9 @@ impl Loader<'_> {
 
     /// Notes the identifiers of all sub-schemas at and below a place of `resource`.
     fn index(&mut self, document: DocumentId, value: ValueId, resource: ResourceId) -> Result<(), SchemaError> {
-        let mut open = vec![(value, resource)];
+        let mut open = core::mem::take(&mut self.open);
+        open.clear();
+        open.push((value, resource));
         while let Some((value, outer)) = open.pop() {
             if self.tables[document.index()].resource[value.index()].is_some() {
                 continue;
@@ -268,6 +272,7 @@ impl Loader<'_> {
             // The first is visited first, so that it is the first to take a name.
             open[held_from..].reverse();
         }
+        self.open = open;
         Ok(())
     }
 

@@ -122,24 +122,46 @@ impl Nfa {
 pub(crate) struct RuleAutomaton {
     offsets: Vec<u32>,
     edges: Vec<Edge>,
-    accepting: Vec<bool>,
+    accepting: Accepting,
     /// Whether no two edges of a state can read the same letter. Deterministic automata are minimal too.
     is_deterministic: bool,
     /// States that calls of elements return to, ascending; all elements of one pass through the rule are different.
     elements: Vec<(u32, Distinct)>,
     /// Lists of elements that are taken before any was read.
-    reserved: Vec<Arc<Reserved>>,
+    reserved: SmallVec<[Arc<Reserved>; 1]>,
     /// States that ask something of the rule's register, ascending. A rule that has some makes no calls and is deterministic.
     tallies: Vec<(u32, Tally)>,
+}
+
+/// Which states accept, by bit. PERF: most automata have few states, and take no other memory for that.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Accepting(SmallVec<[u64; 2]>);
+
+impl Accepting {
+    #[inline]
+    fn get(&self, state: u32) -> bool {
+        self.0[state as usize / 64] >> (state % 64) & 1 == 1
+    }
+}
+
+impl FromIterator<bool> for Accepting {
+    fn from_iter<I: IntoIterator<Item = bool>>(states: I) -> Self {
+        let mut words = SmallVec::new();
+        for (state, accepts) in states.into_iter().enumerate() {
+            if state % 64 == 0 {
+                words.push(0);
+            }
+            *words.last_mut().expect("a word was pushed") |= u64::from(accepts) << (state % 64);
+        }
+        Accepting(words)
+    }
 }
 
 impl Hash for RuleAutomaton {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // PERF: what the edges leave open, in few words.
         self.edges.hash(state);
-        for states in self.accepting.chunks(64) {
-            state.write_u64(states.iter().fold(0, |bits, &accepts| bits << 1 | u64::from(accepts)));
-        }
+        self.accepting.0.iter().for_each(|&states| state.write_u64(states));
         (&self.elements, &self.reserved, &self.tallies).hash(state);
     }
 }
@@ -158,31 +180,31 @@ impl RuleAutomaton {
         RuleAutomaton {
             offsets,
             edges,
-            accepting,
+            accepting: accepting.into_iter().collect(),
             is_deterministic,
             elements: Vec::new(),
-            reserved: Vec::new(),
+            reserved: SmallVec::new(),
             tallies: Vec::new(),
         }
     }
 
     /// Assembles an automaton, deterministic or not, from the sorted edges of all states, and where those of each state begin and end.
-    pub fn from_sorted(edges: Vec<Edge>, offsets: Vec<u32>, accepting: Vec<bool>) -> Self {
+    pub fn from_sorted(edges: Vec<Edge>, offsets: Vec<u32>, accepting: impl Iterator<Item = bool>) -> Self {
         RuleAutomaton {
             offsets,
             edges,
-            accepting,
+            accepting: accepting.collect(),
             is_deterministic: false,
             elements: Vec::new(),
-            reserved: Vec::new(),
+            reserved: SmallVec::new(),
             tallies: Vec::new(),
         }
     }
 
     /// Returns the automaton with the states, ascending, that calls of elements return to, and nothing else leads to, and the lists of
     /// those that are taken from the start.
-    pub fn with_elements(self, elements: Vec<(u32, Distinct)>, reserved: Vec<Arc<Reserved>>) -> Self {
-        RuleAutomaton { elements, reserved, ..self }
+    pub fn with_elements(self, elements: Vec<(u32, Distinct)>, reserved: &[Arc<Reserved>]) -> Self {
+        RuleAutomaton { elements, reserved: reserved.iter().cloned().collect(), ..self }
     }
 
     /// Returns the lists of elements that are taken before any was read.
@@ -238,7 +260,7 @@ impl RuleAutomaton {
     }
 
     pub fn n_states(&self) -> usize {
-        self.accepting.len()
+        self.offsets.len() - 1
     }
 
     #[inline]
@@ -250,7 +272,7 @@ impl RuleAutomaton {
     pub fn memory_bytes(&self) -> usize {
         let tallies: usize = self.tallies.iter().map(|(_, tally)| tally.memory_bytes()).sum();
         let reserved: usize = self.reserved.iter().map(|reserved| reserved.memory_bytes() + 32).sum();
-        size_of_val(&*self.offsets) + size_of_val(&*self.edges) + tallies + reserved + self.accepting.len()
+        size_of_val(&*self.offsets) + size_of_val(&*self.edges) + tallies + reserved + size_of_val(&*self.accepting.0)
     }
 
     pub fn all_edges(&self) -> &[Edge] {
@@ -259,7 +281,7 @@ impl RuleAutomaton {
 
     #[inline]
     pub fn is_accepting(&self, state: u32) -> bool {
-        self.accepting[state as usize]
+        self.accepting.get(state)
     }
 
     pub fn accepting_states(&self) -> impl Iterator<Item = u32> + '_ {

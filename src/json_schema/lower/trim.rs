@@ -176,7 +176,7 @@ impl Numbering {
             self.states[state as usize] = number as u32;
         }
         let mut edges: Vec<Edge> = Vec::with_capacity(draft.n_edges());
-        let (mut ends, mut accepting) = (Vec::with_capacity(walk.len() + 1), Vec::with_capacity(walk.len()));
+        let mut ends = Vec::with_capacity(walk.len() + 1);
         ends.push(0u32);
         for &state in walk.iter() {
             let first = edges.len();
@@ -193,7 +193,6 @@ impl Numbering {
                 dedup_from(&mut edges, first);
             }
             ends.push(edges.len() as u32);
-            accepting.push(draft.accepting[state as usize]);
         }
         let number = |state: u32| Some(self.states[state as usize]).filter(|&number| number != u32::MAX);
         let elements = draft.elements.iter().filter_map(|&(state, distinct)| Some((number(state)?, distinct)));
@@ -202,8 +201,9 @@ impl Numbering {
         let tallies = draft.tallies.iter().filter_map(|(state, tally)| Some((number(*state)?, tally.clone())));
         let mut tallies: Vec<_> = tallies.collect();
         tallies.sort_unstable_by_key(|&(state, _)| state);
+        let accepting = walk.iter().map(|&state| draft.accepting[state as usize]);
         let automaton = RuleAutomaton::from_sorted(edges, ends, accepting)
-            .with_elements(elements, draft.reserved.clone())
+            .with_elements(elements, &draft.reserved)
             .with_tallies(tallies);
         (automaton, Callees::from_slice(&self.callees))
     }

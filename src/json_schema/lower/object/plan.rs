@@ -122,8 +122,9 @@ impl Lowerer<'_> {
         mentioned.retain(|&name| !known.contains(name));
         mentioned.sort_unstable();
         mentioned.dedup();
-        let mut order: Vec<Arc<str>> = known.iter().map(|(name, ())| Arc::clone(name)).collect();
-        order.extend(mentioned.into_iter().map(Arc::from));
+        let mentioned: Vec<Arc<str>> = mentioned.into_iter().map(Arc::from).collect();
+        mentioned.iter().for_each(|name| *known.entry(name));
+        let order = known;
         let mut satisfying: Vec<(Member, Arc<Dfa>)> = Vec::new();
         for keys in all_keys() {
             if let Keys::Satisfying(member) = keys
@@ -137,7 +138,7 @@ impl Lowerer<'_> {
             false => Some(self.strings_of(&shape.names)?),
         };
         let mut names = Vec::with_capacity(order.len());
-        for name in &order {
+        for (name, ()) in order.iter() {
             let is_required = shape.required.contains(name);
             let is_allowed =
                 !shape.absent.contains(name) && names_of_shape.as_ref().is_none_or(|dfa| dfa.is_match(name.as_bytes()));
@@ -269,7 +270,7 @@ impl Lowerer<'_> {
     fn classes(
         &mut self,
         shape: &ObjectShape,
-        names: &[Arc<str>],
+        names: &NameMap<()>,
         names_of_shape: Option<Arc<Dfa>>,
         satisfying: &[(Member, Arc<Dfa>)],
     ) -> Lowered<Vec<Class>> {
@@ -357,7 +358,7 @@ impl Lowerer<'_> {
             let mut keys = keys.unwrap_or_else(|| Arc::new(Dfa::all_text().clone()));
             // Where texts can run out none may be a name; elsewhere names are told apart when they end.
             if has_finite_end(&keys) {
-                let texts: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+                let texts: Vec<&[u8]> = names.iter().map(|(name, ())| name.as_bytes()).collect();
                 let texts = Dfa::of_texts(&texts, self.limits).map_err(too_large)?;
                 keys = Arc::new(keys.minus(&texts, self.limits).map_err(too_large)?);
             }
