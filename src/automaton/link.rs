@@ -70,8 +70,8 @@ impl Program {
 
     fn link(root: &Entry, has_empty_text: bool, limits: &Limits) -> Result<Program, BuildError> {
         // PERF: room for what most grammars have.
-        let mut base_of: HashMap<u32, u32> = HashMap::with_capacity(64);
-        let mut found: Vec<Arc<Unit>> = Vec::with_capacity(64);
+        let mut base_of: HashMap<u32, u32> = HashMap::with_capacity(24);
+        let mut found: Vec<Arc<Unit>> = Vec::with_capacity(32);
         found.push(Arc::clone(&root.unit));
         let mut n_states = FIRST as usize;
         base_of.insert(root.unit.uid, FIRST);

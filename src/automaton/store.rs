@@ -11,7 +11,7 @@ use crate::machine::Counter;
 use crate::pass::RuleAutomaton;
 use crate::util::Spares;
 use core::hash::BuildHasher;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -60,6 +60,7 @@ pub(crate) struct UnitStore {
     generations: Mutex<Generations>,
     built: Mutex<Built>,
     leaves: Mutex<Leaves>,
+    n_found: AtomicU64,
     /// Memory to build in.
     pub(super) spares: Spares<Spare>,
 }
@@ -105,7 +106,6 @@ struct Generations {
     old: Units,
     young_bytes: usize,
     old_bytes: usize,
-    n_found: u64,
     n_made: u64,
 }
 
@@ -118,6 +118,7 @@ impl UnitStore {
             generations: Mutex::default(),
             built: Mutex::default(),
             leaves: Mutex::default(),
+            n_found: AtomicU64::new(0),
             spares: Spares::default(),
         }
     }
@@ -133,9 +134,7 @@ impl UnitStore {
         let is_it = |known: &BuiltUnit| known.fingerprint == fingerprint && known.component == *component;
         let found = built.young.find(fingerprint, is_it).or_else(|| built.old.find(fingerprint, is_it));
         let unit = Arc::clone(&found?.unit);
-        drop(built);
-        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
-        generations.n_found += 1;
+        self.n_found.fetch_add(1, Ordering::Relaxed);
         Some(unit)
     }
 
@@ -158,8 +157,7 @@ impl UnitStore {
     pub(super) fn find_leaf(&self, automaton: &Arc<RuleAutomaton>, counter: Option<Counter>) -> Option<Arc<Unit>> {
         let leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
         let unit = Arc::clone(&leaves.units.get(&(Arc::as_ptr(automaton).addr(), counter))?.unit);
-        drop(leaves);
-        self.generations.lock().unwrap_or_else(PoisonError::into_inner).n_found += 1;
+        self.n_found.fetch_add(1, Ordering::Relaxed);
         Some(unit)
     }
 
@@ -181,41 +179,43 @@ impl UnitStore {
         let fingerprint = self.hasher.hash_one(&content);
         // A panic elsewhere leaves the tables as they were between two statements: at worst something is missing.
         let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
-        let unit = match generations.find(fingerprint, &content) {
-            Some(unit) => {
-                generations.n_found += 1;
+        match generations.find(fingerprint, &content) {
+            Some((unit, is_young)) => {
+                self.n_found.fetch_add(1, Ordering::Relaxed);
+                if !is_young {
+                    generations.keep(fingerprint, &unit, self.bytes_max);
+                }
                 unit
             }
             None => {
                 generations.n_made += 1;
                 let uid = NEXT_UID.fetch_add(1, Ordering::Relaxed);
                 assert!(uid != u32::MAX, "fewer than 2^32 units are built in one process");
-                Arc::new(Unit::new(uid, name, content))
+                let unit = Arc::new(Unit::new(uid, name, content));
+                generations.keep(fingerprint, &unit, self.bytes_max);
+                unit
             }
-        };
-        generations.keep(fingerprint, &unit, self.bytes_max);
-        unit
+        }
     }
 
     /// Returns (units found, units made, bytes held).
     pub fn stats(&self) -> (u64, u64, usize) {
         let generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
-        (generations.n_found, generations.n_made, generations.young_bytes + generations.old_bytes)
+        (self.n_found.load(Ordering::Relaxed), generations.n_made, generations.young_bytes + generations.old_bytes)
     }
 }
 
 impl Generations {
-    fn find(&self, fingerprint: u64, content: &Content) -> Option<Arc<Unit>> {
+    /// Returns the unit of a content, and whether it is among the young ones.
+    fn find(&self, fingerprint: u64, content: &Content) -> Option<(Arc<Unit>, bool)> {
         let is_it = |(known, unit): &(u64, Arc<Unit>)| *known == fingerprint && unit.content == *content;
-        let found = self.young.find(fingerprint, is_it).or_else(|| self.old.find(fingerprint, is_it));
-        found.map(|(_, unit)| Arc::clone(unit))
+        let young = self.young.find(fingerprint, is_it).map(|(_, unit)| (Arc::clone(unit), true));
+        young.or_else(|| self.old.find(fingerprint, is_it).map(|(_, unit)| (Arc::clone(unit), false)))
     }
 
+    /// Adds a unit to the young ones, of which it is none yet.
     fn keep(&mut self, fingerprint: u64, unit: &Arc<Unit>, bytes_max: usize) {
         let Generations { young, old, young_bytes, old_bytes, .. } = self;
-        if young.find(fingerprint, |(_, known)| known == unit).is_some() {
-            return;
-        }
         young.insert_unique(fingerprint, (fingerprint, Arc::clone(unit)), |&(fingerprint, _)| fingerprint);
         *young_bytes += unit.memory_bytes();
         if *young_bytes > bytes_max / 2 {

@@ -2,7 +2,7 @@
 
 use super::build::Bounds;
 use super::state::{Kind, Reads, StateInfos};
-use super::unit::{Code, Run};
+use super::unit::{Code, Runs};
 use crate::pass::{BuildError, Label};
 use crate::util::ByteSet;
 use core::hash::{Hash, Hasher};
@@ -254,11 +254,11 @@ impl MoveTable {
     }
 
     /// Returns the bytes that `state` reads, ascending, neighbours with the same code together.
-    pub fn runs(&self, state: u32) -> Vec<Run> {
+    pub fn runs(&self, state: u32) -> Runs {
         if let RowPlace::Only { byte, code } = self.places[state as usize] {
-            return if code == Code::NONE { Vec::new() } else { vec![(byte, byte, code)] };
+            return if code == Code::NONE { Runs::new() } else { Runs::from_slice(&[(byte, byte, code)]) };
         }
-        let mut runs: Vec<Run> = Vec::with_capacity(8);
+        let mut runs = Runs::new();
         let mut starts = self.starts.iter().peekable();
         while let Some(start) = starts.next() {
             let code = self.code(state, start);

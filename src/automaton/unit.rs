@@ -174,7 +174,7 @@ pub(crate) struct Unit {
     n_bytes: usize,
     pub content: Content,
     /// By entry: the moves of its start state, once asked for.
-    first_runs: SmallVec<[OnceLock<Box<[Run]>>; 1]>,
+    first_runs: SmallVec<[OnceLock<Runs>; 1]>,
     /// The bytes of each column of the table, once asked for.
     column_bytes: OnceLock<Box<[ByteSet]>>,
     /// By list of reserved elements, once asked for: all grammars of a unit have one vocabulary.
@@ -186,12 +186,26 @@ pub(crate) struct Unit {
 pub(crate) struct ReservedTokens {
     /// Those that hold one of the elements.
     pub holding: Box<[u32]>,
-    /// Those that begin with one of them, but for its first byte.
-    pub beginning: Box<[u32]>,
+    /// Those that begin with one of them, but for its first byte; once asked for.
+    beginning: OnceLock<Box<[u32]>>,
+}
+
+impl ReservedTokens {
+    pub fn new(holding: Box<[u32]>) -> Self {
+        ReservedTokens { holding, beginning: OnceLock::new() }
+    }
+
+    /// Returns the tokens that begin with one of the elements, but for its first byte, found at the first call.
+    pub fn beginning(&self, find: impl FnOnce() -> Box<[u32]>) -> &[u32] {
+        self.beginning.get_or_init(find)
+    }
 }
 
 /// Neighbouring bytes that have the same move.
 pub(super) type Run = (u8, u8, Code);
+
+/// All of a state, ascending: nearly always few.
+pub(super) type Runs = SmallVec<[Run; 4]>;
 
 impl Drop for Unit {
     /// Drops children one after the other: a chain of units can be as long as the grammar has rules.
@@ -240,8 +254,8 @@ impl Unit {
     pub fn runs(&self, state: u32) -> Cow<'_, [Run]> {
         // PERF: callers take over the moves of start states again and again.
         match self.content.entries.iter().position(|&entry| entry == state) {
-            Some(entry) => Cow::Borrowed(self.first_runs[entry].get_or_init(|| self.content.table.runs(state).into())),
-            None => Cow::Owned(self.content.table.runs(state)),
+            Some(entry) => Cow::Borrowed(self.first_runs[entry].get_or_init(|| self.content.table.runs(state))),
+            None => Cow::Owned(self.content.table.runs(state).into_vec()),
         }
     }
 

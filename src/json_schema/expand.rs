@@ -281,9 +281,6 @@ impl<'a> Expander<'a> {
 
     /// Returns the shapes of a conjunction for one kind; no value of that kind satisfies it if there are none.
     pub fn shapes(&mut self, id: ConjunctionId, kind: ValueKind) -> Expanded<Rc<[Shape]>> {
-        if let Some(shapes) = self.shapes.get(&(id, kind)) {
-            return Ok(Rc::clone(shapes));
-        }
         // PERF: most values are of one kind, and the others need no look at the rest.
         let fails = |member: &Member| match member.subject {
             Subject::Schema(id) => !member.is_negated && self.surely_fails(kind, id),
@@ -291,6 +288,9 @@ impl<'a> Expander<'a> {
         };
         if self.conjunctions.members(id).iter().any(fails) {
             return Ok(Rc::clone(&self.no_shapes));
+        }
+        if let Some(shapes) = self.shapes.get(&(id, kind)) {
+            return Ok(Rc::clone(shapes));
         }
         let members = self.conjunctions.cloned_members(id);
         let mut shapes = self.expand(&members, kind, usize::MAX)?.expect("without a bound of its own");

@@ -26,7 +26,7 @@ impl Json {
         let json = Json::empty(source.into());
         // PERF: enough for most texts.
         let open =
-            Open { frames: Vec::with_capacity(16), items: Vec::with_capacity(16), members: Vec::with_capacity(64) };
+            Open { frames: Vec::with_capacity(16), items: Vec::with_capacity(16), members: Vec::with_capacity(32) };
         let mut reader = Reader { source, bytes: source.as_bytes(), at: 0, limits, json, open };
         reader.document()?;
         Ok(reader.json)

@@ -224,8 +224,9 @@ fn for_each_quoted<'a>(bytes: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a [u8]
 /// Tokens that may hold a whole element or the beginning of one, where elements are compared.
 #[derive(Debug)]
 pub(crate) struct ElementTokens {
-    /// By what stands between two quotes in them, with the second.
+    /// By what stands between two quotes in them, with the second; and the longest such piece, in bytes.
     pub by_key: AHashMap<Box<[u8]>, Vec<TokenId>>,
+    key_bytes_max: usize,
     /// Those in which the same stands between quotes twice.
     pub twice: Box<[TokenId]>,
     /// By what was read of a key, without its opening quote: those that may end it, and hold it whole once more behind that. And the longest such
@@ -288,20 +289,26 @@ impl ElementTokens {
     }
 
     /// Returns the tokens that have to do with some keys, which have both quotes.
-    pub fn of_keys(&self, vocab: &Vocab, keys: &Reserved) -> ReservedTokens {
-        let trie = vocab.trie();
-        let (mut holding, mut beginning) = (Vec::new(), Vec::new());
-        for rest in keys.iter().filter_map(|key| key.get(1..)) {
-            holding.extend(self.by_key.get(rest).into_iter().flatten());
-            beginning.extend(trie.find(rest).into_iter().flat_map(|node| trie.subtree_tokens(node)));
-        }
-        let sorted = |mut tokens: Vec<TokenId>| {
-            tokens.sort_unstable();
-            tokens.dedup();
-            tokens.into()
-        };
-        ReservedTokens { holding: sorted(holding), beginning: sorted(beginning) }
+    pub fn of_keys(&self, keys: &Reserved) -> ReservedTokens {
+        // PERF: most keys are longer than what hardly a token holds.
+        let rests = keys.iter().filter_map(|key| key.get(1..)).filter(|rest| rest.len() <= self.key_bytes_max);
+        ReservedTokens::new(sorted(rests.flat_map(|rest| self.by_key.get(rest).into_iter().flatten().copied())))
     }
+
+    /// Returns the tokens that begin with what some keys are behind their first quote.
+    pub fn beginning(vocab: &Vocab, keys: &Reserved) -> Box<[TokenId]> {
+        let trie = vocab.trie();
+        let nodes = keys.iter().filter_map(|key| trie.find(key.get(1..)?));
+        sorted(nodes.flat_map(|node| trie.subtree_tokens(node).iter().copied()))
+    }
+}
+
+/// Returns some tokens in order, each once.
+fn sorted(tokens: impl Iterator<Item = TokenId>) -> Box<[TokenId]> {
+    let mut tokens: Vec<TokenId> = tokens.collect();
+    tokens.sort_unstable();
+    tokens.dedup();
+    tokens.into()
 }
 
 #[derive(Debug)]
@@ -454,6 +461,7 @@ impl MaskStore {
                 brackets_quoted: with(&|bytes| behind_quote(bytes, &|bytes| bytes.contains(&b'['))),
                 ending: with(&|bytes| bytes.iter().any(|byte| *byte == b'"' || is_behind(byte))),
                 ending_whole: with(&|bytes| bytes.trim_ascii_start().iter().skip(1).any(is_behind)),
+                key_bytes_max: by_key.keys().map(|key| key.len()).max().unwrap_or(0),
                 by_key,
                 twice: twice.into(),
                 ending_twice_bytes_max: ending_twice.keys().map(|begun| begun.len()).max().unwrap_or(0),

@@ -309,14 +309,14 @@ impl Matcher {
         let grammar = self.grammar.clone();
         let trie = grammar.vocab().trie();
         for rests in reserved_rests {
+            let unit = &grammar.program().units()[rests.unit as usize].unit;
+            let keys = &unit.content.reserved[rests.list as usize];
             if rests.n_begun == 1 {
                 // PERF: right behind the quote all of them are left.
                 let tokens = &reserved_tokens(&grammar, rests.unit, kept)[rests.list as usize];
-                visit(self, &tokens.beginning, false);
+                visit(self, tokens.beginning(|| ElementTokens::beginning(grammar.vocab(), keys)), false);
                 continue;
             }
-            let unit = &grammar.program().units()[rests.unit as usize].unit;
-            let keys = &unit.content.reserved[rests.list as usize];
             // Those that begin alike go down the trie together, as long as there are tokens.
             let mut pending: SmallVec<[(u32, usize, usize, usize); 8]> = SmallVec::new();
             pending.push((0, rests.first, rests.last, rests.n_begun));
@@ -644,7 +644,7 @@ pub(super) fn reserved_tokens<'a>(
     kept: &ElementTokens,
 ) -> &'a [ReservedTokens] {
     let unit = &grammar.program().units()[unit as usize].unit;
-    unit.reserved_tokens(|keys| kept.of_keys(grammar.vocab(), keys))
+    unit.reserved_tokens(|keys| kept.of_keys(keys))
 }
 
 /// Tells whether a JSON text ends within an escape, or before the second half of a pair of them.

@@ -1,7 +1,7 @@
 //! Automata as they are drafted: states and edges in any order, several edges for one letter allowed.
 
 use crate::machine::{Distinct, Reserved, Tally};
-use crate::pass::{Edge, Label};
+use crate::pass::{Edge, Label, NetRuleId};
 use std::sync::Arc;
 
 /// No edge.
@@ -14,6 +14,8 @@ pub(super) struct Draft {
     rows: Vec<Row>,
     edges: Vec<Link>,
     pub accepting: Vec<bool>,
+    /// The rules that edges call or called. PERF: most edges read bytes.
+    calls: Vec<NetRuleId>,
     /// States that calls of elements return to, and nothing else leads to.
     pub elements: Vec<(u32, Distinct)>,
     /// Lists of elements that are taken before any was read.
@@ -42,6 +44,7 @@ impl Draft {
             rows: Vec::with_capacity(8),
             edges: Vec::with_capacity(12),
             accepting: Vec::with_capacity(8),
+            calls: Vec::new(),
             elements: Vec::new(),
             reserved: Vec::new(),
             tallies: Vec::new(),
@@ -52,10 +55,11 @@ impl Draft {
 
     /// Forgets all but the memory, and begins again with a start.
     pub fn restart(&mut self) {
-        let Draft { rows, edges, accepting, elements, reserved, tallies } = self;
+        let Draft { rows, edges, accepting, calls, elements, reserved, tallies } = self;
         rows.clear();
         edges.clear();
         accepting.clear();
+        calls.clear();
         elements.clear();
         reserved.clear();
         tallies.clear();
@@ -107,6 +111,9 @@ impl Draft {
     }
 
     pub fn edge(&mut self, from: u32, label: Label, target: u32) {
+        if let Label::Call(called) = label {
+            self.calls.push(called);
+        }
         let index = self.edges.len() as u32;
         self.edges.push(Link { edge: Edge { label, target }, next: NONE });
         let row = &mut self.rows[from as usize];
@@ -149,6 +156,11 @@ impl Draft {
         self.edges.iter().map(|link| &link.edge)
     }
 
+    /// Returns the rules that edges call, perhaps with some that edges called which are no more.
+    pub fn calls(&self) -> &[NetRuleId] {
+        &self.calls
+    }
+
     pub fn edges_mut(&mut self) -> impl Iterator<Item = &mut Edge> + '_ {
         self.edges.iter_mut().map(|link| &mut link.edge)
     }
@@ -157,6 +169,7 @@ impl Draft {
     pub fn retain(&mut self, test: impl Fn(&Edge) -> bool) {
         let rows: Vec<Vec<Edge>> = (0..self.n_states() as u32).map(|state| self.row(state).collect()).collect();
         self.edges.clear();
+        self.calls.clear();
         self.rows.fill(Row { first: NONE, last: NONE });
         for (state, row) in rows.iter().enumerate() {
             row.iter().filter(|edge| test(edge)).for_each(|edge| self.edge(state as u32, edge.label, edge.target));
@@ -200,6 +213,7 @@ impl Draft {
     /// Adds the states of another draft, and edges from each of `from` as from its start; returns what is added to the numbers of its states.
     /// Where it accepts, the caller goes on.
     pub fn embed(&mut self, other: &Draft) -> u32 {
+        self.calls.extend_from_slice(&other.calls);
         let (base, first_edge) = (self.rows.len() as u32, self.edges.len() as u32);
         let moved = |edge: u32| if edge == NONE { NONE } else { edge + first_edge };
         self.rows.extend(other.rows.iter().map(|row| Row { first: moved(row.first), last: moved(row.last) }));

@@ -270,8 +270,7 @@ impl<'a> Lowerer<'a> {
         }
         let Some(draft) = draft(self)? else { return Ok(None) };
         self.spend(&draft)?;
-        let has_calls = draft.edges().any(|edge| matches!(edge.label, Label::Call(_)));
-        let key = (!has_calls).then_some(key);
+        let key = draft.calls().is_empty().then_some(key);
         self.drafts.push(DraftRule { name, draft, counter, key, kept: None });
         Ok(Some(NetRuleId::new(self.drafts.len() - 1)))
     }

@@ -484,10 +484,7 @@ impl Calls {
         self.callees.clear();
         self.ends.clear();
         for rule in rules {
-            self.callees.extend(rule.draft.edges().filter_map(|edge| match edge.label {
-                Label::Call(called) => Some(called),
-                _ => None,
-            }));
+            self.callees.extend_from_slice(rule.draft.calls());
             self.ends.push(self.callees.len());
         }
     }
