@@ -1,7 +1,7 @@
 //! Compiled schemas are found again when text and options are the same, and only then.
 
 use maskwright::json_schema::{SchemaOptions, Source, WhiteSpace};
-use maskwright::{CompileOptions, GrammarCompiler, Vocab};
+use maskwright::{CompileOptions, Dump, GrammarCompiler, Vocab};
 use std::sync::Arc;
 
 #[test]
@@ -66,4 +66,38 @@ fn text_fits(options: &SchemaOptions, text: &SchemaOptions) -> bool {
     // Free white space may also be none, or that of the separators.
     let is_narrow = matches!(text.white_space, WhiteSpace::Compact | WhiteSpace::Separators { .. });
     options.white_space == text.white_space || matches!(options.white_space, WhiteSpace::Flexible { .. }) && is_narrow
+}
+
+#[test]
+fn what_was_compiled_before_makes_no_difference() {
+    let vocab = Arc::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap());
+    let names: Vec<String> = (0..30).map(|n| format!(r#""name{n}": {{"type": ["string", "integer"]}}"#)).collect();
+    let many = |n: usize| format!(r#"{{"properties": {{{}}}, "required": ["name1", "name7"]}}"#, names[..n].join(", "));
+    let schemas = [
+        many(30),
+        many(12),
+        many(13),
+        r##"{"properties": {"a": {"$ref": "#"}, "b\n\"": {}}, "additionalProperties": false, "minProperties": 2}"##
+            .into(),
+        r#"{"type": "string", "minLength": 3, "maxLength": 2}"#.into(),
+        r#"{"patternProperties": {"^a": {"type": "null"}}, "maxProperties": 3, "required": ["x"]}"#.into(),
+        r#"{"items": {"enum": [1, "a\u0000\\", [true]]}, "uniqueItems": true, "maxItems": 3}"#.into(),
+        r#"{"anyOf": [{"required": ["a"]}, {"properties": {"b": {"const": "x"}}, "required": ["b"]}]}"#.into(),
+        r#"{"pattern": "^[a-f\"]{2,}$", "type": ["string", "null"]}"#.into(),
+        r##"{"$ref": "#/$defs/a", "$defs": {"a": {"items": [{"$ref": "#/$defs/a"}, false]}}}"##.into(),
+    ];
+    // A unit has the name of the rule that it was first built from.
+    let dump = |compiler: &GrammarCompiler, schema: &str| {
+        let text = compiler.compile_json_schema(schema).map(|grammar| grammar.dump(Dump::Text));
+        let text = text.map_err(|error| error.to_string());
+        text.map(|text| text.split('`').step_by(2).collect::<String>())
+    };
+    let one = GrammarCompiler::new(Arc::clone(&vocab));
+    for round in 0..2 {
+        for schema in &schemas {
+            one.clear_caches();
+            let alone = GrammarCompiler::new(Arc::clone(&vocab));
+            assert_eq!(dump(&one, schema), dump(&alone, schema), "{schema}, round {round}");
+        }
+    }
 }
