@@ -123,19 +123,15 @@ fn known(infos: Option<StateInfos>) -> Result<StateInfos, BuildError> {
 /// Returns what is known of the states of a unit that are those of an automaton without counters and tallies.
 fn infos_of_states(automaton: &RuleAutomaton, owner: Option<Owner>, rows: &Rows) -> Result<StateInfos, BuildError> {
     let mut infos = StateInfosBuilder::with_capacity(rows.len());
-    // PERF: nearly all states have one of two roles.
-    let (mut inner, mut end) = (None, None);
-    let mut elements = automaton.elements().iter().peekable();
+    // PERF: nearly all states have one of these roles.
+    let [inner, end] = [Kind::Inner, Kind::End].map(|kind| infos.role(Role { kind, owner }));
     for (state, row) in (0..).zip(rows.iter()) {
-        let role = match elements.next_if(|(element, _)| *element == state) {
-            // Only calls of elements lead here.
-            Some(&(_, distinct)) => infos.role(Role { kind: Kind::Element(distinct), owner }),
-            None if automaton.is_accepting(state) => {
-                *end.get_or_insert_with(|| infos.role(Role { kind: Kind::End, owner }))
-            }
-            None => *inner.get_or_insert_with(|| infos.role(Role { kind: Kind::Inner, owner })),
-        };
-        infos.push(role, reads(&row));
+        infos.push(if automaton.is_accepting(state) { end } else { inner }, reads(&row));
+    }
+    for &(state, distinct) in automaton.elements() {
+        // Only calls of elements lead here.
+        let role = infos.role(Role { kind: Kind::Element(distinct), owner });
+        infos.set_role(state, role);
     }
     known(infos.finish())
 }
@@ -504,6 +500,19 @@ impl<'a> Builder<'a> {
             return SmallVec::from_slice(&[self.state(items)]);
         }
         items.into_iter().map(|item| self.state(SmallVec::from_slice(&[item]))).collect()
+    }
+
+    /// Returns the states that stand for items which calls return to: elements that are kept apart in different ways are never one state.
+    fn return_states(&mut self, mut items: Items) -> SmallVec<[u32; 2]> {
+        let element = |builder: &Self, item: &Item| builder.automaton(item.member).element(item.state);
+        let mut states = SmallVec::new();
+        while let Some(first) = items.first() {
+            let distinct = element(self, first);
+            let (alike, others) = items.into_iter().partition(|item| element(self, item) == distinct);
+            states.extend(self.states(alike));
+            items = others;
+        }
+        states
     }
 
     fn slot(&mut self, unit: &Arc<Unit>) -> u32 {
@@ -914,7 +923,7 @@ impl<'a> Builder<'a> {
         // Plain members of this unit that return to the same place are entered together.
         for (callee, returns) in calls.drain(..) {
             self.bounds.watch.spend(1 + chain.len())?;
-            for state in self.states(returns) {
+            for state in self.return_states(returns) {
                 match self.member_of(callee) {
                     Some(member) if !self.members[member as usize].has_register && self.merges => {
                         let start = Item { member, state: 0 };
@@ -1028,7 +1037,12 @@ impl<'a> Builder<'a> {
         };
         let accepts = |item: &Item| self.automaton(item.member).is_accepting(item.state);
         let may_end = || if n_items == 1 { accepts(&first) } else { self.spare.sets[state].iter().any(accepts) };
-        let element = if first.state == LOOP { None } else { automaton.element(first.state) };
+        let element = automaton.element(first.state);
+        debug_assert!(
+            self.is_direct
+                || self.spare.sets[state].iter().all(|item| self.automaton(item.member).element(item.state) == element),
+            "elements of one state are kept apart in one way"
+        );
         let kind = match (member.counter, element) {
             // Only calls of elements lead here.
             (None, Some(distinct)) => {

@@ -134,6 +134,12 @@ impl StateInfosBuilder {
         self.packed.push(role << ROLE_SHIFT | reads);
     }
 
+    /// Gives a state that was added the role of a number.
+    pub fn set_role(&mut self, state: u32, role: u32) {
+        let packed = &mut self.packed[state as usize];
+        *packed = role << ROLE_SHIFT | *packed & ((1 << ROLE_SHIFT) - 1);
+    }
+
     /// Returns what is known of the states; nothing if they have more than [`ROLES_MAX`] roles.
     pub fn finish(self) -> Option<StateInfos> {
         let is_named = self.roles.len() <= ROLES_MAX;
@@ -172,6 +178,16 @@ impl StateInfos {
             _ => Reads::More,
         };
         StateInfo { kind, reads, owner }
+    }
+
+    /// Tells whether nothing happens on entering a state, and it has moves.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    #[inline]
+    pub fn is_quiet(&self, state: u32) -> bool {
+        let packed = self.packed[state as usize];
+        packed >> READS_SHIFT & 3 != NOTHING && self.roles[(packed >> ROLE_SHIFT) as usize].kind == Kind::Inner
     }
 
     /// Returns what is known of each state.

@@ -9,10 +9,10 @@ use super::build::Spare;
 use super::unit::{Content, Unit};
 use crate::machine::Counter;
 use crate::pass::RuleAutomaton;
-use crate::util::Spares;
+use crate::util::{PrintBuilder, Spares};
 use core::hash::BuildHasher;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use hashbrown::{HashMap, HashTable};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -55,7 +55,7 @@ impl Component {
 /// Interned units.
 #[derive(Debug)]
 pub(crate) struct UnitStore {
-    hasher: DefaultHashBuilder,
+    prints: PrintBuilder,
     bytes_max: usize,
     generations: Mutex<Generations>,
     built: Mutex<Built>,
@@ -113,7 +113,7 @@ impl UnitStore {
     /// Returns a store that keeps at most about `bytes_max` bytes.
     pub fn new(bytes_max: usize) -> Self {
         UnitStore {
-            hasher: DefaultHashBuilder::default(),
+            prints: PrintBuilder::default(),
             bytes_max,
             generations: Mutex::default(),
             built: Mutex::default(),
@@ -125,7 +125,7 @@ impl UnitStore {
 
     /// Returns a number by which equal components are found; others may have the same.
     pub(super) fn fingerprint(&self, component: &Component) -> u64 {
-        self.hasher.hash_one(component)
+        self.prints.hash_one(component)
     }
 
     /// Returns the unit that was built from a component, if it is still known.
@@ -176,7 +176,7 @@ impl UnitStore {
 
     /// Returns the unit with this content.
     pub fn intern(&self, content: Content, name: Cow<'static, str>) -> Arc<Unit> {
-        let fingerprint = self.hasher.hash_one(&content);
+        let fingerprint = self.prints.hash_one(&content);
         // A panic elsewhere leaves the tables as they were between two statements: at worst something is missing.
         let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
         match generations.find(fingerprint, &content) {

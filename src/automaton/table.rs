@@ -1,7 +1,7 @@
 //! The moves of a unit's states, from ranges of bytes to the table by classes.
 
 use super::build::Bounds;
-use super::state::{Kind, Reads, StateInfos};
+use super::state::{Reads, StateInfos};
 use super::unit::{Code, Runs};
 use crate::pass::{BuildError, Label};
 use crate::util::ByteSet;
@@ -74,10 +74,8 @@ impl Rows {
 fn code(target: Target, infos: &StateInfos) -> Code {
     match target {
         Target::List(list) => Code::list(list),
-        Target::State(state) => {
-            let info = infos.get(state);
-            if info.kind == Kind::Inner && info.has_moves() { Code::quiet(state) } else { Code::simple(state) }
-        }
+        Target::State(state) if infos.is_quiet(state) => Code::quiet(state),
+        Target::State(state) => Code::simple(state),
     }
 }
 
@@ -141,8 +139,9 @@ impl MoveTable {
     ) -> Result<MoveTable, BuildError> {
         let intervals = Intervals::of(rows);
         let n_intervals = intervals.starts.len();
-        // PERF: intervals are told apart by fingerprints of what is in them; the table is checked while it is filled.
-        let mut prints = [0u64; 256];
+        // PERF: intervals are told apart by fingerprints of what is in them; the table is checked while it is filled. A fingerprint is a sum, and
+        // here each interval has what it differs by from the one before.
+        let mut changes = [0u64; 256];
         let mut is_alone = [false; 256];
         let mut fingerprint = rows.len() as u64;
         let mut n_wide = 0;
@@ -158,26 +157,29 @@ impl MoveTable {
                     n_wide += 1;
                     for &(low, high, target) in row.bytes {
                         let print = print(state, target);
-                        prints[intervals.between(low, high)].iter_mut().for_each(|sum| *sum = sum.wrapping_add(print));
+                        let (first, end) = (intervals.at(low), intervals.at(high) + 1);
+                        changes[first] = changes[first].wrapping_add(print);
+                        if let Some(change) = changes.get_mut(end) {
+                            *change = change.wrapping_sub(print);
+                        }
                     }
                 }
             }
         }
         let mut column_of_interval = [0u8; 256];
-        let mut of_column: SmallVec<[u64; 32]> = SmallVec::new();
-        for (column, &print) in column_of_interval.iter_mut().zip(&prints[..n_intervals]) {
-            let known = of_column.iter().position(|&known| known == print);
-            *column = known.unwrap_or(of_column.len()) as u8;
-            if known.is_none() {
-                of_column.push(print);
-            }
+        let mut of_column = Columns::default();
+        let mut sum = 0u64;
+        for (column, &change) in column_of_interval.iter_mut().zip(&changes[..n_intervals]) {
+            sum = sum.wrapping_add(change);
+            fingerprint = mixed(fingerprint ^ sum);
+            *column = of_column.of(sum);
         }
-        let mut n_columns = of_column.len();
+        let mut n_columns = of_column.prints.len();
         let check = |n_columns: usize| {
             bounds.check_moves(n_listed.saturating_add(rows.len()).saturating_add(n_columns.saturating_mul(n_wide)))
         };
         check(n_columns)?;
-        bounds.watch.look()?;
+        bounds.watch.spend(n_columns * n_wide)?;
         let mut codes = filled(rows, n_wide, infos, &intervals, &column_of_interval[..n_intervals], n_columns);
         if codes.is_none() {
             column_of_interval.iter_mut().zip(0..n_intervals).for_each(|(column, interval)| *column = interval as u8);
@@ -187,24 +189,28 @@ impl MoveTable {
         }
         let (places, codes) = codes.expect("intervals are never cut by a range");
         let mut of_bytes = Box::new(OfBytes { class: [0; 256], column: [0; 256] });
-        let mut class_of_column: [Option<u8>; 256] = [None; 256];
-        let mut n_classes = 0usize;
-        for interval in 0..n_intervals {
-            let column = column_of_interval[interval];
-            let mut next = || {
-                n_classes += 1;
-                (n_classes - 1) as u8
-            };
-            let class = match is_alone[interval] {
-                true => next(),
-                false => *class_of_column[usize::from(column)].get_or_insert_with(next),
+        // One more than the class, if there is one yet.
+        let mut class_of_column = [0u16; 256];
+        let mut n_classes = 0u16;
+        for (interval, &column) in column_of_interval[..n_intervals].iter().enumerate() {
+            let known = if is_alone[interval] { 0 } else { class_of_column[usize::from(column)] };
+            let class = match known {
+                0 => {
+                    n_classes += 1;
+                    if !is_alone[interval] {
+                        class_of_column[usize::from(column)] = n_classes;
+                    }
+                    n_classes
+                }
+                known => known,
             };
             let bytes = intervals.bytes(interval);
-            of_bytes.class[bytes.clone()].fill(class);
+            of_bytes.class[bytes.clone()].fill((class - 1) as u8);
             of_bytes.column[bytes].fill(column);
-            fingerprint = mixed(fingerprint ^ u64::from(intervals.starts[interval])) ^ prints[interval];
         }
-        let starts = ByteSet::from_bytes(&intervals.starts);
+        let n_classes = usize::from(n_classes);
+        let starts = ByteSet::from_words(intervals.is_start);
+        fingerprint = intervals.is_start.iter().fold(fingerprint, |print, word| mixed(print ^ word));
         Ok(MoveTable { fingerprint, n_classes, n_columns, of_bytes, starts, places, codes })
     }
 
@@ -299,6 +305,40 @@ impl MoveTable {
     }
 }
 
+/// Columns by their fingerprints.
+struct Columns {
+    prints: SmallVec<[u64; 32]>,
+    /// One more than the column, by some bits of the fingerprint or behind that.
+    slots: [u16; Columns::N_SLOTS],
+}
+
+impl Default for Columns {
+    fn default() -> Self {
+        Columns { prints: SmallVec::new(), slots: [0; Columns::N_SLOTS] }
+    }
+}
+
+impl Columns {
+    /// Twice as many as there are columns at most.
+    const N_SLOTS: usize = 512;
+
+    /// Returns the column of a fingerprint: the next one if it is new.
+    fn of(&mut self, print: u64) -> u8 {
+        let mut slot = print as usize % Self::N_SLOTS;
+        loop {
+            match self.slots[slot] {
+                0 => {
+                    self.prints.push(print);
+                    self.slots[slot] = self.prints.len() as u16;
+                    return (self.prints.len() - 1) as u8;
+                }
+                column if self.prints[usize::from(column) - 1] == print => return (column - 1) as u8,
+                _ => slot = (slot + 1) % Self::N_SLOTS,
+            }
+        }
+    }
+}
+
 /// Returns the byte that a row reads, and where it leads, or that it reads none; nothing if it reads several.
 fn only(row: &Row<'_>) -> Option<Option<(u8, Target)>> {
     match *row.bytes {
@@ -310,6 +350,8 @@ fn only(row: &Row<'_>) -> Option<Option<(u8, Target)>> {
 
 /// Bytes that no range tells apart.
 struct Intervals {
+    /// By byte, as bits: whether an interval starts there.
+    is_start: [u64; 4],
     starts: SmallVec<[u8; 64]>,
     /// By byte: its interval.
     of: [u8; 256],
@@ -325,7 +367,7 @@ impl Intervals {
                 is_start[usize::from(next >> 6)] |= 1 << (next & 63);
             }
         }
-        let mut intervals = Intervals { starts: SmallVec::new(), of: [0; 256] };
+        let mut intervals = Intervals { is_start, starts: SmallVec::new(), of: [0; 256] };
         for (word, mut bits) in (0u8..).zip(is_start) {
             while bits != 0 {
                 intervals.starts.push(word << 6 | bits.trailing_zeros() as u8);

@@ -78,7 +78,9 @@ pub(super) struct Conjunctions {
 
 impl Conjunctions {
     pub fn new(model: &SchemaModel) -> Self {
-        Conjunctions { scopes: Scopes::new(model), ..Default::default() }
+        // PERF: room for what most schemas have.
+        let ids = HashMap::with_capacity(28);
+        Conjunctions { ids, scopes: Scopes::new(model), ..Default::default() }
     }
 
     /// Returns the conjunction of `members`.

@@ -254,7 +254,8 @@ impl<'a> Expander<'a> {
             watch,
             conjunctions: Conjunctions::new(model),
             languages,
-            shapes: HashMap::new(),
+            // PERF: room for what most schemas have.
+            shapes: HashMap::with_capacity(28),
             no_shapes: Rc::new([]),
             disjoint: HashMap::new(),
             empty: HashMap::new(),

@@ -278,8 +278,14 @@ impl Loader<'_> {
 
     /// Returns the resource that a sub-schema belongs to, a new one if it has an identifier, and notes its anchors.
     fn identify(&mut self, document: DocumentId, value: ValueId, outer: ResourceId) -> Result<ResourceId, SchemaError> {
-        let is_root = self.model.resources[outer.index()].value == value;
         let json = self.model.json(document);
+        // PERF: few schemas name themselves.
+        let is_of_names = |key: &str| key.starts_with('$') || key == "id";
+        match json.value(value) {
+            Value::Object(members) if members.iter().any(|member| is_of_names(json.key(member))) => {}
+            _ => return Ok(outer),
+        }
+        let is_root = self.model.resources[outer.index()].value == value;
         let text = |key: &str| match json.member(value, key).map(|id| (id, json.value(id))) {
             Some((id, Value::String(text))) => Some((id, text.to_owned())),
             _ => None,

@@ -238,9 +238,7 @@ impl Reader<'_> {
         self.at += 1;
         loop {
             let run = self.at;
-            while self.bytes.get(self.at).is_some_and(|&b| b >= 0x20 && b != b'"' && b != b'\\') {
-                self.at += 1;
-            }
+            self.at += n_plain(&self.bytes[run..]);
             self.json.texts.push_str(&self.source[run..self.at]);
             match self.peek() {
                 Some(b'"') => {
@@ -400,6 +398,25 @@ fn copy(value: &serde_json::Value, limits: &Limits) -> Result<Json, SchemaError>
         open.add(id);
     }
     Ok(json)
+}
+
+/// Returns how many bytes come before the first that is a quote, a backslash or a control character.
+fn n_plain(bytes: &[u8]) -> usize {
+    let is_plain = |byte: &u8| *byte >= 0x20 && *byte != b'"' && *byte != b'\\';
+    // PERF: eight bytes at a time. A byte is less than `n` if taking `n` away borrows; what was lent spoils only the bytes above
+    // (Anderson, "Bit Twiddling Hacks": determine if a word has a byte less than n).
+    const ONES: u64 = u64::MAX / 255;
+    let less = |word: u64, n: u64| word.wrapping_sub(ONES * n) & !word & (ONES << 7);
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let special = |byte: u8| less(word ^ (ONES * u64::from(byte)), 1);
+        let found = less(word, 0x20) | special(b'"') | special(b'\\');
+        if found != 0 {
+            return 8 * index + found.trailing_zeros() as usize / 8;
+        }
+    }
+    8 * words.len() + rest.iter().position(|byte| !is_plain(byte)).unwrap_or(rest.len())
 }
 
 #[cfg(test)]
@@ -636,6 +653,21 @@ mod tests {
                 }
             }
             agrees_with_serde(&chars.into_iter().collect::<String>())?;
+        }
+    }
+
+    #[test]
+    fn what_is_plain_ends_where_it_should() {
+        let mut rng = crate::testing::Rng::new(3);
+        for _ in 0..20_000 {
+            let special = [0, 0x1F, 0x20, 0x21, b'"', b'#', b'[', b'\\', b']', 0x7F, 0x80, 0xA2, 0xDC, 0xFF];
+            let mut byte = || match rng.below(4) {
+                0 => special[rng.below(special.len())],
+                _ => b'a' + rng.below(26) as u8,
+            };
+            let bytes: Vec<u8> = (0..20).map(|_| byte()).collect();
+            let plain = |byte: &u8| *byte >= 0x20 && *byte != b'"' && *byte != b'\\';
+            assert_eq!(n_plain(&bytes), bytes.iter().take_while(|byte| plain(byte)).count(), "{bytes:?}");
         }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) enum Label {
 impl Label {
     /// Returns a number that orders labels. PERF: edges are sorted all the time.
     #[inline]
-    fn key(self) -> u64 {
+    pub fn key(self) -> u64 {
         match self {
             Label::Bytes(low, high) => u64::from(low) << 8 | u64::from(high),
             Label::Control(token) => 1 << 32 | u64::from(token),
@@ -146,12 +146,17 @@ impl Accepting {
 
 impl FromIterator<bool> for Accepting {
     fn from_iter<I: IntoIterator<Item = bool>>(states: I) -> Self {
-        let mut words = SmallVec::new();
-        for (state, accepts) in states.into_iter().enumerate() {
-            if state % 64 == 0 {
-                words.push(0);
+        let (mut words, mut word, mut n_bits) = (SmallVec::new(), 0, 0);
+        for accepts in states {
+            word |= u64::from(accepts) << n_bits;
+            n_bits += 1;
+            if n_bits == 64 {
+                words.push(word);
+                (word, n_bits) = (0, 0);
             }
-            *words.last_mut().expect("a word was pushed") |= u64::from(accepts) << (state % 64);
+        }
+        if n_bits > 0 {
+            words.push(word);
         }
         Accepting(words)
     }

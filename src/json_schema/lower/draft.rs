@@ -126,12 +126,12 @@ impl Draft {
 
     /// Returns the edges of a state, in the order in which they were added.
     #[inline]
-    pub fn row(&self, state: u32) -> impl Iterator<Item = Edge> + '_ {
+    pub fn row(&self, state: u32) -> impl Iterator<Item = &Edge> + '_ {
         let mut next = self.first_edge(state);
         core::iter::from_fn(move || {
-            let (edge, after) = self.edge_at(next)?;
-            next = after;
-            Some(edge)
+            let link = self.link(next)?;
+            next = link.next;
+            Some(&link.edge)
         })
     }
 
@@ -139,16 +139,15 @@ impl Draft {
         self.rows[state as usize].first != NONE
     }
 
-    /// Returns the first edge of a state, for [`edge_at`](Draft::edge_at).
     #[inline]
-    pub fn first_edge(&self, state: u32) -> u32 {
+    fn first_edge(&self, state: u32) -> u32 {
         self.rows[state as usize].first
     }
 
-    /// Returns an edge and the next one of the same state; nothing behind the last one.
+    /// Returns an edge, and which is the next one of the same state; nothing behind the last one.
     #[inline]
-    pub fn edge_at(&self, place: u32) -> Option<(Edge, u32)> {
-        self.edges.get(place as usize).map(|link| (link.edge, link.next))
+    fn link(&self, place: u32) -> Option<&Link> {
+        self.edges.get(place as usize)
     }
 
     /// Returns all edges, in any order.
@@ -167,7 +166,8 @@ impl Draft {
 
     /// Takes away the edges that fail a test.
     pub fn retain(&mut self, test: impl Fn(&Edge) -> bool) {
-        let rows: Vec<Vec<Edge>> = (0..self.n_states() as u32).map(|state| self.row(state).collect()).collect();
+        let rows: Vec<Vec<Edge>> =
+            (0..self.n_states() as u32).map(|state| self.row(state).copied().collect()).collect();
         self.edges.clear();
         self.calls.clear();
         self.rows.fill(Row { first: NONE, last: NONE });

@@ -97,9 +97,9 @@ fn resolve_aliases(rules: &[DraftRule], live: &Live, alias: &mut Vec<NetRuleId>,
             _ => None,
         };
         alias.push(match only {
-            Some(Edge { label: Label::Call(called), target })
+            Some(&Edge { label: Label::Call(called), target })
                 if rule.draft.accepting[target as usize]
-                    && !rule.draft.row(target).any(|edge| live.is_edge(index, &edge)) =>
+                    && !rule.draft.row(target).any(|edge| live.is_edge(index, edge)) =>
             {
                 called
             }
@@ -117,6 +117,9 @@ fn resolve_aliases(rules: &[DraftRule], live: &Live, alias: &mut Vec<NetRuleId>,
     resolved.clear();
     resolved.extend((0..rules.len()).map(resolve));
 }
+
+/// Most edges of a row that is sorted one by one.
+const SHORT_ROW: usize = 8;
 
 /// A rule that the root needs.
 #[derive(Clone, Copy)]
@@ -180,17 +183,20 @@ impl Numbering {
         ends.push(0u32);
         for &state in walk.iter() {
             let first = edges.len();
-            for Edge { label, target } in draft.row(state).filter(&is_edge) {
-                let label = match label {
+            let (mut least, mut is_sorted) = (0, true);
+            for edge in draft.row(state).filter(|edge| is_edge(edge)) {
+                let label = match edge.label {
                     Label::Call(called) => Label::Call(self.callee(caller, called)),
                     label => label,
                 };
-                edges.push(Edge { label, target: self.states[target as usize] });
+                let key = label.key();
+                is_sorted &= least <= key;
+                least = key + 1;
+                edges.push(Edge { label, target: self.states[edge.target as usize] });
             }
             // PERF: most rows have one edge, and most others are drafted in order.
-            if !edges[first..].is_sorted_by(|a, b| a < b) {
-                edges[first..].sort_unstable();
-                dedup_from(&mut edges, first);
+            if !is_sorted {
+                sort_from(&mut edges, first);
             }
             ends.push(edges.len() as u32);
         }
@@ -250,8 +256,26 @@ impl Numbering {
     }
 }
 
-/// Takes away what repeats itself from some place on.
-fn dedup_from(edges: &mut Vec<Edge>, first: usize) {
+/// Sorts edges from some place on, and takes away what repeats itself there.
+fn sort_from(edges: &mut Vec<Edge>, first: usize) {
+    let row = &mut edges[first..];
+    if row.len() <= SHORT_ROW {
+        // PERF: mostly it is one edge that is out of place.
+        let rank = |edge: &Edge| (edge.label.key(), edge.target);
+        for at in 1..row.len() {
+            let (edge, mut place) = (row[at], at);
+            while place > 0 && rank(&edge) < rank(&row[place - 1]) {
+                row[place] = row[place - 1];
+                place -= 1;
+            }
+            row[place] = edge;
+        }
+        if row.windows(2).all(|pair| rank(&pair[0]) != rank(&pair[1])) {
+            return;
+        }
+    } else {
+        row.sort_unstable();
+    }
     let mut kept = first + 1;
     for at in first + 1..edges.len() {
         if edges[at] != edges[kept - 1] {
@@ -281,7 +305,7 @@ impl Walk {
         while let Some(state) = open.pop() {
             states.push(state);
             for edge in draft.row(state) {
-                if is_edge(&edge) && !replace(&mut is_seen[edge.target as usize], true) {
+                if is_edge(edge) && !replace(&mut is_seen[edge.target as usize], true) {
                     open.push(edge.target);
                 }
             }
@@ -323,11 +347,17 @@ impl Live {
         }
         watch.spend(n_states + n_edges)?;
         self.calls.find(rules);
-        if !self.sweep(rules) {
+        let is_settled = self.sweep(rules);
+        self.is_whole.clear();
+        if is_settled && self.unsettled.is_empty() {
+            // PERF: in most schemas everything can be completed.
+            self.is_whole.resize(rules.len(), true);
+            return Ok(());
+        }
+        if !is_settled {
             self.follow(rules, n_edges);
         }
         let mut is_whole = take(&mut self.is_whole);
-        is_whole.clear();
         is_whole.extend((0..rules.len()).map(|rule| {
             let states = &self.states[self.bases[rule]..];
             let are_live = self.walk(rule).iter().all(|&state| states[state as usize]);
@@ -361,7 +391,7 @@ impl Live {
             walk_ranges[rule] = (first, walks.len());
             for &state in walk.states.iter().rev() {
                 let at = base + state as usize;
-                states[at] = states[at] || draft.row(state).any(|edge| is_live_edge(&edge, base, bases, states));
+                states[at] = states[at] || draft.row(state).any(|edge| is_live_edge(edge, base, bases, states));
                 if !states[at] {
                     unsettled.push((rule, state));
                 }
@@ -371,7 +401,7 @@ impl Live {
             let n_unsettled = unsettled.len();
             unsettled.retain(|&(rule, state)| {
                 let base = bases[rule];
-                let found = rules[rule].draft.row(state).any(|edge| is_live_edge(&edge, base, bases, states));
+                let found = rules[rule].draft.row(state).any(|edge| is_live_edge(edge, base, bases, states));
                 states[base + state as usize] = found;
                 !found
             });
