@@ -5,7 +5,9 @@
 
 use maskwright::CompileOptions;
 use maskwright::json_schema::{SchemaOptions, WhiteSpace};
+use maskwright::testing::Rng;
 use maskwright::testing::ends::{End, Ends};
+use maskwright::testing::sampling::{Sampler, Taste};
 use maskwright::{GrammarCompiler, Matcher, Vocab};
 use std::sync::Arc;
 
@@ -45,6 +47,14 @@ const SCHEMAS: &[(&str, &[u8])] = &[
     (
         r#"{"type":"array","uniqueItems":true,"items":{"type":"object","patternProperties":{"^[ab]$":{"const":1}},"additionalProperties":false}}"#,
         br#"[]{},:"ab1"#,
+    ),
+    (
+        r#"{"type":"array","uniqueItems":true,"items":{"type":"object","properties":{"a":{"enum":["a","b"]},"b":{"enum":[1]}},"additionalProperties":false}}"#,
+        br#"[]{},:"ab1"#,
+    ),
+    (
+        r#"{"type":"array","uniqueItems":true,"items":{"type":"array","uniqueItems":true,"items":{"enum":[1,2]}},"minItems":5}"#,
+        b"[],12",
     ),
     (
         r#"{"type":"object","additionalProperties":{"type":"array","uniqueItems":true,"items":{"anyOf":[{"type":"null"},{"type":"array","maxItems":0}]}}}"#,
@@ -145,13 +155,123 @@ fn what_can_not_be_completed_is_refused() {
     }
 }
 
-/// More items than there are values: nothing may follow, from the beginning on.
+/// As many items as there are values: each of them is needed.
+#[test]
+fn as_many_items_as_values_can_be_written() {
+    let mut builder = Vocab::builder();
+    builder.extend((0..=255u8).map(|byte| [byte]));
+    builder.extend(["{\"", "\":", "\",\"", "\"}", "},", "]}", "[]", "{}", "],[", "},{", "]]", "1,", "true"]);
+    let end = builder.push("</s>");
+    builder.stop_tokens([end]);
+    let compiler = GrammarCompiler::new(Arc::new(builder.build().unwrap()));
+    let sampler = Sampler::new(compiler.vocab());
+    let mut n_written = 0;
+    for (items, n_values) in [
+        (r#"{"type":"array","uniqueItems":true,"items":{"enum":[1,2]}}"#, 5),
+        (r#"{"type":"array","items":{"enum":[1,2]},"maxItems":2}"#, 7),
+        (r#"{"anyOf":[{"enum":[1,2,3]},{"type":"array","items":{"const":1},"maxItems":1}]}"#, 5),
+        (r#"{"type":"object","properties":{"a":{"const":1},"b":{"enum":[1,2]}},"additionalProperties":false}"#, 6),
+        (
+            r#"{"type":"object","properties":{"a":{"enum":[1,2]},"b":{"enum":[1,true,false]}},"required":["a"],"additionalProperties":false}"#,
+            8,
+        ),
+        (
+            r#"{"type":"object","properties":{"a":{"enum":["a","b","ab"]},"b":{"enum":[1.5,2]}},"required":["b"],"additionalProperties":false}"#,
+            8,
+        ),
+    ] {
+        for n_items in [n_values - 1, n_values] {
+            let schema = format!(r#"{{"type":"array","uniqueItems":true,"items":{items},"minItems":{n_items}}}"#);
+            let grammar = compiler.compile_json_schema(&schema).unwrap_or_else(|error| panic!("{schema}: {error}"));
+            for seed in 0..4 {
+                let taste = if seed % 2 == 0 { Taste::Common } else { Taste::Rare };
+                // It panics where nothing may follow.
+                n_written += usize::from(sampler.sample(&mut Rng::new(seed), taste, grammar.matcher()).is_some());
+            }
+        }
+    }
+    assert!(n_written > 24, "{n_written} of 48");
+}
+
+/// What is used up may be spelled in any way: what is left is found all the same.
+#[test]
+fn other_spellings_of_used_values_hide_none_that_is_left() {
+    let vocab = Arc::new(Vocab::from_tokens((0..=255u8).map(|byte| vec![byte])).unwrap());
+    let compiler = GrammarCompiler::new(vocab);
+    for (values, before) in [
+        ("1,2,3", r#"[{ "b":1},{"b":2},"#),
+        ("1,2,3", r#"[{ "b":1.0},{"b":3},{"b":"#),
+        (r#""x","y","z""#, r#"[{ "b":"x"},{"b" :"z"},{ "b":""#),
+        (r#""x","y","z""#, r#"[{"b":"y"},{"b":"x"},{ "b": ""#),
+    ] {
+        let schema = format!(
+            r#"{{"type":"array","uniqueItems":true,"minItems":3,"items":{{"type":"object","properties":{{"b":{{"enum":[{values}]}}}},"required":["b"],"additionalProperties":false}}}}"#
+        );
+        let mut matcher = compiler.compile_json_schema(&schema).unwrap().matcher();
+        matcher.accept_bytes(before.as_bytes()).unwrap_or_else(|error| panic!("{schema} {before}: {error}"));
+        assert!(matcher.mask().is_ok(), "{schema} {before}");
+    }
+}
+
+/// Where no item can run out, nothing is searched for: the masks of a large vocabulary take no time to speak of.
+#[test]
+fn endless_items_beside_others_are_not_searched_for() {
+    let schema = r#"{"type":"array","uniqueItems":true,"contains":{"properties":{"k":{"const":"a"}},"required":["k"]},"items":{"type":"object","properties":{"k":{"enum":["a","b"]},"n":{"type":"string"}}}}"#;
+    let pairs = (0..=255u8).flat_map(|a| (0..=255u8).map(move |b| vec![a, b]));
+    let vocab = Vocab::from_tokens((0..=255u8).map(|byte| vec![byte]).chain(pairs)).unwrap();
+    let grammar = GrammarCompiler::new(Arc::new(vocab)).compile_json_schema(schema).unwrap();
+    let mut matcher = grammar.matcher();
+    let start = std::time::Instant::now();
+    for byte in br#"[{"k":"b","n":"x"},{"k":"a","n":"yes"}]"# {
+        assert!(matcher.mask().unwrap().contains(u32::from(*byte)));
+        matcher.accept_token(u32::from(*byte)).unwrap();
+    }
+    assert!(matcher.is_accepting());
+    // It took minutes.
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+/// More items than there are values: no value is valid, and what is optional isn't there.
 #[test]
 fn too_few_values_leave_nothing() {
     let vocab = Arc::new(Vocab::from_tokens((0..=255u8).map(|byte| vec![byte])).unwrap());
     let compiler = GrammarCompiler::new(vocab);
-    let flag = r#"{"type":"array","uniqueItems":true,"items":{"type":"object","properties":{"b":{"type":"boolean"}},"required":["b"],"additionalProperties":false},"minItems":3}"#;
-    let mut matcher = compiler.compile_json_schema(flag).unwrap().matcher();
-    assert!(matcher.mask().is_err_and(|error| error.is_stuck()));
-    assert!(matcher.accept_bytes(b"[").is_err());
+    for (items, n_values) in [
+        (
+            r#""items":{"type":"object","properties":{"b":{"type":"boolean"}},"required":["b"],"additionalProperties":false}"#,
+            2,
+        ),
+        (r#""items":{"type":"array","items":{"enum":[1,2]},"maxItems":2}"#, 7),
+        (r#""items":{"type":"array","items":{"enum":[1,2]},"uniqueItems":true}"#, 5),
+        (
+            r#""items":{"type":"array","items":{"type":"null"},"maxItems":2,"contains":{"type":"null"},"minContains":1}"#,
+            2,
+        ),
+        (
+            r#""items":{"type":"object","properties":{"a":{"enum":[1,2.0]},"b":{"const":[]}},"additionalProperties":false,"maxProperties":1}"#,
+            4,
+        ),
+        (
+            r#""items":{"type":"object","patternProperties":{"^[ab]$":{"const":1}},"additionalProperties":false,"minProperties":1}"#,
+            3,
+        ),
+        (r#""prefixItems":[{"enum":[[],[1]]},{"enum":[[],[1]]},{"enum":[[],[1]]}],"items":{"type":"string"}"#, 2),
+        (r#""prefixItems":[{"const":[]},{"enum":[[],{}]},{"enum":[{},[]]}],"items":{"type":"string"}"#, 2),
+        (r#""contains":{"const":{}},"minContains":2,"items":{"type":"object"}"#, 0),
+    ] {
+        let array = |n_items: usize| format!(r#"{{"type":"array","uniqueItems":true,{items},"minItems":{n_items}}}"#);
+        let schema = array(n_values + 1);
+        let error = compiler.compile_json_schema(&schema).expect_err(&schema);
+        assert!(error.to_string().contains("unsatisfiable"), "{schema}: {error}");
+        let schema = format!(r#"{{"properties":{{"p":{schema}}}}}"#);
+        let mut matcher = compiler.compile_json_schema(&schema).unwrap().matcher();
+        matcher.accept_bytes(br#"{"#).unwrap();
+        assert!(matcher.fork().accept_bytes(br#""q":1}"#).is_ok(), "{schema}");
+        assert!(matcher.accept_bytes(br#""p":"#).is_err(), "{schema}");
+        if n_values > 0 {
+            compiler
+                .compile_json_schema(&array(n_values))
+                .unwrap_or_else(|error| panic!("{}: {error}", array(n_values)));
+        }
+    }
 }

@@ -6,13 +6,17 @@
 
 use super::link::{Linked, Program};
 use super::state::{Kind, Owner};
-use super::unit::{StateRef, Step, Unit};
+use super::unit::{Move, StateRef, Step, Unit};
 use crate::machine::{Distinct, Equality, Tally};
 
 /// From the state on, something endless can be read.
 pub(super) const AHEAD: u8 = 1;
 /// The state is within digits that go on without an end.
 pub(super) const DIGITS: u8 = 2;
+/// The state is one between elements, from where the rule can end without any more of them, or by way of elements that are endless.
+pub(super) const SAFE: u8 = 4;
+/// The state is one between elements, and it or one that may follow in its rule is not [`SAFE`].
+pub(super) const DOUBTFUL: u8 = 8;
 
 /// Sweeps over a unit; what is not found by then is not known.
 const N_SWEEPS_MAX: usize = 64;
@@ -37,8 +41,93 @@ pub(super) fn endless(program: &Program) -> Box<[u8]> {
                 break;
             }
         }
+        find_safe(linked, &mut found);
     }
     found.into()
+}
+
+/// Finds the states of a unit that are [`SAFE`], and those that are [`DOUBTFUL`].
+fn find_safe(linked: &Linked, found: &mut [u8]) {
+    let unit = &linked.unit;
+    if !unit.content.has_elements {
+        return;
+    }
+    let between = |&state: &u32| matches!(unit.info(state).owner, Some(Owner::Elements(_)));
+    let states: Vec<u32> = (0..unit.n_states() as u32).filter(between).collect();
+    sweep(linked, states.clone(), SAFE, found, is_safe);
+    let is_settled = sweep(linked, states.clone(), DOUBTFUL, found, |linked, state, found| {
+        let is_doubtful = |state: u32| found[(linked.base + state) as usize] & DOUBTFUL != 0;
+        found[(linked.base + state) as usize] & SAFE == 0 || follow(linked, state, |next, _| is_doubtful(next))
+    });
+    if !is_settled {
+        states.iter().for_each(|&state| found[(linked.base + state) as usize] |= DOUBTFUL);
+    }
+}
+
+/// Gives the states that pass a test a bit, which makes others pass; tells whether no other one passes.
+fn sweep(
+    linked: &Linked,
+    mut pending: Vec<u32>,
+    bit: u8,
+    found: &mut [u8],
+    test: impl Fn(&Linked, u32, &[u8]) -> bool,
+) -> bool {
+    for _ in 0..N_SWEEPS_MAX {
+        let n_pending = pending.len();
+        pending.retain(|&state| {
+            let is_one = test(linked, state, found);
+            found[(linked.base + state) as usize] |= if is_one { bit } else { 0 };
+            !is_one
+        });
+        if pending.len() == n_pending {
+            return true;
+        }
+        // Rows of places stand in either order.
+        pending.reverse();
+    }
+    false
+}
+
+/// Tells whether a test holds for some state of a rule with elements that comes next behind one of its states: behind bytes (then there is no
+/// move), or behind what a move calls.
+fn follow(linked: &Linked, state: u32, test: impl Fn(u32, Option<&Move>) -> bool) -> bool {
+    let unit = &linked.unit;
+    unit.content.table.moves(state).any(|(_, code)| match code.step() {
+        Step::None => false,
+        Step::Quiet(target) | Step::Simple(target) => test(target, None),
+        Step::List(list) => unit.list(list).iter().any(|one| {
+            // Elements are called from the unit itself, and so is white space, which never runs out.
+            let after = one.pushes.first().unwrap_or(&one.target);
+            after.slot == 0 && test(after.state, Some(one))
+        }),
+    })
+}
+
+fn is_safe(linked: &Linked, state: u32, found: &[u8]) -> bool {
+    let unit = &linked.unit;
+    unit.info(state).kind == Kind::End
+        || follow(linked, state, |next, one| {
+            let is_element = matches!(unit.info(next).kind, Kind::Element(_));
+            found[(linked.base + next) as usize] & SAFE != 0
+                && (!is_element || one.is_some_and(|one| begins_endless(linked, one, found)))
+        })
+}
+
+/// Returns what is known of endless texts from a place on.
+fn bits_at(linked: &Linked, place: StateRef, found: &[u8]) -> u8 {
+    let state = match place.slot {
+        0 => target(&linked.unit, place.state).map(|state| linked.base + state),
+        _ => Some(linked.state(place)),
+    };
+    state.map_or(0, |state| found[state as usize] & (AHEAD | DIGITS))
+}
+
+/// Tells whether a move begins something endless: what is called begins there, digits too.
+fn begins_endless(linked: &Linked, one: &Move, found: &[u8]) -> bool {
+    let of = |place: StateRef| bits_at(linked, place, found);
+    // What comes behind an element is not safe.
+    let above = one.pushes.iter().rposition(|place| may_run_out(&linked.unit, *place)).map_or(0, |place| place + 1);
+    !one.pushes.is_empty() && (of(one.target) != 0 || one.pushes[above..].iter().any(|&place| of(place) & AHEAD != 0))
 }
 
 /// Returns the units, each behind those that it calls.
@@ -98,8 +187,8 @@ fn of_state(linked: &Linked, state: u32, classes: &[Class], found: &[u8]) -> u8 
         (false, true) => DIGITS,
         (false, false) => 0,
     };
-    let own = |state: u32| target(unit, state).map_or(0, |state| found[(linked.base + state) as usize]);
-    let of = |place: StateRef| if place.slot == 0 { own(place.state) } else { found[linked.state(place) as usize] };
+    let of = |place: StateRef| bits_at(linked, place, found);
+    let own = |state: u32| of(StateRef::own(state));
     for (byte, code) in unit.content.table.moves(state) {
         let class = classes[usize::from(unit.class(byte))];
         let within = |behind: u8| match behind {
@@ -112,12 +201,7 @@ fn of_state(linked: &Linked, state: u32, classes: &[Class], found: &[u8]) -> u8 
             Step::Quiet(target) | Step::Simple(target) => bits |= within(own(target)),
             Step::List(list) => {
                 for one in unit.list(list) {
-                    // What is called begins here, digits too. What comes behind an element is not safe.
-                    let is_element = |place: &StateRef| may_run_out(unit, *place);
-                    let above = one.pushes.iter().rposition(is_element).map_or(0, |place| place + 1);
-                    let is_begun = !one.pushes.is_empty()
-                        && (of(one.target) != 0 || one.pushes[above..].iter().any(|&place| of(place) & AHEAD != 0));
-                    bits |= if is_begun { AHEAD } else { within(of(one.target)) };
+                    bits |= if begins_endless(linked, one, found) { AHEAD } else { within(of(one.target)) };
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Linking: the units of one grammar, with small numbers for their states.
 
 use super::build::{Bounds, Entry, build};
-use super::endless::{AHEAD, DIGITS, endless};
+use super::endless::{AHEAD, DIGITS, DOUBTFUL, SAFE, endless};
 use super::state::{Kind, Owner, Role, StateInfo};
 use super::store::{Callee, Component, UnitStore};
 use super::unit::{StateRef, Step, Unit};
@@ -156,8 +156,15 @@ impl Program {
     /// Tells whether the elements of the rule of a state may run out between two of them, so that only the end of the rule is safe.
     pub fn must_close(&self, state: StateId) -> bool {
         match self.info(state).and_then(|info| info.owner) {
-            Some(Owner::Elements(Distinct { runs_out: RunsOut::Perhaps, .. })) => true,
-            Some(Owner::Elements(Distinct { runs_out: RunsOut::Alike, .. })) => !self.is_endless(state, false),
+            Some(Owner::Elements(Distinct { runs_out: RunsOut::Perhaps, .. })) => self.endless(state) & SAFE == 0,
+            _ => false,
+        }
+    }
+
+    /// As [`Self::must_close`], of any state of the rule that comes behind this one, too.
+    pub fn may_have_to_close(&self, state: StateId) -> bool {
+        match self.info(state).and_then(|info| info.owner) {
+            Some(Owner::Elements(Distinct { runs_out: RunsOut::Perhaps, .. })) => self.endless(state) & DOUBTFUL != 0,
             _ => false,
         }
     }
@@ -165,8 +172,12 @@ impl Program {
     /// Tells whether a text without an end can be read from `state`, each longer one another value. Within a number that is known only if
     /// it has no exponent yet.
     pub fn is_endless(&self, state: StateId, is_plain: bool) -> bool {
-        let bits = self.endless.get_or_init(|| endless(self))[state as usize];
+        let bits = self.endless(state);
         bits & AHEAD != 0 || is_plain && bits & DIGITS != 0
+    }
+
+    fn endless(&self, state: StateId) -> u8 {
+        self.endless.get_or_init(|| endless(self))[state as usize]
     }
 
     /// Returns the number of the unit that a state belongs to.

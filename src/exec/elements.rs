@@ -256,6 +256,19 @@ impl Elements {
         });
     }
 
+    /// Returns a number that sets have in common which were made of the same one of the first `n_sets` by adding the same elements, in any order, and
+    /// few others.
+    pub fn print_of(&self, register: u64, n_sets: u32) -> u64 {
+        let (mut set, mut sum) = (register as u32, 0u64);
+        while set > n_sets {
+            let Set { rest, element, .. } = self.sets.get(set as usize - 1);
+            let mixed = print(&self.canonical(element)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            sum = sum.wrapping_add(mixed ^ mixed >> 29);
+            set = rest;
+        }
+        sum ^ u64::from(set)
+    }
+
     /// Returns the text from a place on.
     pub fn bytes_from(&self, start: u32) -> impl Iterator<Item = u8> + '_ {
         self.bytes(Piece { start, end: self.n_bytes() })

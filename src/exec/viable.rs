@@ -9,10 +9,13 @@
 //! those that close something. The first place that is free again ends the search, mostly behind a few bytes; finitely many used elements can't
 //! hold it up for long. If there is no such place, the search has seen all the ways in which the used elements can be spelled.
 //!
-//! White space, escapes and zeros at the end of a fraction would multiply these ways. So a place is not looked at twice with texts that
-//! differ in those alone. (Zeros are counted up to one more than there are used elements: were there another value behind some of them, one
-//! of so many would be new.) For the same reason no state over the same stack is looked at for more texts than there are used elements, some
-//! times over: what completes one of them completes them all, and the used elements can't stand for each. That ends loops of digits.
+//! White space, escapes, spellings of numbers and zeros at the end of a fraction would multiply these ways. So a place is not looked at twice
+//! with texts that differ in those alone, nor with other elements before the one under way than in another order. (Zeros are counted up to one
+//! more than there are used elements: were there another value behind some of them, one of so many would be new.) For the same reason no state
+//! over the same stack is looked at for more texts than there are used elements, some times over: what completes one of them completes them
+//! all, and the used elements can't stand for each. That ends loops of digits.
+//! Even so, spellings of numbers are most of the ways, so first a search goes without those that are longer than they have to be.
+//!
 //! A search that takes more than [`STEPS_MAX`] steps gives up, and the place counts as free.
 //!
 //! To have no completion is inherited by all that follows, so it is enough to ask at the end of a token.
@@ -20,9 +23,11 @@
 use super::elements::Elements;
 use super::stack::{NodeId, Stacks, StacksMark};
 use super::step::{Configuration, Pair, step_byte};
-use crate::automaton::{Kind, Program};
-use crate::machine::{Distinct, Equality};
-use ahash::{AHashMap, AHashSet};
+use crate::automaton::{Kind, Owner, Program};
+use crate::machine::{Distinct, Equality, number};
+use crate::util::ByteSet;
+use ahash::{AHashMap, AHashSet, AHasher};
+use core::hash::Hasher;
 use smallvec::SmallVec;
 
 /// Most steps of a search.
@@ -41,10 +46,18 @@ const NODES_MAX: usize = 256;
 pub(crate) struct Viability {
     levels: Vec<Level>,
     next: Configuration,
-    seen: AHashSet<(Pair, Vec<u8>)>,
-    n_visits: AHashMap<Pair, usize>,
+    seen: AHashSet<(u64, Vec<u8>)>,
+    n_visits: AHashMap<u64, usize>,
     nodes: Vec<(NodeId, bool)>,
     pending: Vec<(NodeId, bool)>,
+}
+
+/// Which spellings of numbers are tried.
+#[derive(Clone, Copy)]
+enum Numbers {
+    /// Those without exponents, and without zeros at the end of a fraction: nearly all values have one.
+    Short,
+    All,
 }
 
 /// A place on the way, and the bytes that are still to be tried there, the next one last.
@@ -70,19 +83,28 @@ impl Viability {
             return true;
         }
         let before = stacks.mark();
-        let is_viable = self.search(program, stacks, pair, before);
-        stacks.truncate(before);
-        is_viable
+        let mut is_viable = |numbers| {
+            let is_viable = self.search(program, stacks, pair, before, numbers);
+            stacks.truncate(before);
+            is_viable
+        };
+        is_viable(Numbers::Short) || is_viable(Numbers::All)
     }
 
-    fn search(&mut self, program: &Program, stacks: &mut Stacks, pair: Pair, before: StacksMark) -> bool {
-        let (start, n_used) = self.extent(program, stacks, pair);
+    fn search(
+        &mut self,
+        program: &Program,
+        stacks: &mut Stacks,
+        pair: Pair,
+        before: StacksMark,
+        numbers: Numbers,
+    ) -> bool {
+        let n_sets = stacks.elements().map_or(0, Elements::n_sets);
         let mut next = core::mem::take(&mut self.next);
         self.levels.clear();
         self.seen.clear();
         self.n_visits.clear();
-        let n_visits_max = VISITS_PER_ELEMENT * (n_used + 2);
-        let bytes = self.bytes_of(program, stacks, pair);
+        let bytes = self.bytes_of(program, stacks, pair, numbers);
         self.levels.push(Level { pair, mark: before, bytes });
         let mut n_steps = 0;
         let mut is_found = false;
@@ -106,18 +128,20 @@ impl Viability {
                     break 'search;
                 }
                 if n_steps > STEPS_FREE {
+                    let (start, n_used) = self.extent(program, stacks, pair);
                     let text = normal(stacks, start, n_used);
                     n_steps += text.len() / BYTES_PER_STEP;
-                    if !self.seen.insert((pair, text)) {
+                    let stack = print_of(program, stacks, pair, before, n_sets);
+                    if !self.seen.insert((stack, text)) {
                         continue;
                     }
-                    let n_visits = self.n_visits.entry(pair).or_default();
+                    let n_visits = self.n_visits.entry(stack).or_default();
                     *n_visits += 1;
-                    if *n_visits > n_visits_max {
+                    if *n_visits > VISITS_PER_ELEMENT * (n_used + 2) {
                         continue;
                     }
                 }
-                let bytes = self.bytes_of(program, stacks, pair);
+                let bytes = self.bytes_of(program, stacks, pair, numbers);
                 self.levels.push(Level { pair, mark, bytes });
             }
         }
@@ -195,18 +219,24 @@ impl Viability {
         }
     }
 
-    /// Returns the bytes to try from a pair, the best last: one of each class, and those that used elements go on with.
-    fn bytes_of(&mut self, program: &Program, stacks: &Stacks, pair: Pair) -> SmallVec<[u8; 16]> {
+    /// Returns the bytes to try from a pair, the best last: some of each class, and those that used elements go on with.
+    fn bytes_of(&mut self, program: &Program, stacks: &Stacks, pair: Pair, numbers: Numbers) -> SmallVec<[u8; 16]> {
         let mut bytes = SmallVec::new();
         let Some((linked, local)) = program.place(pair.state) else { return bytes };
-        let read = linked.unit.bytes(local);
+        let mut read = linked.unit.bytes(local);
+        if let (Numbers::Short, Kind::End | Kind::Tally { .. }, Some(elements)) =
+            (numbers, linked.unit.info(local).kind, stacks.elements())
+        {
+            read = read & !needless(elements);
+        }
         if read.len() <= 1 {
             bytes.extend(read.iter());
             return bytes;
         }
-        let mut is_used = [false; 256];
+        let (mut is_used, mut n_used) = ([false; 256], 0usize);
         if let Some(elements) = stacks.elements() {
             self.for_each_element(program, stacks, pair, |register| {
+                elements.for_each(register, |_| n_used += 1);
                 elements.for_each_rest(register, |rest| {
                     elements.bytes(rest).take(1).for_each(|byte| is_used[usize::from(byte)] = true);
                 });
@@ -219,23 +249,47 @@ impl Viability {
             let kind = if closes(byte) { 0 } else { 1 + u8::from(byte != b'"') };
             (byte.is_ascii_whitespace(), is_used, kind)
         };
-        // By class, the best byte of it.
-        let mut best: [Option<(Rank, u8)>; 256] = [None; 256];
-        for byte in read.iter() {
-            let rank = rank(byte, is_used[usize::from(byte)]);
-            if is_used[usize::from(byte)] {
+        let mut ranked: SmallVec<[(Rank, u8); 16]> =
+            read.iter().map(|byte| (rank(byte, is_used[usize::from(byte)]), byte)).collect();
+        ranked.sort_unstable();
+        // Of a class one byte more than there are used elements: those may be spelled otherwise up to here.
+        let mut n_of_class = [0usize; 256];
+        for &(_, byte) in &ranked {
+            let n = &mut n_of_class[usize::from(linked.unit.class(byte))];
+            let n_max = if byte.is_ascii_whitespace() { 0 } else { n_used };
+            if *n <= n_max || is_used[usize::from(byte)] {
+                *n += 1;
                 bytes.push(byte);
-                continue;
-            }
-            let class = &mut best[usize::from(linked.unit.class(byte))];
-            if class.is_none_or(|(known, _)| rank < known) {
-                *class = Some((rank, byte));
             }
         }
-        bytes.extend(best.iter().flatten().map(|&(_, byte)| byte));
-        bytes.sort_unstable_by_key(|&byte| core::cmp::Reverse((rank(byte, is_used[usize::from(byte)]), byte)));
+        bytes.reverse();
         bytes
     }
+}
+
+/// Returns a number that places have in common from which the same can be read, and few others: they have the same states over what was there
+/// `before` the search, and the same elements, in any order.
+fn print_of(program: &Program, stacks: &Stacks, pair: Pair, before: StacksMark, n_sets: u32) -> u64 {
+    let mut print = AHasher::default();
+    let mut pending: SmallVec<[Pair; 16]> = SmallVec::from_slice(&[pair]);
+    let mut n_nodes = 0;
+    while let Some(Pair { state, node, register }) = pending.pop() {
+        let is_of_elements = matches!(program.info(state).and_then(|info| info.owner), Some(Owner::Elements(_)));
+        let register = match stacks.elements() {
+            Some(elements) if is_of_elements => elements.print_of(register, n_sets),
+            _ => register,
+        };
+        n_nodes += 1;
+        // What was there before is the same node; and so is all, where there are too many to look at.
+        let is_known = node < before.n_nodes || n_nodes > NODES_MAX;
+        print.write_u64(u64::from(state));
+        print.write_u64(register);
+        print.write_u64(if is_known { u64::from(node) } else { u64::MAX - stacks.n_exits(node) as u64 });
+        if !is_known {
+            pending.extend((0..stacks.n_exits(node)).map(|index| stacks.exit(node, index)));
+        }
+    }
+    print.finish()
 }
 
 /// How early a byte is tried: white space last, what used elements go on with late, and of the others first what closes a container, then what
@@ -247,27 +301,42 @@ fn is_compared(distinct: Distinct) -> bool {
     distinct.is_finite || distinct.equality == Equality::Json
 }
 
+/// Returns the bytes that make the number at the end of the text longer, if there is one, though perhaps another value has no other spelling:
+/// exponents, and zeros of a fraction. Of strings that are like numbers it may be wrong.
+fn needless(elements: &Elements) -> ByteSet {
+    let number = elements.bytes_backward().take_while(|byte| byte.is_ascii_digit() || b"+-.eE".contains(byte));
+    let number: SmallVec<[u8; 32]> = number.collect();
+    if !number.last().is_some_and(|first| first.is_ascii_digit() || *first == b'-') {
+        return ByteSet::EMPTY;
+    }
+    let exponents = ByteSet::from_bytes(b"eE");
+    if number.iter().any(|byte| exponents.contains(*byte)) {
+        ByteSet::range(b'0', b'9')
+    } else if number.contains(&b'.') {
+        exponents | ByteSet::from_bytes(b"0")
+    } else {
+        exponents
+    }
+}
+
 /// Tells whether the number at the end of the text, if there is one, has no exponent so far.
 fn is_plain(elements: &Elements) -> bool {
     let number = elements.bytes_backward().take_while(|byte| byte.is_ascii_digit() || b"+-.eE".contains(byte));
     !number.into_iter().any(|byte| byte.eq_ignore_ascii_case(&b'e'))
 }
 
-/// Returns the text from `start` on without what makes no difference: white space between tokens, how characters are escaped, and zeros
-/// beyond `n_zeros_max` at the end of a number.
+/// Returns the text from `start` on without what makes no difference: white space between tokens, how characters are escaped, how numbers are
+/// spelled that something follows, and zeros beyond `n_zeros_max` at the end of another.
 fn normal(stacks: &Stacks, start: u32, n_zeros_max: usize) -> Vec<u8> {
     let Some(elements) = stacks.elements() else { return Vec::new() };
     let text: Vec<u8> = elements.bytes_from(start).collect();
     let mut normal = Vec::with_capacity(text.len());
     let mut at = 0;
     let mut is_in_string = false;
-    let mut n_zeros = 0;
     while let Some(&byte) = text.get(at) {
         at += 1;
-        n_zeros = if byte == b'0' { n_zeros + 1 } else { 0 };
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' if !is_in_string => {}
-            b'0' if !is_in_string && n_zeros > n_zeros_max + 1 => {}
             b'"' => {
                 is_in_string = !is_in_string;
                 normal.push(byte);
@@ -286,10 +355,35 @@ fn normal(stacks: &Stacks, start: u32, n_zeros_max: usize) -> Vec<u8> {
                     break;
                 }
             },
+            b'-' | b'0'..=b'9' if !is_in_string => {
+                let rest = &text[at - 1..];
+                match rest.iter().position(|byte| !byte.is_ascii_digit() && !b"+-.eE".contains(byte)) {
+                    Some(n_bytes) => {
+                        normal.extend(number(&rest[..n_bytes]));
+                        // Behind a number there is none, but in a string.
+                        at += n_bytes - 1;
+                    }
+                    None => {
+                        push_begun(&mut normal, rest, n_zeros_max);
+                        break;
+                    }
+                }
+            }
             _ => normal.push(byte),
         }
     }
     normal
+}
+
+/// Adds a number that nothing follows yet, without zeros beyond `n_zeros_max` at any place.
+fn push_begun(normal: &mut Vec<u8>, number: &[u8], n_zeros_max: usize) {
+    let mut n_zeros = 0;
+    for &byte in number {
+        n_zeros = if byte == b'0' { n_zeros + 1 } else { 0 };
+        if n_zeros <= n_zeros_max + 1 {
+            normal.push(byte.to_ascii_lowercase());
+        }
+    }
 }
 
 /// Returns the character of an escape behind its backslash, and the number of bytes there; nothing if it is not whole.

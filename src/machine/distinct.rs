@@ -21,9 +21,7 @@ pub struct Distinct {
 pub enum RunsOut {
     /// They don't.
     Never,
-    /// They are all alike, so they don't if there are infinitely many.
-    Alike,
-    /// They may.
+    /// They may where there are finitely many.
     Perhaps,
 }
 
@@ -229,7 +227,7 @@ fn string(text: &[u8], at: &mut usize) -> Vec<u8> {
 }
 
 /// Returns a number as sign, digits without zeros at their ends, and the power of ten of the last; other words as they are.
-fn number(text: &[u8]) -> Vec<u8> {
+pub fn number(text: &[u8]) -> Vec<u8> {
     let (is_negative, rest) = match text.split_first() {
         Some((b'-', rest)) => (true, rest),
         _ => (false, text),

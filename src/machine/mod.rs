@@ -14,8 +14,8 @@ mod tally;
 
 pub use counter::Counter;
 pub(crate) use counter::merged_bounds;
-pub(crate) use distinct::Leaves;
 pub use distinct::{Distinct, Equality, RunsOut};
+pub(crate) use distinct::{Leaves, number};
 pub use length::Length;
 pub use reserved::Reserved;
 pub use residue::{End, Residue, Way, Ways};

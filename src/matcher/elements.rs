@@ -427,7 +427,7 @@ impl Matcher {
                 let exit: Pair = self.stacks.exit(node, index);
                 let Some(info) = program.info(exit.state) else { continue };
                 if let Kind::Element(Distinct { equality: Equality::Json, .. }) = info.kind {
-                    begun.push((exit.register, program.must_close(exit.state)));
+                    begun.push((exit.register, program.may_have_to_close(exit.state)));
                 }
                 if !program.is_endless(exit.state, false) || program.has_last_items() {
                     pending.push(Below { node: exit.node, n_deep: 0, n_closed: 0 });
@@ -553,7 +553,7 @@ impl Matcher {
                         reserve(pair.state);
                         doubt.begun_keys |= distinct.is_finite;
                     }
-                    Equality::Json if distinct.is_finite || program.must_close(pair.state) => doubt.all = true,
+                    Equality::Json if distinct.is_finite || program.may_have_to_close(pair.state) => doubt.all = true,
                     Equality::Json => doubt.whole_items = true,
                 }
             }

@@ -1,17 +1,19 @@
 //! Arrays: prefixes, the rest, lengths, and items that must be counted.
 
+mod values;
+
 use super::draft::Draft;
-use super::text::{has_finite_end, spelled_key, too_large};
 use super::white_space::{AfterOpen, From};
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::language::few_texts;
-use crate::json_schema::shape::{ArrayShape, ItemCount, NumberShape, Shape, ValueKind};
+use crate::json_schema::shape::{ArrayShape, ItemCount, ValueKind};
 use crate::machine::{Counter, Distinct, Equality, RunsOut};
-use crate::pass::{Label, NetRuleId};
+use crate::pass::{BuildError, Label, NetRuleId, Watch};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
+pub(super) use values::Few;
+use values::Others;
 
 /// Numbers of items up to this are written out; larger ones are counted.
 const WRITTEN_MAX: u64 = 16;
@@ -40,6 +42,45 @@ fn n_prefix(shape: &ArrayShape) -> u64 {
     let bounds = bounds.chain(shape.counts.iter().flat_map(|count| [Some(count.from), count.to]));
     let n_prefix = bounds.flatten().max().unwrap_or(0);
     shape.max.map_or(n_prefix, |max| n_prefix.min(max))
+}
+
+/// Tells whether each of some places can have a value of its own, of those that are listed for it: a matching, found by paths that make it larger
+/// (Berge, "Two theorems in graph theory", 1957).
+fn can_all_differ(places: &[Vec<Vec<u8>>], watch: &Watch) -> Result<bool, BuildError> {
+    let mut taken_by: HashMap<&[u8], usize> = HashMap::new();
+    for place in 0..places.len() {
+        // By value: the place that would have to take another.
+        let mut from: HashMap<&[u8], usize> = HashMap::new();
+        let mut pending = vec![place];
+        let mut free = None;
+        while let (None, Some(at)) = (free, pending.pop()) {
+            watch.spend(places[at].len())?;
+            for value in &places[at] {
+                if from.contains_key(&**value) {
+                    continue;
+                }
+                from.insert(value, at);
+                match taken_by.get(&**value) {
+                    Some(&other) => pending.push(other),
+                    None => {
+                        free = Some(&**value);
+                        break;
+                    }
+                }
+            }
+        }
+        let Some(mut value) = free else { return Ok(false) };
+        loop {
+            let at = from[value];
+            let before = taken_by.iter().find(|&(_, &other)| other == at).map(|(&value, _)| value);
+            taken_by.insert(value, at);
+            match before {
+                Some(before) if at != place => value = before,
+                _ => break,
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// What is known after some items: the place, the number of items as far as it matters, and how many there were of each counted kind.
@@ -101,8 +142,8 @@ impl Lowerer<'_> {
         });
         let places: Vec<Vec<Member>> = places.collect();
         let mut domains = Vec::with_capacity(places.len());
-        for members in places {
-            let conjunction = self.expander.intern(members);
+        for members in &places {
+            let conjunction = self.expander.intern(members.clone());
             domains.push(self.domain(conjunction)?);
         }
         let mut shape = ArrayShape { is_unique: false, ..shape.clone() };
@@ -119,7 +160,7 @@ impl Lowerer<'_> {
         if let [Domain::Few(values)] = &domains[..] {
             shape.max = Some(shape.max.map_or(values.len() as u64, |max| max.min(values.len() as u64)));
         }
-        if shape.max.is_some_and(|max| max < shape.min) {
+        if shape.max.is_some_and(|max| max < shape.min) || !self.has_enough(&places, shape.min)? {
             return Ok(None);
         }
         // With as many values as items up to there, a place is never without one.
@@ -138,13 +179,34 @@ impl Lowerer<'_> {
         let is_unsure = domains.iter().any(|domain| matches!(domain, Domain::Many { is_endless: false, .. }));
         let runs_out = match (self.bound_counts(&mut shape)?, is_unsure) {
             (true, false) => RunsOut::Never,
-            (true, true) if domains.len() == 1 => RunsOut::Alike,
             _ => RunsOut::Perhaps,
         };
         let distinct = Distinct { equality: Equality::Json, is_finite, runs_out, reserved: None };
         self.array_with(&mut draft, &shape, depth, end, Some(distinct))?;
         self.spend(&draft)?;
         Ok(Some(self.rule("array", draft, None)))
+    }
+
+    /// Tells whether the first `n_items` places of an array, each with items that satisfy what is listed for it (and the others what is listed last),
+    /// can have different values; true where there are too many values to say.
+    fn has_enough(&mut self, places: &[Vec<Member>], n_items: u64) -> Lowered<bool> {
+        let Ok(n_items) = usize::try_from(n_items) else { return Ok(true) };
+        if !(2..=VALUES_MAX).contains(&n_items) {
+            return Ok(true);
+        }
+        // A place with as many values as there are items always has one left.
+        let mut few: Vec<Vec<Vec<u8>>> = Vec::new();
+        for (place, members) in places.iter().enumerate().take(n_items) {
+            let conjunction = self.expander.intern(members.clone());
+            if let Some(values) = self.few_values(conjunction, &mut Few::new(n_items - 1))? {
+                let n_places = if place + 1 == places.len() { n_items - place } else { 1 };
+                if values.len() < n_places {
+                    return Ok(false);
+                }
+                few.extend(core::iter::repeat_n(values, n_places));
+            }
+        }
+        Ok(can_all_differ(&few, self.watch)?)
     }
 
     /// Bounds the numbers of items that count, and of those that don't, by the numbers of their values; tells whether that keeps any item
@@ -159,7 +221,14 @@ impl Lowerer<'_> {
         for (index, member) in [count.member, count.member.negated()].into_iter().enumerate() {
             let members: Members = shape.rules.iter().map(|rule| rule.member).chain([member]).collect();
             let conjunction = self.expander.intern(members);
-            match self.domain(conjunction)? {
+            let domain = match self.domain(conjunction)? {
+                Domain::Many { is_endless: false, is_finite } => {
+                    let few = self.few_values(conjunction, &mut Few::new(COUNTED_MAX))?;
+                    few.map_or(Domain::Many { is_endless: false, is_finite }, Domain::Few)
+                }
+                domain => domain,
+            };
+            match domain {
                 Domain::Many { is_endless, .. } => is_safe &= is_endless,
                 Domain::Few(values) if values.len() > COUNTED_MAX => is_safe = false,
                 Domain::Few(values) if index == 0 => {
@@ -244,46 +313,15 @@ impl Lowerer<'_> {
     /// Returns what is known of the number of values of a conjunction.
     fn domain(&mut self, conjunction: ConjunctionId) -> Lowered<Domain> {
         let mut texts: Vec<Vec<u8>> = Vec::new();
-        let (mut is_many, mut is_finite, mut is_endless) = (false, false, false);
+        let mut all = Others::default();
         for kind in ValueKind::ALL {
             let shapes = self.expander.shapes(conjunction, kind)?;
-            if shapes.is_empty() {
-                continue;
-            }
-            match kind {
-                ValueKind::Null => texts.push(b"null".to_vec()),
-                ValueKind::False => texts.push(b"false".to_vec()),
-                ValueKind::True => texts.push(b"true".to_vec()),
-                ValueKind::Number => {
-                    let numbers: Vec<NumberShape> = shapes
-                        .iter()
-                        .filter_map(|shape| if let Shape::Number(number) = shape { Some(number.clone()) } else { None })
-                        .collect();
-                    let (dfa, registers) = self.number_texts(&numbers, true)?;
-                    is_finite |= has_finite_end(&dfa);
-                    is_many |= !registers.is_empty();
-                    match few_texts(&dfa, VALUES_MAX) {
-                        Some(few) => texts.extend(few),
-                        None => (is_many, is_endless) = (true, true),
-                    }
-                }
-                ValueKind::String => {
-                    for shape in shapes.iter() {
-                        let Shape::String(string) = shape else { continue };
-                        let dfa = self.expander.languages.of_shape(string, true, self.limits).map_err(too_large)?;
-                        is_finite |= has_finite_end(&dfa);
-                        match few_texts(&dfa, VALUES_MAX) {
-                            None => (is_many, is_endless) = (true, true),
-                            Some(few) => texts.extend(few.iter().filter_map(|text| {
-                                let text = core::str::from_utf8(text).ok()?;
-                                Some([b"\"", &*spelled_key(text)].concat())
-                            })),
-                        }
-                    }
-                }
-                ValueKind::Array | ValueKind::Object => is_many = true,
-            }
+            let others = self.add_scalars(kind, &shapes, &mut texts)?;
+            all.is_some |= others.is_some;
+            all.is_finite |= others.is_finite;
+            all.is_endless |= others.is_endless;
         }
+        let Others { is_some: is_many, mut is_finite, is_endless } = all;
         texts.sort_unstable();
         texts.dedup();
         is_finite |= is_many && !texts.is_empty();
@@ -458,5 +496,41 @@ impl Lowerer<'_> {
             return Err(SchemaError::unsupported(keyword, reason).into());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Rng;
+
+    /// Tells the same by trying all ways.
+    fn can_differ(places: &[Vec<Vec<u8>>], used: &mut Vec<Vec<u8>>) -> bool {
+        let Some((first, rest)) = places.split_first() else { return true };
+        first.iter().any(|value| {
+            if used.contains(value) {
+                return false;
+            }
+            used.push(value.clone());
+            let can = can_differ(rest, used);
+            used.pop();
+            can
+        })
+    }
+
+    #[test]
+    fn places_differ_if_they_can() {
+        let mut rng = Rng::new(5);
+        let mut n_can = 0;
+        for _ in 0..2000 {
+            let n_values = 1 + rng.below(6);
+            let places: Vec<Vec<Vec<u8>>> = (0..rng.below(6))
+                .map(|_| (0..n_values as u8).filter(|_| rng.below(2) == 0).map(|value| vec![value]).collect())
+                .collect();
+            let can = can_all_differ(&places, &Watch::none()).unwrap();
+            assert_eq!(can, can_differ(&places, &mut Vec::new()), "{places:?}");
+            n_can += usize::from(can);
+        }
+        assert!((200..1800).contains(&n_can), "{n_can}");
     }
 }

@@ -11,6 +11,7 @@
 //! them is seen when the key ends, as it is for keys that were there before.
 
 mod plan;
+mod values;
 
 use super::draft::Draft;
 use super::text::{embed_spelled, has_finite_end};
@@ -427,7 +428,7 @@ impl Lowerer<'_> {
         // Several values share their colon.
         let colon = if is_one { From::new() } else { self.colon(draft, from, depth)? };
         for &(conjunction, met) in ways.iter() {
-            let n_members = if plan.max.is_some() { seen.n_members + 1 } else { (seen.n_members + 1).min(plan.min) };
+            let n_members = plan.n_members_after(seen);
             let after = Seen { n_members, met: seen.met | met, ..seen };
             if plan.is_hopeless(after) {
                 continue;
@@ -670,6 +671,11 @@ impl Plan {
         let is_complete = self.rest(seen.next).next_required == self.names.len() as u32;
         let met = seen.met | self.rest(seen.next).without;
         is_complete && seen.n_members >= self.min && met == self.obligations
+    }
+
+    /// Returns the number of members after one more, as far as it matters.
+    fn n_members_after(&self, seen: Seen) -> u64 {
+        if self.max.is_some() { seen.n_members + 1 } else { (seen.n_members + 1).min(self.min) }
     }
 
     /// Tells whether something is owed that nothing to come can meet.

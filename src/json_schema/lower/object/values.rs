@@ -1,0 +1,65 @@
+//! The objects of a shape, where they are few.
+
+use super::super::array::Few;
+use super::super::{Lowered, Lowerer};
+use super::{KeyIndex, Places, Seen};
+use crate::json_schema::shape::ObjectShape;
+
+impl Lowerer<'_> {
+    /// Adds the objects of a shape, with their members in the order in which they are drafted; tells whether they are few.
+    pub(in super::super) fn few_objects(
+        &mut self,
+        shape: &ObjectShape,
+        few: &mut Few,
+        texts: &mut Vec<Vec<u8>>,
+    ) -> Lowered<bool> {
+        let Some(plan) = self.plan_object(shape)? else { return Ok(true) };
+        if plan.is_open() {
+            return Ok(false);
+        }
+        let mut places = Places::default();
+        let none = Seen { next: 0, n_members: 0, met: 0 };
+        let mut open: Vec<(Vec<u8>, Seen)> = vec![(Vec::new(), none)];
+        while let Some((members, seen)) = open.pop() {
+            if few.is_over(texts) {
+                return Ok(false);
+            }
+            if plan.may_close(seen) {
+                texts.push([b"{", &*members, b"}"].concat());
+            }
+            if plan.max.is_some_and(|max| seen.n_members >= max) {
+                continue;
+            }
+            let mut passed = seen;
+            loop {
+                let stop = plan.rest(passed.next).next_stop;
+                for index in passed.next..=stop {
+                    let Some(name) = plan.names.get(index as usize).filter(|name| name.content.is_some()) else {
+                        continue;
+                    };
+                    let key = [if members.is_empty() { &b"\""[..] } else { b",\"" }, &*name.spelled, b":"].concat();
+                    let after = Seen { next: index + 1, ..passed };
+                    for (conjunction, met) in self.ways(&plan, &mut places, KeyIndex::Name(index), after)? {
+                        let n_members = plan.n_members_after(seen);
+                        let after = Seen { n_members, met: after.met | met, ..after };
+                        if plan.is_hopeless(after) {
+                            continue;
+                        }
+                        let Some(values) = self.few_values(conjunction, few)? else { return Ok(false) };
+                        open.extend(values.iter().map(|value| ([&*members, &*key, value].concat(), after)));
+                        if few.is_over(texts) || open.len() > 1 << 14 {
+                            return Ok(false);
+                        }
+                    }
+                }
+                match plan.names.get(stop as usize) {
+                    Some(name) if !name.is_required => {
+                        passed = Seen { next: stop + 1, met: passed.met | name.without, ..passed };
+                    }
+                    _ => break,
+                }
+            }
+        }
+        Ok(true)
+    }
+}
