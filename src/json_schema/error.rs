@@ -43,7 +43,7 @@ enum Kind {
     MissingTarget { keyword: Box<str>, reference: Box<str>, reason: Box<str> },
     Limit { bound: &'static str, given: usize, limit: usize },
     Unsupported { keyword: Box<str>, reason: Box<str> },
-    Unsatisfiable { reason: Box<str> },
+    Unsatisfiable { reason: Box<str>, keywords: Box<[Box<str>]> },
 }
 
 impl SchemaError {
@@ -89,9 +89,10 @@ impl SchemaError {
         SchemaError::new(Kind::Unsupported { keyword: keyword.into(), reason: reason.into().into() })
     }
 
-    /// No value is valid.
-    pub(super) fn unsatisfiable(reason: impl Into<String>) -> Self {
-        SchemaError::new(Kind::Unsatisfiable { reason: reason.into().into() })
+    /// No value is valid, because of some keywords.
+    pub(super) fn unsatisfiable(reason: impl Into<String>, keywords: Vec<String>) -> Self {
+        let keywords = keywords.into_iter().map(Into::into).collect();
+        SchemaError::new(Kind::Unsatisfiable { reason: reason.into().into(), keywords })
     }
 
     /// Adds the place: a value of a document.
@@ -127,6 +128,15 @@ impl SchemaError {
             | Kind::MissingTarget { keyword, .. } => Some(keyword),
             _ => None,
         }
+    }
+
+    /// Returns the keywords that leave no value together, as they are written; none where the error is another or they aren't known.
+    pub fn contradicting(&self) -> impl Iterator<Item = &str> {
+        let keywords: &[Box<str>] = match &self.parts.kind {
+            Kind::Unsatisfiable { keywords, .. } => keywords,
+            _ => &[],
+        };
+        keywords.iter().map(|keyword| &**keyword)
     }
 
     /// Returns the JSON pointer of the place, from the root of its document.
@@ -175,7 +185,7 @@ impl SchemaError {
             Kind::Syntax(error) => error.message().to_owned(),
             Kind::Keyword { reason, .. } => reason.to_string(),
             Kind::Unsupported { reason, .. } => format!("can't be enforced: {reason}"),
-            Kind::Unsatisfiable { reason } => format!("unsatisfiable: {reason}"),
+            Kind::Unsatisfiable { reason, .. } => format!("unsatisfiable: {reason}"),
             Kind::NotASchema { found } => format!("a schema must be an object or a boolean, not {found}"),
             Kind::DuplicateKey { key } => format!("the key {} is repeated", shown(key)),
             Kind::MissingDocument { uri, .. } => format!("needs the document {}, which is not known", shown(uri)),
