@@ -284,6 +284,55 @@ fn what_is_left_out_of_a_contradiction_forbids_nothing_more() {
 }
 
 #[test]
+fn errors_of_lowering_name_the_keyword_and_its_place() {
+    let nested = |schema: &str| format!(r#"{{"type":"object","properties":{{"x":{schema}}}}}"#);
+    let alternatives = {
+        let one = |n: usize| {
+            format!(
+                r#"{{"anyOf":[{{"properties":{{"a{n}":{{"type":"null"}},"b{n}":{{"minLength":3}}}},"required":["a{n}"]}},{{"required":["b{n}","c{n}"],"not":{{"required":["d{n}"]}}}},{{"minProperties":{n}}},{{"maxProperties":{n}}}]}}"#
+            )
+        };
+        format!(r#"{{"allOf":[{}]}}"#, repeated(12, one))
+    };
+    for (schema, message) in [
+        (
+            r#"{"multipleOf":0.1234567890123456789012345678901234567890123,"minimum":1}"#,
+            "`multipleOf` at #/properties/x/multipleOf can't be enforced: the least common multiple",
+        ),
+        (r#"{"const":1e400}"#, "`const` at #/properties/x/const can't be enforced: the numbers are not among"),
+        (r#"{"enum":["a",1e400]}"#, "`enum` at #/properties/x/enum can't be enforced"),
+        (r#"{"type":"number","minimum":1e400,"maximum":2e400}"#, "`minimum` at #/properties/x/minimum can't be"),
+        (
+            r#"{"type":"integer","not":{"multipleOf":12345678901234567890123456789}}"#,
+            "`multipleOf` at #/properties/x/not/multipleOf can't be enforced: the deterministic automaton",
+        ),
+        (
+            r#"{"type":"object","minProperties":100000}"#,
+            "`minProperties` at #/properties/x/minProperties can't be enforced: 100000 members",
+        ),
+        (
+            r#"{"type":"array","contains":{"type":"null"},"minContains":5000000}"#,
+            "`contains` at #/properties/x/contains can't be enforced: more than 262144 places",
+        ),
+        (&alternatives, "schema_alternatives_max is 16384, but 16385 would be needed, at #/properties/x"),
+        (
+            r#"{"type":"array","uniqueItems":true,"prefixItems":[{"type":"null"},{"type":"boolean"},{"type":"string"},{"type":"null"}]}"#,
+            "`uniqueItems` at #/properties/x/uniqueItems can't be enforced",
+        ),
+        (r#"{"pattern":"(a"}"#, "`pattern` at #/properties/x/pattern is not a valid pattern: group without its `)`"),
+        (
+            r#"{"patternProperties":{"[a":{}}}"#,
+            "`patternProperties` at #/properties/x/patternProperties is not a valid pattern: class without its `]`",
+        ),
+        (r#"{"pattern":"(a)\\1"}"#, "`pattern` at #/properties/x/pattern can't be enforced: back-references"),
+        (r#"{"pattern":"(?i:a)"}"#, "`pattern` at #/properties/x/pattern can't be enforced: unknown kind of group"),
+    ] {
+        let error = bounded(&nested(schema)).expect_err(schema);
+        assert!(error.starts_with(message), "{schema}: {error}");
+    }
+}
+
+#[test]
 fn contradictions_are_found_in_bounded_time() {
     let wide = repeated(20_000, |n| format!(r#""p{n}":{{"type":"string","minLength":1}}"#));
     let names = repeated(20_000, |n| format!(r#""p{n}""#));

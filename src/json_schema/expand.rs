@@ -35,6 +35,9 @@ use std::sync::Arc;
 /// Most branches of one `anyOf` whose subsets are told apart for `unevaluated...`.
 const UNEVALUATED_BRANCHES_MAX: usize = 8;
 
+/// Keywords whose values are patterns.
+const PATTERNS: [&str; 2] = ["pattern", "patternProperties"];
+
 pub(super) struct Expander<'a> {
     pub model: &'a SchemaModel,
     pub options: &'a SchemaOptions,
@@ -370,17 +373,6 @@ impl<'a> Expander<'a> {
         }
     }
 
-    fn placed(&self, members: &[Member], error: SchemaError) -> SchemaError {
-        let schema = members.iter().find_map(|member| match member.subject {
-            Subject::Schema(id) => Some(id),
-            _ => None,
-        });
-        match schema {
-            Some(id) => self.model.error_at(id, self.model.schema(id).value(), error),
-            None => error,
-        }
-    }
-
     /// Follows what must hold in any case; stops at the next choice.
     fn advance(&mut self, partial: &mut Partial) -> Expanded<Outcome> {
         loop {
@@ -522,9 +514,7 @@ impl<'a> Expander<'a> {
     fn pursue(&mut self, partial: &mut Partial, goal: Goal) -> Expanded<bool> {
         match goal {
             Goal::Fact(fact) => Ok(self.add(partial, fact)),
-            Goal::Member(member, frames) => {
-                    self.pursue_member(partial, member, frames)
-            }
+            Goal::Member(member, frames) => self.pursue_member(partial, member, frames),
             Goal::Stray(schema, index, scope) => {
                 self.pursue_stray(partial, schema, index, scope);
                 Ok(true)
@@ -541,8 +531,10 @@ impl<'a> Expander<'a> {
 
     /// In lenient mode, notes that a keyword is not enforced.
     fn relax(&mut self, schema: SchemaId, value: ValueId, error: SchemaError) -> Expanded<()> {
-        let error = if error.pointer().is_empty() { self.model.error_at(schema, value, error) } else { error };
-        if !self.options.is_lenient || !error.is_unsupported() {
+        let error = if error.is_placed() { error } else { self.model.error_at(schema, value, error) };
+        // What isn't right isn't enforced either, where the schema could be read.
+        let may_be_dropped = error.is_unsupported() || error.keyword().is_some_and(|word| PATTERNS.contains(&word));
+        if !self.options.is_lenient || !may_be_dropped {
             return Err(error.into());
         }
         let relaxed = Relaxed { schema, value, reason: error.reason().into() };
@@ -1050,4 +1042,5 @@ fn is_of_kind(value: Value<'_>, kind: ValueKind) -> bool {
 mod clauses;
 mod finite;
 mod keywords;
+mod place;
 mod questions;

@@ -338,6 +338,11 @@ impl<'a> Lowerer<'a> {
     }
 
     fn draft_value(&mut self, place: Place, rule: NetRuleId) -> Lowered<()> {
+        let drafted = self.draft_kinds(place, rule);
+        drafted.map_err(|error| self.expander.placed_at(place.conjunction, error))
+    }
+
+    fn draft_kinds(&mut self, place: Place, rule: NetRuleId) -> Lowered<()> {
         let Place { conjunction, depth, is_element } = place;
         let mut draft = self.spare.draft();
         let end = draft.state();
