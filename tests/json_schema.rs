@@ -1,6 +1,6 @@
 //! Schemas made to be large, and schemas without values.
 
-use maskwright::json_schema::SchemaOptions;
+use maskwright::json_schema::{SchemaError, SchemaOptions};
 use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Vocab};
 use std::time::{Duration, Instant};
 
@@ -97,29 +97,270 @@ fn wide_objects_and_large_counts_are_bounded() {
     assert!(accepts(&grammar.expect("a character like others"), r#"{"\u0000":"\u0000"}"#));
 }
 
+/// Returns the error for a schema that has no value.
+fn unsatisfiable(schema: &str) -> SchemaError {
+    let start = Instant::now();
+    let (options, compile_options) = (SchemaOptions::default(), CompileOptions::default());
+    let compiled = compiler().compile_json_schema_with(schema, &options, &compile_options);
+    assert!(start.elapsed() < TIME_MAX, "{schema}");
+    match compiled {
+        Err(CompileError::Schema(error)) if error.is_unsatisfiable() => error,
+        other => panic!("{schema} has no value: {other:?}"),
+    }
+}
+
 #[test]
-fn contradictions_name_the_keyword_that_completes_them() {
-    for (schema, reason, pointer) in [
-        (r#"{"type":"string","minLength":5,"maxLength":3}"#, "minLength 5 with maxLength 3", "/maxLength"),
+fn contradictions_are_named() {
+    for (schema, message) in [
+        (r#"{"type":"string","minLength":5,"maxLength":3}"#, r#"minLength 5 with maxLength 3, at #"#),
+        (
+            r#"{"type":["string","array"],"minLength":5,"maxLength":3,"minItems":2,"maxItems":1}"#,
+            r#"type string or array with minLength 5, minItems 2, maxLength 3 and maxItems 1, at #"#,
+        ),
+        (
+            r#"{"type":"object","required":["a"],"properties":{"a":{"type":"string","minLength":5,"maxLength":3},"b":{"type":"string","minLength":5,"maxLength":3}}}"#,
+            r#"minLength 5 with maxLength 3, at #/properties/a"#,
+        ),
+        (
+            r#"{"type":"object","required":["b"],"properties":{"a":{"type":"string","minLength":5,"maxLength":3},"b":{"type":"string","minLength":5,"maxLength":3}}}"#,
+            r#"minLength 5 with maxLength 3, at #/properties/b"#,
+        ),
         (
             r#"{"type":"object","required":["a"],"properties":{"a":{"type":"array","minItems":3,"maxItems":2}}}"#,
-            "minItems 3 with maxItems 2",
-            "/properties/a/maxItems",
+            r#"minItems 3 with maxItems 2, at #/properties/a"#,
         ),
         (
             r#"{"properties":{"a":{"enum":[]}},"required":["a"],"type":"object"}"#,
-            "no value is left for the required key \"a\"",
-            "/required",
+            r#"enum lists no value, at #/properties/a/enum"#,
         ),
-        (r#"{"allOf":[{"const":1},{"const":2}]}"#, "constants that differ", "/allOf/1/const"),
-        (r#"{"not":{}}"#, "no value is valid", ""),
+        (r#"{"allOf":[{"const":1},{"const":2}]}"#, r#"const 1 with const 2, at #"#),
+        (r#"{"allOf":[{"type":"string"},{"type":"integer"}]}"#, r#"type string with type integer, at #"#),
+        (r#"{"enum":[1,2],"type":"string"}"#, r#"enum [1, 2] with type string, at #"#),
+        (r#"{"enum":["a"],"pattern":"b"}"#, r#"enum ["a"] with pattern "b", at #"#),
+        (r#"{"enum":[]}"#, r#"enum lists no value, at #/enum"#),
+        (
+            r#"{"type":"object","properties":{"a":false},"required":["a"]}"#,
+            r#"required "a" with properties "a" false, at #/properties/a"#,
+        ),
+        (
+            r#"{"type":"object","properties":{"x":{"type":"object","properties":{"a":false},"required":["a"]}},"required":["x"]}"#,
+            r#"required "a" with properties "a" false, at #/properties/x/properties/a"#,
+        ),
+        (
+            r#"{"type":"object","required":["zz"],"additionalProperties":false}"#,
+            r#"required "zz" with additionalProperties false, at #/additionalProperties"#,
+        ),
+        (
+            r#"{"type":"object","required":["a","zz"],"properties":{"a":{}},"additionalProperties":false}"#,
+            r#"required "zz" with additionalProperties false, at #/additionalProperties"#,
+        ),
+        (
+            r#"{"type":"array","contains":{"type":"null"},"items":{"type":"string"}}"#,
+            r#"contains with items: type null with type string, at #"#,
+        ),
+        (
+            r#"{"type":"array","contains":{"type":"null"},"minContains":3,"maxContains":2}"#,
+            r#"minContains 3 with maxContains 2, at #"#,
+        ),
+        (r#"{"type":"array","contains":{"enum":[]}}"#, r#"enum lists no value, at #/contains/enum"#),
+        (
+            r#"{"type":"array","contains":{"type":"null"},"minContains":3,"maxItems":2}"#,
+            r#"maxItems 2 with minContains 3, at #"#,
+        ),
+        (
+            r#"{"type":"integer","exclusiveMinimum":3,"exclusiveMaximum":4}"#,
+            r#"type integer with exclusiveMinimum 3 and exclusiveMaximum 4, at #"#,
+        ),
+        (r#"{"type":"integer","minimum":5,"maximum":4}"#, r#"minimum 5 with maximum 4, at #"#),
+        (
+            r#"{"type":"number","minimum":1,"maximum":4,"multipleOf":5}"#,
+            r#"multipleOf 5 with minimum 1 and maximum 4, at #"#,
+        ),
+        (r#"{"oneOf":[true,true]}"#, r#"no value satisfies exactly one branch of oneOf, at #/oneOf"#),
+        (
+            r#"{"oneOf":[{"type":"null"},{"type":"null"}]}"#,
+            r#"no value satisfies exactly one branch of oneOf, at #/oneOf"#,
+        ),
+        (r#"{"not":{}}"#, r#"every value satisfies the schema under not, at #/not"#),
+        (r#"false"#, r#"`false` allows no value, at #"#),
+        (r#"{"type":"object","allOf":[false]}"#, r#"`false` allows no value, at #/allOf/0"#),
+        (r#"{"type":"string","format":"date","minLength":11}"#, r#"format date with minLength 11, at #"#),
+        (r#"{"type":"string","format":"date","pattern":"x"}"#, r#"format date with pattern "x", at #"#),
+        (
+            r#"{"type":"array","uniqueItems":true,"minItems":5,"items":{"enum":[1,2,3,4]}}"#,
+            r#"minItems 5 with uniqueItems and items of 4 values, at #"#,
+        ),
+        (
+            r#"{"type":"array","uniqueItems":true,"minItems":3,"items":{"type":"boolean"}}"#,
+            r#"minItems 3 with uniqueItems and items of 2 values, at #"#,
+        ),
+        (
+            r#"{"$schema":"http://json-schema.org/draft-04/schema#","type":"array","enum":[[0,100],0.25],"minItems":3}"#,
+            r#"enum [[0,100], 0.25] with type array and minItems 3, at #"#,
+        ),
+        (
+            r##"{"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]}"##,
+            r#"required "a" asks for one such value within the other, without end, at #/properties/a"#,
+        ),
+        (
+            r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/s","maxLength":3}},"required":["a"],"$defs":{"s":{"type":"string","minLength":5}}}"##,
+            r#"minLength 5 with maxLength 3, at #/properties/a"#,
+        ),
+        (
+            r#"{"type":"object","required":["a"],"unevaluatedProperties":false,"anyOf":[{"properties":{"b":{}}}]}"#,
+            r#"type object with required "a", each branch of anyOf and unevaluatedProperties false, at #"#,
+        ),
+        (
+            r#"{"type":"object","minProperties":2,"propertyNames":{"const":"a"}}"#,
+            r#"minProperties 2 with propertyNames, at #"#,
+        ),
+        (
+            r#"{"type":"object","required":["a","b"],"maxProperties":1}"#,
+            r#"required "a", "b" with maxProperties 1, at #"#,
+        ),
+        (
+            r#"{"type":"array","prefixItems":[{},{"type":"string","const":1}],"minItems":2}"#,
+            r#"const 1 with type string, at #/prefixItems/1"#,
+        ),
+        (
+            r#"{"type":"array","items":[{},{"type":"string"}],"additionalItems":false,"minItems":4,"$schema":"http://json-schema.org/draft-07/schema#"}"#,
+            r#"minItems 4 with additionalItems false, at #/additionalItems"#,
+        ),
+        (
+            r#"{"type":"object","anyOf":[{"type":"string"},{"type":"integer"}]}"#,
+            r#"type object with each branch of anyOf, at #"#,
+        ),
+        (
+            r#"{"anyOf":[{"type":"string","enum":[1]},{"type":"integer","enum":["a"]}]}"#,
+            r#"no branch of anyOf has a value, at #/anyOf"#,
+        ),
+        (r#"{"type":"string","not":{"type":"string"}}"#, r#"type string with not, at #"#),
+        (
+            r#"{"type":"object","patternProperties":{"^a":{"type":"string"}},"properties":{"ab":{"type":"null"},"ac":{"type":"null"}},"required":["ab"]}"#,
+            r#"type string with type null, at #/patternProperties/^a"#,
+        ),
+        (
+            r#"{"type":"array","prefixItems":[{"const":1},{"enum":[1,1.0]}],"minItems":2,"items":false,"uniqueItems":true}"#,
+            r#"minItems 2 with uniqueItems, prefixItems /0, /1 and items false, at #"#,
+        ),
+        (
+            r#"{"type":"object","properties":{"k":{"const":1}},"required":["k"],"if":{"properties":{"k":{"const":1}}},"then":{"required":["z"]},"additionalProperties":false}"#,
+            r#"type object with properties "k", additionalProperties false and if, at #"#,
+        ),
+        (r#"{"type":"string","nullable":true,"enum":[1]}"#, r#"enum [1] with type string or null, at #"#),
     ] {
-        let options = (SchemaOptions::default(), CompileOptions::default());
-        let Err(CompileError::Schema(error)) = compiler().compile_json_schema_with(schema, &options.0, &options.1)
-        else {
-            panic!("{schema} has values");
+        let error = unsatisfiable(schema);
+        assert_eq!(error.to_string(), format!("unsatisfiable: {message}"), "{schema}");
+        assert!(error.contradicting().count() > 0 || message.contains("false"), "{schema}");
+    }
+    let error = unsatisfiable(r#"{"items":{},"type":"string","minLength":5,"maxLength":3}"#);
+    assert_eq!(error.contradicting().collect::<Vec<_>>(), ["minLength", "maxLength"]);
+}
+
+#[test]
+fn what_is_left_out_of_a_contradiction_forbids_nothing_more() {
+    for (schema, message) in [
+        // Without `properties` nothing would be additional, without `anyOf` nothing evaluated.
+        (
+            r#"{"type":"object","properties":{"a":{"type":"null"}},"additionalProperties":false,"required":["a"],"minProperties":2}"#,
+            r#"minProperties 2 with additionalProperties false beside properties "a", at #"#,
+        ),
+        // The same schema under a negation means what it meant.
+        (
+            r##"{"$defs":{"s":{"type":"string","minLength":1}},"$ref":"#/$defs/s","not":{"$ref":"#/$defs/s"},"maxLength":5}"##,
+            "type string with minLength 1 and not, at #",
+        ),
+        (
+            r#"{"type":"object","oneOf":[{"required":["a"]},{"required":["a","b"]}],"required":["b"],"maxProperties":3,"minProperties":1}"#,
+            r#"required "b" with oneOf, at #"#,
+        ),
+        (
+            r#"{"type":"object","required":["b"],"anyOf":[{"properties":{"a":{}}}],"unevaluatedProperties":false,"maxProperties":0}"#,
+            r#"required "b" with maxProperties 0, at #"#,
+        ),
+    ] {
+        assert_eq!(unsatisfiable(schema).to_string(), format!("unsatisfiable: {message}"), "{schema}");
+    }
+}
+
+#[test]
+fn errors_of_lowering_name_the_keyword_and_its_place() {
+    let nested = |schema: &str| format!(r#"{{"type":"object","properties":{{"x":{schema}}}}}"#);
+    let alternatives = {
+        let one = |n: usize| {
+            format!(
+                r#"{{"anyOf":[{{"properties":{{"a{n}":{{"type":"null"}},"b{n}":{{"minLength":3}}}},"required":["a{n}"]}},{{"required":["b{n}","c{n}"],"not":{{"required":["d{n}"]}}}},{{"minProperties":{n}}},{{"maxProperties":{n}}}]}}"#
+            )
         };
-        assert!(error.is_unsatisfiable() && error.reason().contains(reason), "{schema}: {error}");
-        assert_eq!(error.pointer(), pointer, "{schema}: {error}");
+        format!(r#"{{"allOf":[{}]}}"#, repeated(12, one))
+    };
+    for (schema, message) in [
+        (
+            r#"{"multipleOf":0.1234567890123456789012345678901234567890123,"minimum":1}"#,
+            "`multipleOf` at #/properties/x/multipleOf can't be enforced: the least common multiple",
+        ),
+        (r#"{"const":1e400}"#, "`const` at #/properties/x/const can't be enforced: the numbers are not among"),
+        (r#"{"enum":["a",1e400]}"#, "`enum` at #/properties/x/enum can't be enforced"),
+        (r#"{"type":"number","minimum":1e400,"maximum":2e400}"#, "`minimum` at #/properties/x/minimum can't be"),
+        (
+            r#"{"type":"integer","not":{"multipleOf":12345678901234567890123456789}}"#,
+            "`multipleOf` at #/properties/x/not/multipleOf can't be enforced: the deterministic automaton",
+        ),
+        (
+            r#"{"type":"object","minProperties":100000}"#,
+            "`minProperties` at #/properties/x/minProperties can't be enforced: 100000 members",
+        ),
+        (
+            r#"{"type":"array","contains":{"type":"null"},"minContains":5000000}"#,
+            "`contains` at #/properties/x/contains can't be enforced: more than 262144 places",
+        ),
+        (&alternatives, "schema_alternatives_max is 16384, but 16385 would be needed, at #/properties/x"),
+        (
+            r#"{"type":"array","uniqueItems":true,"prefixItems":[{"type":"null"},{"type":"boolean"},{"type":"string"},{"type":"null"}]}"#,
+            "`uniqueItems` at #/properties/x/uniqueItems can't be enforced",
+        ),
+        (r#"{"pattern":"(a"}"#, "`pattern` at #/properties/x/pattern is not a valid pattern: group without its `)`"),
+        (
+            r#"{"patternProperties":{"[a":{}}}"#,
+            "`patternProperties` at #/properties/x/patternProperties is not a valid pattern: class without its `]`",
+        ),
+        (r#"{"pattern":"(a)\\1"}"#, "`pattern` at #/properties/x/pattern can't be enforced: back-references"),
+        (r#"{"pattern":"(?i:a)"}"#, "`pattern` at #/properties/x/pattern can't be enforced: unknown kind of group"),
+    ] {
+        let error = bounded(&nested(schema)).expect_err(schema);
+        assert!(error.starts_with(message), "{schema}: {error}");
+    }
+}
+
+#[test]
+fn contradictions_are_found_in_bounded_time() {
+    let wide = repeated(20_000, |n| format!(r#""p{n}":{{"type":"string","minLength":1}}"#));
+    let names = repeated(20_000, |n| format!(r#""p{n}""#));
+    let wide = format!(
+        r#"{{"type":"object","required":[{names},"z"],"properties":{{{wide},"z":{{"enum":[1],"minimum":2}}}}}}"#
+    );
+    let branches = repeated(2_000, |n| format!(r#"{{"type":"string","minLength":{},"maxLength":{n}}}"#, n + 1));
+    let branches = format!(r#"{{"anyOf":[{branches}]}}"#);
+    let all = repeated(5_000, |n| format!(r#"{{"minLength":{n}}}"#));
+    let all = format!(r#"{{"type":"string","maxLength":3,"allOf":[{all}]}}"#);
+    let mut deep = r#"{"type":"string","minLength":5,"maxLength":3}"#.to_owned();
+    for _ in 0..50 {
+        deep = format!(r#"{{"type":"object","required":["a"],"properties":{{"a":{deep}}}}}"#);
+    }
+    let counts =
+        r#"{"type":"array","minItems":4000000000,"maxItems":4000000001,"items":{"type":"null"},"uniqueItems":true}"#;
+    let patterns = repeated(6, |n| format!(r#"{{"pattern":"^(a|b)*a(a|b){{{}}}$"}}"#, n + 3));
+    let patterns = format!(r#"{{"type":"string","allOf":[{patterns}],"pattern":"c"}}"#);
+    let in_deep = format!("minLength 5 with maxLength 3, at #{}", "/properties/a".repeat(50));
+    for (schema, message) in [
+        // Here the search gives up.
+        (&wide[..], "no value is valid, at #"),
+        (&branches, "no branch of anyOf has a value, at #/anyOf"),
+        (&all, "minLength 4999 with maxLength 3, at #"),
+        (&deep, &in_deep),
+        (counts, "minItems 4000000000 with uniqueItems and items of 1 value, at #"),
+        (&patterns, r#"pattern "c" with pattern "^(a|b)*a(a|b){8}$", at #"#),
+    ] {
+        assert_eq!(unsatisfiable(schema).to_string(), format!("unsatisfiable: {message}"));
     }
 }

@@ -34,6 +34,7 @@ struct Parts {
     line_column: (usize, usize),
     excerpt: Box<str>,
     hint: Option<Box<str>>,
+    is_unsupported: bool,
 }
 
 impl SyntaxError {
@@ -43,7 +44,16 @@ impl SyntaxError {
         span.write_caret(source, &mut excerpt).expect("writing to a string succeeds");
         let line_column = span.line_column(source);
         let message = message.into().into_boxed_str();
-        SyntaxError { parts: Box::new(Parts { message, span, line_column, excerpt: excerpt.into(), hint: None }) }
+        SyntaxError {
+            parts: Box::new(Parts {
+                message,
+                span,
+                line_column,
+                excerpt: excerpt.into(),
+                hint: None,
+                is_unsupported: false,
+            }),
+        }
     }
 
     /// Adds what the author may have meant, or what to write instead.
@@ -51,6 +61,18 @@ impl SyntaxError {
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.parts.hint = Some(hint.into().into_boxed_str());
         self
+    }
+
+    /// Says that the source is right, as far as is known, and can't be represented or is beyond a limit.
+    #[must_use]
+    pub(crate) fn unsupported(mut self) -> Self {
+        self.parts.is_unsupported = true;
+        self
+    }
+
+    /// Tells whether that was said; front ends for patterns of schemas say it.
+    pub(crate) fn is_unsupported(&self) -> bool {
+        self.parts.is_unsupported
     }
 
     /// Returns the place in the source.

@@ -31,6 +31,8 @@ struct Parts {
     pointer: Box<str>,
     span: Option<Span>,
     excerpt: Box<str>,
+    /// Whether the document and the pointer are known: both are empty at the root.
+    is_placed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,13 +45,13 @@ enum Kind {
     MissingTarget { keyword: Box<str>, reference: Box<str>, reason: Box<str> },
     Limit { bound: &'static str, given: usize, limit: usize },
     Unsupported { keyword: Box<str>, reason: Box<str> },
-    Unsatisfiable { reason: Box<str> },
+    Unsatisfiable { reason: Box<str>, keywords: Box<[Box<str>]> },
 }
 
 impl SchemaError {
     fn new(kind: Kind) -> Self {
         let (document, pointer, excerpt) = Default::default();
-        SchemaError { parts: Box::new(Parts { kind, document, pointer, span: None, excerpt }) }
+        SchemaError { parts: Box::new(Parts { kind, document, pointer, span: None, excerpt, is_placed: false }) }
     }
 
     pub(super) fn syntax(error: SyntaxError) -> Self {
@@ -89,15 +91,17 @@ impl SchemaError {
         SchemaError::new(Kind::Unsupported { keyword: keyword.into(), reason: reason.into().into() })
     }
 
-    /// No value is valid.
-    pub(super) fn unsatisfiable(reason: impl Into<String>) -> Self {
-        SchemaError::new(Kind::Unsatisfiable { reason: reason.into().into() })
+    /// No value is valid, because of some keywords.
+    pub(super) fn unsatisfiable(reason: impl Into<String>, keywords: Vec<String>) -> Self {
+        let keywords = keywords.into_iter().map(Into::into).collect();
+        SchemaError::new(Kind::Unsatisfiable { reason: reason.into().into(), keywords })
     }
 
     /// Adds the place: a value of a document.
     pub(super) fn at(mut self, document: &str, json: &Json, id: ValueId) -> Self {
         self.parts.document = document.into();
         self.parts.pointer = json.pointer(id).into();
+        self.parts.is_placed = true;
         if !json.source().is_empty() {
             self = self.in_source(json.source(), json.span(id));
         }
@@ -111,6 +115,19 @@ impl SchemaError {
         self.parts.span = Some(span);
         self.parts.excerpt = excerpt.into();
         self
+    }
+
+    /// Names the keyword that an unsupported one turned out to be.
+    pub(super) fn about(mut self, word: &str) -> Self {
+        if let Kind::Unsupported { keyword, .. } = &mut self.parts.kind {
+            *keyword = word.into();
+        }
+        self
+    }
+
+    /// Tells whether the place was added.
+    pub(super) fn is_placed(&self) -> bool {
+        self.parts.is_placed
     }
 
     pub(super) fn in_document(mut self, document: &str) -> Self {
@@ -127,6 +144,25 @@ impl SchemaError {
             | Kind::MissingTarget { keyword, .. } => Some(keyword),
             _ => None,
         }
+    }
+
+    /// Returns the keywords that leave no value together, as they are written; none where the error is another or they aren't known.
+    ///
+    /// ```
+    /// use maskwright::{CompileError, GrammarCompiler, Vocab};
+    /// let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| vec![byte]))?.into());
+    /// let schema = r#"{"type": "object", "required": ["a"], "properties": {"a": {"enum": [1, 2], "type": "string"}}}"#;
+    /// let Err(CompileError::Schema(error)) = compiler.compile_json_schema(schema) else { panic!() };
+    /// assert_eq!(error.to_string(), "unsatisfiable: enum [1, 2] with type string, at #/properties/a");
+    /// assert!(error.contradicting().eq(["enum", "type"]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn contradicting(&self) -> impl Iterator<Item = &str> {
+        let keywords: &[Box<str>] = match &self.parts.kind {
+            Kind::Unsatisfiable { keywords, .. } => keywords,
+            _ => &[],
+        };
+        keywords.iter().map(|keyword| &**keyword)
     }
 
     /// Returns the JSON pointer of the place, from the root of its document.
@@ -175,7 +211,7 @@ impl SchemaError {
             Kind::Syntax(error) => error.message().to_owned(),
             Kind::Keyword { reason, .. } => reason.to_string(),
             Kind::Unsupported { reason, .. } => format!("can't be enforced: {reason}"),
-            Kind::Unsatisfiable { reason } => format!("unsatisfiable: {reason}"),
+            Kind::Unsatisfiable { reason, .. } => format!("unsatisfiable: {reason}"),
             Kind::NotASchema { found } => format!("a schema must be an object or a boolean, not {found}"),
             Kind::DuplicateKey { key } => format!("the key {} is repeated", shown(key)),
             Kind::MissingDocument { uri, .. } => format!("needs the document {}, which is not known", shown(uri)),
@@ -196,7 +232,7 @@ pub(super) fn shown(text: &str) -> String {
 
 impl fmt::Display for SchemaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { kind, document, pointer, span, excerpt } = &*self.parts;
+        let Parts { kind, document, pointer, span, excerpt, .. } = &*self.parts;
         let reason = self.reason();
         match kind {
             Kind::Syntax(error) => {

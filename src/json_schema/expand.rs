@@ -35,6 +35,9 @@ use std::sync::Arc;
 /// Most branches of one `anyOf` whose subsets are told apart for `unevaluated...`.
 const UNEVALUATED_BRANCHES_MAX: usize = 8;
 
+/// Keywords whose values are patterns.
+const PATTERNS: [&str; 2] = ["pattern", "patternProperties"];
+
 pub(super) struct Expander<'a> {
     pub model: &'a SchemaModel,
     pub options: &'a SchemaOptions,
@@ -55,10 +58,6 @@ pub(super) struct Expander<'a> {
     /// Alternatives tried so far.
     n_tried: usize,
     pub relaxed: Vec<Relaxed>,
-    /// The keyword that is followed, if it is one alone.
-    keyword: Option<(SchemaId, ValueId)>,
-    /// The first plain contradiction that was met, and the keyword that completed it.
-    contradiction: Option<(String, Option<(SchemaId, ValueId)>)>,
 }
 
 /// Frames that a goal evaluates for.
@@ -266,8 +265,6 @@ impl<'a> Expander<'a> {
             spare_goals: Vec::new(),
             n_tried: 0,
             relaxed: Vec::new(),
-            keyword: None,
-            contradiction: None,
         }
     }
 
@@ -377,35 +374,9 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Returns the error for a root that no value satisfies.
-    pub fn why_unsatisfiable(&self) -> SchemaError {
-        let (reason, keyword) = self.contradiction.clone().unwrap_or_else(|| ("no value is valid".to_owned(), None));
-        let root = self.model.root();
-        let (schema, value) = keyword.unwrap_or((root, self.model.schema(root).value()));
-        self.model.error_at(schema, value, SchemaError::unsatisfiable(reason))
-    }
-
-    /// Notes a contradiction, if it is the first.
-    fn note(&mut self, reason: impl FnOnce() -> String) {
-        let keyword = self.keyword;
-        self.contradiction.get_or_insert_with(|| (reason(), keyword));
-    }
-
-    fn placed(&self, members: &[Member], error: SchemaError) -> SchemaError {
-        let schema = members.iter().find_map(|member| match member.subject {
-            Subject::Schema(id) => Some(id),
-            _ => None,
-        });
-        match schema {
-            Some(id) => self.model.error_at(id, self.model.schema(id).value(), error),
-            None => error,
-        }
-    }
-
     /// Follows what must hold in any case; stops at the next choice.
     fn advance(&mut self, partial: &mut Partial) -> Expanded<Outcome> {
         loop {
-            self.keyword = None;
             while let Some(goal) = partial.goals.pop() {
                 if !self.pursue(partial, goal)? {
                     return Ok(Outcome::Dead);
@@ -544,17 +515,13 @@ impl<'a> Expander<'a> {
     fn pursue(&mut self, partial: &mut Partial, goal: Goal) -> Expanded<bool> {
         match goal {
             Goal::Fact(fact) => Ok(self.add(partial, fact)),
-            Goal::Member(member, frames) => {
-                self.keyword = None;
-                self.pursue_member(partial, member, frames)
-            }
+            Goal::Member(member, frames) => self.pursue_member(partial, member, frames),
             Goal::Stray(schema, index, scope) => {
                 self.pursue_stray(partial, schema, index, scope);
                 Ok(true)
             }
             Goal::Entry(schema, index, scope, frames) => {
                 let entry = &self.model.schema(schema).entries()[index as usize];
-                self.keyword = Some((schema, entry.value));
                 match self.pursue_entry(partial, schema, &entry.keyword, scope, frames) {
                     Err(LowerError::Schema(error)) => self.relax(schema, entry.value, error).map(|()| true),
                     alive => alive,
@@ -565,8 +532,10 @@ impl<'a> Expander<'a> {
 
     /// In lenient mode, notes that a keyword is not enforced.
     fn relax(&mut self, schema: SchemaId, value: ValueId, error: SchemaError) -> Expanded<()> {
-        let error = if error.pointer().is_empty() { self.model.error_at(schema, value, error) } else { error };
-        if !self.options.is_lenient || !error.is_unsupported() {
+        let error = if error.is_placed() { error } else { self.model.error_at(schema, value, error) };
+        // What isn't right isn't enforced either, where the schema could be read.
+        let may_be_dropped = error.is_unsupported() || error.keyword().is_some_and(|word| PATTERNS.contains(&word));
+        if !self.options.is_lenient || !may_be_dropped {
             return Err(error.into());
         }
         let relaxed = Relaxed { schema, value, reason: error.reason().into() };
@@ -893,26 +862,22 @@ impl<'a> Expander<'a> {
                 if !members.contains(&member) {
                     members.push(member);
                     if object.required.contains(&name) && self.are_never(&object.properties.entry(&name).clone()) {
-                        self.note(|| format!("no value is left for the required key {name:?}"));
                         return false;
                     }
                 }
             }
             (Shape::Object(object), Fact::Required(name)) => {
                 if object.absent.contains(&name) {
-                    self.note(|| format!("no value is left for the required key {name:?}"));
                     return false;
                 }
                 object.required.entry(&name);
                 let members = object.properties.get(&name).cloned().unwrap_or_default();
                 if self.are_never(&members) {
-                    self.note(|| format!("no value is left for the required key {name:?}"));
                     return false;
                 }
             }
             (Shape::Object(object), Fact::Absent(name)) => {
                 if object.required.contains(&name) {
-                    self.note(|| format!("no value is left for the required key {name:?}"));
                     return false;
                 }
                 object.absent.insert(name);
@@ -953,13 +918,7 @@ impl<'a> Expander<'a> {
             (Shape::Array(array), Fact::Unique) => array.is_unique = true,
             _ => unreachable!("facts are about the kind at hand"),
         }
-        match contradiction(&partial.shape) {
-            None => true,
-            Some(reason) => {
-                self.note(|| reason);
-                false
-            }
-        }
+        !is_crossed(&partial.shape)
     }
 }
 
@@ -1024,25 +983,17 @@ fn is_implied(partial: &Partial, goal: &Goal) -> bool {
     }
 }
 
-/// Returns the plain contradiction in a shape, if there is one.
-fn contradiction(shape: &Shape) -> Option<String> {
-    let crossed = |min: u64, max: Option<u64>, words: [&str; 2]| {
-        max.filter(|&max| min > max).map(|max| format!("{} {min} with {} {max}", words[0], words[1]))
-    };
+/// Tells whether plainly no value has a shape.
+fn is_crossed(shape: &Shape) -> bool {
+    let are_crossed = |min: u64, max: Option<u64>| max.is_some_and(|max| min > max);
     match shape {
-        Shape::Only => None,
-        Shape::Number(number) => match &number.values {
-            Some(values) if values.is_empty() => Some("constants that differ".to_owned()),
-            _ if number.set == NumberSet::empty() => Some("bounds of numbers that cross".to_owned()),
-            _ => None,
-        },
-        Shape::String(string) => match &string.values {
-            Some(values) if values.is_empty() => Some("constants that differ".to_owned()),
-            _ => crossed(string.min, string.max, ["minLength", "maxLength"]),
-        },
-        Shape::Array(array) => crossed(array.min, array.max, ["minItems", "maxItems"]),
-        Shape::Object(object) => crossed(object.min, object.max, ["minProperties", "maxProperties"])
-            .or_else(|| crossed(object.required.len() as u64, object.max, ["names under required:", "maxProperties"])),
+        Shape::Only => false,
+        Shape::Number(number) => number.values.as_ref().is_some_and(Vec::is_empty) || number.set == NumberSet::empty(),
+        Shape::String(string) => {
+            string.values.as_ref().is_some_and(Vec::is_empty) || are_crossed(string.min, string.max)
+        }
+        Shape::Array(array) => are_crossed(array.min, array.max),
+        Shape::Object(object) => are_crossed(object.min.max(object.required.len() as u64), object.max),
     }
 }
 
@@ -1092,4 +1043,5 @@ fn is_of_kind(value: Value<'_>, kind: ValueKind) -> bool {
 mod clauses;
 mod finite;
 mod keywords;
+mod place;
 mod questions;

@@ -69,9 +69,12 @@ impl Languages {
     /// Returns the language of the strings in which a pattern matches.
     pub fn pattern(&mut self, pattern: &str, keyword: &str, limits: &Limits) -> Result<LanguageId, SchemaError> {
         self.intern(false, pattern, || {
-            let unsupported = |reason: String| SchemaError::unsupported(keyword, reason);
-            let regular = ecma::parse(pattern, limits).map_err(|error| unsupported(error.message().to_owned()))?;
-            Dfa::new(&regular, limits).map(Arc::new).map_err(|error| unsupported(error.to_string()))
+            let regular = ecma::parse(pattern, limits).map_err(|error| match error.is_unsupported() {
+                true => SchemaError::unsupported(keyword, error.message()),
+                false => SchemaError::keyword_value(keyword, format!("is not a valid pattern: {}", error.message())),
+            })?;
+            let dfa = Dfa::new(&regular, limits);
+            dfa.map(Arc::new).map_err(|error| SchemaError::unsupported(keyword, error.to_string()))
         })
     }
 

@@ -21,12 +21,14 @@
 //! | [`mod@format`], `language` | the formats that are asserted, patterns: regular languages of decoded strings |
 //! | `conjunction`, `shape`, `expand` | what must hold together; what is left of it for one kind of values; from one to the other |
 //! | `lower` | from shapes to automata: objects, arrays, strings, white space |
+//! | `contradiction` | which keywords leave no value, and where |
 //! | `options`, `report` | what the standard leaves open; what became of each keyword |
 //!
 //! Schemas come from strangers: nothing here recurses, every bound is a field of [`Limits`](crate::Limits), and each
 //! error says which keyword, where, why.
 
 mod conjunction;
+mod contradiction;
 mod decimal;
 mod draft;
 mod equal;

@@ -45,6 +45,19 @@ impl Watch {
         }
     }
 
+    /// Returns a watch with the same deadline and flag, for work of so many steps at most.
+    pub fn for_steps(&self, n_steps_max: u64) -> Self {
+        Watch {
+            deadline: self.deadline,
+            cancelled: self.cancelled.clone(),
+            n_steps: Cell::new(0),
+            next_look: Cell::new(0),
+            n_steps_max: self.n_steps_max.min(n_steps_max),
+            n_edges: Cell::new(0),
+            n_edges_max: self.n_edges_max,
+        }
+    }
+
     /// Returns a watch that never gives up.
     #[cfg(test)]
     pub fn none() -> Self {

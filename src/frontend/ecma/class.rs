@@ -123,10 +123,12 @@ pub(super) fn escape(parser: &mut Parser<'_>, start: usize, in_class: bool) -> R
             let text = &parser.pattern[start..parser.at];
             Err(parser
                 .refuse(start, parser.at, format!("octal escapes (`{text}`) are not supported"))
-                .with_hint("write `\\x` with two hexadecimal digits"))
+                .with_hint("write `\\x` with two hexadecimal digits")
+                .unsupported())
         }
         c if c.is_ascii_alphabetic() => {
-            let error = parser.refuse(start, parser.at, format!("unknown escape `\\{c}`"));
+            // Without the flag `u` it stands for itself.
+            let error = parser.refuse(start, parser.at, format!("unknown escape `\\{c}`")).unsupported();
             Err(match c {
                 'A' => error.with_hint("the start of the text is `^`"),
                 'z' | 'Z' => error.with_hint("the end of the text is `$`"),
@@ -196,7 +198,7 @@ fn property(parser: &mut Parser<'_>, start: usize, is_negated: bool) -> Result<A
     });
     let Some(ranges) = ranges else {
         let text = &parser.pattern[start..parser.at];
-        return Err(parser.refuse(start, parser.at, format!("unknown property `{text}`")));
+        return Err(parser.refuse(start, parser.at, format!("unknown property `{text}`")).unsupported());
     };
     let set = CharSet::from_ranges(ranges);
     Ok(Atom::Set(if is_negated { set.negate() } else { set }))

@@ -69,7 +69,7 @@ impl Lowering<'_> {
         self.n_calls += 1;
         if self.n_calls > CALLS_MAX + self.pattern.len() || self.arena.size() > self.limits.n_exprs_max {
             let message = "the pattern is too large with its repeats and conditions written out";
-            return Err(SyntaxError::new(self.pattern, Span::new(0, self.pattern.len()), message));
+            return Err(SyntaxError::new(self.pattern, Span::new(0, self.pattern.len()), message).unsupported());
         }
         if is_uniform(after) && part.is_plain() {
             let whole = self.plain(part);
@@ -158,7 +158,7 @@ impl Lowering<'_> {
         let n_copies = max.unwrap_or(min);
         if n_copies > COPIES_MAX {
             let message = format!("a repeat of more than {COPIES_MAX} copies with conditions inside is not supported");
-            return Err(SyntaxError::new(self.pattern, span, message));
+            return Err(SyntaxError::new(self.pattern, span, message).unsupported());
         }
         let mut rest = match max {
             None => self.repeat_forever(body, span, after)?,
@@ -213,7 +213,7 @@ impl Lowering<'_> {
         let system = core::mem::take(&mut self.system);
         system.solve(ids, &mut self.arena, self.limits).map_err(|limit| {
             let message = format!("a repeat with conditions inside is too large: it needs more than {limit} states");
-            SyntaxError::new(self.pattern, span, message)
+            SyntaxError::new(self.pattern, span, message).unsupported()
         })
     }
 

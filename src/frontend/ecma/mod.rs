@@ -60,7 +60,7 @@ pub fn parse(pattern: &str, limits: &Limits) -> Result<Regular, SyntaxError> {
     if pattern.len() > limits.source_bytes_max {
         let message =
             format!("pattern of {} bytes, more than {} (source_bytes_max)", pattern.len(), limits.source_bytes_max);
-        return Err(SyntaxError::new("", Span::default(), message));
+        return Err(SyntaxError::new("", Span::default(), message).unsupported());
     }
     let part = part::parse(pattern, limits)?;
     lower::lower(pattern, &part, limits)

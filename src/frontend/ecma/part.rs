@@ -84,7 +84,7 @@ fn scan(pattern: &str, limits: &Limits) -> Result<(usize, bool), SyntaxError> {
                 names |= is_named;
                 if depth > nesting_max {
                     let message = format!("nested more than {nesting_max} deep (nesting_max)");
-                    return Err(SyntaxError::new(pattern, Span::new(at, at + 1), message));
+                    return Err(SyntaxError::new(pattern, Span::new(at, at + 1), message).unsupported());
                 }
             }
             b')' if !in_class => depth = depth.saturating_sub(1),
@@ -187,7 +187,7 @@ impl Parser<'_> {
             let message = format!("`{text}` refers to a group that is not there");
             return self.refuse(start, self.at, message);
         }
-        self.refuse(start, self.at, format!("back-references (`{text}`) are not regular"))
+        self.refuse(start, self.at, format!("back-references (`{text}`) are not regular")).unsupported()
     }
 
     fn named_back_reference(&mut self, start: usize) -> SyntaxError {
@@ -198,7 +198,7 @@ impl Parser<'_> {
         {
             self.at += length + 1;
             let text = &self.pattern[start..self.at];
-            return self.refuse(start, self.at, format!("back-references (`{text}`) are not regular"));
+            return self.refuse(start, self.at, format!("back-references (`{text}`) are not regular")).unsupported();
         }
         self.refuse(start, self.at, "`\\k` without the name of a group")
     }
@@ -211,7 +211,9 @@ impl Parser<'_> {
                 look = Some(self.pattern.as_bytes()[self.at - 1] == b'!');
             } else if self.eat("<=") || self.eat("<!") {
                 let text = &self.pattern[start..self.at];
-                return Err(self.refuse(start, self.at, format!("lookbehind (`{text}`) is not supported")));
+                return Err(self
+                    .refuse(start, self.at, format!("lookbehind (`{text}`) is not supported"))
+                    .unsupported());
             } else if self.eat("<") {
                 self.name(start)?;
             } else if !self.eat(":") {
@@ -225,7 +227,9 @@ impl Parser<'_> {
                     Some('#') => "patterns have no comments",
                     _ => "groups begin with `(`, `(?:`, `(?<name>`, `(?=` or `(?!`",
                 };
-                return Err(error.with_hint(hint));
+                // Flags in a group came with ECMAScript 2025.
+                let has_flags = matches!(self.peek(), Some('i' | 'm' | 's' | '-'));
+                return Err(if has_flags { error.with_hint(hint).unsupported() } else { error.with_hint(hint) });
             }
         }
         let body = self.choice()?;
@@ -278,7 +282,7 @@ impl Parser<'_> {
         let given = max.unwrap_or(min);
         if given > limit || min > limit {
             let message = format!("repeat count in `{text}` is more than {limit} (repeat_max)");
-            return Err(self.refuse(quantifier, self.at, message));
+            return Err(self.refuse(quantifier, self.at, message).unsupported());
         }
         if max.is_some_and(|max| max < min) {
             let message = format!("`{text}` ends with a smaller count than it begins with");

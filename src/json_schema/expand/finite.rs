@@ -76,6 +76,11 @@ impl Expander<'_> {
         self.finite(member).is_some_and(|finite| finite.is_exact)
     }
 
+    /// Returns how many values satisfy a member, where they are finitely many scalars and known exactly.
+    pub fn n_values(&mut self, member: Member) -> Option<usize> {
+        self.finite(member).filter(|finite| finite.is_exact).map(|finite| finite.values.len())
+    }
+
     fn find_finite(&mut self, member: Member, n_deep: usize) -> Option<Finite> {
         if member.is_negated || n_deep > UNIONS_DEEP_MAX {
             return None;

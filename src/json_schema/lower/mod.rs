@@ -13,12 +13,13 @@ mod text;
 mod trim;
 mod white_space;
 
-use super::conjunction::ConjunctionId;
+use super::conjunction::{ConjunctionId, Member, Members, ScopeId};
+use super::contradiction;
 use super::error::SchemaError;
 use super::expand::Expander;
 use super::language::{LanguageStore, Languages};
 use super::leaf::{AnyValueKey, LeafKey};
-use super::model::SchemaModel;
+use super::model::{SchemaId, SchemaModel};
 use super::options::SchemaOptions;
 use super::report::{Relaxed, SchemaReport};
 use super::shape::{NumberShape, Shape, StringShape, ValueKind};
@@ -89,10 +90,43 @@ fn lower_model(
     let root = lowerer.value(root, 0, false)?;
     lowerer.draft_pending()?;
     let Some(network) = lowerer.finish(root)? else {
-        return Err(lowerer.expander.why_unsatisfiable().into());
+        return Err(contradiction::explain(model, options, store, limits, watch).into());
     };
     let normal = NormalGrammar { network, has_empty_text: false };
     Ok(LoweredSchema { normal, relaxed: lowerer.expander.relaxed })
+}
+
+/// Tells whether a value satisfies all of some schemas.
+///
+/// # Errors
+/// As [`lower`], but for having no value.
+pub(super) fn has_values(
+    model: &SchemaModel,
+    ids: &[SchemaId],
+    options: &SchemaOptions,
+    store: &Arc<LanguageStore>,
+    limits: &Limits,
+    watch: &Watch,
+) -> Lowered<bool> {
+    let mut lowerer = Lowerer::new(model, options, store, limits, watch);
+    let members: Members = ids.iter().map(|&id| Member::schema(id, ScopeId(0))).collect();
+    let root = lowerer.expander.intern(members);
+    let root = lowerer.value(root, 0, false)?;
+    lowerer.draft_pending()?;
+    Ok(lowerer.finish(root)?.is_some())
+}
+
+/// Returns how many values satisfy a schema, if they are finitely many scalars and that is seen at a glance.
+pub(super) fn n_different(
+    model: &SchemaModel,
+    id: SchemaId,
+    options: &SchemaOptions,
+    store: &Arc<LanguageStore>,
+    limits: &Limits,
+    watch: &Watch,
+) -> Option<usize> {
+    let mut expander = Expander::new(model, options, limits, watch, Languages::new(Arc::clone(store)));
+    expander.n_values(Member::schema(id, ScopeId(0)))
 }
 
 struct Lowerer<'a> {
@@ -305,6 +339,11 @@ impl<'a> Lowerer<'a> {
     }
 
     fn draft_value(&mut self, place: Place, rule: NetRuleId) -> Lowered<()> {
+        let drafted = self.draft_kinds(place, rule);
+        drafted.map_err(|error| self.expander.placed_at(place.conjunction, error))
+    }
+
+    fn draft_kinds(&mut self, place: Place, rule: NetRuleId) -> Lowered<()> {
         let Place { conjunction, depth, is_element } = place;
         let mut draft = self.spare.draft();
         let end = draft.state();

@@ -8,7 +8,7 @@ use super::draft::Draft;
 use super::{Lowered, Lowerer};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::leaf::{LeafKey, StringKey};
-use crate::json_schema::number::{NumberSpelling, NumberTexts, RegisterTexts};
+use crate::json_schema::number::{NumberError, NumberSpelling, NumberTexts, RegisterTexts};
 use crate::json_schema::shape::{NumberShape, StringShape};
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};
@@ -78,7 +78,7 @@ impl Lowerer<'_> {
                     NumberTexts::Register(texts) => (Arc::default(), texts.into_iter().collect()),
                 }),
             };
-            let (dfa, beside) = texts.map_err(|error| SchemaError::unsupported("number", error.to_string()))?;
+            let (dfa, beside) = texts.map_err(no_texts)?;
             registers.extend(beside);
             all = Some(match all {
                 None => dfa,
@@ -190,6 +190,12 @@ impl Lowerer<'_> {
         draft.byte(&[after], b'"', end);
         Ok(true)
     }
+}
+
+/// Returns the error for numbers whose texts can't be had; which bound or divisor it is shows where the place is added.
+fn no_texts(error: NumberError) -> SchemaError {
+    let keyword = if let NumberError::Magnitude = error { "minimum" } else { "multipleOf" };
+    SchemaError::unsupported(keyword, error.to_string())
 }
 
 pub(super) fn too_large(error: RegularError) -> SchemaError {

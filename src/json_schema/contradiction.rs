@@ -1,0 +1,551 @@
+//! Why a schema has no value: the fewest keywords that contradict each other, and their place.
+//!
+//! Lowering finds out at the very end that nothing completes the root, and by then it is about automata. To name keywords the same question is asked
+//! again about fewer of them: a keyword that can be left out while still no value is valid has nothing to do with it, and what can't
+//! be left out any more is the contradiction. Large parts are tried first, so that k of n keywords are found after some k log n questions.
+//!
+//! ```text
+//! {"type": "object", "required": ["b", "a"], "properties": {"a": {"minLength": 5, "maxLength": 3, "type": "string"}, "b": {}}}
+//!   what is needed: type, required "a", properties "a"     the value of "a" alone has no value: one level down
+//!   what is needed there: minLength, maxLength, type       minLength 5 with maxLength 3, at #/properties/a
+//! ```
+//!
+//! The keywords of one *level* are those that apply to one value: of a schema, and of what its references and `allOf` lead to. They are copied into
+//! new schemas of a copy of the model, and only the copies lose keywords, so that what refers to the originals, under a negation too, means
+//! what it meant. Leaving out must never forbid more: `properties` beside `additionalProperties` keeps its names and gets values that may be
+//! anything, and what is evaluated for `unevaluated...` stays while that does. So whatever is named does contradict itself, in whatever way the
+//! search ends.
+//!
+//! All this happens only for schemas without values. Each question is a lowering, the answers are exact, and both their number and the steps for
+//! all of them are bounded; when that is used up the error says no more than that nothing is valid.
+
+mod words;
+
+use super::error::SchemaError;
+use super::language::{LanguageStore, Languages};
+use super::lower::has_values;
+use super::model::{Body, DocumentId, Entry, Keyword, Named, Schema, SchemaId, SchemaModel, TypeSet};
+use super::options::SchemaOptions;
+use super::value::{Value, ValueId};
+use crate::Limits;
+use crate::pass::Watch;
+use hashbrown::HashSet;
+use std::sync::Arc;
+
+/// Most questions about one schema.
+const QUESTIONS_MAX: usize = 512;
+/// Most steps that all questions about one schema may take, some tens of milliseconds.
+const STEPS_MAX: u64 = 1 << 23;
+/// Most levels that are gone down.
+const LEVELS_MAX: usize = 256;
+/// Most keywords that an error lists.
+const KEYWORDS_MAX: usize = 6;
+
+/// Returns the error for a schema that has no value.
+pub(super) fn explain(
+    model: &SchemaModel,
+    options: &SchemaOptions,
+    store: &Arc<LanguageStore>,
+    limits: &Limits,
+    watch: &Watch,
+) -> SchemaError {
+    let mut probe = model.clone();
+    let root = probe.schema(probe.root()).clone();
+    let anything = SchemaId::new(probe.schemas.len());
+    probe.schemas.push(Schema { body: Body::Bool(true), ..root });
+    let is_dynamic = probe
+        .schemas
+        .iter()
+        .any(|schema| schema.entries().iter().any(|entry| matches!(entry.keyword, Keyword::DynamicRef { .. })));
+    let languages = Languages::new(Arc::clone(store));
+    let (n_questions, n_steps) = (0, 0);
+    let mut search =
+        Search { model, probe, anything, is_dynamic, options, store, languages, limits, watch, n_questions, n_steps };
+    search.explain()
+}
+
+struct Search<'a> {
+    model: &'a SchemaModel,
+    /// The model, and behind it the schemas that lose keywords.
+    probe: SchemaModel,
+    /// A schema that every value satisfies.
+    anything: SchemaId,
+    /// Whether references depend on the way to them: then none is followed.
+    is_dynamic: bool,
+    options: &'a SchemaOptions,
+    store: &'a Arc<LanguageStore>,
+    languages: Languages,
+    limits: &'a Limits,
+    watch: &'a Watch,
+    n_questions: usize,
+    n_steps: u64,
+}
+
+/// Where something stands. Equal schemas were made one, so a schema doesn't know.
+#[derive(Clone, Copy)]
+struct Place {
+    document: DocumentId,
+    value: ValueId,
+}
+
+/// Schemas that one value must satisfy.
+struct Level {
+    schemas: Vec<(SchemaId, Place)>,
+    /// The place to report if it is no other.
+    home: Place,
+    /// What leads to it.
+    through: Through,
+}
+
+/// What asks for the value of a level.
+#[derive(Clone)]
+enum Through {
+    Root,
+    Required(Arc<str>),
+    MinItems(u64),
+    Contains,
+    /// Both are said of the item.
+    ContainsWithItems,
+}
+
+/// A schema whose keywords are left out one by one.
+struct Part {
+    schema: Schema,
+    place: Place,
+    /// The one that loses them.
+    copy: SchemaId,
+}
+
+/// What can be left out: a keyword, or one name or item of it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Atom {
+    part: usize,
+    entry: usize,
+    sub: Option<usize>,
+}
+
+/// What one level says.
+enum Verdict {
+    Reason { text: String, keywords: Vec<String>, at: Place },
+    Below(Level),
+    Unknown,
+}
+
+impl Search<'_> {
+    fn explain(&mut self) -> SchemaError {
+        let root = self.model.root();
+        let place = self.place_of(root);
+        let mut level = Level { schemas: vec![(root, place)], home: place, through: Through::Root };
+        let mut seen: Vec<Vec<SchemaId>> = Vec::new();
+        let mut prefix = "";
+        for _ in 0..LEVELS_MAX {
+            if matches!(level.through, Through::ContainsWithItems) {
+                prefix = "contains with items: ";
+            }
+            let mut ids: Vec<SchemaId> = level.schemas.iter().map(|&(id, _)| id).collect();
+            ids.sort_unstable();
+            if seen.contains(&ids) {
+                let (words, keyword) = words::asking(&level.through);
+                let text = format!("{words} asks for one such value within the other, without end");
+                return self.error(text, vec![keyword.to_owned()], level.home);
+            }
+            seen.push(ids);
+            match self.look_at(&level) {
+                Verdict::Reason { text, keywords, at } => return self.error(format!("{prefix}{text}"), keywords, at),
+                Verdict::Below(below) => level = below,
+                Verdict::Unknown => break,
+            }
+        }
+        self.error("no value is valid".to_owned(), Vec::new(), level.home)
+    }
+
+    fn error(&self, text: String, keywords: Vec<String>, at: Place) -> SchemaError {
+        let uri = self.model.document_uri(at.document);
+        SchemaError::unsatisfiable(text, keywords).at(uri, self.model.json(at.document), at.value)
+    }
+
+    /// Finds what contradicts itself in schemas of which it is known that no value satisfies all.
+    fn look_at(&mut self, level: &Level) -> Verdict {
+        let mut parts = match self.parts(&level.schemas) {
+            Ok(parts) => parts,
+            Err(at) => {
+                let text = "`false` allows no value".to_owned();
+                return Verdict::Reason { text, keywords: Vec::new(), at };
+            }
+        };
+        let mut atoms = self.atoms(&parts);
+        if !self.are_empty_with(&parts, &atoms) || !self.reduce(&parts, &mut atoms) || atoms.is_empty() {
+            return Verdict::Unknown;
+        }
+        if let Some(below) = self.below(level, &parts, &atoms) {
+            return Verdict::Below(below);
+        }
+        let is_any_number = self.widen_integers(&mut parts, &atoms);
+        self.in_words(level, &parts, atoms, is_any_number)
+    }
+
+    /// Returns the schemas that the value must satisfy, those behind references and `allOf` each on its own; the place of one that is `false`
+    /// if there is one.
+    fn parts(&mut self, schemas: &[(SchemaId, Place)]) -> Result<Vec<Part>, Place> {
+        let mut parts = Vec::new();
+        let mut pending: Vec<(SchemaId, Place)> = schemas.iter().rev().copied().collect();
+        let mut seen: HashSet<SchemaId> = HashSet::new();
+        while let Some((id, place)) = pending.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let mut schema = self.model.schema(id).clone();
+            let Body::Keywords { entries, .. } = &mut schema.body else {
+                match schema.body {
+                    Body::Bool(false) => return Err(place),
+                    _ => continue,
+                }
+            };
+            // What evaluates for a keyword that waits stays where it is.
+            if !self.is_dynamic && !entries.iter().any(|entry| is_unevaluated(&entry.keyword)) {
+                let first = pending.len();
+                entries.retain(|entry| match &entry.keyword {
+                    Keyword::Ref(target) => {
+                        pending.push((*target, self.place_of(*target)));
+                        false
+                    }
+                    Keyword::AllOf(ids) => {
+                        pending
+                            .extend((0..ids.len()).map(|index| (ids[index], self.sub_place(id, place, entry, index))));
+                        false
+                    }
+                    Keyword::AnyOf(ids) | Keyword::OneOf(ids) if ids.len() == 1 => {
+                        pending.push((ids[0], self.sub_place(id, place, entry, 0)));
+                        false
+                    }
+                    _ => true,
+                });
+                pending[first..].reverse();
+            }
+            let copy = SchemaId::new(self.probe.schemas.len());
+            self.probe.schemas.push(schema.clone());
+            parts.push(Part { schema, place, copy });
+        }
+        Ok(parts)
+    }
+
+    /// Returns what can be left out, the most involved first: what is simple makes the better reason.
+    fn atoms(&self, parts: &[Part]) -> Vec<Atom> {
+        let mut atoms = Vec::new();
+        for (part, Part { schema, .. }) in parts.iter().enumerate() {
+            for (entry, Entry { keyword, .. }) in schema.entries().iter().enumerate() {
+                let n_subs = match keyword {
+                    // It allows more, so it isn't to blame.
+                    Keyword::Nullable(_) => continue,
+                    Keyword::Properties(named) | Keyword::PatternProperties(named) => named.len(),
+                    Keyword::PrefixItems(items) => items.len(),
+                    Keyword::Required(names) => names.len(),
+                    _ => {
+                        atoms.push(Atom { part, entry, sub: None });
+                        continue;
+                    }
+                };
+                atoms.extend((0..n_subs).map(|sub| Atom { part, entry, sub: Some(sub) }));
+            }
+        }
+        atoms.sort_by_key(|atom| core::cmp::Reverse(words::rank(keyword(parts, *atom))));
+        atoms
+    }
+
+    /// Leaves out what can be left out; tells whether the search came to its end.
+    fn reduce(&mut self, parts: &[Part], atoms: &mut Vec<Atom>) -> bool {
+        let mut size = atoms.len().div_ceil(2);
+        loop {
+            let mut start = 0;
+            while start < atoms.len() {
+                let end = (start + size).min(atoms.len());
+                let is_left_out = |index: usize| (start..end).contains(&index);
+                let kept = atoms.iter().enumerate().filter(|(index, _)| !is_left_out(*index));
+                let waiting: HashSet<usize> = kept
+                    .filter(|(_, atom)| is_unevaluated(keyword(parts, **atom)))
+                    .map(|(_, atom)| atom.part)
+                    .collect();
+                let fewer = atoms.iter().enumerate().filter(|(index, atom)| {
+                    !is_left_out(*index) || waiting.contains(&atom.part) && may_evaluate(keyword(parts, **atom))
+                });
+                let fewer: Vec<Atom> = fewer.map(|(_, atom)| *atom).collect();
+                if fewer.len() < atoms.len() && self.are_empty_with(parts, &fewer) {
+                    *atoms = fewer;
+                } else {
+                    start = end;
+                }
+                if self.is_spent() {
+                    return false;
+                }
+            }
+            if size <= 1 {
+                return true;
+            }
+            size = size.div_ceil(2);
+        }
+    }
+
+    /// Returns the level below that is to blame alone: the value of a required key, or an item that must be there.
+    fn below(&mut self, level: &Level, parts: &[Part], atoms: &[Atom]) -> Option<Level> {
+        if self.is_dynamic {
+            return None;
+        }
+        // What is left of each keyword, and the keys and items that it asks for.
+        let (mut names, mut counts, mut contains) = (Vec::new(), Vec::new(), Vec::new());
+        let mut values: Vec<Atom> = Vec::new();
+        for &atom in atoms {
+            match keyword(parts, atom) {
+                Keyword::Type(_) => {}
+                Keyword::Required(all) => names.push(Arc::clone(&all[atom.sub?])),
+                Keyword::MinItems(min) => counts.push(*min),
+                Keyword::Contains { schema, min: 1.., .. } => contains.push((atom, *schema)),
+                Keyword::Properties(_)
+                | Keyword::PatternProperties(_)
+                | Keyword::AdditionalProperties(_)
+                | Keyword::PrefixItems(_)
+                | Keyword::Items(_) => values.push(atom),
+                _ => return None,
+            }
+        }
+        match (&names[..], &counts[..], &contains[..]) {
+            ([name], [], []) => {
+                let schemas = self.values_of(name, parts, &values)?;
+                self.if_empty(schemas, None, Through::Required(Arc::clone(name)))
+            }
+            ([], [min], []) => {
+                let n_prefix = |atom: &Atom| n_prefix_items(&parts[atom.part].schema);
+                let first = |atom: &Atom| atom.sub.unwrap_or_else(|| n_prefix(atom));
+                for index in values.iter().map(first).filter(|&index| (index as u64) < *min) {
+                    let here =
+                        values.iter().filter(|atom| atom.sub.map_or(n_prefix(atom) <= index, |sub| sub == index));
+                    let schemas = here.flat_map(|atom| self.value_under(parts, *atom)).collect();
+                    let below = self.if_empty(schemas, None, Through::MinItems(*min));
+                    if below.is_some() {
+                        return below;
+                    }
+                }
+                None
+            }
+            ([], [], [(atom, schema)]) => {
+                let part = &parts[atom.part];
+                let entry = &part.schema.entries()[atom.entry];
+                let counted = (*schema, self.below_key(&part.schema, part.place, entry, None));
+                if values.is_empty() {
+                    return self.if_empty(vec![counted], None, Through::Contains);
+                }
+                let are_all =
+                    values.iter().all(|atom| atom.sub.is_none() && n_prefix_items(&parts[atom.part].schema) == 0);
+                if !are_all {
+                    return None;
+                }
+                let mut schemas = vec![counted];
+                schemas.extend(values.iter().flat_map(|atom| self.value_under(parts, *atom)));
+                self.if_empty(schemas, Some(level.home), Through::ContainsWithItems)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns a level unless a value satisfies all its schemas, or one is `false`, of which there is no more to say.
+    fn if_empty(&mut self, schemas: Vec<(SchemaId, Place)>, home: Option<Place>, through: Through) -> Option<Level> {
+        let is_false = |&(id, _): &(SchemaId, Place)| matches!(self.model.schema(id).body(), Body::Bool(false));
+        let home = home.or_else(|| schemas.first().map(|&(_, place)| place))?;
+        if schemas.iter().any(is_false) {
+            return None;
+        }
+        let ids: Vec<SchemaId> = schemas.iter().map(|&(id, _)| id).collect();
+        self.are_empty(&ids).then_some(Level { schemas, home, through })
+    }
+
+    /// Returns the schemas that apply to the value of a key, of keywords that are left.
+    fn values_of(&mut self, name: &str, parts: &[Part], values: &[Atom]) -> Option<Vec<(SchemaId, Place)>> {
+        let mut schemas = Vec::new();
+        for &atom in values {
+            let applies = match (keyword(parts, atom), atom.sub) {
+                (Keyword::Properties(named), Some(sub)) => *named[sub].0 == *name,
+                (Keyword::PatternProperties(named), Some(sub)) => self.is_match(&named[sub].0, name)?,
+                (Keyword::AdditionalProperties(_), None) => {
+                    let mut is_known = false;
+                    for entry in parts[atom.part].schema.entries() {
+                        match &entry.keyword {
+                            Keyword::Properties(named) => is_known |= named.iter().any(|(known, _)| **known == *name),
+                            Keyword::PatternProperties(named) => {
+                                for (pattern, _) in named {
+                                    is_known |= self.is_match(pattern, name)?;
+                                }
+                            }
+                            _ => {}
+                        }
+                    }
+                    !is_known
+                }
+                _ => return None,
+            };
+            if applies {
+                schemas.extend(self.value_under(parts, atom));
+            }
+        }
+        Some(schemas)
+    }
+
+    fn is_match(&mut self, pattern: &str, name: &str) -> Option<bool> {
+        let language = self.languages.pattern(pattern, "patternProperties", self.limits).ok()?;
+        self.languages.contains(language, name, self.limits).ok()
+    }
+
+    /// Returns the schema that an atom is about, for those that are about values below.
+    fn value_under(&self, parts: &[Part], atom: Atom) -> Option<(SchemaId, Place)> {
+        let Part { schema, place, .. } = &parts[atom.part];
+        let entry = &schema.entries()[atom.entry];
+        let id = match (&entry.keyword, atom.sub) {
+            (Keyword::Properties(named) | Keyword::PatternProperties(named), Some(sub)) => {
+                let (name, id) = &named[sub];
+                return Some((*id, self.below_key(schema, *place, entry, Some(name))));
+            }
+            (Keyword::PrefixItems(items), Some(sub)) => {
+                return Some((items[sub], self.below_index(schema, *place, entry, sub)));
+            }
+            (Keyword::Items(id) | Keyword::AdditionalProperties(id), None) => *id,
+            _ => return None,
+        };
+        Some((id, self.below_key(schema, *place, entry, None)))
+    }
+
+    /// Tells whether no value is left even where numbers may be fractions.
+    fn widen_integers(&mut self, parts: &mut [Part], atoms: &[Atom]) -> bool {
+        let mut is_changed = false;
+        let before: Vec<Schema> = parts.iter().map(|part| part.schema.clone()).collect();
+        for atom in atoms {
+            let Body::Keywords { entries, .. } = &mut parts[atom.part].schema.body else { continue };
+            if let Keyword::Type(set) = &mut entries[atom.entry].keyword
+                && *set == TypeSet::INTEGER
+            {
+                *set = TypeSet::NUMBER;
+                is_changed = true;
+            }
+        }
+        let is_wide = is_changed && self.are_empty_with(parts, atoms);
+        for (part, schema) in parts.iter_mut().zip(before) {
+            part.schema = schema;
+        }
+        is_wide
+    }
+
+    /// Tells whether surely no value satisfies what is left of some parts.
+    fn are_empty_with(&mut self, parts: &[Part], atoms: &[Atom]) -> bool {
+        let kept: HashSet<Atom> = atoms.iter().copied().collect();
+        for (part_index, part) in parts.iter().enumerate() {
+            let entries = part.schema.entries().iter().enumerate().filter_map(|(index, entry)| {
+                let is_kept = |sub| kept.contains(&Atom { part: part_index, entry: index, sub });
+                let Entry { value, is_foreign, keyword } = entry;
+                Some(Entry { value: *value, is_foreign: *is_foreign, keyword: self.left_of(keyword, is_kept)? })
+            });
+            let entries = entries.collect();
+            self.probe.schemas[part.copy.index()].body = Body::Keywords { entries, annotations: Vec::new() };
+        }
+        self.n_steps += atoms.len() as u64;
+        let ids: Vec<SchemaId> = parts.iter().map(|part| part.copy).collect();
+        self.are_empty(&ids)
+    }
+
+    /// Returns what is left of a keyword.
+    fn left_of(&self, keyword: &Keyword, is_kept: impl Fn(Option<usize>) -> bool) -> Option<Keyword> {
+        let or_any = |index: usize, id: SchemaId| if is_kept(Some(index)) { id } else { self.anything };
+        let named = |named: &Named<SchemaId>| -> Named<SchemaId> {
+            let each = named.iter().enumerate();
+            each.map(|(index, (name, id))| (Arc::clone(name), or_any(index, *id))).collect()
+        };
+        let id = |id: &SchemaId| if is_kept(None) { *id } else { self.anything };
+        Some(match keyword {
+            Keyword::Properties(of) => Keyword::Properties(named(of)),
+            Keyword::PatternProperties(of) => Keyword::PatternProperties(named(of)),
+            Keyword::PrefixItems(items) => {
+                Keyword::PrefixItems(items.iter().enumerate().map(|(index, id)| or_any(index, *id)).collect())
+            }
+            Keyword::AdditionalProperties(of) => Keyword::AdditionalProperties(id(of)),
+            Keyword::UnevaluatedProperties(of) => Keyword::UnevaluatedProperties(id(of)),
+            Keyword::UnevaluatedItems(of) => Keyword::UnevaluatedItems(id(of)),
+            Keyword::Items(of) => Keyword::Items(id(of)),
+            Keyword::Required(names) => {
+                let names = names.iter().enumerate().filter(|(index, _)| is_kept(Some(*index)));
+                Keyword::Required(names.map(|(_, name)| Arc::clone(name)).collect())
+            }
+            Keyword::Nullable(_) => keyword.clone(),
+            _ if is_kept(None) => keyword.clone(),
+            _ => return None,
+        })
+    }
+
+    /// Tells whether surely no value satisfies all of some schemas of the probe.
+    fn are_empty(&mut self, ids: &[SchemaId]) -> bool {
+        if self.is_spent() {
+            return false;
+        }
+        self.n_questions += 1;
+        let watch = self.watch.for_steps(STEPS_MAX - self.n_steps);
+        let answer = has_values(&self.probe, ids, self.options, self.store, self.limits, &watch);
+        self.n_steps += watch.n_steps() + self.probe.n_schemas() as u64;
+        matches!(answer, Ok(false))
+    }
+
+    fn is_spent(&self) -> bool {
+        self.n_questions >= QUESTIONS_MAX || self.n_steps >= STEPS_MAX
+    }
+
+    fn place_of(&self, id: SchemaId) -> Place {
+        let schema = self.model.schema(id);
+        Place { document: schema.document(), value: schema.value() }
+    }
+
+    /// Returns the place of the value of a keyword of a schema that stands at a place, or of a member of that value.
+    fn below_key(&self, schema: &Schema, place: Place, entry: &Entry, name: Option<&str>) -> Place {
+        let word = self.model.json(schema.document()).key_of(entry.value).unwrap_or_default();
+        let json = self.model.json(place.document);
+        let value = json.member(place.value, word).unwrap_or(place.value);
+        let value = name.and_then(|name| json.member(value, name)).unwrap_or(value);
+        Place { value, ..place }
+    }
+
+    fn below_index(&self, schema: &Schema, place: Place, entry: &Entry, index: usize) -> Place {
+        let list = self.below_key(schema, place, entry, None);
+        match self.model.json(place.document).value(list.value) {
+            Value::Array(items) => Place { value: items.get(index).copied().unwrap_or(list.value), ..place },
+            _ => list,
+        }
+    }
+
+    fn sub_place(&self, id: SchemaId, place: Place, entry: &Entry, index: usize) -> Place {
+        self.below_index(self.model.schema(id), place, entry, index)
+    }
+}
+
+fn keyword(parts: &[Part], atom: Atom) -> &Keyword {
+    &parts[atom.part].schema.entries()[atom.entry].keyword
+}
+
+fn is_unevaluated(keyword: &Keyword) -> bool {
+    matches!(keyword, Keyword::UnevaluatedProperties(_) | Keyword::UnevaluatedItems(_))
+}
+
+/// Tells whether a keyword that is left out could make more unevaluated.
+fn may_evaluate(keyword: &Keyword) -> bool {
+    matches!(
+        keyword,
+        Keyword::AllOf(_)
+            | Keyword::AnyOf(_)
+            | Keyword::OneOf(_)
+            | Keyword::If { .. }
+            | Keyword::Ref(_)
+            | Keyword::DynamicRef { .. }
+            | Keyword::DependentSchemas(_)
+            | Keyword::Contains { .. }
+    )
+}
+
+fn n_prefix_items(schema: &Schema) -> usize {
+    let items = schema.entries().iter().map(|entry| match &entry.keyword {
+        Keyword::PrefixItems(items) => items.len(),
+        _ => 0,
+    });
+    items.sum()
+}

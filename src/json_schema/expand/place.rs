@@ -1,0 +1,129 @@
+//! Where an error that comes up late belongs: the keyword that it names, among those that apply to the value at hand.
+
+use super::*;
+
+/// Most sub-schemas that are looked through for a keyword.
+const LOOKS_MAX: usize = 4096;
+/// Decimal exponents of numbers that doubles hold for sure.
+const EXPONENT_MAX: i64 = 300;
+
+/// Returns the keywords that may be meant by the name of one, those first that are most likely to blame.
+fn meant_by(keyword: &str) -> &[&str] {
+    const BOUNDS: [&str; 8] =
+        ["multipleOf", "const", "enum", "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "type"];
+    const CONDITIONS: [&str; 8] =
+        ["not", "oneOf", "if", "anyOf", "dependentSchemas", "dependencies", "dependentRequired", "enum"];
+    match keyword {
+        "multipleOf" => &BOUNDS,
+        // Bounds that no double has: a divisor is the last to make them.
+        "minimum" => &["const", "enum", "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"],
+        "not" => &CONDITIONS,
+        "contains" => &["contains", "not", "oneOf", "if", "anyOf", "items", "additionalItems"],
+        "patternProperties" => &["patternProperties", "propertyNames", "additionalProperties", "not"],
+        "properties" => &["properties", "required", "patternProperties", "propertyNames"],
+        "minProperties" => &["minProperties", "maxProperties"],
+        "maxProperties" => &["maxProperties", "minProperties"],
+        _ => &[],
+    }
+}
+
+impl Expander<'_> {
+    /// Adds the place to an error about the values of a conjunction that has none.
+    pub fn placed_at(&self, id: ConjunctionId, error: LowerError) -> LowerError {
+        match error {
+            LowerError::Schema(error) => self.placed(self.conjunctions.members(id), error).into(),
+            error => error,
+        }
+    }
+
+    /// Adds the place to an error about the values of some members that has none.
+    pub(super) fn placed(&self, members: &[Member], error: SchemaError) -> SchemaError {
+        // All automata together are at no place.
+        if error.is_placed() || error.limit().is_some_and(|(bound, ..)| bound == "automaton_states_max") {
+            return error;
+        }
+        let first = members.iter().find_map(|member| match member.subject {
+            Subject::Schema(id) => Some((id, self.model.schema(id).value())),
+            _ => None,
+        });
+        let keyword = error.keyword().map(str::to_owned);
+        match keyword.and_then(|keyword| self.find_keyword(members, &keyword)).or(first) {
+            Some((id, value)) => {
+                let word = self.model.json(self.model.schema(id).document()).key_of(value);
+                let is_keyword = self.model.schema(id).value() != value;
+                let error = match word {
+                    Some(word) if is_keyword => error.about(word),
+                    _ => error,
+                };
+                self.model.error_at(id, value, error)
+            }
+            None => error,
+        }
+    }
+
+    /// Returns the keyword that is meant by a name, among those that apply to values of some members, whatever they say together.
+    fn find_keyword(&self, members: &[Member], name: &str) -> Option<(SchemaId, ValueId)> {
+        let only = [name];
+        let wanted = match meant_by(name) {
+            [] => &only[..],
+            wanted => wanted,
+        };
+        let mut pending: VecDeque<Subject> = members.iter().map(|member| member.subject).collect();
+        let mut seen: HashSet<Subject> = HashSet::new();
+        let mut best: Option<((bool, usize), (SchemaId, ValueId))> = None;
+        while let Some(subject) = pending.pop_front() {
+            if !seen.insert(subject) || seen.len() > LOOKS_MAX {
+                continue;
+            }
+            let id = match subject {
+                Subject::Schema(id) => id,
+                Subject::Choice(id) => {
+                    let of = self.conjunctions.choices(id).iter();
+                    pending.extend(of.flat_map(|&id| self.conjunctions.members(id)).map(|member| member.subject));
+                    continue;
+                }
+                Subject::Value(..) | Subject::Nothing => continue,
+            };
+            let json = self.model.json(self.model.schema(id).document());
+            for entry in self.model.schema(id).entries() {
+                let word = json.key_of(entry.value).unwrap_or_default();
+                if let Some(rank) = wanted.iter().position(|wanted| *wanted == word) {
+                    let rank = (name == "minimum" && !is_beyond_doubles(&entry.keyword), rank);
+                    if best.is_none_or(|(known, _)| rank < known) {
+                        best = Some((rank, (id, entry.value)));
+                    }
+                }
+                match &entry.keyword {
+                    Keyword::AllOf(ids) | Keyword::AnyOf(ids) | Keyword::OneOf(ids) => {
+                        pending.extend(ids.iter().map(|&id| Subject::Schema(id)));
+                    }
+                    Keyword::Not(id) | Keyword::Ref(id) | Keyword::DynamicRef { target: id, .. } => {
+                        pending.push_back(Subject::Schema(*id));
+                    }
+                    Keyword::If { test, then, otherwise } => {
+                        let all = core::iter::once(*test).chain(*then).chain(*otherwise);
+                        pending.extend(all.map(Subject::Schema));
+                    }
+                    Keyword::DependentSchemas(schemas) => {
+                        pending.extend(schemas.iter().map(|(_, id)| Subject::Schema(*id)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        best.map(|(_, place)| place)
+    }
+}
+
+/// Tells whether a keyword's number may be larger, or nearer to zero, than doubles are; nothing is known of listed ones.
+fn is_beyond_doubles(keyword: &Keyword) -> bool {
+    match keyword {
+        Keyword::Minimum(number)
+        | Keyword::Maximum(number)
+        | Keyword::ExclusiveMinimum(number)
+        | Keyword::ExclusiveMaximum(number)
+        | Keyword::MultipleOf(number) => (number.exponent() + number.digits().len() as i64).abs() > EXPONENT_MAX,
+        Keyword::Const(_) | Keyword::Enum(_) => true,
+        _ => false,
+    }
+}
