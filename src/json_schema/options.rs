@@ -14,17 +14,18 @@ pub enum WhiteSpace {
     /// Any run of spaces, tabs and line ends of at most so many characters between two tokens; none before the first
     /// and after the last.
     Flexible {
-        /// The longest run, in characters.
+        /// The longest run, in characters; at most [`Limits::repeat_max`](crate::Limits::repeat_max).
         run_max: u32,
     },
     /// A line for each member and item, indented by so many spaces a level, one space after `:`. What `json.dumps(value, indent=2)` and
     /// `serde_json::to_string_pretty` print.
     Indent {
-        /// Spaces a level.
+        /// Spaces a level. Each is a state of an automaton wherever a line begins, so that very many meet
+        /// [`Limits::automaton_states_max`](crate::Limits::automaton_states_max).
         spaces: u32,
     },
     /// Exactly these separators, as in `json.dumps(value, separators=(", ", ": "))`; they must be `,` and `:` with
-    /// white space around them.
+    /// white space around them, which compiling checks.
     Separators {
         /// Between members and between items, like `", "`.
         item: Box<str>,

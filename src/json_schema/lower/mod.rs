@@ -65,7 +65,7 @@ type Lowered<T> = Result<T, LowerError>;
 /// Returns the automata of a schema, and what became of its keywords.
 ///
 /// # Errors
-/// If no value is valid, a keyword can't be enforced exactly, a limit is met, or `watch` gives up.
+/// If no value is valid, a keyword can't be enforced exactly, an option makes no sense, a limit is met, or `watch` gives up.
 pub(crate) fn lower(
     model: SchemaModel,
     options: &SchemaOptions,
@@ -73,6 +73,7 @@ pub(crate) fn lower(
     limits: &Limits,
     watch: &Watch,
 ) -> Lowered<(NormalGrammar, SchemaReport)> {
+    white_space::check(&options.white_space)?;
     let LoweredSchema { normal, relaxed } = lower_model(&model, options, store, limits, watch)?;
     Ok((normal, SchemaReport::new(model, options, relaxed)))
 }
