@@ -100,7 +100,10 @@ impl NumberShape {
     /// Keeps only the values of a list.
     pub fn restrict(&mut self, values: Vec<Decimal>) {
         match &mut self.values {
-            Some(known) => known.retain(|value| values.contains(value)),
+            Some(known) => {
+                let listed: HashSet<&Decimal> = values.iter().collect();
+                known.retain(|value| listed.contains(value));
+            }
             None => self.values = Some(values),
         }
     }
@@ -127,7 +130,8 @@ impl NumberShape {
     /// Returns the listed values that satisfy the rest, if values are listed.
     pub fn listed(&self) -> Option<Vec<&Decimal>> {
         let values = self.values.as_ref()?;
-        Some(values.iter().filter(|value| self.set.contains(value) && !self.excluded.contains(value)).collect())
+        let excluded: HashSet<&Decimal> = self.excluded.iter().collect();
+        Some(values.iter().filter(|value| self.set.contains(value) && !excluded.contains(value)).collect())
     }
 }
 

@@ -172,15 +172,12 @@ impl Expander<'_> {
                 return values.iter().any(|&value| is_of_kind(json.value(value), partial.kind));
             }
             ValueKind::Number => {
-                let mut numbers: Vec<Decimal> = Vec::new();
-                for &value in values {
-                    if let Value::Number(number) = json.value(value)
-                        && !numbers.contains(number)
-                    {
-                        numbers.push(number.clone());
-                    }
-                }
-                Fact::NumberIn(numbers)
+                let mut seen = HashSet::new();
+                let numbers = values.iter().filter_map(|&value| match json.value(value) {
+                    Value::Number(number) => seen.insert(number).then(|| number.clone()),
+                    _ => None,
+                });
+                Fact::NumberIn(numbers.collect())
             }
             ValueKind::String => {
                 let mut seen = HashSet::new();

@@ -12,7 +12,7 @@ use crate::json_schema::number::{NumberSpelling, NumberTexts, RegisterTexts};
 use crate::json_schema::shape::{NumberShape, StringShape};
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};
-use crate::regular::{Dfa, RegularError};
+use crate::regular::{Dfa, RegularError, Union};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
@@ -68,8 +68,7 @@ impl Lowerer<'_> {
     ) -> Lowered<(Arc<Dfa>, Vec<RegisterTexts>)> {
         let has_integer_fractions = self.expander.options.has_integer_fractions;
         let spelling = NumberSpelling { has_integer_fractions, ..NumberSpelling::default() };
-        let mut all: Option<Arc<Dfa>> = None;
-        let mut registers = Vec::new();
+        let (mut union, mut registers) = (Union::default(), Vec::new());
         for set in shapes.iter().flat_map(NumberShape::sets) {
             let texts = match is_element {
                 true => set.element_texts(self.limits),
@@ -79,13 +78,11 @@ impl Lowerer<'_> {
                 }),
             };
             let (dfa, beside) = texts.map_err(|error| SchemaError::unsupported("number", error.to_string()))?;
+            self.watch.spend(dfa.n_edges())?;
             registers.extend(beside);
-            all = Some(match all {
-                None => dfa,
-                Some(all) => Arc::new(all.union(&dfa, self.limits).map_err(too_large)?),
-            });
+            union.add(dfa);
         }
-        let all = all.unwrap_or_default();
+        let all = union.finish(self.limits).map_err(too_large)?;
         let all = match is_element {
             true => Arc::new(all.intersect(plain_numbers(), self.limits).map_err(too_large)?),
             false => all,
