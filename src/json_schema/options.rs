@@ -59,6 +59,14 @@ pub struct SchemaOptions {
     /// Whether integers may be written with a fraction of zeros, like `1.0`.
     pub has_integer_fractions: bool,
     /// Whether a constraint that can't be enforced is dropped and reported, instead of an error.
+    ///
+    /// What is dropped lets more texts through, and never fewer: where it stands under a negation, the negated schema counts as one that may
+    /// fail, so that nothing is asked there at all. `additionalProperties` is dropped with a pattern beside it, `unevaluatedProperties` and
+    /// `unevaluatedItems` with whatever might evaluate more. Where several keywords may be to blame, all of them are reported.
+    ///
+    /// Still refused: schemas that are wrong or have no value; what is beyond the [`Limits`](crate::Limits); references that lead back to
+    /// themselves without reading anything; numbers that no double comes near, like `{"const": 1e309}`; patterns that tell apart more
+    /// than 64 classes of keys; more than 64 conditions that wait for keys at once, and more than 64 combinations of those that wait for one key.
     pub is_lenient: bool,
     /// Drafts and identifiers.
     pub read: ReadOptions,

@@ -6,7 +6,9 @@
 use super::conjunction::{Member, Members};
 use super::decimal::Decimal;
 use super::language::LanguageId;
+use super::model::SchemaId;
 use super::number::NumberSet;
+use super::value::ValueId;
 use hashbrown::HashSet;
 pub(super) use indexed::NameMap;
 use std::rc::Rc;
@@ -195,6 +197,15 @@ pub(super) struct ArrayShape {
     pub min: u64,
     pub max: Option<u64>,
     pub is_unique: bool,
+    /// In lenient mode, the keywords that ask for that.
+    pub unique_by: Vec<(SchemaId, ValueId)>,
+}
+
+impl ArrayShape {
+    /// Tells whether items have to be compared.
+    pub fn has_distinct_items(&self) -> bool {
+        self.is_unique && self.max.is_none_or(|max| max > 1)
+    }
 }
 
 /// A set of keys.

@@ -8,7 +8,7 @@ use super::draft::Draft;
 use super::{Lowered, Lowerer};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::leaf::{LeafKey, StringKey};
-use crate::json_schema::number::{NumberSpelling, NumberTexts, RegisterTexts};
+use crate::json_schema::number::RegisterTexts;
 use crate::json_schema::shape::{NumberShape, StringShape};
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};
@@ -66,18 +66,9 @@ impl Lowerer<'_> {
         shapes: &[NumberShape],
         is_element: bool,
     ) -> Lowered<(Arc<Dfa>, Vec<RegisterTexts>)> {
-        let has_integer_fractions = self.expander.options.has_integer_fractions;
-        let spelling = NumberSpelling { has_integer_fractions, ..NumberSpelling::default() };
         let (mut union, mut registers) = (Union::default(), Vec::new());
         for set in shapes.iter().flat_map(NumberShape::sets) {
-            let texts = match is_element {
-                true => set.element_texts(self.limits),
-                false => set.texts(&spelling, self.limits).map(|texts| match texts {
-                    NumberTexts::Automaton(dfa) => (dfa, Vec::new()),
-                    NumberTexts::Register(texts) => (Arc::default(), texts.into_iter().collect()),
-                }),
-            };
-            let (dfa, beside) = texts.map_err(|error| SchemaError::unsupported("number", error.to_string()))?;
+            let (dfa, beside) = self.texts_of_set(&set, is_element)?;
             self.watch.spend(dfa.n_edges())?;
             registers.extend(beside);
             union.add(dfa);
