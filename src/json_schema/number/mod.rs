@@ -409,7 +409,7 @@ impl fmt::Display for NumberError {
                 write!(f, "multiples of {given} divisors are left out, more than {limit}")
             }
             NumberError::Magnitude => {
-                f.write_str("the numbers are not among those that doubles can hold")
+                f.write_str("all numbers left are 10^309 or more, or below 10^-400, in size, and are not written")
             }
         }
     }
