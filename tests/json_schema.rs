@@ -85,6 +85,38 @@ fn many_branches_with_constants_are_quick() {
     assert!(accepts(&grammar, r#"{"t":"t7","x7":1}"#) && !accepts(&grammar, r#"{"t":"t7","x8":1}"#));
 }
 
+/// Of numbers each was an automaton of its own, which one union after the other took in: 8,000 took a minute.
+#[test]
+fn long_lists_of_numbers_are_quick() {
+    let value = |n: usize| n * n * 7919;
+    let grammar = bounded(&format!(r#"{{"enum":[{}]}}"#, repeated(8_000, |n| value(n).to_string()))).expect("a list");
+    for n in [0, 1, 2, 77, 1000, 4321, 7_999] {
+        let (text, value) = (value(n).to_string(), value(n));
+        assert!(accepts(&grammar, &text) && accepts(&grammar, &format!("{text}.00")), "{text}");
+        assert!(!accepts(&grammar, &format!("{}", value + 1)) && !accepts(&grammar, &format!("{text}.01")), "{text}");
+        let scientific = format!("{value:e}");
+        assert!(accepts(&grammar, &scientific) && accepts(&grammar, &scientific.replace('e', "E+")), "{scientific}");
+        for other in [format!("{scientific}1"), format!("-{scientific}"), format!("-{text}")] {
+            assert_eq!(accepts(&grammar, &other), n == 0, "{other}");
+        }
+    }
+    let integers = repeated(8_000, |n| value(n).to_string());
+    let grammar = bounded(&format!(r#"{{"type":"integer","enum":[{integers}]}}"#)).expect("a list");
+    assert!(accepts(&grammar, "7919") && !accepts(&grammar, "7919.0") && !accepts(&grammar, "791"));
+    let grammar = bounded(&format!(r#"{{"type":"array","uniqueItems":true,"items":{{"enum":[{integers}]}}}}"#));
+    let grammar = grammar.expect("items are compared");
+    assert!(accepts(&grammar, "[7919,31676]") && !accepts(&grammar, "[7919,7919]"));
+    let grammar =
+        bounded(&format!(r#"{{"type":"integer","not":{{"enum":[{}]}}}}"#, repeated(2_000, |n| value(n).to_string())));
+    let grammar = grammar.expect("all others");
+    assert!(accepts(&grammar, "7918") && !accepts(&grammar, "7919") && accepts(&grammar, "79190"));
+    let dense = bounded(&format!(r#"{{"enum":[{}]}}"#, repeated(100_000, |n| n.to_string()))).expect("few states");
+    assert!(accepts(&dense, "99999") && !accepts(&dense, "100000"));
+    if let Err(message) = bounded(&format!(r#"{{"enum":[{}]}}"#, repeated(100_000, |n| value(n).to_string()))) {
+        assert!(message.contains("dfa_states_max"), "{message}");
+    }
+}
+
 #[test]
 fn wide_objects_and_large_counts_are_bounded() {
     let properties = repeated(50_000, |n| format!(r#""p{n}":{{"type":"null"}}"#));

@@ -61,6 +61,22 @@ fn what_schemas_share_is_spelled_as_each_wants_it() {
     assert!(!accepts(r#"{"type":"integer"}"#, &with(WhiteSpace::Compact), "1.0"));
 }
 
+/// The numbers of both schemas have one key, under which automata are kept from schema to schema.
+#[test]
+fn what_was_dropped_once_is_no_automaton_for_others() {
+    let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap().into());
+    let lenient = SchemaOptions { is_lenient: true, ..SchemaOptions::default() };
+    let schemas = ["", "a", "b"]
+        .map(|title| format!(r#"{{"title":"{title}","type":"integer","multipleOf":123456789123456789123456789}}"#));
+    let compile = |schema: &str, options: &SchemaOptions| {
+        compiler.compile_json_schema_with(schema, options, &CompileOptions::default())
+    };
+    let [first, second, third] = &schemas;
+    assert!(!compile(first, &lenient).unwrap().schema_report().unwrap().is_exact());
+    assert!(compile(second, &SchemaOptions::default()).is_err());
+    assert!(!compile(third, &lenient).unwrap().schema_report().unwrap().is_exact());
+}
+
 /// Tells whether the texts above, written for `text` options, are as `options` want them.
 fn text_fits(options: &SchemaOptions, text: &SchemaOptions) -> bool {
     // Free white space may also be none, or that of the separators.

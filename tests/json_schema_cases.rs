@@ -137,13 +137,14 @@ impl Case<'_> {
         let is_of = |finding: &Finding, list: &str| match finding.verdict {
             Verdict::Relaxed(_) => list == "relaxed",
             Verdict::Annotation => list == "annotations",
+            Verdict::Enforced => list == "enforced",
             _ => false,
         };
-        for list in ["relaxed", "annotations"] {
+        for list in ["relaxed", "annotations", "enforced"] {
             let found = report.findings().filter(|finding| is_of(finding, list));
             let found: Vec<String> = found.map(|finding| format!("{} {}", finding.keyword, finding.place)).collect();
             let wanted: Vec<&str> = self.list(list).iter().map(|&at| self.text(at)).collect();
-            // Annotations are listed where they are the point.
+            // Annotations and what is enforced are listed where they are the point.
             if found != wanted && (list == "relaxed" || !wanted.is_empty()) {
                 fail(format!("{list} are {found:?}"));
             }

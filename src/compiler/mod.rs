@@ -262,9 +262,7 @@ impl GrammarCompiler {
         watch.look()?;
         let json = Json::parse(schema, limits)?;
         watch.spend(STEPS_PER_BYTE * schema.len())?;
-        let mut model = SchemaModel::read(json, &schema_options.read, &*schema_options.resolver, limits)?;
-        model.merge_equal();
-        watch.look()?;
+        let model = SchemaModel::read(json, &schema_options.read, &*schema_options.resolver, limits)?;
         let (normal, report) = lower(model, schema_options, &self.shared.languages, limits, &watch)?;
         let program = Program::new(&normal, &self.shared.units, limits, &watch)?;
         let origin = Origin::Schema { normal, grammar: OnceLock::new(), report: Box::new(report) };

@@ -19,8 +19,8 @@ const ROUNDS_MAX: usize = 8;
 const CANDIDATES_MAX: usize = 16;
 
 impl SchemaModel {
-    /// Makes references lead to the first of the sub-schemas that say the same.
-    pub(crate) fn merge_equal(&mut self) {
+    /// Makes references lead to the first of the sub-schemas that say the same; returns it by sub-schema.
+    pub(super) fn merge_equal(&mut self) -> Box<[SchemaId]> {
         let n_schemas = self.schemas.len();
         let mut merged: Vec<SchemaId> = (0..n_schemas).map(SchemaId::new).collect();
         let random = RandomState::new();
@@ -59,6 +59,7 @@ impl SchemaModel {
         for schema in &mut self.schemas {
             for_each_below(&mut schema.body, |id| *id = merged[id.index()]);
         }
+        merged.into()
     }
 
     fn hash(&self, id: SchemaId, random: &RandomState) -> u64 {
@@ -115,48 +116,51 @@ fn say_the_same(a: &Entry, in_a: &Json, b: &Entry, in_b: &Json) -> bool {
 /// Calls `visit` with each sub-schema that a schema names.
 fn for_each_below(body: &mut Body, mut visit: impl FnMut(&mut SchemaId)) {
     let Body::Keywords { entries, .. } = body else { return };
-    for entry in entries {
-        match &mut entry.keyword {
-            Keyword::Properties(named) | Keyword::PatternProperties(named) | Keyword::DependentSchemas(named) => {
-                named.iter_mut().for_each(|(_, id)| visit(id));
-            }
-            Keyword::PrefixItems(ids) | Keyword::AllOf(ids) | Keyword::AnyOf(ids) | Keyword::OneOf(ids) => {
-                ids.iter_mut().for_each(&mut visit);
-            }
-            Keyword::AdditionalProperties(id)
-            | Keyword::PropertyNames(id)
-            | Keyword::UnevaluatedProperties(id)
-            | Keyword::Items(id)
-            | Keyword::Contains { schema: id, .. }
-            | Keyword::UnevaluatedItems(id)
-            | Keyword::Not(id)
-            | Keyword::Ref(id)
-            | Keyword::DynamicRef { target: id, .. } => visit(id),
-            Keyword::If { test, then, otherwise } => {
-                visit(test);
-                then.iter_mut().chain(otherwise).for_each(&mut visit);
-            }
-            Keyword::Type(_)
-            | Keyword::Nullable(_)
-            | Keyword::Enum(_)
-            | Keyword::Const(_)
-            | Keyword::MultipleOf(_)
-            | Keyword::Minimum(_)
-            | Keyword::Maximum(_)
-            | Keyword::ExclusiveMinimum(_)
-            | Keyword::ExclusiveMaximum(_)
-            | Keyword::MinLength(_)
-            | Keyword::MaxLength(_)
-            | Keyword::Pattern(_)
-            | Keyword::Format(_)
-            | Keyword::Required(_)
-            | Keyword::MinProperties(_)
-            | Keyword::MaxProperties(_)
-            | Keyword::DependentRequired(_)
-            | Keyword::MinItems(_)
-            | Keyword::MaxItems(_)
-            | Keyword::UniqueItems => {}
+    entries.iter_mut().for_each(|entry| for_each_in(&mut entry.keyword, &mut visit));
+}
+
+/// Calls `visit` with each sub-schema that a keyword names.
+pub(super) fn for_each_in(keyword: &mut Keyword, mut visit: impl FnMut(&mut SchemaId)) {
+    match keyword {
+        Keyword::Properties(named) | Keyword::PatternProperties(named) | Keyword::DependentSchemas(named) => {
+            named.iter_mut().for_each(|(_, id)| visit(id));
         }
+        Keyword::PrefixItems(ids) | Keyword::AllOf(ids) | Keyword::AnyOf(ids) | Keyword::OneOf(ids) => {
+            ids.iter_mut().for_each(&mut visit);
+        }
+        Keyword::AdditionalProperties(id)
+        | Keyword::PropertyNames(id)
+        | Keyword::UnevaluatedProperties(id)
+        | Keyword::Items(id)
+        | Keyword::Contains { schema: id, .. }
+        | Keyword::UnevaluatedItems(id)
+        | Keyword::Not(id)
+        | Keyword::Ref(id)
+        | Keyword::DynamicRef { target: id, .. } => visit(id),
+        Keyword::If { test, then, otherwise } => {
+            visit(test);
+            then.iter_mut().chain(otherwise).for_each(&mut visit);
+        }
+        Keyword::Type(_)
+        | Keyword::Nullable(_)
+        | Keyword::Enum(_)
+        | Keyword::Const(_)
+        | Keyword::MultipleOf(_)
+        | Keyword::Minimum(_)
+        | Keyword::Maximum(_)
+        | Keyword::ExclusiveMinimum(_)
+        | Keyword::ExclusiveMaximum(_)
+        | Keyword::MinLength(_)
+        | Keyword::MaxLength(_)
+        | Keyword::Pattern(_)
+        | Keyword::Format(_)
+        | Keyword::Required(_)
+        | Keyword::MinProperties(_)
+        | Keyword::MaxProperties(_)
+        | Keyword::DependentRequired(_)
+        | Keyword::MinItems(_)
+        | Keyword::MaxItems(_)
+        | Keyword::UniqueItems => {}
     }
 }
 

@@ -46,6 +46,7 @@ enum Kind {
     Limit { bound: &'static str, given: usize, limit: usize },
     Unsupported { keyword: Box<str>, reason: Box<str> },
     Unsatisfiable { reason: Box<str>, keywords: Box<[Box<str>]> },
+    Option { option: &'static str, reason: Box<str> },
 }
 
 impl SchemaError {
@@ -95,6 +96,11 @@ impl SchemaError {
     pub(super) fn unsatisfiable(reason: impl Into<String>, keywords: Vec<String>) -> Self {
         let keywords = keywords.into_iter().map(Into::into).collect();
         SchemaError::new(Kind::Unsatisfiable { reason: reason.into().into(), keywords })
+    }
+
+    /// An option that makes no sense.
+    pub(super) fn option(option: &'static str, reason: impl Into<String>) -> Self {
+        SchemaError::new(Kind::Option { option, reason: reason.into().into() })
     }
 
     /// Adds the place: a value of a document.
@@ -205,11 +211,16 @@ impl SchemaError {
         matches!(self.parts.kind, Kind::Unsupported { .. })
     }
 
+    /// Returns the option that makes no sense, like `WhiteSpace::Separators`: nothing is wrong with the schema then.
+    pub fn invalid_option(&self) -> Option<&'static str> {
+        if let Kind::Option { option, .. } = self.parts.kind { Some(option) } else { None }
+    }
+
     /// Returns what is wrong, without the place.
     pub fn reason(&self) -> String {
         match &self.parts.kind {
             Kind::Syntax(error) => error.message().to_owned(),
-            Kind::Keyword { reason, .. } => reason.to_string(),
+            Kind::Keyword { reason, .. } | Kind::Option { reason, .. } => reason.to_string(),
             Kind::Unsupported { reason, .. } => format!("can't be enforced: {reason}"),
             Kind::Unsatisfiable { reason, .. } => format!("unsatisfiable: {reason}"),
             Kind::NotASchema { found } => format!("a schema must be an object or a boolean, not {found}"),
@@ -241,6 +252,7 @@ impl fmt::Display for SchemaError {
                 }
                 return fmt::Display::fmt(error, f);
             }
+            Kind::Option { option, .. } => write!(f, "the option `{option}` makes no sense: {reason}")?,
             Kind::Limit { .. } if pointer.is_empty() && span.is_none() => f.write_str(&reason)?,
             Kind::Keyword { keyword, .. }
             | Kind::Unsupported { keyword, .. }

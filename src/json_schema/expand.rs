@@ -58,6 +58,10 @@ pub(super) struct Expander<'a> {
     /// Alternatives tried so far.
     n_tried: usize,
     pub relaxed: Vec<Relaxed>,
+    /// Times that something was dropped.
+    pub n_relaxed: usize,
+    /// The keyword that is followed, if it is one alone.
+    keyword: Option<(SchemaId, ValueId)>,
 }
 
 /// Frames that a goal evaluates for.
@@ -124,6 +128,8 @@ struct Frame {
     has_all: bool,
     n_items: u64,
     contains: Vec<Member>,
+    /// Whether more may be evaluated, by what lenient mode dropped.
+    is_open: bool,
     /// Whether less than what is evaluated must not be noted.
     is_exact: bool,
 }
@@ -132,6 +138,8 @@ struct Frame {
 #[derive(Clone, Debug)]
 struct Unevaluated {
     schema: Member,
+    /// The keyword.
+    place: (SchemaId, ValueId),
     frame: u32,
     outer: Frames,
     /// Whether something is left that fails the schema.
@@ -265,6 +273,8 @@ impl<'a> Expander<'a> {
             spare_goals: Vec::new(),
             n_tried: 0,
             relaxed: Vec::new(),
+            n_relaxed: 0,
+            keyword: None,
         }
     }
 
@@ -408,7 +418,7 @@ impl<'a> Expander<'a> {
             }
             match partial.unevaluated.pop() {
                 Some(waiting) => {
-                    if !self.constrain_rest(partial, &waiting) {
+                    if !self.constrain_rest(partial, &waiting)? {
                         return Ok(Outcome::Dead);
                     }
                 }
@@ -522,25 +532,35 @@ impl<'a> Expander<'a> {
             }
             Goal::Entry(schema, index, scope, frames) => {
                 let entry = &self.model.schema(schema).entries()[index as usize];
+                self.keyword = Some((schema, entry.value));
+                let kept = if self.options.is_lenient { frames.clone() } else { Frames::new() };
                 match self.pursue_entry(partial, schema, &entry.keyword, scope, frames) {
-                    Err(LowerError::Schema(error)) => self.relax(schema, entry.value, error).map(|()| true),
+                    Err(LowerError::Schema(error)) => {
+                        self.relax(schema, entry.value, None, error)?;
+                        // Nobody knows what it would have evaluated.
+                        kept.iter().for_each(|&frame| partial.frames[frame as usize].is_open = true);
+                        Ok(true)
+                    }
                     alive => alive,
                 }
             }
         }
     }
 
-    /// In lenient mode, notes that a keyword is not enforced.
-    fn relax(&mut self, schema: SchemaId, value: ValueId, error: SchemaError) -> Expanded<()> {
+    /// In lenient mode, notes that a keyword, or an entry of its map, is not enforced.
+    ///
+    /// # Errors
+    /// The error, with the place, if it is not lenient mode, or says something else than that a keyword can't be enforced.
+    pub fn relax(&mut self, schema: SchemaId, value: ValueId, part: Option<u32>, error: SchemaError) -> Expanded<()> {
         let error = if error.is_placed() { error } else { self.model.error_at(schema, value, error) };
         // What isn't right isn't enforced either, where the schema could be read.
         let may_be_dropped = error.is_unsupported() || error.keyword().is_some_and(|word| PATTERNS.contains(&word));
         if !self.options.is_lenient || !may_be_dropped {
             return Err(error.into());
         }
-        let relaxed = Relaxed { schema, value, reason: error.reason().into() };
-        if !self.relaxed.contains(&relaxed) {
-            self.relaxed.push(relaxed);
+        self.n_relaxed += 1;
+        if !self.relaxed.iter().any(|known| (known.schema, known.value, known.part) == (schema, value, part)) {
+            self.relaxed.push(Relaxed { schema, value, part, reason: error.reason().into() });
         }
         Ok(())
     }
@@ -607,8 +627,8 @@ impl<'a> Expander<'a> {
             let frame = partial.frames.len() as u32;
             partial.frames.push(Frame::default());
             inner.push(frame);
-            let schema = Member::schema(*rest, scope);
-            partial.unevaluated.push(Unevaluated { schema, frame, outer: frames.clone(), is_denied: false });
+            let (schema, place) = (Member::schema(*rest, scope), (id, entry.value));
+            partial.unevaluated.push(Unevaluated { schema, place, frame, outer: frames.clone(), is_denied: false });
         }
         let goals = (0..entries.len() as u32).rev().map(|index| Goal::Entry(id, index, scope, inner.clone()));
         partial.goals.extend(goals);
@@ -627,8 +647,8 @@ impl<'a> Expander<'a> {
         };
         let frame = partial.frames.len() as u32;
         partial.frames.push(Frame { is_exact: true, ..Frame::default() });
-        let schema = Member::schema(rest, scope);
-        partial.unevaluated.push(Unevaluated { schema, frame, outer: Frames::new(), is_denied: true });
+        let (schema, place) = (Member::schema(rest, scope), (id, entries[index as usize].value));
+        partial.unevaluated.push(Unevaluated { schema, place, frame, outer: Frames::new(), is_denied: true });
         let others = (0..entries.len() as u32).rev().filter(|&other| other != index);
         partial.goals.extend(others.map(|other| Goal::Entry(id, other, scope, smallvec::smallvec![frame])));
     }
@@ -769,7 +789,7 @@ impl<'a> Expander<'a> {
             match self.deny_entry(partial.kind, id, &entry.keyword, scope) {
                 Ok(found) => alternatives.extend(found),
                 Err(LowerError::Schema(error)) => {
-                    self.relax(id, entry.value, error)?;
+                    self.relax(id, entry.value, None, error)?;
                     alternatives.push(vec![]);
                 }
                 Err(error) => return Err(error),
@@ -794,13 +814,23 @@ impl<'a> Expander<'a> {
     }
 
     /// Constrains what no keyword has evaluated; returns whether that can hold.
-    fn constrain_rest(&mut self, partial: &mut Partial, waiting: &Unevaluated) -> bool {
+    fn constrain_rest(&mut self, partial: &mut Partial, waiting: &Unevaluated) -> Expanded<bool> {
         let frame = core::mem::take(&mut partial.frames[waiting.frame as usize]);
         for &outer in &waiting.outer {
             partial.frames[outer as usize].has_all = true;
         }
         if frame.has_all {
-            return !waiting.is_denied;
+            return Ok(!waiting.is_denied);
+        }
+        if frame.is_open {
+            let (keyword, what) = match partial.kind {
+                ValueKind::Object => ("unevaluatedProperties", "keys"),
+                _ => ("unevaluatedItems", "items"),
+            };
+            let reason = format!("a keyword beside or below it that was dropped may evaluate more {what}");
+            let error = SchemaError::unsupported(keyword, reason);
+            self.relax(waiting.place.0, waiting.place.1, None, error)?;
+            return Ok(true);
         }
         let fact = match partial.kind {
             ValueKind::Object => {
@@ -825,7 +855,7 @@ impl<'a> Expander<'a> {
             }
         };
         partial.goals.push(Goal::Fact(fact));
-        true
+        Ok(true)
     }
 
     /// Adds a fact to a shape; returns whether it can still hold.
@@ -915,7 +945,10 @@ impl<'a> Expander<'a> {
             (Shape::Array(array), Fact::MaxItems(max)) => {
                 array.max = Some(array.max.map_or(max, |known| known.min(max)));
             }
-            (Shape::Array(array), Fact::Unique) => array.is_unique = true,
+            (Shape::Array(array), Fact::Unique) => {
+                array.is_unique = true;
+                array.unique_by.extend(self.keyword.filter(|_| self.options.is_lenient));
+            }
             _ => unreachable!("facts are about the kind at hand"),
         }
         !is_crossed(&partial.shape)

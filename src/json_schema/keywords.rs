@@ -1,7 +1,7 @@
 //! The keywords of one sub-schema: values with types, or an error that names the keyword.
 
 use super::decimal::Decimal;
-use super::draft::{Draft, word};
+use super::draft::{Draft, Word, word};
 use super::error::{SchemaError, shown};
 use super::load::Loader;
 use super::model::{Body, DocumentId, Entry, Keyword, Named, SchemaId, TypeSet};
@@ -74,13 +74,10 @@ impl<'a> KeywordReader<'a, '_> {
             let is_structure = matches!(name, "definitions" | "$defs" | "$schema" | "id" | "$id");
             return Ok(if is_structure { Meaning::Structure } else { Meaning::Annotates });
         }
-        let is_foreign = !word.drafts.contains(&dialect.draft) || name == "nullable";
-        let is_known = dialect.vocabularies.contains(word.vocabulary);
-        // In draft 4, which is three drafts older, `if` is a word like any other.
-        let is_far = name == "if" && dialect.draft == Draft::Draft4;
-        if !is_known || is_far || (is_foreign && !self.loader.options.has_foreign_keywords) {
+        if !self.counts_as(name, &word) {
             return Ok(Meaning::Annotates);
         }
+        let is_foreign = is_foreign(name, &word, dialect.draft);
         if name == "dependencies" {
             return Ok(Meaning::Says(self.dependencies(member.value)?, is_foreign));
         }
@@ -90,6 +87,20 @@ impl<'a> KeywordReader<'a, '_> {
             None if self.is_structure(name) => Meaning::Structure,
             None => Meaning::Annotates,
         })
+    }
+
+    /// Tells whether a keyword counts in this dialect.
+    fn counts(&self, name: &str) -> bool {
+        word(name).is_some_and(|word| self.counts_as(name, &word))
+    }
+
+    fn counts_as(&self, name: &str, word: &Word) -> bool {
+        let dialect = self.loader.dialect(self.loader.model.schema(self.schema).resource);
+        // In draft 4, which is three drafts older, `if` is a word like any other.
+        let is_far = name == "if" && dialect.draft == Draft::Draft4;
+        dialect.vocabularies.contains(word.vocabulary)
+            && !is_far
+            && (!is_foreign(name, word, dialect.draft) || self.loader.options.has_foreign_keywords)
     }
 
     /// Returns what a keyword says; nothing for structure and for what means nothing here.
@@ -246,10 +257,7 @@ impl<'a> KeywordReader<'a, '_> {
 
     /// Returns the value of a keyword that belongs to another one, if it counts in this dialect.
     fn part(&self, name: &str) -> Option<ValueId> {
-        let dialect = self.loader.dialect(self.loader.model.schema(self.schema).resource);
-        let word = word(name).expect("a keyword of ours");
-        let counts = self.loader.options.has_foreign_keywords || word.drafts.contains(&dialect.draft);
-        self.sibling(name).filter(|_| counts && dialect.vocabularies.contains(word.vocabulary))
+        self.sibling(name).filter(|_| self.counts(name))
     }
 
     fn number(&self, name: &str, at: ValueId) -> Result<Decimal, Misfit> {
@@ -342,8 +350,8 @@ impl<'a> KeywordReader<'a, '_> {
     /// beside it.
     fn is_structure(&self, name: &str) -> bool {
         match name {
-            "then" | "else" => self.sibling("if").is_some(),
-            "minContains" | "maxContains" => self.sibling("contains").is_some(),
+            "then" | "else" => self.sibling("if").is_some() && self.counts("if"),
+            "minContains" | "maxContains" => self.sibling("contains").is_some() && self.counts("contains"),
             "definitions" | "id" => true,
             _ => name.starts_with('$'),
         }
@@ -357,6 +365,11 @@ impl<'a> KeywordReader<'a, '_> {
         let reason = format!("must be {wanted}, not {}", brief(self.json, value));
         Misfit { value, error: SchemaError::keyword_value(keyword, reason) }
     }
+}
+
+/// Tells whether a keyword belongs to other drafts.
+fn is_foreign(name: &str, word: &Word, draft: Draft) -> bool {
+    !word.drafts.contains(&draft) || name == "nullable"
 }
 
 /// Returns a value in a few words, for messages.

@@ -14,17 +14,18 @@ pub enum WhiteSpace {
     /// Any run of spaces, tabs and line ends of at most so many characters between two tokens; none before the first
     /// and after the last.
     Flexible {
-        /// The longest run, in characters.
+        /// The longest run, in characters; at most [`Limits::repeat_max`](crate::Limits::repeat_max).
         run_max: u32,
     },
     /// A line for each member and item, indented by so many spaces a level, one space after `:`. What `json.dumps(value, indent=2)` and
     /// `serde_json::to_string_pretty` print.
     Indent {
-        /// Spaces a level.
+        /// Spaces a level. Each is a state of an automaton wherever a line begins, so that very many meet
+        /// [`Limits::automaton_states_max`](crate::Limits::automaton_states_max).
         spaces: u32,
     },
     /// Exactly these separators, as in `json.dumps(value, separators=(", ", ": "))`; they must be `,` and `:` with
-    /// white space around them.
+    /// white space around them, which compiling checks.
     Separators {
         /// Between members and between items, like `", "`.
         item: Box<str>,
@@ -58,6 +59,14 @@ pub struct SchemaOptions {
     /// Whether integers may be written with a fraction of zeros, like `1.0`.
     pub has_integer_fractions: bool,
     /// Whether a constraint that can't be enforced is dropped and reported, instead of an error.
+    ///
+    /// What is dropped lets more texts through, and never fewer: where it stands under a negation, the negated schema counts as one that may
+    /// fail, so that nothing is asked there at all. `additionalProperties` is dropped with a pattern beside it, `unevaluatedProperties` and
+    /// `unevaluatedItems` with whatever might evaluate more. Where several keywords may be to blame, all of them are reported.
+    ///
+    /// Still refused: schemas that are wrong or have no value; what is beyond the [`Limits`](crate::Limits); references that lead back to
+    /// themselves without reading anything; numbers that no double comes near, like `{"const": 1e309}`; patterns that tell apart more
+    /// than 64 classes of keys; more than 64 conditions that wait for keys at once, and more than 64 combinations of those that wait for one key.
     pub is_lenient: bool,
     /// Drafts and identifiers.
     pub read: ReadOptions,

@@ -2,9 +2,11 @@
 //!
 //! Findings are made when they are asked for: ten thousand nested schemas have pointers of three hundred megabytes.
 
+use super::equal::for_each_in;
 use super::model::{Body, Keyword, SchemaId, SchemaModel};
 use super::options::SchemaOptions;
 use super::value::ValueId;
+use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// What became of a keyword.
@@ -33,62 +35,160 @@ pub struct Finding {
 /// A keyword that lenient mode dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Relaxed {
+    /// Of those that say the same, the one that stands for them.
     pub schema: SchemaId,
     /// The keyword's value.
     pub value: ValueId,
+    /// Of a map, the entry that was dropped; else all of it was.
+    pub part: Option<u32>,
     pub reason: Box<str>,
 }
 
 /// What became of each keyword of a schema: all that was read, in the order in which sub-schemas were met.
 #[derive(Clone, Debug)]
 pub struct SchemaReport {
+    /// As it was written.
     model: SchemaModel,
     has_formats: bool,
-    relaxed: HashMap<(SchemaId, ValueId), Box<str>>,
+    dropped: Option<Box<Dropped>>,
+}
+
+/// What lenient mode dropped.
+#[derive(Clone, Debug)]
+struct Dropped {
+    /// By sub-schema: the one that stands for it.
+    merged: Box<[SchemaId]>,
+    reasons: HashMap<(SchemaId, ValueId, Option<u32>), Box<str>>,
+    /// By sub-schema: whether anything that was not dropped leads to it.
+    is_reached: Box<[bool]>,
+}
+
+impl Dropped {
+    fn new(model: &SchemaModel, merged: Box<[SchemaId]>, relaxed: Vec<Relaxed>) -> Self {
+        let reasons = relaxed.into_iter().map(|one| ((one.schema, one.value, one.part), one.reason));
+        let is_reached = vec![false; model.n_schemas()].into();
+        let mut this = Dropped { merged, reasons: reasons.collect(), is_reached };
+        let mut pending = vec![model.root()];
+        while let Some(id) = pending.pop() {
+            if core::mem::replace(&mut this.is_reached[id.index()], true) {
+                continue;
+            }
+            for (index, entry) in model.schema(id).entries().iter().enumerate() {
+                if this.reason(model, id, index, None).is_some() {
+                    continue;
+                }
+                let mut place = 0;
+                for_each_in(&mut entry.keyword.clone(), |&mut below| {
+                    if this.reason(model, id, index, Some(place)).is_none() {
+                        pending.push(below);
+                    }
+                    place += 1;
+                });
+                if let Keyword::DynamicRef { .. } = entry.keyword {
+                    pending.extend(model.dynamic.values().copied());
+                }
+            }
+        }
+        this
+    }
+
+    /// Returns why a keyword, or an entry of its map, was dropped, if it was.
+    fn reason(&self, model: &SchemaModel, schema: SchemaId, index: usize, part: Option<u32>) -> Option<&str> {
+        let same = self.merged[schema.index()];
+        let value = model.schema(same).entries()[index].value;
+        self.reasons.get(&(same, value, part)).map(|reason| &**reason)
+    }
 }
 
 impl SchemaReport {
-    pub(super) fn new(model: SchemaModel, options: &SchemaOptions, relaxed: Vec<Relaxed>) -> Self {
-        let relaxed = relaxed.into_iter().map(|one| ((one.schema, one.value), one.reason));
-        SchemaReport { model, has_formats: options.has_formats, relaxed: relaxed.collect() }
+    pub(super) fn new(
+        model: SchemaModel,
+        options: &SchemaOptions,
+        merged: Box<[SchemaId]>,
+        relaxed: Vec<Relaxed>,
+    ) -> Self {
+        let dropped = (!relaxed.is_empty()).then(|| Box::new(Dropped::new(&model, merged, relaxed)));
+        SchemaReport { model, has_formats: options.has_formats, dropped }
     }
 
     /// Returns all findings: first the keywords that constrain, then annotations. Each is made on the way.
     pub fn findings(&self) -> impl Iterator<Item = Finding> {
         let constraints = self.model.schemas().flat_map(move |(id, schema)| {
-            let entries = match schema.body() {
-                Body::Keywords { entries, .. } => entries.iter(),
-                Body::Bool(_) => [].iter(),
-            };
-            entries.map(move |entry| {
-                let keyword = self.model.json(schema.document()).key_of(entry.value).unwrap_or_default();
-                let verdict = match self.relaxed.get(&(id, entry.value)) {
-                    Some(reason) => Verdict::Relaxed(reason.clone()),
-                    None if self.is_annotation(&entry.keyword) => Verdict::Annotation,
-                    None => Verdict::Enforced,
-                };
-                self.finding(id, keyword, entry.value, verdict)
-            })
+            (0..schema.entries().len()).flat_map(move |index| self.findings_of(id, index))
         });
         let annotations = self.model.annotations();
         constraints.chain(annotations.map(move |(id, word, value)| self.finding(id, word, value, Verdict::Annotation)))
+    }
+
+    /// Returns what became of a keyword, and of those that are a part of it, like `then` of `if`.
+    fn findings_of(&self, id: SchemaId, index: usize) -> SmallVec<[Finding; 1]> {
+        let mut found = SmallVec::new();
+        let schema = self.model.schema(id);
+        let json = self.model.json(schema.document());
+        let entry = &schema.entries()[index];
+        // `dependencies` of both kinds are two entries.
+        if index > 0 && schema.entries()[index - 1].value == entry.value {
+            return found;
+        }
+        let verdict = self.verdict(id, index);
+        if let (Keyword::PatternProperties(patterns), Some(dropped)) = (&entry.keyword, &self.dropped) {
+            let reasons = (0..patterns.len()).map(|place| dropped.reason(&self.model, id, index, Some(place as u32)));
+            let reasons: Vec<Option<&str>> = reasons.collect();
+            let is_left = patterns.is_empty() || reasons.iter().any(Option::is_none);
+            found.extend(is_left.then(|| self.finding(id, "patternProperties", entry.value, verdict)));
+            for ((pattern, _), reason) in patterns.iter().zip(reasons) {
+                let value = json.member(entry.value, pattern).expect("the map has the pattern");
+                let verdict = reason.map(|reason| Verdict::Relaxed(reason.into()));
+                found.extend(verdict.map(|verdict| self.finding(id, "patternProperties", value, verdict)));
+            }
+            return found;
+        }
+        let parts = match &entry.keyword {
+            Keyword::If { .. } => &["then", "else"][..],
+            Keyword::Contains { .. } => &["minContains", "maxContains"],
+            _ => &[],
+        };
+        found.push(self.finding(id, json.key_of(entry.value).unwrap_or_default(), entry.value, verdict.clone()));
+        let Body::Keywords { annotations, .. } = schema.body() else { unreachable!("it has a keyword") };
+        for name in parts {
+            let value = json.member(schema.value(), name).filter(|value| !annotations.contains(value));
+            found.extend(value.map(|value| self.finding(id, name, value, verdict.clone())));
+        }
+        found
+    }
+
+    fn verdict(&self, id: SchemaId, index: usize) -> Verdict {
+        let Some(dropped) = &self.dropped else {
+            return if self.is_annotation(id, index) { Verdict::Annotation } else { Verdict::Enforced };
+        };
+        match dropped.reason(&self.model, id, index, None) {
+            Some(reason) => Verdict::Relaxed(reason.into()),
+            None if self.is_annotation(id, index) => Verdict::Annotation,
+            None if !dropped.is_reached[id.index()] => Verdict::Relaxed("it belongs to what was dropped".into()),
+            None => Verdict::Enforced,
+        }
     }
 
     fn finding(&self, schema: SchemaId, keyword: &str, value: ValueId, verdict: Verdict) -> Finding {
         Finding { keyword: keyword.into(), place: self.model.place(schema, value).into(), verdict }
     }
 
-    fn is_annotation(&self, keyword: &Keyword) -> bool {
+    fn is_annotation(&self, id: SchemaId, index: usize) -> bool {
+        let keyword = &self.model.schema(id).entries()[index].keyword;
         matches!(keyword, Keyword::Format(name) if !self.has_formats || super::format::language(name).is_none())
     }
 
     /// Returns about how much memory the report takes, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.model.memory_bytes() + self.relaxed.values().map(|reason| 64 + reason.len()).sum::<usize>()
+        let of_dropped = |dropped: &Dropped| {
+            let reasons = dropped.reasons.values().map(|reason| 64 + reason.len());
+            size_of_val(&*dropped.merged) + dropped.is_reached.len() + reasons.sum::<usize>()
+        };
+        self.model.memory_bytes() + self.dropped.as_deref().map_or(0, of_dropped)
     }
 
     /// Tells whether every constraint is enforced.
     pub fn is_exact(&self) -> bool {
-        self.relaxed.is_empty()
+        self.dropped.is_none()
     }
 }

@@ -6,7 +6,9 @@
 use super::conjunction::{Member, Members};
 use super::decimal::Decimal;
 use super::language::LanguageId;
+use super::model::SchemaId;
 use super::number::NumberSet;
+use super::value::ValueId;
 use hashbrown::HashSet;
 pub(super) use indexed::NameMap;
 use std::rc::Rc;
@@ -100,7 +102,10 @@ impl NumberShape {
     /// Keeps only the values of a list.
     pub fn restrict(&mut self, values: Vec<Decimal>) {
         match &mut self.values {
-            Some(known) => known.retain(|value| values.contains(value)),
+            Some(known) => {
+                let listed: HashSet<&Decimal> = values.iter().collect();
+                known.retain(|value| listed.contains(value));
+            }
             None => self.values = Some(values),
         }
     }
@@ -127,7 +132,8 @@ impl NumberShape {
     /// Returns the listed values that satisfy the rest, if values are listed.
     pub fn listed(&self) -> Option<Vec<&Decimal>> {
         let values = self.values.as_ref()?;
-        Some(values.iter().filter(|value| self.set.contains(value) && !self.excluded.contains(value)).collect())
+        let excluded: HashSet<&Decimal> = self.excluded.iter().collect();
+        Some(values.iter().filter(|value| self.set.contains(value) && !excluded.contains(value)).collect())
     }
 }
 
@@ -191,6 +197,15 @@ pub(super) struct ArrayShape {
     pub min: u64,
     pub max: Option<u64>,
     pub is_unique: bool,
+    /// In lenient mode, the keywords that ask for that.
+    pub unique_by: Vec<(SchemaId, ValueId)>,
+}
+
+impl ArrayShape {
+    /// Tells whether items have to be compared.
+    pub fn has_distinct_items(&self) -> bool {
+        self.is_unique && self.max.is_none_or(|max| max > 1)
+    }
 }
 
 /// A set of keys.

@@ -20,10 +20,12 @@ mod product;
 mod tests;
 mod texts;
 mod unfold;
+mod union;
 mod utf8;
 
 pub use charset::CharSet;
 pub use dfa::Dfa;
 pub use error::RegularError;
 pub use expr::{Node, NodeId, Regular};
+pub(crate) use union::Union;
 pub use utf8::utf8_sequences;

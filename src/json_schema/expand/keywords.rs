@@ -1,6 +1,8 @@
 //! What each keyword says, and what it takes to violate it.
 
 use super::*;
+use crate::json_schema::language::LanguageId;
+use crate::json_schema::lower::{MEMBERS_MAX, too_many_members};
 
 impl Expander<'_> {
     /// Adds what a keyword says; returns whether that can hold.
@@ -47,11 +49,14 @@ impl Expander<'_> {
             }
             (Keyword::PatternProperties(patterns), ValueKind::Object) => {
                 let mut facts = SmallVec::new();
-                for (pattern, id) in patterns {
-                    let language = self.languages.pattern(pattern, "patternProperties", self.limits)?;
+                for (place, (_, id)) in patterns.iter().enumerate() {
+                    let language = self.key_pattern(schema, place)?;
                     for &frame in &frames {
-                        partial.frames[frame as usize].languages.push(language);
+                        let frame = &mut partial.frames[frame as usize];
+                        frame.languages.extend(language);
+                        frame.is_open |= language.is_none();
                     }
+                    let Some(language) = language else { continue };
                     facts.push(Fact::Keys(KeyRule { keys: Keys::In(language), member: member(*id) }));
                 }
                 facts
@@ -65,7 +70,9 @@ impl Expander<'_> {
             (Keyword::Required(names), ValueKind::Object) => {
                 names.iter().map(|name| Fact::Required(Arc::clone(name))).collect()
             }
-            (Keyword::MinProperties(min), ValueKind::Object) => one(Fact::MinProperties(*min)),
+            (Keyword::MinProperties(min), ValueKind::Object) => {
+                one(Fact::MinProperties(self.checked_min("minProperties", *min)?))
+            }
             (Keyword::MaxProperties(max), ValueKind::Object) => one(Fact::MaxProperties(*max)),
             (Keyword::DependentRequired(lists), ValueKind::Object) => {
                 for (name, needed) in lists {
@@ -124,7 +131,7 @@ impl Expander<'_> {
             }
             (Keyword::AnyOf(ids), _) => {
                 let is_exact = frames.iter().any(|&frame| partial.frames[frame as usize].is_exact);
-                let choice = self.any_of(kind, ids, scope, &frames, is_exact)?;
+                let choice = self.any_of(partial, ids, scope, &frames, is_exact)?;
                 partial.choices.push_back(choice);
                 return Ok(true);
             }
@@ -172,15 +179,12 @@ impl Expander<'_> {
                 return values.iter().any(|&value| is_of_kind(json.value(value), partial.kind));
             }
             ValueKind::Number => {
-                let mut numbers: Vec<Decimal> = Vec::new();
-                for &value in values {
-                    if let Value::Number(number) = json.value(value)
-                        && !numbers.contains(number)
-                    {
-                        numbers.push(number.clone());
-                    }
-                }
-                Fact::NumberIn(numbers)
+                let mut seen = HashSet::new();
+                let numbers = values.iter().filter_map(|&value| match json.value(value) {
+                    Value::Number(number) => seen.insert(number).then(|| number.clone()),
+                    _ => None,
+                });
+                Fact::NumberIn(numbers.collect())
             }
             ValueKind::String => {
                 let mut seen = HashSet::new();
@@ -205,15 +209,21 @@ impl Expander<'_> {
     /// fail.
     fn any_of(
         &mut self,
-        kind: ValueKind,
+        partial: &mut Partial,
         ids: &[SchemaId],
         scope: ScopeId,
         frames: &Frames,
         is_exact: bool,
     ) -> Expanded<Choice> {
+        let kind = partial.kind;
         let goal = |id: SchemaId| Goal::Member(Member::schema(id, scope), frames.clone());
         let alive: Vec<SchemaId> = ids.iter().copied().filter(|&id| !self.surely_fails(kind, id)).collect();
         if frames.is_empty() || alive.len() < 2 {
+            return Ok(Choice::Of(alive.into_iter().map(|id| vec![goal(id)]).collect()));
+        }
+        if alive.len() > UNEVALUATED_BRANCHES_MAX && self.options.is_lenient {
+            // What was evaluated is not told apart, so that nothing is asked of the rest.
+            frames.iter().for_each(|&frame| partial.frames[frame as usize].is_open = true);
             return Ok(Choice::Of(alive.into_iter().map(|id| vec![goal(id)]).collect()));
         }
         if alive.len() > UNEVALUATED_BRANCHES_MAX {
@@ -293,9 +303,11 @@ impl Expander<'_> {
                 .collect(),
             (Keyword::PatternProperties(patterns), ValueKind::Object) => {
                 let mut alternatives = Vec::with_capacity(patterns.len());
-                for (pattern, id) in patterns {
-                    let keys = Keys::In(self.languages.pattern(pattern, "patternProperties", self.limits)?);
-                    alternatives.push(fact(Fact::Obligation(Obligation::key(keys, Some(denied(*id))))));
+                for (place, (_, id)) in patterns.iter().enumerate() {
+                    alternatives.push(match self.key_pattern(schema, place)? {
+                        Some(keys) => fact(Fact::Obligation(Obligation::key(Keys::In(keys), Some(denied(*id))))),
+                        None => vec![],
+                    });
                 }
                 alternatives
             }
@@ -312,7 +324,9 @@ impl Expander<'_> {
             (Keyword::MinProperties(min), ValueKind::Object) => {
                 below(*min).map(Fact::MaxProperties).map(fact).collect()
             }
-            (Keyword::MaxProperties(max), ValueKind::Object) => vec![fact(Fact::MinProperties(max.saturating_add(1)))],
+            (Keyword::MaxProperties(max), ValueKind::Object) => {
+                vec![fact(Fact::MinProperties(self.checked_min("maxProperties", max.saturating_add(1))?))]
+            }
             (Keyword::DependentRequired(lists), ValueKind::Object) => lists
                 .iter()
                 .flat_map(|(name, needed)| {
@@ -388,8 +402,28 @@ impl Expander<'_> {
     }
 
     /// Returns the language of a format, if it is asserted.
-    fn format(&mut self, name: &str) -> Option<super::super::language::LanguageId> {
+    fn format(&mut self, name: &str) -> Option<LanguageId> {
         if self.options.has_formats { self.languages.format(name) } else { None }
+    }
+
+    /// Returns the language of a pattern of `patternProperties`, by its place there; nothing if lenient mode drops it.
+    fn key_pattern(&mut self, schema: SchemaId, place: usize) -> Expanded<Option<LanguageId>> {
+        let model = self.model;
+        let found = model.schema(schema).entries().iter().find_map(|entry| match &entry.keyword {
+            Keyword::PatternProperties(patterns) => Some((entry.value, &patterns[place].0)),
+            _ => None,
+        });
+        let (map, pattern) = found.expect("the schema has patterns");
+        match self.languages.pattern(pattern, "patternProperties", self.limits) {
+            Ok(language) => Ok(Some(language)),
+            Err(error) => {
+                let at =
+                    model.json(model.schema(schema).document()).member(map, pattern).expect("the pattern is a key");
+                let error = model.error_at(schema, at, error);
+                self.relax(schema, map, Some(place as u32), error)?;
+                Ok(None)
+            }
+        }
     }
 
     /// Returns the keys that `additionalProperties` of a schema is about.
@@ -399,14 +433,29 @@ impl Expander<'_> {
             match &entry.keyword {
                 Keyword::Properties(properties) => names.extend(properties.iter().map(|(name, _)| name.clone())),
                 Keyword::PatternProperties(patterns) => {
-                    for (pattern, _) in patterns {
-                        languages.push(self.languages.pattern(pattern, "patternProperties", self.limits)?);
+                    for place in 0..patterns.len() {
+                        let Some(language) = self.key_pattern(schema, place)? else {
+                            let reason = "a pattern beside it was dropped, whose keys it is not about";
+                            return Err(SchemaError::unsupported("additionalProperties", reason).into());
+                        };
+                        languages.push(language);
                     }
                 }
                 _ => {}
             }
         }
         Ok(Keys::Beside { names: Rc::new(names), languages: languages.into() })
+    }
+
+    /// Returns the least number of members that a keyword asks for.
+    ///
+    /// # Errors
+    /// In lenient mode, if it is too large: later nobody would know whose it is. Without that it may be that other bounds leave nothing at all.
+    pub(in super::super) fn checked_min(&self, keyword: &str, min: u64) -> Expanded<u64> {
+        match self.options.is_lenient && min > MEMBERS_MAX {
+            true => Err(too_many_members(keyword, min).into()),
+            false => Ok(min),
+        }
     }
 
     fn n_prefix_items(&self, schema: SchemaId) -> u64 {

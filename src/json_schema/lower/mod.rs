@@ -7,6 +7,7 @@
 mod array;
 mod draft;
 mod object;
+mod relax;
 mod spare;
 mod tally;
 mod text;
@@ -28,6 +29,8 @@ use crate::machine::Counter;
 use crate::pass::{FinishedNetwork, Label, NetRuleId, NormalGrammar, RuleAutomaton, Watch};
 use crate::regular::Dfa;
 use draft::Draft;
+pub(super) use object::MEMBERS_MAX;
+pub(super) use relax::too_many_members;
 pub(super) use spare::Spare;
 
 use hashbrown::HashMap;
@@ -66,16 +69,21 @@ type Lowered<T> = Result<T, LowerError>;
 /// Returns the automata of a schema, and what became of its keywords.
 ///
 /// # Errors
-/// If no value is valid, a keyword can't be enforced exactly, a limit is met, or `watch` gives up.
+/// If no value is valid, a keyword can't be enforced exactly, an option makes no sense, a limit is met, or `watch` gives up.
 pub(crate) fn lower(
-    model: SchemaModel,
+    mut model: SchemaModel,
     options: &SchemaOptions,
     store: &Arc<LanguageStore>,
     limits: &Limits,
     watch: &Watch,
 ) -> Lowered<(NormalGrammar, SchemaReport)> {
+    white_space::check(&options.white_space)?;
+    // What is dropped is reported wherever it was written, so that is kept.
+    let written = options.is_lenient.then(|| model.clone());
+    let merged = model.merge_equal();
+    watch.look()?;
     let LoweredSchema { normal, relaxed } = lower_model(&model, options, store, limits, watch)?;
-    Ok((normal, SchemaReport::new(model, options, relaxed)))
+    Ok((normal, SchemaReport::new(written.unwrap_or(model), options, merged, relaxed)))
 }
 
 fn lower_model(
@@ -292,7 +300,7 @@ impl<'a> Lowerer<'a> {
     }
 
     /// Returns a rule that calls nothing: as it was kept, or drafted now; nothing if the draft is none. A draft that has calls after all is
-    /// not kept.
+    /// not kept, nor one that is not what its key says, since something was dropped.
     fn leaf(
         &mut self,
         name: &'static str,
@@ -303,9 +311,10 @@ impl<'a> Lowerer<'a> {
         if let Some(automaton) = self.expander.languages.leaves().find(&key) {
             return self.kept(name, automaton, counter).map(Some);
         }
+        let n_relaxed = self.expander.n_relaxed;
         let Some(draft) = draft(self)? else { return Ok(None) };
         self.spend(&draft)?;
-        let key = draft.calls().is_empty().then_some(key);
+        let key = (draft.calls().is_empty() && self.expander.n_relaxed == n_relaxed).then_some(key);
         self.drafts.push(DraftRule { name, draft, counter, key, kept: None });
         Ok(Some(NetRuleId::new(self.drafts.len() - 1)))
     }
@@ -379,13 +388,17 @@ impl<'a> Lowerer<'a> {
                     // Arrays whose items are compared have a register, so each shape of them is a rule of its own.
                     for shape in shapes.iter() {
                         let Shape::Array(array) = shape else { continue };
-                        match array.is_unique && array.max.is_none_or(|max| max > 1) {
-                            false => self.array(&mut draft, array, depth, end)?,
-                            true => {
-                                if let Some(rule) = self.unique_array(array, depth)? {
-                                    draft.edge(0, Label::Call(rule), end);
-                                }
+                        let is_unique = array.has_distinct_items();
+                        let rule = match self.expander.options.is_lenient {
+                            true if is_unique || !array.counts.is_empty() => self.lenient_array(array, depth)?,
+                            false if is_unique => self.unique_array(array, depth)?,
+                            _ => {
+                                self.array(&mut draft, array, depth, end)?;
+                                continue;
                             }
+                        };
+                        if let Some(rule) = rule {
+                            draft.edge(0, Label::Call(rule), end);
                         }
                     }
                 }
@@ -394,7 +407,7 @@ impl<'a> Lowerer<'a> {
                     let mut open: Option<Draft> = None;
                     for shape in shapes.iter() {
                         let Shape::Object(object) = shape else { continue };
-                        let Some(plan) = self.plan_object(object)? else { continue };
+                        let Some(plan) = self.fitting_plan(object)? else { continue };
                         if !plan.is_open() {
                             self.object(&mut draft, &plan, depth, end)?;
                             continue;

@@ -25,14 +25,15 @@ use crate::machine::{Distinct, Equality, Reserved, RunsOut};
 use crate::pass::{Label, NetRuleId};
 use crate::regular::Dfa;
 use hashbrown::HashMap;
-use plan::{ClassKeys, Content, Plan};
+pub(super) use plan::Plan;
+use plan::{ClassKeys, Content};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// Most ways for the value of one key to be, by the obligations that it meets.
 const WAYS_MAX: usize = 64;
 /// Largest bound on the number of members: each number is written out.
-const WRITTEN_MAX: u64 = 4096;
+pub(in crate::json_schema) const MEMBERS_MAX: u64 = 4096;
 
 /// Ways for the value of a key to be: what it satisfies, and the obligations that it meets.
 type Ways = SmallVec<[(ConjunctionId, u64); 1]>;
@@ -201,12 +202,6 @@ impl Lowerer<'_> {
         // PERF: about what names without common beginnings need.
         let n_spelled: usize = plan.names.iter().map(|name| name.spelled.len()).sum();
         draft.reserve(n_spelled + 6 * plan.names.len(), n_spelled + 16 * plan.names.len());
-        let bound = plan.max.unwrap_or(plan.min);
-        if bound > WRITTEN_MAX {
-            let keyword = if plan.max.is_some() { "maxProperties" } else { "minProperties" };
-            let reason = format!("{bound} members would have to be told apart, and at most {WRITTEN_MAX} are");
-            return Err(SchemaError::unsupported(keyword, reason).into());
-        }
         let mut places = self.spare.places();
         self.key(draft, plan, &mut places, &before_first, none, depth)?;
         while let Some((seen, state)) = places.pending.pop() {

@@ -8,11 +8,11 @@ use super::draft::Draft;
 use super::{Lowered, Lowerer};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::leaf::{LeafKey, StringKey};
-use crate::json_schema::number::{NumberError, NumberSpelling, NumberTexts, RegisterTexts};
+use crate::json_schema::number::RegisterTexts;
 use crate::json_schema::shape::{NumberShape, StringShape};
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};
-use crate::regular::{Dfa, RegularError};
+use crate::regular::{Dfa, RegularError, Union};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
@@ -66,26 +66,14 @@ impl Lowerer<'_> {
         shapes: &[NumberShape],
         is_element: bool,
     ) -> Lowered<(Arc<Dfa>, Vec<RegisterTexts>)> {
-        let has_integer_fractions = self.expander.options.has_integer_fractions;
-        let spelling = NumberSpelling { has_integer_fractions, ..NumberSpelling::default() };
-        let mut all: Option<Arc<Dfa>> = None;
-        let mut registers = Vec::new();
+        let (mut union, mut registers) = (Union::default(), Vec::new());
         for set in shapes.iter().flat_map(NumberShape::sets) {
-            let texts = match is_element {
-                true => set.element_texts(self.limits),
-                false => set.texts(&spelling, self.limits).map(|texts| match texts {
-                    NumberTexts::Automaton(dfa) => (dfa, Vec::new()),
-                    NumberTexts::Register(texts) => (Arc::default(), texts.into_iter().collect()),
-                }),
-            };
-            let (dfa, beside) = texts.map_err(no_texts)?;
+            let (dfa, beside) = self.texts_of_set(&set, is_element)?;
+            self.watch.spend(dfa.n_edges())?;
             registers.extend(beside);
-            all = Some(match all {
-                None => dfa,
-                Some(all) => Arc::new(all.union(&dfa, self.limits).map_err(too_large)?),
-            });
+            union.add(dfa);
         }
-        let all = all.unwrap_or_default();
+        let all = union.finish(self.limits).map_err(too_large)?;
         let all = match is_element {
             true => Arc::new(all.intersect(plain_numbers(), self.limits).map_err(too_large)?),
             false => all,
@@ -190,12 +178,6 @@ impl Lowerer<'_> {
         draft.byte(&[after], b'"', end);
         Ok(true)
     }
-}
-
-/// Returns the error for numbers whose texts can't be had; which bound or divisor it is shows where the place is added.
-fn no_texts(error: NumberError) -> SchemaError {
-    let keyword = if let NumberError::Magnitude = error { "minimum" } else { "multipleOf" };
-    SchemaError::unsupported(keyword, error.to_string())
 }
 
 pub(super) fn too_large(error: RegularError) -> SchemaError {

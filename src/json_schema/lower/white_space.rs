@@ -1,14 +1,22 @@
 //! What stands between the tokens of a JSON text.
+//!
+//! Options come from strangers too: `Indent { spaces: 100_000_000 }` asks for a text of 3 GB at its deepest level. A text is counted before
+//! it is made, and a long run of free white space is not written out but counted by machine.
 
 use super::draft::Draft;
 use super::{Lowered, Lowerer};
+use crate::json_schema::error::{SchemaError, shown};
 use crate::json_schema::leaf::LeafKey;
 use crate::json_schema::options::WhiteSpace;
+use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};
 use smallvec::SmallVec;
 
 /// Deepest level that is indented; what lies deeper is written without white space.
 pub(super) const INDENT_DEEP_MAX: u32 = 32;
+
+/// Longest run of free white space that has a state for each character.
+const RUN_WRITTEN_MAX: u32 = 64;
 
 /// States from any of which the text goes on.
 pub(super) type From = SmallVec<[u32; 4]>;
@@ -52,6 +60,7 @@ impl Lowerer<'_> {
             WhiteSpace::Separators { item, .. } => item,
             _ => ",",
         };
+        self.make_room(draft, text.len() as u64)?;
         let after = draft.texts(from, text.as_bytes());
         self.line(draft, after, depth + 1)
     }
@@ -64,6 +73,7 @@ impl Lowerer<'_> {
             WhiteSpace::Indent { .. } if depth < INDENT_DEEP_MAX => ": ",
             _ => ":",
         };
+        self.make_room(draft, text.len() as u64)?;
         let after = draft.texts(&from, text.as_bytes());
         self.run(draft, after)
     }
@@ -91,7 +101,9 @@ impl Lowerer<'_> {
         match self.expander.options.white_space {
             WhiteSpace::Flexible { .. } => self.run(draft, from),
             WhiteSpace::Indent { spaces } if depth <= INDENT_DEEP_MAX => {
-                let text = format!("\n{}", " ".repeat((spaces * depth) as usize));
+                let n_spaces = u64::from(spaces) * u64::from(depth);
+                self.make_room(draft, 1 + n_spaces)?;
+                let text = format!("\n{}", " ".repeat(n_spaces as usize));
                 Ok(draft.texts(&from, text.as_bytes()))
             }
             _ => Ok(from),
@@ -103,10 +115,18 @@ impl Lowerer<'_> {
         if let Some(rule) = self.white_space {
             return Ok(rule);
         }
-        let rule = self.leaf("white space", LeafKey::WhiteSpace(run_max), None, |_| {
+        let limit = self.limits.repeat_max;
+        if run_max > limit {
+            return Err(SchemaError::too_much("repeat_max", run_max as usize, limit as usize).into());
+        }
+        let (n_written, counter) = match run_max {
+            ..=RUN_WRITTEN_MAX => (run_max, None),
+            _ => (1, Some(Counter::new(1, Some(run_max)))),
+        };
+        let rule = self.leaf("white space", LeafKey::WhiteSpace(n_written), counter, |_| {
             let mut draft = Draft::new();
             let mut from = 0;
-            for _ in 0..run_max {
+            for _ in 0..n_written {
                 let next = draft.state();
                 [b' ', b'\t', b'\n', b'\r'].iter().for_each(|&byte| draft.byte(&[from], byte, next));
                 draft.accept(next);
@@ -118,4 +138,26 @@ impl Lowerer<'_> {
         self.white_space = Some(rule);
         Ok(rule)
     }
+
+    /// Checks that a draft may have so many more states.
+    fn make_room(&self, draft: &Draft, n_states: u64) -> Lowered<()> {
+        let limit = self.limits.automaton_states_max;
+        let n_all = (self.n_states + draft.n_states()) as u64 + n_states;
+        match n_all > limit as u64 {
+            true => Err(SchemaError::too_much("automaton_states_max", n_all as usize, limit).into()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Checks that what stands between tokens leaves JSON as it is.
+pub(super) fn check(white_space: &WhiteSpace) -> Result<(), SchemaError> {
+    let WhiteSpace::Separators { item, key } = white_space else { return Ok(()) };
+    for (text, mark, place) in [(item, ",", "item"), (key, ":", "key")] {
+        if text.trim_matches([' ', '\t', '\n', '\r']) != mark {
+            let reason = format!("`{place}` must be `{mark}` with white space around it, not {}", shown(text));
+            return Err(SchemaError::option("WhiteSpace::Separators", reason));
+        }
+    }
+    Ok(())
 }

@@ -304,6 +304,11 @@ impl NumberSet {
         Ok((self.language(&spelling, limits)?, Vec::new()))
     }
 
+    /// Takes away the greatest divisor; returns it, and whether the numbers were its multiples.
+    pub fn pop_divisor(&mut self) -> Option<(Decimal, bool)> {
+        self.divisors.pop()
+    }
+
     /// Returns whether divisors make an automaton large, and bounds no list of it.
     fn has_many_rests(&self) -> bool {
         let has_many = || residue::Residues::new(self).is_ok_and(|residues| residues.n_rests() > RESTS_MAX);
@@ -403,7 +408,9 @@ impl fmt::Display for NumberError {
             NumberError::NonDivisors { given, limit } => {
                 write!(f, "multiples of {given} divisors are left out, more than {limit}")
             }
-            NumberError::Magnitude => f.write_str("the numbers are not among those that doubles can hold"),
+            NumberError::Magnitude => {
+                f.write_str("all numbers left are 10^309 or more, or below 10^-400, in size, and are not written")
+            }
         }
     }
 }

@@ -1,0 +1,108 @@
+//! Options that make no sense, or ask for very much.
+
+use maskwright::json_schema::{SchemaError, SchemaOptions, WhiteSpace};
+use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Limits, Vocab};
+use std::time::{Duration, Instant};
+
+/// Far more than any takes, so that a busy machine doesn't decide.
+const TIME_MAX: Duration = Duration::from_secs(30);
+
+fn compile_within(limits: Limits, schema: &str, white_space: WhiteSpace) -> Result<CompiledGrammar, SchemaError> {
+    let vocab = Vocab::from_tokens((0..=255u8).map(|byte| [byte])).expect("256 tokens are a vocabulary");
+    let compiler = GrammarCompiler::builder(vocab.into()).limits(limits).build();
+    let options = SchemaOptions { white_space, ..SchemaOptions::default() };
+    let start = Instant::now();
+    let compiled = compiler.compile_json_schema_with(schema, &options, &CompileOptions::default());
+    assert!(start.elapsed() < TIME_MAX, "{:?} for {:?}", start.elapsed(), compiled.err());
+    compiled.map_err(|error| match error {
+        CompileError::Schema(error) => error,
+        error => panic!("{error}"),
+    })
+}
+
+fn compile(schema: &str, white_space: WhiteSpace) -> Result<CompiledGrammar, SchemaError> {
+    compile_within(Limits::default(), schema, white_space)
+}
+
+fn accepts(grammar: &CompiledGrammar, text: &str) -> bool {
+    let mut matcher = grammar.matcher();
+    matcher.accept_bytes(text.as_bytes()).is_ok() && matcher.is_accepting()
+}
+
+fn separators(item: &str, key: &str) -> WhiteSpace {
+    WhiteSpace::Separators { item: item.into(), key: key.into() }
+}
+
+const OBJECT: &str =
+    r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"null"}}},"additionalProperties":false}"#;
+
+/// White space was written out state by state before any limit was asked.
+#[test]
+fn wide_indents_meet_a_limit() {
+    let limit = Limits::default().automaton_states_max;
+    for spaces in [2 * limit as u32, 100_000_000, u32::MAX] {
+        for schema in ["{}", OBJECT, r#"{"type":"object"}"#] {
+            let error = compile(schema, WhiteSpace::Indent { spaces }).unwrap_err();
+            let (bound, given, of) = error.limit().expect("it is a limit");
+            assert_eq!((bound, of), ("automaton_states_max", limit), "{error}");
+            assert!(given > spaces as usize, "{error}");
+        }
+    }
+    // Many lines that are within the limit one by one.
+    let error = compile("{}", WhiteSpace::Indent { spaces: 60_000 }).unwrap_err();
+    assert_eq!(error.limit().map(|(bound, ..)| bound), Some("automaton_states_max"));
+    let grammar = compile(OBJECT, WhiteSpace::Indent { spaces: 1000 }).unwrap();
+    let line = |depth: usize| format!("\n{}", " ".repeat(1000 * depth));
+    let text = format!(r#"{{{}"a": [{}null{}]{}}}"#, line(1), line(2), line(1), line(0));
+    assert!(accepts(&grammar, &text) && !accepts(&grammar, r#"{"a": [null]}"#));
+}
+
+#[test]
+fn long_runs_of_white_space_are_counted_by_machine() {
+    for run_max in [63, 64, 65, 66, 1000, 100_000_000] {
+        let grammar = compile(OBJECT, WhiteSpace::Flexible { run_max }).unwrap();
+        for n in [0_usize, 1, 2, 63, 64, 65, 66, 67, 1000, 1001] {
+            let run = " \n\t\r".repeat(n.div_ceil(4))[..n].to_owned();
+            for text in [
+                format!("{{{run}}}"),
+                format!(r#"{{{run}"a":[]}}"#),
+                format!(r#"{{"a"{run}:[]}}"#),
+                format!(r#"{{"a":{run}[{run}null{run},{run}null{run}]{run}}}"#),
+            ] {
+                assert_eq!(accepts(&grammar, &text), n <= run_max as usize, "{n} of {run_max}: {text}");
+            }
+        }
+    }
+    let error = compile(OBJECT, WhiteSpace::Flexible { run_max: u32::MAX }).unwrap_err();
+    assert_eq!(error.limit(), Some(("repeat_max", u32::MAX as usize, u32::MAX as usize - 1)));
+    let error = compile("{}", WhiteSpace::Flexible { run_max: u32::MAX }).unwrap_err();
+    assert_eq!(error.to_string(), "repeat_max is 4294967294, but 4294967295 would be needed");
+    let limits = Limits { repeat_max: 10, ..Limits::default() };
+    let error = compile_within(limits, OBJECT, WhiteSpace::Flexible { run_max: 11 }).unwrap_err();
+    assert_eq!(error.limit(), Some(("repeat_max", 11, 10)));
+}
+
+/// Other separators make texts that are not JSON.
+#[test]
+fn separators_are_marks_with_white_space_around_them() {
+    for (item, key) in
+        [("; ", ":"), (",,", ":"), ("", ":"), (" ", ":"), (", \u{a0}", ":"), (",\u{b}", ":"), ("\"", ":")]
+    {
+        for schema in [OBJECT, "{}", r#"{"type":"null"}"#] {
+            let error = compile(schema, separators(item, key)).unwrap_err();
+            assert_eq!(error.invalid_option(), Some("WhiteSpace::Separators"), "{item:?}: {error}");
+            assert!(error.reason().starts_with("`item` must be `,`"), "{item:?}: {error}");
+        }
+    }
+    let error = compile(OBJECT, separators(",", "=")).unwrap_err();
+    let message = "the option `WhiteSpace::Separators` makes no sense: `key` must be `:` with white space around it, \
+        not \"=\"";
+    assert_eq!(error.to_string(), message);
+    for (item, key) in [(",", ":"), (", ", ": "), ("\n\t,\r\n", " :\t")] {
+        let grammar = compile(OBJECT, separators(item, key)).unwrap();
+        assert!(accepts(&grammar, &format!(r#"{{"a"{key}[null{item}null]}}"#)), "{item:?} {key:?}");
+    }
+    let wide = format!(",{}", " ".repeat(Limits::default().automaton_states_max));
+    let error = compile(OBJECT, separators(&wide, ":")).unwrap_err();
+    assert_eq!(error.limit().map(|(bound, ..)| bound), Some("automaton_states_max"));
+}
