@@ -273,7 +273,7 @@ fn contradictions_are_named() {
         ),
         (
             r#"{"type":"array","prefixItems":[{"const":1},{"enum":[1,1.0]}],"minItems":2,"items":false,"uniqueItems":true}"#,
-            r#"minItems 2 with uniqueItems, prefixItems /0, /1 and items false, at #"#,
+            r#"minItems 2 with uniqueItems and prefixItems /0, /1, at #"#,
         ),
         (
             r#"{"type":"object","properties":{"k":{"const":1}},"required":["k"],"if":{"properties":{"k":{"const":1}}},"then":{"required":["z"]},"additionalProperties":false}"#,
@@ -331,7 +331,7 @@ fn errors_of_lowering_name_the_keyword_and_its_place() {
             r#"{"multipleOf":0.1234567890123456789012345678901234567890123,"minimum":1}"#,
             "`multipleOf` at #/properties/x/multipleOf can't be enforced: the least common multiple",
         ),
-        (r#"{"const":1e400}"#, "`const` at #/properties/x/const can't be enforced: the numbers are not among"),
+        (r#"{"const":1e400}"#, "`const` at #/properties/x/const can't be enforced: all numbers left are 10^309"),
         (r#"{"enum":["a",1e400]}"#, "`enum` at #/properties/x/enum can't be enforced"),
         (r#"{"type":"number","minimum":1e400,"maximum":2e400}"#, "`minimum` at #/properties/x/minimum can't be"),
         (
@@ -354,7 +354,7 @@ fn errors_of_lowering_name_the_keyword_and_its_place() {
         (r#"{"pattern":"(a"}"#, "`pattern` at #/properties/x/pattern is not a valid pattern: group without its `)`"),
         (
             r#"{"patternProperties":{"[a":{}}}"#,
-            "`patternProperties` at #/properties/x/patternProperties is not a valid pattern: class without its `]`",
+            "`patternProperties` at #/properties/x/patternProperties/[a is not a valid pattern: class without its `]`",
         ),
         (r#"{"pattern":"(a)\\1"}"#, "`pattern` at #/properties/x/pattern can't be enforced: back-references"),
         (r#"{"pattern":"(?i:a)"}"#, "`pattern` at #/properties/x/pattern can't be enforced: unknown kind of group"),

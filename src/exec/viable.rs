@@ -235,6 +235,13 @@ impl Viability {
         }
         let (mut is_used, mut n_used) = ([false; 256], 0usize);
         if let Some(elements) = stacks.elements() {
+            if let Some(Owner::Elements(_)) = linked.unit.info(local).owner {
+                // One of them may begin here.
+                elements.for_each(pair.register, |element| {
+                    n_used += 1;
+                    elements.bytes(element).take(1).for_each(|byte| is_used[usize::from(byte)] = true);
+                });
+            }
             self.for_each_element(program, stacks, pair, |register| {
                 elements.for_each(register, |_| n_used += 1);
                 elements.for_each_rest(register, |rest| {
