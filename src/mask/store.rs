@@ -273,6 +273,117 @@ pub(crate) struct ElementTokens {
 }
 
 impl ElementTokens {
+    /// Finds the tokens of a vocabulary.
+    fn of(vocab: &Vocab) -> ElementTokens {
+        let with = |test: &dyn Fn(&[u8]) -> bool| {
+            (0..vocab.n_tokens() as TokenId).filter(|&token| test(vocab.bytes(token))).collect()
+        };
+        let n_quotes = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'"').count();
+        let mut by_key: AHashMap<Box<[u8]>, Vec<TokenId>> = AHashMap::new();
+        let mut twice: Vec<TokenId> = Vec::new();
+        for token in (0..vocab.n_tokens() as TokenId).filter(|&token| n_quotes(vocab.bytes(token)) >= 2) {
+            let mut keys: Vec<&[u8]> = Vec::new();
+            for_each_quoted(vocab.bytes(token), |key, _| keys.push(key));
+            keys.sort_unstable();
+            if keys.windows(2).any(|pair| pair[0] == pair[1]) {
+                twice.push(token);
+            }
+            keys.dedup();
+            keys.into_iter().for_each(|key| by_key.entry(key.into()).or_default().push(token));
+        }
+        let mut ending_twice: AHashMap<Box<[u8]>, Vec<TokenId>> = AHashMap::new();
+        for token in (0..vocab.n_tokens() as TokenId).filter(|&token| n_quotes(vocab.bytes(token)) >= 3) {
+            let bytes = vocab.bytes(token);
+            for (end, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'"') {
+                // Between two keys of an object stands a comma.
+                for_each_quoted(&bytes[end + 1..], |key, before| {
+                    if let Some(begun) = key[..key.len() - 1].strip_suffix(&bytes[..end])
+                        && before.trim_ascii_end().ends_with(b",")
+                    {
+                        ending_twice.entry(begun.into()).or_default().push(token);
+                    }
+                });
+            }
+        }
+        let is_behind = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b']' | b'}');
+        let mut by_begun_key: AHashMap<Box<[u8]>, Vec<TokenId>> = AHashMap::new();
+        for token in 0..vocab.n_tokens() as TokenId {
+            let bytes = vocab.bytes(token);
+            for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'"') {
+                by_begun_key.entry(bytes[at + 1..].into()).or_default().push(token);
+            }
+        }
+        // What a string leaves of a token: nothing ends or begins before its quote.
+        let first_quote = |bytes: &[u8]| -> Option<usize> { bytes.iter().position(|&byte| byte == b'"') };
+        let closes = |bytes: &[u8]| bytes.iter().any(|byte| matches!(byte, b'}' | b']'));
+        let closes_and_goes_on = |bytes: &[u8]| {
+            let close = bytes.iter().position(|byte| matches!(byte, b'}' | b']'));
+            let comma = close.and_then(|close| Some(close + bytes[close..].iter().position(|&byte| byte == b',')?));
+            comma.is_some_and(|comma| !bytes[comma + 1..].trim_ascii().is_empty())
+        };
+        // Quotes may be escaped and commas be within a string, so that any may count.
+        let goes_on_behind_string = |bytes: &[u8]| {
+            let quote = first_quote(bytes).unwrap_or(bytes.len());
+            let commas = (quote..bytes.len()).filter(|&place| bytes[place] == b',');
+            commas.into_iter().any(|comma| match bytes[comma + 1..].trim_ascii_start() {
+                [b'"', rest @ ..] => rest.contains(&b'"'),
+                [_, rest @ ..] => rest.iter().any(is_behind),
+                [] => false,
+            })
+        };
+        let behind_quote =
+            |bytes: &[u8], test: &dyn Fn(&[u8]) -> bool| first_quote(bytes).is_some_and(|quote| test(&bytes[quote..]));
+        let opens = |bytes: &[u8]| {
+            let open = bytes.iter().position(|byte| matches!(byte, b'{' | b'['));
+            open.is_some_and(|open| bytes[open..].contains(&b','))
+        };
+        let begins_container = |bytes: &[u8]| {
+            let is_open = |byte: &u8| matches!(byte, b'{' | b'[');
+            let comma = bytes.iter().position(|&byte| byte == b',');
+            bytes.trim_ascii_start().first().is_some_and(is_open)
+                || comma.is_some_and(|comma| bytes[comma..].iter().any(is_open))
+        };
+        let n_closed_before_key = |bytes: &[u8]| {
+            let quote = bytes.iter().rposition(|&byte| byte == b'"').unwrap_or(0);
+            bytes[..quote].iter().filter(|byte| matches!(byte, b'}' | b']')).count()
+        };
+        let quote_of = |token: TokenId| Some((token, first_quote(vocab.bytes(token))? as u32));
+        let mut begins_with_quote = vec![0u32; vocab.n_mask_words()];
+        for token in (0..vocab.n_tokens()).filter(|&token| vocab.bytes(token as TokenId).first() == Some(&b'"')) {
+            begins_with_quote[token / 32] |= 1 << (token % 32);
+        }
+        ElementTokens {
+            begins_with_quote: begins_with_quote.into(),
+            with_quote: (0..vocab.n_tokens() as TokenId).filter_map(quote_of).collect(),
+            escaping: with(&|bytes| bytes.contains(&b'\\')),
+            brackets: with(&|bytes| bytes.contains(&b'[')),
+            containers: with(&begins_container),
+            begun_bytes_max: by_begun_key.keys().map(|key| key.len()).max().unwrap_or(0),
+            closed_before_key_max: (0..vocab.n_tokens() as TokenId)
+                .map(|token| n_closed_before_key(vocab.bytes(token)))
+                .max()
+                .unwrap_or(0),
+            by_begun_key,
+            closing_quoted: with(&|bytes| behind_quote(bytes, &closes)),
+            closing_on_quoted: with(&|bytes| behind_quote(bytes, &closes_and_goes_on)),
+            opening_quoted: with(&|bytes| behind_quote(bytes, &opens)),
+            brackets_quoted: with(&|bytes| behind_quote(bytes, &|bytes| bytes.contains(&b'['))),
+            ending: with(&|bytes| bytes.iter().any(|byte| *byte == b'"' || is_behind(byte))),
+            ending_whole: with(&|bytes| bytes.trim_ascii_start().iter().skip(1).any(is_behind)),
+            key_bytes_max: by_key.keys().map(|key| key.len()).max().unwrap_or(0),
+            by_key,
+            twice: twice.into(),
+            ending_twice_bytes_max: ending_twice.keys().map(|begun| begun.len()).max().unwrap_or(0),
+            ending_twice,
+            quoted: with(&|bytes| n_quotes(bytes) >= 2),
+            opening: with(&opens),
+            separating: with(&|bytes| n_quotes(bytes) > 0 && bytes.contains(&b',')),
+            closing: with(&closes),
+            closing_on: with(&closes_and_goes_on),
+            string_on: with(&goes_on_behind_string),
+        }
+    }
+
     /// Clears the bits of the tokens that begin with a quote.
     pub fn clear_quotes(&self, row: &mut [u32]) {
         // PERF: these are many.
@@ -364,116 +475,8 @@ impl MaskStore {
 
     /// Returns the tokens that may hold a whole element; the vocabulary is the same each time.
     pub fn element_tokens(&self, vocab: &Vocab) -> &Arc<ElementTokens> {
-        self.element_tokens.get_or_init(|| {
-            let with = |test: &dyn Fn(&[u8]) -> bool| {
-                (0..vocab.n_tokens() as TokenId).filter(|&token| test(vocab.bytes(token))).collect()
-            };
-            let n_quotes = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'"').count();
-            let mut by_key: AHashMap<Box<[u8]>, Vec<TokenId>> = AHashMap::new();
-            let mut twice: Vec<TokenId> = Vec::new();
-            for token in (0..vocab.n_tokens() as TokenId).filter(|&token| n_quotes(vocab.bytes(token)) >= 2) {
-                let mut keys: Vec<&[u8]> = Vec::new();
-                for_each_quoted(vocab.bytes(token), |key, _| keys.push(key));
-                keys.sort_unstable();
-                if keys.windows(2).any(|pair| pair[0] == pair[1]) {
-                    twice.push(token);
-                }
-                keys.dedup();
-                keys.into_iter().for_each(|key| by_key.entry(key.into()).or_default().push(token));
-            }
-            let mut ending_twice: AHashMap<Box<[u8]>, Vec<TokenId>> = AHashMap::new();
-            for token in (0..vocab.n_tokens() as TokenId).filter(|&token| n_quotes(vocab.bytes(token)) >= 3) {
-                let bytes = vocab.bytes(token);
-                for (end, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'"') {
-                    // Between two keys of an object stands a comma.
-                    for_each_quoted(&bytes[end + 1..], |key, before| {
-                        if let Some(begun) = key[..key.len() - 1].strip_suffix(&bytes[..end])
-                            && before.trim_ascii_end().ends_with(b",")
-                        {
-                            ending_twice.entry(begun.into()).or_default().push(token);
-                        }
-                    });
-                }
-            }
-            let is_behind = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b']' | b'}');
-            let mut by_begun_key: AHashMap<Box<[u8]>, Vec<TokenId>> = AHashMap::new();
-            for token in 0..vocab.n_tokens() as TokenId {
-                let bytes = vocab.bytes(token);
-                for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'"') {
-                    by_begun_key.entry(bytes[at + 1..].into()).or_default().push(token);
-                }
-            }
-            // What a string leaves of a token: nothing ends or begins before its quote.
-            let first_quote = |bytes: &[u8]| -> Option<usize> { bytes.iter().position(|&byte| byte == b'"') };
-            let closes = |bytes: &[u8]| bytes.iter().any(|byte| matches!(byte, b'}' | b']'));
-            let closes_and_goes_on = |bytes: &[u8]| {
-                let close = bytes.iter().position(|byte| matches!(byte, b'}' | b']'));
-                let comma = close.and_then(|close| Some(close + bytes[close..].iter().position(|&byte| byte == b',')?));
-                comma.is_some_and(|comma| !bytes[comma + 1..].trim_ascii().is_empty())
-            };
-            // Quotes may be escaped and commas be within a string, so that any may count.
-            let goes_on_behind_string = |bytes: &[u8]| {
-                let quote = first_quote(bytes).unwrap_or(bytes.len());
-                let commas = (quote..bytes.len()).filter(|&place| bytes[place] == b',');
-                commas.into_iter().any(|comma| match bytes[comma + 1..].trim_ascii_start() {
-                    [b'"', rest @ ..] => rest.contains(&b'"'),
-                    [_, rest @ ..] => rest.iter().any(is_behind),
-                    [] => false,
-                })
-            };
-            let behind_quote = |bytes: &[u8], test: &dyn Fn(&[u8]) -> bool| {
-                first_quote(bytes).is_some_and(|quote| test(&bytes[quote..]))
-            };
-            let opens = |bytes: &[u8]| {
-                let open = bytes.iter().position(|byte| matches!(byte, b'{' | b'['));
-                open.is_some_and(|open| bytes[open..].contains(&b','))
-            };
-            let begins_container = |bytes: &[u8]| {
-                let is_open = |byte: &u8| matches!(byte, b'{' | b'[');
-                let comma = bytes.iter().position(|&byte| byte == b',');
-                bytes.trim_ascii_start().first().is_some_and(is_open)
-                    || comma.is_some_and(|comma| bytes[comma..].iter().any(is_open))
-            };
-            let n_closed_before_key = |bytes: &[u8]| {
-                let quote = bytes.iter().rposition(|&byte| byte == b'"').unwrap_or(0);
-                bytes[..quote].iter().filter(|byte| matches!(byte, b'}' | b']')).count()
-            };
-            let quote_of = |token: TokenId| Some((token, first_quote(vocab.bytes(token))? as u32));
-            let mut begins_with_quote = vec![0u32; vocab.n_mask_words()];
-            for token in (0..vocab.n_tokens()).filter(|&token| vocab.bytes(token as TokenId).first() == Some(&b'"')) {
-                begins_with_quote[token / 32] |= 1 << (token % 32);
-            }
-            Arc::new(ElementTokens {
-                begins_with_quote: begins_with_quote.into(),
-                with_quote: (0..vocab.n_tokens() as TokenId).filter_map(quote_of).collect(),
-                escaping: with(&|bytes| bytes.contains(&b'\\')),
-                brackets: with(&|bytes| bytes.contains(&b'[')),
-                containers: with(&begins_container),
-                begun_bytes_max: by_begun_key.keys().map(|key| key.len()).max().unwrap_or(0),
-                closed_before_key_max: (0..vocab.n_tokens() as TokenId)
-                    .map(|token| n_closed_before_key(vocab.bytes(token)))
-                    .max()
-                    .unwrap_or(0),
-                by_begun_key,
-                closing_quoted: with(&|bytes| behind_quote(bytes, &closes)),
-                closing_on_quoted: with(&|bytes| behind_quote(bytes, &closes_and_goes_on)),
-                opening_quoted: with(&|bytes| behind_quote(bytes, &opens)),
-                brackets_quoted: with(&|bytes| behind_quote(bytes, &|bytes| bytes.contains(&b'['))),
-                ending: with(&|bytes| bytes.iter().any(|byte| *byte == b'"' || is_behind(byte))),
-                ending_whole: with(&|bytes| bytes.trim_ascii_start().iter().skip(1).any(is_behind)),
-                key_bytes_max: by_key.keys().map(|key| key.len()).max().unwrap_or(0),
-                by_key,
-                twice: twice.into(),
-                ending_twice_bytes_max: ending_twice.keys().map(|begun| begun.len()).max().unwrap_or(0),
-                ending_twice,
-                quoted: with(&|bytes| n_quotes(bytes) >= 2),
-                opening: with(&opens),
-                separating: with(&|bytes| n_quotes(bytes) > 0 && bytes.contains(&b',')),
-                closing: with(&closes),
-                closing_on: with(&closes_and_goes_on),
-                string_on: with(&goes_on_behind_string),
-            })
-        })
+        // PERF: they depend on the vocabulary alone, and finding them takes as long as a hundred schemas.
+        self.element_tokens.get_or_init(|| vocab.derived(ElementTokens::of))
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

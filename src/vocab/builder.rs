@@ -161,6 +161,7 @@ impl VocabBuilder {
             names,
             ids_by_name: ids_by_name.into_iter().map(|(name, ids)| (name, ids.into())).collect(),
             stop_tokens: stop_tokens.into(),
+            derived: Default::default(),
         })
     }
 

@@ -34,11 +34,13 @@ pub use trie::Trie;
 pub(crate) use trie::kind_of;
 
 use crate::util::ByteSet;
+use core::any::Any;
 use core::fmt;
+use core::panic::AssertUnwindSafe;
 use regions::Regions;
 pub(crate) use regions::{After, Alphabet, Others, Region, lead, row_of};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Numbers a token: its index in a row of logits.
 pub type TokenId = u32;
@@ -108,7 +110,12 @@ pub struct Vocab {
     unspellable_bytes: ByteSet,
     trie: Trie,
     regions: Regions,
+    derived: Derived,
 }
+
+/// What another layer finds out about all tokens, once for all compilers: that layer alone knows what it is.
+#[derive(Default)]
+struct Derived(OnceLock<AssertUnwindSafe<Arc<dyn Any + Send + Sync>>>);
 
 impl Vocab {
     /// The longest token, in bytes, that a vocabulary may hold.
@@ -232,6 +239,17 @@ impl Vocab {
             + by_id.chain(by_name).sum::<usize>()
             + self.trie.memory_bytes()
             + self.regions.memory_bytes()
+    }
+}
+
+impl Vocab {
+    /// Returns what `find` found out about the tokens at the first call.
+    ///
+    /// # Panics
+    /// If that was of another type: there is one for each vocabulary.
+    pub(crate) fn derived<T: Send + Sync + 'static>(&self, find: impl FnOnce(&Vocab) -> T) -> Arc<T> {
+        let AssertUnwindSafe(known) = self.derived.0.get_or_init(|| AssertUnwindSafe(Arc::new(find(self))));
+        Arc::clone(known).downcast().expect("one kind of findings is kept with a vocabulary")
     }
 }
 
