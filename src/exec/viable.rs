@@ -24,7 +24,7 @@ use super::elements::Elements;
 use super::stack::{NodeId, Stacks, StacksMark};
 use super::step::{Configuration, Pair, step_byte};
 use crate::automaton::{Kind, Owner, Program};
-use crate::machine::{Distinct, Equality, number};
+use crate::machine::{Distinct, Equality, canonical_number};
 use crate::util::ByteSet;
 use ahash::{AHashMap, AHashSet, AHasher};
 use core::hash::Hasher;
@@ -366,7 +366,7 @@ fn normal(stacks: &Stacks, start: u32, n_zeros_max: usize) -> Vec<u8> {
                 let rest = &text[at - 1..];
                 match rest.iter().position(|byte| !byte.is_ascii_digit() && !b"+-.eE".contains(byte)) {
                     Some(n_bytes) => {
-                        normal.extend(number(&rest[..n_bytes]));
+                        normal.extend(canonical_number(&rest[..n_bytes]));
                         // Behind a number there is none, but in a string.
                         at += n_bytes - 1;
                     }

@@ -99,7 +99,7 @@ fn canonical_json(text: &[u8]) -> Vec<u8> {
                 while at < text.len() && !b" \t\n\r,:]}[{\"".contains(&text[at]) {
                     at += 1;
                 }
-                number(&text[start..at])
+                canonical_number(&text[start..at])
             }
         };
         match open.last_mut() {
@@ -154,7 +154,7 @@ impl Leaves {
                         at += 1;
                     }
                     if at < text.len() {
-                        leaves.whole.push(number(&text[start..at]));
+                        leaves.whole.push(canonical_number(&text[start..at]));
                     }
                 }
             }
@@ -227,7 +227,7 @@ fn string(text: &[u8], at: &mut usize) -> Vec<u8> {
 }
 
 /// Returns a number as sign, digits without zeros at their ends, and the power of ten of the last; other words as they are.
-pub fn number(text: &[u8]) -> Vec<u8> {
+pub fn canonical_number(text: &[u8]) -> Vec<u8> {
     let (is_negative, rest) = match text.split_first() {
         Some((b'-', rest)) => (true, rest),
         _ => (false, text),

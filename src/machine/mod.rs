@@ -15,7 +15,7 @@ mod tally;
 pub use counter::Counter;
 pub(crate) use counter::merged_bounds;
 pub use distinct::{Distinct, Equality, RunsOut};
-pub(crate) use distinct::{Leaves, number};
+pub(crate) use distinct::{Leaves, canonical_number};
 pub use length::Length;
 pub use reserved::Reserved;
 pub use residue::{End, Residue, Way, Ways};

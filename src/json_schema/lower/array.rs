@@ -1,5 +1,6 @@
 //! Arrays: prefixes, the rest, lengths, and items that must be counted.
 
+mod matching;
 mod values;
 
 use super::draft::Draft;
@@ -9,8 +10,9 @@ use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::shape::{ArrayShape, ItemCount, ValueKind};
 use crate::machine::{Counter, Distinct, Equality, RunsOut};
-use crate::pass::{BuildError, Label, NetRuleId, Watch};
+use crate::pass::{Label, NetRuleId};
 use hashbrown::HashMap;
+use matching::can_all_differ;
 use smallvec::SmallVec;
 pub(super) use values::Few;
 use values::Others;
@@ -42,45 +44,6 @@ fn n_prefix(shape: &ArrayShape) -> u64 {
     let bounds = bounds.chain(shape.counts.iter().flat_map(|count| [Some(count.from), count.to]));
     let n_prefix = bounds.flatten().max().unwrap_or(0);
     shape.max.map_or(n_prefix, |max| n_prefix.min(max))
-}
-
-/// Tells whether each of some places can have a value of its own, of those that are listed for it: a matching, found by paths that make it larger
-/// (Berge, "Two theorems in graph theory", 1957).
-fn can_all_differ(places: &[Vec<Vec<u8>>], watch: &Watch) -> Result<bool, BuildError> {
-    let mut taken_by: HashMap<&[u8], usize> = HashMap::new();
-    for place in 0..places.len() {
-        // By value: the place that would have to take another.
-        let mut from: HashMap<&[u8], usize> = HashMap::new();
-        let mut pending = vec![place];
-        let mut free = None;
-        while let (None, Some(at)) = (free, pending.pop()) {
-            watch.spend(places[at].len())?;
-            for value in &places[at] {
-                if from.contains_key(&**value) {
-                    continue;
-                }
-                from.insert(value, at);
-                match taken_by.get(&**value) {
-                    Some(&other) => pending.push(other),
-                    None => {
-                        free = Some(&**value);
-                        break;
-                    }
-                }
-            }
-        }
-        let Some(mut value) = free else { return Ok(false) };
-        loop {
-            let at = from[value];
-            let before = taken_by.iter().find(|&(_, &other)| other == at).map(|(&value, _)| value);
-            taken_by.insert(value, at);
-            match before {
-                Some(before) if at != place => value = before,
-                _ => break,
-            }
-        }
-    }
-    Ok(true)
 }
 
 /// What is known after some items: the place, the number of items as far as it matters, and how many there were of each counted kind.
@@ -496,41 +459,5 @@ impl Lowerer<'_> {
             return Err(SchemaError::unsupported(keyword, reason).into());
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::Rng;
-
-    /// Tells the same by trying all ways.
-    fn can_differ(places: &[Vec<Vec<u8>>], used: &mut Vec<Vec<u8>>) -> bool {
-        let Some((first, rest)) = places.split_first() else { return true };
-        first.iter().any(|value| {
-            if used.contains(value) {
-                return false;
-            }
-            used.push(value.clone());
-            let can = can_differ(rest, used);
-            used.pop();
-            can
-        })
-    }
-
-    #[test]
-    fn places_differ_if_they_can() {
-        let mut rng = Rng::new(5);
-        let mut n_can = 0;
-        for _ in 0..2000 {
-            let n_values = 1 + rng.below(6);
-            let places: Vec<Vec<Vec<u8>>> = (0..rng.below(6))
-                .map(|_| (0..n_values as u8).filter(|_| rng.below(2) == 0).map(|value| vec![value]).collect())
-                .collect();
-            let can = can_all_differ(&places, &Watch::none()).unwrap();
-            assert_eq!(can, can_differ(&places, &mut Vec::new()), "{places:?}");
-            n_can += usize::from(can);
-        }
-        assert!((200..1800).contains(&n_can), "{n_can}");
     }
 }

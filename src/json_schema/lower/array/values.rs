@@ -40,11 +40,11 @@ impl Few {
         Few { n_max, n_steps_left: STEPS_MAX, depth: 0 }
     }
 
-    /// Counts a step; tells whether it is one too many.
-    pub fn is_over(&mut self, texts: &[Vec<u8>]) -> bool {
+    /// Counts a step; tells whether it is one too many, with so many beginnings that wait.
+    pub fn is_over(&mut self, texts: &[Vec<u8>], n_open: usize) -> bool {
         self.n_steps_left = self.n_steps_left.saturating_sub(1);
         // Until it is sorted, a list may have some twice.
-        self.n_steps_left == 0 || texts.len() > 8 * self.n_max + 64
+        self.n_steps_left <= n_open || texts.len() > 8 * self.n_max + 64
     }
 }
 
@@ -79,7 +79,7 @@ impl Lowerer<'_> {
                     (_, Err(LowerError::Schema(_))) => false,
                     (_, Err(error)) => return Err(error),
                 };
-            if !is_few || few.is_over(&texts) {
+            if !is_few || few.is_over(&texts, 0) {
                 return Ok(None);
             }
         }
@@ -142,7 +142,7 @@ impl Lowerer<'_> {
         let none = Seen { place: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
         let mut open: Vec<(Vec<Vec<u8>>, Seen)> = vec![(Vec::new(), none)];
         while let Some((items, seen)) = open.pop() {
-            if few.is_over(texts) {
+            if few.is_over(texts, open.len()) {
                 return Ok(false);
             }
             let n_items = items.len() as u64;
@@ -162,7 +162,7 @@ impl Lowerer<'_> {
                     longer.push(value);
                     open.push((longer, next.clone()));
                 }
-                if few.is_over(texts) || open.len() > few.n_steps_left {
+                if few.is_over(texts, open.len()) {
                     return Ok(false);
                 }
             }

@@ -21,7 +21,7 @@ impl Lowerer<'_> {
         let none = Seen { next: 0, n_members: 0, met: 0 };
         let mut open: Vec<(Vec<u8>, Seen)> = vec![(Vec::new(), none)];
         while let Some((members, seen)) = open.pop() {
-            if few.is_over(texts) {
+            if few.is_over(texts, open.len()) {
                 return Ok(false);
             }
             if plan.may_close(seen) {
@@ -47,7 +47,7 @@ impl Lowerer<'_> {
                         }
                         let Some(values) = self.few_values(conjunction, few)? else { return Ok(false) };
                         open.extend(values.iter().map(|value| ([&*members, &*key, value].concat(), after)));
-                        if few.is_over(texts) || open.len() > 1 << 14 {
+                        if few.is_over(texts, open.len()) {
                             return Ok(false);
                         }
                     }
