@@ -39,9 +39,9 @@
 //! | `pass` | to normal form, one rewrite per file |
 //! | [`json_schema`] | from a schema to conjunctions, shapes, and automata in normal form |
 //! | `automaton` | units with real-time moves, interned; programs that link them |
-//! | `exec` | configurations, stacks as a graph, steps |
+//! | `exec` | configurations, stacks as a graph, steps, a lazy DFA over configurations, budgets of work |
 //! | [`vocab`] | tokens: kinds, trie, regions |
-//! | `mask` | classify, settle, entries, decision trees |
+//! | `mask` | classify, settle, entries, decision trees; configurations walked as a whole |
 //! | [`compiler`] | from text to [`CompiledGrammar`], caches |
 //! | [`matcher`] | one output under way |
 //! | [`mod@reference`] | the judge: obviously right, slow |

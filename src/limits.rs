@@ -1,8 +1,8 @@
 //! Every bound that the crate enforces is a field here.
 //!
 //! Grammars come from strangers, so each stage that could grow without bound is given a limit and answers with a typed error
-//! that names the bound, the value met and the limit. All limits are met while compiling: filling a mask and accepting a token
-//! never fail for lack of budget.
+//! that names the bound, the value met and the limit. Nearly all are met while compiling. What one step of a matcher may cost depends on
+//! the text as well, where it can be read in many ways: it has bounds of its own, counted in work and bytes, never in time.
 
 /// Bounds on what compiling may use. `Limits::default()` suits a server that compiles grammars sent by its users.
 ///
@@ -43,6 +43,11 @@ pub struct Limits {
     pub n_documents_max: usize,
     /// Longest URI of a JSON Schema or of a reference in it, in bytes.
     pub uri_bytes_max: usize,
+    /// Most work of one call of a matcher (filling a mask, accepting a token, forced text). A unit is about a step of one place in the grammar by
+    /// one byte, or a visit to a node of the vocabulary's trie: 5 to 20 ns.
+    pub step_work_max: u64,
+    /// Most memory of one matcher without the grammar, and of what finding one mask takes beside it, in bytes.
+    pub matcher_bytes_max: usize,
 }
 
 impl Default for Limits {
@@ -63,6 +68,8 @@ impl Default for Limits {
             schema_alternatives_max: 1 << 14,
             n_documents_max: 1 << 10,
             uri_bytes_max: 1 << 12,
+            step_work_max: 4_000_000,
+            matcher_bytes_max: 64 << 20,
         }
     }
 }

@@ -53,6 +53,44 @@ pub(crate) struct Program {
     has_last_items: bool,
     /// By state, once asked for: what is known of endless texts from there.
     endless: OnceLock<Box<[u8]>>,
+    /// Once asked for.
+    byte_classes: OnceLock<Box<ByteClasses>>,
+}
+
+/// Classes of bytes that no state tells apart.
+#[derive(Debug)]
+pub(crate) struct ByteClasses {
+    of: [u8; 256],
+    n_classes: usize,
+}
+
+impl ByteClasses {
+    fn new(units: &[Linked]) -> ByteClasses {
+        let mut classes = ByteClasses { of: [0; 256], n_classes: 1 };
+        // By class so far and class of the unit: the class of both, and zero for none yet.
+        let mut numbers: HashMap<(u8, u8), u8> = HashMap::new();
+        for linked in units {
+            numbers.clear();
+            let all = classes.of.iter_mut().zip(linked.unit.classes());
+            all.for_each(|(class, &own)| {
+                let next = numbers.len() as u8;
+                *class = *numbers.entry((*class, own)).or_insert(next);
+            });
+            classes.n_classes = numbers.len();
+        }
+        classes
+    }
+
+    /// Returns the class of each byte, less than [`Self::n_classes`].
+    #[inline]
+    pub fn of(&self) -> &[u8; 256] {
+        &self.of
+    }
+
+    /// Returns the number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.n_classes
+    }
 }
 
 impl Program {
@@ -122,6 +160,7 @@ impl Program {
             may_run_out,
             has_last_items,
             endless: OnceLock::new(),
+            byte_classes: OnceLock::new(),
         })
     }
 
@@ -178,6 +217,11 @@ impl Program {
 
     fn endless(&self, state: StateId) -> u8 {
         self.endless.get_or_init(|| endless(self))[state as usize]
+    }
+
+    /// Returns the classes of bytes that no state tells apart, found at the first call.
+    pub fn byte_classes(&self) -> &ByteClasses {
+        self.byte_classes.get_or_init(|| Box::new(ByteClasses::new(&self.units)))
     }
 
     /// Returns the number of the unit that a state belongs to.

@@ -304,8 +304,10 @@ impl GrammarCompiler {
     }
 
     fn finish(&self, program: Program, origin: Origin, warnings: Vec<Warning>) -> CompiledGrammar {
-        let Shared { vocab, masks, .. } = &*self.shared;
-        let inner = Inner { program, origin, warnings, vocab: Arc::clone(vocab), masks: Arc::clone(masks) };
+        let Shared { vocab, masks, limits, .. } = &*self.shared;
+        let step_limits = StepLimits { work_max: limits.step_work_max, bytes_max: limits.matcher_bytes_max };
+        let (vocab, masks) = (Arc::clone(vocab), Arc::clone(masks));
+        let inner = Inner { program, origin, warnings, vocab, masks, step_limits };
         CompiledGrammar { inner: Arc::new(inner) }
     }
 
@@ -315,6 +317,13 @@ impl GrammarCompiler {
         let (grammar_hits, grammar_misses, grammar_bytes) = self.shared.grammars.stats();
         let masks = self.shared.masks.stats();
         Stats { masks, units_found, units_made, unit_bytes, grammar_hits, grammar_misses, grammar_bytes }
+    }
+
+    /// Returns the names of rules that were found to be of the slow kind, 64 of them at most: their texts can be read in so many ways that masks are
+    /// found by walking the vocabulary with all of these ways together ([`MaskStats::ambiguous_walks`] counts those walks). Masks are exact all the same;
+    /// where a step takes more than [`Limits::step_work_max`] allows, it is an error ([`MatchError::is_over_budget`](crate::MatchError::is_over_budget)).
+    pub fn ambiguous_rules(&self) -> Vec<String> {
+        self.shared.masks.ambiguous_rules()
     }
 
     /// Forgets all kept masks and grammars. Grammars and matchers in use go on as before.
@@ -365,9 +374,21 @@ struct Inner {
     warnings: Vec<Warning>,
     vocab: Arc<Vocab>,
     masks: Arc<MaskStore>,
+    step_limits: StepLimits,
+}
+
+/// What a step of a matcher may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StepLimits {
+    pub work_max: u64,
+    pub bytes_max: usize,
 }
 
 impl CompiledGrammar {
+    pub(crate) fn step_limits(&self) -> StepLimits {
+        self.inner.step_limits
+    }
+
     /// Returns a matcher before any token.
     pub fn matcher(&self) -> Matcher {
         Matcher::new(self.clone())

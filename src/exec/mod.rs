@@ -5,11 +5,15 @@
 //! sentence when [`DONE`](crate::automaton::DONE) is among the states.
 
 mod elements;
+mod lazy_dfa;
 mod stack;
 mod step;
 mod viable;
+mod work;
 
 pub(crate) use elements::{Elements, Piece};
+pub(crate) use lazy_dfa::{ConfigId, LazyDfa};
 pub(crate) use stack::{BOTTOM, NodeId, Stacks, StacksMark};
 pub(crate) use step::{Configuration, Pair, is_done, start, step_byte, step_bytes, step_control, tidy};
 pub(crate) use viable::Viability;
+pub(crate) use work::{OverBudget, Work};

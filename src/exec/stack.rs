@@ -10,10 +10,13 @@
 //! at their ends, and rolling back truncates them. A node that was made lately is found again instead of made again.
 
 use super::elements::Elements;
-use super::step::{Pair, join_registers, joined};
+use super::step::{Configuration, Pair, join_registers, joined};
+use super::work::Work;
 use crate::automaton::{Kind, Program, StateId};
 use crate::machine::Machine;
 use crate::util::chunked::Chunked;
+use ahash::AHashSet;
+use hashbrown::HashTable;
 use smallvec::SmallVec;
 
 /// Names a node of a [`Stacks`].
@@ -43,7 +46,45 @@ pub(crate) struct Stacks {
     recent: [NodeId; RECENT],
     /// What elements are compared with; without it none is refused.
     elements: Option<Box<Elements>>,
+    /// What steps have cost, and may.
+    pub work: Work,
+    /// Which nodes' exits were read, where somebody wants to know.
+    looked: Option<Box<Looked>>,
 }
+
+/// The nodes whose exits were read among those that were there at first.
+#[derive(Clone, Debug, Default)]
+struct Looked {
+    n_nodes: u32,
+    seen: AHashSet<NodeId>,
+}
+
+/// Nodes by content, and memory to find equal ones.
+#[derive(Debug, Default)]
+pub(crate) struct InternedNodes {
+    /// Hashes of contents, and the nodes.
+    nodes: HashTable<(u64, NodeId)>,
+    /// The nodes of the last step: where their exits begin and end in `exits`.
+    fresh: Vec<(u32, u32)>,
+    exits: Vec<Pair>,
+    /// What they are now; [`UNUSED`] before that is known.
+    renamed: Vec<NodeId>,
+}
+
+impl InternedNodes {
+    /// Forgets all nodes.
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+    }
+
+    /// Returns the memory taken, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.nodes.capacity() * size_of::<(u64, NodeId)>()
+    }
+}
+
+/// Stands for a node that nothing leads to.
+const UNUSED: NodeId = NodeId::MAX;
 
 /// A place to truncate to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,7 +99,14 @@ impl Stacks {
     pub fn new(below: StateId) -> Self {
         let mut nodes = Chunked::default();
         nodes.push(Node { first: below, second: BOTTOM });
-        Stacks { nodes, exits: Chunked::default(), recent: [BOTTOM; RECENT], elements: None }
+        Stacks {
+            nodes,
+            exits: Chunked::default(),
+            recent: [BOTTOM; RECENT],
+            elements: None,
+            work: Work::default(),
+            looked: None,
+        }
     }
 
     /// Compares elements from now on; nothing was read so far.
@@ -124,7 +172,6 @@ impl Stacks {
 
     /// Returns stacks with only what `live` needs, and renames the nodes in `live`.
     pub fn compacted(&self, live: &mut [Pair]) -> Stacks {
-        const UNUSED: NodeId = NodeId::MAX;
         let mut number = vec![UNUSED; self.nodes.len()];
         number[BOTTOM as usize] = BOTTOM;
         live.iter().for_each(|pair| number[pair.node as usize] = 0);
@@ -157,6 +204,119 @@ impl Stacks {
         live.iter_mut().for_each(|pair| pair.node = number[pair.node as usize]);
         stacks.elements.clone_from(&self.elements);
         stacks
+    }
+
+    /// Returns a copy to find out in what may follow, whatever elements there are. It notes which of the nodes so far it reads
+    /// exits of ([`Self::looked_at`]).
+    pub fn to_explore(&self) -> Stacks {
+        let looked = Looked { n_nodes: self.nodes.len() as u32, seen: AHashSet::new() };
+        Stacks {
+            nodes: self.nodes.clone(),
+            exits: self.exits.clone(),
+            recent: [BOTTOM; RECENT],
+            elements: None,
+            work: self.work,
+            looked: Some(Box::new(looked)),
+        }
+    }
+
+    /// Tells whether exits of a node were read.
+    pub fn has_looked_at(&self, node: NodeId) -> bool {
+        self.looked.as_ref().is_some_and(|looked| looked.seen.contains(&node))
+    }
+
+    #[inline]
+    fn look_at(&mut self, node: NodeId) {
+        if let Some(looked) = &mut self.looked
+            && node < looked.n_nodes
+        {
+            looked.seen.insert(node);
+        }
+    }
+
+    /// Replaces the nodes made since `fresh` by equal ones that are interned, interns the others, and forgets those that `live` does not
+    /// need. So equal configurations have equal nodes, in whatever way they were reached.
+    pub fn intern(&mut self, fresh: StacksMark, live: &mut Configuration, interned: &mut InternedNodes) {
+        let (first, n_nodes) = (fresh.n_nodes, self.nodes.len() as u32);
+        if first == n_nodes {
+            return;
+        }
+        let InternedNodes { nodes, fresh: ranges, exits, renamed } = interned;
+        ranges.clear();
+        exits.clear();
+        for node in first..n_nodes {
+            let start = exits.len() as u32;
+            exits.extend((0..self.n_exits(node)).map(|index| self.exit(node, index)));
+            ranges.push((start, exits.len() as u32));
+        }
+        // Exits lead to nodes made earlier.
+        renamed.clear();
+        renamed.resize(ranges.len(), UNUSED);
+        let mut mark = |pair: &Pair| {
+            if let Some(index) = pair.node.checked_sub(first) {
+                renamed[index as usize] = 0;
+            }
+        };
+        live.iter().for_each(&mut mark);
+        for index in (0..ranges.len()).rev() {
+            if renamed[index] != UNUSED {
+                let (start, end) = ranges[index];
+                for exit in start..end {
+                    if let Some(below) = exits[exit as usize].node.checked_sub(first) {
+                        renamed[below as usize] = 0;
+                    }
+                }
+            }
+        }
+        self.truncate(fresh);
+        for index in 0..ranges.len() {
+            if renamed[index] == UNUSED {
+                continue;
+            }
+            let content = &mut exits[ranges[index].0 as usize..ranges[index].1 as usize];
+            for exit in content.iter_mut() {
+                if let Some(below) = exit.node.checked_sub(first) {
+                    exit.node = renamed[below as usize];
+                }
+            }
+            content.sort_unstable_by_key(|exit| (exit.state, exit.register, exit.node));
+            let hash = spread(hash_of(content));
+            let is_equal = |&(known_hash, known): &(u64, NodeId)| {
+                known_hash == hash
+                    && self.n_exits(known) == content.len()
+                    && content.iter().enumerate().all(|(index, &exit)| self.exit(known, index) == exit)
+            };
+            renamed[index] = match nodes.find(hash, is_equal) {
+                Some(&(_, known)) => known,
+                None => {
+                    let node = self.add_content(content);
+                    nodes.insert_unique(hash, (hash, node), |&(hash, _)| hash);
+                    node
+                }
+            };
+        }
+        for pair in live.iter_mut() {
+            if let Some(index) = pair.node.checked_sub(first) {
+                pair.node = renamed[index as usize];
+            }
+        }
+        live.sort_unstable_by_key(|pair| (pair.state, pair.node, pair.register));
+        live.dedup();
+    }
+
+    /// Adds a node with these exits.
+    fn add_content(&mut self, exits: &[Pair]) -> NodeId {
+        let id = self.nodes.len() as NodeId;
+        assert!(id < LIST, "stacks hold fewer than 2^31 nodes");
+        self.nodes.push(match *exits {
+            [Pair { state, node, register: 0 }] => Node { first: state, second: node },
+            _ => {
+                let first = self.exits.len() as u32 | LIST;
+                exits.iter().for_each(|&exit| self.exits.push(exit));
+                Node { first, second: exits.len() as u32 }
+            }
+        });
+        id
     }
 
     /// Returns the number of exits of a node; at least 1.
@@ -244,7 +404,10 @@ impl Stacks {
         admits: bool,
         stands_for: impl Fn(u64) -> bool,
     ) {
-        for index in 0..self.n_exits(pair.node) {
+        self.look_at(pair.node);
+        let n_exits = self.n_exits(pair.node);
+        self.work.spend(n_exits as u64);
+        for index in 0..n_exits {
             let exit = self.exit(pair.node, index);
             if exit.state == pair.state && stands_for(exit.register) {
                 continue;
@@ -280,6 +443,9 @@ impl Stacks {
         }
         let mut exits: SmallVec<[Pair; 8]> = SmallVec::new();
         for &pair in pairs {
+            if self.work.is_spent() {
+                break;
+            }
             let pair = Pair { state, ..pair };
             match (program.info(state).map(|info| info.kind), &self.elements) {
                 (Some(Kind::Element(_)), Some(elements)) => {
@@ -299,7 +465,7 @@ impl Stacks {
     /// left out when it was added; and so on from there. So others of that state over their nodes can go too if their registers allow no
     /// more. Exits
     /// lead to older nodes, so this never goes round in a circle.
-    pub(super) fn drop_implied(&self, program: &Program, pairs: &mut [Pair]) -> usize {
+    pub(super) fn drop_implied(&mut self, program: &Program, pairs: &mut [Pair]) -> usize {
         let (mut n_kept, mut first) = (0, 0);
         let mut implied: SmallVec<[Pair; 8]> = SmallVec::new();
         while first < pairs.len() {
@@ -337,7 +503,8 @@ impl Stacks {
     }
 
     /// Adds the exits of its own state that `pair`, which may end, stands for; takes what it looks at from `n_left`.
-    fn add_implied(&self, program: &Program, pair: Pair, implied: &mut SmallVec<[Pair; 8]>, n_left: &mut usize) {
+    fn add_implied(&mut self, program: &Program, pair: Pair, implied: &mut SmallVec<[Pair; 8]>, n_left: &mut usize) {
+        self.look_at(pair.node);
         for index in 0..self.n_exits(pair.node).min(*n_left) {
             *n_left -= 1;
             let exit = self.exit(pair.node, index);
@@ -357,7 +524,8 @@ impl Stacks {
         fresh: StacksMark,
         n_deep: usize,
     ) -> NodeId {
-        if exits.len() > 1 {
+        if exits.len() > 1 && !self.work.is_spent() {
+            self.work.spend(WORK_PER_EXIT * exits.len() as u64);
             exits.sort_unstable_by_key(|exit| (exit.state, exit.node, exit.register));
             let n_joined = join_registers(program, exits);
             let n_kept = self.drop_implied(program, &mut exits[..n_joined]);
@@ -370,10 +538,7 @@ impl Stacks {
         if let [Pair { state, node, register: 0 }] = exits[..] {
             return self.plain(state, node);
         }
-        let hash = exits.iter().fold(exits.len() as u64, |hash, pair| {
-            let part = u64::from(pair.state) << 32 | u64::from(pair.node);
-            (hash.rotate_left(5) ^ part ^ pair.register.rotate_left(17)).wrapping_mul(MIX)
-        });
+        let hash = hash_of(exits);
         let slot = (hash >> 58) as usize;
         let known = self.recent[slot];
         if (known as usize) < self.nodes.len()
@@ -440,11 +605,33 @@ impl Stacks {
     ) -> NodeId {
         let mut exits: SmallVec<[Pair; 8]> = SmallVec::new();
         for node in nodes {
+            if self.work.is_spent() {
+                break;
+            }
+            self.look_at(node);
             exits.extend((0..self.n_exits(node)).map(|index| self.exit(node, index)));
+            self.work.spend(self.n_exits(node) as u64);
         }
         self.node_of(program, &mut exits, fresh, n_deep)
     }
 }
+
+/// Returns a hash that is good in its lower bits, too.
+#[inline]
+pub(super) fn spread(hash: u64) -> u64 {
+    hash ^ hash >> 32
+}
+
+/// Returns a hash of exits, good in its upper bits.
+pub(super) fn hash_of(exits: &[Pair]) -> u64 {
+    exits.iter().fold(exits.len() as u64, |hash, pair| {
+        let part = u64::from(pair.state) << 32 | u64::from(pair.node);
+        (hash.rotate_left(5) ^ part ^ pair.register.rotate_left(17)).wrapping_mul(MIX)
+    })
+}
+
+/// What it costs to put an exit of a node in its place among the others.
+const WORK_PER_EXIT: u64 = 4;
 
 /// Nodes made in one step lie over each other as deep as one move pushes; joins stop here.
 const JOINS_DEEP_MAX: usize = 64;

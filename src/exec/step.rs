@@ -38,12 +38,16 @@ pub(crate) fn is_done(live: &[Pair]) -> bool {
     live.first().is_some_and(|pair| pair.state == DONE)
 }
 
-/// Puts into `next` the configuration after `byte`.
+/// Puts into `next` the configuration after `byte`; of no use if the work of the stacks is spent then.
 #[inline]
 pub(crate) fn step_byte(program: &Program, stacks: &mut Stacks, live: &[Pair], byte: u8, next: &mut Configuration) {
     next.clear();
     let fresh = stacks.mark();
     stacks.read(byte);
+    stacks.work.spend(live.len() as u64);
+    if stacks.work.is_spent() {
+        return;
+    }
     for_each_state(live, |pairs| {
         let Some((linked, local)) = program.place(pairs[0].state) else { return };
         match linked.unit.code(local, byte).step() {
@@ -100,6 +104,7 @@ fn read_quietly(program: &Program, stacks: &mut Stacks, live: &mut [Pair], bytes
     }
     pair.state = linked.base + local;
     stacks.read_all(&bytes[..n_read]);
+    stacks.work.spend(n_read as u64);
     n_read
 }
 
@@ -135,6 +140,10 @@ fn for_each_state(live: &[Pair], mut visit: impl FnMut(&[Pair])) {
 /// Adds to `next` where the moves of `list` lead from `pairs`, which are of one state.
 fn apply(program: &Program, stacks: &mut Stacks, linked: &Linked, pairs: &[Pair], list: u32, next: &mut Configuration) {
     for one in linked.unit.list(list) {
+        if stacks.work.is_spent() {
+            return;
+        }
+        stacks.work.spend((pairs.len() + one.pushes.len()) as u64);
         let target = linked.state(one.target);
         let Some((&bottom, above)) = one.pushes.split_first() else {
             pairs.iter().for_each(|&pair| stacks.land(program, Pair { state: target, ..pair }, next));
@@ -148,8 +157,12 @@ fn apply(program: &Program, stacks: &mut Stacks, linked: &Linked, pairs: &[Pair]
     }
 }
 
+/// What it costs to put a pair in its place among the others.
+const WORK_PER_SORTED: u64 = 4;
+
 /// Sorts a configuration, and makes few pairs of those that are of one state; `fresh` is the mark of the stacks from before the step.
 pub(crate) fn tidy(program: &Program, stacks: &mut Stacks, live: &mut Configuration, fresh: StacksMark) {
+    stacks.work.spend(WORK_PER_SORTED * live.len() as u64);
     live.sort_unstable_by_key(|pair| (pair.state, pair.node, pair.register));
     live.dedup();
     if live.windows(2).all(|pair| pair[0].state != pair[1].state) {

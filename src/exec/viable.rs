@@ -38,6 +38,9 @@ const BYTES_PER_STEP: usize = 64;
 const STEPS_FREE: usize = 48;
 /// How often a place is looked at for each used element: its texts can be the same value in other orders of keys.
 const VISITS_PER_ELEMENT: usize = 4;
+/// Work of a look at a place, and of a step of a search beside that of the configuration.
+const WORK_PER_PLACE: u64 = 8;
+const WORK_PER_STEP: u64 = 32;
 /// Most nodes of the stacks to look at; beyond, a place counts as free.
 const NODES_MAX: usize = 256;
 
@@ -73,7 +76,10 @@ impl Viability {
     #[inline]
     pub fn retain(&mut self, program: &Program, stacks: &mut Stacks, live: &mut Configuration) {
         if program.may_run_out() && stacks.elements().is_some() {
-            live.retain(|&pair| self.is_viable(program, stacks, pair));
+            live.retain(|&pair| {
+                stacks.work.spend(WORK_PER_PLACE);
+                self.is_viable(program, stacks, pair)
+            });
         }
     }
 
@@ -117,7 +123,8 @@ impl Viability {
             stacks.truncate(mark);
             step_byte(program, stacks, &[from], byte, &mut next);
             n_steps += 1;
-            if n_steps > STEPS_MAX {
+            stacks.work.spend(WORK_PER_STEP);
+            if n_steps > STEPS_MAX || stacks.work.is_spent() {
                 is_found = true;
                 break;
             }
@@ -131,6 +138,7 @@ impl Viability {
                     let (start, n_used) = self.extent(program, stacks, pair);
                     let text = normal(stacks, start, n_used);
                     n_steps += text.len() / BYTES_PER_STEP;
+                    stacks.work.spend(text.len() as u64);
                     let stack = print_of(program, stacks, pair, before, n_sets);
                     if !self.seen.insert((stack, text)) {
                         continue;

@@ -7,6 +7,7 @@
 //! others.
 
 use super::entry::{MaskEntry, differing, filled, has_bit, set_bits};
+use super::switches::ShortCut;
 use crate::vocab::{TokenId, row_of};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,6 +54,9 @@ impl Bases {
     /// Returns a mask in the form in which it takes least time to write. `zeros` is memory to find that out in: a row without bits, now and
     /// afterwards.
     pub fn rebased(&self, mask: MaskEntry, n_words: usize, zeros: &mut Vec<u32>) -> MaskEntry {
+        if !ShortCut::Bases.is_on() {
+            return mask;
+        }
         let (beside, tokens) = match &mask {
             MaskEntry::Sparse(tokens) => (None, &**tokens),
             MaskEntry::Patched { base, set, clear } if clear.is_empty() => (Some(base), &**set),

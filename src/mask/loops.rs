@@ -1,6 +1,7 @@
 //! Recognizing states that loop on whole characters.
 
 use super::field::{Field, field};
+use super::switches::ShortCut;
 use crate::automaton::{Code, Kind, Owner, Program, StateId, Step, Unit};
 use crate::vocab::{Alphabet, Others, lead};
 use ahash::{AHashMap, AHashSet};
@@ -105,7 +106,8 @@ impl Loops {
         }
         let endless = alphabet(program, state).map(|alphabet| Loop { alphabet, form: Form::Endless });
         let counted = || counted_alphabet(program, state).map(|alphabet| Loop { alphabet, form: Form::Counted });
-        let found = endless.or_else(counted).or_else(|| chain(&linked.unit, local));
+        let chain = || chain(&linked.unit, local).filter(|_| ShortCut::Chains.is_on());
+        let found = endless.or_else(counted).or_else(chain);
         let found = match found {
             Some(Loop { alphabet, form: Form::Endless | Form::Counted })
                 if leaves_by_words(&linked.unit, local, alphabet) =>
@@ -121,7 +123,7 @@ impl Loops {
 
     /// Returns the field that a state belongs to, if there is one.
     pub fn field(&mut self, program: &Program, state: StateId) -> Option<Loop> {
-        let (linked, local) = program.place(state)?;
+        let (linked, local) = program.place(state).filter(|_| ShortCut::Fields.is_on())?;
         if self.fields.len() >= Loops::KNOWN_MAX || self.field_bytes > Loops::FIELD_BYTES_MAX {
             self.fields.clear();
             self.known.clear();

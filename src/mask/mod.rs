@@ -9,20 +9,27 @@
 //! ([`store`]): its root is the state, each branch is the answer to "where does the next frame return to?", and a node without
 //! remainders has the whole mask. So a mask is looked up by exactly as much of the stack as its tokens can see.
 //!
+//! Where the text can be read in many ways there are more such parts than there is time for. Then the configuration is walked as a whole, by a lazy DFA
+//! ([`configuration`]), and its mask is kept under what tokens can see of its stacks ([`signature`]). The work of all that is counted, and bounded.
+//!
 //! Some states would make a walk long, and need hardly any: loops over characters and chains of states, which take what they see of the
 //! vocabulary from its regions ([`loops`]); states between which characters lead to and fro ([`field`]); states that read nearly as a loop
 //! does ([`model`]). And what walks of different states have in common, the text behind an opening quote, say, is kept as well ([`part`]), and so are rows that
 //! their masks nearly have in common ([`bases`]).
 
 mod bases;
+mod configuration;
 mod entry;
 mod field;
+mod lookahead;
 mod loops;
 mod model;
 mod part;
 mod row;
 mod settle;
+mod signature;
 mod store;
+mod switches;
 mod walk;
 
 pub(crate) use loops::is_wide;
@@ -30,3 +37,5 @@ pub use row::TokenMask;
 pub(crate) use settle::{Asker, Filled, add, fill, fresh_leaf_id, leaf_ids};
 pub use store::MaskStats;
 pub(crate) use store::{ElementTokens, Generation, MaskStore, Tree, TreeId};
+#[cfg(feature = "testing")]
+pub use switches::ShortCut;

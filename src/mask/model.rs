@@ -9,6 +9,7 @@
 //! and remainders are added and taken away. Where both have come to the same configuration, nothing below can differ.
 
 use super::loops::{Form, Loop};
+use super::switches::ShortCut;
 use super::walk::{Ground, Remainder, Shape, Walker, bytes_of};
 use crate::automaton::{BELOW, Code, Kind, Program, StateId};
 use crate::exec::{Pair, Stacks, StacksMark, step_byte};
@@ -119,7 +120,7 @@ pub(super) struct Twins {
 impl Walker {
     /// Returns how to find the model of a state, if it has one.
     pub(super) fn model_path(&mut self, program: &Program, pair: Pair) -> Option<ModelPath> {
-        let (linked, local) = program.place(pair.state)?;
+        let (linked, local) = program.place(pair.state).filter(|_| ShortCut::Models.is_on())?;
         let reads = |byte: &&u8| linked.unit.code(local, **byte) != Code::NONE;
         if SAMPLE.iter().filter(reads).count() < SAMPLE_MIN || self.loops.has_no_model(program, pair.state) {
             return None;
@@ -285,9 +286,10 @@ impl Walker {
             }
             let end = trie.subtree_end(child);
             let mut node = child;
-            while node < end {
+            while node < end && !self.is_spent() {
                 let depth = usize::from(trie.depth(node)) - depth_base;
                 self.found.n_nodes += 1;
+                self.stacks.work.spend(8);
                 let goes_on = match self.step_twins(ground, node, depth, n_deep, twins) {
                     Met::Alike => {
                         if node == child && !twins.apart.contains(byte) {

@@ -5,6 +5,7 @@
 //! allows below a trie node, whoever called it, is kept as a *part*: tokens, and the remainders on which the caller decides. A walk that enters
 //! the unit again at that node takes the part, and walks on only at its remainders.
 
+use super::switches::ShortCut;
 use super::walk::{Base, Found, Ground, Remainder, Shape, Spot, Walker};
 use crate::automaton::BELOW;
 use crate::exec::{BOTTOM, Pair};
@@ -80,7 +81,11 @@ impl Parts {
 impl Walker {
     /// Tells whether what a pair allows below `node` is worth keeping, for states of other units.
     pub(super) fn is_shared(&mut self, ground: Ground<'_>, node: u32, pair: Pair, n_deep: usize) -> bool {
-        if !ground.is_whole(n_deep) || ground.n_nodes_below(node) < NODES_MIN || self.stacks.elements().is_some() {
+        if !ShortCut::Parts.is_on()
+            || !ground.is_whole(n_deep)
+            || ground.n_nodes_below(node) < NODES_MIN
+            || self.stacks.elements().is_some()
+        {
             return false;
         }
         let Some((linked, _)) = ground.program.place(pair.state) else { return false };
@@ -98,7 +103,9 @@ impl Walker {
         let known = self.parts.known.get(&place).map(Arc::clone);
         let part = known.unwrap_or_else(|| {
             let part = Arc::new(self.part(ground, linked.unit.uid, node, pair, n_deep));
-            self.parts.keep(place, &part, ground.vocab.n_mask_words());
+            if !self.is_spent() {
+                self.parts.keep(place, &part, ground.vocab.n_mask_words());
+            }
             part
         });
         if self.found.base.is_none() && part.tokens.len() >= BASE_TOKENS_MIN {
@@ -106,6 +113,7 @@ impl Walker {
         } else {
             self.found.tokens.extend_from_slice(&part.tokens);
         }
+        self.stacks.work.spend((part.tokens.len() / 16) as u64);
         for remainder in &part.remainders {
             for index in 0..self.stacks.n_exits(pair.node) {
                 let exit = self.stacks.exit(pair.node, index);
@@ -143,7 +151,7 @@ fn condense(trie: &Trie, remainders: &mut Vec<Remainder>) {
     };
     let nodes: Vec<u32> = remainders.iter().filter_map(node_of).flat_map(|node| trie.children(node)).collect();
     let n_tokens: usize = nodes.iter().map(|&node| trie.subtree_tokens(node).len()).sum();
-    if nodes.len() >= CONDENSED_NODES_MIN && n_tokens <= CONDENSED_TOKENS_MAX {
+    if ShortCut::Merged.is_on() && nodes.len() >= CONDENSED_NODES_MIN && n_tokens <= CONDENSED_TOKENS_MAX {
         remainders.retain(|remainder| node_of(remainder).is_none());
         remainders.push(Spot::Merged(Arc::new(trie.merged(&nodes)), 0).into());
     }

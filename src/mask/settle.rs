@@ -2,17 +2,21 @@
 //!
 //! Each answer on the way down is a branch of a decision tree, and its mask is kept. That is right for grammars that are nearly
 //! deterministic; but with `s ::= s s{2,3} | [ab]` a text of 30 letters can be under way in many ways, each node of its stacks has
-//! dozens of exits, and the ways down that tokens of five letters can see are hundreds of thousands. Past [`VISITS_MAX`] or
-//! [`SETTLED_MAX`] the mask is found by walking all tokens with the whole configuration instead, in which pairs that meet are
-//! joined: slower than a look-up, polynomial, and not kept.
+//! dozens of exits, and the ways down that tokens of five letters can see are hundreds of thousands. And in `block*` with
+//! `block ::= "(" block* ")" | [a-z ]+` a block may end, and the next one begin, behind each letter of each token. Past [`VISITS_MAX`],
+//! [`SETTLED_MAX`] or [`CLASSIFY_WORK_MAX`] the mask is found by walking all tokens with the whole configuration instead
+//! ([`configuration`](super::configuration)), in which pairs that meet are joined.
 
-use super::entry::MaskEntry;
-use super::store::{Generation, Key, MaskStore, Tree, TreeId};
-use super::walk::{Remainder, Spot, Subject};
+use super::configuration::WalkBudget;
+use super::entry::{MaskEntry, set_bits};
+use super::store::{Generation, Key, MaskStore, Next, Tree, TreeId};
+use super::switches::ShortCut;
+use super::walk::{Remainder, Spot, Subject, Walker};
 use crate::automaton::{DONE, Owner, Program, StateId};
-use crate::exec::{NodeId, Pair, Stacks};
+use crate::exec::{NodeId, OverBudget, Pair, Stacks, Work};
 use crate::machine::Machine;
 use crate::vocab::{Trie, Vocab};
+use core::cell::Cell;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -23,6 +27,10 @@ pub(crate) struct Asker<'a> {
     pub store: &'a MaskStore,
     pub generation: &'a Arc<Generation>,
     pub stacks: &'a Stacks,
+    /// What finding masks has cost, and may.
+    pub work: Cell<Work>,
+    /// Memory that a walk may take, in bytes.
+    pub walk_bytes_max: usize,
 }
 
 /// What [`fill`] found out on the way.
@@ -40,26 +48,34 @@ const VISITS_MAX: usize = 512;
 /// How many times the vocabulary may be walked, counted in nodes, to make those that are missing.
 const SETTLED_MAX: u64 = 4;
 
-/// There are more ways down the stacks than are worth looking at.
-struct TooManyWays;
+/// Work of a walk beyond which its configuration is walked as a whole instead.
+const CLASSIFY_WORK_MAX: u64 = 1 << 17;
 
-/// Makes `row` the mask of a configuration, without stop tokens.
-pub(crate) fn fill(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Filled {
+/// Why the parts of a configuration are not looked at one by one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum GaveUp {
+    /// There are more ways down the stacks than are worth it.
+    Ambiguous,
+    OverBudget,
+}
+
+/// Makes `row` the mask of a configuration, without stop tokens; a part of it if that takes more work than is left.
+pub(crate) fn fill(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Result<Filled, OverBudget> {
     fill_or_add(asker, live, row, true)
 }
 
 /// Adds the mask of a configuration to `row`.
-pub(crate) fn add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Filled {
+pub(crate) fn add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Result<Filled, OverBudget> {
     fill_or_add(asker, live, row, false)
 }
 
-fn fill_or_add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32], mut is_first: bool) -> Filled {
+fn fill_or_add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32], mut is_first: bool) -> Result<Filled, OverBudget> {
     // PERF: the usual configuration is one pair whose mask is kept, and then that is all there is to do.
     if let ([pair], true) = (live, is_first)
         && let Some((leaf, tree, n_hits)) = asker.kept_leaf(*pair)
     {
         tree.mask.write(row);
-        return Filled { n_hits, is_empty: tree.is_empty, leaf: Some(leaf) };
+        return Ok(Filled { n_hits, is_empty: tree.is_empty, leaf: Some(leaf) });
     }
     let mut is_empty = true;
     let n_hits = for_each_leaf(asker, live, |tree| {
@@ -70,9 +86,13 @@ fn fill_or_add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32], mut is_first: 
         row.fill(0);
     }
     match n_hits {
-        Ok(n_hits) => Filled { n_hits, is_empty, leaf: None },
+        Ok(n_hits) => Ok(Filled { n_hits, is_empty, leaf: None }),
         // What was added is part of the mask; the walk adds the rest.
-        Err(TooManyWays) => Filled { n_hits: 0, is_empty: !asker.walk_whole(live, row) && is_empty, leaf: None },
+        Err(GaveUp::Ambiguous) => {
+            let (is_any, n_hits) = asker.add_configuration(live, row)?;
+            Ok(Filled { n_hits, is_empty: !is_any && is_empty, leaf: None })
+        }
+        Err(GaveUp::OverBudget) => Err(OverBudget),
     }
 }
 
@@ -80,8 +100,9 @@ fn fill_or_add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32], mut is_first: 
 pub(crate) fn leaf_ids(asker: &Asker<'_>, live: &[Pair]) -> SmallVec<[u64; 2]> {
     let mut ids = SmallVec::new();
     if for_each_leaf(asker, live, |tree| ids.push(tree.id)).is_err() {
-        // Not worth finding out: like no other.
-        ids = SmallVec::from_slice(&[Tree::fresh_id()]);
+        // What is not kept is like no other.
+        let kept = asker.find_configuration(live).map(|(_, tree)| tree.id);
+        ids = SmallVec::from_slice(&[kept.unwrap_or_else(Tree::fresh_id)]);
     }
     ids.sort_unstable();
     ids.dedup();
@@ -97,7 +118,10 @@ pub(crate) fn fresh_leaf_id() -> u64 {
 type Place = (Arc<Tree>, Option<TreeId>, NodeId);
 
 /// Calls `visit` with nodes whose masks together are the mask of `live`; returns how many were kept.
-fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&Tree)) -> Result<u64, TooManyWays> {
+fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&Tree)) -> Result<u64, GaveUp> {
+    if !ShortCut::Pairs.is_on() {
+        return Err(GaveUp::Ambiguous);
+    }
     let (mut n_hits, mut n_visits, mut n_settled) = (0, 0, 0);
     let mut pending: SmallVec<[Place; 4]> = SmallVec::new();
     // Stacks that share nodes could be walked along exponentially many ways.
@@ -110,12 +134,16 @@ fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&Tree))
             match asker.descend_kept(number, tree, pair.node, &mut n_hits) {
                 Descent::Leaf(_, tree) => visit(tree),
                 Descent::Stuck(number, tree, node) => pending.push((Arc::clone(tree), Some(number), node)),
+                Descent::Ambiguous => return Err(GaveUp::Ambiguous),
             }
         } else {
-            let (tree, number) = asker.classify(key, pair.state);
+            let (tree, number) = asker.classify(key, pair.state)?;
             pending.push((tree, number, pair.node));
         }
         while let Some((tree, number, node)) = pending.pop() {
+            if tree.next == Next::Configuration {
+                return Err(GaveUp::Ambiguous);
+            }
             if tree.remainders.is_empty() {
                 visit(&tree);
                 continue;
@@ -127,7 +155,7 @@ fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&Tree))
             let n_exits = asker.stacks.n_exits(node);
             n_visits += n_exits;
             if n_visits > VISITS_MAX {
-                return Err(TooManyWays);
+                return Err(GaveUp::Ambiguous);
             }
             for index in 0..n_exits {
                 let exit = asker.stacks.exit(node, index);
@@ -143,9 +171,11 @@ fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&Tree))
                         n_hits += 1;
                         (Arc::clone(child), Some(number))
                     }
-                    None if n_settled > SETTLED_MAX * asker.vocab.trie().n_nodes() as u64 => return Err(TooManyWays),
+                    None if n_settled > SETTLED_MAX * asker.vocab.trie().n_nodes() as u64 => {
+                        return Err(GaveUp::Ambiguous);
+                    }
                     None => {
-                        let (child, number, n_nodes) = asker.settle(&tree, key, exit);
+                        let (child, number, n_nodes) = asker.settle(&tree, key, exit)?;
                         n_settled += n_nodes;
                         (child, number)
                     }
@@ -160,6 +190,7 @@ fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&Tree))
 enum Descent<'a> {
     Leaf(TreeId, &'a Tree),
     Stuck(TreeId, &'a Arc<Tree>, NodeId),
+    Ambiguous,
 }
 
 impl Asker<'_> {
@@ -169,12 +200,13 @@ impl Asker<'_> {
             parent: parent.map_or(0, |number| number + 1),
             unit: linked.unit.uid,
             state: local,
+            node: 0,
             register: if register == 0 { 0 } else { self.signature(state, register) },
         }
     }
 
     /// Returns a register that no token can tell from `register` in `state`.
-    fn signature(&self, state: StateId, register: u64) -> u64 {
+    pub(super) fn signature(&self, state: StateId, register: u64) -> u64 {
         let Some((linked, local)) = self.program.place(state) else { return register };
         match linked.unit.info(local).owner {
             Some(Owner::Counter(counter)) => linked.unit.counter(counter).signature(register, self.horizon()),
@@ -199,7 +231,7 @@ impl Asker<'_> {
         let mut n_hits = 1;
         match self.descend_kept(number, tree, pair.node, &mut n_hits) {
             Descent::Leaf(number, tree) => Some((number, tree, n_hits)),
-            Descent::Stuck(..) => None,
+            Descent::Stuck(..) | Descent::Ambiguous => None,
         }
     }
 
@@ -227,16 +259,21 @@ impl Asker<'_> {
             (number, tree) = next;
             node = exit.node;
         }
-        Descent::Leaf(number, tree)
+        if tree.next == Next::Configuration { Descent::Ambiguous } else { Descent::Leaf(number, tree) }
     }
 
     /// Walks the whole trie from a state with an unknown caller.
     #[cold]
-    fn classify(&self, key: Key, state: StateId) -> (Arc<Tree>, Option<TreeId>) {
+    fn classify(&self, key: Key, state: StateId) -> Result<(Arc<Tree>, Option<TreeId>), GaveUp> {
         let mut walker = self.store.take_walker();
         walker.clear();
+        walker.bound_work(CLASSIFY_WORK_MAX.min(self.work.get().left()));
         // Any register with this signature would do; the signature is one.
         walker.classify(self.subject(), state, key.register);
+        if walker.is_spent() {
+            return self.give_up(walker, Some(key), state);
+        }
+        self.spend(walker.work_done());
         let (linked, local) = self.program.place(state).expect("a live state belongs to a unit");
         let n_words = self.vocab.n_mask_words();
         let found = walker.found();
@@ -250,21 +287,28 @@ impl Asker<'_> {
         let tree = self.store.tree(mask, remainders, n_words, &mut walker.zeros);
         let number = self.store.keep(self.generation, key, &tree);
         self.store.put_walker(walker, Some((n_independent, n_dependent)));
-        (tree, number)
+        Ok((tree, number))
     }
 
     /// Walks on below the remainders of `tree` from where the next frame goes on; returns the new node, its number if it is kept, and
     /// about how many trie nodes that took.
     #[cold]
-    fn settle(&self, tree: &Tree, key: Option<Key>, exit: Pair) -> (Arc<Tree>, Option<TreeId>, u64) {
+    fn settle(&self, tree: &Tree, key: Option<Key>, exit: Pair) -> Result<(Arc<Tree>, Option<TreeId>, u64), GaveUp> {
         // What it costs to begin a walk.
         const NODES_PER_WALK: u64 = 4;
         let mut walker = self.store.take_walker();
         walker.clear();
+        walker.bound_work(CLASSIFY_WORK_MAX.min(self.work.get().left()));
         let register = self.signature(exit.state, exit.register);
         for remainder in &tree.remainders {
             walker.settle(self.subject(), remainder, exit.state, register);
         }
+        if walker.is_spent() {
+            let n_nodes = walker.found().n_nodes;
+            let (child, number) = self.give_up(walker, key, exit.state)?;
+            return Ok((child, number, n_nodes));
+        }
+        self.spend(walker.work_done());
         let n_words = self.vocab.n_mask_words();
         let found = walker.found();
         found.flatten(self.vocab);
@@ -274,15 +318,82 @@ impl Asker<'_> {
         let child = self.store.tree(mask, remainders, n_words, &mut walker.zeros);
         let number = key.and_then(|key| self.store.keep(self.generation, key, &child));
         self.store.put_walker(walker, None);
-        (child, number, n_nodes)
+        Ok((child, number, n_nodes))
+    }
+
+    /// Keeps that there are too many ways behind a key to take them one by one, unless that only took more than is left for this mask.
+    fn give_up(
+        &self,
+        mut walker: Walker,
+        key: Option<Key>,
+        state: StateId,
+    ) -> Result<(Arc<Tree>, Option<TreeId>), GaveUp> {
+        let work = walker.work_done();
+        self.spend(work);
+        walker.clear();
+        self.store.put_walker(walker, None);
+        if work <= CLASSIFY_WORK_MAX {
+            return Err(GaveUp::OverBudget);
+        }
+        if let Some((linked, _)) = self.program.place(state) {
+            self.store.note_ambiguous(&linked.unit.name);
+        }
+        let tree = Arc::new(Tree::inner(Next::Configuration));
+        let number = key.and_then(|key| self.store.keep(self.generation, key, &tree));
+        Ok((tree, number))
+    }
+
+    fn spend(&self, work: u64) {
+        let mut all = self.work.get();
+        all.spend(work);
+        self.work.set(all);
+    }
+
+    /// Adds the mask of a configuration to `row`, as it was found before or by walking with all of its pairs together; tells whether it
+    /// allows anything, and how many such masks were kept.
+    #[cold]
+    fn add_configuration(&self, live: &[Pair], row: &mut [u32]) -> Result<(bool, u64), OverBudget> {
+        if let Some((_, tree)) = self.find_configuration(live) {
+            tree.mask.add_to(row);
+            return Ok((!tree.is_empty, 1));
+        }
+        let mut walker = self.store.take_walker();
+        walker.clear();
+        let mut own = core::mem::take(&mut walker.row);
+        own.clear();
+        own.resize(row.len(), 0);
+        let budget = WalkBudget { work: Work::up_to(self.work.get().left()), bytes_max: self.walk_bytes_max };
+        let walked = walker.configurations.add_to(self.subject(), self.stacks, live, &mut own, budget);
+        if walked.is_ok() {
+            for pair in live {
+                if let Some((linked, local)) = self.program.place(pair.state) {
+                    linked.unit.controls(local).iter().for_each(|&(token, _)| set_bits(&mut own, &[token]));
+                }
+            }
+            let (dfa, zeros) = (&walker.configurations.dfa, &mut walker.zeros);
+            self.keep_configuration(live, |node| dfa.has_looked_at(node), || self.tree_of_row(&own, zeros));
+        }
+        let mut all = 0;
+        for (word, &bits) in row.iter_mut().zip(&own) {
+            *word |= bits;
+            all |= bits;
+        }
+        self.store.count_ambiguous_walk();
+        self.spend(walker.configurations.finish());
+        walker.row = own;
+        self.store.put_walker(walker, None);
+        walked.map(|()| (all != 0, 0))
     }
 
     /// Walks all tokens with a whole configuration, and adds what is allowed to `row`; tells whether that is anything.
     #[cold]
-    pub(crate) fn walk_whole(&self, live: &[Pair], row: &mut [u32]) -> bool {
+    pub(crate) fn walk_whole(&self, live: &[Pair], row: &mut [u32]) -> Result<bool, OverBudget> {
         let mut walker = self.store.take_walker();
         walker.clear();
+        walker.bound_work(self.work.get().left());
         walker.walk_whole(self.subject(), self.stacks, live);
+        self.spend(walker.work_done());
+        let is_over = walker.is_spent();
         let found = walker.found();
         for pair in live {
             if let Some((linked, local)) = self.program.place(pair.state) {
@@ -292,7 +403,7 @@ impl Asker<'_> {
         found.tokens.iter().for_each(|&id| row[id as usize / 32] |= 1 << (id % 32));
         let is_any = !found.tokens.is_empty();
         self.store.put_walker(walker, None);
-        is_any
+        if is_over { Err(OverBudget) } else { Ok(is_any) }
     }
 
     fn subject(&self) -> Subject<'_> {

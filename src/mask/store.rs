@@ -17,6 +17,7 @@ use crate::vocab::{TokenId, Vocab};
 use ahash::{AHashMap, AHashSet, RandomState};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Names a node of a generation.
@@ -29,7 +30,24 @@ pub(crate) struct Key {
     pub parent: u32,
     pub unit: u32,
     pub state: u32,
+    /// The name of a stack's node, in keys of whole configurations; else 0.
+    pub node: u32,
     pub register: u64,
+}
+
+const _: () = assert!(size_of::<Key>() == 24);
+
+/// What decides beyond a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// The frame below, for each remainder; nothing if there is none.
+    Remainders,
+    /// More than can be taken one by one: the whole configuration.
+    Configuration,
+    /// Another pair of a configuration.
+    Pair,
+    /// The exits of the node of a configuration's stacks that has this name.
+    Exits(u32),
 }
 
 /// A node of a decision tree.
@@ -43,13 +61,26 @@ pub(crate) struct Tree {
     pub is_empty: bool,
     /// Where the next frame decides.
     pub remainders: Box<[Remainder]>,
+    pub next: Next,
     was_used: AtomicBool,
 }
 
 impl Tree {
     pub fn new(mask: MaskEntry, remainders: Box<[Remainder]>) -> Self {
         let is_empty = mask.is_empty();
-        Tree { id: Tree::fresh_id(), mask, is_empty, remainders, was_used: AtomicBool::new(true) }
+        Tree {
+            id: Tree::fresh_id(),
+            mask,
+            is_empty,
+            remainders,
+            next: Next::Remainders,
+            was_used: AtomicBool::new(true),
+        }
+    }
+
+    /// Returns a node that has no mask.
+    pub fn inner(next: Next) -> Self {
+        Tree { next, ..Tree::new(MaskEntry::Sparse(SmallVec::new()), Box::new([])) }
     }
 
     /// Returns a number that no node has or will have.
@@ -177,6 +208,8 @@ pub struct MaskStats {
     pub walks: u64,
     /// Trie nodes that the walks visited.
     pub nodes_walked: u64,
+    /// Walks over the vocabulary with a whole configuration, since the text can be read in many ways.
+    pub ambiguous_walks: u64,
     /// Tokens found allowed whatever the caller, summed over the states classified.
     pub tokens_context_independent: u64,
     /// Tokens whose verdict is the caller's, summed over the states classified.
@@ -200,6 +233,8 @@ pub(crate) struct MaskStore {
     bases: Bases,
     walkers: Mutex<Vec<Walker>>,
     hits: AtomicU64,
+    /// The rules whose masks took more work than is worth it part by part, the first of them.
+    ambiguous: Mutex<BTreeSet<String>>,
     element_tokens: OnceLock<Arc<ElementTokens>>,
 }
 
@@ -469,6 +504,7 @@ impl MaskStore {
             bases: Bases::default(),
             walkers: Mutex::default(),
             hits: AtomicU64::new(0),
+            ambiguous: Mutex::default(),
             element_tokens: OnceLock::new(),
         }
     }
@@ -568,6 +604,25 @@ impl MaskStore {
         }
     }
 
+    /// Notes that the texts of a rule can be read in many ways.
+    pub fn note_ambiguous(&self, rule: &str) {
+        const RULES_MAX: usize = 64;
+        let mut rules = self.ambiguous.lock().unwrap_or_else(PoisonError::into_inner);
+        if rules.len() < RULES_MAX {
+            rules.insert(rule.to_owned());
+        }
+    }
+
+    /// Returns the rules that were noted.
+    pub fn ambiguous_rules(&self) -> Vec<String> {
+        self.ambiguous.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// Counts a walk with a whole configuration.
+    pub fn count_ambiguous_walk(&self) {
+        self.lock().stats.ambiguous_walks += 1;
+    }
+
     /// Adds to the count of hits.
     pub fn add_hits(&self, hits: u64) {
         self.hits.fetch_add(hits, Ordering::Relaxed);
@@ -624,7 +679,7 @@ impl Inner {
         (stats.n_sparse, stats.n_dense, stats.n_patched) = (0, 0, 0);
         for (key, tree) in nodes() {
             let parent = match key.parent {
-                0 => Some(0),
+                root @ (0 | u32::MAX) => Some(root),
                 number => numbers[number as usize - 1].map(|number| number + 1),
             };
             let number = match parent {
@@ -652,7 +707,7 @@ mod tests {
 
     /// A key of a chain of nodes: each hangs below the one before.
     fn key(n: u32) -> Key {
-        Key { parent: n % 7, unit: n / 3, state: n, register: u64::from(n) << 40 }
+        Key { parent: n % 7, unit: n / 3, state: n, node: 0, register: u64::from(n) << 40 }
     }
 
     fn tree(n: u32) -> Arc<Tree> {

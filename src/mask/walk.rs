@@ -8,13 +8,15 @@
 //! loop's characters from the vocabulary: its tokens are allowed without a look, and the walk goes on only at the borders whose byte
 //! the state reads. What a configuration allows is the union of what its pairs allow, so each pair is taken by itself.
 
+use super::configuration::ConfigurationWalk;
 use super::entry::MaskEntry;
 use super::field::{Field, Next, Place, WHOLE};
 use super::loops::{Chain, Form, Loop, Loops};
 use super::model::{ModelPath, Twins, exclude};
 use super::part::{self, Part, Parts};
+use super::switches::ShortCut;
 use crate::automaton::{BELOW, Code, Kind, Owner, Program, StateId, Step, Unit};
-use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, Viability, step_byte};
+use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, Viability, Work, step_byte};
 use crate::machine::{Counter, Machine, Tally};
 use crate::util::ByteSet;
 use crate::vocab::{After, Alphabet, Region, TokenId, Trie, Vocab};
@@ -68,6 +70,9 @@ pub(crate) struct Walker {
     pub(super) loops: Loops,
     pub(super) twins: Twins,
     pub(super) found: Found,
+    pub(super) configurations: ConfigurationWalk,
+    /// A mask under way.
+    pub(super) row: Vec<u32>,
     /// A row without bits, to compare masks in.
     pub(super) zeros: Vec<u32>,
 }
@@ -88,6 +93,14 @@ pub(crate) struct Found {
     /// Walks, over the vocabulary or a part of it.
     pub n_walks: u64,
 }
+
+/// What else a walk takes that visits a node with several pairs, or with a move that changes stacks.
+const WORK_PER_SLOW_STEP: u64 = 8;
+const WORK_PER_PAIR: u64 = 4;
+/// What beginning to walk at a place takes.
+const WORK_PER_WALK: u64 = 4;
+/// Tokens that are noted in the time of a visit.
+const TOKENS_PER_WORK: usize = 16;
 
 /// A large set of tokens.
 #[derive(Clone, Debug)]
@@ -256,6 +269,8 @@ impl Walker {
             loops: Loops::default(),
             twins: Twins::default(),
             found: Found::default(),
+            configurations: ConfigurationWalk::default(),
+            row: Vec::new(),
             zeros: Vec::new(),
         }
     }
@@ -268,6 +283,23 @@ impl Walker {
         self.found.tokens.clear();
         self.found.remainders.clear();
         (self.found.n_nodes, self.found.n_walks) = (0, 0);
+        self.stacks.work = Work::default();
+    }
+
+    /// Bounds the work until the next [`Self::clear`]; what is found by then is of no use ([`Self::is_spent`]).
+    pub fn bound_work(&mut self, max: u64) {
+        self.stacks.work = Work::up_to(max);
+    }
+
+    /// Tells whether a walk was given up, since it took more work than it may.
+    #[inline]
+    pub fn is_spent(&self) -> bool {
+        self.stacks.work.is_spent()
+    }
+
+    /// Returns the work done since the last [`Self::clear`].
+    pub fn work_done(&self) -> u64 {
+        self.stacks.work.done()
     }
 
     /// Returns what was found since the last [`Self::clear`].
@@ -290,6 +322,9 @@ impl Walker {
 
     /// Walks on with `pair` at a remainder.
     pub(super) fn after(&mut self, ground: Ground<'_>, remainder: &Remainder, pair: Pair, n_deep: usize) {
+        if self.is_spent() {
+            return;
+        }
         let (n_tokens, n_remainders) = (self.found.tokens.len(), self.found.remainders.len());
         match &remainder.spot {
             Spot::Node(node) => {
@@ -312,7 +347,8 @@ impl Walker {
     /// Walks all tokens with a configuration over stacks that are known to their bottom; adds to what was found. Pairs stay together, so
     /// there are no short cuts by regions.
     pub fn walk_whole(&mut self, subject: Subject<'_>, stacks: &Stacks, live: &[Pair]) {
-        let own = core::mem::replace(&mut self.stacks, stacks.clone());
+        let mut own = core::mem::replace(&mut self.stacks, stacks.clone());
+        self.stacks.work = own.work;
         self.levels.clear();
         self.pairs.clear();
         self.found.n_walks += 1;
@@ -328,6 +364,7 @@ impl Walker {
         if !self.levels.is_empty() {
             self.below(subject.whole(), 0, REGIONS_DEEP_MAX);
         }
+        own.work = self.stacks.work;
         self.stacks = own;
     }
 
@@ -341,6 +378,10 @@ impl Walker {
 
     /// Walks the tokens below the trie node `from` with one pair.
     pub(super) fn below_pair(&mut self, ground: Ground<'_>, from: u32, pair: Pair, n_deep: usize) {
+        if self.is_spent() {
+            return;
+        }
+        self.stacks.work.spend(WORK_PER_WALK);
         if ground.has_regions(from, n_deep) {
             match self.shape(ground.program, pair) {
                 Shape::Loop(Loop { form: Form::Chain(chain), .. }) if !is_level(ground, pair, chain.strictest) => {
@@ -541,6 +582,9 @@ impl Walker {
         let depth = usize::from(trie.depth(region.from()));
         for byte in field.bytes.iter() {
             for &node in region.border(byte) {
+                if self.is_spent() {
+                    return;
+                }
                 let Some(&token) = trie.subtree_tokens(node).first() else { continue };
                 let before = &vocab.bytes(token)[depth..usize::from(trie.depth(node)) - 1];
                 let Some((local, register)) = field.run(&linked.unit, local, pair.register, before) else { continue };
@@ -580,6 +624,7 @@ impl Walker {
         let (mut node, end) = (from + 1, trie.subtree_end(from));
         while node < end {
             self.found.n_nodes += 1;
+            self.stacks.work.spend(1);
             let depth = usize::from(trie.depth(node)) - depth_base;
             levels.truncate(depth + 1);
             let (place, register) = levels[depth];
@@ -625,7 +670,9 @@ impl Walker {
         {
             // It is there already.
         } else {
-            self.found.tokens.extend_from_slice(region.tokens_up_to(ground.vocab, n_max).0);
+            let tokens = region.tokens_up_to(ground.vocab, n_max).0;
+            self.stacks.work.spend((tokens.len() / TOKENS_PER_WORK) as u64);
+            self.found.tokens.extend_from_slice(tokens);
         }
     }
 
@@ -640,6 +687,9 @@ impl Walker {
     ) {
         let base = ground.trie.n_begun(region.from());
         for &node in region.border(byte) {
+            if self.is_spent() {
+                return;
+            }
             if let Some(pair) = pair_after(usize::from(ground.trie.n_begun_before(node) - base)) {
                 self.enter_with(ground, node, pair, n_deep);
             }
@@ -664,24 +714,37 @@ impl Walker {
             After::Between(0 | 1, last) if usize::from(last) >= region.n_begun_max(ground.trie) => After::OneOrMore,
             after => after,
         };
-        if let Some(merged) = region.merged(ground.trie, byte, after) {
+        if ShortCut::Merged.is_on()
+            && let Some(merged) = region.merged(ground.trie, byte, after)
+        {
             let n_levels = self.levels.len();
             self.push_single(pair);
             self.found.n_walks += 1;
             self.below(ground.on(&merged), 0, n_deep);
             self.levels.truncate(n_levels);
         } else {
-            region.border_after(ground.trie, byte, after).for_each(|node| self.enter_with(ground, node, pair, n_deep));
+            self.enter_all(ground, region.border_after(ground.trie, byte, after), pair, n_deep);
+        }
+    }
+
+    /// Walks on with `pair` at some nodes.
+    fn enter_all(&mut self, ground: Ground<'_>, nodes: impl Iterator<Item = u32>, pair: Pair, n_deep: usize) {
+        for node in nodes {
+            if self.is_spent() {
+                return;
+            }
+            self.enter_with(ground, node, pair, n_deep);
         }
     }
 
     /// As [`Self::cross`], with a pair that stands behind the region's characters and may read further ones.
     fn leave(&mut self, ground: Ground<'_>, region: &Region, after: After, pair: Pair, n_deep: usize) {
         for byte in bytes_of(ground.program, pair.state).iter() {
+            if self.is_spent() {
+                return;
+            }
             self.cross(ground, region, byte, after, pair, n_deep);
-            region
-                .interior_after(ground.trie, byte, after)
-                .for_each(|node| self.enter_with(ground, node, pair, n_deep));
+            self.enter_all(ground, region.interior_after(ground.trie, byte, after), pair, n_deep);
         }
     }
 
@@ -691,6 +754,7 @@ impl Walker {
         self.push_single(pair);
         self.found.n_walks += 1;
         self.found.n_nodes += 1;
+        self.stacks.work.spend(WORK_PER_WALK);
         if self.step(ground, node, n_levels) {
             self.descend(ground, node, n_deep);
         }
@@ -757,8 +821,9 @@ impl Walker {
     fn below_first(&mut self, ground: Ground<'_>, mut node: u32, end: u32, depth_base: usize, n_deep: usize) {
         let trie = ground.trie;
         let base = self.levels.len() - 1;
-        while node < end {
+        while node < end && !self.is_spent() {
             self.found.n_nodes += 1;
+            self.stacks.work.spend(1);
             let depth = base + usize::from(trie.depth(node)) - depth_base;
             let goes_on = self.step(ground, node, depth) && !self.split(ground, node, n_deep);
             node = match goes_on {
@@ -808,6 +873,11 @@ impl Walker {
             self.live.extend_from_slice(&self.pairs[level.first as usize..level.last as usize]);
         }
         step_byte(program, &mut self.stacks, &self.live, trie.byte(node), &mut self.next);
+        let n_pairs = self.live.len() + self.next.len();
+        self.stacks.work.spend(WORK_PER_SLOW_STEP + WORK_PER_PAIR * n_pairs as u64);
+        if self.is_spent() {
+            return false;
+        }
         if !trie.tokens(node).is_empty() {
             self.viability.retain(program, &mut self.stacks, &mut self.next);
         }

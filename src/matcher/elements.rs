@@ -10,7 +10,7 @@
 use super::Matcher;
 use crate::automaton::{Kind, Owner, Program, ReservedTokens, StateId};
 use crate::compiler::CompiledGrammar;
-use crate::exec::{Elements, NodeId, Pair, Piece};
+use crate::exec::{Elements, NodeId, OverBudget, Pair, Piece};
 use crate::machine::{Distinct, Equality, Leaves};
 use crate::mask::{ElementTokens, add, fill, is_wide};
 use crate::vocab::TokenId;
@@ -131,7 +131,7 @@ enum WithinKeys {
 
 impl Matcher {
     /// Makes `row` the mask of what may follow, where elements are compared; tells whether that is none.
-    pub(super) fn fill_with_elements(&mut self, row: &mut [u32]) -> bool {
+    pub(super) fn fill_with_elements(&mut self, row: &mut [u32]) -> Result<bool, OverBudget> {
         // PERF: this and what is in doubt are taken out and put back: counting references takes as long as a part of the rest, and that is large.
         let kept = match self.scratch.kept.take() {
             Some(kept) => kept,
@@ -145,7 +145,7 @@ impl Matcher {
                 let is_empty = match doubt.all {
                     true => {
                         row.fill(0);
-                        !self.asker().walk_whole(&self.live, row)
+                        self.ask(|asker, live| asker.walk_whole(live, row)).map(|is_any| !is_any)
                     }
                     false => self.fill_and_try(row, &mut doubt, &kept),
                 };
@@ -154,27 +154,27 @@ impl Matcher {
             }
         };
         self.scratch.kept = Some(kept);
-        is_empty
+        if self.stacks.work.is_spent() { Err(OverBudget) } else { is_empty }
     }
 
     /// As [`Self::fill_with_elements`], where only some tokens have to be tried.
-    fn fill_and_try(&mut self, row: &mut [u32], doubt: &mut Doubt, kept: &ElementTokens) -> bool {
+    fn fill_and_try(&mut self, row: &mut [u32], doubt: &mut Doubt, kept: &ElementTokens) -> Result<bool, OverBudget> {
         let mut n_cleared = 0;
         let is_empty = match doubt.within_keys {
-            WithinKeys::Over(node) => self.fill_with_key(row, node, doubt, kept, &mut n_cleared),
-            WithinKeys::None | WithinKeys::Several => self.fill_live(row),
+            WithinKeys::Over(node) => self.fill_with_key(row, node, doubt, kept, &mut n_cleared)?,
+            WithinKeys::None | WithinKeys::Several => self.fill_live(row)?,
         };
         if doubt.row {
             if row.iter().map(|word| word.count_ones() as usize).sum::<usize>() > ROW_TOKENS_MAX {
                 row.fill(0);
-                return !self.asker().walk_whole(&self.live, row);
+                return self.ask(|asker, live| asker.walk_whole(live, row)).map(|is_any| !is_any);
             }
             for word in 0..row.len() {
                 for bit in (0..32).filter(|bit| row[word] >> bit & 1 == 1).collect::<SmallVec<[usize; 32]>>() {
                     self.clear_refused(row, &[(32 * word + bit) as TokenId], &mut n_cleared);
                 }
             }
-            return is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0);
+            return Ok(is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0));
         }
         let [opening, closing, closing_on, brackets] = match doubt.is_in_string {
             true => [&kept.opening_quoted, &kept.closing_quoted, &kept.closing_on_quoted, &kept.brackets_quoted],
@@ -259,7 +259,7 @@ impl Matcher {
             doubt.bytes.extend(self.elements().bytes(rest));
             self.try_along(row, &doubt.bytes, doubt.beginnings, !doubt.is_one_string, &mut n_cleared);
         }
-        is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0)
+        Ok(is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0))
     }
 
     /// Makes `row` the mask where the places over one node only are within a key: what completes a key that is there already is left out of
@@ -271,10 +271,10 @@ impl Matcher {
         doubt: &Doubt,
         kept: &ElementTokens,
         n_cleared: &mut usize,
-    ) -> bool {
+    ) -> Result<bool, OverBudget> {
         let (within, others): (SmallVec<[Pair; 4]>, SmallVec<[Pair; 4]>) =
             self.live.iter().copied().partition(|pair: &Pair| pair.node == node);
-        let of_key = fill(&self.asker(), &within, row);
+        let of_key = self.ask(|asker, _| fill(asker, &within, row))?;
         let trie = self.grammar.vocab().trie();
         for rest in texts(&doubt.key_rests, &doubt.key_rest_ends) {
             *n_cleared += 1;
@@ -291,9 +291,9 @@ impl Matcher {
                 false => clear(row, tokens),
             }
         });
-        let of_others = add(&self.asker(), &others, row);
+        let of_others = self.ask(|asker, _| add(asker, &others, row))?;
         self.count_hits(of_key.n_hits + of_others.n_hits);
-        of_key.is_empty && of_others.is_empty
+        Ok(of_key.is_empty && of_others.is_empty)
     }
 
     /// Passes the tokens that begin with what is left of reserved keys, and whether that is only the quote.
@@ -394,7 +394,10 @@ impl Matcher {
     pub(super) fn clear_each_refused(&mut self, row: &mut [u32], tokens: &[TokenId], mut visit: impl FnMut(TokenId)) {
         for &token in tokens {
             let (word, bit) = (token as usize / 32, token % 32);
-            if row[word] >> bit & 1 == 1 && !self.is_token_allowed(token) {
+            if self.stacks.work.is_spent() {
+                return;
+            }
+            if row[word] >> bit & 1 == 1 && !self.allows(token) {
                 row[word] &= !(1 << bit);
                 visit(token);
             }

@@ -19,6 +19,9 @@ enum Kind {
     RollbackTooFar { given: usize, limit: usize },
     RowTooShort { given: usize, needed: usize },
     HistoryForgotten,
+    OverWork { limit: u64 },
+    OverMemory { given: usize, limit: usize },
+    Internal { message: String },
 }
 
 impl MatchError {
@@ -52,6 +55,18 @@ impl MatchError {
 
     pub(super) fn history_forgotten() -> Self {
         MatchError { kind: Kind::HistoryForgotten }
+    }
+
+    pub(super) fn over_work(limit: u64) -> Self {
+        MatchError { kind: Kind::OverWork { limit } }
+    }
+
+    pub(super) fn over_memory(given: usize, limit: usize) -> Self {
+        MatchError { kind: Kind::OverMemory { given, limit } }
+    }
+
+    pub(super) fn internal(message: String) -> Self {
+        MatchError { kind: Kind::Internal { message } }
     }
 
     /// Says that the refused token was the one at `index` of a list.
@@ -92,6 +107,7 @@ impl MatchError {
             Kind::RollbackTooFar { given, limit } => Some((given, limit)),
             Kind::RowTooShort { given, needed } => Some((given, needed)),
             Kind::UnknownToken { token, n_tokens } => Some((token as usize, n_tokens)),
+            Kind::OverMemory { given, limit } => Some((given, limit)),
             _ => None,
         }
     }
@@ -100,6 +116,18 @@ impl MatchError {
     /// grammar asks for.
     pub fn is_stuck(&self) -> bool {
         self.kind == Kind::Stuck
+    }
+
+    /// Tells whether the call would take more work than [`Limits::step_work_max`](crate::Limits::step_work_max), or the matcher more memory than
+    /// [`Limits::matcher_bytes_max`](crate::Limits::matcher_bytes_max): the text can be read in too many ways. The matcher is usable; another call, for a
+    /// token that was sampled or after a rollback, has an allowance of its own.
+    pub fn is_over_budget(&self) -> bool {
+        matches!(self.kind, Kind::OverWork { .. } | Kind::OverMemory { .. })
+    }
+
+    /// Tells whether the engine itself failed, which is a bug; only a matcher that fails closed says so instead of panicking.
+    pub fn is_internal(&self) -> bool {
+        matches!(self.kind, Kind::Internal { .. })
     }
 
     /// Tells whether the call came after a stop token.
@@ -125,6 +153,13 @@ impl fmt::Display for MatchError {
                 write!(f, "can't roll back {given} steps: the history has {limit}")
             }
             Kind::RowTooShort { given, needed } => write!(f, "the row has {given} words and the mask needs {needed}"),
+            Kind::OverWork { limit } => {
+                write!(f, "the text can be read in too many ways: the step takes more than {limit} units of work")
+            }
+            Kind::OverMemory { given, limit } => {
+                write!(f, "the text can be read in too many ways: the step takes {given} bytes of at most {limit}")
+            }
+            Kind::Internal { message } => write!(f, "the engine failed: {message}"),
             Kind::HistoryForgotten => f.write_str("the history was forgotten, and the text with it"),
         }
     }

@@ -10,7 +10,7 @@ use super::Matcher;
 use super::elements::{ReservedRests, clear, reserved_tokens};
 use super::known::{ObjectKey, ObjectSlot};
 use crate::automaton::{Kind, Owner};
-use crate::exec::Pair;
+use crate::exec::{OverBudget, Pair};
 use crate::mask::ElementTokens;
 use crate::vocab::TokenId;
 use smallvec::SmallVec;
@@ -28,20 +28,23 @@ struct Around {
 
 impl Matcher {
     /// Makes `row` the mask of what may follow, and tells whether that is none; nothing if the grammar or the place is none of the usual ones.
-    pub(super) fn fill_with_keys(&mut self, row: &mut [u32], kept: &ElementTokens) -> Option<bool> {
+    pub(super) fn fill_with_keys(&mut self, row: &mut [u32], kept: &ElementTokens) -> Option<Result<bool, OverBudget>> {
         let &[pair] = &self.live[..] else { return None };
         if self.grammar.program().may_run_out() {
             return None;
         }
         if let Some(is_empty) = self.fill_settled(row) {
-            return Some(is_empty);
+            return Some(Ok(is_empty));
         }
         let Around { key, object } = self.around(pair).ok()?;
         let slot = match object {
             None => None,
             Some(frame) => Some(self.object_slot(frame, kept).ok()?),
         };
-        let is_empty = self.fill_live(row);
+        let is_empty = match self.fill_live(row) {
+            Ok(is_empty) => is_empty,
+            Err(OverBudget) => return Some(Err(OverBudget)),
+        };
         let mut n_cleared = 0;
         if let Some(frame) = key {
             self.clear_key_rests(row, frame, kept, &mut n_cleared);
@@ -56,11 +59,14 @@ impl Matcher {
                 *self.scratch.known.tokens_mut(slot) = tokens;
             }
         }
+        if self.stacks.work.is_spent() {
+            return Some(Err(OverBudget));
+        }
         n_cleared += refused.len();
         let is_empty = is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0);
         // Of a key under way more and more is known, though the pair may stay the same.
         self.scratch.known.settle(refused, key.is_none().then_some(is_empty));
-        Some(is_empty)
+        Some(Ok(is_empty))
     }
 
     /// Goes down the stacks to the next object around a place.

@@ -3,7 +3,7 @@
 
 use super::Matcher;
 use super::elements::clear;
-use crate::exec::{NodeId, Pair};
+use crate::exec::{NodeId, OverBudget, Pair};
 use crate::mask::{Filled, Generation, Tree, TreeId, fill};
 use crate::vocab::TokenId;
 
@@ -119,17 +119,17 @@ impl Matcher {
     }
 
     /// Makes `row` the mask of what may follow, whatever elements there are; tells whether that is none.
-    pub(super) fn fill_live(&mut self, row: &mut [u32]) -> bool {
+    pub(super) fn fill_live(&mut self, row: &mut [u32]) -> Result<bool, OverBudget> {
         if let Some(tree) = self.scratch.known.tree(&self.live, &self.generation) {
             tree.mask.write(row);
             let is_empty = tree.is_empty;
             self.count_hits(1);
-            return is_empty;
+            return Ok(is_empty);
         }
-        let Filled { n_hits, is_empty, leaf } = fill(&self.asker(), &self.live, row);
         self.scratch.known.unsettle();
+        let Filled { n_hits, is_empty, leaf } = self.ask(|asker, live| fill(asker, live, row))?;
         self.scratch.known.leaf = leaf.map(|leaf| (self.live[0], self.generation.number(), leaf));
         self.count_hits(n_hits);
-        is_empty
+        Ok(is_empty)
     }
 }

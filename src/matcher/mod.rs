@@ -3,6 +3,7 @@
 mod batch;
 mod elements;
 mod error;
+mod fail_closed;
 mod history;
 mod keys;
 mod known;
@@ -12,11 +13,15 @@ pub use error::MatchError;
 
 use crate::automaton::{DONE, Owner, Program, Reads};
 use crate::compiler::CompiledGrammar;
-use crate::exec::{Configuration, Stacks, Viability, is_done, start, step_byte, step_bytes, step_control, tidy};
+use crate::exec::{
+    Configuration, OverBudget, Pair, Stacks, Viability, Work, is_done, start, step_byte, step_bytes, step_control, tidy,
+};
 use crate::mask::{Asker, ElementTokens, Generation, TokenMask, fresh_leaf_id, leaf_ids};
 use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
+use core::cell::Cell;
 use core::fmt;
+use fail_closed::Failure;
 use history::{Accepted, History, Snapshot};
 use known::Known;
 use smallvec::SmallVec;
@@ -48,6 +53,7 @@ pub struct Matcher {
     generation: Arc<Generation>,
     scratch: Scratch,
     n_hits: u64,
+    failure: Failure,
 }
 
 /// Memory to compute in before anything is committed.
@@ -105,6 +111,7 @@ impl Matcher {
             generation,
             scratch: Scratch::default(),
             n_hits: 0,
+            failure: Failure::default(),
         }
     }
 
@@ -166,10 +173,13 @@ impl Matcher {
     /// Accepts one token.
     ///
     /// # Errors
-    /// If the id is unknown, the token's bit in the mask is not set, or a stop token was accepted before and this is none.
+    /// If the id is unknown, the token's bit in the mask is not set, or a stop token was accepted before and this is none; if the text can
+    /// then be read in too many ways ([`MatchError::is_over_budget`]).
     pub fn accept_token(&mut self, token: TokenId) -> Result<(), MatchError> {
         let mark = self.stacks.mark();
-        let after = self.after_token(token).inspect_err(|_| self.stacks.truncate(mark))?;
+        self.allow_work();
+        let after = self.after_token(token).and_then(|after| self.within_memory(after));
+        let after = after.inspect_err(|_| self.stacks.truncate(mark))?;
         let n_nodes = self.stacks.mark().n_nodes - mark.n_nodes;
         self.history.push_token(&self.live, self.is_terminated, n_nodes, token);
         self.note_bytes(mark.n_bytes);
@@ -197,17 +207,20 @@ impl Matcher {
     /// Accepts bytes, as one step; a way to add forced text, or a prompt's end. No bytes are a step as well.
     ///
     /// # Errors
-    /// If the bytes can't follow, or a stop token was accepted.
+    /// If the bytes can't follow, a stop token was accepted, or the text can then be read in too many ways.
     pub fn accept_bytes(&mut self, bytes: &[u8]) -> Result<(), MatchError> {
         if self.is_terminated {
             return Err(MatchError::terminated());
         }
         let mark = self.stacks.mark();
+        self.allow_work();
         let n_read = self.after_bytes(bytes);
-        if n_read < bytes.len() {
-            self.stacks.truncate(mark);
-            return Err(MatchError::bytes_refused(n_read));
-        }
+        let read = match n_read < bytes.len() {
+            _ if self.stacks.work.is_spent() => Err(self.over_work()),
+            true => Err(MatchError::bytes_refused(n_read)),
+            false => self.within_memory(()),
+        };
+        read.inspect_err(|_| self.stacks.truncate(mark))?;
         self.history.push_bytes(&self.live, self.stacks.mark().n_nodes - mark.n_nodes, bytes);
         self.note_bytes(mark.n_bytes);
         core::mem::swap(&mut self.live, &mut self.scratch.current);
@@ -221,8 +234,18 @@ impl Matcher {
         n_valid
     }
 
-    /// Tells whether a token could be accepted: whether its bit is set in the mask.
+    /// Tells whether a token could be accepted: whether its bit is set in the mask. As accepting does, it says no where that takes more work than
+    /// one step may.
     pub fn is_token_allowed(&mut self, token: TokenId) -> bool {
+        self.allow_work();
+        let mark = self.stacks.mark();
+        let is_allowed = self.after_token(token).and_then(|after| self.within_memory(after)).is_ok();
+        self.stacks.truncate(mark);
+        is_allowed
+    }
+
+    /// As [`Self::is_token_allowed`], with what is left of the work.
+    fn allows(&mut self, token: TokenId) -> bool {
         let mark = self.stacks.mark();
         let is_allowed = self.after_token(token).is_ok();
         self.stacks.truncate(mark);
@@ -233,8 +256,17 @@ impl Matcher {
     /// The row needs `ceil(n_tokens / 32)` words; words beyond are cleared.
     ///
     /// # Errors
-    /// If the row is too short, or no token can follow a text that is not complete ([`MatchError::is_stuck`]; the row is all zeros then).
+    /// If the row is too short; if no token can follow a text that is not complete ([`MatchError::is_stuck`]; the row is all zeros then); or if the text
+    /// can be read in so many ways that finding the mask takes more than the [`Limits`](crate::Limits) allow for one step
+    /// ([`MatchError::is_over_budget`], all zeros as well). A matcher that [fails closed](Self::set_fail_closed) has no errors here.
     pub fn fill_mask(&mut self, row: &mut [u32]) -> Result<Fill, MatchError> {
+        match self.failure.is_closed {
+            false => self.try_fill_mask(row),
+            true => Ok(self.fill_or_close(row)),
+        }
+    }
+
+    fn try_fill_mask(&mut self, row: &mut [u32]) -> Result<Fill, MatchError> {
         let (n_words, n_all) = (self.grammar.vocab().n_mask_words(), self.grammar.vocab().n_tokens());
         if row.len() < n_words {
             return Err(MatchError::row_too_short(row.len(), n_words));
@@ -246,10 +278,15 @@ impl Matcher {
             row.fill(0);
         } else {
             self.grammar.masks().refresh(&mut self.generation);
-            is_empty = match self.stacks.elements() {
+            self.allow_work();
+            let filled = match self.stacks.elements() {
                 None => self.fill_live(row),
                 Some(_) => self.fill_with_elements(row),
             };
+            is_empty = filled.map_err(|OverBudget| {
+                row.fill(0);
+                self.over_work()
+            })?;
         }
         let (n_stops, n_cleared) = self.add_stop_tokens(row);
         // A stop token may have been the only text.
@@ -278,7 +315,10 @@ impl Matcher {
         let leaves = match self.is_terminated {
             true => SmallVec::new(),
             false if self.stacks.elements().is_some() => SmallVec::from_slice(&[fresh_leaf_id()]),
-            false => leaf_ids(&self.asker(), &self.live),
+            false => {
+                self.allow_work();
+                self.ask(leaf_ids)
+            }
         };
         let allowed = self.stop_tokens().iter().copied().filter(|&token| self.is_stop_allowed(token));
         MaskKey { leaves, stop_tokens: allowed.collect(), stop_tokens_known: self.stop_tokens.clone() }
@@ -310,6 +350,7 @@ impl Matcher {
             generation: Arc::clone(&self.generation),
             scratch: Scratch::default(),
             n_hits: 0,
+            failure: self.failure.clone(),
         }
     }
 
@@ -321,6 +362,7 @@ impl Matcher {
         self.history = History::default();
         self.scratch.known.keep_first(0, 0);
         (self.is_terminated, self.is_trimmed) = (false, false);
+        (self.failure.error, self.failure.is_poisoned) = (None, false);
     }
 
     /// Goes back to before the first token and accepts `tokens`: the state after preemption, rebuilt.
@@ -330,6 +372,7 @@ impl Matcher {
     pub fn replay(&mut self, tokens: &[TokenId]) -> Result<(), MatchError> {
         let mut fresh = self.grammar.matcher();
         fresh.stop_tokens.clone_from(&self.stop_tokens);
+        fresh.failure.is_closed = self.failure.is_closed;
         fresh.accept_tokens(tokens)?;
         *self = fresh;
         Ok(())
@@ -344,7 +387,7 @@ impl Matcher {
         self.scratch.known.keep_first(0, 0);
     }
 
-    /// Returns the longest text that every completion begins with, at most [`JUMP_FORWARD_BYTES_MAX`] bytes of it. Empty when the text
+    /// Returns the longest text that every completion begins with, at most [`JUMP_FORWARD_BYTES_MAX`] bytes of it and as much as one step's work finds. Empty when the text
     /// is complete already; ends before a control token. It can end within a character: see [`jump_forward_text`](Self::jump_forward_text).
     pub fn jump_forward(&mut self) -> Vec<u8> {
         let mut forced = Vec::new();
@@ -352,6 +395,7 @@ impl Matcher {
             return forced;
         }
         let mark = self.stacks.mark();
+        self.allow_work();
         let Scratch { current, next, .. } = &mut self.scratch;
         current.clone_from(&self.live);
         let program = self.grammar.program();
@@ -365,7 +409,7 @@ impl Matcher {
             let only = only.filter(|_| is_forced).or_else(|| only_byte(program, &mut self.stacks, current, next));
             let Some(byte) = only else { break };
             step_byte(program, &mut self.stacks, current, byte, next);
-            if next.is_empty() {
+            if next.is_empty() || self.stacks.work.is_spent() {
                 break;
             }
             forced.push(byte);
@@ -436,6 +480,9 @@ impl Matcher {
     }
 
     fn undo(&mut self, k: usize) {
+        if k > 0 {
+            self.failure.error = None;
+        }
         let mut mark = self.stacks.mark();
         for _ in 0..k {
             let Some(Snapshot { is_terminated, n_nodes }) = self.history.pop(&mut self.live, mark.n_nodes) else {
@@ -462,6 +509,9 @@ impl Matcher {
         if self.is_terminated {
             return if is_stop { Ok(After::Stop) } else { Err(MatchError::terminated()) };
         }
+        if self.failure.is_poisoned {
+            return if is_stop { Ok(After::Stop) } else { Err(self.failure.poisoned()) };
+        }
         let fresh = self.stacks.mark();
         let program = self.grammar.program();
         let Scratch { current, next, control, viability, .. } = &mut self.scratch;
@@ -480,10 +530,14 @@ impl Matcher {
             tidy(program, &mut self.stacks, current, fresh);
         }
         viability.retain(program, &mut self.stacks, current);
+        if self.stacks.work.is_spent() {
+            return Err(self.over_work());
+        }
         if !current.is_empty() {
             return Ok(After::Text);
         }
-        if is_stop && is_done(&self.live) {
+        // A matcher that fails closed has nothing else to offer.
+        if is_stop && (is_done(&self.live) || self.failure.error.is_some()) {
             return Ok(After::Stop);
         }
         Err(MatchError::token_refused(token))
@@ -496,7 +550,7 @@ impl Matcher {
         let mark = self.stacks.mark();
         let mut n_read = step_bytes(program, &mut self.stacks, &self.live, bytes, current, next);
         // What can't be completed can't be read: without their last bytes the rest may.
-        while n_read > 0 && program.may_run_out() {
+        while n_read > 0 && program.may_run_out() && !self.stacks.work.is_spent() {
             if n_read < bytes.len() {
                 self.stacks.truncate(mark);
                 step_bytes(program, &mut self.stacks, &self.live, &bytes[..n_read], current, next);
@@ -510,14 +564,39 @@ impl Matcher {
         n_read
     }
 
-    fn asker(&self) -> Asker<'_> {
-        Asker {
+    /// Asks something of the masks, with what is left of the work.
+    fn ask<T>(&mut self, question: impl FnOnce(&Asker<'_>, &[Pair]) -> T) -> T {
+        let asker = Asker {
             program: self.grammar.program(),
             vocab: self.grammar.vocab(),
             store: self.grammar.masks(),
             generation: &self.generation,
             stacks: &self.stacks,
-        }
+            work: Cell::new(self.stacks.work),
+            walk_bytes_max: self.grammar.step_limits().bytes_max,
+        };
+        let answer = question(&asker, &self.live);
+        self.stacks.work = asker.work.into_inner();
+        answer
+    }
+
+    /// Begins a step: all of its work is left.
+    #[inline]
+    fn allow_work(&mut self) {
+        self.stacks.work = Work::up_to(self.grammar.step_limits().work_max);
+    }
+
+    #[cold]
+    fn over_work(&self) -> MatchError {
+        MatchError::over_work(self.grammar.step_limits().work_max)
+    }
+
+    /// Returns `value` if the matcher takes no more memory than it may.
+    #[inline]
+    fn within_memory<T>(&self, value: T) -> Result<T, MatchError> {
+        let limit = self.grammar.step_limits().bytes_max;
+        let given = self.stacks.memory_bytes() + self.history.memory_bytes();
+        if given > limit { Err(MatchError::over_memory(given, limit)) } else { Ok(value) }
     }
 
     /// Sets and clears the bits of stop tokens; returns how many are set, and how many were set and are not.

@@ -2,6 +2,7 @@
 //!
 //! Everything is seeded and depends on its seed alone. Only with the feature `testing`; no promise of stability.
 
+mod ambiguous;
 pub mod cases;
 pub mod corpus;
 mod dump;
@@ -22,6 +23,8 @@ mod vocabs;
 pub mod words;
 pub mod worlds;
 
+pub use crate::mask::ShortCut;
+pub use ambiguous::random_ambiguous;
 pub use dump::{dump_grammar, dump_vocab, show_bytes};
 pub use grammars::{GrammarShape, random_grammar};
 pub use rng::Rng;

@@ -223,11 +223,19 @@ impl Region {
             let n_begun = |token: TokenId| {
                 vocab.bytes(token)[depth..].iter().filter(|&&byte| super::trie::begins_character(byte)).count()
             };
-            let mut sorted: Vec<(usize, TokenId)> = self.tokens.iter().map(|&token| (n_begun(token), token)).collect();
-            sorted.sort_unstable();
-            let longest = sorted.last().map_or(0, |&(n, _)| n);
-            let ends = (0..=longest).map(|n| sorted.partition_point(|&(length, _)| length <= n) as u32).collect();
-            ByLength { tokens: sorted.into_iter().map(|(_, token)| token).collect(), ends }
+            // PERF: a region can have most of the vocabulary, which is few lengths.
+            let lengths: Vec<usize> = self.tokens.iter().map(|&token| n_begun(token)).collect();
+            let longest = lengths.iter().copied().max().unwrap_or(0);
+            let mut ends = vec![0u32; longest + 2];
+            lengths.iter().for_each(|&length| ends[length + 1] += 1);
+            (1..ends.len()).for_each(|length| ends[length] += ends[length - 1]);
+            let mut tokens = vec![0; self.tokens.len()];
+            for (&token, &length) in self.tokens.iter().zip(&lengths) {
+                tokens[ends[length] as usize] = token;
+                ends[length] += 1;
+            }
+            ends.pop();
+            ByLength { tokens: tokens.into(), ends: ends.into() }
         });
         let end = ends.get(n_max).map_or(tokens.len(), |&end| end as usize);
         tokens.split_at(end)

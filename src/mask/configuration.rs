@@ -1,0 +1,225 @@
+//! The mask of a whole configuration, by a walk with a lazy DFA.
+//!
+//! Taking a mask apart by pairs and frames (see [`settle`](super::settle)) finds most of it in the store, and is right as long as the parts are few.
+//! With ambiguous recursion they are not: at each of a hundred thousand places in the vocabulary a loop may end, and another one begin.
+//! Here all pairs are walked together over the stacks that they have, as one state of a [`LazyDfa`], so that ways that meet are one. What a
+//! configuration reads for many characters without being refused is not walked at all ([`lookahead`](super::lookahead)).
+//!
+//! Cost: for each configuration on the way its transitions; beside them a look-up for each trie node that is not covered by a look-ahead.
+
+use super::entry::set_bits;
+use super::lookahead::{Lookahead, Lookaheads};
+use super::switches::ShortCut;
+use super::walk::Subject;
+use crate::automaton::Program;
+use crate::exec::{ConfigId, LazyDfa, OverBudget, Pair, Stacks, Work};
+use crate::vocab::{Region, TokenId};
+use std::sync::Arc;
+
+/// Fewest trie nodes below a node that make it worth to look for a look-ahead.
+const REGION_NODES_MIN: u32 = 400;
+/// Regions within regions, at most: walking one recurses.
+const REGIONS_DEEP_MAX: usize = 16;
+/// Steps that are found again, of a row, in a unit of work.
+const STEPS_PER_WORK: u64 = 4;
+/// Memory that is kept from walk to walk.
+const KEPT_BYTES_MAX: usize = 1 << 20;
+/// Tokens of a region beyond which its row is added instead of them.
+const ROW_TOKENS_MIN: usize = 1 << 12;
+
+/// Walks with configurations, and the memory that they work in.
+#[derive(Debug, Default)]
+pub(super) struct ConfigurationWalk {
+    pub dfa: LazyDfa,
+    lookaheads: Lookaheads,
+    /// By configuration: its look-ahead, once asked for.
+    known: Vec<Option<Option<Arc<Lookahead>>>>,
+    /// The configurations before the bytes of the nodes on the way.
+    levels: Vec<ConfigId>,
+    bytes_max: usize,
+}
+
+/// What a walk may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WalkBudget {
+    pub work: Work,
+    /// Memory for configurations and stacks.
+    pub bytes_max: usize,
+}
+
+impl ConfigurationWalk {
+    /// Adds to `row` the text tokens that a configuration allows.
+    pub fn add_to(
+        &mut self,
+        subject: Subject<'_>,
+        stacks: &Stacks,
+        live: &[Pair],
+        row: &mut [u32],
+        budget: WalkBudget,
+    ) -> Result<(), OverBudget> {
+        self.known.clear();
+        self.levels.clear();
+        self.bytes_max = budget.bytes_max;
+        let start = self.dfa.start(subject.program, stacks, live, budget.work);
+        self.below(subject, 0, start, row, 0)?;
+        self.check()
+    }
+
+    /// Returns the work done by the last walk, the memory that is kept for the next one given back if it is much.
+    pub fn finish(&mut self) -> u64 {
+        if self.dfa.memory_bytes() > KEPT_BYTES_MAX {
+            let work = self.dfa.work().done();
+            *self = ConfigurationWalk::default();
+            return work;
+        }
+        self.dfa.work().done()
+    }
+
+    fn check(&mut self) -> Result<(), OverBudget> {
+        let is_over = self.dfa.work().is_spent() || self.dfa.memory_bytes() > self.bytes_max;
+        if is_over { Err(OverBudget) } else { Ok(()) }
+    }
+
+    /// Adds the tokens below a trie node that a configuration reads.
+    fn below(
+        &mut self,
+        subject: Subject<'_>,
+        from: u32,
+        config: ConfigId,
+        row: &mut [u32],
+        n_deep: usize,
+    ) -> Result<(), OverBudget> {
+        if self.skips(subject, from, config, row, n_deep)? {
+            return Ok(());
+        }
+        let Subject { program, vocab } = subject;
+        let trie = vocab.trie();
+        let (depth_base, n_levels) = (usize::from(trie.depth(from)) + 1, self.levels.len());
+        self.levels.push(config);
+        let (mut node, end) = (from + 1, trie.subtree_end(from));
+        while node < end {
+            self.dfa.work().spend(1);
+            let depth = n_levels + usize::from(trie.depth(node)) - depth_base;
+            self.levels.truncate(depth + 1);
+            let next = self.dfa.step(program, self.levels[depth], trie.byte(node));
+            if self.dfa.work().is_spent() {
+                return Err(OverBudget);
+            }
+            if next == ConfigId::DEAD {
+                node = trie.subtree_end(node);
+                continue;
+            }
+            set_bits(row, trie.tokens(node));
+            if self.skips(subject, node, next, row, n_deep)? {
+                node = trie.subtree_end(node);
+                continue;
+            }
+            self.levels.push(next);
+            node += 1;
+        }
+        self.levels.truncate(n_levels);
+        self.check()
+    }
+
+    /// Adds the tokens below a trie node by the look-ahead of a configuration; tells whether there is one that is worth it.
+    fn skips(
+        &mut self,
+        subject: Subject<'_>,
+        node: u32,
+        config: ConfigId,
+        row: &mut [u32],
+        n_deep: usize,
+    ) -> Result<bool, OverBudget> {
+        let trie = subject.vocab.trie();
+        let is_small = trie.subtree_end(node) - node <= REGION_NODES_MIN;
+        if is_small || n_deep >= REGIONS_DEEP_MAX || !ShortCut::Lookaheads.is_on() {
+            return Ok(false);
+        }
+        let Some(lookahead) = self.lookahead(subject, config) else { return Ok(false) };
+        self.check()?;
+        let region = subject.vocab.region(lookahead.alphabet, node);
+        self.take(subject, &region, config, &lookahead, row)?;
+        self.leave(subject, &region, config, &lookahead, row, n_deep)?;
+        Ok(true)
+    }
+
+    fn lookahead(&mut self, subject: Subject<'_>, config: ConfigId) -> Option<Arc<Lookahead>> {
+        if self.known.len() <= config.index() {
+            self.known.resize(config.index() + 1, None);
+        }
+        if let Some(known) = &self.known[config.index()] {
+            return known.clone();
+        }
+        let found = self.lookaheads.find(subject.program, &mut self.dfa, config).map(Arc::new);
+        self.known[config.index()] = Some(found.clone());
+        found
+    }
+
+    /// Adds the tokens of a region that a configuration reads: all, but for those with more characters than its look-ahead.
+    fn take(
+        &mut self,
+        subject: Subject<'_>,
+        region: &Region,
+        config: ConfigId,
+        lookahead: &Lookahead,
+        row: &mut [u32],
+    ) -> Result<(), OverBudget> {
+        let Subject { program, vocab } = subject;
+        let (sure, longer) = region.tokens_up_to(vocab, lookahead.n_chars);
+        if longer.is_empty() && sure.len() >= ROW_TOKENS_MIN {
+            let base = region.row(row.len());
+            row.iter_mut().zip(&**base).for_each(|(word, bits)| *word |= bits);
+            return Ok(());
+        }
+        set_bits(row, sure);
+        let depth = usize::from(vocab.trie().depth(region.from()));
+        for &token in longer {
+            if self.run(program, config, &vocab.bytes(token)[depth..])? != ConfigId::DEAD {
+                set_bits(row, &[token as TokenId]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks on at the border of a region.
+    fn leave(
+        &mut self,
+        subject: Subject<'_>,
+        region: &Region,
+        config: ConfigId,
+        lookahead: &Lookahead,
+        row: &mut [u32],
+        n_deep: usize,
+    ) -> Result<(), OverBudget> {
+        let Subject { program, vocab } = subject;
+        let trie = vocab.trie();
+        let depth = usize::from(trie.depth(region.from()));
+        for byte in lookahead.leaving.iter() {
+            for &node in region.border(byte) {
+                let Some(&token) = trie.subtree_tokens(node).first() else { continue };
+                let next = self.run(program, config, &vocab.bytes(token)[depth..usize::from(trie.depth(node))])?;
+                if next == ConfigId::DEAD {
+                    continue;
+                }
+                set_bits(row, trie.tokens(node));
+                if trie.subtree_end(node) > node + 1 {
+                    self.below(subject, node, next, row, n_deep + 1)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the configuration after some bytes.
+    fn run(&mut self, program: &Program, mut config: ConfigId, bytes: &[u8]) -> Result<ConfigId, OverBudget> {
+        self.dfa.work().spend(bytes.len() as u64 / STEPS_PER_WORK + 1);
+        for &byte in bytes {
+            config = self.dfa.step(program, config, byte);
+            if config == ConfigId::DEAD {
+                break;
+            }
+        }
+        self.check()?;
+        Ok(config)
+    }
+}

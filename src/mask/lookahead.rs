@@ -1,0 +1,230 @@
+//! What configurations have in common with a loop over characters.
+//!
+//! Nearly every token consists of letters, digits and signs that a text, a name or a comment just goes on with: configurations lead to and fro
+//! between a few of each other, or to a new one with each character as a counter does, and refuse nothing for a while. A *look-ahead* says so of a configuration:
+//! after at most so many characters of an alphabet it is never dead. What is known of the vocabulary for that alphabet
+//! ([`Region`](crate::vocab::Region)) then answers for whole subtrees of the trie at once.
+//!
+//! ```text
+//! /(\w+ ?){1,50}/   {word}  --[a-z]-->  {word}             alphabet: letters and digits; without an end
+//!                   {word}  --" "-->    {between} --" "--> dead: the space belongs to no alphabet of {word}
+//! [^"]{0,100} "\""  {n}     --[^"]-->   {n + 1}            alphabet: all but the quote; 100 - n characters
+//! ```
+//!
+//! Found breadth first, by characters. A byte that leads to the empty configuration leaves the alphabet; where most do, or far enough, the search ends, and the
+//! distance is the look-ahead's.
+
+use crate::automaton::Program;
+use crate::exec::{ConfigId, LazyDfa};
+use crate::util::ByteSet;
+use crate::vocab::{Alphabet, Others, lead};
+use ahash::{AHashMap, AHashSet};
+
+/// Fewest characters of ASCII that make an alphabet worth a region.
+const ASCII_MIN: u32 = 8;
+/// Characters after which a refused one is taken for a bound, not for one that is out of place: few tokens are longer.
+const FAR_CHARS: usize = 16;
+/// Characters that make up less than one part in so many are few.
+const FEW_PART: u32 = 6;
+/// Fewest characters of a look-ahead: those of nearly all tokens, since longer ones are walked one by one.
+const CHARS_MIN: usize = 12;
+/// Most configurations between characters to look at.
+const CONFIGS_MAX: usize = 96;
+
+/// Characters that a configuration can read without being dead.
+#[derive(Clone, Debug)]
+pub(super) struct Lookahead {
+    pub alphabet: Alphabet,
+    /// How many of them; [`usize::MAX`] if there is no end.
+    pub n_chars: usize,
+    /// Bytes that begin no character of the alphabet, and some configuration on the way reads; all of them, if there is an end.
+    pub leaving: ByteSet,
+}
+
+/// A place within a character: so many bytes follow, the first of them in a range.
+type Within = (u8, u8, u8);
+
+/// Finds look-aheads, in memory that is kept.
+#[derive(Debug, Default)]
+pub(super) struct Lookaheads {
+    /// The configurations between characters, and what leads there.
+    seen: AHashMap<ConfigId, Entered>,
+    seen_within: AHashSet<(ConfigId, Within)>,
+    level: Vec<ConfigId>,
+    next_level: Vec<ConfigId>,
+    within: Vec<(ConfigId, Within)>,
+    targets: Vec<(ConfigId, u128)>,
+}
+
+/// What leads to a configuration.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entered {
+    ascii: u128,
+    by_others: bool,
+    /// It refuses most of the alphabet, so that what leads there is left out.
+    is_left_out: bool,
+}
+
+impl Lookaheads {
+    /// Returns the look-ahead of a configuration, if it reads many characters.
+    pub fn find(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId) -> Option<Lookahead> {
+        let ascii = read_of(program, dfa, config, u128::MAX);
+        if ascii.count_ones() < ASCII_MIN {
+            return None;
+        }
+        let reads = |byte: u8| dfa.step(program, config, byte) != ConfigId::DEAD;
+        let has_others = (0x80..=0xFF).filter(|&byte| lead(byte).is_some()).all(reads);
+        let mut alphabet = Alphabet { ascii, others: if has_others { Others::All } else { Others::None } };
+        self.seen.clear();
+        self.seen_within.clear();
+        self.level.clear();
+        self.level.push(config);
+        self.seen.insert(config, Entered::default());
+        let mut n_chars = 0;
+        while !self.level.is_empty() {
+            if self.seen.len() > CONFIGS_MAX {
+                return Lookahead::bounded(alphabet, n_chars);
+            }
+            self.next_level.clear();
+            for at in 0..self.level.len() {
+                if !self.expand(program, dfa, self.level[at], &mut alphabet, n_chars) {
+                    return Lookahead::bounded(alphabet, n_chars);
+                }
+            }
+            core::mem::swap(&mut self.level, &mut self.next_level);
+            n_chars += 1;
+        }
+        if alphabet.ascii.count_ones() < ASCII_MIN {
+            return None;
+        }
+        let mut leaving = ByteSet::EMPTY;
+        for (&config, _) in self.seen.iter().filter(|(_, entered)| !entered.is_left_out) {
+            let read = (0..=255u8).filter(|&byte| !alphabet.begins(byte));
+            leaving |= read.filter(|&byte| dfa.step(program, config, byte) != ConfigId::DEAD).collect();
+        }
+        Some(Lookahead { alphabet, n_chars: usize::MAX, leaving })
+    }
+
+    /// Takes out of the alphabet what a configuration refuses after `n_chars` characters, and adds to the next level what the others lead to;
+    /// or says no, if it refuses too much.
+    fn expand(
+        &mut self,
+        program: &Program,
+        dfa: &mut LazyDfa,
+        config: ConfigId,
+        alphabet: &mut Alphabet,
+        n_chars: usize,
+    ) -> bool {
+        let refused = alphabet.ascii & !read_of(program, dfa, config, alphabet.ascii);
+        let n_all = alphabet.ascii.count_ones();
+        if n_chars >= FAR_CHARS {
+            return false;
+        }
+        if 2 * refused.count_ones() > n_all {
+            let entered = self.seen.get_mut(&config).expect("a configuration of a level was seen");
+            let leading = entered.ascii & alphabet.ascii;
+            let is_aside = !entered.by_others && 4 * leading.count_ones() <= n_all;
+            entered.is_left_out = is_aside;
+            alphabet.ascii &= !leading;
+            return is_aside;
+        }
+        alphabet.ascii &= !refused;
+        self.leave_out_few(program, dfa, config, alphabet);
+        if alphabet.others != Others::None && !self.reads_others(program, dfa, config) {
+            alphabet.others = Others::None;
+        }
+        for byte in bytes_of(alphabet.ascii) {
+            let next = dfa.step(program, config, byte);
+            let entered = self.seen.entry(next).or_insert_with(|| {
+                self.next_level.push(next);
+                Entered::default()
+            });
+            entered.ascii |= 1 << byte;
+            if entered.is_left_out {
+                alphabet.ascii &= !(1 << byte);
+            }
+        }
+        true
+    }
+
+    /// Takes characters out of the alphabet that lead a configuration elsewhere than most others, if they are few: brackets, that is, each of which
+    /// would lead to one more configuration.
+    fn leave_out_few(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId, alphabet: &mut Alphabet) {
+        self.targets.clear();
+        for byte in bytes_of(alphabet.ascii) {
+            let next = dfa.step(program, config, byte);
+            match self.targets.iter_mut().find(|(target, _)| *target == next) {
+                Some((_, ascii)) => *ascii |= 1 << byte,
+                None => self.targets.push((next, 1 << byte)),
+            }
+        }
+        let Some(&(_, most)) = self.targets.iter().max_by_key(|(_, ascii)| ascii.count_ones()) else { return };
+        if FEW_PART * (alphabet.ascii & !most).count_ones() <= alphabet.ascii.count_ones() {
+            alphabet.ascii = most;
+        }
+    }
+
+    /// Tells whether a configuration reads all characters beyond ASCII; what they lead to joins the next level.
+    fn reads_others(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId) -> bool {
+        self.within.clear();
+        for byte in 0x80..=0xFF {
+            let Some(rest) = lead(byte) else { continue };
+            let next = dfa.step(program, config, byte);
+            if next == ConfigId::DEAD {
+                return false;
+            }
+            if self.seen_within.insert((next, rest)) {
+                self.within.push((next, rest));
+            }
+        }
+        while let Some((config, (n_left, low, high))) = self.within.pop() {
+            for byte in 0..=255 {
+                let next = dfa.step(program, config, byte);
+                // Nothing else may be read there: a region has no tokens that leave a character half-way.
+                if (next == ConfigId::DEAD) == (low..=high).contains(&byte) {
+                    return false;
+                }
+                if next == ConfigId::DEAD {
+                    continue;
+                }
+                if n_left > 1 {
+                    let rest = (n_left - 1, 0x80, 0xBF);
+                    if self.seen_within.insert((next, rest)) {
+                        self.within.push((next, rest));
+                    }
+                    continue;
+                }
+                let entered = self.seen.entry(next).or_insert_with(|| {
+                    self.next_level.push(next);
+                    Entered::default()
+                });
+                if entered.is_left_out {
+                    return false;
+                }
+                entered.by_others = true;
+            }
+        }
+        true
+    }
+}
+
+/// Returns those of some characters of ASCII that a configuration reads.
+fn read_of(program: &Program, dfa: &mut LazyDfa, config: ConfigId, ascii: u128) -> u128 {
+    let read = bytes_of(ascii).filter(|&byte| dfa.step(program, config, byte) != ConfigId::DEAD);
+    read.fold(0, |read, byte| read | 1 << byte)
+}
+
+fn bytes_of(ascii: u128) -> impl Iterator<Item = u8> {
+    (0..128u8).filter(move |&byte| ascii >> byte & 1 == 1)
+}
+
+impl Lookahead {
+    fn bounded(alphabet: Alphabet, n_chars: usize) -> Option<Lookahead> {
+        let is_wide = n_chars >= CHARS_MIN && alphabet.ascii.count_ones() >= ASCII_MIN;
+        is_wide.then(|| Lookahead {
+            alphabet,
+            n_chars,
+            leaving: (0..=255).filter(|&byte| !alphabet.begins(byte)).collect(),
+        })
+    }
+}

@@ -1,0 +1,157 @@
+//! Masks of whole configurations, found again by what tokens can see of them.
+//!
+//! The mask of an ambiguous configuration is found by a walk over its stacks ([`configuration`](super::configuration)), which reads the exits of some nodes:
+//! those that tokens of this vocabulary can return through. Whatever lies below makes no difference. So the mask is kept in the same decision trees as
+//! all others ([`store`](super::store)), under a path that spells the pairs, and then the exits of one node after the other that the walk read. Nodes have no numbers there,
+//! which are a matcher's own: each is named by the order in which it was met, so that the path says what stacks look like and not where they lie.
+//!
+//! ```text
+//! {(s, n7), (t, n7), (s, n9)}     3 pairs, (s, #0), (t, #0), (s, #1)
+//! n7 returns to (u, n2)           the exits of #0:  1 pair, (u, #2)
+//! n9, n2 were not looked at       the mask
+//! ```
+//!
+//! A path is followed in the order in which it was made; that a walk over other stacks would have read exits in another order makes no difference
+//! either, since those that it finds are the same.
+
+use super::entry::MaskEntry;
+use super::settle::Asker;
+use super::store::{Key, Next, Tree, TreeId};
+use crate::automaton::DONE;
+use crate::exec::{NodeId, Pair};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Parent of the first node of a path.
+const ROOT: u32 = u32::MAX;
+/// Instead of a unit: how many pairs follow.
+const COUNT: u32 = u32::MAX;
+/// Instead of a unit: the end of the text.
+const END: u32 = u32::MAX - 1;
+/// Longest path, in pairs; what is more ambiguous is hardly met again.
+const PATH_MAX: usize = 96;
+
+/// Where a path has come to.
+struct Path {
+    parent: u32,
+    /// Nodes by their names.
+    nodes: SmallVec<[NodeId; 16]>,
+    n_pairs: usize,
+}
+
+/// Pairs that a path spells.
+type Group = SmallVec<[Pair; 8]>;
+
+impl Asker<'_> {
+    /// Returns the kept mask of a configuration.
+    pub(super) fn find_configuration(&self, live: &[Pair]) -> Option<(TreeId, &Arc<Tree>)> {
+        let mut path = Path { parent: ROOT, nodes: SmallVec::new(), n_pairs: 0 };
+        let mut group = first_group(live);
+        loop {
+            let mut last = None;
+            for key in self.keys(&mut path, &group)? {
+                let key = Key { parent: path.parent, ..key };
+                let (number, tree) = self.generation.find(&key)?;
+                path.parent = number + 1;
+                last = Some((number, tree));
+            }
+            let (number, tree) = last?;
+            match tree.next {
+                Next::Exits(name) => group = self.exits(*path.nodes.get(name as usize)?),
+                _ => return Some((number, tree)),
+            }
+        }
+    }
+
+    /// Keeps the mask of a configuration; `has_looked_at` tells whether the walk that found it read exits of a node.
+    pub(super) fn keep_configuration(
+        &self,
+        live: &[Pair],
+        has_looked_at: impl Fn(NodeId) -> bool,
+        mask: impl FnOnce() -> Arc<Tree>,
+    ) {
+        let mut path = Path { parent: ROOT, nodes: SmallVec::new(), n_pairs: 0 };
+        let mut group = first_group(live);
+        // By name: whether the path has the node's exits.
+        let mut is_asked: SmallVec<[bool; 16]> = SmallVec::new();
+        let mut mask = Some(mask);
+        loop {
+            let Some(keys) = self.keys(&mut path, &group) else { return };
+            is_asked.resize(path.nodes.len(), false);
+            let (last, inner) = keys.split_last().expect("a group has its count");
+            for key in inner {
+                let key = Key { parent: path.parent, ..*key };
+                let known = self.generation.find(&key).map(|(number, _)| number);
+                let add = || self.store.keep(self.generation, key, &Arc::new(Tree::inner(Next::Pair)));
+                let Some(number) = known.or_else(add) else { return };
+                path.parent = number + 1;
+            }
+            let key = Key { parent: path.parent, ..*last };
+            let next = match self.generation.find(&key) {
+                Some((number, tree)) => {
+                    path.parent = number + 1;
+                    tree.next
+                }
+                None => {
+                    let name = (0..path.nodes.len()).find(|&name| !is_asked[name] && has_looked_at(path.nodes[name]));
+                    let Some(name) = name else {
+                        if let Some(mask) = mask.take() {
+                            self.store.keep(self.generation, key, &mask());
+                        }
+                        return;
+                    };
+                    let next = Next::Exits(name as u32);
+                    let Some(number) = self.store.keep(self.generation, key, &Arc::new(Tree::inner(next))) else {
+                        return;
+                    };
+                    path.parent = number + 1;
+                    next
+                }
+            };
+            let Next::Exits(name) = next else { return };
+            is_asked[name as usize] = true;
+            group = self.exits(path.nodes[name as usize]);
+        }
+    }
+
+    /// Returns what spells a group of pairs, without parents; nothing if the path gets too long.
+    fn keys(&self, path: &mut Path, group: &Group) -> Option<SmallVec<[Key; 9]>> {
+        path.n_pairs += group.len() + 1;
+        if path.n_pairs > PATH_MAX {
+            return None;
+        }
+        let count = Key { parent: 0, unit: COUNT, state: group.len() as u32, node: 0, register: 0 };
+        let mut keys = SmallVec::from_slice(&[count]);
+        for pair in group {
+            let known = path.nodes.iter().position(|&node| node == pair.node);
+            let name = known.unwrap_or_else(|| {
+                path.nodes.push(pair.node);
+                path.nodes.len() - 1
+            });
+            keys.push(match self.program.place(pair.state) {
+                Some((linked, local)) => Key {
+                    parent: 0,
+                    unit: linked.unit.uid,
+                    state: local,
+                    node: name as u32,
+                    register: if pair.register == 0 { 0 } else { self.signature(pair.state, pair.register) },
+                },
+                None => Key { parent: 0, unit: END, state: 0, node: 0, register: 0 },
+            });
+        }
+        Some(keys)
+    }
+
+    fn exits(&self, node: NodeId) -> Group {
+        (0..self.stacks.n_exits(node)).map(|index| self.stacks.exit(node, index)).collect()
+    }
+
+    /// Returns a node with the mask of a row.
+    pub(super) fn tree_of_row(&self, row: &[u32], zeros: &mut Vec<u32>) -> Arc<Tree> {
+        self.store.tree(MaskEntry::Dense(row.into()), Box::new([]), row.len(), zeros)
+    }
+}
+
+fn first_group(live: &[Pair]) -> Group {
+    live.iter().copied().filter(|pair| pair.state != DONE).collect()
+}

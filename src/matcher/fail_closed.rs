@@ -1,0 +1,69 @@
+//! Matchers that fail closed: a mask is found, or the output ends.
+//!
+//! The loop of an inference engine steps many requests at once, and in some an error on the way ends all of them. There a mask that can't be found
+//! has to be some mask: that of the stop tokens, so that the request ends by itself, and says why when it is asked.
+
+use super::{Fill, MatchError, Matcher};
+use crate::vocab::TokenKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What a matcher does where a mask can't be found.
+#[derive(Clone, Default)]
+pub(super) struct Failure {
+    /// It allows the stop tokens and nothing else.
+    pub is_closed: bool,
+    /// Why it did so at the last mask.
+    pub error: Option<MatchError>,
+    /// The engine failed while it was changing something: nothing is believed any more.
+    pub is_poisoned: bool,
+}
+
+impl Failure {
+    pub fn poisoned(&self) -> MatchError {
+        MatchError::internal("it failed before".to_owned())
+    }
+}
+
+impl Matcher {
+    /// Sets whether the matcher fails closed. Then [`fill_mask`](Self::fill_mask) has no errors: where the text is stuck, the step takes more than the
+    /// [`Limits`](crate::Limits) allow, the row is too short or the engine fails, the row has the stop tokens and nothing else, accepting one of them ends the text, and
+    /// [`error`](Self::error) says why. Off at first; forks inherit it.
+    pub fn set_fail_closed(&mut self, is_closed: bool) {
+        self.failure.is_closed = is_closed;
+        if !is_closed {
+            self.failure.error = None;
+        }
+    }
+
+    /// Returns why the last mask of a matcher that [fails closed](Self::set_fail_closed) has the stop tokens only; nothing if it is the mask of what may
+    /// follow, or steps were rolled back since.
+    pub fn error(&self) -> Option<&MatchError> {
+        self.failure.error.as_ref()
+    }
+
+    /// As [`Self::fill_mask`], with the stop tokens instead of an error.
+    pub(super) fn fill_or_close(&mut self, row: &mut [u32]) -> Fill {
+        self.failure.error = None;
+        let filled = match self.failure.is_poisoned {
+            true => Err(self.failure.poisoned()),
+            // What is changed half-way is not looked at again.
+            false => catch_unwind(AssertUnwindSafe(|| self.try_fill_mask(row))).unwrap_or_else(|panic| {
+                self.failure.is_poisoned = true;
+                let message = panic.downcast_ref::<String>().cloned();
+                let message = message.or_else(|| panic.downcast_ref::<&str>().map(|&message| message.to_owned()));
+                Err(MatchError::internal(message.unwrap_or_else(|| "without a message".to_owned())))
+            }),
+        };
+        filled.unwrap_or_else(|error| {
+            row.fill(0);
+            let vocab = self.grammar.vocab();
+            for &token in self.stop_tokens().iter().filter(|&&token| vocab.kind(token) != TokenKind::Padding) {
+                if let Some(word) = row.get_mut(token as usize / 32) {
+                    *word |= 1 << (token % 32);
+                }
+            }
+            self.failure.error = Some(error);
+            Fill { all_set: false }
+        })
+    }
+}
