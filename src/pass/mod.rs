@@ -19,6 +19,7 @@ mod lower;
 mod minimize;
 mod network;
 mod nullable;
+mod order;
 mod watch;
 
 pub use error::BuildError;
