@@ -54,7 +54,8 @@ pub(super) fn from_parser(pattern: &str, error: &ast::Error, limits: &Limits) ->
         ErrorKind::FlagUnrecognized => refuse(format!("unknown flag `{text}`")),
         ErrorKind::NestLimitExceeded(_) => too_deep(pattern, place, limits),
         ErrorKind::DecimalInvalid => {
-            refuse(format!("repeat count `{text}` is more than {} (repeat_max)", limits.repeat_max))
+            let error = refuse(format!("repeat count `{text}` is more than {} (repeat_max)", limits.repeat_max));
+            error.over_limit(text.parse().unwrap_or(usize::MAX), limits.repeat_max as usize)
         }
         kind => refuse(kind.to_string()),
     }
@@ -62,7 +63,8 @@ pub(super) fn from_parser(pattern: &str, error: &ast::Error, limits: &Limits) ->
 
 /// Says that groups or classes are nested too deeply.
 pub(super) fn too_deep(pattern: &str, place: Span, limits: &Limits) -> SyntaxError {
-    SyntaxError::new(pattern, place, format!("nested more than {} deep (nesting_max)", limits.nesting_max))
+    let error = SyntaxError::new(pattern, place, format!("nested more than {} deep (nesting_max)", limits.nesting_max));
+    error.over_limit(limits.nesting_max.saturating_add(1), limits.nesting_max)
 }
 
 /// Says what is wrong with a class or a literal.

@@ -133,13 +133,20 @@ fn errors_name_the_construct_and_its_place() {
             assert_eq!(&pattern[start..error.span().end as usize], at, "{pattern}");
         }
     }
+    let short = parse("aaaa", "", &Limits { pattern_bytes_max: 3, ..limits.clone() }).unwrap_err();
+    assert_eq!(
+        (short.message(), short.limit_met()),
+        ("pattern of 4 bytes, more than 3 (pattern_bytes_max)", Some((4, 3)))
+    );
+    let classes = parse(&"[a-z]".repeat(3000), "", &Limits { n_exprs_max: 1000, ..limits.clone() }).unwrap_err();
+    assert!(classes.message().contains("n_exprs_max") && classes.limit_met().is_some(), "{classes}");
     let long = parse("aaaa", "", &Limits { source_bytes_max: 3, ..limits }).unwrap_err();
     assert_eq!(long.message(), "pattern of 4 bytes, more than 3 (source_bytes_max)");
 }
 
 #[test]
 fn depth_is_refused_without_recursion() {
-    let limits = Limits::default();
+    let limits = Limits { pattern_bytes_max: 1 << 20, ..Limits::default() };
     for (open, close) in [("(", ")"), ("[a", "]"), ("(?:", "|b)*"), ("", "*")] {
         let pattern = format!("{}a{}", open.repeat(60_000), close.repeat(60_000));
         let error = parse(&pattern, "", &limits).unwrap_err();
