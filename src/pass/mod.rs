@@ -59,7 +59,9 @@ pub(crate) fn normalize(
         let rule = grammar.rule(grammar.root());
         return Err(BuildError::empty_language(&rule.name).at(rule.span, grammar.source()));
     }
+    watch.look()?;
     nullable::factor(&mut lowered, &words);
+    watch.look()?;
     let mut network = Network { rules: Vec::with_capacity(lowered.rules.len()), root: lowered.root };
     let mut n_states = 0;
     for rule in lowered.rules {
@@ -69,7 +71,9 @@ pub(crate) fn normalize(
         network.rules.push(NetRule { name: rule.name, automaton, counter: rule.counter });
     }
     inline::drop_uncalled(&mut network);
+    watch.look()?;
     left_corner::remove_left_recursion(&mut network, limits, watch)?;
     inline::inline(&mut network, limits, watch)?;
+    watch.look()?;
     Ok(NormalGrammar { network: network.finished(), has_empty_text: root_words.empty })
 }
