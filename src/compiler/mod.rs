@@ -314,7 +314,8 @@ impl GrammarCompiler {
     ) -> Result<CompiledGrammar, CompileError> {
         let Shared { vocab, limits, units, .. } = &*self.shared;
         watch.look()?;
-        let normal = normalize(&grammar, &controls::VocabControls(vocab), limits, watch)?;
+        let (normal, empty_rules) = normalize(&grammar, &controls::VocabControls(vocab), limits, watch)?;
+        warnings.extend(empty_rules.into_iter().map(|rule| Warning::matches_nothing(grammar.rule(rule))));
         let program = Program::new(&normal, units, limits, watch)?;
         let unspellable = program.bytes_read(vocab.unspellable_bytes());
         if !unspellable.is_empty() {

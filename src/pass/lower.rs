@@ -9,6 +9,7 @@
 use super::BuildError;
 use super::network::{Label, NetRule, NetRuleId, Network, Nfa};
 use super::watch::Watch;
+use crate::grammar::analysis::reachable_rules;
 use crate::grammar::{ControlRef, Expr, ExprId, Grammar};
 use crate::limits::Limits;
 use crate::machine::{Counter, merged_bounds};
@@ -47,11 +48,13 @@ pub(crate) fn lower(
         pending: Vec::new(),
         n_states: 0,
     };
-    for rule in grammar.rules() {
+    // Rules that the root doesn't lead to keep their numbers, and match nothing here: whatever they are, they cost nothing.
+    let is_used = reachable_rules(grammar);
+    for (rule, &is_used) in grammar.rules().iter().zip(&is_used) {
         watch.spend(1)?;
-        lowering.add_rule(&rule.name, None);
+        lowering.add_rule(if is_used { &rule.name } else { "" }, None);
     }
-    for (index, rule) in grammar.rules().iter().enumerate() {
+    for (index, rule) in grammar.rules().iter().enumerate().filter(|&(index, _)| is_used[index]) {
         lowering.pending.push(Piece { rule: index, from: 0, to: 1, what: What::Expr(rule.body) });
         lowering.run()?;
     }

@@ -30,7 +30,8 @@ pub(crate) use lower::Controls;
 pub(crate) use network::{Callees, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton};
 pub(crate) use watch::Watch;
 
-use crate::grammar::Grammar;
+use crate::grammar::analysis::reachable_rules;
+use crate::grammar::{Grammar, RuleId};
 use crate::limits::Limits;
 use network::{NetRule, Network};
 
@@ -42,7 +43,7 @@ pub(crate) struct NormalGrammar {
     pub has_empty_text: bool,
 }
 
-/// Returns the normal form of `grammar`.
+/// Returns the normal form of `grammar`, and the rules that the root leads to and that nothing matches, such as `"a" & "b"`.
 ///
 /// # Errors
 /// If the language is empty, a control token is unknown, an operand is not regular, a limit is met, or `watch` gives up.
@@ -51,7 +52,7 @@ pub(crate) fn normalize(
     controls: &dyn Controls,
     limits: &Limits,
     watch: &Watch,
-) -> Result<NormalGrammar, BuildError> {
+) -> Result<(NormalGrammar, Vec<RuleId>), BuildError> {
     let mut lowered = lower::lower(grammar, controls, limits, watch)?;
     let words = nullable::words(&lowered, watch)?;
     let root_words = words[lowered.root.index()];
@@ -59,6 +60,10 @@ pub(crate) fn normalize(
         let rule = grammar.rule(grammar.root());
         return Err(BuildError::empty_language(&rule.name).at(rule.span, grammar.source()));
     }
+    let is_empty = |&rule: &RuleId| words[rule.index()] == nullable::Words::default();
+    let is_used = reachable_rules(grammar);
+    let used = (0..grammar.rules().len()).filter(|&rule| is_used[rule]).map(RuleId::new);
+    let empty_rules = used.filter(is_empty).collect();
     watch.look()?;
     nullable::factor(&mut lowered, &words);
     watch.look()?;
@@ -75,5 +80,5 @@ pub(crate) fn normalize(
     left_corner::remove_left_recursion(&mut network, limits, watch)?;
     inline::inline(&mut network, limits, watch)?;
     watch.look()?;
-    Ok(NormalGrammar { network: network.finished(), has_empty_text: root_words.empty })
+    Ok((NormalGrammar { network: network.finished(), has_empty_text: root_words.empty }, empty_rules))
 }
