@@ -193,6 +193,12 @@ impl<'a, E: From<SyntaxError>> Lowering<'a, E> {
     }
 }
 
+/// Tells whether this is `a++`, `a*+`, `a?+` or `a{2}+`.
+fn is_possessive(repetition: &ast::Repetition) -> bool {
+    let is_plus = repetition.greedy && matches!(repetition.op.kind, RepetitionKind::OneOrMore);
+    is_plus && matches!(*repetition.ast, Ast::Repetition(_))
+}
+
 /// Tells whether a node never matches anything but the empty text, judged by its kind alone, an anchor of `side` included.
 fn is_neutral(node: &Ast, side: Side) -> bool {
     match node {
@@ -232,6 +238,9 @@ impl<E: From<SyntaxError>> ast::Visitor for Lowering<'_, E> {
                 let first = concat.asts.iter().position(|operand| !is_neutral(operand, Side::Start));
                 let last = concat.asts.iter().rposition(|operand| !is_neutral(operand, Side::End));
                 sequence = Some((0, first.unwrap_or(concat.asts.len()), last.unwrap_or(0)));
+            }
+            Ast::Repetition(repetition) if is_possessive(repetition) => {
+                return Err(errors::possessive(self.pattern, &repetition.op.span).into());
             }
             Ast::Repetition(repetition) if self.bounds(&repetition.op)?.1.is_none_or(|max| max > 1) => {
                 // With more than one copy, no copy is surely the first or the last.
