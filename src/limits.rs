@@ -14,11 +14,13 @@
 pub struct Limits {
     /// Longest grammar source, in bytes.
     pub source_bytes_max: usize,
-    /// Deepest nesting of groups and classes in a source text (the parsers recurse, so this is checked before they run).
+    /// Longest regular expression, in bytes (its parser makes a tree of it, of some 200 bytes for each character).
+    pub pattern_bytes_max: usize,
+    /// Deepest nesting of groups and classes in a source text.
     pub nesting_max: usize,
     /// Most rules in one grammar.
     pub n_rules_max: usize,
-    /// Most expression nodes in one grammar.
+    /// Most expression nodes in one grammar, those of its regular expressions included.
     pub n_exprs_max: usize,
     /// Largest finite bound of a repetition such as `{n,m}`.
     pub repeat_max: u32,
@@ -54,13 +56,14 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             source_bytes_max: 16 << 20,
+            pattern_bytes_max: 1 << 16,
             nesting_max: 200,
-            n_rules_max: 1 << 20,
-            n_exprs_max: 1 << 23,
+            n_rules_max: 1 << 17,
+            n_exprs_max: 1 << 20,
             repeat_max: u32::MAX - 1,
             dfa_states_max: 1 << 16,
-            automaton_states_max: 1 << 21,
-            automaton_moves_max: 1 << 23,
+            automaton_states_max: 1 << 19,
+            automaton_moves_max: 1 << 22,
             json_nesting_max: 100_000,
             json_values_max: 1 << 22,
             number_digits_max: 4096,

@@ -238,6 +238,34 @@ fn misuse_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn unused_rules_refuse_nothing() {
+    // The first is too large for `dfa_states_max`, the second names a token that isn't there, the third matches nothing.
+    let source = r#"
+        root ::= "x"
+        large ::= (.* "a" .{20}) & (.* "b" .{21})
+        unknown ::= <nobody>
+        nothing ::= "a" & "b"
+    "#;
+    let grammar = GrammarCompiler::new(vocab()).compile_ebnf(source).unwrap();
+    let warnings: Vec<_> = grammar.warnings().iter().map(|warning| (warning.kind(), warning.rule())).collect();
+    assert_eq!(warnings, ["large", "unknown", "nothing"].map(|rule| (WarningKind::UnusedRule, rule)));
+    assert!(GrammarCompiler::new(vocab()).compile_ebnf(&source.replace("\"x\"", "\"x\" | large")).is_err());
+}
+
+#[test]
+fn rules_that_match_nothing_are_named() {
+    let compiler = GrammarCompiler::new(vocab());
+    let source = r#"root ::= "x" | both | "y" rest  both ::= "a" & "b"  rest ::= [ab] - [a-c]  fine ::= "a" & [ab]  spare ::= fine"#;
+    let grammar = compiler.compile_ebnf(source).unwrap();
+    let empty = grammar.warnings().iter().filter(|warning| warning.kind() == WarningKind::MatchesNothing);
+    let empty: Vec<String> = empty.map(|warning| warning.to_string()).collect();
+    assert_eq!(empty, ["rule `both` matches nothing at all", "rule `rest` matches nothing at all"]);
+    assert!(grammar.warnings().iter().all(|warning| warning.span().is_some()));
+    let error = compiler.compile_ebnf(r#"root ::= "a" & "b""#).unwrap_err();
+    assert!(error.to_string().contains("`root` matches nothing"), "{error}");
+}
+
+#[test]
 fn limits_hold_for_the_smallest_values() {
     let limits = Limits { automaton_states_max: 1, automaton_moves_max: 1, ..Limits::default() };
     let compiler = GrammarCompiler::builder(vocab()).limits(limits).build();

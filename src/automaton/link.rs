@@ -102,6 +102,7 @@ impl Program {
         watch: &Watch,
     ) -> Result<Program, BuildError> {
         let entries = build_units(normal, store, limits, watch)?;
+        watch.look()?;
         let root = entries[normal.network.root.index()].as_ref().expect("the root is built");
         Program::link(root, normal.has_empty_text, limits)
     }

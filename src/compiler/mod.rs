@@ -43,10 +43,10 @@ impl Default for Config {
     }
 }
 
-/// What reading a byte of a grammar counts among the steps of a compile.
-const STEPS_PER_BYTE: usize = 4;
+/// What reading a byte of a grammar counts among the steps of a compile. EBNF is read twice.
+const STEPS_PER_BYTE: usize = 2;
 
-/// When to give up compiling. Long passes look every few microseconds; reading one rule of the source is not interrupted.
+/// When to give up compiling. All stages look at the clock and the flag at least every few milliseconds.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
     /// Compiling fails once this time has passed.
@@ -203,17 +203,37 @@ impl GrammarCompiler {
     /// # Errors
     /// If the pattern is malformed or not regular, or the grammar can't be built.
     pub fn compile_regex(&self, pattern: &str) -> Result<CompiledGrammar, CompileError> {
+        self.compile_regex_with(pattern, &CompileOptions::default())
+    }
+
+    /// Compiles a regular expression with a deadline, a flag to cancel.
+    ///
+    /// # Errors
+    /// As [`compile_regex`](Self::compile_regex), and if the deadline passes or the flag is set.
+    ///
+    /// ```
+    /// use maskwright::{CompileOptions, GrammarCompiler, Vocab};
+    /// use std::time::{Duration, Instant};
+    /// let compiler = GrammarCompiler::new(Vocab::from_tokens(["a", "b"])?.into());
+    /// let options = CompileOptions { deadline: Some(Instant::now() + Duration::from_secs(1)), ..Default::default() };
+    /// assert_eq!(compiler.compile_regex_with("a*b", &options)?.matcher().mask()?.iter().count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn compile_regex_with(&self, pattern: &str, options: &CompileOptions) -> Result<CompiledGrammar, CompileError> {
         self.shared.grammars.get_or_compile(
             || SourceKey::Regex(pattern.into()),
-            &CompileOptions::default(),
+            options,
             || {
-                let regular = Arc::new(regex::parse(pattern, "", &self.shared.limits)?);
+                let watch = Watch::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
+                watch.look()?;
+                let look = &mut |n_bytes| Ok::<(), CompileError>(watch.spend(STEPS_PER_BYTE * n_bytes)?);
+                let regular = Arc::new(regex::parse_watched(pattern, "", &self.shared.limits, look)?);
                 let mut builder = GrammarBuilder::new();
                 let root = builder.rule("root");
                 let body = builder.regex(Regex { pattern: pattern.into(), flags: "".into(), regular });
                 builder.define(root, body);
                 let grammar = builder.finish(root).expect("the only rule is defined");
-                self.build(grammar, Vec::new(), &Watch::new(None, None, &self.shared.limits))
+                self.build(grammar, Vec::new(), &watch)
             },
         )
     }
@@ -294,7 +314,8 @@ impl GrammarCompiler {
     ) -> Result<CompiledGrammar, CompileError> {
         let Shared { vocab, limits, units, .. } = &*self.shared;
         watch.look()?;
-        let normal = normalize(&grammar, &controls::VocabControls(vocab), limits, watch)?;
+        let (normal, empty_rules) = normalize(&grammar, &controls::VocabControls(vocab), limits, watch)?;
+        warnings.extend(empty_rules.into_iter().map(|rule| Warning::matches_nothing(grammar.rule(rule))));
         let program = Program::new(&normal, units, limits, watch)?;
         let unspellable = program.bytes_read(vocab.unspellable_bytes());
         if !unspellable.is_empty() {

@@ -34,6 +34,7 @@ struct Parts {
     line_column: (usize, usize),
     excerpt: Box<str>,
     hint: Option<Box<str>>,
+    limit: Option<(u64, u64)>,
     is_unsupported: bool,
 }
 
@@ -51,6 +52,7 @@ impl SyntaxError {
                 line_column,
                 excerpt: excerpt.into(),
                 hint: None,
+                limit: None,
                 is_unsupported: false,
             }),
         }
@@ -61,6 +63,28 @@ impl SyntaxError {
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.parts.hint = Some(hint.into().into_boxed_str());
         self
+    }
+
+    /// Returns the same error about another place, of the source that the first one is a part of.
+    pub(crate) fn moved(&self, source: &str, span: Span) -> Self {
+        let Parts { message, hint, limit, is_unsupported, .. } = &*self.parts;
+        let mut moved = SyntaxError::new(source, span, message.as_ref());
+        (moved.parts.hint, moved.parts.limit) = (hint.clone(), *limit);
+        moved.parts.is_unsupported = *is_unsupported;
+        moved
+    }
+
+    /// Says that a bound of [`Limits`](crate::Limits) is met, which the message names.
+    #[must_use]
+    pub(crate) fn over_limit(mut self, given: usize, limit: usize) -> Self {
+        self.parts.limit = Some((given as u64, limit as u64));
+        self
+    }
+
+    /// Returns `(given, limit)` when a bound of [`Limits`](crate::Limits) was met; where reading stopped at the bound, `given` is the
+    /// least that there would have been.
+    pub fn limit_met(&self) -> Option<(u64, u64)> {
+        self.parts.limit
     }
 
     /// Says that the source is right, as far as is known, and can't be represented or is beyond a limit.

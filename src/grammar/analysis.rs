@@ -6,7 +6,7 @@
 //! still waits for, and what becomes true tells those that wait for it: linear, and without recursion. When the property fails, the
 //! first operand that lacks it leads to the next, and so on, until an expression that lacks it by itself or around a cycle.
 
-use super::{Expr, ExprId, Grammar, RuleId};
+use super::{Expr, ExprId, Grammar, Rule, RuleId};
 use crate::util::{ByteSet, Span};
 use core::fmt;
 use hashbrown::HashMap;
@@ -28,6 +28,8 @@ pub enum WarningKind {
     UnusedRule,
     /// No text matches the rule, like `a ::= "x" a` (an unused one: it would be an error otherwise).
     NeverFinishes,
+    /// No text matches the rule, though no recursion keeps it from ending, like `a ::= "x" & "y"`: what mentions it is never taken.
+    MatchesNothing,
     /// The vocabulary has no token for some bytes of the grammar: where only such a byte can follow, there is no token to go on with.
     Unspellable,
 }
@@ -38,6 +40,11 @@ impl Warning {
         let root = grammar.rule(grammar.root());
         let detail = format!("{bytes:?}").into();
         Warning { kind: WarningKind::Unspellable, rule: root.name.clone(), span: root.span, detail }
+    }
+
+    /// Returns the warning that nothing matches a rule.
+    pub(crate) fn matches_nothing(rule: &Rule) -> Self {
+        Warning { kind: WarningKind::MatchesNothing, rule: rule.name.clone(), span: rule.span, detail: "".into() }
     }
 
     /// Returns what it is about.
@@ -61,6 +68,7 @@ impl fmt::Display for Warning {
         match self.kind {
             WarningKind::UnusedRule => write!(f, "rule `{}` is never used", self.rule),
             WarningKind::NeverFinishes => write!(f, "rule `{}` can never finish: {}", self.rule, self.detail),
+            WarningKind::MatchesNothing => write!(f, "rule `{}` matches nothing at all", self.rule),
             WarningKind::Unspellable => {
                 write!(f, "no token of one byte spells {}: outputs that need such a byte can get stuck", self.detail)
             }

@@ -12,22 +12,27 @@
 //! Wide loops without a terminator (names, free text) are inlined like others: any of their tokens may end them and begin what
 //! follows, so as units they would leave most of the vocabulary to their callers.
 //!
+//! A larger rule is copied too if only one other calls it and the copies merge there, so that the result is no larger than both rules: in
+//! `e1 ::= e2 ("or" e2)*` both places go on in the same way when `e2` is a loop over operators as well. So the levels of an operator table
+//! become one loop, however many and large they are; [`super::order`] sees to it that they come one by one.
+//!
 //! Copies of copies (`x{3,}` where `x ::= y{2,}`) could be counted in many ways, which would all be under way at once, so they are counted
 //! once (`y{6,}`) where that is the same.
 //!
 //! A chain of rules that each call the next is copied again at each of its links, and rules that call each other can double at each; so
 //! all copies together are bounded as well, by [`COPIED_FREE`] states and as many as the grammar has. Calls that are left over stay calls.
 //!
-//! Cost: one determinisation per rule.
+//! Cost: one determinisation per rule, and one per rule that is tried.
 
 use super::BuildError;
 use super::absorb::absorb;
-use super::components::components;
 use super::determinize::determinize;
-use super::network::{Edge, Label, NetRuleId, Network, Nfa, RuleAutomaton};
+use super::network::{Edge, Label, NetRule, NetRuleId, Network, Nfa, RuleAutomaton};
+use super::order::callees_first;
 use super::watch::Watch;
 use crate::limits::Limits;
 use crate::machine::Counter;
+use smallvec::SmallVec;
 
 /// Most states that copies of one rule may add to the grammar.
 const COPIES_MAX: usize = 160;
@@ -43,13 +48,14 @@ pub(crate) fn inline(network: &mut Network<RuleAutomaton>, limits: &Limits, watc
     let callees: Vec<Vec<NetRuleId>> = network.rules.iter().map(|rule| callees(&rule.automaton)).collect();
     let mut n_sites = vec![0usize; network.rules.len()];
     callees.iter().flatten().for_each(|callee| n_sites[callee.index()] += 1);
-    let mut is_inlined = vec![false; network.rules.len()];
+    let callers = only_callers(&callees);
+    watch.look()?;
+    let (mut is_inlined, mut is_done) = (vec![false; network.rules.len()], vec![false; network.rules.len()]);
     let n_states: usize = network.rules.iter().map(|rule| rule.automaton.n_states()).sum();
     let mut n_left = COPIED_FREE.saturating_add(n_states);
-    let mut order = components(callees.len(), |rule| &callees[rule.index()]);
-    // Of rules that call each other, the last is the one that is left: best the one that is called most.
-    order.sort_by_key(|rule| (rule == network.root, n_sites[rule.index()], rule));
-    for &id in order.iter().flatten() {
+    let order = callees_first(&callees, network.root);
+    watch.look()?;
+    for id in order {
         let index = id.index();
         watch.spend(1)?;
         if let Some(nfa) = expand(network, id, &is_inlined, &mut n_left) {
@@ -60,6 +66,15 @@ pub(crate) fn inline(network: &mut Network<RuleAutomaton>, limits: &Limits, watc
             let automaton = core::mem::replace(&mut network.rules[index].automaton, empty());
             network.rules[index].automaton = absorb(id, automaton, watch)?;
         }
+        for callee in distinct(&callees[index]) {
+            let is_candidate =
+                callers[callee.index()] == Some(id) && is_done[callee.index()] && !is_inlined[callee.index()];
+            if is_candidate && may_be_copied(network.rule(callee), callee) {
+                is_inlined[callee.index()] = true;
+                is_inlined[callee.index()] = merge_copies(network, id, callee, &is_inlined, &mut n_left, watch)?;
+            }
+        }
+        is_done[index] = true;
         is_inlined[index] = id != network.root && is_worth_it(&network.rules[index], id, n_sites[index]);
     }
     drop_uncalled(network);
@@ -78,17 +93,59 @@ fn callees(automaton: &RuleAutomaton) -> Vec<NetRuleId> {
     found
 }
 
-fn is_worth_it(rule: &super::network::NetRule<RuleAutomaton>, id: NetRuleId, n_sites: usize) -> bool {
+/// Tells whether none of the reasons to keep a rule holds, as far as they don't depend on its size.
+fn may_be_copied(rule: &NetRule<RuleAutomaton>, id: NetRuleId) -> bool {
     let automaton = &rule.automaton;
-    if rule.counter.is_some() || callees(automaton).contains(&id) {
-        return false;
+    let ends_itself = || automaton.accepting_states().all(|state| automaton.is_pure_end(state));
+    rule.counter.is_none() && !callees(automaton).contains(&id) && !(ends_itself() && is_wide(automaton))
+}
+
+fn is_worth_it(rule: &NetRule<RuleAutomaton>, id: NetRuleId, n_sites: usize) -> bool {
+    let n_states = rule.automaton.n_states();
+    may_be_copied(rule, id)
+        && ((n_sites <= 1 && n_states <= SINGLE_MAX) || n_states.saturating_mul(n_sites) <= COPIES_MAX)
+}
+
+/// Returns for each rule the one that calls it, if it is only one.
+fn only_callers(callees: &[Vec<NetRuleId>]) -> Vec<Option<NetRuleId>> {
+    let mut callers = vec![(None, false); callees.len()];
+    for (caller, callees) in callees.iter().enumerate() {
+        let caller = Some(NetRuleId::new(caller));
+        for callee in callees {
+            let (known, has_others) = &mut callers[callee.index()];
+            *has_others |= known.is_some() && *known != caller;
+            *known = caller;
+        }
     }
-    let ends_itself = automaton.accepting_states().all(|state| automaton.is_pure_end(state));
-    if ends_itself && is_wide(automaton) {
-        return false;
+    callers.into_iter().map(|(caller, has_others)| caller.filter(|_| !has_others)).collect()
+}
+
+/// Returns the rules in order, each once.
+fn distinct(rules: &[NetRuleId]) -> SmallVec<[NetRuleId; 4]> {
+    let mut rules = SmallVec::from_slice(rules);
+    rules.sort_unstable();
+    rules.dedup();
+    rules
+}
+
+/// Copies a rule that no other rule calls into `id`, unless the copies stay apart: those of a level of an operator table, `e2 ("or" e2)*`,
+/// go on in the same way and become one. Tells whether it is done.
+fn merge_copies(
+    network: &mut Network<RuleAutomaton>,
+    id: NetRuleId,
+    callee: NetRuleId,
+    is_inlined: &[bool],
+    n_left: &mut usize,
+    watch: &Watch,
+) -> Result<bool, BuildError> {
+    let Some(nfa) = expand(network, id, is_inlined, n_left) else { return Ok(false) };
+    let automaton = determinize(&nfa, watch)?;
+    let n_states_max = network.rule(id).automaton.n_states() + network.rule(callee).automaton.n_states();
+    let is_merged = automaton.is_deterministic() && automaton.n_states() <= n_states_max;
+    if is_merged {
+        network.rules[id.index()].automaton = automaton;
     }
-    let n_states = automaton.n_states();
-    (n_sites <= 1 && n_states <= SINGLE_MAX) || n_states.saturating_mul(n_sites) <= COPIES_MAX
+    Ok(is_merged)
 }
 
 /// Tells whether some state reads many bytes without leaving itself.
@@ -191,7 +248,6 @@ pub(crate) fn drop_uncalled(network: &mut Network<RuleAutomaton>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::network::NetRule;
     use super::*;
 
     fn byte(b: u8) -> Label {

@@ -9,6 +9,7 @@
 use super::BuildError;
 use super::network::{Label, NetRule, NetRuleId, Network, Nfa};
 use super::watch::Watch;
+use crate::grammar::analysis::reachable_rules;
 use crate::grammar::{ControlRef, Expr, ExprId, Grammar};
 use crate::limits::Limits;
 use crate::machine::{Counter, merged_bounds};
@@ -19,6 +20,9 @@ use std::sync::Arc;
 
 /// A repetition is written out when this many states are enough, and becomes a counter otherwise.
 const UNROLLED_STATES_MAX: u64 = 32;
+
+/// What the UTF-8 of a small set counts among the steps of a compile.
+const STEPS_PER_CLASS: usize = 32;
 
 /// Finds the tokens that a grammar names.
 pub(crate) trait Controls {
@@ -44,10 +48,13 @@ pub(crate) fn lower(
         pending: Vec::new(),
         n_states: 0,
     };
-    for rule in grammar.rules() {
-        lowering.add_rule(&rule.name, None);
+    // Rules that the root doesn't lead to keep their numbers, and match nothing here: whatever they are, they cost nothing.
+    let is_used = reachable_rules(grammar);
+    for (rule, &is_used) in grammar.rules().iter().zip(&is_used) {
+        watch.spend(1)?;
+        lowering.add_rule(if is_used { &rule.name } else { "" }, None);
     }
-    for (index, rule) in grammar.rules().iter().enumerate() {
+    for (index, rule) in grammar.rules().iter().enumerate().filter(|&(index, _)| is_used[index]) {
         lowering.pending.push(Piece { rule: index, from: 0, to: 1, what: What::Expr(rule.body) });
         lowering.run()?;
     }
@@ -132,8 +139,11 @@ impl Lowering<'_> {
         let grammar = self.grammar;
         match grammar.expr(id) {
             Expr::Empty => self.empty(rule, from, to),
-            Expr::Literal(bytes) => self.emit_bytes(rule, from, to, bytes),
-            Expr::LiteralNoCase(text) => self.emit_no_case(rule, from, to, text),
+            Expr::Literal(bytes) => {
+                BuildError::check_states(self.n_states as usize + bytes.len(), self.limits)?;
+                self.emit_bytes(rule, from, to, bytes);
+            }
+            Expr::LiteralNoCase(text) => self.emit_no_case(rule, from, to, text)?,
             Expr::Class(set) => self.emit_class(rule, from, to, set),
             Expr::Regex(regex) => {
                 if let Some(root) = regex.regular.root() {
@@ -200,14 +210,17 @@ impl Lowering<'_> {
         self.arc(rule, at, Label::Bytes(last, last), to);
     }
 
-    fn emit_no_case(&mut self, rule: usize, from: u32, to: u32, text: &str) {
+    fn emit_no_case(&mut self, rule: usize, from: u32, to: u32, text: &str) -> Result<(), BuildError> {
         let mut at = from;
         for c in text.chars() {
+            self.watch.spend(STEPS_PER_CLASS)?;
+            BuildError::check_states(self.n_states as usize, self.limits)?;
             let next = self.state(rule);
             self.emit_class(rule, at, next, &CharSet::from_iter([c]).case_fold_simple());
             at = next;
         }
         self.empty(rule, at, to);
+        Ok(())
     }
 
     /// Emits the UTF-8 of a set. Sequences that end alike share the states of their ends.

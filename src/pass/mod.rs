@@ -19,6 +19,7 @@ mod lower;
 mod minimize;
 mod network;
 mod nullable;
+mod order;
 mod watch;
 
 pub use error::BuildError;
@@ -29,7 +30,8 @@ pub(crate) use lower::Controls;
 pub(crate) use network::{Callees, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton};
 pub(crate) use watch::Watch;
 
-use crate::grammar::Grammar;
+use crate::grammar::analysis::reachable_rules;
+use crate::grammar::{Grammar, RuleId};
 use crate::limits::Limits;
 use network::{NetRule, Network};
 
@@ -41,7 +43,7 @@ pub(crate) struct NormalGrammar {
     pub has_empty_text: bool,
 }
 
-/// Returns the normal form of `grammar`.
+/// Returns the normal form of `grammar`, and the rules that the root leads to and that nothing matches, such as `"a" & "b"`.
 ///
 /// # Errors
 /// If the language is empty, a control token is unknown, an operand is not regular, a limit is met, or `watch` gives up.
@@ -50,7 +52,7 @@ pub(crate) fn normalize(
     controls: &dyn Controls,
     limits: &Limits,
     watch: &Watch,
-) -> Result<NormalGrammar, BuildError> {
+) -> Result<(NormalGrammar, Vec<RuleId>), BuildError> {
     let mut lowered = lower::lower(grammar, controls, limits, watch)?;
     let words = nullable::words(&lowered, watch)?;
     let root_words = words[lowered.root.index()];
@@ -58,7 +60,13 @@ pub(crate) fn normalize(
         let rule = grammar.rule(grammar.root());
         return Err(BuildError::empty_language(&rule.name).at(rule.span, grammar.source()));
     }
+    let is_empty = |&rule: &RuleId| words[rule.index()] == nullable::Words::default();
+    let is_used = reachable_rules(grammar);
+    let used = (0..grammar.rules().len()).filter(|&rule| is_used[rule]).map(RuleId::new);
+    let empty_rules = used.filter(is_empty).collect();
+    watch.look()?;
     nullable::factor(&mut lowered, &words);
+    watch.look()?;
     let mut network = Network { rules: Vec::with_capacity(lowered.rules.len()), root: lowered.root };
     let mut n_states = 0;
     for rule in lowered.rules {
@@ -68,7 +76,9 @@ pub(crate) fn normalize(
         network.rules.push(NetRule { name: rule.name, automaton, counter: rule.counter });
     }
     inline::drop_uncalled(&mut network);
+    watch.look()?;
     left_corner::remove_left_recursion(&mut network, limits, watch)?;
     inline::inline(&mut network, limits, watch)?;
-    Ok(NormalGrammar { network: network.finished(), has_empty_text: root_words.empty })
+    watch.look()?;
+    Ok((NormalGrammar { network: network.finished(), has_empty_text: root_words.empty }, empty_rules))
 }

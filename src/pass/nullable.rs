@@ -24,7 +24,7 @@ pub(crate) struct Words {
 /// Returns what each rule matches, counters included.
 pub(crate) fn words(network: &Network<Nfa>, watch: &Watch) -> Result<Vec<Words>, BuildError> {
     let n_rules = network.rules.len();
-    let mut search = Search::new(network);
+    let mut search = Search::new(network, watch)?;
     for rule in 0..n_rules {
         search.reach(rule, network.rules[rule].automaton.start, false);
     }
@@ -73,15 +73,14 @@ fn body_words(network: &Network<Nfa>, words: &[Words]) -> Vec<Words> {
 }
 
 fn reaches_by_empties(nfa: &Nfa) -> bool {
-    let mut next = vec![Vec::new(); nfa.n_states as usize];
-    for &(from, to) in &nfa.empties {
-        next[from as usize].push(to);
-    }
+    let mut empties = nfa.empties.clone();
+    empties.sort_unstable();
     let mut seen = vec![false; nfa.n_states as usize];
     let mut pending = vec![nfa.start];
     while let Some(state) = pending.pop() {
         if !core::mem::replace(&mut seen[state as usize], true) {
-            pending.extend_from_slice(&next[state as usize]);
+            let first = empties.partition_point(|&(from, _)| from < state);
+            pending.extend(empties[first..].iter().take_while(|&&(from, _)| from == state).map(|&(_, to)| to));
         }
     }
     seen[nfa.accept as usize]
@@ -90,44 +89,63 @@ fn reaches_by_empties(nfa: &Nfa) -> bool {
 /// A search over (rule, state, whether something has been read).
 struct Search<'a> {
     network: &'a Network<Nfa>,
-    /// Per rule: the arcs by source, as (offsets, arcs, empties).
-    graphs: Vec<ByState>,
-    reached: Vec<Vec<[bool; 2]>>,
+    /// Where the states of each rule begin among all states.
+    bases: Vec<u32>,
+    /// The arcs of all states, and where those of each state begin.
+    arcs: Vec<(Option<Label>, u32)>,
+    offsets: Vec<u32>,
+    reached: Vec<[bool; 2]>,
     /// Per rule: the places that wait for its words, as (caller, state after the call, something read before it).
     waiting: Vec<Vec<(u32, u32, bool)>>,
     words: Vec<Words>,
     pending: Vec<(u32, u32, bool)>,
 }
 
-struct ByState {
-    arcs: Vec<Vec<(Option<Label>, u32)>>,
-}
-
 impl<'a> Search<'a> {
-    fn new(network: &'a Network<Nfa>) -> Self {
-        let graphs = network.rules.iter().map(|rule| {
-            let mut arcs = vec![Vec::new(); rule.automaton.n_states as usize];
-            for &(from, label, to) in &rule.automaton.arcs {
-                arcs[from as usize].push((Some(label), to));
-            }
-            for &(from, to) in &rule.automaton.empties {
-                arcs[from as usize].push((None, to));
-            }
-            ByState { arcs }
-        });
+    fn new(network: &'a Network<Nfa>, watch: &Watch) -> Result<Self, BuildError> {
         let n_rules = network.rules.len();
-        Search {
+        let mut bases = Vec::with_capacity(n_rules);
+        let mut n_states = 0;
+        for rule in &network.rules {
+            bases.push(n_states);
+            n_states += rule.automaton.n_states;
+        }
+        let (mut offsets, mut arcs) = (Vec::with_capacity(n_states as usize + 1), Vec::new());
+        let mut next = Vec::new();
+        for rule in &network.rules {
+            let Nfa { n_states, arcs: labelled, empties, .. } = &rule.automaton;
+            watch.spend(1 + labelled.len() + empties.len())?;
+            let of_rule = labelled.iter().map(|&(from, label, to)| (from, Some(label), to));
+            let of_rule = of_rule.chain(empties.iter().map(|&(from, to)| (from, None, to)));
+            next.clear();
+            next.resize(*n_states as usize, 0);
+            of_rule.clone().for_each(|(from, ..)| next[from as usize] += 1);
+            let mut end = arcs.len() as u32;
+            for n_arcs in &mut next {
+                offsets.push(end);
+                end += core::mem::replace(n_arcs, end);
+            }
+            arcs.resize(end as usize, (None, 0));
+            for (from, label, to) in of_rule {
+                arcs[next[from as usize] as usize] = (label, to);
+                next[from as usize] += 1;
+            }
+        }
+        offsets.push(arcs.len() as u32);
+        Ok(Search {
             network,
-            graphs: graphs.collect(),
-            reached: network.rules.iter().map(|r| vec![[false; 2]; r.automaton.n_states as usize]).collect(),
+            bases,
+            arcs,
+            offsets,
+            reached: vec![[false; 2]; n_states as usize],
             waiting: vec![Vec::new(); n_rules],
             words: vec![Words::default(); n_rules],
             pending: Vec::new(),
-        }
+        })
     }
 
     fn reach(&mut self, rule: usize, state: u32, has_read: bool) {
-        let reached = &mut self.reached[rule][state as usize][usize::from(has_read)];
+        let reached = &mut self.reached[(self.bases[rule] + state) as usize][usize::from(has_read)];
         if !core::mem::replace(reached, true) {
             self.pending.push((rule as u32, state, has_read));
         }
@@ -136,13 +154,15 @@ impl<'a> Search<'a> {
     fn run(&mut self, watch: &Watch) -> Result<(), BuildError> {
         while let Some((rule, state, has_read)) = self.pending.pop() {
             let rule = rule as usize;
-            watch.spend(1 + self.graphs[rule].arcs[state as usize].len())?;
+            let at = (self.bases[rule] + state) as usize;
+            let arcs = self.offsets[at] as usize..self.offsets[at + 1] as usize;
+            watch.spend(1 + arcs.len())?;
             if state == self.network.rules[rule].automaton.accept {
                 // A counter needs at least one copy of its body, so it matches what its body does, as far as this goes.
                 self.learn(rule, has_read);
             }
-            for i in 0..self.graphs[rule].arcs[state as usize].len() {
-                match self.graphs[rule].arcs[state as usize][i] {
+            for index in arcs {
+                match self.arcs[index] {
                     (None, to) => self.reach(rule, to, has_read),
                     (Some(Label::Call(callee)), to) => self.call(rule, callee, to, has_read),
                     (Some(_), to) => self.reach(rule, to, true),

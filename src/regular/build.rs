@@ -6,8 +6,9 @@
 //! nodes.
 
 use super::determinize::{VISITS_PER_STATE, determinize};
-use super::error::RegularError;
+use super::error::{RegularError, Work};
 use super::nfa::{self, Parts, repeat_bounds};
+use super::product::{Kind, product_watched};
 use super::utf8::ClassAutomaton;
 use super::{CharSet, Dfa, Node, NodeId, Regular};
 use crate::Limits;
@@ -28,14 +29,24 @@ impl Dfa {
         Ok(dfa.unwrap_or_else(|never| match never {}))
     }
 
-    /// As [`Self::new`], but asks `watch` before each node whether to go on. It is told about how many states and arcs the last one
-    /// took: an expression can have millions of complements, each of an automaton of the largest size.
+    /// As [`Self::new`], but tells `watch` now and then how many states, arcs and places were visited, and asks whether to go on: an
+    /// expression can have millions of complements, each of an automaton of the largest size.
     pub(crate) fn new_watched<E>(
         regular: &Regular,
         limits: &Limits,
         watch: &mut dyn FnMut(usize) -> Result<(), E>,
     ) -> Result<Result<Dfa, E>, RegularError> {
-        let Some(root) = regular.root() else { return Ok(Ok(Dfa::default())) };
+        let mut stopped = None;
+        let mut go_on = |n_steps| watch(n_steps).map_err(|error| stopped = Some(error)).is_ok();
+        let dfa = Self::build(regular, limits, &mut Work(&mut go_on));
+        match stopped {
+            Some(error) => Ok(Err(error)),
+            None => dfa.map(Ok),
+        }
+    }
+
+    fn build(regular: &Regular, limits: &Limits, work: &mut Work<'_>) -> Result<Dfa, RegularError> {
+        let Some(root) = regular.root() else { return Ok(Dfa::default()) };
         let n = root.index() + 1;
         let mut parts = Parts {
             regular,
@@ -47,11 +58,8 @@ impl Dfa {
         };
         let needed = needed(regular, root);
         let mut class_numbers: HashMap<&CharSet, u32> = HashMap::new();
-        let mut n_taken = 1;
         for id in (0..n).map(NodeId::new).filter(|id| needed[id.index()]) {
-            if let Err(error) = watch(core::mem::replace(&mut n_taken, 1)) {
-                return Ok(Err(error));
-            }
+            work.spend(1)?;
             let n_states = |operand: &NodeId| parts.n_states[operand.index()];
             let n_states = match regular.node(id) {
                 Node::Empty => 0,
@@ -75,32 +83,33 @@ impl Dfa {
                     n_copies.saturating_mul(n_states(body).saturating_add(u64::from(max != Some(min))))
                 }
                 Node::And(a, b) => {
-                    let dfa = parts.dfa(*a, limits)?.intersect(&*parts.dfa(*b, limits)?, limits)?;
-                    n_taken = STEPS_PER_AUTOMATON + dfa.n_edges();
+                    let (a, b) = (parts.dfa(*a, limits, work)?, parts.dfa(*b, limits, work)?);
+                    let dfa = product_watched(&a, &b, Kind::Intersect, limits, work)?;
+                    work.spend(STEPS_PER_AUTOMATON + dfa.n_edges())?;
+                    drop((a, b));
                     parts.insert(id, dfa)
                 }
                 Node::Not(a) => {
-                    let dfa = parts.dfa(*a, limits)?.complement(limits)?;
-                    n_taken = STEPS_PER_AUTOMATON + dfa.n_edges();
+                    let a = parts.dfa(*a, limits, work)?;
+                    let dfa = product_watched(Dfa::all_text(), &a, Kind::Minus, limits, work)?;
+                    work.spend(STEPS_PER_AUTOMATON + dfa.n_edges())?;
+                    drop(a);
                     parts.insert(id, dfa)
                 }
             };
             parts.n_states[id.index()] = n_states;
             parts.n_steps[id.index()] = if n_states == 0 { 1 } else { n_steps(regular.node(id), &parts.n_steps) };
         }
-        if let Err(error) = watch(n_taken) {
-            return Ok(Err(error));
-        }
         if let Some(dfa) = parts.dfas.remove(&root) {
-            return Ok(Ok(dfa));
+            return Ok(dfa);
         }
-        parts.dfa(root, limits).map(|dfa| Ok(dfa.into_owned()))
+        parts.dfa(root, limits, work).map(Cow::into_owned)
     }
 }
 
 impl Parts<'_> {
     /// Returns the automaton of a node whose operands were prepared.
-    fn dfa(&self, id: NodeId, limits: &Limits) -> Result<Cow<'_, Dfa>, RegularError> {
+    fn dfa(&self, id: NodeId, limits: &Limits, work: &mut Work<'_>) -> Result<Cow<'_, Dfa>, RegularError> {
         if let Some(dfa) = self.dfas.get(&id) {
             return Ok(Cow::Borrowed(dfa));
         }
@@ -112,8 +121,8 @@ impl Parts<'_> {
         if n_steps > n_steps_max as u64 {
             return Err(RegularError::visits(n_steps, n_steps_max));
         }
-        let table = determinize(&nfa::write(self, id), limits.dfa_states_max)?;
-        Ok(Cow::Owned(table.minimize()))
+        let table = determinize(&nfa::write(self, id, work)?, limits.dfa_states_max, work)?;
+        Ok(Cow::Owned(table.minimize(work)?))
     }
 
     /// Keeps the automaton of a node and returns the number of states that a copy of it needs.

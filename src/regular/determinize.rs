@@ -9,7 +9,7 @@
 //! Bounds: the number of states, and the places visited in all while sets are made ([`VISITS_PER_STATE`] per allowed state),
 //! which bounds time and memory: `(.*a.{1000})` has sets of a thousand places.
 
-use super::error::RegularError;
+use super::error::{RegularError, Work};
 use super::minimize::Table;
 use super::nfa::{Nfa, State};
 use super::utf8::Edge;
@@ -22,13 +22,14 @@ pub(super) const VISITS_PER_STATE: usize = 128;
 const UNKNOWN: u32 = u32::MAX;
 
 /// Returns the reachable deterministic states; state 0 is the start.
-pub(super) fn determinize(nfa: &Nfa, n_states_max: usize) -> Result<Table, RegularError> {
+pub(super) fn determinize(nfa: &Nfa, n_states_max: usize, work: &mut Work<'_>) -> Result<Table, RegularError> {
     let mut sets = Sets::new(nfa, n_states_max);
     sets.of_target(nfa.entry)?;
     let mut table = Table::default();
     let (mut edges, mut active): (Vec<Edge>, Vec<Edge>) = (Vec::new(), Vec::new());
     let mut state = 0;
     while state < sets.n_sets() {
+        work.spend(1 + core::mem::take(&mut sets.n_new_visits))?;
         let members = sets.members(state);
         let is_accepting = members.first() == Some(&0);
         let places = &members[usize::from(is_accepting)..];
@@ -109,6 +110,8 @@ struct Sets<'a> {
     pending: Vec<u32>,
     found: Vec<u32>,
     n_visits: usize,
+    /// Places visited that nobody was told of yet.
+    n_new_visits: usize,
     n_visits_max: usize,
     n_states_max: usize,
 }
@@ -127,6 +130,7 @@ impl<'a> Sets<'a> {
             pending: Vec::new(),
             found: Vec::new(),
             n_visits: 0,
+            n_new_visits: 0,
             n_visits_max: n_states_max.saturating_mul(VISITS_PER_STATE),
             n_states_max,
         }
@@ -161,6 +165,7 @@ impl<'a> Sets<'a> {
 
     fn intern_closure(&mut self, targets: impl IntoIterator<Item = u32>) -> Result<u32, RegularError> {
         self.closure += 1;
+        let n_visits_before = self.n_visits;
         self.found.clear();
         self.pending.extend(targets);
         while let Some(place) = self.pending.pop() {
@@ -173,6 +178,7 @@ impl<'a> Sets<'a> {
                 State::Bytes(..) | State::Final => self.found.push(place),
             }
         }
+        self.n_new_visits += self.n_visits - n_visits_before;
         if self.n_visits > self.n_visits_max {
             return Err(RegularError::visits(self.n_visits as u64, self.n_visits_max));
         }

@@ -19,6 +19,22 @@ enum Kind {
     /// The nodes visited while the expression is written out, or the places visited while the sets behind deterministic
     /// states are made.
     Visits,
+    /// Whoever watches wants it to stop.
+    Interrupted,
+}
+
+/// Tells whoever watches what is done, and asks whether to go on.
+pub(super) struct Work<'a>(pub &'a mut dyn FnMut(usize) -> bool);
+
+impl Work<'_> {
+    /// Counts `n` states, edges or places.
+    ///
+    /// # Errors
+    /// If it is time to stop; whoever stops knows why, and passes this on to nobody.
+    #[inline]
+    pub fn spend(&mut self, n: usize) -> Result<(), RegularError> {
+        if (self.0)(n) { Ok(()) } else { Err(RegularError { kind: Kind::Interrupted, given: 0, limit: 0 }) }
+    }
 }
 
 impl RegularError {
@@ -61,6 +77,7 @@ impl fmt::Display for RegularError {
             Kind::Visits => {
                 write!(f, "building the automaton takes {given} steps, more than {limit} (from {name})")
             }
+            Kind::Interrupted => f.write_str("building the automaton was interrupted"),
         }
     }
 }

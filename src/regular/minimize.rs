@@ -10,6 +10,7 @@
 //! waits has a target with a new number, so it differs from the clean ones for certain.
 
 use super::Dfa;
+use super::error::{RegularError, Work};
 use super::utf8::{Edge, push_edge};
 
 /// A deterministic automaton under construction: state 0 is the start, and all states are reachable from it.
@@ -43,14 +44,17 @@ impl Table {
     }
 
     /// Returns the minimal automaton of the same language.
-    pub(super) fn minimize(&self) -> Dfa {
+    ///
+    /// # Errors
+    /// If it is time to stop.
+    pub(super) fn minimize(&self, work: &mut Work<'_>) -> Result<Dfa, RegularError> {
         let before = Predecessors::new(self);
         let live = self.live(&before);
         if !live.first().is_some_and(|&live| live) {
-            return Dfa::default();
+            return Ok(Dfa::default());
         }
-        let blocks = Refinement::new(self, &live).run(&before);
-        self.number(&live, &blocks)
+        let blocks = Refinement::new(self, &live).run(&before, work)?;
+        Ok(self.number(&live, &blocks))
     }
 
     /// Tells for each state whether an accepting one can be reached.
@@ -192,12 +196,14 @@ impl<'a> Refinement<'a> {
     }
 
     /// Splits until nothing waits, and returns the block of each state.
-    fn run(mut self, before: &Predecessors) -> Vec<u32> {
+    fn run(mut self, before: &Predecessors, work: &mut Work<'_>) -> Result<Vec<u32>, RegularError> {
         while let Some(block) = self.pending.pop() {
+            let Block { first, clean, .. } = self.blocks[block as usize];
+            work.spend(1 + (clean - first) as usize)?;
             self.compare(block);
             self.split(block, before);
         }
-        self.block_of
+        Ok(self.block_of)
     }
 
     /// Groups the waiting states of a block by their edges, and lists the parts into which the block falls.

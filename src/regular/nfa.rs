@@ -4,6 +4,7 @@
 //! and returns where they begin. The exit is known before the entry, so nothing is patched but the entry of a loop. The
 //! calls live on a list of tasks instead of the stack; their results, the entries, are a second list.
 
+use super::error::{RegularError, Work};
 use super::utf8::{ClassAutomaton, EXIT, Edge};
 use super::{Dfa, Node, NodeId, Regular};
 use hashbrown::HashMap;
@@ -43,6 +44,9 @@ pub(super) struct Parts<'a> {
     pub(super) dfas: HashMap<NodeId, Dfa>,
 }
 
+/// Tasks between two questions whether to go on.
+const TASKS_PER_LOOK: usize = 1 << 10;
+
 enum Task {
     /// Write a node in front of an exit.
     Node(NodeId, u32),
@@ -59,14 +63,22 @@ enum Task {
 }
 
 /// Writes out `root`. Its size was checked before.
-pub(super) fn write(parts: &Parts<'_>, root: NodeId) -> Nfa {
+///
+/// # Errors
+/// If it is time to stop.
+pub(super) fn write(parts: &Parts<'_>, root: NodeId, work: &mut Work<'_>) -> Result<Nfa, RegularError> {
     let n_states = parts.n_states[root.index()] as usize + 1;
     let mut nfa =
         Nfa { states: Vec::with_capacity(n_states), edges: Vec::with_capacity(n_states), jumps: Vec::new(), entry: 0 };
     nfa.states.push(State::Final);
     let mut tasks = vec![Task::Node(root, 0)];
     let mut entries: Vec<u32> = Vec::new();
+    let mut n_tasks = 0;
     while let Some(task) = tasks.pop() {
+        n_tasks += 1;
+        if n_tasks % TASKS_PER_LOOK == 0 {
+            work.spend(TASKS_PER_LOOK)?;
+        }
         match task {
             // Without states it matches the empty text alone; not looking inside matters when nodes are shared.
             Task::Node(id, exit) if parts.n_states[id.index()] == 0 => entries.push(exit),
@@ -154,7 +166,7 @@ pub(super) fn write(parts: &Parts<'_>, root: NodeId) -> Nfa {
         }
     }
     nfa.entry = entries.pop().expect("the entry of the root");
-    nfa
+    Ok(nfa)
 }
 
 /// Returns how often a body is written out: as often as said, but at most once when it has no states at all, since then

@@ -3,7 +3,7 @@
 //! A state of a product is a pair of states, either of which may be missing (its automaton has given up). Pairs are made from the
 //! start on, and the result is minimized.
 
-use super::error::RegularError;
+use super::error::{RegularError, Work};
 use super::minimize::Table;
 use super::utf8::Edge;
 use super::{CharSet, Dfa, Node, Regular};
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 const GONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Union,
     Intersect,
     Minus,
@@ -124,7 +124,14 @@ impl Pairs {
     }
 }
 
-fn product(a: &Dfa, b: &Dfa, kind: Kind, limits: &Limits) -> Result<Dfa, RegularError> {
+/// As [`product`], for whoever watches.
+pub(super) fn product_watched(
+    a: &Dfa,
+    b: &Dfa,
+    kind: Kind,
+    limits: &Limits,
+    work: &mut Work<'_>,
+) -> Result<Dfa, RegularError> {
     let (start_a, start_b) = (a.start().unwrap_or(GONE), b.start().unwrap_or(GONE));
     if !kind.is_viable(start_a, start_b) {
         return Ok(Dfa::default());
@@ -137,6 +144,7 @@ fn product(a: &Dfa, b: &Dfa, kind: Kind, limits: &Limits) -> Result<Dfa, Regular
         if pairs.order.len() > limits.dfa_states_max {
             return Err(RegularError::determinized(pairs.order.len(), limits.dfa_states_max));
         }
+        work.spend(1 + edges_of(a, p).len() + edges_of(b, q).len())?;
         sweep(edges_of(a, p), edges_of(b, q), |low, high, p, q| {
             if kind.is_viable(p, q) {
                 let target = pairs.intern(p, q);
@@ -147,7 +155,11 @@ fn product(a: &Dfa, b: &Dfa, kind: Kind, limits: &Limits) -> Result<Dfa, Regular
         table.end_state(kind.accepts(accepting(a, p), accepting(b, q)));
         next += 1;
     }
-    Ok(table.minimize())
+    table.minimize(work)
+}
+
+fn product(a: &Dfa, b: &Dfa, kind: Kind, limits: &Limits) -> Result<Dfa, RegularError> {
+    product_watched(a, b, kind, limits, &mut Work(&mut |_| true))
 }
 
 fn edges_of(dfa: &Dfa, state: u32) -> &[Edge] {

@@ -1,7 +1,7 @@
 //! Automata that are given as a function: from a state to what follows.
 
 use super::Dfa;
-use super::error::RegularError;
+use super::error::{RegularError, Work};
 use super::minimize::Table;
 use crate::Limits;
 use core::hash::Hash;
@@ -39,6 +39,6 @@ impl Dfa {
             table.end_state(is_accepting);
             next += 1;
         }
-        Ok(table.minimize())
+        table.minimize(&mut Work(&mut |_| true))
     }
 }

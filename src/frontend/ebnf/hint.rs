@@ -7,15 +7,18 @@ use core::ops::Range;
 
 /// Returns the name closest to `wanted`, if one is close enough to be a misspelling.
 pub(super) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // Longer names are not compared: the time is the product of the lengths.
+    // Longer names are not compared, nor more of them: the time is the product of the lengths.
     const LENGTH_MAX: usize = 80;
+    const CANDIDATES_MAX: usize = 4096;
     if wanted.len() > LENGTH_MAX {
         return None;
     }
     let distance_max = (wanted.len() / 3).max(1);
     let candidates = names.filter(|name| name.len().abs_diff(wanted.len()) <= distance_max && name.len() <= LENGTH_MAX);
-    let (distance, name) =
-        candidates.map(|name| (edit_distance(wanted, name), name)).min_by_key(|&(distance, _)| distance)?;
+    let (distance, name) = candidates
+        .take(CANDIDATES_MAX)
+        .map(|name| (edit_distance(wanted, name), name))
+        .min_by_key(|&(distance, _)| distance)?;
     // A name of one letter is near to every other.
     (distance <= distance_max && distance < wanted.len()).then_some(name)
 }

@@ -210,7 +210,9 @@ pub(super) fn count(source: &str, token: Range<usize>, limits: &Limits) -> Resul
             _ => {
                 let message =
                     format!("the count {} is above the limit repeat_max = {}", shorten(digits), limits.repeat_max);
-                Err(SyntaxError::new(source, span, message).with_hint("without an upper bound: `{n,}`"))
+                let given = digits.parse().unwrap_or(usize::MAX);
+                let error = SyntaxError::new(source, span, message).over_limit(given, limits.repeat_max as usize);
+                Err(error.with_hint("without an upper bound: `{n,}`"))
             }
         }
     };

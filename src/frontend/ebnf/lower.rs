@@ -1,10 +1,20 @@
-//! From the parser's tokens to the grammar.
+//! From tokens to the grammar.
 //!
-//! The generated parser checks the structure of a rule body and hands over a flat run of tokens per group, operators
-//! between operands. Lowering reads such a run from left to right and keeps one [`Level`] per open group on a stack of its own,
-//! so a sequence of a million parts costs a loop and a deep group costs an entry.
+//! A rule body is read from left to right, token by token, with one [`Level`] per open group on a stack of its own, so that a sequence of
+//! a million parts costs a loop and a deep group costs an entry. Nothing but the grammar is built: no tree of the text, which would take
+//! several times as much memory. What may follow what:
+//!
+//! ```text
+//! choice      = alternative ("|" alternative)*
+//! alternative = (sequence (("&" | "-") sequence)*)?
+//! sequence    = element+
+//! element     = "~"* atom ("*" | "+" | "?" | count)*
+//! atom        = "(" choice ")" | literal "i"? | class | "." | regex flags? | control | reference | "Token(" ref ("," ref)* ")"
+//! ```
+//!
+//! Flags follow without a blank, and so does the parenthesis of `Token(`.
 
-use super::scan::RuleText;
+use super::scan::{RuleText, Token, TokenKind, Tokens};
 use super::{hint, lexeme};
 use crate::frontend::{SyntaxError, regex};
 use crate::grammar::{ControlRef, Expr, ExprId, GrammarBuilder, Regex, RuleId};
@@ -13,17 +23,13 @@ use crate::regular::{CharSet, Regular};
 use crate::util::Span;
 use core::ops::Range;
 use hashbrown::HashMap;
-use pest::Parser as _;
-use pest::iterators::{Pair, Pairs};
 use std::sync::Arc;
 
-/// The parser that pest makes of `ebnf.pest`.
-mod generated {
-    #[derive(pest_derive::Parser)]
-    #[grammar = "frontend/ebnf/ebnf.pest"]
-    pub(super) struct RuleParser;
-}
-use generated::{Rule as Syntax, RuleParser};
+/// Bytes of the source between two questions whether to go on.
+pub(super) const BYTES_PER_LOOK: usize = 1 << 14;
+
+/// How many bytes of other text take as long as a regex of a few.
+const REGEX_BYTES: usize = 1 << 10;
 
 /// Lowers rule bodies into a builder that knows all names already.
 pub(super) struct Lowering<'s> {
@@ -33,8 +39,8 @@ pub(super) struct Lowering<'s> {
     pub builder: GrammarBuilder,
     /// Regexes read before: files repeat them.
     regexes: HashMap<&'s str, Regex>,
-    /// Where the body being lowered begins; the parser counts from there.
-    offset: usize,
+    /// Nodes of all these, which count as expressions.
+    n_regex_nodes: usize,
 }
 
 /// An expression and where it is written.
@@ -45,9 +51,9 @@ struct Part {
 }
 
 /// What has been read of a group, or of a whole body.
-struct Level<'i> {
-    rest: Pairs<'i, Syntax>,
-    span: Span,
+struct Level {
+    /// Where the group begins.
+    start: usize,
     /// Alternatives that have ended.
     alternatives: Vec<Part>,
     /// Operands joined so far in this alternative, and the operator after them.
@@ -60,6 +66,18 @@ struct Level<'i> {
     current: Option<Part>,
 }
 
+/// Why a regex was not read: itself, or whoever watches.
+enum Stop<E> {
+    Syntax(SyntaxError),
+    Watch(E),
+}
+
+impl<E> From<SyntaxError> for Stop<E> {
+    fn from(error: SyntaxError) -> Self {
+        Stop::Syntax(error)
+    }
+}
+
 #[derive(Clone, Copy)]
 enum Join {
     And,
@@ -68,86 +86,112 @@ enum Join {
 
 impl<'s> Lowering<'s> {
     pub(super) fn new(source: &'s str, rules: &'s [RuleText], limits: &'s Limits) -> Self {
-        Lowering { source, limits, rules, builder: GrammarBuilder::new(), regexes: HashMap::new(), offset: 0 }
+        let (builder, regexes) = (GrammarBuilder::new(), HashMap::new());
+        Lowering { source, limits, rules, builder, regexes, n_regex_nodes: 0 }
     }
 
-    /// Lowers the body of a rule.
-    pub(super) fn body(&mut self, range: Range<usize>) -> Result<ExprId, SyntaxError> {
-        self.offset = range.start;
-        let pairs = RuleParser::parse(Syntax::body, &self.source[range.clone()])
-            .map_err(|error| self.explain(&error, range.clone()))?;
-        let mut levels = vec![Level::new(pairs, Span::from(range))];
-        loop {
+    /// Lowers the body of a rule. Tells `watch` how many bytes were read, and asks whether to go on.
+    pub(super) fn body<E: From<SyntaxError>>(
+        &mut self,
+        range: Range<usize>,
+        watch: &mut dyn FnMut(usize) -> Result<(), E>,
+    ) -> Result<ExprId, E> {
+        let mut tokens = Tokens::new(self.source, range.clone());
+        let mut levels = vec![Level::new(range.start)];
+        let mut seen = range.start;
+        let mut n_regexes = self.regexes.len();
+        while let Some(token) = tokens.next() {
+            let token = token?;
+            let n_bytes = token.range.end - seen + REGEX_BYTES * (self.regexes.len() - n_regexes);
+            if n_bytes >= BYTES_PER_LOOK {
+                watch(n_bytes)?;
+                (seen, n_regexes) = (token.range.end, self.regexes.len());
+            }
+            let is_in_group = levels.len() > 1;
             let level = levels.last_mut().expect("the body's level stays until the end");
-            if let Some(pair) = level.rest.next() {
-                if pair.as_rule() == Syntax::group {
+            match token.kind {
+                TokenKind::Open => {
                     self.end_part(level)?;
-                    let span = self.span(&pair);
-                    levels.push(Level::new(pair.into_inner(), span));
-                } else {
-                    self.token(level, pair)?;
+                    levels.push(Level::new(token.range.start));
                 }
-                continue;
-            }
-            let part = self.end_level(level)?;
-            levels.pop();
-            match levels.last_mut() {
-                Some(outer) => outer.current = Some(part),
-                None => return Ok(part.expr),
-            }
-        }
-    }
-
-    fn explain(&self, error: &pest::error::Error<Syntax>, body: Range<usize>) -> SyntaxError {
-        let stop = match error.location {
-            pest::error::InputLocation::Pos(at) | pest::error::InputLocation::Span((at, _)) => body.start + at,
-        };
-        match &error.variant {
-            pest::error::ErrorVariant::ParsingError { .. } => hint::explain_stop(self.source, body, stop),
-            // The parser watches the stack; only a limit on nesting that was raised a lot gets here.
-            pest::error::ErrorVariant::CustomError { message } => {
-                let message = format!("groups nest too deeply for the stack of this thread: {message}");
-                SyntaxError::new(self.source, Span::new(stop, stop), message)
+                TokenKind::Close if is_in_group => {
+                    let part = self.end_level(level, &token.range, range.clone())?;
+                    levels.pop();
+                    levels.last_mut().expect("the group is inside a level").current = Some(part);
+                }
+                _ => self.token(level, token, &mut tokens, &range, watch)?,
             }
         }
+        watch(range.end - seen)?;
+        let level = levels.last_mut().expect("the scan has seen that all groups are closed");
+        Ok(self.end_level(level, &(range.end..range.end), range)?.expr)
     }
 
-    fn token(&mut self, level: &mut Level<'_>, pair: Pair<'_, Syntax>) -> Result<(), SyntaxError> {
-        let span = self.span(&pair);
-        let range = span.start as usize..span.end as usize;
-        let expr = match pair.as_rule() {
-            Syntax::bar => return self.end_alternative(level, span),
-            Syntax::and => return self.end_operand(level, Join::And),
-            Syntax::minus => return self.end_operand(level, Join::Minus),
-            Syntax::not => {
+    fn token<E: From<SyntaxError>>(
+        &mut self,
+        level: &mut Level,
+        token: Token,
+        tokens: &mut Tokens<'s>,
+        body: &Range<usize>,
+        watch: &mut dyn FnMut(usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let unexpected = || hint::explain_stop(self.source, body.clone(), token.range.start);
+        let mut range = token.range.clone();
+        let span = Span::from(range.clone());
+        let mark = if token.kind == TokenKind::Mark { self.source.as_bytes()[range.start] } else { 0 };
+        let expr = match (token.kind, mark) {
+            (TokenKind::Mark, b'~') => {
                 self.end_part(level)?;
+                self.check_n_exprs(level.complements.len(), span)?;
                 level.complements.push(span);
                 return Ok(());
             }
-            Syntax::star => return self.repeat(level, span, (0, None)),
-            Syntax::plus => return self.repeat(level, span, (1, None)),
-            Syntax::optional => return self.repeat(level, span, (0, Some(1))),
-            Syntax::count => {
-                let bounds = lexeme::count(self.source, range, self.limits)?;
-                return self.repeat(level, span, bounds);
+            (TokenKind::Mark, b'|') if level.wants_operand() => return Err(unexpected().into()),
+            (TokenKind::Mark, b'|') => return Ok(self.end_alternative(level, span)?),
+            (TokenKind::Mark, b'&' | b'-') if level.wants_operand() || !level.has_operand() => {
+                return Err(unexpected().into());
             }
-            Syntax::EOI => return Ok(()),
-            Syntax::literal => self.literal(range)?,
-            Syntax::class => Expr::Class(lexeme::class(self.source, range)?),
-            Syntax::any => Expr::Class(CharSet::all()),
-            Syntax::regex => Expr::Regex(self.regex(range)?),
-            Syntax::control => self.control(range)?,
-            Syntax::token => self.token_macro(pair.into_inner())?,
-            Syntax::reference => Expr::Rule(self.rule(range)?),
-            other => unreachable!("{other:?} is silent or inside another token"),
+            (TokenKind::Mark, b'&') => return Ok(self.end_operand(level, Join::And)?),
+            (TokenKind::Mark, b'-') => return Ok(self.end_operand(level, Join::Minus)?),
+            (TokenKind::Mark, b'*' | b'+' | b'?') | (TokenKind::Count, _) => {
+                let body = level.current.ok_or_else(unexpected)?;
+                let (min, max) = match mark {
+                    b'*' => (0, None),
+                    b'+' => (1, None),
+                    b'?' => (0, Some(1)),
+                    _ => lexeme::count(self.source, range, self.limits)?,
+                };
+                let expr = Expr::Repeat { body: body.expr, min, max };
+                level.current = Some(self.push(expr, body.span.join(span))?);
+                return Ok(());
+            }
+            (TokenKind::Mark, b'.') => Expr::Class(CharSet::all()),
+            (TokenKind::Literal, _) => {
+                range.end = tokens.skip_name(|name| name == "i").unwrap_or(range.end);
+                self.literal(range.clone())?
+            }
+            (TokenKind::Regex, _) => {
+                range.end = tokens.skip_name(|_| true).unwrap_or(range.end);
+                Expr::Regex(self.regex(range.clone(), watch)?)
+            }
+            (TokenKind::Class, _) => Expr::Class(lexeme::class(self.source, range.clone())?),
+            (TokenKind::Control, _) => self.control(range.clone())?,
+            (TokenKind::Name, _) => match self.token_macro(&token, tokens, body)? {
+                Some((expr, end)) => {
+                    range.end = end;
+                    expr
+                }
+                None => Expr::Rule(self.rule(range.clone())?),
+            },
+            _ => return Err(unexpected().into()),
         };
         self.end_part(level)?;
-        level.current = Some(self.push(expr, span)?);
+        level.current = Some(self.push(expr, range.into())?);
         Ok(())
     }
 
     /// Ends the current part, which no suffix can follow any more.
-    fn end_part(&mut self, level: &mut Level<'_>) -> Result<(), SyntaxError> {
+    fn end_part(&mut self, level: &mut Level) -> Result<(), SyntaxError> {
         let Some(mut part) = level.current.take() else { return Ok(()) };
         while let Some(mark) = level.complements.pop() {
             part = self.push(Expr::Not(part.expr), mark.join(part.span))?;
@@ -157,7 +201,7 @@ impl<'s> Lowering<'s> {
     }
 
     /// Ends the current sequence and joins it with the operands before it.
-    fn end_sequence(&mut self, level: &mut Level<'_>) -> Result<Option<Part>, SyntaxError> {
+    fn end_sequence(&mut self, level: &mut Level) -> Result<Option<Part>, SyntaxError> {
         self.end_part(level)?;
         let part = match *level.sequence {
             [] => return Ok(None),
@@ -180,13 +224,13 @@ impl<'s> Lowering<'s> {
         }))
     }
 
-    fn end_operand(&mut self, level: &mut Level<'_>, join: Join) -> Result<(), SyntaxError> {
+    fn end_operand(&mut self, level: &mut Level, join: Join) -> Result<(), SyntaxError> {
         let left = self.end_sequence(level)?.expect("the parser wants operands on both sides");
         level.joined = Some((left, join));
         Ok(())
     }
 
-    fn end_alternative(&mut self, level: &mut Level<'_>, mark: Span) -> Result<(), SyntaxError> {
+    fn end_alternative(&mut self, level: &mut Level, mark: Span) -> Result<(), SyntaxError> {
         let alternative = match self.end_sequence(level)? {
             Some(part) => part,
             None => self.push(Expr::Empty, mark)?,
@@ -195,21 +239,20 @@ impl<'s> Lowering<'s> {
         Ok(())
     }
 
-    fn end_level(&mut self, level: &mut Level<'_>) -> Result<Part, SyntaxError> {
-        self.end_alternative(level, level.span)?;
+    /// Ends a group or the body at the token that closes it.
+    fn end_level(&mut self, level: &mut Level, close: &Range<usize>, body: Range<usize>) -> Result<Part, SyntaxError> {
+        if level.wants_operand() {
+            return Err(hint::explain_stop(self.source, body, close.start));
+        }
+        let span = Span::new(level.start, close.end);
+        self.end_alternative(level, span)?;
         match *level.alternatives {
             [only] => Ok(only),
             _ => {
                 let parts = level.alternatives.iter().map(|part| part.expr).collect();
-                self.push(Expr::Choice(parts), level.span)
+                self.push(Expr::Choice(parts), span)
             }
         }
-    }
-
-    fn repeat(&mut self, level: &mut Level<'_>, mark: Span, (min, max): (u32, Option<u32>)) -> Result<(), SyntaxError> {
-        let body = level.current.take().expect("the parser wants something to repeat");
-        level.current = Some(self.push(Expr::Repeat { body: body.expr, min, max }, body.span.join(mark))?);
-        Ok(())
     }
 
     fn literal(&self, range: Range<usize>) -> Result<Expr, SyntaxError> {
@@ -226,7 +269,11 @@ impl<'s> Lowering<'s> {
         })
     }
 
-    fn regex(&mut self, range: Range<usize>) -> Result<Regex, SyntaxError> {
+    fn regex<E: From<SyntaxError>>(
+        &mut self,
+        range: Range<usize>,
+        watch: &mut dyn FnMut(usize) -> Result<(), E>,
+    ) -> Result<Regex, E> {
         let written = &self.source[range.clone()];
         if let Some(regex) = self.regexes.get(written) {
             return Ok(regex.clone());
@@ -237,19 +284,26 @@ impl<'s> Lowering<'s> {
         if let Some(at) = flags.find(|flag| !matches!(flag, 'i' | 's' | 'x')) {
             let start = flags_range.start + at;
             let message = format!("unknown regex flag `{}`", &flags[at..=at]);
-            return Err(SyntaxError::new(self.source, Span::new(start, start + 1), message)
-                .with_hint("flags are `i`, `s` and `x`; a rule after a regex needs a blank before it"));
+            let error = SyntaxError::new(self.source, Span::new(start, start + 1), message);
+            return Err(error
+                .with_hint("flags are `i`, `s` and `x`; a rule after a regex needs a blank before it")
+                .into());
         }
         if !flags.is_empty() {
             self.check_flag_is_no_rule(flags_range, "regex")?;
         }
         let pattern = lexeme::pattern(inside);
-        let regular: Regular = regex::parse(&pattern, flags, self.limits).map_err(|error| {
-            let place = |offset: u32| range.start + 1 + lexeme::offset_in_written(inside, offset as usize);
-            let span = Span::new(place(error.span().start), place(error.span().end));
-            let moved = SyntaxError::new(self.source, span, error.message());
-            error.hint().map_or(moved.clone(), |hint| moved.with_hint(hint))
+        let regular = regex::parse_watched(&pattern, flags, self.limits, &mut |n| watch(n).map_err(Stop::Watch));
+        let regular: Regular = regular.map_err(|stop| match stop {
+            Stop::Watch(error) => error,
+            Stop::Syntax(error) => {
+                let place = |offset: u32| range.start + 1 + lexeme::offset_in_written(inside, offset as usize);
+                let span = Span::new(place(error.span().start), place(error.span().end));
+                error.moved(self.source, span).into()
+            }
         })?;
+        self.n_regex_nodes += regular.nodes().len();
+        self.check_n_exprs(0, range.into())?;
         let regex = Regex { pattern: pattern.into(), flags: flags.into(), regular: Arc::new(regular) };
         self.regexes.insert(written, regex.clone());
         Ok(regex)
@@ -274,30 +328,57 @@ impl<'s> Lowering<'s> {
         }))
     }
 
-    /// Lowers `Token(16)`, `Token("<name>")` or a list of both.
-    fn token_macro(&mut self, refs: Pairs<'_, Syntax>) -> Result<Expr, SyntaxError> {
-        let mut parts = Vec::new();
-        for pair in refs {
-            let span = self.span(&pair);
-            let range = span.start as usize..span.end as usize;
-            let written = pair.as_str();
-            let control = if written.starts_with(['"', '\'']) {
+    /// Lowers `Token(16)`, `Token("<name>")` or a list of both, if that is what `name` begins; returns also where it ends.
+    fn token_macro(
+        &mut self,
+        name: &Token,
+        tokens: &mut Tokens<'s>,
+        body: &Range<usize>,
+    ) -> Result<Option<(Expr, usize)>, SyntaxError> {
+        if &self.source[name.range.clone()] != "Token" || !self.source[name.range.end..].starts_with('(') {
+            return Ok(None);
+        }
+        let mut ahead = tokens.clone();
+        let mut refs: Vec<Token> = Vec::new();
+        // Before each reference stands a parenthesis or a comma, and after the last one a parenthesis.
+        let mut before = ahead.next();
+        let end = loop {
+            let Some(Ok(found)) = before else { return Ok(None) };
+            match (found.kind, ahead.next()) {
+                (TokenKind::Close, _) if !refs.is_empty() => break found.range.end,
+                (kind, Some(Ok(token)))
+                    if matches!(token.kind, TokenKind::Number | TokenKind::Literal)
+                        && (kind == TokenKind::Open && refs.is_empty() || &self.source[found.range.clone()] == ",") =>
+                {
+                    refs.push(token);
+                }
+                _ if refs.is_empty() || self.builder.rule_named("Token").is_some() => return Ok(None),
+                _ => return Err(hint::explain_stop(self.source, body.clone(), found.range.start)),
+            }
+            before = ahead.next();
+        };
+        ahead.rewind(end);
+        *tokens = ahead;
+        let mut parts = Vec::with_capacity(refs.len());
+        for Token { kind, range } in refs {
+            let span = Span::from(range.clone());
+            let control = if kind == TokenKind::Literal {
                 let name = lexeme::text(self.source, range.start + 1..range.end - 1)?;
                 if name.is_empty() {
                     return Err(SyntaxError::new(self.source, span, "a token has a name that is not empty"));
                 }
                 ControlRef::Name(name.into())
             } else {
-                ControlRef::Id(self.token_id(written, range)?)
+                ControlRef::Id(self.token_id(&self.source[range.clone()], range)?)
             };
             parts.push((control, span));
         }
         if parts.len() == 1 {
-            return Ok(Expr::Control(parts.remove(0).0));
+            return Ok(Some((Expr::Control(parts.remove(0).0), end)));
         }
         let parts: Result<Box<[ExprId]>, SyntaxError> =
             parts.into_iter().map(|(control, span)| Ok(self.push(Expr::Control(control), span)?.expr)).collect();
-        Ok(Expr::Choice(parts?))
+        Ok(Some((Expr::Choice(parts?), end)))
     }
 
     fn token_id(&self, digits: &str, range: Range<usize>) -> Result<u32, SyntaxError> {
@@ -312,58 +393,35 @@ impl<'s> Lowering<'s> {
     }
 
     fn push(&mut self, expr: Expr, span: Span) -> Result<Part, SyntaxError> {
-        if self.builder.n_exprs() >= self.limits.n_exprs_max {
-            let message = format!("more expressions than the limit n_exprs_max = {}", self.limits.n_exprs_max);
-            return Err(SyntaxError::new(self.source, span, message));
-        }
+        self.check_n_exprs(0, span)?;
         Ok(Part { expr: self.builder.push_at(expr, Some(span)), span })
     }
 
-    fn span(&self, pair: &Pair<'_, Syntax>) -> Span {
-        let span = pair.as_span();
-        Span::new(self.offset + span.start(), self.offset + span.end())
-    }
-}
-
-impl<'i> Level<'i> {
-    fn new(rest: Pairs<'i, Syntax>, span: Span) -> Self {
-        let (alternatives, sequence, complements) = (Vec::new(), Vec::new(), Vec::new());
-        Level { rest, span, alternatives, joined: None, sequence, complements, current: None }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::scan::{Token, Tokens};
-    use super::*;
-    use proptest::prelude::*;
-
-    /// Pieces that make tokens run into each other.
-    const PIECES: [&str; 36] = [
-        "\"", "'", "\\", "[", "]", "^", "-", "/", "<", "|", ">", "<|", "|>", "(", ")", "{", "2", ",", "}", "i", "x",
-        "a", "_", ".", "*", "~", "&", " ", "#", "\n", "é", "Token(", "\"a\"", "/b/", "[c]", "<d>",
-    ];
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..Default::default() })]
-
-        /// The scan and the generated parser must not disagree on where a string ends: one of them would read text as grammar.
-        #[test]
-        fn scan_and_parser_agree_on_tokens(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..9)) {
-            let source = pieces.concat();
-            let scanned: Result<Vec<Token>, SyntaxError> = Tokens::new(&source, 0..source.len()).collect();
-            let (Ok(tokens), Ok(pairs)) = (scanned, RuleParser::parse(Syntax::body, &source)) else { return Ok(()) };
-            let leaves = pairs.flatten().filter(|pair| {
-                !matches!(pair.as_rule(), Syntax::group | Syntax::token | Syntax::EOI)
-            });
-            for leaf in leaves {
-                let span = leaf.as_span();
-                let first = tokens.iter().position(|token| token.range.start == span.start());
-                let last = tokens.iter().position(|token| token.range.end == span.end());
-                // A flag is a token of its own to the scan.
-                let is_one = matches!((first, last), (Some(first), Some(last)) if last <= first + 1);
-                prop_assert!(is_one, "{:?} of {:?}", leaf.as_str(), source);
-            }
+    /// Checks the number of expressions, with those that wait for an operand.
+    fn check_n_exprs(&self, n_waiting: usize, span: Span) -> Result<(), SyntaxError> {
+        if self.builder.n_exprs() + self.n_regex_nodes + n_waiting < self.limits.n_exprs_max {
+            return Ok(());
         }
+        let message = format!("more expressions than the limit n_exprs_max = {}", self.limits.n_exprs_max);
+        let (error, limit) = (SyntaxError::new(self.source, span, message), self.limits.n_exprs_max);
+        Err(error.over_limit(limit.saturating_add(1), limit))
+    }
+}
+
+impl Level {
+    fn new(start: usize) -> Self {
+        let (alternatives, sequence, complements) = (Vec::new(), Vec::new(), Vec::new());
+        Level { start, alternatives, joined: None, sequence, complements, current: None }
+    }
+
+    /// Tells whether something stands between the last operator and here.
+    fn has_operand(&self) -> bool {
+        self.current.is_some() || !self.sequence.is_empty()
+    }
+
+    /// Tells whether an operator was read whose right operand is missing.
+    fn wants_operand(&self) -> bool {
+        let is_complement_open = self.current.is_none() && !self.complements.is_empty();
+        is_complement_open || self.joined.is_some() && !self.has_operand()
     }
 }

@@ -32,8 +32,8 @@
 //!
 //! # Method
 //!
-//! A scan finds the ends of tokens, bounds the nesting and cuts the file into rules; a parser made by pest reads rule by
-//! rule; lowering builds the grammar with a stack of its own; then whole-grammar checks run. Each step is linear.
+//! A scan finds the ends of tokens, bounds the nesting and cuts the file into rules; lowering reads rule by rule and builds the
+//! grammar, with a stack of its own; then whole-grammar checks run. Each step is linear.
 
 mod hint;
 mod lexeme;
@@ -47,6 +47,9 @@ use crate::limits::Limits;
 use crate::util::Span;
 use lower::Lowering;
 use scan::{RuleText, shorten};
+
+/// Names of rules noted between two questions whether to go on.
+const RULES_PER_LOOK: usize = 1 << 10;
 
 /// A grammar and what its author may want to know about it.
 #[derive(Clone, Debug)]
@@ -74,7 +77,7 @@ pub fn parse(source: &str, root: &str, limits: &Limits) -> Result<Parsed, Syntax
     parse_watched(source, root, limits, &mut |_| Ok(()))
 }
 
-/// As [`parse`], but asks `watch` before each rule whether to go on, and tells it the length of the rule in bytes.
+/// As [`parse`], but asks `watch` now and then whether to go on, and tells it how many bytes were read since.
 pub(crate) fn parse_watched<E: From<SyntaxError>>(
     source: &str,
     root: &str,
@@ -82,11 +85,14 @@ pub(crate) fn parse_watched<E: From<SyntaxError>>(
     watch: &mut dyn FnMut(usize) -> Result<(), E>,
 ) -> Result<Parsed, E> {
     check_length(source, limits)?;
-    let rules = scan::rules(source, limits)?;
+    let rules = scan::rules(source, limits, watch)?;
     let mut lowering = Lowering::new(source, &rules, limits);
     // All names first: rules keep the order of their definitions, and a reference knows at once what it names.
-    for rule in &rules {
+    for (index, rule) in rules.iter().enumerate() {
         let name = &source[rule.name.clone()];
+        if index % RULES_PER_LOOK == 0 {
+            watch(0)?;
+        }
         if let Some(first) = lowering.builder.rule_named(name) {
             return Err(defined_twice(source, rule, &rules[first.index()]).into());
         }
@@ -94,16 +100,17 @@ pub(crate) fn parse_watched<E: From<SyntaxError>>(
     }
     let root = lowering.builder.rule_named(root).ok_or_else(|| missing_root(source, root, &rules))?;
     for (index, rule) in rules.iter().enumerate() {
-        watch(rule.body.len())?;
-        let body = lowering.body(rule.body.clone())?;
+        let body = lowering.body(rule.body.clone(), watch)?;
         lowering.builder.define_at(RuleId::new(index), body, Some(rule.name.clone().into()));
     }
     let mut builder = lowering.builder;
     builder.set_source(source);
     let grammar = builder.finish(root).expect("every rule has its body");
-    watch(source.len())?;
+    watch(0)?;
     check_regular_operands(&grammar, source)?;
+    watch(0)?;
     check_rules_finish(&grammar, source)?;
+    watch(0)?;
     let warnings = analysis::warnings(&grammar);
     Ok(Parsed { grammar, warnings })
 }
@@ -115,7 +122,7 @@ fn check_length(source: &str, limits: &Limits) -> Result<(), SyntaxError> {
         return Ok(());
     }
     let message = format!("the source has {} bytes, above the limit source_bytes_max = {limit}", source.len());
-    Err(SyntaxError::new("", Span::default(), message))
+    Err(SyntaxError::new("", Span::default(), message).over_limit(source.len(), limit))
 }
 
 fn defined_twice(source: &str, second: &RuleText, first: &RuleText) -> SyntaxError {

@@ -1,16 +1,16 @@
 //! The scan before parsing: where tokens end, where rules begin, and whether everything that was opened is closed.
 //!
-//! The generated parser recurses once per group, and its errors for what is not closed point at the end of the text. So a
-//! loop without recursion goes first: it bounds the nesting, points at the opener of what is not closed, and cuts the text
-//! into rules (a rule begins at `name ::=` and ends where the next one begins, so line ends mean nothing). The parser then sees
-//! one rule at a time, which also keeps its memory small. Both must agree on where a token ends; a test compares them.
+//! A rule begins at `name ::=` and ends where the next one begins, so line ends mean nothing, and only whoever has read a body knows
+//! whether its last name belongs to it. So a scan goes first: it cuts the text into rules, bounds the nesting, and points at the opener of
+//! what is not closed. Then all names are known, and the bodies are read by the same [`Tokens`], rule by rule.
 
+use super::lower::BYTES_PER_LOOK;
 use crate::frontend::SyntaxError;
 use crate::limits::Limits;
 use crate::util::Span;
 use core::ops::Range;
 
-/// What a token is; tokens that only the parser cares about are `Mark`.
+/// What a token is; those of one character that only bodies care about are `Mark`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// The name of a rule, or `Token`.
@@ -53,28 +53,39 @@ pub(super) struct RuleText {
 }
 
 /// Cuts a source into rules.
-pub(super) fn rules(source: &str, limits: &Limits) -> Result<Vec<RuleText>, SyntaxError> {
+pub(super) fn rules<E: From<SyntaxError>>(
+    source: &str,
+    limits: &Limits,
+    watch: &mut dyn FnMut(usize) -> Result<(), E>,
+) -> Result<Vec<RuleText>, E> {
     let mut rules: Vec<RuleText> = Vec::new();
     let mut opened: Vec<usize> = Vec::new();
     let mut last: Option<Token> = None;
     let start = if source.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
+    let mut seen = start;
     for token in Tokens::new(source, start..source.len()) {
         let token = token?;
+        if token.range.end - seen >= BYTES_PER_LOOK {
+            watch(token.range.end - seen)?;
+            seen = token.range.end;
+        }
         let span = Span::from(token.range.clone());
         match token.kind {
             TokenKind::Defines => {
                 let Some(name) = last.take().filter(|token| token.kind == TokenKind::Name) else {
-                    return Err(SyntaxError::new(source, span, "`::=` without a rule name before it"));
+                    return Err(SyntaxError::new(source, span, "`::=` without a rule name before it").into());
                 };
                 if let Some(&opener) = opened.last() {
                     let (line, column) = Span::from(name.range.clone()).line_column(source);
                     let rule = shorten(&source[name.range]);
                     return Err(unclosed(source, opener, "group")
-                        .with_hint(format!("rule `{rule}` begins at line {line}, column {column}, inside the group")));
+                        .with_hint(format!("rule `{rule}` begins at line {line}, column {column}, inside the group"))
+                        .into());
                 }
                 if rules.len() >= limits.n_rules_max {
                     let message = format!("more rules than the limit n_rules_max = {}", limits.n_rules_max);
-                    return Err(SyntaxError::new(source, name.range.into(), message));
+                    let error = SyntaxError::new(source, name.range.into(), message);
+                    return Err(error.over_limit(rules.len() + 1, limits.n_rules_max).into());
                 }
                 if let Some(rule) = rules.last_mut() {
                     rule.body.end = name.range.start;
@@ -85,7 +96,8 @@ pub(super) fn rules(source: &str, limits: &Limits) -> Result<Vec<RuleText>, Synt
             TokenKind::Open => {
                 if opened.len() >= limits.nesting_max {
                     let message = format!("groups nest deeper than the limit nesting_max = {}", limits.nesting_max);
-                    return Err(SyntaxError::new(source, span, message));
+                    let error = SyntaxError::new(source, span, message);
+                    return Err(error.over_limit(opened.len() + 1, limits.nesting_max).into());
                 }
                 opened.push(token.range.start);
             }
@@ -99,14 +111,14 @@ pub(super) fn rules(source: &str, limits: &Limits) -> Result<Vec<RuleText>, Synt
         // Before the first rule there is room for one token: its name.
         if rules.is_empty() && (token.kind != TokenKind::Name || last.is_some()) {
             let first = last.map_or(token.range, |name| name.range);
-            return Err(SyntaxError::new(source, first.into(), "expected a rule, like `name ::= \"text\"`"));
+            return Err(SyntaxError::new(source, first.into(), "expected a rule, like `name ::= \"text\"`").into());
         }
         last = Some(token);
     }
     match (opened.last(), last) {
-        (Some(&opener), _) => Err(unclosed(source, opener, "group")),
+        (Some(&opener), _) => Err(unclosed(source, opener, "group").into()),
         (None, Some(token)) if rules.is_empty() => {
-            Err(SyntaxError::new(source, token.range.into(), "expected `::=` after the name of the rule"))
+            Err(SyntaxError::new(source, token.range.into(), "expected `::=` after the name of the rule").into())
         }
         _ => Ok(rules),
     }
@@ -126,6 +138,7 @@ pub(super) fn shorten(text: &str) -> String {
 }
 
 /// The tokens of a part of the source, white space and comments left out. Ends after an error.
+#[derive(Clone)]
 pub(super) struct Tokens<'s> {
     source: &'s str,
     at: usize,
@@ -135,6 +148,22 @@ pub(super) struct Tokens<'s> {
 impl<'s> Tokens<'s> {
     pub(super) fn new(source: &'s str, range: Range<usize>) -> Self {
         Tokens { source, at: range.start, end: range.end }
+    }
+
+    /// Goes back to a place that was read.
+    pub(super) fn rewind(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    /// Skips a name that begins right here, without a blank before it, if it is one of those wanted; returns where it ends.
+    pub(super) fn skip_name(&mut self, is_wanted: impl FnOnce(&str) -> bool) -> Option<usize> {
+        let is_start = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+        let end = self.byte(self.at).is_some_and(is_start).then(|| self.name_end(self.at))?;
+        if !is_wanted(&self.source[self.at..end]) {
+            return None;
+        }
+        self.at = end;
+        Some(end)
     }
 
     fn byte(&self, at: usize) -> Option<u8> {
@@ -338,7 +367,7 @@ mod tests {
     #[test]
     fn rules_end_where_the_next_begins() {
         let source = "a ::= b # c ::= d\n  \"e ::=\"\nf # comment\n ::= g";
-        let rules = rules(source, &Limits::default()).unwrap();
+        let rules = rules::<SyntaxError>(source, &Limits::default(), &mut |_| Ok(())).unwrap();
         let parts: Vec<_> = rules.into_iter().map(|r| (&source[r.name], source[r.body].trim())).collect();
         assert_eq!(parts, [("a", "b # c ::= d\n  \"e ::=\""), ("f", "g")]);
     }

@@ -75,6 +75,11 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
+    /// Returns the number of nodes so far.
+    pub(super) fn n_nodes(&self) -> usize {
+        self.regular.nodes().len()
+    }
+
     /// Makes a piece of a node without operands.
     pub(super) fn plain(&mut self, leaf: Node) -> Piece {
         Piece::Plain(self.push(leaf))

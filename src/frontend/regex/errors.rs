@@ -29,13 +29,24 @@ pub(super) fn from_parser(pattern: &str, error: &ast::Error, limits: &Limits) ->
                 "say what the text itself looks like; grammars have `&` and `~` for conditions on regular parts",
             )
         }
+        ErrorKind::UnsupportedBackreference if text == "\\0" => {
+            refuse("unknown escape `\\0`".to_string()).with_hint("the character U+0000 is written `\\x00`")
+        }
         ErrorKind::UnsupportedBackreference => refuse(format!("back-references (`{text}`) are not regular")),
         ErrorKind::EscapeUnrecognized if text.starts_with("\\k") || text.starts_with("\\g") => {
             refuse(format!("back-references (`{text}`) are not regular"))
         }
         ErrorKind::EscapeUnrecognized => {
             let error = refuse(format!("unknown escape `{text}`"));
-            if text == "\\Z" { error.with_hint("the end of the text is `\\z` or `$`") } else { error }
+            match (text, rest[text.len()..].bytes().next()) {
+                ("\\Z", _) => error.with_hint("the end of the text is `\\z` or `$`"),
+                ("\\e", _) => error.with_hint("the character U+001B is written `\\x1B`"),
+                ("\\c", Some(letter)) if letter.is_ascii_alphabetic() => {
+                    let c = char::from(letter);
+                    error.with_hint(format!("the control character `\\c{c}` is written `\\x{:02X}`", letter & 0x1F))
+                }
+                _ => error,
+            }
         }
         ErrorKind::FlagUnrecognized if rest.starts_with("P=") => {
             refuse("back-references (`(?P=`) are not regular".to_string())
@@ -52,17 +63,47 @@ pub(super) fn from_parser(pattern: &str, error: &ast::Error, limits: &Limits) ->
             refuse("recursion into groups is not regular".to_string())
         }
         ErrorKind::FlagUnrecognized => refuse(format!("unknown flag `{text}`")),
+        ErrorKind::ClassUnclosed if has_bracket_inside(pattern, error.span().start.offset) => refuse(kind_text(error))
+            .with_hint("inside a class, `[` opens another class; the character is written `\\[`"),
         ErrorKind::NestLimitExceeded(_) => too_deep(pattern, place, limits),
         ErrorKind::DecimalInvalid => {
-            refuse(format!("repeat count `{text}` is more than {} (repeat_max)", limits.repeat_max))
+            let error = refuse(format!("repeat count `{text}` is more than {} (repeat_max)", limits.repeat_max));
+            error.over_limit(text.parse().unwrap_or(usize::MAX), limits.repeat_max as usize)
         }
         kind => refuse(kind.to_string()),
     }
 }
 
+fn kind_text(error: &ast::Error) -> String {
+    error.kind().to_string()
+}
+
+/// Tells whether the class that opens at `start` has another `[` in it, that no backslash stands before.
+fn has_bracket_inside(pattern: &str, start: usize) -> bool {
+    let mut bytes = pattern.as_bytes()[start..].iter().skip(1);
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'[' => return true,
+            b'\\' => drop(bytes.next()),
+            _ => {}
+        }
+    }
+    // The class that is not closed may be the inner one.
+    pattern[..start].bytes().rev().take_while(|&byte| byte != b']').any(|byte| byte == b'[')
+}
+
+/// Says that possessive repetitions are not supported: they match less than the same without the last `+`.
+pub(super) fn possessive(pattern: &str, op: &ast::Span) -> SyntaxError {
+    SyntaxError::new(pattern, span(op), "possessive repetitions (`++`, `*+`, `?+`, `}+`) are not supported").with_hint(
+        "without the last `+` it matches the same if what follows can't begin with more of what is repeated; \
+         a repetition of a repetition is written `(?:...)+`",
+    )
+}
+
 /// Says that groups or classes are nested too deeply.
 pub(super) fn too_deep(pattern: &str, place: Span, limits: &Limits) -> SyntaxError {
-    SyntaxError::new(pattern, place, format!("nested more than {} deep (nesting_max)", limits.nesting_max))
+    let error = SyntaxError::new(pattern, place, format!("nested more than {} deep (nesting_max)", limits.nesting_max));
+    error.over_limit(limits.nesting_max.saturating_add(1), limits.nesting_max)
 }
 
 /// Says what is wrong with a class or a literal.

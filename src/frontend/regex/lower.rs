@@ -59,7 +59,7 @@ struct Level {
     modes: Modes,
 }
 
-pub(super) struct Lowering<'a> {
+pub(super) struct Lowering<'a, E> {
     pattern: &'a str,
     limits: &'a Limits,
     modes: Modes,
@@ -68,12 +68,39 @@ pub(super) struct Lowering<'a> {
     n_open: usize,
     done: Vec<Piece>,
     pieces: Pieces,
+    /// Work that `watch` wasn't told of yet, in bytes that take as long to read.
+    n_bytes: usize,
+    watch: &'a mut dyn FnMut(usize) -> Result<(), E>,
 }
 
-impl<'a> Lowering<'a> {
-    pub(super) fn new(pattern: &'a str, modes: Modes, limits: &'a Limits) -> Self {
+/// Work between two questions whether to go on.
+const BYTES_PER_LOOK: usize = 1 << 10;
+/// How many bytes take as long to read as a range of a class.
+const BYTES_PER_RANGE: usize = 8;
+
+impl<'a, E: From<SyntaxError>> Lowering<'a, E> {
+    pub(super) fn new(
+        pattern: &'a str,
+        modes: Modes,
+        limits: &'a Limits,
+        watch: &'a mut dyn FnMut(usize) -> Result<(), E>,
+    ) -> Self {
         let (levels, done) = (Vec::new(), Vec::new());
-        Lowering { pattern, limits, modes, levels, n_open: 0, done, pieces: Pieces::default() }
+        Lowering { pattern, limits, modes, levels, n_open: 0, done, pieces: Pieces::default(), n_bytes: 0, watch }
+    }
+
+    /// Asks whether to go on, and checks the number of nodes.
+    fn look(&mut self, node: &Ast) -> Result<(), E> {
+        self.n_bytes += 1;
+        if self.n_bytes < BYTES_PER_LOOK {
+            return Ok(());
+        }
+        let (n_nodes, limit) = (self.pieces.n_nodes(), self.limits.n_exprs_max);
+        if n_nodes > limit {
+            let message = format!("the pattern makes {n_nodes} expressions, more than {limit} (n_exprs_max)");
+            return Err(self.refuse(node.span(), message).over_limit(n_nodes, limit).into());
+        }
+        (self.watch)(core::mem::take(&mut self.n_bytes))
     }
 
     fn refuse(&self, span: &ast::Span, message: impl Into<String>) -> SyntaxError {
@@ -110,6 +137,7 @@ impl<'a> Lowering<'a> {
         let node = match translated.into_kind() {
             HirKind::Literal(literal) => Node::Bytes(literal.0),
             HirKind::Class(hir::Class::Unicode(class)) => {
+                self.n_bytes += BYTES_PER_RANGE * class.ranges().len();
                 Node::Class(CharSet::from_ranges(class.ranges().iter().map(|range| (range.start(), range.end()))))
             }
             HirKind::Class(hir::Class::Bytes(class)) => {
@@ -153,7 +181,8 @@ impl<'a> Lowering<'a> {
         let given = bounds.1.unwrap_or(bounds.0);
         if given > self.limits.repeat_max {
             let message = format!("repeat count {given} is more than {} (repeat_max)", self.limits.repeat_max);
-            return Err(self.refuse(&op.span, message));
+            let error = self.refuse(&op.span, message);
+            return Err(error.over_limit(given as usize, self.limits.repeat_max as usize));
         }
         Ok(bounds)
     }
@@ -162,6 +191,12 @@ impl<'a> Lowering<'a> {
     fn take(&mut self, n: usize) -> Vec<Piece> {
         self.done.split_off(self.done.len() - n)
     }
+}
+
+/// Tells whether this is `a++`, `a*+`, `a?+` or `a{2}+`.
+fn is_possessive(repetition: &ast::Repetition) -> bool {
+    let is_plus = repetition.greedy && matches!(repetition.op.kind, RepetitionKind::OneOrMore);
+    is_plus && matches!(*repetition.ast, Ast::Repetition(_))
 }
 
 /// Tells whether a node never matches anything but the empty text, judged by its kind alone, an anchor of `side` included.
@@ -177,16 +212,17 @@ fn is_neutral(node: &Ast, side: Side) -> bool {
     }
 }
 
-impl ast::Visitor for Lowering<'_> {
+impl<E: From<SyntaxError>> ast::Visitor for Lowering<'_, E> {
     type Output = Regular;
-    type Err = SyntaxError;
+    type Err = E;
 
-    fn finish(mut self) -> Result<Regular, SyntaxError> {
+    fn finish(mut self) -> Result<Regular, E> {
         let whole = self.done.pop().expect("a piece for the whole pattern");
         Ok(self.pieces.finish(whole))
     }
 
-    fn visit_pre(&mut self, node: &Ast) -> Result<(), SyntaxError> {
+    fn visit_pre(&mut self, node: &Ast) -> Result<(), E> {
+        self.look(node)?;
         let (mut at_start, mut at_end) = match self.levels.last_mut() {
             None => (true, true),
             Some(Level { at_start, at_end, sequence: None, .. }) => (*at_start, *at_end),
@@ -202,6 +238,9 @@ impl ast::Visitor for Lowering<'_> {
                 let first = concat.asts.iter().position(|operand| !is_neutral(operand, Side::Start));
                 let last = concat.asts.iter().rposition(|operand| !is_neutral(operand, Side::End));
                 sequence = Some((0, first.unwrap_or(concat.asts.len()), last.unwrap_or(0)));
+            }
+            Ast::Repetition(repetition) if is_possessive(repetition) => {
+                return Err(errors::possessive(self.pattern, &repetition.op.span).into());
             }
             Ast::Repetition(repetition) if self.bounds(&repetition.op)?.1.is_none_or(|max| max > 1) => {
                 // With more than one copy, no copy is surely the first or the last.
@@ -220,7 +259,7 @@ impl ast::Visitor for Lowering<'_> {
         Ok(())
     }
 
-    fn visit_post(&mut self, node: &Ast) -> Result<(), SyntaxError> {
+    fn visit_post(&mut self, node: &Ast) -> Result<(), E> {
         let level = self.levels.pop().expect("a level per node");
         let piece = match node {
             Ast::Empty(_) => self.pieces.plain(Node::Empty),
@@ -257,14 +296,14 @@ impl ast::Visitor for Lowering<'_> {
         Ok(())
     }
 
-    fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), SyntaxError> {
+    fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), E> {
         match item {
-            ast::ClassSetItem::Bracketed(class) => self.open(&class.span),
+            ast::ClassSetItem::Bracketed(class) => Ok(self.open(&class.span)?),
             _ => Ok(()),
         }
     }
 
-    fn visit_class_set_item_post(&mut self, item: &ast::ClassSetItem) -> Result<(), SyntaxError> {
+    fn visit_class_set_item_post(&mut self, item: &ast::ClassSetItem) -> Result<(), E> {
         if let ast::ClassSetItem::Bracketed(_) = item {
             self.n_open -= 1;
         }

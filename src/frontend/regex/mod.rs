@@ -35,12 +35,23 @@ use regex_syntax::ast;
 ///
 /// # Errors
 /// If the pattern is malformed, holds a construct that is not regular, could match what is not UTF-8, or exceeds
-/// `source_bytes_max`, `nesting_max` or `repeat_max`. The span is a place in `pattern`.
+/// `source_bytes_max`, `pattern_bytes_max`, `n_exprs_max`, `nesting_max` or `repeat_max`. The span is a place in `pattern`.
 pub fn parse(pattern: &str, flags: &str, limits: &Limits) -> Result<Regular, SyntaxError> {
-    if pattern.len() > limits.source_bytes_max {
-        let message =
-            format!("pattern of {} bytes, more than {} (source_bytes_max)", pattern.len(), limits.source_bytes_max);
-        return Err(SyntaxError::new("", Span::default(), message));
+    parse_watched(pattern, flags, limits, &mut |_| Ok(()))
+}
+
+/// As [`parse`], but asks `watch` now and then whether to go on, and tells it how many bytes were read since, or what takes as long.
+pub(crate) fn parse_watched<E: From<SyntaxError>>(
+    pattern: &str,
+    flags: &str,
+    limits: &Limits,
+    watch: &mut dyn FnMut(usize) -> Result<(), E>,
+) -> Result<Regular, E> {
+    let limit = limits.pattern_bytes_max.min(limits.source_bytes_max);
+    if pattern.len() > limit {
+        let name = if limit == limits.pattern_bytes_max { "pattern_bytes_max" } else { "source_bytes_max" };
+        let message = format!("pattern of {} bytes, more than {limit} ({name})", pattern.len());
+        return Err(SyntaxError::new("", Span::default(), message).over_limit(pattern.len(), limit).into());
     }
     let mut modes = lower::Modes::default();
     let mut ignore_whitespace = false;
@@ -51,9 +62,8 @@ pub fn parse(pattern: &str, flags: &str, limits: &Limits) -> Result<Regular, Syn
             'x' => ignore_whitespace = true,
             _ => {
                 let message = format!("unknown flag `{flag}` of a regular expression");
-                return Err(
-                    SyntaxError::new(pattern, Span::default(), message).with_hint("the flags are `i`, `s` and `x`")
-                );
+                let error = SyntaxError::new(pattern, Span::default(), message);
+                return Err(error.with_hint("the flags are `i`, `s` and `x`").into());
             }
         }
     }
@@ -62,5 +72,6 @@ pub fn parse(pattern: &str, flags: &str, limits: &Limits) -> Result<Regular, Syn
     let mut parser =
         ast::parse::ParserBuilder::new().ignore_whitespace(ignore_whitespace).nest_limit(nest_limit).build();
     let ast = parser.parse(pattern).map_err(|error| errors::from_parser(pattern, &error, limits))?;
-    ast::visit(&ast, lower::Lowering::new(pattern, modes, limits))
+    watch(pattern.len())?;
+    ast::visit(&ast, lower::Lowering::new(pattern, modes, limits, watch))
 }

@@ -122,6 +122,12 @@ fn errors_name_the_construct_and_its_place() {
         ("a{5,1001}", "{5,1001}", "repeat count 1001 is more than 1000 (repeat_max)"),
         ("a{1001,}", "{1001,}", "repeat count 1001 is more than 1000 (repeat_max)"),
         ("a{99999999999}", "99999999999", "repeat count `99999999999` is more than 1000 (repeat_max)"),
+        (r"a\0", r"\0", r"unknown escape `\0`"),
+        (r"a\cJ", r"\c", r"unknown escape `\c`"),
+        (r"a\e", r"\e", r"unknown escape `\e`"),
+        ("a++", "+", "possessive repetitions (`++`, `*+`, `?+`, `}+`) are not supported"),
+        ("[ab]{2,3}+c", "+", "possessive repetitions (`++`, `*+`, `?+`, `}+`) are not supported"),
+        ("[[]", "[]", "unclosed character class"),
         ("((a(b(c))))", "(c", "nested more than 3 deep (nesting_max)"),
         ("[a[b[c[d]]]]", "[d", "nested more than 3 deep (nesting_max)"),
     ] {
@@ -133,13 +139,35 @@ fn errors_name_the_construct_and_its_place() {
             assert_eq!(&pattern[start..error.span().end as usize], at, "{pattern}");
         }
     }
+    let hint = |pattern: &str| parse(pattern, "", &limits).unwrap_err().hint().unwrap_or_default().to_owned();
+    for (pattern, part) in [
+        (r"a\0", r"`\x00`"),
+        (r"\cJ", r"`\x0A`"),
+        (r"\cj", r"`\x0A`"),
+        (r"\e", r"`\x1B`"),
+        ("[[]", r"`\[`"),
+        ("[a[b]", r"`\[`"),
+        ("[^[]*x", r"`\[`"),
+        ("a*+", "`(?:...)+`"),
+    ] {
+        assert!(hint(pattern).contains(part), "{pattern}: {}", hint(pattern));
+    }
+    assert_eq!(hint("ab[a-"), "", "no other class is inside");
+    check("(?:a+)+|b+?|(?:c?)+?", "", &["aa", "bb", "cc"], &["ab"]);
+    let short = parse("aaaa", "", &Limits { pattern_bytes_max: 3, ..limits.clone() }).unwrap_err();
+    assert_eq!(
+        (short.message(), short.limit_met()),
+        ("pattern of 4 bytes, more than 3 (pattern_bytes_max)", Some((4, 3)))
+    );
+    let classes = parse(&"[a-z]".repeat(3000), "", &Limits { n_exprs_max: 1000, ..limits.clone() }).unwrap_err();
+    assert!(classes.message().contains("n_exprs_max") && classes.limit_met().is_some(), "{classes}");
     let long = parse("aaaa", "", &Limits { source_bytes_max: 3, ..limits }).unwrap_err();
     assert_eq!(long.message(), "pattern of 4 bytes, more than 3 (source_bytes_max)");
 }
 
 #[test]
 fn depth_is_refused_without_recursion() {
-    let limits = Limits::default();
+    let limits = Limits { pattern_bytes_max: 1 << 20, ..Limits::default() };
     for (open, close) in [("(", ")"), ("[a", "]"), ("(?:", "|b)*"), ("", "*")] {
         let pattern = format!("{}a{}", open.repeat(60_000), close.repeat(60_000));
         let error = parse(&pattern, "", &limits).unwrap_err();

@@ -1,0 +1,275 @@
+//! Sources that were made to take long or much memory: with default limits each has an answer within [`CPU_MAX`] and [`BYTES_MAX`], in an
+//! address space of [`ADDRESS_SPACE_BYTES`]; and a deadline or a flag ends each soon, whatever stage it finds.
+
+use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Vocab};
+use std::fmt::Write;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const CPU_MAX: Duration = Duration::from_secs(2);
+const BYTES_MAX: u64 = 300 << 20;
+const ADDRESS_SPACE_BYTES: u64 = 1 << 30;
+/// Tells a child which source to compile.
+const CHILD: &str = "MASKWRIGHT_HOSTILE_SOURCE";
+
+enum Source {
+    Ebnf(String),
+    Regex(String),
+}
+use Source::{Ebnf, Regex};
+
+/// Writes `root ::= (first)`, then a line for each number.
+fn rules(first: &str, n: usize, line: impl Fn(usize) -> String, last: &str) -> Source {
+    let mut source = format!("root ::= {first}\n");
+    (0..n).for_each(|i| writeln!(source, "{}", line(i)).unwrap());
+    Ebnf(source + last)
+}
+
+fn joined(n: usize, separator: &str, part: impl Fn(usize) -> String) -> String {
+    (0..n).map(part).collect::<Vec<_>>().join(separator)
+}
+
+type Make = fn() -> Source;
+
+/// Names, and what makes the sources: they are large.
+const SOURCES: &[(&str, Make)] = &[
+    ("a chain of unit rules", || rules("a0", 130_000, |i| format!("a{i} ::= a{}", i + 1), "a130000 ::= \"x\"")),
+    ("more rules than the limit", || rules("a0", 700_000, |i| format!("a{i} ::= a{}", i + 1), "a700000 ::= \"x\"")),
+    ("unit rules with two ways", || {
+        rules("a0", 120_000, |i| format!("a{i} ::= a{} | a{}", i + 1, i + 2), "a120000 ::= \"x\"\na120001 ::= \"y\"")
+    }),
+    ("tails with two ways", || {
+        rules(
+            "a0",
+            120_000,
+            |i| format!("a{i} ::= \"z\" a{} | a{}", i + 1, i + 2),
+            "a120000 ::= \"x\"\na120001 ::= \"y\"",
+        )
+    }),
+    ("a left chain", || rules("a0", 120_000, |i| format!("a{i} ::= a{} \"q\" | \"b{i}\"", i + 1), "a120000 ::= \"x\"")),
+    ("a left-recursive cycle", || {
+        rules("a0", 100_000, |i| format!("a{i} ::= a{} \"y\" | \"{i}\"", (i + 1) % 100_000), "")
+    }),
+    ("recursion everywhere", || {
+        let line = |i: usize| format!("a{i} ::= \"z\" a{} \"y\" | \"{i}\"", (i * 7919 + 1) % 120_000);
+        rules(&joined(120_000, " | ", |i| format!("a{i}")), 120_000, line, "")
+    }),
+    ("dense left recursion", || {
+        let line = |i: usize| format!("r{i} ::= {} | \"x\"", joined(500, " | ", |j| format!("r{j} \"a{i}\"")));
+        rules("r0", 500, line, "")
+    }),
+    ("dense left recursion that differs", || {
+        let line = |i: usize| format!("r{i} ::= {} | \"x\"", joined(250, " | ", |j| format!("r{j} \"a{i}_{j}\"")));
+        rules("r0", 250, line, "")
+    }),
+    ("dense recursion", || {
+        let line = |i: usize| format!("r{i} ::= {} | \"x\"", joined(400, " | ", |j| format!("\"a{j}\" r{j} \"b{i}\"")));
+        rules("r0", 400, line, "")
+    }),
+    ("doubling rules", || rules("a0", 60, |i| format!("a{i} ::= a{0} a{0}", i + 1), "a60 ::= \"x\" | \"y\"")),
+    ("doubling complements", || rules("a0", 60, |i| format!("a{i} ::= ~(a{0} a{0})", i + 1), "a60 ::= \"x\" | \"y\"")),
+    ("unused rules", || rules("\"x\"", 130_000, |i| format!("a{i} ::= \"\""), "")),
+    ("long names", || {
+        let name = "n".repeat(1000);
+        rules(
+            &format!("{name}0"),
+            7000,
+            |i| format!("{name}{i} ::= \"a\" {name}{}", i + 1),
+            &format!("{name}7000 ::= \"\""),
+        )
+    }),
+    ("question marks", || Ebnf(format!("root ::= a{}\na ::= \"x\"", "?".repeat(5_000_000)))),
+    ("all suffixes", || Ebnf(format!("root ::= a{}\na ::= \"x\"", "*+?{2}".repeat(1_000_000)))),
+    ("tildes", || Ebnf(format!("root ::= {}\"x\"", "~".repeat(10_000_000)))),
+    ("half a million tildes", || Ebnf(format!("root ::= {}\"x\"", "~".repeat(500_000)))),
+    ("bars", || Ebnf(format!("root ::= \"a\"{}", "|".repeat(15_000_000)))),
+    ("groups", || Ebnf(format!("root ::= {}", "(\"a\")".repeat(2_000_000)))),
+    ("literals", || Ebnf(format!("root ::= {}", "\"a\" ".repeat(3_000_000)))),
+    ("classes", || Ebnf(format!("root ::= {}", "[a-z] ".repeat(500_000)))),
+    ("optional classes", || Ebnf(format!("root ::= {}", "[a-z]? ".repeat(300_000)))),
+    ("a long literal", || Ebnf(format!("root ::= \"{}\"", "a".repeat(15_000_000)))),
+    ("a literal as long as the limit", || Ebnf(format!("root ::= \"{}\"", "a".repeat(500_000)))),
+    ("a long literal in any case", || Ebnf(format!("root ::= \"{}\"i", "ab".repeat(3_000_000)))),
+    ("a million alternatives", || Ebnf(format!("root ::= {}", joined(1_000_000, " | ", |i| format!("\"w{i}\""))))),
+    ("alternatives before a rule", || {
+        Ebnf(format!("root ::= {}\nb ::= \"q\"", joined(400_000, " | ", |i| format!("\"{i:x}\" b"))))
+    }),
+    ("deep groups", || Ebnf(format!("root ::= {}\"a\"?{}", "(".repeat(190), ")*".repeat(190)))),
+    ("deep counts", || Ebnf(format!("root ::= {}\"a\" | \"bc\"{}", "(".repeat(190), "){2,1000}".repeat(190)))),
+    ("a huge class", || {
+        let chars: String = (0..4_000_000u32).filter_map(|i| char::from_u32(0x4E00 + 2 * (i % 10_000))).collect();
+        Ebnf(format!("root ::= [{chars}]"))
+    }),
+    ("many large classes", || {
+        let class = |n: u32| -> String {
+            (0..2000).filter_map(|i| char::from_u32(0x4E00 + 2 * ((i * 7 + n) % 10_000))).collect()
+        };
+        Ebnf(format!("root ::= {}", joined(900, " ", |n| format!("[{}]", class(n as u32)))))
+    }),
+    ("classes of all letters", || Ebnf(format!("root ::= {}", joined(9000, " | ", |i| format!("/\\p{{L}}{{{i}}}x/"))))),
+    ("different regexes", || Ebnf(format!("root ::= {}", joined(500_000, " ", |i| format!("/a{i}b?/"))))),
+    ("counters", || Ebnf(format!("root ::= {}", joined(200_000, " ", |i| format!("([a-z] \"{i}\"){{1,{}}}", i + 50))))),
+    ("loops of loops", || Ebnf(format!("root ::= {}", "([a-z]* [b-y]*)* ".repeat(30_000)))),
+    ("choices and choices", || {
+        let (a, b) =
+            (joined(200_000, "|", |i| format!("\"w{i}\"")), joined(100_000, "|", |i| format!("\"w{}\"", 3 * i)));
+        Ebnf(format!("root ::= ({a}) & ({b})"))
+    }),
+    ("letters in any order", || {
+        Ebnf(format!("root ::= {}", joined(26, " & ", |i| format!("(.* [{}] .*)", char::from(b'a' + i as u8)))))
+    }),
+    ("large intersections, again and again", || {
+        let part = "((.* \"a\" .{8}) & (.* \"b\" .{7}) & (.* \"c\" .{3}))";
+        Ebnf(format!("root ::= {}", joined(5000, " | ", |i| format!("{part} \"{i}\""))))
+    }),
+    ("differences", || Ebnf(format!("root ::= .*{}", joined(6000, "", |i| format!(" - (.* \"w{i}\" .*)"))))),
+    ("control tokens", || Ebnf(format!("root ::= {}", joined(900_000, " | ", |i| format!("<[{}]>", i % 256))))),
+    ("an unknown rule", || {
+        rules("zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz", 130_000, |i| format!("zzzzzzzzzzzzzzzzzzzzzzzzz{i} ::= \"\""), "")
+    }),
+    ("optional letters", || Regex("(a?){50000}".into())),
+    ("counts in counts", || Regex("((a{1,1000}){1,1000}){1,1000}".into())),
+    ("counts of words in counts", || Regex("(((a|b){1,1000}c){1,1000}d){1,1000}".into())),
+    ("counted conjunction", || Ebnf("root ::= /[^a]{1,5000}/ & /.{3,4000}x/".into())),
+    ("a long pattern", || Regex("a?".repeat(7_000_000))),
+    ("a pattern as long as the limit", || Regex("a?".repeat(1 << 15))),
+    ("words in a pattern", || Regex(joined(9000, "|", |i| format!("w{i}")))),
+    ("letters in any case", || Regex(format!("(?i){}", "abc".repeat(20_000)))),
+    ("many classes", || Regex(joined(8000, "", |i| format!("[\\p{{L}}{i}]")))),
+    ("many negated classes", || Regex("[^\\p{L}\\d]".repeat(5000))),
+    ("anchors", || Regex("(a|^|$)*".repeat(8000))),
+    ("anchors in anchors", || Regex(format!("{}a|^|${}", "(".repeat(190), ")*".repeat(190)))),
+    ("anchors at both sides", || Regex("(^|a)".repeat(6000) + &"($|b)".repeat(6000))),
+    ("a pattern without a small automaton", || Regex("(.*a.{15}|.*b.{15}|.*c.{14})*".into())),
+];
+
+fn compiler() -> GrammarCompiler {
+    GrammarCompiler::new(Arc::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap()))
+}
+
+fn compile(
+    compiler: &GrammarCompiler,
+    source: &Source,
+    options: &CompileOptions,
+) -> Result<CompiledGrammar, CompileError> {
+    match source {
+        Ebnf(text) => compiler.compile_ebnf_with(text, "root", options),
+        Regex(pattern) => compiler.compile_regex_with(pattern, options),
+    }
+}
+
+/// A number of `/proc/self/status`, in bytes.
+fn status_bytes(name: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+}
+
+/// The time that this process has used a processor for.
+fn cpu_time() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
+    let ticks: u64 = fields.skip(11).take(2).map(|field| field.parse::<u64>().unwrap()).sum();
+    Duration::from_millis(10 * ticks)
+}
+
+/// What a child does; nothing in a run of its own.
+#[test]
+fn child() {
+    let Ok(index) = std::env::var(CHILD) else { return };
+    let (_, make) = SOURCES[index.parse::<usize>().unwrap()];
+    let (source, compiler) = (make(), compiler());
+    let (cpu_before, bytes_before) = (cpu_time(), status_bytes("VmRSS"));
+    let outcome = compile(&compiler, &source, &CompileOptions::default()).map(|grammar| grammar.n_states());
+    let outcome = match outcome {
+        Ok(n_states) => format!("{n_states} states"),
+        Err(error) => {
+            let limit = match &error {
+                CompileError::Build(error) => error.limit_met(),
+                CompileError::Syntax(error) => error.limit_met(),
+                _ => None,
+            };
+            let text: String = error.to_string().chars().take(200).collect();
+            let is_other = ["undefined rule", "matches nothing"].iter().any(|other| text.contains(other));
+            assert!(limit.is_some_and(|(given, limit)| given > limit) || is_other, "{text}: {limit:?}");
+            text
+        }
+    };
+    let cpu = cpu_time() - cpu_before;
+    // The source itself is not the compiler's.
+    let bytes = status_bytes("VmHWM").saturating_sub(bytes_before);
+    println!("answer: {cpu:?}, {} MB, {outcome}", bytes >> 20);
+    assert!(cpu <= CPU_MAX && bytes <= BYTES_MAX, "{cpu:?}, {bytes} bytes");
+}
+
+#[test]
+fn every_source_has_an_answer_in_time_and_space() {
+    let is_available = cfg!(target_os = "linux")
+        && Command::new("sh").args(["-c", "ulimit -v 1000000"]).status().is_ok_and(|status| status.success());
+    if !is_available {
+        println!("skipped: there is no shell that limits the address space of a process here");
+        return;
+    }
+    let program = std::env::current_exe().unwrap();
+    let mut failures = Vec::new();
+    for (index, (name, _)) in SOURCES.iter().enumerate() {
+        let script =
+            format!("ulimit -v {}; exec \"$0\" --exact child --nocapture --test-threads 1", ADDRESS_SPACE_BYTES >> 10);
+        let child =
+            Command::new("sh").arg("-c").arg(script).arg(&program).env(CHILD, index.to_string()).output().unwrap();
+        let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
+        let answer = output.lines().find(|line| line.contains("answer:")).unwrap_or("no answer").to_owned();
+        println!("{name}: {answer}");
+        if !child.status.success() {
+            failures.push(format!("{name}: {}\n{answer}\n{output}", child.status));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Runs `interrupted`, which tells how late it was, until it was soon enough once: other programs may hold one attempt up.
+fn soon(name: &str, what: &str, mut interrupted: impl FnMut() -> Duration) {
+    const LATE_MAX: Duration = Duration::from_millis(250);
+    let mut latest = Vec::new();
+    while latest.len() < 5 && latest.last().is_none_or(|late| *late > LATE_MAX) {
+        latest.push(interrupted());
+    }
+    println!("{name}, {what}: late by {latest:?}");
+    assert!(latest.last().is_some_and(|late| *late <= LATE_MAX), "{name}, {what}: late by {latest:?}");
+}
+
+#[test]
+fn deadlines_and_flags_are_met_at_every_stage() {
+    let compiler = compiler();
+    for (name, make) in SOURCES {
+        let source = make();
+        for millis in [1, 4, 16, 60, 250] {
+            soon(name, &format!("deadline of {millis} ms"), || {
+                let deadline = Instant::now() + Duration::from_millis(millis);
+                let options = CompileOptions { deadline: Some(deadline), cancelled: None };
+                let _ = compile(&compiler, &source, &options);
+                let late = Instant::now().saturating_duration_since(deadline);
+                compiler.clear_caches();
+                late
+            });
+        }
+        soon(name, "flag", || {
+            let flag = Arc::new(AtomicBool::new(false));
+            let options = CompileOptions { deadline: None, cancelled: Some(Arc::clone(&flag)) };
+            let setter = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(25));
+                flag.store(true, Ordering::Relaxed);
+                Instant::now()
+            });
+            let _ = compile(&compiler, &source, &options);
+            let end = Instant::now();
+            compiler.clear_caches();
+            end.saturating_duration_since(setter.join().unwrap())
+        });
+        // What was given up leaves nothing behind.
+        let mut matcher = compiler.compile_ebnf("root ::= [a-c]+ \"x\"").unwrap().matcher();
+        assert!(matcher.accept_bytes(b"abcx").is_ok() && matcher.is_accepting(), "{name}");
+    }
+}
