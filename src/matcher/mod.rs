@@ -183,7 +183,7 @@ impl Matcher {
     /// Accepts several tokens, all or none.
     ///
     /// # Errors
-    /// As [`accept_token`](Self::accept_token), for the first token that is refused.
+    /// As [`accept_token`](Self::accept_token), for the first token that fails; [`MatchError::token_index`] is its index.
     pub fn accept_tokens(&mut self, tokens: &[TokenId]) -> Result<(), MatchError> {
         for (index, &token) in tokens.iter().enumerate() {
             if let Err(error) = self.accept_token(token) {
