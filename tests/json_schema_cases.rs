@@ -62,6 +62,7 @@ impl Case<'_> {
                 "formats" => options.has_formats = is_set,
                 "integer_fractions" => options.has_integer_fractions = is_set,
                 "lenient" => options.is_lenient = is_set,
+                "nullable" => options.read.has_nullable = is_set,
                 "white_space" => options.white_space = self.white_space(member.value),
                 other => panic!("there is no option {other}"),
             }
@@ -138,6 +139,7 @@ impl Case<'_> {
             Verdict::Relaxed(_) => list == "relaxed",
             Verdict::Annotation => list == "annotations",
             Verdict::Enforced => list == "enforced",
+            Verdict::EnforcedInPart(_) => list == "enforced_in_part",
             _ => false,
         };
         for list in ["relaxed", "annotations", "enforced"] {
