@@ -1,7 +1,8 @@
 //! The calls of a matcher: what they return where they fail, and what they leave as it was.
 
+use maskwright::json_schema::{SchemaOptions, WhiteSpace};
 use maskwright::matcher::{accept_tokens, fill_masks};
-use maskwright::{CompiledGrammar, GrammarCompiler, MatchError, Vocab};
+use maskwright::{CompileOptions, CompiledGrammar, GrammarCompiler, MatchError, Vocab};
 
 /// The tokens `a`, `b` and the stop token 2.
 fn grammar(source: &str) -> CompiledGrammar {
@@ -68,4 +69,20 @@ fn batches_accept_one_token_each() {
     let results = accept_tokens(&mut matchers, &[0, 1, 2], None);
     assert_eq!(results.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, true, false]);
     assert_eq!(matchers.map(|matcher| matcher.n_steps()), [1, 1, 0]);
+}
+
+/// What elements leave was not asked: that `true` was there and two are needed.
+#[test]
+fn forced_text_knows_which_elements_are_left() {
+    let vocab = Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap();
+    let compiler = GrammarCompiler::new(vocab.into());
+    let schema = r#"{"type":"array","uniqueItems":true,"items":{"type":"boolean"},"minItems":2}"#;
+    let options = SchemaOptions { white_space: WhiteSpace::Compact, ..SchemaOptions::default() };
+    let grammar = compiler.compile_json_schema_with(schema, &options, &CompileOptions::default()).unwrap();
+    let mut matcher = grammar.matcher();
+    for (text, forced) in [("", "["), ("[", ""), ("[true", ",false]"), ("[false,", "true]"), ("[true,false]", "")] {
+        matcher.reset();
+        matcher.accept_bytes(text.as_bytes()).unwrap();
+        assert_eq!(matcher.jump_forward_text(), forced, "after {text}");
+    }
 }
