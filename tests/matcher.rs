@@ -284,3 +284,26 @@ fn decisions_keep_their_callers_when_stores_are_replaced() {
     }
     assert!(n_evicted > 100, "{n_evicted} nodes were dropped");
 }
+
+/// Containers are told apart by their keys and scalars before they are spelled anew; a number or word at the end of the text is neither yet.
+#[test]
+fn containers_that_are_begun_may_become_earlier_ones() {
+    let tokens = ["10]", "0]", "0", "1]", "10,", "ue]", "true]", "]", "10],", "1,10]"];
+    let vocab = bytes_and(&tokens);
+    let options = SchemaOptions { white_space: WhiteSpace::Compact, ..SchemaOptions::default() };
+    let schema =
+        r#"{"type":"array","uniqueItems":true,"items":{"type":"array","items":{"type":["integer","boolean"]}}}"#;
+    let compiler = GrammarCompiler::new(vocab);
+    let grammar = compiler.compile_json_schema_with(schema, &options, &CompileOptions::default()).unwrap();
+    let all = |text: &str| {
+        let mask = mask_after(&grammar, text.as_bytes(), None);
+        let named = tokens.iter().zip(256..).filter(|(_, id)| mask.contains(id)).map(|(token, _)| *token);
+        named.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(all("[[10],["), "0] 0 1] 10, true] ] 1,10]");
+    assert_eq!(all("[[10],[1"), "10] 0 1] 10, ] 10], 1,10]");
+    assert_eq!(all("[[true],[tr"), "");
+    assert_eq!(all("[[true],[1,tr"), "ue]");
+    assert_eq!(all("[[1,10],["), "10] 0] 0 1] 10, true] ] 10],");
+    assert_eq!(all("[[1,10],[1,"), "0] 0 1] 10, true] 1,10]");
+}
