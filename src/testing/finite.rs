@@ -182,21 +182,21 @@ impl Texts {
         Texts(texts)
     }
 
-    fn from_of(&self, prefix: &[u8]) -> usize {
+    fn first_from(&self, prefix: &[u8]) -> usize {
         self.0.partition_point(|text| &**text < prefix)
     }
 
     fn is_prefix(&self, prefix: &[u8]) -> bool {
-        self.0.get(self.from_of(prefix)).is_some_and(|text| text.starts_with(prefix))
+        self.0.get(self.first_from(prefix)).is_some_and(|text| text.starts_with(prefix))
     }
 
     fn is_text(&self, text: &[u8]) -> bool {
-        self.0.get(self.from_of(text)).is_some_and(|found| **found == *text)
+        self.0.get(self.first_from(text)).is_some_and(|found| **found == *text)
     }
 
     /// Returns what all texts that begin with a prefix have in common behind it.
     fn forced(&self, prefix: &[u8]) -> &[u8] {
-        let mut with = self.0[self.from_of(prefix)..].iter().take_while(|text| text.starts_with(prefix));
+        let mut with = self.0[self.first_from(prefix)..].iter().take_while(|text| text.starts_with(prefix));
         let Some(first) = with.next() else { return &[] };
         let last = with.last().unwrap_or(first);
         let n_common = first.iter().zip(last).take_while(|(a, b)| a == b).count();
