@@ -3,7 +3,7 @@
 //! The cases are files in `tests/data/json_schema`; its README says how they are written. Every keyword has a file of its
 //! own.
 
-use maskwright::json_schema::{Finding, Json, SchemaOptions, Value, ValueId, Verdict, WhiteSpace};
+use maskwright::json_schema::{Finding, Json, SchemaOptions, Spelling, Value, ValueId, Verdict, WhiteSpace};
 use maskwright::testing::corpus::files;
 use maskwright::{CompileOptions, CompiledGrammar, GrammarCompiler, Limits, Vocab};
 use std::path::{Path, PathBuf};
@@ -62,6 +62,10 @@ impl Case<'_> {
                 "formats" => options.has_formats = is_set,
                 "integer_fractions" => options.has_integer_fractions = is_set,
                 "lenient" => options.is_lenient = is_set,
+                "any_spelling" => {
+                    options.spelling = if is_set { Spelling::Any } else { Spelling::Shortest };
+                }
+                "nullable" => options.read.has_nullable = is_set,
                 "white_space" => options.white_space = self.white_space(member.value),
                 other => panic!("there is no option {other}"),
             }
@@ -138,6 +142,7 @@ impl Case<'_> {
             Verdict::Relaxed(_) => list == "relaxed",
             Verdict::Annotation => list == "annotations",
             Verdict::Enforced => list == "enforced",
+            Verdict::EnforcedInPart(_) => list == "enforced_in_part",
             _ => false,
         };
         for list in ["relaxed", "annotations", "enforced"] {

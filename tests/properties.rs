@@ -6,7 +6,7 @@ use maskwright::grammar::GrammarBuilder;
 use maskwright::regular::CharSet;
 use maskwright::testing::engine::{self, Tally};
 use maskwright::testing::worlds::{Kind, World};
-use maskwright::testing::{Rng, ebnf_text, json_schema, operations, regex_text, sharing, worlds};
+use maskwright::testing::{Rng, ebnf_text, finite, json_schema, operations, regex_text, sharing, worlds};
 use maskwright::{GrammarCompiler, Limits, TokenKind, Vocab, frontend::ebnf};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -67,6 +67,13 @@ fn regex_texts() {
 fn json_schemas() {
     let tally = run(|rng| json_schema::check(&data(rng)), |tally| tally.n_grammars > 20);
     assert!(tally.n_masks > 200 && tally.n_completions > 10, "{tally:?}");
+}
+
+/// Masks of schemas against the set of all their texts, which shares no code with them.
+#[test]
+fn schemas_of_finitely_many_texts() {
+    let tally = run(|rng| finite::check(&data(rng)), |tally| tally.n_grammars > 40);
+    assert!(tally.n_masks > 400, "{tally:?}");
 }
 
 #[test]

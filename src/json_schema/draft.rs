@@ -132,7 +132,7 @@ pub(super) fn word(name: &str) -> Option<Word> {
         | "maxProperties" | "required" => (Draft4, Draft2020, CHECK, Nothing),
         "const" => (Draft6, Draft2020, CHECK, Nothing),
         "minContains" | "maxContains" | "dependentRequired" => (Draft2019, Draft2020, CHECK, Nothing),
-        // OpenAPI 3.0; a neighbour of all drafts.
+        // OpenAPI 3.0; foreign to all drafts.
         "nullable" => (Draft4, Draft4, CHECK, Nothing),
         "format" => (Draft4, Draft2020, FORMAT, Nothing),
         "properties" | "patternProperties" => (Draft4, Draft2020, APPLY, Map),

@@ -153,7 +153,7 @@ pub(super) fn for_each_in(keyword: &mut Keyword, mut visit: impl FnMut(&mut Sche
         | Keyword::MinLength(_)
         | Keyword::MaxLength(_)
         | Keyword::Pattern(_)
-        | Keyword::Format(_)
+        | Keyword::Format(..)
         | Keyword::Required(_)
         | Keyword::MinProperties(_)
         | Keyword::MaxProperties(_)

@@ -98,9 +98,13 @@ impl<'a> KeywordReader<'a, '_> {
         let dialect = self.loader.dialect(self.loader.model.schema(self.schema).resource);
         // In draft 4, which is three drafts older, `if` is a word like any other.
         let is_far = name == "if" && dialect.draft == Draft::Draft4;
+        let options = self.loader.options;
+        if name == "nullable" && (options.has_nullable || dialect.is_named) {
+            return options.has_nullable && dialect.vocabularies.contains(word.vocabulary);
+        }
         dialect.vocabularies.contains(word.vocabulary)
             && !is_far
-            && (!is_foreign(name, word, dialect.draft) || self.loader.options.has_foreign_keywords)
+            && (!is_foreign(name, word, dialect.draft) || options.has_foreign_keywords)
     }
 
     /// Returns what a keyword says; nothing for structure and for what means nothing here.
@@ -131,7 +135,7 @@ impl<'a> KeywordReader<'a, '_> {
             "minLength" => Keyword::MinLength(self.count(name, at)?),
             "maxLength" => Keyword::MaxLength(self.count(name, at)?),
             "pattern" => Keyword::Pattern(self.text(name, at)?),
-            "format" => Keyword::Format(self.text(name, at)?),
+            "format" => Keyword::Format(self.text(name, at)?, self.loader.model.schema(self.schema).draft),
             "properties" => Keyword::Properties(self.map(name, at)?),
             "patternProperties" => Keyword::PatternProperties(self.map(name, at)?),
             "additionalProperties" => Keyword::AdditionalProperties(self.schema(at)?),

@@ -1,7 +1,8 @@
 //! Languages of decoded strings: patterns and formats by number, and the automata of string shapes.
 
+use super::draft::Draft;
 use super::error::SchemaError;
-use super::format;
+use super::format::Format;
 use super::leaf::{AnyValueStore, LeafStore, StringKey};
 use super::lower::Spare;
 use super::shape::StringShape;
@@ -79,21 +80,16 @@ impl Languages {
     }
 
     /// Returns the language of a format; nothing if the format is an annotation.
-    pub fn format(&mut self, name: &str) -> Option<LanguageId> {
-        let dfa = format::automaton(name)?;
-        Some(self.intern(true, name, || Ok(dfa)).expect("formats build"))
+    pub fn format(&mut self, name: &str, draft: Draft) -> Option<LanguageId> {
+        let format = Format::find(name, draft)?;
+        Some(self.intern(true, format.id(), || Ok(format.automaton())).expect("formats build"))
     }
 
     /// Returns a language that holds all strings of a format; nothing if the format is an annotation.
-    pub fn outer_format(&mut self, name: &str) -> Option<LanguageId> {
-        let regular = format::outer_language(name)?;
-        if format::language(name).is_some_and(|inner| Arc::ptr_eq(&inner, &regular)) {
-            return self.format(name);
-        }
-        let built = self.intern(true, &format!("all of {name}"), || {
-            Ok(Arc::new(Dfa::new(&regular, &Limits::default()).expect("formats are within the default limits")))
-        });
-        Some(built.expect("formats build"))
+    pub fn outer_format(&mut self, name: &str, draft: Draft) -> Option<LanguageId> {
+        let format = Format::find(name, draft)?;
+        let Some(dfa) = format.outer_automaton() else { return self.format(name, draft) };
+        Some(self.intern(true, &format!("all of {}", format.id()), || Ok(dfa)).expect("formats build"))
     }
 
     fn intern(

@@ -4,7 +4,7 @@
 //! a few words, its *key*; with an equal key the automaton is the same, and neither drafted, trimmed nor built again.
 
 use super::language::LanguageName;
-use super::options::{SchemaOptions, WhiteSpace};
+use super::options::{SchemaOptions, Spelling, WhiteSpace};
 use super::shape::NumberShape;
 use crate::pass::{FinishedNetwork, RuleAutomaton};
 use hashbrown::HashMap;
@@ -23,6 +23,7 @@ pub(super) enum LeafKey {
     Strings {
         shapes: Vec<StringKey>,
         is_element: bool,
+        spelling: Spelling,
     },
     Numbers {
         shapes: Vec<NumberShape>,
@@ -144,7 +145,7 @@ mod tests {
         let names = |n: usize| {
             let pattern = (false, format!("{n}{}", "x".repeat(1 << 20)).into());
             let shape = StringKey { min: 0, max: None, languages: vec![(pattern, true)] };
-            LeafKey::Strings { shapes: vec![shape], is_element: false }
+            LeafKey::Strings { shapes: vec![shape], is_element: false, spelling: Spelling::Shortest }
         };
         (0..40).for_each(|n| store.keep(names(n), &automaton));
         assert!(store.known.lock().unwrap().bytes <= LeafStore::BYTES_MAX);

@@ -30,13 +30,17 @@ pub struct ReadOptions {
     /// Whether keywords of other drafts count (`const` in draft 4, `dependencies` in draft 2020-12); annotations
     /// otherwise.
     pub has_foreign_keywords: bool,
+    /// Whether `nullable` counts also where a `$schema` names a draft, as in schemas taken from OpenAPI 3.0. The drafts don't know the word:
+    /// where one is named it is an annotation otherwise; where none is, it counts as a foreign keyword.
+    pub has_nullable: bool,
     /// The URI that the schema came from; relative references and `$id`s start there.
     pub base_uri: String,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        ReadOptions { draft: Draft::Draft2020, has_foreign_keywords: true, base_uri: String::new() }
+        let base_uri = String::new();
+        ReadOptions { draft: Draft::Draft2020, has_foreign_keywords: true, has_nullable: false, base_uri }
     }
 }
 

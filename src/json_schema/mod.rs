@@ -58,7 +58,7 @@ pub(crate) use language::LanguageStore;
 pub use load::ReadOptions;
 pub(crate) use lower::{LowerError, lower};
 pub use model::{Body, DocumentId, Entry, Keyword, Named, ResourceId, Schema, SchemaId, SchemaModel, TypeSet};
-pub use options::{SchemaOptions, WhiteSpace};
+pub use options::{SchemaOptions, Spelling, WhiteSpace};
 pub use report::{Finding, SchemaReport, Verdict};
 pub use resolve::{NoDocuments, Resolve, Source};
 pub use value::{Duplicate, Json, Member, Value, ValueId};

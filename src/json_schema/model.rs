@@ -134,8 +134,8 @@ pub enum Keyword {
     MaxLength(u64),
     /// `pattern`, as written.
     Pattern(Box<str>),
-    /// `format`, known or not.
-    Format(Box<str>),
+    /// `format`, known or not, and the draft that says what it means.
+    Format(Box<str>, Draft),
     /// `properties`, in their order.
     Properties(Named<SchemaId>),
     /// `patternProperties`: patterns as written.

@@ -40,6 +40,21 @@ impl Default for WhiteSpace {
     }
 }
 
+/// How characters are spelled in strings that a schema says more about than their length: by `pattern`, `const`, `enum`, `format`, or under
+/// `not`. All other strings take every spelling; keys and items under `uniqueItems` always have the shortest, so that equal ones are
+/// written alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Spelling {
+    /// Each character in one way: itself, or for quotes, backslashes and control characters the shortest escape that JSON has for it, with
+    /// small letters. What `JSON.stringify` and `json.dumps(value, ensure_ascii=False)` print.
+    #[default]
+    Shortest,
+    /// Each character in every way of JSON: `\/`, `\u00e9` and `\u00E9`, pairs of surrogates. Automata of constants and patterns have some
+    /// six times as many states.
+    Any,
+}
+
 /// How a schema is compiled.
 ///
 /// ```
@@ -54,6 +69,8 @@ pub struct SchemaOptions {
     /// What an object without `additionalProperties` allows beside its `properties`: anything, as the standard says
     /// (true), or nothing.
     pub has_additional_properties: bool,
+    /// How characters are spelled in strings that are constrained.
+    pub spelling: Spelling,
     /// Whether `format` is asserted.
     pub has_formats: bool,
     /// Whether integers may be written with a fraction of zeros, like `1.0`.
@@ -79,6 +96,7 @@ impl Default for SchemaOptions {
         SchemaOptions {
             white_space: WhiteSpace::default(),
             has_additional_properties: true,
+            spelling: Spelling::default(),
             has_formats: true,
             has_integer_fractions: false,
             is_lenient: false,
@@ -103,6 +121,7 @@ impl PartialEq for SchemaOptions {
         };
         fields(self) == fields(other)
             && self.white_space == other.white_space
+            && self.spelling == other.spelling
             && self.read == other.read
             && Arc::ptr_eq(&self.resolver, &other.resolver)
     }
@@ -113,6 +132,7 @@ impl Eq for SchemaOptions {}
 impl core::hash::Hash for SchemaOptions {
     fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
         self.white_space.hash(state);
+        self.spelling.hash(state);
         (self.has_additional_properties, self.has_formats, self.is_lenient).hash(state);
         self.read.base_uri.hash(state);
     }
@@ -123,6 +143,7 @@ impl fmt::Debug for SchemaOptions {
         f.debug_struct("SchemaOptions")
             .field("white_space", &self.white_space)
             .field("has_additional_properties", &self.has_additional_properties)
+            .field("spelling", &self.spelling)
             .field("has_formats", &self.has_formats)
             .field("has_integer_fractions", &self.has_integer_fractions)
             .field("is_lenient", &self.is_lenient)

@@ -3,6 +3,7 @@
 //! Findings are made when they are asked for: ten thousand nested schemas have pointers of three hundred megabytes.
 
 use super::equal::for_each_in;
+use super::format::Format;
 use super::model::{Body, Keyword, SchemaId, SchemaModel};
 use super::options::SchemaOptions;
 use super::value::ValueId;
@@ -15,6 +16,8 @@ use std::collections::HashMap;
 pub enum Verdict {
     /// Every mask obeys it.
     Enforced,
+    /// Every mask obeys it as far as it is regular; what is not enforced. Only formats are such: `idn-hostname`.
+    EnforcedInPart(Box<str>),
     /// It could not be enforced, and lenient mode dropped it; the reason.
     Relaxed(Box<str>),
     /// It says nothing about which values are valid: annotations, unknown words, formats that are not asserted.
@@ -159,13 +162,15 @@ impl SchemaReport {
 
     fn verdict(&self, id: SchemaId, index: usize) -> Verdict {
         let Some(dropped) = &self.dropped else {
-            return if self.is_annotation(id, index) { Verdict::Annotation } else { Verdict::Enforced };
+            return self.verdict_of_kept(id, index);
         };
         match dropped.reason(&self.model, id, index, None) {
             Some(reason) => Verdict::Relaxed(reason.into()),
-            None if self.is_annotation(id, index) => Verdict::Annotation,
-            None if !dropped.is_reached[id.index()] => Verdict::Relaxed("it belongs to what was dropped".into()),
-            None => Verdict::Enforced,
+            None => match self.verdict_of_kept(id, index) {
+                verdict @ Verdict::Annotation => verdict,
+                _ if !dropped.is_reached[id.index()] => Verdict::Relaxed("it belongs to what was dropped".into()),
+                verdict => verdict,
+            },
         }
     }
 
@@ -173,9 +178,17 @@ impl SchemaReport {
         Finding { keyword: keyword.into(), place: self.model.place(schema, value).into(), verdict }
     }
 
-    fn is_annotation(&self, id: SchemaId, index: usize) -> bool {
-        let keyword = &self.model.schema(id).entries()[index].keyword;
-        matches!(keyword, Keyword::Format(name) if !self.has_formats || super::format::language(name).is_none())
+    /// Returns what becomes of a keyword that lenient mode did not drop.
+    fn verdict_of_kept(&self, id: SchemaId, index: usize) -> Verdict {
+        let Keyword::Format(name, draft) = &self.model.schema(id).entries()[index].keyword else {
+            return Verdict::Enforced;
+        };
+        match Format::find(name, *draft).filter(|_| self.has_formats) {
+            None => Verdict::Annotation,
+            Some(format) => {
+                format.not_enforced().map_or(Verdict::Enforced, |what| Verdict::EnforcedInPart(what.into()))
+            }
+        }
     }
 
     /// Returns about how much memory the report takes, in bytes.
@@ -187,8 +200,11 @@ impl SchemaReport {
         self.model.memory_bytes() + self.dropped.as_deref().map_or(0, of_dropped)
     }
 
-    /// Tells whether every constraint is enforced.
+    /// Tells whether every constraint is enforced: lenient mode dropped nothing, and no format is enforced in part.
     pub fn is_exact(&self) -> bool {
+        let is_in_part = |id, index| matches!(self.verdict_of_kept(id, index), Verdict::EnforcedInPart(_));
+        let mut schemas = self.model.schemas();
         self.dropped.is_none()
+            && !schemas.any(|(id, schema)| (0..schema.entries().len()).any(|index| is_in_part(id, index)))
     }
 }

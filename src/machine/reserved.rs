@@ -93,5 +93,7 @@ mod tests {
         assert_eq!([&b"a"[..], b"abc", b"b", b""].map(|begun| reserved.begun_by(begun)), [1..4, 3..4, 4..6, 0..6]);
         assert!(reserved.begun_by(b"c").is_empty() && Reserved::default().begun_by(b"").is_empty());
         assert_eq!(reserved.first_without(1..6, |text| text[0] == b'a'), 4);
+        let long = Reserved::new(b"\"", [&b"abc"[..]].into_iter());
+        assert!(long.contains(b"\"abc") && !long.contains(b"\"ab") && !long.contains(b"abc"));
     }
 }

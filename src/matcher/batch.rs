@@ -8,38 +8,34 @@ use rayon::prelude::*;
 /// Fills one row per matcher, in parallel: row `i` is `rows[i * words_per_row..][..words_per_row]`. Runs on `pool`, or on the caller's
 /// (by default the global) rayon pool. Returns one result per matcher; a row whose result is an error is all zeros.
 ///
-/// # Panics
-/// If `rows` has fewer than `matchers.len() * words_per_row` words.
+/// # Errors
+/// Per matcher, as [`Matcher::fill_mask`]. A matcher whose row is not within `rows` as a whole gets the error of a row that is too short
+/// ([`MatchError::bound`] has the words that are there and `words_per_row`); the others are filled.
 pub fn fill_masks<M: BorrowMut<Matcher> + Send>(
     matchers: &mut [M],
     rows: &mut [u32],
     words_per_row: usize,
     pool: Option<&rayon::ThreadPool>,
 ) -> Vec<Result<Fill, MatchError>> {
-    let n_words = matchers.len().checked_mul(words_per_row);
-    assert!(
-        n_words.is_some_and(|n| n <= rows.len()),
-        "{} words for {} rows of {words_per_row}",
-        rows.len(),
-        matchers.len()
-    );
     let fill = |matcher: &mut M, row: &mut [u32]| {
-        let filled = matcher.borrow_mut().fill_mask(row);
+        let filled = match row.len() < words_per_row {
+            true => Err(MatchError::row_too_short(row.len(), words_per_row)),
+            false => matcher.borrow_mut().fill_mask(row),
+        };
         if filled.is_err() {
             row.fill(0);
         }
         filled
     };
-    if words_per_row == 0 {
-        return matchers.iter_mut().map(|matcher| fill(matcher, &mut [])).collect();
-    }
-    in_pool(pool, || {
-        matchers
-            .par_iter_mut()
-            .zip(rows.par_chunks_mut(words_per_row))
-            .map(|(matcher, row)| fill(matcher, row))
-            .collect()
-    })
+    // Rows of no words, and those behind the last word.
+    let n_rows = rows.len().checked_div(words_per_row).map_or(0, |n_whole| n_whole + 1);
+    let (within, beyond) = matchers.split_at_mut(n_rows.min(matchers.len()));
+    let mut results: Vec<_> = in_pool(pool, || {
+        let rows = rows.par_chunks_mut(words_per_row.max(1)).chain([&mut [][..]]);
+        within.par_iter_mut().zip(rows).map(|(matcher, row)| fill(matcher, row)).collect()
+    });
+    results.extend(beyond.iter_mut().map(|matcher| fill(matcher, &mut [])));
+    results
 }
 
 /// Accepts one token per matcher, in parallel, on `pool` or on the caller's rayon pool. Returns one result per matcher; those that

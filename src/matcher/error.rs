@@ -7,12 +7,14 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchError {
     kind: Kind,
+    /// Where in the caller's list the failing token is; nothing for a call with a single token or none.
+    token_index: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     UnknownToken { token: TokenId, n_tokens: usize },
-    TokenRefused { token: TokenId, index: usize },
+    TokenRefused { token: TokenId },
     BytesRefused { offset: usize },
     Terminated,
     Stuck,
@@ -26,71 +28,66 @@ enum Kind {
 
 impl MatchError {
     pub(super) fn unknown_token(token: TokenId, n_tokens: usize) -> Self {
-        MatchError { kind: Kind::UnknownToken { token, n_tokens } }
+        Kind::UnknownToken { token, n_tokens }.into()
     }
 
     pub(super) fn token_refused(token: TokenId) -> Self {
-        MatchError { kind: Kind::TokenRefused { token, index: 0 } }
+        Kind::TokenRefused { token }.into()
     }
 
     pub(super) fn bytes_refused(offset: usize) -> Self {
-        MatchError { kind: Kind::BytesRefused { offset } }
+        Kind::BytesRefused { offset }.into()
     }
 
     pub(super) fn terminated() -> Self {
-        MatchError { kind: Kind::Terminated }
+        Kind::Terminated.into()
     }
 
     pub(super) fn stuck() -> Self {
-        MatchError { kind: Kind::Stuck }
+        Kind::Stuck.into()
     }
 
     pub(super) fn rollback_too_far(given: usize, limit: usize) -> Self {
-        MatchError { kind: Kind::RollbackTooFar { given, limit } }
+        Kind::RollbackTooFar { given, limit }.into()
     }
 
     pub(super) fn row_too_short(given: usize, needed: usize) -> Self {
-        MatchError { kind: Kind::RowTooShort { given, needed } }
+        Kind::RowTooShort { given, needed }.into()
     }
 
     pub(super) fn history_forgotten() -> Self {
-        MatchError { kind: Kind::HistoryForgotten }
+        Kind::HistoryForgotten.into()
     }
 
     pub(super) fn over_work(limit: u64) -> Self {
-        MatchError { kind: Kind::OverWork { limit } }
+        Kind::OverWork { limit }.into()
     }
 
     pub(super) fn over_memory(given: usize, limit: usize) -> Self {
-        MatchError { kind: Kind::OverMemory { given, limit } }
+        Kind::OverMemory { given, limit }.into()
     }
 
     pub(super) fn internal(message: String) -> Self {
-        MatchError { kind: Kind::Internal { message } }
+        Kind::Internal { message }.into()
     }
 
-    /// Says that the refused token was the one at `index` of a list.
-    pub(super) fn in_list(mut self, at: usize) -> Self {
-        if let Kind::TokenRefused { index, .. } = &mut self.kind {
-            *index = at;
-        }
-        self
+    /// Says that the failing token is the one at `index` of the caller's list.
+    pub(super) fn in_list(self, index: usize) -> Self {
+        MatchError { token_index: Some(index), ..self }
     }
 
     /// Returns the token that was refused or is unknown.
     pub fn token(&self) -> Option<TokenId> {
         match self.kind {
-            Kind::UnknownToken { token, .. } | Kind::TokenRefused { token, .. } => Some(token),
+            Kind::UnknownToken { token, .. } | Kind::TokenRefused { token } => Some(token),
             _ => None,
         }
     }
 
-    /// Returns the position in the list of tokens of the one that was refused.
+    /// Returns the position of the failing token in the list that was given to [`accept_tokens`](super::Matcher::accept_tokens) or
+    /// [`replay`](super::Matcher::replay), for whatever reason it failed; `None` for calls without a list.
     pub fn token_index(&self) -> Option<usize> {
-        match self.kind {
-            Kind::TokenRefused { index, .. } => Some(index),
-            _ => None,
-        }
+        self.token_index
     }
 
     /// Returns the offset of the first byte that was refused.
@@ -142,10 +139,7 @@ impl fmt::Display for MatchError {
             Kind::UnknownToken { token, n_tokens } => {
                 write!(f, "token id {token} is not in the vocabulary of {n_tokens} tokens")
             }
-            Kind::TokenRefused { token, index: 0 } => write!(f, "the grammar does not allow token {token} here"),
-            Kind::TokenRefused { token, index } => {
-                write!(f, "the grammar does not allow token {token}, the one at index {index}")
-            }
+            Kind::TokenRefused { token } => write!(f, "the grammar does not allow token {token} here"),
             Kind::BytesRefused { offset } => write!(f, "the grammar does not allow the byte at offset {offset}"),
             Kind::Terminated => f.write_str("a stop token was accepted: only stop tokens may follow"),
             Kind::Stuck => f.write_str("no token of the vocabulary can go on, and the text is not complete"),
@@ -161,7 +155,17 @@ impl fmt::Display for MatchError {
             }
             Kind::Internal { message } => write!(f, "the engine failed: {message}"),
             Kind::HistoryForgotten => f.write_str("the history was forgotten, and the text with it"),
+        }?;
+        match self.token_index {
+            Some(index) => write!(f, " (index {index} of the list of tokens)"),
+            None => Ok(()),
         }
+    }
+}
+
+impl From<Kind> for MatchError {
+    fn from(kind: Kind) -> Self {
+        MatchError { kind, token_index: None }
     }
 }
 

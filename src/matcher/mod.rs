@@ -193,7 +193,7 @@ impl Matcher {
     /// Accepts several tokens, all or none.
     ///
     /// # Errors
-    /// As [`accept_token`](Self::accept_token), for the first token that is refused.
+    /// As [`accept_token`](Self::accept_token), for the first token that fails; [`MatchError::token_index`] is its index.
     pub fn accept_tokens(&mut self, tokens: &[TokenId]) -> Result<(), MatchError> {
         for (index, &token) in tokens.iter().enumerate() {
             if let Err(error) = self.accept_token(token) {
@@ -396,7 +396,7 @@ impl Matcher {
         }
         let mark = self.stacks.mark();
         self.allow_work();
-        let Scratch { current, next, .. } = &mut self.scratch;
+        let Scratch { current, next, viability, .. } = &mut self.scratch;
         current.clone_from(&self.live);
         let program = self.grammar.program();
         while forced.len() < JUMP_FORWARD_BYTES_MAX && !is_done(current) {
@@ -406,9 +406,11 @@ impl Matcher {
                 Reads::Only(byte) => *only.get_or_insert(byte) == byte,
                 Reads::Nothing | Reads::More => false,
             });
-            let only = only.filter(|_| is_forced).or_else(|| only_byte(program, &mut self.stacks, current, next));
+            let only =
+                only.filter(|_| is_forced).or_else(|| only_byte(program, &mut self.stacks, current, next, viability));
             let Some(byte) = only else { break };
             step_byte(program, &mut self.stacks, current, byte, next);
+            viability.retain(program, &mut self.stacks, next);
             if next.is_empty() || self.stacks.work.is_spent() {
                 break;
             }
@@ -654,19 +656,27 @@ pub enum AcceptedPiece {
     Bytes(Vec<u8>),
 }
 
-/// Returns the only byte that can follow, where a count of pieces may rule out what the automaton reads; nothing where none of that
-/// is so.
-fn only_byte(program: &Program, stacks: &mut Stacks, live: &Configuration, next: &mut Configuration) -> Option<u8> {
+/// Returns the only byte that can follow, where a count of pieces, or elements that run out, may rule out what the automaton reads; nothing
+/// where none of that is so.
+fn only_byte(
+    program: &Program,
+    stacks: &mut Stacks,
+    live: &Configuration,
+    next: &mut Configuration,
+    viability: &mut Viability,
+) -> Option<u8> {
     let is_tallied = |state| matches!(program.info(state).and_then(|info| info.owner), Some(Owner::Tallies(_)));
     let has_controls =
         |state| program.place(state).is_some_and(|(linked, state)| !linked.unit.controls(state).is_empty());
-    if !live.iter().any(|pair| is_tallied(pair.state)) || live.iter().any(|pair| has_controls(pair.state)) {
+    let may_be_ruled_out = program.may_run_out() || live.iter().any(|pair| is_tallied(pair.state));
+    if !may_be_ruled_out || live.iter().any(|pair| has_controls(pair.state)) {
         return None;
     }
     let mut only = None;
     for byte in 0..=255 {
         let mark = stacks.mark();
         step_byte(program, stacks, live, byte, next);
+        viability.retain(program, stacks, next);
         stacks.truncate(mark);
         if !next.is_empty() && only.replace(byte).is_some() {
             return None;

@@ -137,6 +137,7 @@ mod tests {
     fn ranges_merge_when_they_touch() {
         let set = CharSet::from_ranges([('d', 'f'), ('a', 'c'), ('x', 'b'), ('e', 'm')]);
         assert_eq!(set.ranges(), [('a', 'm')]);
+        assert_eq!(CharSet::from_ranges([('a', 'm'), ('b', 'c')]).ranges(), [('a', 'm')]);
         let both = set.intersect(&CharSet::range('k', 'z'));
         assert_eq!(both.ranges(), [('k', 'm')]);
         assert!(both.contains('l') && !both.contains('n'));

@@ -9,6 +9,7 @@ mod dump;
 pub mod ebnf_text;
 pub mod ends;
 pub mod engine;
+pub mod finite;
 mod grammars;
 pub mod json_schema;
 pub mod operations;

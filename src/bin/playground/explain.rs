@@ -36,11 +36,12 @@ pub fn run(args: &ExplainArgs, output: &mut Output) -> Result<Verdict, Failure> 
     for finding in report.findings() {
         let fate = match &finding.verdict {
             Fate::Enforced => "enforced".to_owned(),
+            Fate::EnforcedInPart(what) => format!("ENFORCED IN PART: {what}"),
             Fate::Relaxed(reason) => format!("RELAXED: {reason}"),
             _ => "annotation".to_owned(),
         };
         *match &finding.verdict {
-            Fate::Enforced => &mut n_enforced,
+            Fate::Enforced | Fate::EnforcedInPart(_) => &mut n_enforced,
             Fate::Relaxed(_) => &mut n_relaxed,
             _ => &mut n_others,
         } += 1;
@@ -58,6 +59,7 @@ fn shown(text: &str) -> String {
 fn to_json(finding: Finding) -> Value {
     let (verdict, reason) = match &finding.verdict {
         Fate::Enforced => ("enforced", None),
+        Fate::EnforcedInPart(what) => ("enforced_in_part", Some(what)),
         Fate::Relaxed(reason) => ("relaxed", Some(reason)),
         _ => ("annotation", None),
     };

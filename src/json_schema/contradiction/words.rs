@@ -12,7 +12,7 @@ pub(super) fn rank(keyword: &Keyword) -> u8 {
     match keyword {
         Keyword::Enum(_) | Keyword::Const(_) => 0,
         Keyword::Type(_) | Keyword::Nullable(_) => 1,
-        Keyword::Required(_) | Keyword::Pattern(_) | Keyword::Format(_) | Keyword::MultipleOf(_) => 2,
+        Keyword::Required(_) | Keyword::Pattern(_) | Keyword::Format(..) | Keyword::MultipleOf(_) => 2,
         Keyword::Minimum(_)
         | Keyword::ExclusiveMinimum(_)
         | Keyword::MinLength(_)
@@ -42,7 +42,7 @@ fn type_of(keyword: &Keyword) -> Option<TypeSet> {
         | Keyword::Maximum(_)
         | Keyword::ExclusiveMinimum(_)
         | Keyword::ExclusiveMaximum(_) => TypeSet::NUMBER,
-        Keyword::MinLength(_) | Keyword::MaxLength(_) | Keyword::Pattern(_) | Keyword::Format(_) => TypeSet::STRING,
+        Keyword::MinLength(_) | Keyword::MaxLength(_) | Keyword::Pattern(_) | Keyword::Format(..) => TypeSet::STRING,
         Keyword::Properties(_)
         | Keyword::PatternProperties(_)
         | Keyword::AdditionalProperties(_)
@@ -190,7 +190,7 @@ impl Search<'_> {
             | Keyword::MinProperties(n)
             | Keyword::MaxProperties(n) => format!("{name} {n}"),
             Keyword::Pattern(pattern) => format!("{name} {}", shown(pattern)),
-            Keyword::Format(format) => format!("{name} {}", cut(format.to_string())),
+            Keyword::Format(format, _) => format!("{name} {}", cut(format.to_string())),
             Keyword::Required(of) => format!("{name} {}", names(&|sub| shown(&of[sub]))),
             Keyword::Properties(of) | Keyword::PatternProperties(of) => {
                 format!("{name} {}", names(&|sub| format!("{}{}", shown(&of[sub].0), verdict(of[sub].1))))

@@ -33,7 +33,7 @@ impl Expander<'_> {
             (Keyword::Pattern(pattern), ValueKind::String) => {
                 one(Fact::Language(self.languages.pattern(pattern, "pattern", self.limits)?, true))
             }
-            (Keyword::Format(name), ValueKind::String) => match self.format(name) {
+            (Keyword::Format(name, draft), ValueKind::String) => match self.format(name, *draft) {
                 Some(language) => one(Fact::Language(language, true)),
                 None => return Ok(true),
             },
@@ -290,8 +290,8 @@ impl Expander<'_> {
             (Keyword::Pattern(pattern), ValueKind::String) => {
                 vec![fact(Fact::Language(self.languages.pattern(pattern, "pattern", self.limits)?, false))]
             }
-            (Keyword::Format(name), ValueKind::String) => {
-                let language = if self.options.has_formats { self.languages.outer_format(name) } else { None };
+            (Keyword::Format(name, draft), ValueKind::String) => {
+                let language = if self.options.has_formats { self.languages.outer_format(name, *draft) } else { None };
                 language.map(|language| fact(Fact::Language(language, false))).into_iter().collect()
             }
             (Keyword::Properties(properties), ValueKind::Object) => properties
@@ -402,8 +402,8 @@ impl Expander<'_> {
     }
 
     /// Returns the language of a format, if it is asserted.
-    fn format(&mut self, name: &str) -> Option<LanguageId> {
-        if self.options.has_formats { self.languages.format(name) } else { None }
+    fn format(&mut self, name: &str, draft: Draft) -> Option<LanguageId> {
+        if self.options.has_formats { self.languages.format(name, draft) } else { None }
     }
 
     /// Returns the language of a pattern of `patternProperties`, by its place there; nothing if lenient mode drops it.

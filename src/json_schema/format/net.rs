@@ -21,61 +21,115 @@ pub(super) fn ipv6() -> String {
     format!("(?:{})", forms.join("|"))
 }
 
-/// Returns the pattern of `hostname`, to stand at the end of a text.
+const LABEL: &str = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?";
+
+/// Returns the pattern of `hostname` from draft 7 on, to stand at the end of a text: two hyphens are third and fourth in A-labels only.
+pub(super) fn hostname() -> String {
+    format!("(?!(?:.*\\.)?(?:[^xX.][^.]|[xX][^nN.])--){}", hostname_of_rfc_1123())
+}
+
+/// Returns the pattern of `hostname` in drafts 4 and 6, to stand at the end of a text.
 ///
 /// The whole length is counted in steps of eight that begin anew with each label, of which there may be 31: a count of single characters beside
 /// the length of the label would take 16,000 states.
-pub(super) fn hostname() -> String {
-    let label = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?";
-    let not_encoded = "(?!(?:.*\\.)?[^.]{2}--)";
+pub(super) fn hostname_of_rfc_1123() -> String {
     let length = "(?=(?:[^.]{8}|[^.]{0,7}\\.){0,30}[^.]{0,7}$)";
-    format!("(?:{not_encoded}{length}{label}(?:\\.{label})*)")
+    format!("(?:{length}{LABEL}(?:\\.{LABEL})*)")
 }
 
 /// Returns a pattern of all host names and some longer texts.
 pub(super) fn outer_hostname() -> String {
-    let label = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?";
-    format!("(?:{label}(?:\\.{label})*\\.?)")
+    format!("(?:{LABEL}(?:\\.{LABEL})*\\.?)")
 }
 
 /// Returns the pattern of `email`, to stand at the end of a text.
 pub(super) fn email() -> String {
-    let atom = "[a-zA-Z0-9!#$%&'*+\\-/=?^_`{|}~]+";
-    let plain = "[ !#-\\[\\]-~]";
+    mailbox("", &hostname_of_rfc_1123())
+}
+
+/// Returns the pattern of a mailbox, whose local part may hold other characters too, of a class.
+pub(super) fn mailbox(others: &str, domain: &str) -> String {
+    let atom = format!("[a-zA-Z0-9!#$%&'*+\\-/=?^_`{{|}}~{others}]+");
+    let plain = format!("[ !#-\\[\\]-~{others}]");
     let words = format!("(?=[^@]{{1,64}}@){atom}(?:\\.{atom})*");
     let quoted = format!("\"(?:{plain}{{0,62}}|(?:{plain}|\\\\[ -~]){{0,31}})\"");
     let literal = format!("\\[(?:{}|IPv6:{})\\]", ipv4(), ipv6());
-    format!("(?:{words}|{quoted})@(?:{}|{literal})", hostname())
+    format!("(?:{words}|{quoted})@(?:{domain}|{literal})")
 }
 
-/// Characters of names and delimiters within parts, for use in a class.
-const PLAIN: &str = "a-zA-Z0-9\\-._~!$&'()*+,;=";
-
-/// Returns the pattern of a part of characters of a class, or of those written as `%` and their number.
-fn chars(class: &str) -> String {
-    format!("(?:[{PLAIN}{class}]|%{HEX}{{2}})")
+/// Returns a pattern of all mail addresses and of most other texts with `@`.
+pub(super) fn outer_email() -> String {
+    "[^@]*@[^]*".to_owned()
 }
 
-fn authority() -> String {
-    let (user, name) = (chars(":"), chars(""));
-    let future = format!("[vV]{HEX}+\\.[{PLAIN}:]+");
-    format!("(?:{user}*@)?(?:\\[(?:{}|{future})\\]|{name}*)(?::[0-9]*)?", ipv6())
+/// Which characters beyond ASCII identifiers may hold.
+#[derive(Clone, Copy)]
+struct Beyond {
+    /// Anywhere but in schemes, ports and addresses.
+    anywhere: &'static str,
+    /// In queries.
+    in_query: &'static str,
 }
 
-fn absolute() -> String {
-    let c = chars(":@");
-    let path = format!("//{}(?:/{c}*)*|/(?:{c}+(?:/{c}*)*)?|{c}+(?:/{c}*)*|", authority());
-    format!("[a-zA-Z][a-zA-Z0-9+\\-.]*:(?:{path})")
-}
+/// Those of URIs.
+const NONE: Beyond = Beyond { anywhere: "", in_query: "" };
 
-fn query_and_fragment() -> String {
-    let c = chars(":@/?");
-    format!("(?:\\?{c}*)?(?:#{c}*)?")
+/// Those of IRIs: `ucschar` and `iprivate` of RFC 3987.
+const IRI: Beyond = Beyond {
+    anywhere: "\\u{a0}-\\u{d7ff}\\u{f900}-\\u{fdcf}\\u{fdf0}-\\u{ffef}\\u{10000}-\\u{1fffd}\\u{20000}-\\u{2fffd}\\u{30000}-\\u{3fffd}\
+               \\u{40000}-\\u{4fffd}\\u{50000}-\\u{5fffd}\\u{60000}-\\u{6fffd}\\u{70000}-\\u{7fffd}\\u{80000}-\\u{8fffd}\\u{90000}-\\u{9fffd}\
+               \\u{a0000}-\\u{afffd}\\u{b0000}-\\u{bfffd}\\u{c0000}-\\u{cfffd}\\u{d0000}-\\u{dfffd}\\u{e1000}-\\u{efffd}",
+    in_query: "\\u{e000}-\\u{f8ff}\\u{f0000}-\\u{ffffd}\\u{100000}-\\u{10fffd}",
+};
+
+impl Beyond {
+    /// Returns the pattern of a character of names and delimiters within parts, one of a class, or one written as `%` and its number.
+    fn chars(self, class: &str) -> String {
+        format!("(?:[a-zA-Z0-9\\-._~!$&'()*+,;={}{class}]|%{HEX}{{2}})", self.anywhere)
+    }
+
+    fn authority(self) -> String {
+        let (user, name) = (self.chars(":"), self.chars(""));
+        let future = format!("[vV]{HEX}+\\.[a-zA-Z0-9\\-._~!$&'()*+,;=:]+");
+        format!("(?:{user}*@)?(?:\\[(?:{}|{future})\\]|{name}*)(?::[0-9]*)?", ipv6())
+    }
+
+    fn absolute(self) -> String {
+        let c = self.chars(":@");
+        let path = format!("//{}(?:/{c}*)*|/(?:{c}+(?:/{c}*)*)?|{c}+(?:/{c}*)*|", self.authority());
+        format!("[a-zA-Z][a-zA-Z0-9+\\-.]*:(?:{path})")
+    }
+
+    fn query_and_fragment(self) -> String {
+        let (query, fragment) = (self.chars(&format!(":@/?{}", self.in_query)), self.chars(":@/?"));
+        format!("(?:\\?{query}*)?(?:#{fragment}*)?")
+    }
+
+    fn reference(self) -> String {
+        let (c, first) = (self.chars(":@"), self.chars("@"));
+        let relative = format!("//{}(?:/{c}*)*|/(?:{c}+(?:/{c}*)*)?|{first}+(?:/{c}*)*|", self.authority());
+        format!("(?:{}|{relative}){}", self.absolute(), self.query_and_fragment())
+    }
 }
 
 /// Returns the pattern of `uri`.
 pub(super) fn uri() -> String {
-    format!("{}{}", absolute(), query_and_fragment())
+    format!("{}{}", NONE.absolute(), NONE.query_and_fragment())
+}
+
+/// Returns the pattern of `uri-reference`.
+pub(super) fn uri_reference() -> String {
+    NONE.reference()
+}
+
+/// Returns the pattern of `iri`.
+pub(super) fn iri() -> String {
+    format!("{}{}", IRI.absolute(), IRI.query_and_fragment())
+}
+
+/// Returns the pattern of `iri-reference`.
+pub(super) fn iri_reference() -> String {
+    IRI.reference()
 }
 
 /// Returns the pattern of `uri-template`.
@@ -85,11 +139,4 @@ pub(super) fn uri_template() -> String {
     let character = format!("(?:[A-Za-z0-9_]|{escaped})");
     let variable = format!(r"{character}(?:\.?{character})*(?::[1-9][0-9]{{0,3}}|\*)?");
     format!(r"(?:{literal}|{escaped}|\{{[+#./;?&=,!@|]?{variable}(?:,{variable})*\}})*")
-}
-
-/// Returns the pattern of `uri-reference`.
-pub(super) fn uri_reference() -> String {
-    let (c, first) = (chars(":@"), chars("@"));
-    let relative = format!("//{}(?:/{c}*)*|/(?:{c}+(?:/{c}*)*)?|{first}+(?:/{c}*)*|", authority());
-    format!("(?:{}|{relative}){}", absolute(), query_and_fragment())
 }

@@ -14,8 +14,8 @@ const DEPTH: usize = 3;
 
 /// Returns a pattern of all patterns and more: no pattern begins with a quantifier, closes a group that none opened, or leaves the last open;
 /// with brackets or backslashes before, a parenthesis may be a plain character.
-pub(super) fn outer_pattern() -> &'static str {
-    "(?![*+?]|[^\\\\[(]*\\)|[^\\\\[]*\\([^)]*$)[^]*"
+pub(super) fn outer_pattern() -> String {
+    "(?![*+?]|[^\\\\[(]*\\)|[^\\\\[]*\\([^)]*$)[^]*".to_owned()
 }
 
 /// Returns the pattern of patterns, without anchors.

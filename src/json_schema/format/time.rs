@@ -42,6 +42,11 @@ pub(super) fn date_time() -> String {
     format!("{}[Tt]{}", date(), time())
 }
 
+/// Returns a pattern of all that `date-time` matches and of leap seconds anywhere.
+pub(super) fn outer_date_time() -> String {
+    format!("{}[Tt]{}", date(), outer_time())
+}
+
 /// Returns the pattern of `duration`.
 pub(super) fn duration() -> String {
     let n = "[0-9]+";

@@ -9,6 +9,7 @@ mod draft;
 mod object;
 mod relax;
 mod spare;
+mod spelling;
 mod tally;
 mod text;
 mod trim;

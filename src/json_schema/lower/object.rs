@@ -20,7 +20,7 @@ use super::{Kept, Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::leaf::LeafKey;
-use crate::json_schema::options::WhiteSpace;
+use crate::json_schema::options::{Spelling, WhiteSpace};
 use crate::machine::{Distinct, Equality, Reserved, RunsOut};
 use crate::pass::{Label, NetRuleId};
 use crate::regular::Dfa;
@@ -588,7 +588,7 @@ fn quoted_spelling(dfa: &Dfa) -> Draft {
     let mut draft = Draft::new();
     let end = draft.state();
     draft.accept(end);
-    let base = embed_spelled(&mut draft, dfa, end);
+    let base = embed_spelled(&mut draft, dfa, end, Spelling::Shortest);
     draft.byte(&[0], b'"', base);
     draft
 }

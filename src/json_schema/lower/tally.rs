@@ -11,6 +11,7 @@
 use super::draft::Draft;
 use super::text::spell;
 use super::{Lowered, Lowerer};
+use crate::json_schema::options::Spelling;
 use crate::json_schema::shape::StringShape;
 use crate::machine::{Length, Tally};
 use crate::pass::Label;
@@ -39,7 +40,7 @@ impl Lowerer<'_> {
         if n_written <= WRITTEN_MAX {
             return Ok(false);
         }
-        let spelled = Spelled::new(all);
+        let spelled = Spelled::new(all, self.expander.options.spelling);
         self.watch.spend(2 * spelled.draft.n_edges())?;
         let lengths = Lengths::of(&spelled);
         // What every string has anyhow is no bound.
@@ -96,11 +97,11 @@ struct Spelled {
 }
 
 impl Spelled {
-    fn new(all: &Dfa) -> Self {
+    fn new(all: &Dfa, spelling: Spelling) -> Self {
         let mut draft = Draft::new();
         let n_states = all.n_states() as u32;
         (0..n_states).for_each(|_| _ = draft.state());
-        spell(&mut draft, all, |state| state + 1);
+        spell(&mut draft, all, |state| state + 1, spelling);
         draft.copy_edges(1, 0);
         // Within a character only continuation bytes follow.
         let is_inside =

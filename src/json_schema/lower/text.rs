@@ -1,14 +1,16 @@
 //! Strings and numbers: from languages of decoded strings to their spellings in JSON.
 //!
-//! A string of a schema's making has one spelling for each character: itself, or for quotes, backslashes and control characters the
-//! shortest escape that JSON has for it, with small letters. Where nothing is said about a string, every escape is allowed; surrogates
-//! come in pairs, since text with half of one is refused by most parsers.
+//! A string that a schema says something about, other than its length, has one spelling for each character by default ([`Spelling`]): itself,
+//! or for quotes, backslashes and control characters the shortest escape that JSON has for it, with small letters. Where nothing is said
+//! about a string, every escape is allowed; surrogates come in pairs, since text with half of one is refused by most parsers.
 
 use super::draft::Draft;
+use super::spelling::spell_in_all_ways;
 use super::{Lowered, Lowerer};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::leaf::{LeafKey, StringKey};
 use crate::json_schema::number::RegisterTexts;
+use crate::json_schema::options::Spelling;
 use crate::json_schema::shape::{NumberShape, StringShape};
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};
@@ -99,7 +101,7 @@ impl Lowerer<'_> {
         let keys: Option<Vec<StringKey>> = shapes.iter().map(|shape| self.expander.languages.key_of(shape)).collect();
         match keys {
             Some(shapes_of) => {
-                let key = LeafKey::Strings { shapes: shapes_of, is_element };
+                let key = LeafKey::Strings { shapes: shapes_of, is_element, spelling: self.spelling_of(is_element) };
                 self.leaf("string", key, None, |lowerer| lowerer.draft_string(shapes, is_element))
             }
             None => {
@@ -108,6 +110,11 @@ impl Lowerer<'_> {
                 Ok(Some(self.rule("string", draft, None)))
             }
         }
+    }
+
+    /// Elements are compared as they are written, so each has one spelling.
+    fn spelling_of(&self, is_element: bool) -> Spelling {
+        if is_element { Spelling::Shortest } else { self.expander.options.spelling }
     }
 
     fn draft_string(&mut self, shapes: &[StringShape], is_element: bool) -> Lowered<Option<Draft>> {
@@ -130,7 +137,7 @@ impl Lowerer<'_> {
             });
         }
         if let Some(dfa) = written.filter(|dfa| !dfa.is_empty()) {
-            let base = embed_spelled(&mut draft, &dfa, end);
+            let base = embed_spelled(&mut draft, &dfa, end, self.spelling_of(is_element));
             match is_empty {
                 // The quote leads there itself: another state like it would have masks of its own.
                 true => draft.edges_mut().filter(|edge| edge.target == open).for_each(|edge| edge.target = base),
@@ -152,7 +159,7 @@ impl Lowerer<'_> {
         let mut min = shape.min;
         if !is_free {
             let all = self.expander.languages.of_shape(shape, false, self.limits).map_err(too_large)?;
-            let Some(is_some) = spell_one_character(&mut body, &all) else {
+            let Some(is_some) = spell_one_character(&mut body, &all, self.expander.options.spelling) else {
                 return self.tallied(draft, open, end, shape, &all);
             };
             min = min.max(u64::from(is_some));
@@ -215,10 +222,10 @@ fn beside_register(texts: RegisterTexts) -> Draft {
 }
 
 /// Adds the spellings of the strings of an automaton, and a closing quote that leads to `end`; returns where they begin.
-pub(super) fn embed_spelled(draft: &mut Draft, dfa: &Dfa, end: u32) -> u32 {
+pub(super) fn embed_spelled(draft: &mut Draft, dfa: &Dfa, end: u32, spelling: Spelling) -> u32 {
     draft.reserve(dfa.n_states(), 2 * dfa.n_states());
     let base = draft.states(dfa.n_states());
-    spell(draft, dfa, |state| base + state);
+    spell(draft, dfa, |state| base + state, spelling);
     for state in (0..dfa.n_states() as u32).filter(|&state| dfa.is_accepting(state)) {
         draft.byte(&[base + state], b'"', end);
     }
@@ -226,7 +233,10 @@ pub(super) fn embed_spelled(draft: &mut Draft, dfa: &Dfa, end: u32) -> u32 {
 }
 
 /// Adds the edges of an automaton over decoded bytes as they are spelled; its states become those that `place` says.
-pub(super) fn spell(draft: &mut Draft, dfa: &Dfa, place: impl Fn(u32) -> u32) {
+pub(super) fn spell(draft: &mut Draft, dfa: &Dfa, place: impl Fn(u32) -> u32, spelling: Spelling) {
+    if spelling == Spelling::Any {
+        return spell_in_all_ways(draft, dfa, place);
+    }
     let mut escapes = HashMap::new();
     for state in 0..dfa.n_states() as u32 {
         let edges = dfa.edges(state).map(|(low, high, target)| (low, high, place(target)));
@@ -268,7 +278,7 @@ fn spell_row(draft: &mut Draft, from: u32, edges: impl Iterator<Item = (u8, u8, 
 }
 
 /// The bytes that [`is_escaped`] is not true of.
-const PLAIN: [(u8, u8); 3] = [(0x20, b'"' - 1), (b'"' + 1, b'\\' - 1), (b'\\' + 1, 0xFF)];
+pub(super) const PLAIN: [(u8, u8); 3] = [(0x20, b'"' - 1), (b'"' + 1, b'\\' - 1), (b'\\' + 1, 0xFF)];
 
 fn is_escaped(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
@@ -302,7 +312,7 @@ fn add_escapes(draft: &mut Draft, escape: u32, bytes: &[(u8, u32)]) {
     }
 }
 
-fn short_escape(byte: u8) -> Option<u8> {
+pub(super) fn short_escape(byte: u8) -> Option<u8> {
     Some(match byte {
         b'"' | b'\\' => byte,
         0x08 => b'b',
@@ -434,7 +444,7 @@ fn hexadecimal(draft: &mut Draft, from: u32, to: u32) {
 
 /// If the strings of an automaton are all those of characters of one set (perhaps not the empty one), makes an empty draft the spellings of
 /// one such character and returns whether the empty string is missing.
-fn spell_one_character(body: &mut Draft, dfa: &Dfa) -> Option<bool> {
+fn spell_one_character(body: &mut Draft, dfa: &Dfa, spelling: Spelling) -> Option<bool> {
     let start = dfa.start()?;
     // `X*` loops at its start; `X+` begins in a state of its own with the same edges.
     let (home, is_some) = match dfa.is_accepting(start) {
@@ -464,7 +474,7 @@ fn spell_one_character(body: &mut Draft, dfa: &Dfa) -> Option<bool> {
     }
     let mut one = Draft::new();
     (1..dfa.n_states()).for_each(|_| _ = one.state());
-    spell(&mut one, dfa, |state| state);
+    spell(&mut one, dfa, |state| state, spelling);
     // Coming home is the end of the character.
     let mut renumbered = Draft::new();
     let finished = renumbered.state();

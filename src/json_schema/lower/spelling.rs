@@ -1,0 +1,195 @@
+//! All spellings of the strings of a language: each character as it is, with a letter after a backslash, with its number in hexadecimal
+//! digits of either case, beyond the basic plane as a pair of surrogates.
+//!
+//! The automaton reads decoded strings in UTF-8, byte by byte, while `\u00e9` is a number. So the characters that may follow a state are
+//! listed as intervals of numbers, each with the state behind it, and an interval's digits are read by a trie; tries over equal lists are one.
+//! A state before `[a-z]` that leads home costs some ten states, one of the text `abc` five: six times as many as the shortest spelling alone.
+
+use super::draft::Draft;
+use super::text::{PLAIN, short_escape};
+use crate::pass::Label;
+use crate::regular::Dfa;
+use hashbrown::HashMap;
+use std::rc::Rc;
+
+/// Numbers of characters, ascending, each with the state that they lead to: first, last, state.
+type Intervals = Vec<(u32, u32, u32)>;
+
+/// Adds the edges of an automaton over decoded bytes in all spellings; its states become those that `place` says.
+pub(super) fn spell_in_all_ways(draft: &mut Draft, dfa: &Dfa, place: impl Fn(u32) -> u32) {
+    let mut characters = Characters { dfa, tails: HashMap::new() };
+    let mut escapes = Escapes::default();
+    for state in 0..dfa.n_states() as u32 {
+        for (low, high, target) in dfa.edges(state) {
+            for (first, last) in PLAIN {
+                let (first, last) = (first.max(low), last.min(high));
+                if first <= last {
+                    draft.edge(place(state), Label::Bytes(first, last), place(target));
+                }
+            }
+        }
+        let mut after = characters.after(state);
+        after.iter_mut().for_each(|(_, _, target)| *target = place(*target));
+        if !after.is_empty() {
+            let escape = escapes.escape(draft, after);
+            draft.byte(&[place(state)], b'\\', escape);
+        }
+    }
+}
+
+/// The characters that may follow the states of an automaton.
+struct Characters<'a> {
+    dfa: &'a Dfa,
+    /// By state and number of continuation bytes to come: what those say.
+    tails: HashMap<(u32, u32), Rc<Intervals>>,
+}
+
+impl Characters<'_> {
+    /// Returns the characters that may follow a state; none within a character.
+    fn after(&mut self, state: u32) -> Intervals {
+        let mut all = Intervals::new();
+        for (low, high, target) in self.dfa.edges(state) {
+            if low < 0x80 {
+                push(&mut all, u32::from(low), u32::from(high.min(0x7F)), target);
+            }
+            // The leading bytes of one to three more.
+            for (n_more, first, last) in [(1, 0xC0, 0xDF), (2, 0xE0, 0xEF), (3, 0xF0, 0xF7)] {
+                for lead in low.max(first)..=high.min(last) {
+                    let from = u32::from(lead - first) << (6 * n_more);
+                    for &(low, high, target) in &*self.tail(target, n_more) {
+                        push(&mut all, from + low, from + high, target);
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn tail(&mut self, state: u32, n_bytes: u32) -> Rc<Intervals> {
+        if let Some(known) = self.tails.get(&(state, n_bytes)) {
+            return Rc::clone(known);
+        }
+        let mut all = Intervals::new();
+        for (low, high, target) in self.dfa.edges(state) {
+            let (low, high) = (u32::from(low & 0x3F), u32::from(high & 0x3F));
+            if n_bytes == 1 {
+                push(&mut all, low, high, target);
+                continue;
+            }
+            let rest = self.tail(target, n_bytes - 1);
+            for byte in low..=high {
+                let from = byte << (6 * (n_bytes - 1));
+                rest.iter().for_each(|&(low, high, target)| push(&mut all, from + low, from + high, target));
+            }
+        }
+        let all = Rc::new(all);
+        self.tails.insert((state, n_bytes), Rc::clone(&all));
+        all
+    }
+}
+
+fn push(intervals: &mut Intervals, low: u32, high: u32, target: u32) {
+    match intervals.last_mut() {
+        Some((_, last, same)) if *last + 1 == low && *same == target => *last = high,
+        _ => intervals.push((low, high, target)),
+    }
+}
+
+/// Returns what of a list lies in `from..from + size`, counted from there.
+fn part(intervals: &[(u32, u32, u32)], from: u32, size: u32) -> Intervals {
+    let last = from + (size - 1);
+    let within = intervals.iter().filter(|&&(low, high, _)| low <= last && high >= from);
+    within.map(|&(low, high, target)| (low.max(from) - from, high.min(last) - from, target)).collect()
+}
+
+/// The states behind backslashes.
+#[derive(Default)]
+struct Escapes {
+    /// By the characters that may follow.
+    escapes: HashMap<Intervals, u32>,
+    /// By the numbers to come and their bits.
+    digits: HashMap<(u32, Intervals), u32>,
+}
+
+/// Bits of what a high surrogate and the low one behind it say beyond their first digits: `\uD8..\uDC..`.
+const PAIR_BITS: u32 = 18;
+/// The bits of a low surrogate.
+const LOW_BITS: u32 = 10;
+
+impl Escapes {
+    /// Returns the state after a backslash before some characters.
+    fn escape(&mut self, draft: &mut Draft, characters: Intervals) -> u32 {
+        if let Some(&known) = self.escapes.get(&characters) {
+            return known;
+        }
+        let escape = draft.state();
+        for byte in *b"\"\\/\x08\x0C\n\r\t" {
+            let letter = if byte == b'/' { byte } else { short_escape(byte).expect("it has one") };
+            if let Some(&(_, _, target)) = part(&characters, u32::from(byte), 1).first() {
+                draft.byte(&[escape], letter, target);
+            }
+        }
+        let number = draft.state();
+        draft.byte(&[escape], b'u', number);
+        for digit in (0..16).filter(|&digit| digit != 0xD) {
+            let within = part(&characters, digit << 12, 1 << 12);
+            self.digit(draft, number, digit, within, 12);
+        }
+        // D000 to D7FF are characters, D800 to DBFF the first halves of pairs.
+        let second = draft.state();
+        for digit in 0..8 {
+            self.digit(draft, second, digit, part(&characters, 0xD000 + (digit << 8), 1 << 8), 8);
+        }
+        for quarter in 0..4 {
+            let within = part(&characters, 0x1_0000 + (quarter << PAIR_BITS), 1 << PAIR_BITS);
+            self.digit(draft, second, 8 + quarter, within, PAIR_BITS);
+        }
+        if draft.has_edges(second) {
+            hex_digit(draft, number, 0xD, second);
+        }
+        self.escapes.insert(characters, escape);
+        escape
+    }
+
+    /// Adds a digit before numbers of some bits, if there are any.
+    fn digit(&mut self, draft: &mut Draft, from: u32, digit: u32, numbers: Intervals, n_bits: u32) {
+        if !numbers.is_empty() {
+            let target = self.numbers(draft, numbers, n_bits);
+            hex_digit(draft, from, digit, target);
+        }
+    }
+
+    /// Returns the state before the digits of some numbers.
+    fn numbers(&mut self, draft: &mut Draft, numbers: Intervals, n_bits: u32) -> u32 {
+        if n_bits == 0 {
+            return numbers[0].2;
+        }
+        let key = (n_bits, numbers);
+        if let Some(&known) = self.digits.get(&key) {
+            return known;
+        }
+        let state = draft.state();
+        let numbers = &key.1;
+        if n_bits == LOW_BITS {
+            let (first, second) = (draft.state(), draft.state());
+            draft.text(&[state], b"\\u", first);
+            hex_digit(draft, first, 0xD, second);
+            for quarter in 0..4 {
+                self.digit(draft, second, 0xC + quarter, part(numbers, quarter << 8, 1 << 8), 8);
+            }
+        } else {
+            let left = n_bits - 4;
+            (0..16).for_each(|digit| self.digit(draft, state, digit, part(numbers, digit << left, 1 << left), left));
+        }
+        self.digits.insert(key, state);
+        state
+    }
+}
+
+fn hex_digit(draft: &mut Draft, from: u32, digit: u32, target: u32) {
+    let digit = char::from_digit(digit, 16).expect("it is a digit") as u8;
+    draft.byte(&[from], digit, target);
+    if digit.is_ascii_alphabetic() {
+        draft.byte(&[from], digit.to_ascii_uppercase(), target);
+    }
+}
