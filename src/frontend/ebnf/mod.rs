@@ -45,10 +45,10 @@ use crate::grammar::analysis::{self, Obstacle};
 use crate::grammar::{Expr, Grammar, RuleId, Warning};
 use crate::limits::Limits;
 use crate::util::Span;
-use lower::Lowering;
+use lower::{BYTES_PER_LOOK, Lowering};
 use scan::{RuleText, shorten};
 
-/// Names of rules noted between two questions whether to go on.
+/// Names of rules noted between two questions whether to go on; that takes about as long as [`BYTES_PER_LOOK`] bytes.
 const RULES_PER_LOOK: usize = 1 << 10;
 
 /// A grammar and what its author may want to know about it.
@@ -91,7 +91,7 @@ pub(crate) fn parse_watched<E: From<SyntaxError>>(
     for (index, rule) in rules.iter().enumerate() {
         let name = &source[rule.name.clone()];
         if index % RULES_PER_LOOK == 0 {
-            watch(0)?;
+            watch(BYTES_PER_LOOK)?;
         }
         if let Some(first) = lowering.builder.rule_named(name) {
             return Err(defined_twice(source, rule, &rules[first.index()]).into());
@@ -106,11 +106,11 @@ pub(crate) fn parse_watched<E: From<SyntaxError>>(
     let mut builder = lowering.builder;
     builder.set_source(source);
     let grammar = builder.finish(root).expect("every rule has its body");
-    watch(0)?;
+    watch(BYTES_PER_LOOK)?;
     check_regular_operands(&grammar, source)?;
-    watch(0)?;
+    watch(BYTES_PER_LOOK)?;
     check_rules_finish(&grammar, source)?;
-    watch(0)?;
+    watch(BYTES_PER_LOOK)?;
     let warnings = analysis::warnings(&grammar);
     Ok(Parsed { grammar, warnings })
 }
