@@ -41,6 +41,11 @@ pub struct Limits {
     /// Most alternatives that choices such as `anyOf` and `oneOf` may have together at one place of a JSON Schema; sixteen times as many in
     /// all.
     pub schema_alternatives_max: usize,
+    /// Most facts (properties, required names, items, listed values and the like) that all alternatives of a JSON Schema say together: each
+    /// takes some hundred bytes.
+    pub schema_facts_max: usize,
+    /// Most steps of lowering one JSON Schema to automata, of about ten nanoseconds each.
+    pub schema_steps_max: u64,
     /// Most documents of one JSON Schema.
     pub n_documents_max: usize,
     /// Longest URI of a JSON Schema or of a reference in it, in bytes.
@@ -69,6 +74,8 @@ impl Default for Limits {
             number_digits_max: 4096,
             n_schemas_max: 1 << 20,
             schema_alternatives_max: 1 << 14,
+            schema_facts_max: 1 << 18,
+            schema_steps_max: 1 << 25,
             n_documents_max: 1 << 10,
             uri_bytes_max: 1 << 12,
             step_work_max: 4_000_000,

@@ -18,22 +18,29 @@ use super::draft::Draft;
 use super::error::SchemaError;
 use super::language::Languages;
 use super::lower::LowerError;
-use super::model::{Body, DocumentId, Keyword, SchemaId, SchemaModel, TypeSet};
+use super::model::{Body, DocumentId, Entry, Keyword, SchemaId, SchemaModel, TypeSet};
 use super::number::NumberSet;
 use super::options::SchemaOptions;
 use super::report::Relaxed;
 use super::shape::*;
-use super::value::{Value, ValueId};
+use super::value::{Json, Value, ValueId};
 use crate::Limits;
 use crate::pass::Watch;
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
-use std::collections::VecDeque;
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// Most branches of one `anyOf` whose subsets are told apart for `unevaluated...`.
 const UNEVALUATED_BRANCHES_MAX: usize = 8;
+
+/// Steps that a fact counts for where a partial is copied and followed.
+const STEPS_PER_FACT: usize = 4;
+
+/// Obligations that a new one is compared with, at most.
+const OBLIGATIONS_COMPARED_MAX: usize = 64;
 
 /// Keywords whose values are patterns.
 const PATTERNS: [&str; 2] = ["pattern", "patternProperties"];
@@ -51,12 +58,17 @@ pub(super) struct Expander<'a> {
     empty: HashMap<ConjunctionId, bool>,
     finite: HashMap<Member, Option<finite::Finite>>,
     tags: HashMap<Member, Rc<finite::Tags>>,
+    tests: HashMap<Member, Option<Rc<switch::Test>>>,
+    /// By schema, once asked for: the kinds of values that it allows at most.
+    kinds: Vec<Option<u8>>,
     /// By schema: whether it may lead back to itself without reading anything.
     circular: Box<[bool]>,
     n_deep: usize,
     spare_goals: Vec<Vec<Goal>>,
     /// Alternatives tried so far.
     n_tried: usize,
+    /// Facts of all shapes so far.
+    n_facts: usize,
     pub relaxed: Vec<Relaxed>,
     /// Times that something was dropped.
     pub n_relaxed: usize,
@@ -109,12 +121,26 @@ type Alternative = Vec<Goal>;
 /// The shapes of a conjunction for one kind, nearly always one.
 type Shapes = SmallVec<[Shape; 1]>;
 
+/// The alternatives of a choice, and the clauses that say the same, once asked for.
+#[derive(Clone, Debug)]
+struct Alternatives {
+    all: Vec<Alternative>,
+    clauses: OnceCell<Option<Rc<[clauses::Clause]>>>,
+}
+
+impl Alternatives {
+    fn new(all: Vec<Alternative>) -> Rc<Self> {
+        Rc::new(Alternatives { all, clauses: OnceCell::new() })
+    }
+}
+
 /// A choice that waits.
 #[derive(Clone, Debug)]
 enum Choice {
-    Of(Vec<Alternative>),
+    // Shared, since partials are copied with their choices at each fork.
+    Of(Rc<Alternatives>),
     /// Ways for something to fail.
-    Failing(Vec<Alternative>),
+    Failing(Rc<Alternatives>),
     /// Exactly one of these.
     One(Rc<[Member]>, Frames),
     /// None of what a negated member says.
@@ -196,6 +222,12 @@ impl Followed {
     }
 }
 
+/// A partial, and the alternatives that are left for it: it is copied for one after the other, so that few copies exist at a time.
+struct Fork {
+    partial: Partial,
+    left: std::vec::IntoIter<Alternative>,
+}
+
 enum Outcome {
     Dead,
     Done,
@@ -227,20 +259,7 @@ impl Partial {
 
     /// Returns about how much a copy takes.
     fn size(&self) -> usize {
-        let shape = match &self.shape {
-            Shape::Object(object) => object.properties.len() + object.required.len() + object.obligations.len(),
-            Shape::Array(array) => array.rules.len() + array.counts.len(),
-            Shape::String(string) => string.values.as_ref().map_or(1, Vec::len) + string.excluded.len(),
-            Shape::Number(number) => number.values.as_ref().map_or(1, Vec::len) + number.excluded.len(),
-            Shape::Only => 1,
-        };
-        let choices = self.choices.iter().map(|choice| match choice {
-            Choice::Of(alternatives) | Choice::Failing(alternatives) => {
-                alternatives.iter().map(|goals| 1 + goals.len()).sum()
-            }
-            _ => 1,
-        });
-        shape + self.goals.len() + self.denials.len() + self.followed.len() + choices.sum::<usize>()
+        self.shape.n_facts() + self.goals.len() + self.denials.len() + self.followed.len() + self.choices.len()
     }
 }
 
@@ -268,10 +287,13 @@ impl<'a> Expander<'a> {
             empty: HashMap::new(),
             finite: HashMap::new(),
             tags: HashMap::new(),
+            tests: HashMap::new(),
+            kinds: vec![None; model.n_schemas()],
             circular: circular(model),
             n_deep: 0,
             spare_goals: Vec::new(),
             n_tried: 0,
+            n_facts: 0,
             relaxed: Vec::new(),
             n_relaxed: 0,
             keyword: None,
@@ -290,17 +312,24 @@ impl<'a> Expander<'a> {
     /// Returns the shapes of a conjunction for one kind; no value of that kind satisfies it if there are none.
     pub fn shapes(&mut self, id: ConjunctionId, kind: ValueKind) -> Expanded<Rc<[Shape]>> {
         // PERF: most values are of one kind, and the others need no look at the rest.
-        let fails = |member: &Member| match member.subject {
-            Subject::Schema(id) => !member.is_negated && self.surely_fails(kind, id),
-            _ => false,
-        };
-        if self.conjunctions.members(id).iter().any(fails) {
-            return Ok(Rc::clone(&self.no_shapes));
+        for index in 0..self.conjunctions.members(id).len() {
+            let member = self.conjunctions.members(id)[index];
+            if let Member { subject: Subject::Schema(id), is_negated: false, .. } = member
+                && self.surely_fails(kind, id)
+            {
+                return Ok(Rc::clone(&self.no_shapes));
+            }
         }
         if let Some(shapes) = self.shapes.get(&(id, kind)) {
             return Ok(Rc::clone(shapes));
         }
         let members = self.conjunctions.cloned_members(id);
+        if members.len() > 1
+            && let Some(shapes) = self.listed_shapes(&members, kind)
+        {
+            self.shapes.insert((id, kind), Rc::clone(&shapes));
+            return Ok(shapes);
+        }
         let mut shapes = self.expand(&members, kind, usize::MAX)?.expect("without a bound of its own");
         let shapes: Rc<[Shape]> = match (shapes.pop(), shapes.len()) {
             (None, _) => Rc::clone(&self.no_shapes),
@@ -316,20 +345,31 @@ impl<'a> Expander<'a> {
 
     /// Returns the shapes of members for one kind; nothing if there are more than `n_max` alternatives to try.
     fn expand(&mut self, members: &[Member], kind: ValueKind, n_max: usize) -> Expanded<Option<Shapes>> {
-        let mut done = Shapes::new();
-        // By shape, once there may be several.
-        let mut prints: SmallVec<[u64; 1]> = SmallVec::new();
         // PERF: most shapes are the only ones, and take no memory but what the last ones left.
         let mut goals = self.spare_goals.pop().unwrap_or_default();
         goals.extend(members.iter().rev().map(|&member| Goal::Member(member, Frames::new())));
+        self.expand_goals(members, goals, kind, n_max)
+    }
+
+    /// As [`Self::expand`], of goals, the last of which is the first to follow; errors are about the `members`.
+    fn expand_goals(
+        &mut self,
+        members: &[Member],
+        goals: Vec<Goal>,
+        kind: ValueKind,
+        n_max: usize,
+    ) -> Expanded<Option<Shapes>> {
+        let mut done = Shapes::new();
+        // By shape, once there may be several.
+        let mut prints: SmallVec<[u64; 1]> = SmallVec::new();
         let mut next = Some(Partial::new(kind, goals));
-        let mut pending: Vec<Partial> = Vec::new();
+        let mut forks: Vec<Fork> = Vec::new();
         let mut n_tried = 0;
-        while let Some(mut partial) = next.take().or_else(|| pending.pop()) {
+        while let Some(mut partial) = next.take().or_else(|| next_of(&mut forks)) {
             n_tried += 1;
             // What is not chosen from costs no more than it is long.
             self.n_tried += usize::from(n_tried > 1);
-            self.watch.spend(partial.size())?;
+            self.watch.spend(STEPS_PER_FACT * partial.size())?;
             if n_tried > n_max {
                 return Ok(None);
             }
@@ -343,7 +383,8 @@ impl<'a> Expander<'a> {
                 Outcome::Dead => self.keep_goals(partial.goals),
                 Outcome::Done => {
                     self.keep_goals(partial.goals);
-                    if done.is_empty() && pending.is_empty() {
+                    self.count_facts(members, &partial.shape)?;
+                    if done.is_empty() && forks.is_empty() {
                         done.push(partial.shape);
                         break;
                     }
@@ -355,24 +396,23 @@ impl<'a> Expander<'a> {
                         prints.push(print);
                     }
                 }
-                Outcome::Fork(alternatives) => {
-                    let mut left = alternatives.into_iter().rev().peekable();
-                    while let Some(alternative) = left.next() {
-                        // The last copy is the partial itself.
-                        if left.peek().is_none() {
-                            partial.goals.extend(alternative.into_iter().rev());
-                            next = Some(partial);
-                            break;
-                        }
-                        let mut copy = partial.clone();
-                        copy.goals.extend(alternative.into_iter().rev());
-                        pending.push(copy);
-                    }
-                }
+                Outcome::Fork(alternatives) => forks.push(Fork { partial, left: alternatives.into_iter() }),
             }
         }
         merge_values(&mut done);
         Ok(Some(done))
+    }
+
+    /// Counts the facts of a shape.
+    fn count_facts(&mut self, members: &[Member], shape: &Shape) -> Expanded<()> {
+        let (n_facts, limit) = (shape.n_facts(), self.limits.schema_facts_max);
+        // Questions ask about one shape after the other, and keep none.
+        self.n_facts += if self.n_deep == 0 { n_facts } else { 0 };
+        if self.n_facts > limit || n_facts > limit {
+            let error = SchemaError::too_much("schema_facts_max", self.n_facts.max(n_facts), limit);
+            return Err(self.placed(members, error).into());
+        }
+        Ok(())
     }
 
     /// Keeps the memory of goals for the next ones.
@@ -407,7 +447,7 @@ impl<'a> Expander<'a> {
             if let Some(choice) = partial.denials.pop_front() {
                 let Choice::Denied(member) = choice else { unreachable!("only denials wait there") };
                 let alternatives = self.denials(partial, member)?;
-                partial.choices.push_back(Choice::Failing(alternatives));
+                partial.choices.push_back(Choice::Failing(Alternatives::new(alternatives)));
                 continue;
             }
             if let Some(alternatives) = self.next_fork(partial)? {
@@ -433,24 +473,36 @@ impl<'a> Expander<'a> {
         let mut progress = Progress::None;
         let mut left = VecDeque::with_capacity(choices.len());
         while let Some(choice) = choices.pop_front() {
-            let is_failing = matches!(choice, Choice::Failing(_));
             match choice {
-                Choice::Of(mut alternatives) | Choice::Failing(mut alternatives) => {
-                    self.watch.spend(alternatives.len())?;
-                    alternatives.retain(|goals| goals.iter().all(|goal| self.may_hold(partial, goal)));
+                Choice::Of(ref alternatives) | Choice::Failing(ref alternatives) => {
+                    let alternatives = &alternatives.all;
+                    self.watch.spend(STEPS_PER_FACT * alternatives.len())?;
+                    let mut holding: SmallVec<[u32; 8]> = SmallVec::new();
+                    for (index, goals) in alternatives.iter().enumerate() {
+                        if goals.iter().all(|goal| self.may_hold(partial, goal)) {
+                            holding.push(index as u32);
+                        }
+                    }
                     // One that asks for nothing new is implied by all others.
-                    if alternatives.iter().any(|goals| goals.iter().all(|goal| is_implied(partial, goal))) {
+                    let goals_of = |&index: &u32| &alternatives[index as usize];
+                    if holding.iter().any(|index| goals_of(index).iter().all(|goal| is_implied(partial, goal))) {
                         continue;
                     }
-                    match alternatives.len() {
-                        0 => return Ok(Progress::Dead),
-                        1 => {
-                            let only = alternatives.pop().expect("there is one");
-                            partial.goals.extend(only.into_iter().rev());
+                    match holding[..] {
+                        [] => return Ok(Progress::Dead),
+                        [only] => {
+                            partial.goals.extend(goals_of(&only).iter().rev().cloned());
                             progress = Progress::More;
                         }
-                        _ if is_failing => left.push_back(Choice::Failing(alternatives)),
-                        _ => left.push_back(Choice::Of(alternatives)),
+                        _ if holding.len() == alternatives.len() => left.push_back(choice),
+                        _ => {
+                            let fewer = holding.iter().map(|index| goals_of(index).clone());
+                            let fewer = Alternatives::new(fewer.collect());
+                            left.push_back(match choice {
+                                Choice::Failing(_) => Choice::Failing(fewer),
+                                _ => Choice::Of(fewer),
+                            });
+                        }
                     }
                 }
                 Choice::One(branches, frames) => {
@@ -469,6 +521,7 @@ impl<'a> Expander<'a> {
                 Choice::Denied(_) => unreachable!("denials wait elsewhere"),
             }
             if matches!(progress, Progress::More) {
+                self.watch.spend(choices.len())?;
                 left.append(&mut choices);
             }
         }
@@ -479,17 +532,21 @@ impl<'a> Expander<'a> {
     /// Takes the choice with the fewest alternatives, once those are set aside that an automaton can keep in mind; nothing if none is left,
     /// an empty list if there is more to follow first.
     fn next_fork(&mut self, partial: &mut Partial) -> Expanded<Option<Vec<Alternative>>> {
+        if let Some(alternatives) = self.switch(partial)? {
+            return Ok(Some(alternatives));
+        }
         if let Shape::Object(_) = partial.shape {
             let choices = core::mem::take(&mut partial.choices);
             let mut progress = false;
-            let mut n_waiting = 0;
+            let (n_choices, mut n_waiting) = (choices.len(), 0);
+            let mut order = None;
             for choice in choices {
                 let (Choice::Of(alternatives) | Choice::Failing(alternatives)) = &choice else {
                     partial.choices.push_back(choice);
                     continue;
                 };
                 let is_failing = matches!(choice, Choice::Failing(_));
-                match self.clauses(partial, alternatives, is_failing, n_waiting)? {
+                match self.clauses(partial, alternatives, is_failing, (n_choices, n_waiting), &mut order)? {
                     Some(clauses) => {
                         progress = true;
                         n_waiting += clauses.len();
@@ -504,7 +561,7 @@ impl<'a> Expander<'a> {
             }
         }
         let size = |choice: &Choice| match choice {
-            Choice::Of(alternatives) | Choice::Failing(alternatives) => alternatives.len(),
+            Choice::Of(alternatives) | Choice::Failing(alternatives) => alternatives.all.len(),
             Choice::One(branches, _) => branches.len(),
             Choice::Denied(_) => unreachable!("denials wait elsewhere"),
         };
@@ -513,9 +570,9 @@ impl<'a> Expander<'a> {
         Ok(Some(match choice {
             Choice::Of(alternatives) => {
                 partial.n_name_forks += 1;
-                alternatives
+                alternatives.all.clone()
             }
-            Choice::Failing(alternatives) => alternatives,
+            Choice::Failing(alternatives) => alternatives.all.clone(),
             Choice::One(branches, frames) => self.one_of(partial.kind, &branches, &frames)?,
             Choice::Denied(_) => unreachable!("denials wait elsewhere"),
         }))
@@ -591,7 +648,7 @@ impl<'a> Expander<'a> {
                     self.conjunctions.members(*id).iter().map(|&member| Goal::Member(member, Frames::new())).collect()
                 };
                 let alternatives = of.iter().map(all).collect();
-                partial.choices.push_back(Choice::Of(alternatives));
+                partial.choices.push_back(Choice::Of(Alternatives::new(alternatives)));
                 return Ok(true);
             }
             Subject::Value(..) | Subject::Choice(_) => {
@@ -758,6 +815,10 @@ impl<'a> Expander<'a> {
             Subject::Choice(id) => {
                 // Each of the conjunctions fails: alternatives of alternatives, one conjunction after the other.
                 let of = self.conjunctions.choices(id).to_vec();
+                if of.iter().all(|&id| self.conjunctions.members(id).len() == 1) {
+                    let only = |id: &ConjunctionId| self.conjunctions.members(*id)[0].negated();
+                    return Ok(vec![of.iter().map(|id| Goal::Member(only(id), Frames::new())).collect()]);
+                }
                 let mut alternatives: Vec<Alternative> = vec![vec![]];
                 for id in of {
                     let members = self.conjunctions.members(id).to_vec();
@@ -794,21 +855,6 @@ impl<'a> Expander<'a> {
                 }
                 Err(error) => return Err(error),
             }
-        }
-        Ok(alternatives)
-    }
-
-    /// Returns the alternatives of `oneOf`: one branch holds, and those fail that are not known to be disjoint from it.
-    fn one_of(&mut self, kind: ValueKind, branches: &[Member], frames: &Frames) -> Expanded<Vec<Alternative>> {
-        let mut alternatives = Vec::with_capacity(branches.len());
-        for (index, &branch) in branches.iter().enumerate() {
-            let mut goals = vec![Goal::Member(branch, frames.clone())];
-            for (other_index, &other) in branches.iter().enumerate() {
-                if index != other_index && (branch == other || !self.are_disjoint(branch, other, kind)?) {
-                    goals.push(Goal::Member(other.negated(), Frames::new()));
-                }
-            }
-            alternatives.push(goals);
         }
         Ok(alternatives)
     }
@@ -864,9 +910,7 @@ impl<'a> Expander<'a> {
             (Shape::Number(number), Fact::Number(set)) => number.set = number.set.intersect(&set),
             (Shape::Number(number), Fact::NumberIn(values)) => number.restrict(values),
             (Shape::Number(number), Fact::NumberNot(value)) => {
-                if !number.excluded.contains(&value) {
-                    number.excluded.push(value);
-                }
+                number.excluded.insert(value);
             }
             (Shape::String(string), Fact::MinLength(min)) => string.min = string.min.max(min),
             (Shape::String(string), Fact::MaxLength(max)) => {
@@ -883,9 +927,7 @@ impl<'a> Expander<'a> {
             }
             (Shape::String(string), Fact::StringIn(values)) => string.restrict(values),
             (Shape::String(string), Fact::StringNot(value)) => {
-                if !string.excluded.contains(&value) {
-                    string.excluded.push(value);
-                }
+                string.excluded.insert(value);
             }
             (Shape::Object(object), Fact::Property(name, member)) => {
                 let members = object.properties.entry(&name);
@@ -923,7 +965,9 @@ impl<'a> Expander<'a> {
                 }
             }
             (Shape::Object(object), Fact::Obligation(obligation)) => {
-                if !object.obligations.contains(&obligation) {
+                // One that is there twice says no more, so a look at the last ones is enough.
+                let first = object.obligations.len().saturating_sub(OBLIGATIONS_COMPARED_MAX);
+                if !object.obligations[first..].contains(&obligation) {
                     object.obligations.push(obligation);
                 }
             }
@@ -953,6 +997,19 @@ impl<'a> Expander<'a> {
         }
         !is_crossed(&partial.shape)
     }
+}
+
+/// Returns a copy of the last partial that has alternatives left, with the goals of the next one; the last alternative takes the partial
+/// itself.
+fn next_of(forks: &mut Vec<Fork>) -> Option<Partial> {
+    let fork = forks.last_mut()?;
+    let alternative = fork.left.next().expect("forks have alternatives left");
+    let mut partial = match fork.left.as_slice().is_empty() {
+        true => forks.pop().expect("there is a fork").partial,
+        false => fork.partial.clone(),
+    };
+    partial.goals.extend(alternative.into_iter().rev());
+    Some(partial)
 }
 
 /// Returns, by schema, whether keywords that apply to the same value may lead back to it, or to a schema of which that is true.
@@ -1056,7 +1113,11 @@ fn merge_values(shapes: &mut Shapes) {
         shapes.push(Shape::String(StringShape { values: Some(strings), ..StringShape::default() }));
     }
     if !numbers.is_empty() {
-        shapes.push(Shape::Number(NumberShape { set: NumberSet::all(), values: Some(numbers), excluded: Vec::new() }));
+        shapes.push(Shape::Number(NumberShape {
+            set: NumberSet::all(),
+            values: Some(numbers),
+            excluded: BTreeSet::new(),
+        }));
     }
 }
 
@@ -1076,5 +1137,10 @@ fn is_of_kind(value: Value<'_>, kind: ValueKind) -> bool {
 mod clauses;
 mod finite;
 mod keywords;
+mod others;
 mod place;
 mod questions;
+mod switch;
+mod unions;
+
+use questions::QUESTION_ALTERNATIVES_MAX;

@@ -142,7 +142,7 @@ impl Languages {
     pub fn satisfies(&self, text: &str, shape: &StringShape) -> bool {
         shape.has_length(text)
             && shape.values.as_ref().is_none_or(|values| values.iter().any(|value| **value == *text))
-            && !shape.excluded.iter().any(|excluded| **excluded == *text)
+            && !shape.excluded.contains(text)
             && shape.languages.iter().all(|&(language, sign)| self.dfa(language).is_match(text.as_bytes()) == sign)
     }
 
@@ -209,8 +209,8 @@ impl Languages {
     }
 }
 
-fn bytes_of(values: &[Arc<str>]) -> Vec<&[u8]> {
-    values.iter().map(|value| value.as_bytes()).collect()
+fn bytes_of<'a>(values: impl IntoIterator<Item = &'a Arc<str>>) -> Vec<&'a [u8]> {
+    values.into_iter().map(|value| value.as_bytes()).collect()
 }
 
 /// Returns the texts of an automaton if there are at most `n_max`.

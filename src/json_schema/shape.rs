@@ -11,6 +11,7 @@ use super::number::NumberSet;
 use super::value::ValueId;
 use hashbrown::HashSet;
 pub(super) use indexed::NameMap;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -77,11 +78,29 @@ impl Shape {
         hasher.finish()
     }
 
+    /// Returns about how much is said.
+    pub fn n_facts(&self) -> usize {
+        match self {
+            Shape::Object(object) => {
+                object.properties.len()
+                    + object.required.len()
+                    + object.absent.len()
+                    + object.rules.len()
+                    + object.obligations.iter().map(|obligation| obligation.any.len()).sum::<usize>()
+            }
+            Shape::Array(array) => array.rules.len() + array.counts.len(),
+            // Listed values are small.
+            Shape::String(string) => 1 + (string.values.as_ref().map_or(0, Vec::len) + string.excluded.len()) / 8,
+            Shape::Number(number) => 1 + (number.values.as_ref().map_or(0, Vec::len) + number.excluded.len()) / 8,
+            Shape::Only => 1,
+        }
+    }
+
     pub fn any(kind: ValueKind) -> Shape {
         match kind {
             ValueKind::Null | ValueKind::False | ValueKind::True => Shape::Only,
             ValueKind::Number => {
-                Shape::Number(NumberShape { set: NumberSet::all(), values: None, excluded: Vec::new() })
+                Shape::Number(NumberShape { set: NumberSet::all(), values: None, excluded: BTreeSet::new() })
             }
             ValueKind::String => Shape::String(StringShape::default()),
             ValueKind::Array => Shape::Array(ArrayShape::default()),
@@ -95,7 +114,7 @@ pub(super) struct NumberShape {
     pub set: NumberSet,
     /// Only these, if given.
     pub values: Option<Vec<Decimal>>,
-    pub excluded: Vec<Decimal>,
+    pub excluded: BTreeSet<Decimal>,
 }
 
 impl NumberShape {
@@ -113,11 +132,10 @@ impl NumberShape {
     /// Returns sets that together are the shape.
     pub fn sets(&self) -> Vec<NumberSet> {
         if let Some(values) = self.listed() {
-            return values.into_iter().map(|value| self.set.only(value)).collect();
+            return sets_of(&self.set, values);
         }
         // Between any two excluded values there is an interval.
-        let mut excluded: Vec<&Decimal> = self.excluded.iter().filter(|value| self.set.contains(value)).collect();
-        excluded.sort_unstable();
+        let excluded: Vec<&Decimal> = self.excluded.iter().filter(|value| self.set.contains(value)).collect();
         let mut sets = Vec::with_capacity(excluded.len() + 1);
         let mut rest = self.set.clone();
         for value in excluded {
@@ -132,9 +150,36 @@ impl NumberShape {
     /// Returns the listed values that satisfy the rest, if values are listed.
     pub fn listed(&self) -> Option<Vec<&Decimal>> {
         let values = self.values.as_ref()?;
-        let excluded: HashSet<&Decimal> = self.excluded.iter().collect();
-        Some(values.iter().filter(|value| self.set.contains(value) && !excluded.contains(value)).collect())
+        Some(values.iter().filter(|value| self.set.contains(value) && !self.excluded.contains(value)).collect())
     }
+}
+
+/// Returns sets that together are some values of a set: integers in a row are one.
+fn sets_of(set: &NumberSet, mut values: Vec<&Decimal>) -> Vec<NumberSet> {
+    /// Fewest integers in a row that are one set.
+    const ROW_MIN: usize = 8;
+    values.sort_unstable();
+    values.dedup();
+    let mut sets = Vec::new();
+    let mut rest = &values[..];
+    while let Some(first) = rest.first() {
+        let mut n_in_row = 1;
+        if let Some(start) = first.to_scaled(0).filter(|_| first.is_integer()) {
+            let is_next = |(index, value): (usize, &&Decimal)| {
+                value.is_integer() && value.to_scaled(0) == start.checked_add(index as i128)
+            };
+            n_in_row = rest.iter().enumerate().take_while(|&(index, value)| is_next((index, value))).count();
+        }
+        let (row, behind) = rest.split_at(n_in_row.max(1));
+        match row.len() >= ROW_MIN {
+            true => {
+                sets.push(set.integers_between(row[0], row[row.len() - 1]));
+            }
+            false => sets.extend(row.iter().map(|value| set.only(value))),
+        }
+        rest = behind;
+    }
+    sets
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -146,7 +191,7 @@ pub(super) struct StringShape {
     pub languages: Vec<(LanguageId, bool)>,
     /// Only these, if given.
     pub values: Option<Vec<Arc<str>>>,
-    pub excluded: Vec<Arc<str>>,
+    pub excluded: BTreeSet<Arc<str>>,
 }
 
 impl StringShape {

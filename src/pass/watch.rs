@@ -26,6 +26,8 @@ pub(crate) struct Watch {
     /// The number of steps at which to look again.
     next_look: Cell<u64>,
     n_steps_max: u64,
+    /// What the steps are, with the limit that bounds them.
+    what: &'static str,
     n_edges: Cell<u64>,
     n_edges_max: u64,
 }
@@ -40,6 +42,7 @@ impl Watch {
             n_steps: Cell::new(0),
             next_look: Cell::new(0),
             n_steps_max: n_edges_max.saturating_mul(STEPS_PER_MOVE),
+            what: "steps of building the grammar's automata (64 for each of automaton_moves_max)",
             n_edges: Cell::new(0),
             n_edges_max,
         }
@@ -53,9 +56,16 @@ impl Watch {
             n_steps: Cell::new(0),
             next_look: Cell::new(0),
             n_steps_max: self.n_steps_max.min(n_steps_max),
+            what: self.what,
             n_edges: Cell::new(0),
             n_edges_max: self.n_edges_max,
         }
+    }
+
+    /// Returns a watch with the same deadline and flag, for lowering a JSON Schema.
+    pub fn for_schema(&self, limits: &Limits) -> Self {
+        let what = "steps of lowering the schema (schema_steps_max)";
+        Watch { n_steps_max: limits.schema_steps_max, what, ..self.for_steps(u64::MAX) }
     }
 
     /// Returns a watch that never gives up.
@@ -111,8 +121,7 @@ impl Watch {
             return Err(BuildError::deadline());
         }
         if n_steps > self.n_steps_max {
-            let what = "steps of building the grammar's automata (64 for each of automaton_moves_max)";
-            return Err(BuildError::limit(what, n_steps, self.n_steps_max));
+            return Err(BuildError::limit(self.what, n_steps, self.n_steps_max));
         }
         Ok(())
     }

@@ -9,8 +9,12 @@ use super::*;
 
 /// Most clauses that one choice becomes.
 const CLAUSES_MAX: usize = 4;
-/// Most clauses in one shape before choices fork again.
+/// Most clauses in one shape before choices fork again, but for those about names that are near each other.
 const PENDING_MAX: usize = 32;
+/// Most choices that fork where they would be many clauses each.
+const CHOICES_FORKED_MAX: usize = 8;
+/// How far names are apart at most that are near each other: such clauses wait for a while only, and keep few bits at a time.
+const NEAR_MAX: usize = 8;
 /// How often the alternatives of names that nothing declares are told apart.
 const NAME_FORKS_MAX: usize = 3;
 /// Most witnesses of one clause.
@@ -18,22 +22,68 @@ const WITNESSES_MAX: usize = 64;
 /// How deep choices within choices are followed.
 const DEEP_MAX: usize = 6;
 
-type Clause = Vec<Witness>;
+pub(super) type Clause = Vec<Witness>;
+
+/// The order in which an object's keys come, as far as it is known.
+#[derive(Default)]
+pub(super) struct NameOrder {
+    places: HashMap<Arc<str>, usize>,
+}
+
+impl NameOrder {
+    /// Returns the order of the names of a shape.
+    fn of(object: &ObjectShape) -> Self {
+        let mut order = NameOrder::default();
+        let declared = object.properties.iter().map(|(name, _)| name);
+        let declared = declared.chain(object.required.iter().map(|(name, ())| name));
+        let clauses = object.obligations.iter().map(|obligation| &obligation.any);
+        declared.chain(clauses.flatten().filter_map(name_of)).for_each(|name| _ = order.place(name));
+        order
+    }
+
+    /// Returns the place of a name, behind all others if it is new.
+    fn place(&mut self, name: &Arc<str>) -> usize {
+        let n_names = self.places.len();
+        *self.places.entry(Arc::clone(name)).or_insert(n_names)
+    }
+
+    /// Tells whether clauses are about names that are near each other.
+    fn are_near(&mut self, clauses: &[Clause]) -> bool {
+        clauses.iter().all(|clause| {
+            let (mut first, mut last) = (usize::MAX, 0);
+            for witness in clause {
+                let Some(name) = name_of(witness) else { return false };
+                let place = self.place(name);
+                (first, last) = (first.min(place), last.max(place));
+            }
+            last - first.min(last) <= NEAR_MAX
+        })
+    }
+}
 
 impl Expander<'_> {
     /// Returns the clauses that say the same as a choice, if there are few and another `n_waiting` may stand beside them.
     ///
     /// Keys come in the order in which a shape names them, and an alternative that names keys of its own has an order of its own; so the first
-    /// few choices of that kind fork. Ways to fail (`is_failing`) name what other branches are about.
+    /// few choices of that kind fork. Where there are `n_choices` and no more than a few, one that makes many clauses forks too. Ways to fail (`is_failing`) name what other branches are about.
     pub(super) fn clauses(
         &mut self,
         partial: &Partial,
-        choice: &[Alternative],
+        choice: &Alternatives,
         is_failing: bool,
-        n_waiting: usize,
+        (n_choices, n_waiting): (usize, usize),
+        order: &mut Option<NameOrder>,
     ) -> Expanded<Option<Vec<Clause>>> {
         let Shape::Object(object) = &partial.shape else { return Ok(None) };
-        let Some(clauses) = self.clauses_of(choice, DEEP_MAX)? else { return Ok(None) };
+        self.watch.spend(STEPS_PER_FACT)?;
+        let clauses = match choice.clauses.get() {
+            Some(known) => known.clone(),
+            None => {
+                let clauses: Option<Rc<[Clause]>> = self.clauses_of(&choice.all, DEEP_MAX)?.map(Into::into);
+                choice.clauses.get_or_init(|| clauses).clone()
+            }
+        };
+        let Some(clauses) = clauses else { return Ok(None) };
         let n_new = clauses.iter().filter(|clause| as_fact(clause).is_none()).count();
         let n_pending = object.obligations.len() + n_waiting + n_new;
         let names_are_declared = clauses.iter().flatten().all(|witness| match witness {
@@ -43,8 +93,12 @@ impl Expander<'_> {
             Witness::Key(..) => true,
         });
         let may_fork = !is_failing && !names_are_declared && partial.n_name_forks < NAME_FORKS_MAX;
-        let is_fit = n_new == 0 || (n_new <= CLAUSES_MAX && n_pending <= PENDING_MAX && !may_fork);
-        Ok(is_fit.then_some(clauses))
+        self.watch.spend(STEPS_PER_FACT * clauses.len())?;
+        let mut are_near = || order.get_or_insert_with(|| NameOrder::of(object)).are_near(&clauses);
+        let are_few = n_new <= CLAUSES_MAX && n_pending <= PENDING_MAX;
+        let may_be_many = n_new <= CLAUSES_MAX || n_choices > CHOICES_FORKED_MAX;
+        let is_fit = n_new == 0 || (!may_fork && (are_few || may_be_many && are_near()));
+        Ok(is_fit.then(|| clauses.to_vec()))
     }
 
     fn clauses_of(&mut self, choice: &[Alternative], n_levels: usize) -> Expanded<Option<Vec<Clause>>> {
@@ -119,16 +173,16 @@ impl Expander<'_> {
         absent.sort_unstable();
         all.extend(absent.into_iter().map(|name| vec![Witness::Absent(Arc::clone(name))]));
         all.extend(object.obligations.iter().map(|obligation| obligation.any.clone()));
-        let mut choices: Vec<Vec<Alternative>> = Vec::new();
+        let mut choices: Vec<Rc<Alternatives>> = Vec::new();
         for choice in scratch.choices.iter().chain(&scratch.denials) {
             choices.push(match choice {
-                Choice::Of(alternatives) | Choice::Failing(alternatives) => alternatives.clone(),
+                Choice::Of(alternatives) | Choice::Failing(alternatives) => Rc::clone(alternatives),
                 Choice::One(..) => return Ok(None),
-                Choice::Denied(member) => self.denials(&scratch, *member)?,
+                Choice::Denied(member) => Alternatives::new(self.denials(&scratch, *member)?),
             });
         }
         for choice in choices {
-            let Some(clauses) = self.clauses_of(&choice, n_levels - 1)? else { return Ok(None) };
+            let Some(clauses) = self.clauses_of(&choice.all, n_levels - 1)? else { return Ok(None) };
             all.extend(clauses);
         }
         all.retain(|clause| !is_tautology(clause));
@@ -245,6 +299,13 @@ impl Expander<'_> {
             }
             _ => false,
         }
+    }
+}
+
+fn name_of(witness: &Witness) -> Option<&Arc<str>> {
+    match witness {
+        Witness::Absent(name) | Witness::Key(Keys::Name(name), _) => Some(name),
+        Witness::Key(..) => None,
     }
 }
 

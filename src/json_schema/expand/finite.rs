@@ -1,4 +1,4 @@
-//! Finite sets of scalars: what can be seen about a member without expanding it.
+//! Finite sets of constants: what can be seen about a member without expanding it.
 //!
 //! Most choices are told apart by a constant under a key: `{"properties": {"type": {"const": "a"}}, "required": ["type"]}`. So that n branches
 //! can be compared with each other, and with what is known already, the constants that a member allows and those that it asks for under its
@@ -6,30 +6,78 @@
 
 use super::super::language::few_texts;
 use super::*;
+use crate::json_schema::conjunction::ChoiceId;
 
 /// How many sub-schemas one look goes into.
 const LOOKS_MAX: usize = 64;
 /// Most strings that a pattern is read off as.
 const STRINGS_MAX: usize = 32;
+/// Most values in an array or object that is compared as a whole.
+const COMPOUND_VALUES_MAX: usize = 256;
 /// How deep `anyOf` is looked into.
 const UNIONS_DEEP_MAX: usize = 3;
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Scalar {
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Constant {
     Null,
     Bool(bool),
     Number(Decimal),
     Text(Arc<str>),
+    /// An array or an object, as one text for all its spellings.
+    Compound {
+        is_object: bool,
+        text: Arc<str>,
+    },
 }
 
-impl Scalar {
+impl Constant {
+    /// Returns a value of a document; nothing if it is an array or object with too many values to compare.
+    pub(super) fn new(json: &Json, id: ValueId) -> Option<Constant> {
+        Some(match json.value(id) {
+            Value::Null => Constant::Null,
+            Value::Bool(verdict) => Constant::Bool(verdict),
+            Value::Number(number) => Constant::Number(number.clone()),
+            Value::String(text) => Constant::Text(text.into()),
+            value @ (Value::Array(_) | Value::Object(_)) => {
+                let is_object = matches!(value, Value::Object(_));
+                Constant::Compound { is_object, text: canonical_text(json, id)?.into() }
+            }
+        })
+    }
+
+    pub(super) fn is_of_kind(&self, kind: ValueKind) -> bool {
+        match self {
+            Constant::Null => kind == ValueKind::Null,
+            Constant::Bool(verdict) => kind == if *verdict { ValueKind::True } else { ValueKind::False },
+            Constant::Number(_) => kind == ValueKind::Number,
+            Constant::Text(_) => kind == ValueKind::String,
+            Constant::Compound { is_object, .. } => {
+                kind == if *is_object { ValueKind::Object } else { ValueKind::Array }
+            }
+        }
+    }
+
+    pub(super) fn number(&self) -> Option<&Decimal> {
+        if let Constant::Number(number) = self { Some(number) } else { None }
+    }
+
+    pub(super) fn text(&self) -> Option<&Arc<str>> {
+        if let Constant::Text(text) = self { Some(text) } else { None }
+    }
+
+    fn is_scalar(&self) -> bool {
+        !matches!(self, Constant::Compound { .. })
+    }
+
     fn is_of(&self, types: TypeSet) -> bool {
         types.contains(match self {
-            Scalar::Null => TypeSet::NULL,
-            Scalar::Bool(_) => TypeSet::BOOLEAN,
-            Scalar::Number(number) if number.is_integer() => TypeSet::INTEGER,
-            Scalar::Number(_) => TypeSet::NUMBER,
-            Scalar::Text(_) => TypeSet::STRING,
+            Constant::Null => TypeSet::NULL,
+            Constant::Bool(_) => TypeSet::BOOLEAN,
+            Constant::Number(number) if number.is_integer() => TypeSet::INTEGER,
+            Constant::Number(_) => TypeSet::NUMBER,
+            Constant::Text(_) => TypeSet::STRING,
+            Constant::Compound { is_object: false, .. } => TypeSet::ARRAY,
+            Constant::Compound { is_object: true, .. } => TypeSet::OBJECT,
         })
     }
 }
@@ -37,7 +85,7 @@ impl Scalar {
 /// The values that a member allows at most; exactly those if `is_exact`.
 #[derive(Clone, Debug)]
 pub(super) struct Finite {
-    pub values: Rc<HashSet<Scalar>>,
+    pub values: Rc<HashSet<Constant>>,
     pub is_exact: bool,
 }
 
@@ -46,7 +94,7 @@ pub(super) struct Finite {
 pub(super) struct Tags {
     pub required: HashSet<Arc<str>>,
     /// By key: the values that it may have, where they are finitely many.
-    pub values: HashMap<Arc<str>, Rc<HashSet<Scalar>>>,
+    pub values: HashMap<Arc<str>, Rc<HashSet<Constant>>>,
 }
 
 impl Tags {
@@ -61,7 +109,7 @@ impl Tags {
 }
 
 impl Expander<'_> {
-    /// Returns the values that a member allows at most, where they are finitely many scalars.
+    /// Returns the values that a member allows at most, where they are finitely many.
     pub(super) fn finite(&mut self, member: Member) -> Option<Finite> {
         if let Some(known) = self.finite.get(&member) {
             return known.clone();
@@ -73,25 +121,26 @@ impl Expander<'_> {
 
     /// Tells whether a member is satisfied by some scalars and nothing else.
     pub fn is_finite(&mut self, member: Member) -> bool {
-        self.finite(member).is_some_and(|finite| finite.is_exact)
+        self.finite(member).is_some_and(|finite| finite.is_exact && finite.values.iter().all(Constant::is_scalar))
     }
 
     /// Returns how many values satisfy a member, where they are finitely many scalars and known exactly.
     pub fn n_values(&mut self, member: Member) -> Option<usize> {
-        self.finite(member).filter(|finite| finite.is_exact).map(|finite| finite.values.len())
+        let finite = self.finite(member).filter(|finite| finite.is_exact)?;
+        finite.values.iter().all(Constant::is_scalar).then_some(finite.values.len())
     }
 
     fn find_finite(&mut self, member: Member, n_deep: usize) -> Option<Finite> {
         if member.is_negated || n_deep > UNIONS_DEEP_MAX {
             return None;
         }
-        let (mut found, mut is_exact): (Option<HashSet<Scalar>>, bool) = (None, true);
-        let mut restrict = |values: HashSet<Scalar>| match &mut found {
+        let (mut found, mut is_exact): (Option<HashSet<Constant>>, bool) = (None, true);
+        let mut restrict = |values: HashSet<Constant>| match &mut found {
             Some(found) => found.retain(|value| values.contains(value)),
             None => found = Some(values),
         };
         let mut types: SmallVec<[TypeSet; 4]> = SmallVec::new();
-        let mut texts: Option<HashSet<Scalar>> = None;
+        let mut texts: Option<HashSet<Constant>> = None;
         let model = self.model;
         let mut pending = vec![member];
         let mut n_looks = 0;
@@ -103,11 +152,15 @@ impl Expander<'_> {
                     break;
                 }
                 Subject::Value(document, value) => {
-                    restrict(HashSet::from_iter([scalar(self.model.json(document).value(value))?]));
+                    restrict(HashSet::from_iter([Constant::new(self.model.json(document), value)?]));
                     continue;
                 }
                 Subject::Schema(id) => id,
-                Subject::Nothing | Subject::Choice(_) => return None,
+                Subject::Choice(id) => {
+                    restrict(self.constants_of(id)?);
+                    continue;
+                }
+                Subject::Nothing => return None,
             };
             let schema = model.schema(id);
             let json = model.json(schema.document());
@@ -120,11 +173,11 @@ impl Expander<'_> {
             };
             for entry in entries {
                 match &entry.keyword {
-                    Keyword::Const(value) => restrict(HashSet::from_iter([scalar(json.value(*value))?])),
+                    Keyword::Const(value) => restrict(HashSet::from_iter([Constant::new(json, *value)?])),
                     Keyword::Enum(values) => {
-                        let scalars: Option<HashSet<Scalar>> =
-                            values.iter().map(|&value| scalar(json.value(value))).collect();
-                        restrict(scalars?);
+                        let constants: Option<HashSet<Constant>> =
+                            values.iter().map(|&value| Constant::new(json, value)).collect();
+                        restrict(constants?);
                     }
                     Keyword::Ref(id) => pending.push(Member { subject: Subject::Schema(*id), ..member }),
                     Keyword::AllOf(ids) => {
@@ -168,7 +221,7 @@ impl Expander<'_> {
         // A pattern says nothing of other values.
         if let Some(texts) = texts {
             match &mut found {
-                Some(found) => found.retain(|value| !matches!(value, Scalar::Text(_)) || texts.contains(value)),
+                Some(found) => found.retain(|value| !matches!(value, Constant::Text(_)) || texts.contains(value)),
                 None if types.contains(&TypeSet::STRING) => found = Some(texts),
                 None => return None,
             }
@@ -178,32 +231,72 @@ impl Expander<'_> {
         Some(Finite { values: Rc::new(values), is_exact })
     }
 
+    /// Returns the constants of a choice, if it is between constants.
+    fn constants_of(&self, id: ChoiceId) -> Option<HashSet<Constant>> {
+        let constants = self.conjunctions.choices(id).iter().map(|&id| match self.conjunctions.members(id) {
+            &[Member { subject: Subject::Value(document, value), is_negated: false, .. }] => {
+                Constant::new(self.model.json(document), value)
+            }
+            _ => None,
+        });
+        constants.collect()
+    }
+
     /// Returns the strings in which a pattern matches, if they are few.
-    fn few_strings(&mut self, pattern: &str) -> Option<HashSet<Scalar>> {
+    fn few_strings(&mut self, pattern: &str) -> Option<HashSet<Constant>> {
         // A pattern that can't be had is an error where it is needed.
         let language = self.languages.pattern(pattern, "pattern", self.limits).ok()?;
         let texts = few_texts(self.languages.dfa(language), STRINGS_MAX)?;
-        texts.iter().map(|text| Some(Scalar::Text(core::str::from_utf8(text).ok()?.into()))).collect()
+        texts.iter().map(|text| Some(Constant::Text(core::str::from_utf8(text).ok()?.into()))).collect()
     }
 
     /// Returns the values that satisfy all members at most, where they are finitely many.
-    pub(super) fn allowed(&mut self, members: &[Member]) -> Option<Rc<HashSet<Scalar>>> {
-        let mut found: Option<Rc<HashSet<Scalar>>> = None;
+    pub(super) fn allowed(&mut self, members: &[Member]) -> Option<Rc<HashSet<Constant>>> {
+        let mut lists: SmallVec<[Rc<HashSet<Constant>>; 4]> = SmallVec::new();
         for &member in members {
-            if let Some(finite) = self.finite(member) {
-                match &mut found {
-                    Some(found) => Rc::make_mut(found).retain(|value| finite.values.contains(value)),
-                    None => found = Some(finite.values),
-                }
-            }
+            lists.extend(self.finite(member).map(|finite| finite.values));
         }
-        let mut found = found?;
+        // The shortest is looked through, so that a list is never copied to be compared with a constant.
+        let shortest = (0..lists.len()).min_by_key(|&index| lists[index].len())?;
+        let shortest = lists.swap_remove(shortest);
+        let mut denied: SmallVec<[Rc<HashSet<Constant>>; 4]> = SmallVec::new();
         for &member in members.iter().filter(|member| member.is_negated) {
-            if let Some(finite) = self.finite(member.negated()).filter(|finite| finite.is_exact) {
-                Rc::make_mut(&mut found).retain(|value| !finite.values.contains(value));
+            let finite = self.finite(member.negated()).filter(|finite| finite.is_exact);
+            denied.extend(finite.map(|finite| finite.values));
+        }
+        let is_allowed = |value: &&Constant| {
+            lists.iter().all(|list| list.contains(*value)) && !denied.iter().any(|list| list.contains(*value))
+        };
+        Some(match lists.is_empty() && denied.is_empty() {
+            true => shortest,
+            false => Rc::new(shortest.iter().filter(is_allowed).cloned().collect()),
+        })
+    }
+
+    /// Returns the shapes of the scalars that satisfy all members, where each member lists the values that satisfy it, or those that don't.
+    pub(super) fn listed_shapes(&mut self, members: &[Member], kind: ValueKind) -> Option<Rc<[Shape]>> {
+        for &member in members {
+            let finite = self.finite(Member { is_negated: false, ..member })?;
+            if !finite.is_exact || !finite.values.iter().all(Constant::is_scalar) {
+                return None;
             }
         }
-        Some(found)
+        let allowed = self.allowed(members)?;
+        let mut values: Vec<&Constant> = allowed.iter().filter(|value| value.is_of_kind(kind)).collect();
+        values.sort_unstable();
+        Some(match (values.first(), kind) {
+            (None, _) => Rc::clone(&self.no_shapes),
+            (Some(_), ValueKind::Number) => {
+                let numbers = values.into_iter().filter_map(Constant::number).cloned().collect();
+                let number = NumberShape { set: NumberSet::all(), values: Some(numbers), excluded: BTreeSet::new() };
+                Rc::new([Shape::Number(number)])
+            }
+            (Some(_), ValueKind::String) => {
+                let texts = values.into_iter().filter_map(Constant::text).cloned().collect();
+                Rc::new([Shape::String(StringShape { values: Some(texts), ..StringShape::default() })])
+            }
+            (Some(_), _) => Rc::new([Shape::Only]),
+        })
     }
 
     /// Tells whether surely no value satisfies all members, at a glance.
@@ -264,12 +357,64 @@ impl Expander<'_> {
     }
 }
 
-fn scalar(value: Value<'_>) -> Option<Scalar> {
-    Some(match value {
-        Value::Null => Scalar::Null,
-        Value::Bool(verdict) => Scalar::Bool(verdict),
-        Value::Number(number) => Scalar::Number(number.clone()),
-        Value::String(text) => Scalar::Text(text.into()),
-        Value::Array(_) | Value::Object(_) => return None,
-    })
+/// Returns one text for all spellings of a value: keys sorted, numbers by value; nothing if it holds more than
+/// [`COMPOUND_VALUES_MAX`] values.
+fn canonical_text(json: &Json, id: ValueId) -> Option<String> {
+    use core::fmt::Write;
+    /// What is left to write, the last first.
+    enum Left {
+        Value(ValueId),
+        Text(&'static str),
+        Key(Arc<str>),
+    }
+    let mut text = String::new();
+    let mut left = vec![Left::Value(id)];
+    let mut n_values = 0;
+    while let Some(next) = left.pop() {
+        let id = match next {
+            Left::Text(punctuation) => {
+                text.push_str(punctuation);
+                continue;
+            }
+            Left::Key(key) => {
+                write!(text, "{key:?}:").expect("strings can be written to");
+                continue;
+            }
+            Left::Value(id) => id,
+        };
+        n_values += 1;
+        let n_children = match json.value(id) {
+            Value::Array(items) => items.len(),
+            Value::Object(members) => members.len(),
+            _ => 0,
+        };
+        if n_values + n_children > COMPOUND_VALUES_MAX {
+            return None;
+        }
+        match json.value(id) {
+            Value::Null => text.push_str("null"),
+            Value::Bool(verdict) => text.push_str(if verdict { "true" } else { "false" }),
+            Value::Number(number) => write!(text, "{number}").expect("strings can be written to"),
+            Value::String(string) => write!(text, "{string:?}").expect("strings can be written to"),
+            Value::Array(items) => {
+                text.push('[');
+                left.push(Left::Text("]"));
+                for &item in items.iter().rev() {
+                    left.extend([Left::Text(","), Left::Value(item)]);
+                }
+            }
+            Value::Object(members) => {
+                text.push('{');
+                left.push(Left::Text("}"));
+                let mut keys: Vec<&str> = members.iter().map(|member| json.key(member)).collect();
+                keys.sort_unstable();
+                keys.dedup();
+                for key in keys.into_iter().rev() {
+                    let value = json.member(id, key).expect("the object has the key");
+                    left.extend([Left::Text(","), Left::Value(value), Left::Key(key.into())]);
+                }
+            }
+        }
+    }
+    Some(text)
 }

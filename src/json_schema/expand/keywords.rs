@@ -78,20 +78,20 @@ impl Expander<'_> {
                 for (name, needed) in lists {
                     let name: Arc<str> = Arc::clone(name);
                     let present = core::iter::once(Arc::clone(&name)).chain(needed.iter().cloned());
-                    partial.choices.push_back(Choice::Of(vec![
+                    partial.choices.push_back(Choice::Of(Alternatives::new(vec![
                         vec![Goal::Fact(Fact::Absent(Arc::clone(&name)))],
                         present.map(|name| Goal::Fact(Fact::Required(name))).collect(),
-                    ]));
+                    ])));
                 }
                 return Ok(true);
             }
             (Keyword::DependentSchemas(schemas), ValueKind::Object) => {
                 for (name, id) in schemas {
                     let name: Arc<str> = Arc::clone(name);
-                    partial.choices.push_back(Choice::Of(vec![
+                    partial.choices.push_back(Choice::Of(Alternatives::new(vec![
                         vec![Goal::Fact(Fact::Absent(Arc::clone(&name)))],
                         vec![Goal::Fact(Fact::Required(name)), Goal::Member(member(*id), frames.clone())],
-                    ]));
+                    ])));
                 }
                 return Ok(true);
             }
@@ -151,7 +151,7 @@ impl Expander<'_> {
                 let holds = core::iter::once(Goal::Member(member(*test), frames.clone())).chain(branch(then));
                 let fails = Goal::Member(member(*test).negated(), Frames::new());
                 let fails = core::iter::once(fails).chain(branch(otherwise));
-                partial.choices.push_back(Choice::Of(vec![holds.collect(), fails.collect()]));
+                partial.choices.push_back(Choice::Of(Alternatives::new(vec![holds.collect(), fails.collect()])));
                 return Ok(true);
             }
             (Keyword::Ref(id), _) => {
@@ -198,51 +198,11 @@ impl Expander<'_> {
                 let same_kind = values.iter().filter(|&&value| is_of_kind(json.value(value), partial.kind));
                 let alternatives =
                     same_kind.map(|&value| vec![Goal::Member(Member::value(document, value), Frames::new())]);
-                partial.choices.push_back(Choice::Of(alternatives.collect()));
+                partial.choices.push_back(Choice::Of(Alternatives::new(alternatives.collect())));
                 return true;
             }
         };
         self.add(partial, fact)
-    }
-
-    /// Returns the choice of `anyOf`; where it matters what is evaluated, between all sets of branches, and if that `is_exact`, the others
-    /// fail.
-    fn any_of(
-        &mut self,
-        partial: &mut Partial,
-        ids: &[SchemaId],
-        scope: ScopeId,
-        frames: &Frames,
-        is_exact: bool,
-    ) -> Expanded<Choice> {
-        let kind = partial.kind;
-        let goal = |id: SchemaId| Goal::Member(Member::schema(id, scope), frames.clone());
-        let alive: Vec<SchemaId> = ids.iter().copied().filter(|&id| !self.surely_fails(kind, id)).collect();
-        if frames.is_empty() || alive.len() < 2 {
-            return Ok(Choice::Of(alive.into_iter().map(|id| vec![goal(id)]).collect()));
-        }
-        if alive.len() > UNEVALUATED_BRANCHES_MAX && self.options.is_lenient {
-            // What was evaluated is not told apart, so that nothing is asked of the rest.
-            frames.iter().for_each(|&frame| partial.frames[frame as usize].is_open = true);
-            return Ok(Choice::Of(alive.into_iter().map(|id| vec![goal(id)]).collect()));
-        }
-        if alive.len() > UNEVALUATED_BRANCHES_MAX {
-            let keyword = if kind == ValueKind::Array { "unevaluatedItems" } else { "unevaluatedProperties" };
-            let reason = format!(
-                "{} branches of `anyOf` may overlap, and at most {UNEVALUATED_BRANCHES_MAX} are told apart",
-                alive.len()
-            );
-            return Err(SchemaError::unsupported(keyword, reason).into());
-        }
-        let subsets = (1u32..1 << alive.len()).map(|subset| {
-            let each = alive.iter().enumerate().map(|(index, &id)| (subset >> index & 1 == 1, id));
-            let goals = each.filter_map(|(is_chosen, id)| match is_chosen {
-                true => Some(goal(id)),
-                false => is_exact.then(|| Goal::Member(Member::schema(id, scope).negated(), Frames::new())),
-            });
-            goals.collect()
-        });
-        Ok(Choice::Of(subsets.collect()))
     }
 
     /// Returns the alternatives of violating a keyword.
@@ -264,9 +224,15 @@ impl Expander<'_> {
             (Keyword::Enum(values), _) => {
                 let document = self.model.schema(schema).document();
                 // Other than each: one fact after the other where they are simple, else one denial after the other.
-                let others =
-                    values.iter().map(|&value| Goal::Member(Member::value(document, value).negated(), Frames::new()));
-                vec![others.collect()]
+                let same_kind: Vec<ValueId> = {
+                    let json = self.model.json(document);
+                    values.iter().copied().filter(|&value| is_of_kind(json.value(value), kind)).collect()
+                };
+                if kind == ValueKind::Object {
+                    return Ok(vec![self.other_objects(document, &same_kind)?]);
+                }
+                let goal = |value: ValueId| Goal::Member(Member::value(document, value).negated(), Frames::new());
+                vec![same_kind.into_iter().map(goal).collect()]
             }
             (Keyword::Const(value), _) => {
                 let document = self.model.schema(schema).document();

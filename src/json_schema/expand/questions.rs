@@ -9,17 +9,23 @@ use super::*;
 const QUESTIONS_DEEP_MAX: usize = 6;
 /// How many levels of properties and items such a question looks into.
 const EMPTY_LEVELS: usize = 3;
+/// How many sub-schemas are looked at for the kinds of values that one allows.
+const KINDS_LOOKS_MAX: usize = 64;
+/// Steps that a product of languages counts for.
+const PRODUCT_STEPS: usize = 2048;
+/// Steps that a comparison of two branches counts for.
+pub(super) const COMPARISON_STEPS: usize = 32;
 /// Alternatives that such a question may try.
-const QUESTION_ALTERNATIVES_MAX: usize = 64;
+pub(super) const QUESTION_ALTERNATIVES_MAX: usize = 64;
 
 impl Expander<'_> {
     /// Tells whether surely no value of a kind satisfies both.
     pub(super) fn are_disjoint(&mut self, a: Member, b: Member, kind: ValueKind) -> Expanded<bool> {
+        self.watch.spend(COMPARISON_STEPS)?;
         let key = (a.min(b), a.max(b), kind);
         if let Some(&known) = self.disjoint.get(&key) {
             return Ok(known);
         }
-        self.watch.spend(1)?;
         let is_disjoint = match kind {
             ValueKind::Object if self.tags(a).exclude(&self.tags(b)) => true,
             _ => self.are_never(&[a, b]) || self.are_surely_empty(&[a, b], kind, EMPTY_LEVELS)?,
@@ -82,6 +88,9 @@ impl Expander<'_> {
                 None => return Ok(number.set.is_empty(self.limits).unwrap_or(false)),
             },
             Shape::String(string) => {
+                if string.languages.len() > 1 {
+                    self.watch.spend(PRODUCT_STEPS)?;
+                }
                 return Ok(match self.languages.listed(string, self.limits)? {
                     Some(values) => values.is_empty(),
                     None => self.languages.are_disjoint(string),
@@ -174,23 +183,75 @@ impl Expander<'_> {
         }
     }
 
-    /// Tells whether values of a kind fail a schema at a glance: by its type, or by constants of other kinds.
-    pub(super) fn surely_fails(&self, kind: ValueKind, id: SchemaId) -> bool {
-        let schema = self.model.schema(id);
-        let json = self.model.json(schema.document());
-        let entries = match schema.body() {
-            Body::Bool(verdict) => return !verdict,
-            Body::Keywords { entries, .. } => entries,
-        };
-        entries.iter().any(|entry| match &entry.keyword {
-            Keyword::Type(set) => {
-                let is_nullable = || entries.iter().any(|entry| matches!(entry.keyword, Keyword::Nullable(true)));
-                !set.contains(least_type(kind)) && (kind != ValueKind::Null || !is_nullable())
+    /// Tells whether values of a kind fail a schema at a glance: by its types, or by constants of other kinds, here or behind references and
+    /// `allOf`.
+    pub(super) fn surely_fails(&mut self, kind: ValueKind, id: SchemaId) -> bool {
+        let kinds = match self.kinds[id.index()] {
+            Some(kinds) => kinds,
+            None => {
+                let kinds = self.find_kinds(id);
+                self.kinds[id.index()] = Some(kinds);
+                kinds
             }
-            Keyword::Const(value) => !is_of_kind(json.value(*value), kind),
-            Keyword::Enum(values) => !values.iter().any(|&value| is_of_kind(json.value(value), kind)),
-            _ => false,
-        })
+        };
+        kinds >> kind as u8 & 1 == 0
+    }
+
+    /// Returns the kinds of values that a schema allows at most, a bit for each.
+    fn find_kinds(&self, id: SchemaId) -> u8 {
+        let all_kinds = (1 << ValueKind::ALL.len()) - 1;
+        let mut kinds = all_kinds;
+        let mut pending: SmallVec<[SchemaId; 8]> = smallvec::smallvec![id];
+        let mut n_looks = 0;
+        while let Some(id) = pending.pop() {
+            n_looks += 1;
+            if n_looks > KINDS_LOOKS_MAX {
+                break;
+            }
+            if let Some(known) = self.kinds[id.index()] {
+                kinds &= known;
+                continue;
+            }
+            let schema = self.model.schema(id);
+            let json = self.model.json(schema.document());
+            let entries = match schema.body() {
+                Body::Bool(true) => continue,
+                Body::Bool(false) => return 0,
+                Body::Keywords { entries, .. } => entries,
+            };
+            let kinds_of = |is_among: &dyn Fn(ValueKind) -> bool| {
+                ValueKind::ALL.iter().filter(|kind| is_among(**kind)).fold(0u8, |bits, kind| bits | 1 << *kind as u8)
+            };
+            for entry in entries {
+                match &entry.keyword {
+                    Keyword::Type(set) => {
+                        let is_nullable =
+                            || entries.iter().any(|entry| matches!(entry.keyword, Keyword::Nullable(true)));
+                        kinds &= kinds_of(&|kind| {
+                            set.contains(least_type(kind)) || kind == ValueKind::Null && is_nullable()
+                        });
+                    }
+                    Keyword::Const(value) => kinds &= kinds_of(&|kind| is_of_kind(json.value(*value), kind)),
+                    Keyword::Enum(values) => {
+                        let mut listed = 0;
+                        for &value in values {
+                            listed |= kinds_of(&|kind| is_of_kind(json.value(value), kind));
+                            if listed & kinds == kinds {
+                                break;
+                            }
+                        }
+                        kinds &= listed;
+                    }
+                    Keyword::Ref(id) => pending.push(*id),
+                    Keyword::AllOf(ids) => pending.extend(ids.iter().copied().take(KINDS_LOOKS_MAX)),
+                    _ => {}
+                }
+            }
+            if kinds == 0 {
+                break;
+            }
+        }
+        kinds
     }
 }
 

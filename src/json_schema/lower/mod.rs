@@ -39,6 +39,9 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// Steps that a drafted state or edge counts for.
+const STEPS_PER_EDGE: usize = 8;
+
 /// A schema as automata, and the keywords that they don't obey.
 struct LoweredSchema {
     normal: NormalGrammar,
@@ -79,6 +82,7 @@ pub(crate) fn lower(
     watch: &Watch,
 ) -> Lowered<(NormalGrammar, SchemaReport)> {
     white_space::check(&options.white_space)?;
+    let watch = &watch.for_schema(limits);
     // What is dropped is reported wherever it was written, so that is kept.
     let written = options.is_lenient.then(|| model.clone());
     let merged = model.merge_equal();
@@ -340,7 +344,7 @@ impl<'a> Lowerer<'a> {
 
     fn spend_states(&mut self, n_states: usize, n_edges: usize) -> Lowered<()> {
         self.n_states += n_states;
-        self.watch.spend(n_states + n_edges)?;
+        self.watch.spend(STEPS_PER_EDGE * (n_states + n_edges))?;
         if self.n_states > self.limits.automaton_states_max {
             let limit = self.limits.automaton_states_max;
             return Err(SchemaError::too_much("automaton_states_max", self.n_states, limit).into());

@@ -11,12 +11,13 @@
 //! them is seen when the key ends, as it is for keys that were there before.
 
 mod plan;
+mod slots;
 mod values;
 
 use super::draft::Draft;
 use super::text::{embed_spelled, has_finite_end};
 use super::white_space::{self, AfterOpen, From};
-use super::{Kept, Lowered, Lowerer};
+use super::{Kept, Lowered, Lowerer, STEPS_PER_EDGE};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::leaf::LeafKey;
@@ -204,7 +205,12 @@ impl Lowerer<'_> {
         draft.reserve(n_spelled + 6 * plan.names.len(), n_spelled + 16 * plan.names.len());
         let mut places = self.spare.places();
         self.key(draft, plan, &mut places, &before_first, none, depth)?;
+        let mut n_counted = draft.n_states() + draft.n_edges();
         while let Some((seen, state)) = places.pending.pop() {
+            // Drafts of objects may grow long before they are done.
+            let n_drafted = draft.n_states() + draft.n_edges();
+            self.watch.spend(STEPS_PER_EDGE * n_drafted.saturating_sub(n_counted))?;
+            n_counted = n_drafted;
             self.check_written("members", places.n_after)?;
             let from = self.after_element(draft, state)?;
             if plan.may_close(seen) {
@@ -270,11 +276,12 @@ impl Lowerer<'_> {
             if name.is_required {
                 return Ok((0, 0));
             }
-            seen = Seen { next: stop + 1, met: seen.met | name.without, ..seen };
+            let Some(passed) = plan.pass_over(seen, stop) else { return Ok((0, 0)) };
+            seen = passed;
         }
         // Others may come once no required name is left.
         let past = Seen { next: n_names, ..seen };
-        if plan.classes.is_empty() || plan.is_hopeless(past) {
+        if plan.classes.is_empty() {
             return Ok((0, 0));
         }
         if let Some(&others) = places.others.get(past) {
@@ -424,10 +431,8 @@ impl Lowerer<'_> {
         let colon = if is_one { From::new() } else { self.colon(draft, from, depth)? };
         for &(conjunction, met) in ways.iter() {
             let n_members = plan.n_members_after(seen);
-            let after = Seen { n_members, met: seen.met | met, ..seen };
-            if plan.is_hopeless(after) {
-                continue;
-            }
+            let Some(met) = plan.met_after(key, seen.met | met) else { continue };
+            let after = Seen { n_members, met, ..seen };
             let rule = self.value(conjunction, depth + 1, false)?;
             let target = match places.after.get(after) {
                 Some(&state) => state,
@@ -502,8 +507,13 @@ impl Lowerer<'_> {
         if content.met.is_empty() {
             return Ok(smallvec![(content.conjunction, 0)]);
         }
-        let open = content.met.iter().fold(0, |bits, (index, _)| bits | 1 << index) & !seen.met;
-        let later = open & plan.rest(seen.next).chances;
+        let open = content.met.iter().fold(0, |bits, (slot, _)| bits | 1 << slot) & !seen.met;
+        let later = open
+            & match key {
+                KeyIndex::Name(name) => plan.names[name as usize].later,
+                // Other keys may follow.
+                KeyIndex::Class(_) => u64::MAX,
+            };
         if let Some(ways) = places.ways.get(&(key, open, later)) {
             return Ok(ways.clone());
         }
@@ -664,8 +674,9 @@ impl Groups {
 impl Plan {
     fn may_close(&self, seen: Seen) -> bool {
         let is_complete = self.rest(seen.next).next_required == self.names.len() as u32;
-        let met = seen.met | self.rest(seen.next).without;
-        is_complete && seen.n_members >= self.min && met == self.obligations
+        let rest = self.rest(seen.next);
+        let are_met = rest.are_later_met && rest.open & !(seen.met | rest.without) == 0;
+        is_complete && seen.n_members >= self.min && are_met
     }
 
     /// Returns the number of members after one more, as far as it matters.
@@ -673,9 +684,19 @@ impl Plan {
         if self.max.is_some() { seen.n_members + 1 } else { (seen.n_members + 1).min(self.min) }
     }
 
-    /// Tells whether something is owed that nothing to come can meet.
-    fn is_hopeless(&self, seen: Seen) -> bool {
-        self.obligations & !seen.met & !self.rest(seen.next).chances != 0
+    /// Returns what is known once a name is passed over; nothing if an obligation then can't be met any more.
+    fn pass_over(&self, seen: Seen, name: u32) -> Option<Seen> {
+        let met = self.met_after(KeyIndex::Name(name), seen.met | self.names[name as usize].without)?;
+        Some(Seen { next: name + 1, met, ..seen })
+    }
+
+    /// Returns those of some obligations that are met at a key that still matter behind it; nothing if one that had to be met is not.
+    fn met_after(&self, key: KeyIndex, met: u64) -> Option<u64> {
+        let closes = match key {
+            KeyIndex::Name(name) => self.names[name as usize].closes,
+            KeyIndex::Class(_) => 0,
+        };
+        (closes & !met == 0).then_some(met & !closes)
     }
 
     fn may_go_on(&self, seen: Seen) -> bool {

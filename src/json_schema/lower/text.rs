@@ -21,6 +21,9 @@ use std::sync::{Arc, OnceLock};
 
 /// Lengths up to this are written out where a pattern has to be counted along.
 const COUNTED_MIN: u64 = 4;
+/// Steps that the automaton of a set of numbers counts for, beside its edges.
+const STEPS_PER_NUMBER: usize = 1024;
+
 impl Lowerer<'_> {
     /// Returns the rule of the numbers that have any of some shapes; nothing if there are none.
     pub(super) fn number(&mut self, shapes: Vec<NumberShape>, is_element: bool) -> Lowered<Option<NetRuleId>> {
@@ -71,7 +74,7 @@ impl Lowerer<'_> {
         let (mut union, mut registers) = (Union::default(), Vec::new());
         for set in shapes.iter().flat_map(NumberShape::sets) {
             let (dfa, beside) = self.texts_of_set(&set, is_element)?;
-            self.watch.spend(dfa.n_edges())?;
+            self.watch.spend(STEPS_PER_NUMBER + dfa.n_edges())?;
             registers.extend(beside);
             union.add(dfa);
         }

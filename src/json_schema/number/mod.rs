@@ -246,6 +246,15 @@ impl NumberSet {
         of_kind.intersect(&NumberSet::exactly(value))
     }
 
+    /// Returns the set of the integers from `first` to `last`, all of which are in this set, spelled as this set spells them.
+    pub fn integers_between(&self, first: &Decimal, last: &Decimal) -> Self {
+        let between = NumberSet::at_least(first).intersect(&NumberSet::at_most(last));
+        match self.integer {
+            Some(_) => NumberSet { integer: self.integer, ..between },
+            None => between.intersect(&NumberSet::multiples_of(&Decimal::from(1u64))),
+        }
+    }
+
     /// Returns whether no number at all is in the set.
     ///
     /// # Errors

@@ -2,15 +2,16 @@
 
 use super::super::text::{SpelledKey, has_finite_end, spelled_key, too_large};
 use super::super::{Lowered, Lowerer};
+use super::slots::{self, Chances};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::language::{LanguageId, few_texts};
 use crate::json_schema::shape::{Keys, NameMap, ObjectShape, Obligation, Shape, ValueKind, Witness};
 use crate::regular::Dfa;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Most obligations that wait at once.
-const OBLIGATIONS_MAX: usize = 64;
 /// Most classes of keys that nobody names.
 const CLASSES_MAX: usize = 64;
 /// Most keys of a class that are named one by one.
@@ -22,7 +23,7 @@ pub(in super::super) struct Content {
     pub members: Members,
     /// The conjunction of them.
     pub conjunction: ConjunctionId,
-    /// Obligations with what a value satisfies that meets them (any value: `None`).
+    /// Obligations, by slot, with what a value satisfies that meets them (any value: `None`).
     pub met: Vec<(usize, Option<Member>)>,
 }
 
@@ -34,6 +35,10 @@ pub(in super::super) struct Name {
     pub content: Option<Content>,
     /// The obligations that are met if it is not there.
     pub without: u64,
+    /// The obligations that something behind it may still meet.
+    pub later: u64,
+    /// The obligations that nothing behind it can meet.
+    pub closes: u64,
 }
 
 /// Keys that nobody names and whose values satisfy the same.
@@ -54,12 +59,14 @@ pub(in super::super) enum ClassKeys {
 pub(in super::super) struct Rest {
     /// The place of the first required name, or the number of names.
     pub next_required: u32,
-    /// The place of the first name that can't be passed over, or not without meeting something.
+    /// The place of the first name that can't be passed over, or where that makes a difference to obligations.
     pub next_stop: u32,
-    /// The obligations that are met if none of the names comes.
+    /// The obligations that something before may have met, and that matter.
+    pub open: u64,
+    /// Those of them that are met if none of the names comes.
     pub without: u64,
-    /// The obligations that one of them, or something behind them, can meet.
-    pub chances: u64,
+    /// Whether obligations that nothing before can meet are met if none of the names comes.
+    pub are_later_met: bool,
 }
 
 pub(in super::super) struct Plan {
@@ -69,7 +76,6 @@ pub(in super::super) struct Plan {
     /// By name, and behind the last.
     pub rests: Vec<Rest>,
     pub classes: Vec<Class>,
-    pub obligations: u64,
     pub min: u64,
     pub max: Option<u64>,
 }
@@ -95,11 +101,6 @@ impl Lowerer<'_> {
     /// Works out which keys there are and what their values satisfy; nothing if a required one can't be there.
     pub(in super::super) fn plan_object(&mut self, shape: &ObjectShape) -> Lowered<Option<Plan>> {
         let n_obligations = shape.obligations.len();
-        if n_obligations > OBLIGATIONS_MAX {
-            let reason =
-                format!("{n_obligations} conditions wait for a key at once, and at most {OBLIGATIONS_MAX} may");
-            return Err(SchemaError::unsupported("not", reason).into());
-        }
         // All names that anything mentions, so that the others have nothing to do with names.
         let mut known: NameMap<()> = NameMap::default();
         known.reserve(shape.properties.len());
@@ -137,6 +138,9 @@ impl Lowerer<'_> {
             true => None,
             false => Some(self.strings_of(&shape.names)?),
         };
+        let named = NamedWitnesses::of(shape);
+        // By name, then by class: the obligations that they may meet.
+        let mut chances: Vec<Chances> = Vec::with_capacity(order.len());
         let mut names = Vec::with_capacity(order.len());
         for (name, ()) in order.iter() {
             let is_required = shape.required.contains(name);
@@ -150,28 +154,25 @@ impl Lowerer<'_> {
                         members.push(rule.member);
                     }
                 }
-                let mut met = Vec::new();
-                for (index, obligation) in shape.obligations.iter().enumerate() {
-                    for witness in &obligation.any {
-                        if let Witness::Key(keys, member) = witness
-                            && self.is_among(keys, name, &satisfying)?
-                        {
-                            met.push((index, *member));
-                        }
+                let mut met = named.keys.get(&**name).cloned().unwrap_or_default();
+                for &(index, keys, member) in &named.others {
+                    if self.is_among(keys, name, &satisfying)? {
+                        met.push((index, member));
                     }
                 }
+                self.watch.spend(named.others.len() + 1)?;
                 content = self.content(members, met)?;
             }
             if is_required && content.is_none() {
                 return Ok(None);
             }
-            let mut without = 0;
-            for (index, obligation) in shape.obligations.iter().enumerate() {
-                if obligation.any.iter().any(|witness| matches!(witness, Witness::Absent(absent) if absent == name)) {
-                    without |= 1 << index;
-                }
-            }
-            names.push(Name { spelled: spelled_key(name), is_required, content, without });
+            let by_value = match &content {
+                Some(content) => self.chances(content)?,
+                None => SmallVec::new(),
+            };
+            let without = named.absent.get(&**name).cloned().unwrap_or_default();
+            chances.push(Chances { by_value, without });
+            names.push(Name::new(spelled_key(name), is_required, content));
         }
         let mut classes = self.classes(shape, &order, names_of_shape, &satisfying)?;
         // Keys of which there are few could all be used up; so they are named, in the order of the patterns that they match.
@@ -183,10 +184,14 @@ impl Lowerer<'_> {
             false
         });
         few.sort_unstable_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-        names.extend(few.into_iter().filter_map(|(_, text, content)| {
-            let spelled = spelled_key(core::str::from_utf8(&text).ok()?);
-            Some(Name { spelled, is_required: false, content: Some(content), without: 0 })
-        }));
+        for (_, text, content) in few {
+            let Ok(name) = core::str::from_utf8(&text) else { continue };
+            chances.push(Chances { by_value: self.chances(&content)?, without: SmallVec::new() });
+            names.push(Name::new(spelled_key(name), false, Some(content)));
+        }
+        for class in &classes {
+            chances.push(Chances { by_value: self.chances(&class.content)?, without: SmallVec::new() });
+        }
         let mut sorted: Vec<u32> = (0..names.len() as u32).collect();
         sorted.sort_unstable_by(|&a, &b| names[a as usize].spelled.cmp(&names[b as usize].spelled));
         // Bounds that can't be met or missed are none.
@@ -194,28 +199,8 @@ impl Lowerer<'_> {
         let n_possible = names.iter().filter(|name| name.content.is_some()).count() as u64;
         let min = if shape.min <= n_required { 0 } else { shape.min };
         let max = shape.max.filter(|&max| !classes.is_empty() || n_possible > max);
-        let obligations = u64::MAX.checked_shr(64 - n_obligations as u32).unwrap_or(0);
-        let n_names = names.len() as u32;
-        let mut rest = Rest { next_required: n_names, next_stop: n_names, without: 0, chances: 0 };
-        for class in &classes {
-            rest.chances |= self.chances(&class.content)?;
-        }
-        let mut rests = vec![rest; names.len() + 1];
-        for (index, name) in names.iter().enumerate().rev() {
-            if name.is_required {
-                rest.next_required = index as u32;
-            }
-            if name.is_required || name.without != 0 {
-                rest.next_stop = index as u32;
-            }
-            rest.without |= name.without;
-            rest.chances |= name.without;
-            if let Some(content) = &name.content {
-                rest.chances |= self.chances(content)?;
-            }
-            rests[index] = rest;
-        }
-        Ok(Some(Plan { names, sorted, rests, classes, obligations, min, max }))
+        let rests = slots::assign(n_obligations, &chances, &mut names, &mut classes)?;
+        Ok(rests.map(|rests| Plan { names, sorted, rests, classes, min, max }))
     }
 
     /// Returns the place of the first rule whose pattern a key matches.
@@ -239,12 +224,12 @@ impl Lowerer<'_> {
     }
 
     /// Returns the obligations that a value may meet.
-    fn chances(&mut self, content: &Content) -> Lowered<u64> {
-        let mut chances = 0;
+    fn chances(&mut self, content: &Content) -> Lowered<SmallVec<[usize; 4]>> {
+        let mut chances = SmallVec::new();
         for &(index, member) in &content.met {
             let with: Members = content.members.iter().copied().chain(member).collect();
-            if !self.is_nothing(&with)? {
-                chances |= 1 << index;
+            if chances.last() != Some(&index) && !self.is_nothing(&with)? {
+                chances.push(index);
             }
         }
         Ok(chances)
@@ -389,6 +374,38 @@ impl Lowerer<'_> {
             });
         }
         Ok(all.unwrap_or_default())
+    }
+}
+
+impl Name {
+    fn new(spelled: SpelledKey, is_required: bool, content: Option<Content>) -> Self {
+        Name { spelled, is_required, content, without: 0, later: 0, closes: 0 }
+    }
+}
+
+/// The witnesses of a shape's obligations: by name, and all others.
+#[derive(Default)]
+struct NamedWitnesses<'a> {
+    keys: HashMap<&'a str, Vec<(usize, Option<Member>)>>,
+    absent: HashMap<&'a str, SmallVec<[usize; 4]>>,
+    others: Vec<(usize, &'a Keys, Option<Member>)>,
+}
+
+impl<'a> NamedWitnesses<'a> {
+    fn of(shape: &'a ObjectShape) -> Self {
+        let mut found = NamedWitnesses::default();
+        for (index, obligation) in shape.obligations.iter().enumerate() {
+            for witness in &obligation.any {
+                match witness {
+                    Witness::Key(Keys::Name(name), member) => {
+                        found.keys.entry(&**name).or_default().push((index, *member));
+                    }
+                    Witness::Key(keys, member) => found.others.push((index, keys, *member)),
+                    Witness::Absent(name) => found.absent.entry(&**name).or_default().push(index),
+                }
+            }
+        }
+        found
     }
 }
 

@@ -41,10 +41,8 @@ impl Lowerer<'_> {
                     let after = Seen { next: index + 1, ..passed };
                     for (conjunction, met) in self.ways(&plan, &mut places, KeyIndex::Name(index), after)? {
                         let n_members = plan.n_members_after(seen);
-                        let after = Seen { n_members, met: after.met | met, ..after };
-                        if plan.is_hopeless(after) {
-                            continue;
-                        }
+                        let Some(met) = plan.met_after(KeyIndex::Name(index), after.met | met) else { continue };
+                        let after = Seen { n_members, met, ..after };
                         let Some(values) = self.few_values(conjunction, few)? else { return Ok(false) };
                         open.extend(values.iter().map(|value| ([&*members, &*key, value].concat(), after)));
                         if few.is_over(texts, open.len()) {
@@ -52,12 +50,11 @@ impl Lowerer<'_> {
                         }
                     }
                 }
-                match plan.names.get(stop as usize) {
-                    Some(name) if !name.is_required => {
-                        passed = Seen { next: stop + 1, met: passed.met | name.without, ..passed };
-                    }
-                    _ => break,
-                }
+                let is_last = plan.names.get(stop as usize).is_none_or(|name| name.is_required);
+                let Some(seen) = Some(passed).filter(|_| !is_last).and_then(|seen| plan.pass_over(seen, stop)) else {
+                    break;
+                };
+                passed = seen;
             }
         }
         Ok(true)

@@ -1,0 +1,101 @@
+//! Objects other than some constants.
+//!
+//! To be another object than each of n constants with the same keys is n conditions on those keys, which forks or states multiply. Constants
+//! that differ under one key only are one condition: to lack a key, to have another one, another value under one of the equal keys, or none
+//! of the n values under that one.
+
+use super::finite::Constant;
+use super::*;
+
+/// Constants with the same keys, and the same values but under one key.
+struct Family {
+    values: Vec<ValueId>,
+    /// The key whose values differ, by its place among the sorted keys.
+    place: usize,
+}
+
+/// The keys of an object, sorted, with their values.
+type Entries = Vec<(Arc<str>, ValueId, Constant)>;
+
+impl Expander<'_> {
+    /// Returns what holds of objects other than some constants.
+    pub(super) fn other_objects(&mut self, document: DocumentId, values: &[ValueId]) -> Expanded<Alternative> {
+        let mut goals: Alternative = Vec::new();
+        for Family { values, place } in self.families(document, values)? {
+            let denied = |value: ValueId| Member::value(document, value).negated();
+            let [first, _, ..] = values[..] else {
+                goals.extend(values.iter().map(|&value| Goal::Member(denied(value), Frames::new())));
+                continue;
+            };
+            let json = self.model.json(document);
+            let Some(entries) = entries(json, first) else { unreachable!("families are made of entries") };
+            let mut of = Vec::with_capacity(values.len());
+            for &value in &values {
+                let value = json.member(value, &entries[place].0).expect("the family has the same keys");
+                of.push(self.conjunctions.intern(self.model, [Member::value(document, value)]));
+            }
+            let differing = self.conjunctions.choice(of).negated();
+            let mut any = Vec::with_capacity(2 * entries.len() + 1);
+            for (index, (name, value, _)) in entries.iter().enumerate() {
+                let other = if index == place { differing } else { denied(*value) };
+                any.push(Witness::Absent(Arc::clone(name)));
+                any.push(Witness::Key(Keys::Name(Arc::clone(name)), Some(other)));
+            }
+            let names = entries.into_iter().map(|(name, ..)| name).collect();
+            any.push(Witness::Key(Keys::Beside { names: Rc::new(names), languages: Rc::new([]) }, None));
+            goals.push(Goal::Fact(Fact::Obligation(Obligation { any })));
+        }
+        Ok(goals)
+    }
+
+    /// Sorts constants into families, as few as one key for all with the same keys makes.
+    fn families(&mut self, document: DocumentId, values: &[ValueId]) -> Expanded<Vec<Family>> {
+        let json = self.model.json(document);
+        let mut families = Vec::new();
+        let mut groups: Vec<Vec<(ValueId, Entries)>> = Vec::new();
+        let mut by_names: HashMap<Vec<Arc<str>>, usize> = HashMap::new();
+        for &value in values {
+            let Some(entries) = entries(json, value).filter(|entries| !entries.is_empty()) else {
+                families.push(Family { values: vec![value], place: 0 });
+                continue;
+            };
+            self.watch.spend(STEPS_PER_FACT * entries.len())?;
+            let names = entries.iter().map(|(name, ..)| Arc::clone(name)).collect();
+            let group = *by_names.entry(names).or_insert(groups.len());
+            groups.resize_with(groups.len().max(group + 1), Vec::new);
+            groups[group].push((value, entries));
+        }
+        for group in groups {
+            let n_names = group[0].1.len();
+            let mut best: Option<(usize, HashMap<Vec<&Constant>, Vec<ValueId>>)> = None;
+            for place in 0..n_names {
+                self.watch.spend(STEPS_PER_FACT * n_names * group.len())?;
+                let mut by_others: HashMap<Vec<&Constant>, Vec<ValueId>> = HashMap::new();
+                for (value, entries) in &group {
+                    let others = entries.iter().enumerate().filter(|(index, _)| *index != place);
+                    by_others.entry(others.map(|(_, entry)| &entry.2).collect()).or_default().push(*value);
+                }
+                if best.as_ref().is_none_or(|(_, least)| by_others.len() < least.len()) {
+                    best = Some((place, by_others));
+                }
+            }
+            let (place, by_others) = best.expect("objects of a group have keys");
+            families.extend(by_others.into_values().map(|values| Family { values, place }));
+        }
+        families.sort_unstable_by_key(|family| family.values[0]);
+        Ok(families)
+    }
+}
+
+/// Returns the keys of an object with their values; nothing if one is too large to compare.
+fn entries(json: &Json, object: ValueId) -> Option<Entries> {
+    let Value::Object(members) = json.value(object) else { return None };
+    let mut names: Vec<&str> = members.iter().map(|member| json.key(member)).collect();
+    names.sort_unstable();
+    names.dedup();
+    let entry = |name: &str| {
+        let value = json.member(object, name)?;
+        Some((name.into(), value, Constant::new(json, value)?))
+    };
+    names.into_iter().map(entry).collect()
+}

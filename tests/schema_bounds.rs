@@ -1,0 +1,314 @@
+//! JSON Schemas that mean harm, and large ones that people write: with default limits each has an answer within two seconds and 300 MB.
+//!
+//! Each hostile schema is compiled by a child of this test binary under a limited address space, so that a failed allocation shows.
+
+use maskwright::json_schema::SchemaOptions;
+use maskwright::{CompileError, CompileOptions, GrammarCompiler, Vocab};
+use std::fmt::Write;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The address space of a child, in kilobytes.
+const ADDRESS_SPACE_KB: usize = 1 << 20;
+/// Resident memory that a child may have had at most, in kilobytes: 300 MB, and what a process needs anyhow.
+const RESIDENT_KB_MAX: usize = 350 << 10;
+/// Generous beside the two seconds that are meant, for machines with other things to do.
+const ANSWER_MAX: Duration = Duration::from_secs(10);
+/// The largest size.
+const LARGE: usize = 30_000;
+/// Says which schema a child compiles: its name, size, and `lenient` or `strict`.
+const CHILD: &str = "MASKWRIGHT_SCHEMA_BOUNDS_CHILD";
+
+fn compiler() -> GrammarCompiler {
+    GrammarCompiler::new(Arc::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap()))
+}
+
+/// Joins what `write` makes of each number below `n`.
+fn list(n: usize, write: impl Fn(usize) -> String) -> String {
+    (0..n).map(write).collect::<Vec<_>>().join(",")
+}
+
+fn nested(n: usize, open: &str, core: &str, close: &str) -> String {
+    open.repeat(n) + core + &close.repeat(n)
+}
+
+type Generator = fn(usize) -> String;
+
+/// Schemas by size, of each keyword and of some together.
+const HOSTILE: &[(&str, Generator)] = &[
+    ("oneOf of constants", |n| {
+        format!(r#"{{"oneOf":[{}]}}"#, list(n, |i| format!(r#"{{"const":"v{i}","title":"t"}}"#)))
+    }),
+    ("oneOf of constants of all types", |n| {
+        let value = |i: usize| {
+            [format!("{i}"), format!("\"s{i}\""), format!("[{i}]"), format!(r#"{{"a":{i}}}"#)][i % 4].clone()
+        };
+        format!(r#"{{"oneOf":[{}]}}"#, list(n, |i| format!(r#"{{"const":{}}}"#, value(i))))
+    }),
+    ("oneOf of enums that overlap", |n| {
+        format!(r#"{{"oneOf":[{}]}}"#, list(n, |i| format!(r#"{{"enum":["a{i}","a{}",{i}]}}"#, i + 1)))
+    }),
+    ("oneOf by a key", |n| {
+        let branch = |i: usize| {
+            format!(
+                r##"{{"type":"object","properties":{{"k":{{"const":"k{i}"}},"c":{{"$ref":"#"}}}},"required":["k"]}}"##
+            )
+        };
+        format!(r#"{{"oneOf":[{}]}}"#, list(n, branch))
+    }),
+    ("oneOf of required names", |n| format!(r#"{{"oneOf":[{}]}}"#, list(n, |i| format!(r#"{{"required":["a{i}"]}}"#)))),
+    ("oneOf of patterns", |n| {
+        format!(r#"{{"oneOf":[{}]}}"#, list(n, |i| format!(r#"{{"type":"string","pattern":"a{i}"}}"#)))
+    }),
+    ("oneOf in oneOf", |n| nested(n, r#"{"oneOf":[{"type":"null"},"#, r#"{"type":"string"}"#, "]}")),
+    ("anyOf of required names", |n| format!(r#"{{"anyOf":[{}]}}"#, list(n, |i| format!(r#"{{"required":["a{i}"]}}"#)))),
+    ("if by a key", |n| {
+        let condition = |i: usize| {
+            format!(
+                r#"{{"if":{{"properties":{{"k":{{"const":"k{i}"}}}}}},"then":{{"required":["p{i}"]}},"else":{{"properties":{{"p{i}":false}}}}}}"#
+            )
+        };
+        format!(r#"{{"type":"object","allOf":[{}]}}"#, list(n, condition))
+    }),
+    ("if on keys of their own", |n| {
+        let condition =
+            |i| format!(r#"{{"if":{{"required":["a{i}"]}},"then":{{"properties":{{"b{i}":{{"type":"integer"}}}}}}}}"#);
+        format!(r#"{{"type":"object","allOf":[{}]}}"#, list(n, condition))
+    }),
+    ("else in else", |n| {
+        let mut text = String::new();
+        for i in 0..n {
+            write!(text, r#"{{"if":{{"properties":{{"k":{{"const":"k{i}"}}}},"required":["k"]}},"then":{{"required":["p{i}"]}},"else":"#).unwrap();
+        }
+        text + r#"{"required":["z"]}"# + &"}".repeat(n)
+    }),
+    ("dependentRequired", |n| {
+        format!(r#"{{"type":"object","dependentRequired":{{{}}}}}"#, list(n, |i| format!(r#""a{i}":["b{i}","c{i}"]"#)))
+    }),
+    ("dependentRequired of one name", |n| {
+        format!(r#"{{"type":"object","dependentRequired":{{{}}}}}"#, list(n, |i| format!(r#""a{i}":["z"]"#)))
+    }),
+    ("dependentSchemas", |n| {
+        let entry = |i: usize| format!(r#""a{i}":{{"properties":{{"b":{{"minimum":{i}}}}}}}"#);
+        format!(r#"{{"type":"object","dependentSchemas":{{{}}}}}"#, list(n, entry))
+    }),
+    ("not of objects with one key", |n| {
+        format!(r#"{{"not":{{"enum":[{}]}}}}"#, list(n, |i| format!(r#"{{"a":{i}}}"#)))
+    }),
+    ("not of objects with keys of their own", |n| {
+        format!(r#"{{"not":{{"enum":[{}]}}}}"#, list(n, |i| format!(r#"{{"a{i}":{i},"b":[{i}]}}"#)))
+    }),
+    ("not of arrays", |n| format!(r#"{{"not":{{"enum":[{}]}}}}"#, list(n, |i| format!("[{i},{}]", i + 1)))),
+    ("not of numbers", |n| format!(r#"{{"not":{{"enum":[{}]}}}}"#, list(n, |i| format!("{}", 3 * i)))),
+    ("not of pairs of names", |n| {
+        format!(r#"{{"not":{{"anyOf":[{}]}}}}"#, list(n, |i| format!(r#"{{"required":["a{i}","b{i}"]}}"#)))
+    }),
+    ("not of one of many", |n| {
+        format!(r#"{{"not":{{"oneOf":[{}]}}}}"#, list(n, |i| format!(r#"{{"required":["a{i}"]}}"#)))
+    }),
+    ("not in not", |n| nested(n, r#"{"not":"#, r#"{"type":"string"}"#, "}")),
+    ("enum of integers", |n| format!(r#"{{"enum":[{}]}}"#, list(n, |i| i.to_string()))),
+    ("enum of numbers far apart", |n| format!(r#"{{"enum":[{}]}}"#, list(n, |i| (i * 7919 % 1_000_003).to_string()))),
+    ("enum of objects", |n| format!(r#"{{"enum":[{}]}}"#, list(n, |i| format!(r#"{{"a":{i}}}"#)))),
+    ("properties and required", |n| {
+        let names = list(n, |i| format!("\"p{i}\""));
+        format!(
+            r#"{{"properties":{{{}}},"required":[{names}]}}"#,
+            list(n, |i| format!(r#""p{i}":{{"minLength":{i}}}"#))
+        )
+    }),
+    ("properties that contradict", |n| {
+        let all = list(n, |i| format!(r#"{{"properties":{{"p":{{"enum":[{i},{}]}}}}}}"#, i + 1));
+        format!(r#"{{"type":"object","required":["p"],"allOf":[{all}]}}"#)
+    }),
+    ("a wide anyOf under wide properties", |n| {
+        let properties = list(n, |i| format!(r#""p{i}":{{"type":"string"}}"#));
+        let branches = list(n, |i| format!(r#"{{"properties":{{"p{i}":{{"const":1}}}}}}"#));
+        format!(r#"{{"type":"object","properties":{{{properties}}},"anyOf":[{branches}]}}"#)
+    }),
+];
+
+/// Compiles the schema that the environment names, and prints the time and the memory; does nothing otherwise.
+#[test]
+fn child() {
+    let Ok(what) = std::env::var(CHILD) else { return };
+    let mut parts = what.split('/');
+    let (name, size, mode) = (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
+    let generator = HOSTILE.iter().find(|(known, _)| *known == name).expect("the schema is known").1;
+    let schema = generator(size.parse().unwrap());
+    let options = SchemaOptions { is_lenient: mode == "lenient", ..SchemaOptions::default() };
+    let begun = Instant::now();
+    let outcome = compiler().compile_json_schema_with(&schema, &options, &CompileOptions::default());
+    let elapsed = begun.elapsed();
+    let outcome = outcome.map_or_else(|error| format!("{error}"), |grammar| format!("{} states", grammar.n_states()));
+    println!("ANSWER {} {} {outcome}", elapsed.as_millis(), resident_kb());
+}
+
+/// Returns the most memory that this process had, in kilobytes; 0 where that is not known.
+fn resident_kb() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+/// Runs a child; nothing if a limited address space can't be had here.
+fn answer(name: &str, size: usize, mode: &str) -> Option<Result<(Duration, usize), String>> {
+    let this = std::env::current_exe().unwrap();
+    let limited = format!("ulimit -v {ADDRESS_SPACE_KB} || exit 77; exec \"$0\" child --exact --nocapture");
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(limited).arg(this).env(CHILD, format!("{name}/{size}/{mode}"));
+    let output = command.output().ok().filter(|output| output.status.code() != Some(77))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let answer = text.lines().find_map(|line| line.split_once("ANSWER ").map(|(_, answer)| answer));
+    let numbers = answer.and_then(|answer| {
+        let mut words = answer.split(' ');
+        Some((Duration::from_millis(words.next()?.parse().ok()?), words.next()?.parse().ok()?))
+    });
+    Some(numbers.ok_or_else(|| format!("{}{}", text, String::from_utf8_lossy(&output.stderr))))
+}
+
+#[test]
+fn hostile_schemas_are_answered_within_time_and_memory() {
+    let mut failures: Vec<String> = Vec::new();
+    for (name, _) in HOSTILE {
+        for (size, mode) in [(30, "strict"), (1_000, "strict"), (1_000, "lenient"), (LARGE, "strict")] {
+            match answer(name, size, mode) {
+                None => {
+                    println!("skipped: no limited address space here");
+                    return;
+                }
+                Some(Ok((elapsed, memory_kb))) if elapsed < ANSWER_MAX && memory_kb < RESIDENT_KB_MAX => {}
+                Some(answer) => failures.push(format!("{name}, {size}, {mode}: {answer:?}")),
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn deadlines_are_met_in_the_middle_of_hostile_schemas() {
+    for (name, generator) in HOSTILE {
+        let schema = generator(1_000);
+        let begun = Instant::now();
+        let options = CompileOptions { deadline: Some(begun + Duration::from_millis(5)), cancelled: None };
+        if let Err(CompileError::Build(error)) =
+            compiler().compile_json_schema_with(&schema, &SchemaOptions::default(), &options)
+        {
+            assert!(error.is_interrupted() || error.limit_met().is_some(), "{name}: {error}");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(1), "{name}: {:?}", begun.elapsed());
+    }
+}
+
+/// Unions and conditions of the shapes that people write, with what each schema is like.
+fn written() -> Vec<(&'static str, String)> {
+    let records = |n: usize, n_properties: usize| {
+        let property = |i: usize| match i % 4 {
+            0 => format!(r##""p{i}":{{"$ref":"#/$defs/r{}"}}"##, i % 7),
+            1 => format!(r##""p{i}":{{"type":"array","items":{{"$ref":"#"}}}}"##),
+            2 => format!(r#""p{i}":{{"type":"string","pattern":"^[a-z]{{1,64}}$"}}"#),
+            _ => format!(r#""p{i}":{{"enum":["x{i}","y{i}"]}}"#),
+        };
+        let record = |i: usize| {
+            let properties = list(n_properties, property);
+            format!(
+                r#""r{i}":{{"type":"object","properties":{{"resourceType":{{"const":"R{i}"}},{properties}}},"required":["resourceType"],"additionalProperties":false}}"#
+            )
+        };
+        let branches = list(n, |i| format!(r##"{{"$ref":"#/$defs/r{i}"}}"##));
+        format!(r#"{{"oneOf":[{branches}],"$defs":{{{}}}}}"#, list(n, record))
+    };
+    let bindings = list(20, |i| {
+        format!(
+            r##"{{"if":{{"properties":{{"bindingVersion":{{"const":"0.{i}.0"}}}},"required":["bindingVersion"]}},"then":{{"properties":{{"b{i}":{{"$ref":"#/$defs/m"}}}}}}}}"##
+        )
+    });
+    let stages = list(12, |i| {
+        format!(
+            r#"{{"if":{{"properties":{{"language":{{"enum":["l{i}","m{i}"]}}}}}},"then":{{"properties":{{"v{i}":{{"type":["string","number"]}}}}}}}}"#
+        )
+    });
+    vec![
+        ("187 records by resourceType, each of 30 properties that lead to others", records(187, 30)),
+        (
+            "conditions on a version, messages by reference",
+            format!(
+                r##"{{"type":"object","properties":{{"bindingVersion":{{"type":"string"}}}},"allOf":[{bindings}],"$defs":{{"m":{{"oneOf":[{{"type":"object","properties":{{"$ref":{{"type":"string"}}}},"required":["$ref"]}},{{"type":"object","properties":{{"m":{{"$ref":"#"}}}},"required":["m"]}}]}}}}}}"##
+            ),
+        ),
+        (
+            "conditions on a language with two names each",
+            format!(r#"{{"type":"object","properties":{{"language":{{"type":"string"}}}},"allOf":[{stages}]}}"#),
+        ),
+        ("forty keys that need others", HOSTILE.iter().find(|(name, _)| *name == "dependentRequired").unwrap().1(40)),
+        ("ten thousand constants with titles", HOSTILE[0].1(10_000)),
+        ("four hundred conditions on one key", HOSTILE.iter().find(|(name, _)| *name == "if by a key").unwrap().1(400)),
+        (
+            "four thousand objects that are not meant",
+            HOSTILE.iter().find(|(name, _)| *name == "not of objects with one key").unwrap().1(4_000),
+        ),
+    ]
+}
+
+#[test]
+fn what_people_write_compiles() {
+    for (what, schema) in written() {
+        let begun = Instant::now();
+        let grammar = compiler().compile_json_schema(&schema).unwrap_or_else(|error| panic!("{what}: {error}"));
+        println!("{what}: {:?}, {} states", begun.elapsed(), grammar.n_states());
+        assert!(begun.elapsed() < Duration::from_secs(5), "{what}: {:?}", begun.elapsed());
+    }
+}
+
+/// Tells whether a grammar holds a text.
+fn holds(grammar: &maskwright::CompiledGrammar, text: &str) -> bool {
+    let mut matcher = grammar.matcher();
+    matcher.accept_bytes(text.as_bytes()).is_ok() && matcher.is_accepting()
+}
+
+#[test]
+fn conditions_on_one_key_mean_the_same_together() {
+    // Overlapping tests, some of absent keys, with and without `else`, one chain.
+    let condition = |i: usize| {
+        let required = if i % 2 == 0 { r#","required":["k"]"# } else { "" };
+        let other =
+            if i % 3 == 0 { format!(r#","else":{{"properties":{{"q{i}":{{"const":0}}}}}}"#) } else { String::new() };
+        format!(
+            r#"{{"if":{{"properties":{{"k":{{"enum":["v{i}","v{}"]}}}}{required}}},"then":{{"required":["p{i}"]}}{other}}}"#,
+            i + 1
+        )
+    };
+    let declared = list(10, |i| format!(r#""p{i}":true,"q{i}":{{"type":"integer"}}"#));
+    let schema = format!(
+        r#"{{"type":"object","properties":{{"k":{{"type":"string"}},{declared}}},"allOf":[{}]}}"#,
+        list(10, condition)
+    );
+    let grammar = compiler().compile_json_schema(&schema).unwrap();
+    assert!(holds(&grammar, r#"{"k":"v4","q2":7,"p3":1,"p4":1}"#));
+    // The test of condition 3 holds for `v3` and `v4`, so its `else` says nothing.
+    assert!(holds(
+        &grammar,
+        r#"{"k":"v4","q3":7,"p3":1,"p4":1}"#.replace(r#""q3":7,"p3":1"#, r#""p3":1,"q3":7"#).as_str()
+    ));
+    assert!(!holds(&grammar, r#"{"k":"v4","p3":1}"#));
+    assert!(!holds(&grammar, r#"{"k":"v4","q0":7,"p3":1,"p4":1}"#));
+    assert!(holds(&grammar, r#"{"k":"other","q0":0}"#));
+    assert!(!holds(&grammar, r#"{"k":"other","q0":1}"#));
+    // Without the key, tests that don't ask for it hold: those with odd numbers.
+    assert!(holds(&grammar, r#"{"p1":1,"p3":1,"p5":1,"p7":1,"p9":1}"#));
+    assert!(!holds(&grammar, r#"{"p1":1,"p3":1,"p5":1,"p7":1}"#));
+}
+
+#[test]
+fn many_dependencies_mean_what_each_says() {
+    let grammar = compiler()
+        .compile_json_schema(&HOSTILE.iter().find(|(name, _)| *name == "dependentRequired").unwrap().1(40))
+        .unwrap();
+    assert!(holds(&grammar, "{}"));
+    assert!(holds(&grammar, r#"{"x":1}"#));
+    assert!(!holds(&grammar, r#"{"a20":1}"#));
+    let orders = [r#"{"a20":1,"b20":1,"c20":1}"#, r#"{"a20":1,"c20":1,"b20":1}"#];
+    assert!(orders.iter().any(|text| holds(&grammar, text)));
+    assert!(!holds(&grammar, r#"{"a20":1,"b20":1}"#) && !holds(&grammar, r#"{"a20":1,"c20":1}"#));
+}
