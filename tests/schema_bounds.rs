@@ -271,9 +271,12 @@ fn holds(grammar: &maskwright::CompiledGrammar, text: &str) -> bool {
 fn conditions_on_one_key_mean_the_same_together() {
     // Overlapping tests, some of absent keys, with and without `else`, one chain.
     let condition = |i: usize| {
-        let required = if i % 2 == 0 { r#","required":["k"]"# } else { "" };
-        let other =
-            if i % 3 == 0 { format!(r#","else":{{"properties":{{"q{i}":{{"const":0}}}}}}"#) } else { String::new() };
+        let required = if i.is_multiple_of(2) { r#","required":["k"]"# } else { "" };
+        let other = if i.is_multiple_of(3) {
+            format!(r#","else":{{"properties":{{"q{i}":{{"const":0}}}}}}"#)
+        } else {
+            String::new()
+        };
         format!(
             r#"{{"if":{{"properties":{{"k":{{"enum":["v{i}","v{}"]}}}}{required}}},"then":{{"required":["p{i}"]}}{other}}}"#,
             i + 1

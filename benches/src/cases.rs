@@ -9,6 +9,9 @@
 //! | nested     | Lark, one terminal per leaf, as its lexer wants  | EBNF, strings as its own converter spells  |
 //! | expression | Lark, white space by `%ignore`                   | EBNF                                       |
 //! | tagged     | Lark, lazy terminal up to the tag, `%json {}`    | EBNF with `TagDispatch`                    |
+//! | tags, parentheses, forms, fields, counted, operators | Lark, a terminal per class or pattern | EBNF |
+//!
+//! Those of the last row can be read in many ways, as they are written here: what lies between two tags, say, as one text or as several.
 //!
 //! Known differences of language, which is why masks of peers are compared but need not be equal: llguidance matches terminals
 //! greedily, skips white space between terminals but not before the first, refuses U+007F, `\/` and, unless a flag is set, escapes of
@@ -95,6 +98,48 @@ pub const CASES: &[Case] = &[
         llguidance: PeerGrammar::Lark(include_str!("../data/tagged/grammar.lark")),
         xgrammar: PeerGrammar::Ebnf(include_str!("../data/tagged/grammar.xgrammar.ebnf")),
         documents: &[document!("tagged", "weather", ".txt"), document!("tagged", "code", ".txt")],
+    },
+    Case {
+        name: "tags",
+        ebnf: include_str!("../data/tags/grammar.ebnf"),
+        llguidance: PeerGrammar::Lark(include_str!("../data/tags/grammar.lark")),
+        xgrammar: PeerGrammar::Ebnf(include_str!("../data/tags/grammar.ebnf")),
+        documents: &[document!("tags", "letter", ".txt")],
+    },
+    Case {
+        name: "parentheses",
+        ebnf: include_str!("../data/parentheses/grammar.ebnf"),
+        llguidance: PeerGrammar::Lark(include_str!("../data/parentheses/grammar.lark")),
+        xgrammar: PeerGrammar::Ebnf(include_str!("../data/parentheses/grammar.ebnf")),
+        documents: &[document!("parentheses", "asides", ".txt")],
+    },
+    Case {
+        name: "forms",
+        ebnf: include_str!("../data/forms/grammar.ebnf"),
+        llguidance: PeerGrammar::Lark(include_str!("../data/forms/grammar.lark")),
+        xgrammar: PeerGrammar::Ebnf(include_str!("../data/forms/grammar.ebnf")),
+        documents: &[document!("forms", "square", ".lisp")],
+    },
+    Case {
+        name: "fields",
+        ebnf: include_str!("../data/fields/grammar.ebnf"),
+        llguidance: PeerGrammar::Lark(include_str!("../data/fields/grammar.lark")),
+        xgrammar: PeerGrammar::Ebnf(include_str!("../data/fields/grammar.ebnf")),
+        documents: &[document!("fields", "person", ".csv")],
+    },
+    Case {
+        name: "counted",
+        ebnf: include_str!("../data/counted/grammar.ebnf"),
+        llguidance: PeerGrammar::Lark(include_str!("../data/counted/grammar.lark")),
+        xgrammar: PeerGrammar::Ebnf(include_str!("../data/counted/grammar.ebnf")),
+        documents: &[document!("counted", "title", ".txt")],
+    },
+    Case {
+        name: "operators",
+        ebnf: include_str!("../data/operators/grammar.ebnf"),
+        llguidance: PeerGrammar::Lark(include_str!("../data/operators/grammar.lark")),
+        xgrammar: PeerGrammar::Ebnf(include_str!("../data/operators/grammar.ebnf")),
+        documents: &[document!("operators", "flags", ".expr")],
     },
 ];
 

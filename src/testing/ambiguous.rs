@@ -34,8 +34,8 @@ const RULES: [&str; 3] = ["root", "item", "rest"];
 pub fn random_ambiguous(rng: &mut Rng) -> String {
     let n_rules = rng.between(2, 3);
     let mut text = String::new();
-    for rule in 0..n_rules {
-        text.push_str(RULES[rule]);
+    for rule in &RULES[..n_rules] {
+        text.push_str(rule);
         text.push_str(" ::= ");
         let n_alternatives = rng.between(1, 2);
         for alternative in 0..n_alternatives {

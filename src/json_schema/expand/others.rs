@@ -67,10 +67,10 @@ impl Expander<'_> {
         }
         for group in groups {
             let n_names = group[0].1.len();
-            let mut best: Option<(usize, HashMap<Vec<&Constant>, Vec<ValueId>>)> = None;
+            let mut best: Option<(usize, ByOthers<'_>)> = None;
             for place in 0..n_names {
                 self.watch.spend(STEPS_PER_FACT * n_names * group.len())?;
-                let mut by_others: HashMap<Vec<&Constant>, Vec<ValueId>> = HashMap::new();
+                let mut by_others = ByOthers::new();
                 for (value, entries) in &group {
                     let others = entries.iter().enumerate().filter(|(index, _)| *index != place);
                     by_others.entry(others.map(|(_, entry)| &entry.2).collect()).or_default().push(*value);
@@ -86,6 +86,9 @@ impl Expander<'_> {
         Ok(families)
     }
 }
+
+/// Objects by the values of all keys but one.
+type ByOthers<'a> = HashMap<Vec<&'a Constant>, Vec<ValueId>>;
 
 /// Returns the keys of an object with their values; nothing if one is too large to compare.
 fn entries(json: &Json, object: ValueId) -> Option<Entries> {
