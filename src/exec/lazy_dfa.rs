@@ -16,9 +16,10 @@
 //! Cost: a look-up per byte; a step per pair for each configuration and class of bytes that is met. Work is counted with that of the stacks.
 
 use super::stack::{InternedNodes, NodeId, Stacks, hash_of, spread};
-use super::step::{Configuration, Pair, step_byte};
+use super::step::{Configuration, Pair, signature, step_byte};
 use super::work::Work;
 use crate::automaton::Program;
+use ahash::AHashMap;
 use hashbrown::HashTable;
 
 /// A configuration, by the number that a [`LazyDfa`] gave it.
@@ -54,6 +55,10 @@ pub(crate) struct LazyDfa {
     ends: Vec<u32>,
     /// Hashes of configurations, and their numbers.
     numbers: HashTable<(u64, u32)>,
+    /// By configuration: whether its stacks are those from the start, and it counts nothing.
+    is_flat: Vec<bool>,
+    /// What so many bytes can see of a configuration.
+    visible: AHashMap<(ConfigId, u8), ConfigId>,
     /// What the stacks took at the start.
     bytes_before: usize,
     /// By configuration and class of bytes.
@@ -72,6 +77,8 @@ impl Default for LazyDfa {
             pairs: Vec::new(),
             ends: Vec::new(),
             numbers: HashTable::new(),
+            is_flat: Vec::new(),
+            visible: AHashMap::new(),
             bytes_before: 0,
             transitions: Vec::new(),
             n_classes: 0,
@@ -94,6 +101,8 @@ impl LazyDfa {
         self.ends.clear();
         self.numbers.clear();
         self.transitions.clear();
+        self.is_flat.clear();
+        self.visible.clear();
         (self.n_classes, self.class_of) = (program.byte_classes().n_classes(), *program.byte_classes().of());
         let dead = self.intern(&[]);
         debug_assert_eq!(dead, ConfigId::DEAD);
@@ -123,6 +132,7 @@ impl LazyDfa {
             + self.pairs.len() * size_of::<Pair>()
             + (self.ends.len() + self.transitions.len()) * size_of::<u32>()
             + self.numbers.capacity() * size_of::<(u64, u32)>()
+            + self.visible.capacity() * size_of::<[ConfigId; 4]>()
             + self.interned.memory_bytes()
     }
 
@@ -131,6 +141,43 @@ impl LazyDfa {
     pub fn step(&mut self, program: &Program, config: ConfigId, byte: u8) -> ConfigId {
         let known = self.transitions[self.place(config, byte)];
         if known != UNKNOWN { ConfigId(known) } else { self.find_step(program, config, byte) }
+    }
+
+    /// Tells whether [`Self::visible`] is the configuration itself, whatever the height.
+    #[inline]
+    pub fn is_flat(&self, config: ConfigId) -> bool {
+        self.is_flat[config.index()]
+    }
+
+    /// Returns a configuration that `height` further bytes can't tell from this one: frames and counts out of their reach are left out. So configurations
+    /// that grow with each byte of a token are few all the same, since nearly all of the vocabulary's trie is near its leaves. [`u8::MAX`] is any height.
+    #[inline]
+    pub fn visible(&mut self, program: &Program, config: ConfigId, height: u8) -> ConfigId {
+        if self.is_flat(config) || height == u8::MAX {
+            return config;
+        }
+        match self.visible.get(&(config, height)) {
+            Some(&known) => known,
+            None => self.find_visible(program, config, height),
+        }
+    }
+
+    #[cold]
+    fn find_visible(&mut self, program: &Program, config: ConfigId, height: u8) -> ConfigId {
+        let mut live = core::mem::take(&mut self.live);
+        live.clear();
+        live.extend_from_slice(self.pairs(config));
+        self.stacks.work.spend(WORK_PER_STEP + WORK_PER_PAIR * live.len() as u64);
+        for pair in &mut live {
+            pair.register = signature(program, pair.state, pair.register, u32::from(height));
+            pair.node = self.stacks.visible(program, pair.node, height, &mut self.interned);
+        }
+        live.sort_unstable_by_key(|pair| (pair.state, pair.node, pair.register));
+        live.dedup();
+        let found = self.intern(&live);
+        self.visible.insert((config, height), found);
+        self.live = live;
+        found
     }
 
     /// Returns where a transition is.
@@ -173,6 +220,7 @@ impl LazyDfa {
         self.ends.push(self.pairs.len() as u32);
         self.transitions.resize(self.transitions.len() + self.n_classes, UNKNOWN);
         self.numbers.insert_unique(hash, (hash, number), |&(hash, _)| hash);
+        self.is_flat.push(live.iter().all(|pair| pair.register == 0 && self.stacks.is_base(pair.node)));
         ConfigId(number)
     }
 }

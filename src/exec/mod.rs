@@ -14,6 +14,6 @@ mod work;
 pub(crate) use elements::{Elements, Piece};
 pub(crate) use lazy_dfa::{ConfigId, LazyDfa};
 pub(crate) use stack::{BOTTOM, NodeId, Stacks, StacksMark};
-pub(crate) use step::{Configuration, Pair, is_done, start, step_byte, step_bytes, step_control, tidy};
+pub(crate) use step::{Configuration, Pair, is_done, signature, start, step_byte, step_bytes, step_control, tidy};
 pub(crate) use viable::Viability;
 pub(crate) use work::{OverBudget, Work};

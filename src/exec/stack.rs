@@ -10,12 +10,12 @@
 //! at their ends, and rolling back truncates them. A node that was made lately is found again instead of made again.
 
 use super::elements::Elements;
-use super::step::{Configuration, Pair, join_registers, joined};
+use super::step::{Configuration, Pair, join_registers, joined, signature};
 use super::work::Work;
 use crate::automaton::{Kind, Program, StateId};
 use crate::machine::Machine;
 use crate::util::chunked::Chunked;
-use ahash::AHashSet;
+use ahash::{AHashMap, AHashSet};
 use hashbrown::HashTable;
 use smallvec::SmallVec;
 
@@ -69,17 +69,20 @@ pub(crate) struct InternedNodes {
     exits: Vec<Pair>,
     /// What they are now; [`UNUSED`] before that is known.
     renamed: Vec<NodeId>,
+    /// What so many bytes can see of a node.
+    visible: AHashMap<(NodeId, u8), NodeId>,
 }
 
 impl InternedNodes {
     /// Forgets all nodes.
     pub fn clear(&mut self) {
         self.nodes.clear();
+        self.visible.clear();
     }
 
     /// Returns the memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<(u64, NodeId)>()
+        self.nodes.capacity() * size_of::<(u64, NodeId)>() + self.visible.capacity() * size_of::<[NodeId; 4]>()
     }
 }
 
@@ -241,7 +244,7 @@ impl Stacks {
         if first == n_nodes {
             return;
         }
-        let InternedNodes { nodes, fresh: ranges, exits, renamed } = interned;
+        let InternedNodes { nodes, fresh: ranges, exits, renamed, .. } = interned;
         ranges.clear();
         exits.clear();
         for node in first..n_nodes {
@@ -280,20 +283,7 @@ impl Stacks {
                 }
             }
             content.sort_unstable_by_key(|exit| (exit.state, exit.register, exit.node));
-            let hash = spread(hash_of(content));
-            let is_equal = |&(known_hash, known): &(u64, NodeId)| {
-                known_hash == hash
-                    && self.n_exits(known) == content.len()
-                    && content.iter().enumerate().all(|(index, &exit)| self.exit(known, index) == exit)
-            };
-            renamed[index] = match nodes.find(hash, is_equal) {
-                Some(&(_, known)) => known,
-                None => {
-                    let node = self.add_content(content);
-                    nodes.insert_unique(hash, (hash, node), |&(hash, _)| hash);
-                    node
-                }
-            };
+            renamed[index] = self.intern_content(content, nodes);
         }
         for pair in live.iter_mut() {
             if let Some(index) = pair.node.checked_sub(first) {
@@ -302,6 +292,54 @@ impl Stacks {
         }
         live.sort_unstable_by_key(|pair| (pair.state, pair.node, pair.register));
         live.dedup();
+    }
+
+    /// Returns the interned node with these exits, which are sorted.
+    fn intern_content(&mut self, content: &[Pair], nodes: &mut HashTable<(u64, NodeId)>) -> NodeId {
+        let hash = spread(hash_of(content));
+        let is_equal = |&(known_hash, known): &(u64, NodeId)| {
+            known_hash == hash
+                && self.n_exits(known) == content.len()
+                && content.iter().enumerate().all(|(index, &exit)| self.exit(known, index) == exit)
+        };
+        if let Some(&(_, known)) = nodes.find(hash, is_equal) {
+            return known;
+        }
+        let node = self.add_content(content);
+        nodes.insert_unique(hash, (hash, node), |&(hash, _)| hash);
+        node
+    }
+
+    /// Tells whether a node was there when exploring began.
+    #[inline]
+    pub fn is_base(&self, node: NodeId) -> bool {
+        self.looked.as_ref().is_none_or(|looked| node < looked.n_nodes)
+    }
+
+    /// Returns a node that `height` further bytes can't tell from `node`. To return through a frame takes a byte at least, so frames further down
+    /// make no difference: the bottom stands for them. Nodes that were there when exploring began stay as they are.
+    pub fn visible(&mut self, program: &Program, node: NodeId, height: u8, interned: &mut InternedNodes) -> NodeId {
+        if self.is_base(node) {
+            return node;
+        }
+        if height == 0 {
+            return BOTTOM;
+        }
+        if let Some(&known) = interned.visible.get(&(node, height)) {
+            return known;
+        }
+        let n_exits = self.n_exits(node);
+        self.work.spend(WORK_PER_EXIT * n_exits as u64);
+        let mut exits: SmallVec<[Pair; 8]> = (0..n_exits).map(|index| self.exit(node, index)).collect();
+        for exit in &mut exits {
+            exit.register = signature(program, exit.state, exit.register, u32::from(height));
+            exit.node = self.visible(program, exit.node, height - 1, interned);
+        }
+        exits.sort_unstable_by_key(|exit| (exit.state, exit.register, exit.node));
+        exits.dedup();
+        let found = self.intern_content(&exits, &mut interned.nodes);
+        interned.visible.insert((node, height), found);
+        found
     }
 
     /// Adds a node with these exits.

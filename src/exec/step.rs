@@ -226,6 +226,17 @@ pub(super) fn joined(program: &Program, pair: Pair, other: u64) -> Option<u64> {
     }
 }
 
+/// Returns a register that no `horizon` bytes can tell from `register` in `state`, whatever elements there are.
+pub(crate) fn signature(program: &Program, state: StateId, register: u64, horizon: u32) -> u64 {
+    let Some((linked, local)) = program.place(state).filter(|_| register != 0) else { return register };
+    match linked.unit.info(local).owner {
+        Some(Owner::Counter(counter)) => linked.unit.counter(counter).signature(register, horizon),
+        Some(Owner::Tallies(tally)) => linked.unit.tally(tally).signature(register, horizon),
+        Some(Owner::Elements(_)) => 0,
+        None => register,
+    }
+}
+
 /// Tells whether pairs of a state have registers.
 fn is_counted(program: &Program, state: StateId) -> bool {
     program.info(state).is_some_and(|info| info.owner.is_some())

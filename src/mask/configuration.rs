@@ -14,6 +14,7 @@ use super::walk::Subject;
 use crate::automaton::Program;
 use crate::exec::{ConfigId, LazyDfa, OverBudget, Pair, Stacks, Work};
 use crate::vocab::{Region, TokenId};
+use ahash::AHashMap;
 use std::sync::Arc;
 
 /// Fewest trie nodes below a node that make it worth to look for a look-ahead.
@@ -32,8 +33,8 @@ const ROW_TOKENS_MIN: usize = 1 << 12;
 pub(super) struct ConfigurationWalk {
     pub dfa: LazyDfa,
     lookaheads: Lookaheads,
-    /// By configuration: its look-ahead, once asked for.
-    known: Vec<Option<Option<Arc<Lookahead>>>>,
+    /// By configuration, and what can be read behind it: its look-ahead, once asked for.
+    known: AHashMap<(ConfigId, u8), Option<Arc<Lookahead>>>,
     /// The configurations before the bytes of the nodes on the way.
     levels: Vec<ConfigId>,
     bytes_max: usize,
@@ -110,6 +111,12 @@ impl ConfigurationWalk {
                 continue;
             }
             set_bits(row, trie.tokens(node));
+            let height = trie.height(node);
+            if height == 0 {
+                node += 1;
+                continue;
+            }
+            let next = self.dfa.visible(program, next, height);
             if self.skips(subject, node, next, row, n_deep)? {
                 node = trie.subtree_end(node);
                 continue;
@@ -135,7 +142,7 @@ impl ConfigurationWalk {
         if is_small || n_deep >= REGIONS_DEEP_MAX || !ShortCut::Lookaheads.is_on() {
             return Ok(false);
         }
-        let Some(lookahead) = self.lookahead(subject, config) else { return Ok(false) };
+        let Some(lookahead) = self.lookahead(subject, config, trie.height(node)) else { return Ok(false) };
         self.check()?;
         let region = subject.vocab.region(lookahead.alphabet, node);
         self.take(subject, &region, config, &lookahead, row)?;
@@ -143,15 +150,13 @@ impl ConfigurationWalk {
         Ok(true)
     }
 
-    fn lookahead(&mut self, subject: Subject<'_>, config: ConfigId) -> Option<Arc<Lookahead>> {
-        if self.known.len() <= config.index() {
-            self.known.resize(config.index() + 1, None);
-        }
-        if let Some(known) = &self.known[config.index()] {
+    fn lookahead(&mut self, subject: Subject<'_>, config: ConfigId, height: u8) -> Option<Arc<Lookahead>> {
+        let height = if self.dfa.is_flat(config) { u8::MAX } else { height };
+        if let Some(known) = self.known.get(&(config, height)) {
             return known.clone();
         }
-        let found = self.lookaheads.find(subject.program, &mut self.dfa, config).map(Arc::new);
-        self.known[config.index()] = Some(found.clone());
+        let found = self.lookaheads.find(subject.program, &mut self.dfa, config, height).map(Arc::new);
+        self.known.insert((config, height), found.clone());
         found
     }
 
@@ -203,6 +208,7 @@ impl ConfigurationWalk {
                 }
                 set_bits(row, trie.tokens(node));
                 if trie.subtree_end(node) > node + 1 {
+                    let next = self.dfa.visible(program, next, trie.height(node));
                     self.below(subject, node, next, row, n_deep + 1)?;
                 }
             }

@@ -66,8 +66,8 @@ struct Entered {
 }
 
 impl Lookaheads {
-    /// Returns the look-ahead of a configuration, if it reads many characters.
-    pub fn find(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId) -> Option<Lookahead> {
+    /// Returns the look-ahead of a configuration behind which there are at most `height` bytes, if it reads many characters.
+    pub fn find(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId, height: u8) -> Option<Lookahead> {
         let ascii = read_of(program, dfa, config, u128::MAX);
         if ascii.count_ones() < ASCII_MIN {
             return None;
@@ -82,6 +82,10 @@ impl Lookaheads {
         self.seen.insert(config, Entered::default());
         let mut n_chars = 0;
         while !self.level.is_empty() {
+            if n_chars >= usize::from(height) {
+                // There is nothing further to read.
+                return Lookahead::bounded(alphabet, usize::MAX);
+            }
             if self.seen.len() > CONFIGS_MAX {
                 return Lookahead::bounded(alphabet, n_chars);
             }

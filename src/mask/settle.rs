@@ -12,9 +12,8 @@ use super::entry::{MaskEntry, set_bits};
 use super::store::{Generation, Key, MaskStore, Next, Tree, TreeId};
 use super::switches::ShortCut;
 use super::walk::{Remainder, Spot, Subject, Walker};
-use crate::automaton::{DONE, Owner, Program, StateId};
-use crate::exec::{NodeId, OverBudget, Pair, Stacks, Work};
-use crate::machine::Machine;
+use crate::automaton::{DONE, Program, StateId};
+use crate::exec::{NodeId, OverBudget, Pair, Stacks, Work, signature};
 use crate::vocab::{Trie, Vocab};
 use core::cell::Cell;
 use smallvec::SmallVec;
@@ -205,16 +204,10 @@ impl Asker<'_> {
         }
     }
 
-    /// Returns a register that no token can tell from `register` in `state`.
+    /// Returns a register that no token can tell from `register` in `state`. Masks that are kept know nothing of elements that were read; the
+    /// matcher looks again.
     pub(super) fn signature(&self, state: StateId, register: u64) -> u64 {
-        let Some((linked, local)) = self.program.place(state) else { return register };
-        match linked.unit.info(local).owner {
-            Some(Owner::Counter(counter)) => linked.unit.counter(counter).signature(register, self.horizon()),
-            Some(Owner::Tallies(tally)) => linked.unit.tally(tally).signature(register, self.horizon()),
-            // Masks that are kept know nothing of what was read; the matcher looks again.
-            Some(Owner::Elements(_)) => 0,
-            None => register,
-        }
+        signature(self.program, state, register, self.horizon())
     }
 
     /// Returns the most pieces that one token can hold: its bytes.
