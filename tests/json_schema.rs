@@ -344,7 +344,7 @@ fn errors_of_lowering_name_the_keyword_and_its_place() {
         ),
         (
             r#"{"type":"array","contains":{"type":"null"},"minContains":5000000}"#,
-            "`contains` at #/properties/x/contains can't be enforced: more than 262144 places",
+            "`contains` at #/properties/x/contains can't be enforced: more than 65536 places",
         ),
         (&alternatives, "schema_alternatives_max is 16384, but 16385 would be needed, at #/properties/x"),
         (

@@ -40,6 +40,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "automaton",
             "exec",
             "vocab",
+            // Its short cuts, to turn them off.
+            "mask",
             "compiler",
             "matcher",
             "reference",

@@ -94,6 +94,8 @@ pub(crate) struct Found {
     pub n_walks: u64,
 }
 
+/// Trie nodes that are visited with one pair in a unit of work.
+const NODES_PER_WORK: u64 = 4;
 /// What else a walk takes that visits a node with several pairs, or with a move that changes stacks.
 const WORK_PER_SLOW_STEP: u64 = 8;
 const WORK_PER_PAIR: u64 = 4;
@@ -624,7 +626,7 @@ impl Walker {
         let (mut node, end) = (from + 1, trie.subtree_end(from));
         while node < end {
             self.found.n_nodes += 1;
-            self.stacks.work.spend(1);
+            self.stacks.work.spend(u64::from(self.found.n_nodes.is_multiple_of(NODES_PER_WORK)));
             let depth = usize::from(trie.depth(node)) - depth_base;
             levels.truncate(depth + 1);
             let (place, register) = levels[depth];
@@ -823,7 +825,7 @@ impl Walker {
         let base = self.levels.len() - 1;
         while node < end && !self.is_spent() {
             self.found.n_nodes += 1;
-            self.stacks.work.spend(1);
+            self.stacks.work.spend(u64::from(self.found.n_nodes.is_multiple_of(NODES_PER_WORK)));
             let depth = base + usize::from(trie.depth(node)) - depth_base;
             let goes_on = self.step(ground, node, depth) && !self.split(ground, node, n_deep);
             node = match goes_on {

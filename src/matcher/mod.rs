@@ -178,7 +178,10 @@ impl Matcher {
     pub fn accept_token(&mut self, token: TokenId) -> Result<(), MatchError> {
         let mark = self.stacks.mark();
         self.allow_work();
-        let after = self.after_token(token).and_then(|after| self.within_memory(after));
+        let after = self.after_token(token).and_then(|after| match self.stacks.mark() == mark {
+            true => Ok(after),
+            false => self.within_memory(after),
+        });
         let after = after.inspect_err(|_| self.stacks.truncate(mark))?;
         let n_nodes = self.stacks.mark().n_nodes - mark.n_nodes;
         self.history.push_token(&self.live, self.is_terminated, n_nodes, token);
@@ -594,7 +597,6 @@ impl Matcher {
     }
 
     /// Returns `value` if the matcher takes no more memory than it may.
-    #[inline]
     fn within_memory<T>(&self, value: T) -> Result<T, MatchError> {
         let limit = self.grammar.step_limits().bytes_max;
         let given = self.stacks.memory_bytes() + self.history.memory_bytes();
