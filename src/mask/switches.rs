@@ -28,6 +28,7 @@ pub enum ShortCut {
 
 impl ShortCut {
     /// All of them.
+    #[cfg(feature = "testing")]
     pub const ALL: [ShortCut; 8] = [
         ShortCut::Pairs,
         ShortCut::Chains,
