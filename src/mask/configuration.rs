@@ -23,6 +23,8 @@ const REGION_NODES_MIN: u32 = 400;
 const REGIONS_DEEP_MAX: usize = 16;
 /// Steps that are found again, of a row, in a unit of work.
 const STEPS_PER_WORK: u64 = 4;
+/// Work of look-ahead that found nothing beyond which a walk looks no further ahead.
+const WASTED_MAX: u64 = 1 << 16;
 /// Memory that is kept from walk to walk.
 const KEPT_BYTES_MAX: usize = 1 << 20;
 /// Tokens of a region beyond which its row is added instead of them.
@@ -37,6 +39,8 @@ pub(super) struct ConfigurationWalk {
     known: AHashMap<(ConfigId, u8), Option<Arc<Lookahead>>>,
     /// The configurations before the bytes of the nodes on the way.
     levels: Vec<ConfigId>,
+    /// Work of look-ahead that found nothing, in the walk under way.
+    wasted: u64,
     bytes_max: usize,
 }
 
@@ -60,6 +64,7 @@ impl ConfigurationWalk {
     ) -> Result<(), OverBudget> {
         self.known.clear();
         self.levels.clear();
+        self.wasted = 0;
         self.bytes_max = budget.bytes_max;
         let start = self.dfa.start(subject.program, stacks, live, budget.work);
         self.below(subject, 0, start, row, 0)?;
@@ -155,7 +160,14 @@ impl ConfigurationWalk {
         if let Some(known) = self.known.get(&(config, height)) {
             return known.clone();
         }
+        if self.wasted > WASTED_MAX {
+            return None;
+        }
+        let before = self.dfa.work().done();
         let found = self.lookaheads.find(subject.program, &mut self.dfa, config, height).map(Arc::new);
+        if found.is_none() {
+            self.wasted += self.dfa.work().done() - before;
+        }
         self.known.insert((config, height), found.clone());
         found
     }

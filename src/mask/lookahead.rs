@@ -28,6 +28,8 @@ const FAR_CHARS: usize = 16;
 const FEW_PART: u32 = 6;
 /// Fewest characters of a look-ahead: those of nearly all tokens, since longer ones are walked one by one.
 const CHARS_MIN: usize = 12;
+/// Most work of a search.
+const WORK_MAX: u64 = 1 << 17;
 /// Most configurations between characters to look at.
 const CONFIGS_MAX: usize = 96;
 
@@ -81,6 +83,7 @@ impl Lookaheads {
         self.level.push(config);
         self.seen.insert(config, Entered::default());
         let mut n_chars = 0;
+        let work_max = dfa.work().done() + WORK_MAX;
         while !self.level.is_empty() {
             if n_chars >= usize::from(height) {
                 // There is nothing further to read.
@@ -91,6 +94,9 @@ impl Lookaheads {
             }
             self.next_level.clear();
             for at in 0..self.level.len() {
+                if dfa.work().done() > work_max {
+                    return Lookahead::bounded(alphabet, n_chars);
+                }
                 if !self.expand(program, dfa, self.level[at], &mut alphabet, n_chars) {
                     return Lookahead::bounded(alphabet, n_chars);
                 }
