@@ -51,7 +51,8 @@ pub struct Limits {
     /// Longest URI of a JSON Schema or of a reference in it, in bytes.
     pub uri_bytes_max: usize,
     /// Most work of one call of a matcher (filling a mask, accepting a token, forced text). A unit is about a step of one place in the grammar by
-    /// one byte, or a visit to a node of the vocabulary's trie: 5 to 20 ns.
+    /// one byte, or a visit to a node of the vocabulary's trie: 5 to 20 ns. What earlier calls found and is kept costs nothing, so whether a call is within the bound can
+    /// depend on them; what its mask is never does.
     pub step_work_max: u64,
     /// Most memory of one matcher without the grammar, and of what finding one mask takes beside it, in bytes.
     pub matcher_bytes_max: usize,

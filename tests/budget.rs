@@ -138,6 +138,12 @@ fn a_matcher_that_fails_closed_has_a_row_for_everything() {
     }
     assert!(matcher.error().is_some_and(MatchError::is_over_budget));
     assert_eq!(row(&mut matcher).unwrap(), only_stop);
+    // What is accepted all the same is text like other text: no stop token may follow before a mask says so.
+    let mut further = matcher.fork();
+    further.accept_bytes(b"a").unwrap();
+    assert!(further.error().is_none());
+    let is_accepting = further.is_accepting();
+    assert_eq!(further.accept_token(stop).is_ok(), is_accepting);
     // The stop token ends the text, though the grammar would not; everything can be taken back.
     let mut ended = matcher.fork();
     ended.accept_token(stop).unwrap();

@@ -36,7 +36,7 @@ impl Matcher {
     }
 
     /// Returns why the last mask of a matcher that [fails closed](Self::set_fail_closed) has the stop tokens only; nothing if it is the mask of what may
-    /// follow, or steps were rolled back since.
+    /// follow, or text was accepted or taken back since.
     pub fn error(&self) -> Option<&MatchError> {
         self.failure.error.as_ref()
     }

@@ -187,7 +187,10 @@ impl Matcher {
         self.history.push_token(&self.live, self.is_terminated, n_nodes, token);
         self.note_bytes(mark.n_bytes);
         match after {
-            After::Text => core::mem::swap(&mut self.live, &mut self.scratch.current),
+            After::Text => {
+                self.failure.error = None;
+                core::mem::swap(&mut self.live, &mut self.scratch.current);
+            }
             After::Stop => self.is_terminated = true,
         }
         Ok(())
@@ -226,6 +229,7 @@ impl Matcher {
         read.inspect_err(|_| self.stacks.truncate(mark))?;
         self.history.push_bytes(&self.live, self.stacks.mark().n_nodes - mark.n_nodes, bytes);
         self.note_bytes(mark.n_bytes);
+        self.failure.error = None;
         core::mem::swap(&mut self.live, &mut self.scratch.current);
         Ok(())
     }
