@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! cargo bench --bench maskbench -- FILES [--vocabulary cl100k_base] [--limit N] [--seed N] [--passes N]
-//!     [--column kept|dropped] [--engine NAME] [--json PATH]
+//!     [--column kept|dropped] [--engine NAME] [--json PATH] [--slowest N] [--without SHORT_CUT]
 //! ```
 //!
 //! Files hold JSON lines (`{"id", "schema", "tests": [{"valid", "data"}]}`), plain or gzip, or one such object each;
 //! folders are searched for the latter. Every schema is verified before anything is timed. Two columns: stores *kept*
 //! from schema to schema, as in a server, and *dropped* before each. Schemas come in a seeded order, compiled grammars
 //! are never cached; of each step the least time of the passes counts (see [`maskwright_bench::schemas`]). Engines take turns, pass by pass,
-//! each in a thread of its own.
+//! each in a thread of its own. `--without` turns a short cut of this repository's engine off, to see what it buys.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -18,6 +18,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 use std::time::Instant;
 
+use maskwright::testing::ShortCut;
 #[cfg(feature = "llguidance")]
 use maskwright_bench::llguidance::Llguidance;
 use maskwright_bench::ours::Ours;
@@ -36,6 +37,7 @@ struct Options {
     seed: u64,
     n_passes: usize,
     json: Option<String>,
+    n_slowest: usize,
 }
 
 fn options() -> Result<Options, String> {
@@ -48,6 +50,7 @@ fn options() -> Result<Options, String> {
         seed: 1,
         n_passes: 3,
         json: None,
+        n_slowest: 0,
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -61,6 +64,8 @@ fn options() -> Result<Options, String> {
             "--seed" => options.seed = number(value()?)?,
             "--passes" => options.n_passes = number(value()?)?.max(1) as usize,
             "--json" => options.json = Some(value()?),
+            "--slowest" => options.n_slowest = number(value()?)? as usize,
+            "--without" => short_cut(&value()?)?.set(false),
             "--bench" => {} // cargo adds it
             _ if argument.starts_with("--") => return Err(format!("unknown option {argument}")),
             _ => {
@@ -74,6 +79,15 @@ fn options() -> Result<Options, String> {
         return Err("no files: give JSON lines, plain or gzip, or folders of JSON files".to_owned());
     }
     Ok(options)
+}
+
+/// Returns a short cut by its name; those that are on can be turned off to see what they buy.
+fn short_cut(name: &str) -> Result<ShortCut, String> {
+    let names = || ShortCut::ALL.map(|short_cut| format!("{short_cut:?}").to_lowercase());
+    let found = ShortCut::ALL.into_iter().zip(names()).find(|(_, known)| known == name);
+    found
+        .map(|(short_cut, _)| short_cut)
+        .ok_or_else(|| format!("no short cut {name}; there are {}", names().join(", ")))
 }
 
 fn wanted(names: &[String], name: &str) -> bool {
@@ -271,6 +285,7 @@ fn run(options: &Options) -> Result<bool, String> {
     })?;
     let report = Report { n_schemas: schemas.len(), results, options };
     report.print();
+    report.print_slowest(&schemas);
     if let Some(path) = &options.json {
         std::fs::write(path, format!("{:#}\n", report.json())).map_err(|error| format!("{path}: {error}"))?;
     }
@@ -283,6 +298,9 @@ struct Report<'a> {
     results: Vec<Results>,
     options: &'a Options,
 }
+
+/// Steps that may be printed as slow ones.
+const SLOW_STEP_MICROSECONDS: f32 = 100.0;
 
 /// What is timed.
 const FIGURES: [&str; 3] = ["compile", "compile + first mask", "mask + accept"];
@@ -373,6 +391,34 @@ impl Report<'_> {
             ratios.push((*column, *figure, *engine, values));
         }
         ratios
+    }
+
+    /// Prints the slowest compiles and steps, and how many steps take over a millisecond.
+    fn print_slowest(&self, schemas: &[Schema]) {
+        if self.options.n_slowest == 0 {
+            return;
+        }
+        for (results, (column, times)) in self.results.iter().flat_map(|all| all.times.iter().map(move |of| (all, of)))
+        {
+            let print = |what: &str, mut slowest: Vec<(f32, usize, String)>| {
+                println!("\n{}, slowest {what}, stores {column}", results.engine);
+                slowest.retain(|(time, ..)| !time.is_nan());
+                slowest.sort_by(|a, b| b.0.total_cmp(&a.0));
+                for (time, at, place) in slowest.iter().take(self.options.n_slowest) {
+                    println!("{time:>12.1} us  {}{place}", schemas[*at].id);
+                }
+            };
+            let compiles = times.first_mask.iter().enumerate();
+            print("compiles + first masks", compiles.map(|(at, &time)| (time, at, String::new())).collect());
+            let mut steps = Vec::new();
+            for (at, of_schema) in times.steps.iter().enumerate() {
+                let slow = of_schema.iter().enumerate().filter(|(_, time)| **time > SLOW_STEP_MICROSECONDS);
+                steps.extend(slow.map(|(step, &time)| (time, at, format!(", step {step} of its instances"))));
+            }
+            let n_slow = steps.iter().filter(|(time, ..)| *time > 1000.0).count();
+            print("steps", steps);
+            println!("{n_slow} steps take over 1 ms");
+        }
     }
 
     fn print(&self) {

@@ -1,9 +1,10 @@
 //! Linking: the units of one grammar, with small numbers for their states.
 
 use super::build::{Bounds, Entry, build};
-use super::endless::{AHEAD, DIGITS, DOUBTFUL, SAFE, endless};
+
 use super::state::{Kind, Owner, Role, StateInfo};
 use super::store::{Callee, Component, UnitStore};
+use super::unbounded::{CAN_ALWAYS_CLOSE, MAY_BE_EXHAUSTED, REACHES_UNBOUNDED, UNBOUNDED_DIGITS, unbounded};
 use super::unit::{StateRef, Step, Unit};
 use crate::limits::Limits;
 use crate::machine::{Distinct, Equality, RunsOut};
@@ -51,8 +52,6 @@ pub(crate) struct Program {
     has_items: bool,
     may_run_out: bool,
     has_last_items: bool,
-    /// By state, once asked for: what is known of endless texts from there.
-    endless: OnceLock<Box<[u8]>>,
     /// Once asked for.
     byte_classes: OnceLock<Box<ByteClasses>>,
 }
@@ -160,7 +159,6 @@ impl Program {
             has_items,
             may_run_out,
             has_last_items,
-            endless: OnceLock::new(),
             byte_classes: OnceLock::new(),
         })
     }
@@ -196,7 +194,9 @@ impl Program {
     /// Tells whether the elements of the rule of a state may run out between two of them, so that only the end of the rule is safe.
     pub fn must_close(&self, state: StateId) -> bool {
         match self.info(state).and_then(|info| info.owner) {
-            Some(Owner::Elements(Distinct { runs_out: RunsOut::Perhaps, .. })) => self.endless(state) & SAFE == 0,
+            Some(Owner::Elements(Distinct { runs_out: RunsOut::Perhaps, .. })) => {
+                self.unbounded(state) & CAN_ALWAYS_CLOSE == 0
+            }
             _ => false,
         }
     }
@@ -204,20 +204,22 @@ impl Program {
     /// As [`Self::must_close`], of any state of the rule that comes behind this one, too.
     pub fn may_have_to_close(&self, state: StateId) -> bool {
         match self.info(state).and_then(|info| info.owner) {
-            Some(Owner::Elements(Distinct { runs_out: RunsOut::Perhaps, .. })) => self.endless(state) & DOUBTFUL != 0,
+            Some(Owner::Elements(Distinct { runs_out: RunsOut::Perhaps, .. })) => {
+                self.unbounded(state) & MAY_BE_EXHAUSTED != 0
+            }
             _ => false,
         }
     }
 
-    /// Tells whether a text without an end can be read from `state`, each longer one another value. Within a number that is known only if
+    /// Tells whether a value of unbounded length can be read from `state`, each longer one another value. Within a number that is known only if
     /// it has no exponent yet.
-    pub fn is_endless(&self, state: StateId, is_plain: bool) -> bool {
-        let bits = self.endless(state);
-        bits & AHEAD != 0 || is_plain && bits & DIGITS != 0
+    pub fn reaches_unbounded(&self, state: StateId, is_plain: bool) -> bool {
+        let bits = self.unbounded(state);
+        bits & REACHES_UNBOUNDED != 0 || is_plain && bits & UNBOUNDED_DIGITS != 0
     }
 
-    fn endless(&self, state: StateId) -> u8 {
-        self.endless.get_or_init(|| endless(self))[state as usize]
+    fn unbounded(&self, state: StateId) -> u8 {
+        self.place(state).map_or(0, |(linked, local)| unbounded(&linked.unit)[local as usize])
     }
 
     /// Returns the classes of bytes that no state tells apart, found at the first call.

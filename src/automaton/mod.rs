@@ -2,11 +2,11 @@
 
 mod build;
 mod dump;
-mod endless;
 mod link;
 mod state;
 mod store;
 mod table;
+mod unbounded;
 mod unit;
 
 pub(crate) use dump::{dump_dot, dump_text};

@@ -107,6 +107,14 @@ pub(crate) struct MoveTable {
     codes: Box<[Code]>,
 }
 
+/// Bytes that a row has one move for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Letter {
+    Byte(u8),
+    /// All bytes of a column.
+    Column(usize),
+}
+
 /// By byte: its class, and its column.
 #[derive(PartialEq, Eq, Debug)]
 struct OfBytes {
@@ -232,11 +240,6 @@ impl MoveTable {
         }
     }
 
-    /// Returns the number of classes of bytes.
-    pub fn n_classes(&self) -> usize {
-        self.n_classes
-    }
-
     /// Returns the class of each byte: bytes of one class have the same moves everywhere.
     #[inline]
     pub fn class_of(&self) -> &[u8; 256] {
@@ -257,6 +260,26 @@ impl MoveTable {
         let starts = if only.is_some() { ByteSet::EMPTY } else { self.starts };
         let of_intervals = starts.iter().map(move |start| (start, self.code(state, start)));
         only.into_iter().chain(of_intervals).filter(|&(_, code)| code != Code::NONE)
+    }
+
+    /// Returns the moves of `state`, as few at a time as the table has them.
+    pub(super) fn letters(&self, state: u32) -> impl Iterator<Item = (Letter, Code)> + '_ {
+        let (only, row) = match self.places[state as usize] {
+            RowPlace::Only { byte, code } => (Some((Letter::Byte(byte), code)), &[][..]),
+            RowPlace::From(first) => (None, &self.codes[first as usize..first as usize + self.n_columns]),
+        };
+        let columns = row.iter().enumerate().map(|(column, &code)| (Letter::Column(column), code));
+        only.into_iter().chain(columns).filter(|&(_, code)| code != Code::NONE)
+    }
+
+    /// Returns the number of columns.
+    pub fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    /// Returns the column of each byte.
+    pub fn column_of(&self) -> &[u8; 256] {
+        &self.of_bytes.column
     }
 
     /// Returns the bytes that `state` reads, ascending, neighbours with the same code together.

@@ -177,6 +177,8 @@ pub(crate) struct Unit {
     first_runs: SmallVec<[OnceLock<Runs>; 1]>,
     /// The bytes of each column of the table, once asked for.
     column_bytes: OnceLock<Box<[ByteSet]>>,
+    /// By state, once asked for: what can be read without a bound.
+    pub(super) unbounded: OnceLock<Box<[u8]>>,
     /// By list of reserved elements, once asked for: all grammars of a unit have one vocabulary.
     reserved_tokens: OnceLock<Box<[ReservedTokens]>>,
 }
@@ -246,6 +248,7 @@ impl Unit {
             content,
             first_runs,
             column_bytes: OnceLock::new(),
+            unbounded: OnceLock::new(),
             reserved_tokens: OnceLock::new(),
         }
     }

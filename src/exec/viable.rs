@@ -23,7 +23,7 @@
 use super::elements::Elements;
 use super::stack::{NodeId, Stacks, StacksMark};
 use super::step::{Configuration, Pair, step_byte};
-use crate::automaton::{Kind, Owner, Program};
+use crate::automaton::{Kind, Owner, Program, StateId};
 use crate::machine::{Distinct, Equality, canonical_number};
 use crate::util::ByteSet;
 use ahash::{AHashMap, AHashSet, AHasher};
@@ -157,36 +157,53 @@ impl Viability {
         is_found
     }
 
-    /// Tells whether nothing that a pair is within can run out: on some way down its stack.
+    /// Tells whether nothing that a pair is within can be exhausted: on some way down its stack.
     fn is_free(&mut self, program: &Program, stacks: &Stacks, pair: Pair) -> bool {
         let Some(elements) = stacks.elements() else { return true };
         if program.must_close(pair.state) {
             return false;
         }
-        let is_plain =
-            |state| program.is_endless(state, false) || program.is_endless(state, true) && is_plain(elements);
+        // PERF: mostly there is no element yet that could be repeated; then what can be read from states is not asked, which is found for whole units.
+        let never = |_| false;
+        let is_unbounded = |state| {
+            program.reaches_unbounded(state, false) || program.reaches_unbounded(state, true) && is_plain(elements)
+        };
+        self.has_free_way(program, stacks, pair, never, never)
+            || self.has_free_way(program, stacks, pair, is_unbounded, |state| program.reaches_unbounded(state, false))
+    }
+
+    /// Tells whether on some way down the stack of a pair no element has others before it, unless something unbounded can be read above it: from the
+    /// pair's state (`is_unbounded`), or from one that is returned to (`is_unbounded_behind`).
+    fn has_free_way(
+        &mut self,
+        program: &Program,
+        stacks: &Stacks,
+        pair: Pair,
+        is_unbounded: impl Fn(StateId) -> bool,
+        is_unbounded_behind: impl Fn(StateId) -> bool,
+    ) -> bool {
         self.nodes.clear();
         self.pending.clear();
-        self.pending.push((pair.node, is_plain(pair.state)));
-        while let Some((node, is_endless)) = self.pending.pop() {
-            if self.nodes.contains(&(node, is_endless)) {
+        self.pending.push((pair.node, is_unbounded(pair.state)));
+        while let Some((node, is_unbounded)) = self.pending.pop() {
+            if self.nodes.contains(&(node, is_unbounded)) {
                 continue;
             }
             if self.nodes.len() >= NODES_MAX {
                 return true;
             }
-            self.nodes.push((node, is_endless));
+            self.nodes.push((node, is_unbounded));
             for index in 0..stacks.n_exits(node) {
                 let exit = stacks.exit(node, index);
                 let Some(info) = program.info(exit.state) else { return true };
                 let is_bound = match info.kind {
-                    Kind::Element(distinct) => !is_endless && is_compared(distinct) && exit.register as u32 != 0,
+                    Kind::Element(distinct) => !is_unbounded && is_compared(distinct) && exit.register as u32 != 0,
                     _ => false,
                 };
                 if is_bound || program.must_close(exit.state) {
                     continue;
                 }
-                self.pending.push((exit.node, is_endless || program.is_endless(exit.state, false)));
+                self.pending.push((exit.node, is_unbounded || is_unbounded_behind(exit.state)));
             }
         }
         false

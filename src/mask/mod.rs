@@ -6,7 +6,7 @@
 //! (*context-dependent*): a *remainder*.
 //!
 //! Remainders are settled by walking on below them from where the caller goes on. What was found is kept in a *decision tree*
-//! ([`store`]): its root is the state, each branch is the answer to "where does the next frame return to?", and a node without
+//! ([`decision`]): its root is the state, each branch is the answer to "where does the next frame return to?", and a node without
 //! remainders has the whole mask. So a mask is looked up by exactly as much of the stack as its tokens can see.
 //!
 //! Where the text can be read in many ways there are more such parts than there is time for. Then the configuration is walked as a whole, by a lazy DFA
@@ -19,8 +19,10 @@
 
 mod bases;
 mod configuration;
+mod decision;
 mod entry;
 mod field;
+mod json_tokens;
 mod lookahead;
 mod loops;
 mod model;
@@ -30,12 +32,16 @@ mod settle;
 mod signature;
 mod store;
 mod switches;
+mod table;
 mod walk;
 
+pub(crate) use decision::DecisionNode;
+pub(crate) use json_tokens::ElementTokens;
 pub(crate) use loops::is_wide;
 pub use row::TokenMask;
 pub(crate) use settle::{Asker, Filled, add, fill, fresh_leaf_id, leaf_ids};
 pub use store::MaskStats;
-pub(crate) use store::{ElementTokens, Generation, MaskStore, Tree, TreeId};
+pub(crate) use store::MaskStore;
 #[cfg(feature = "testing")]
 pub use switches::ShortCut;
+pub(crate) use table::{Place, Table};

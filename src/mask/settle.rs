@@ -8,9 +8,11 @@
 //! ([`configuration`](super::configuration)), in which pairs that meet are joined.
 
 use super::configuration::WalkBudget;
+use super::decision::{DecisionId, DecisionNode, Next, NodeKey};
 use super::entry::{MaskEntry, set_bits};
-use super::store::{Generation, Key, MaskStore, Next, Tree, TreeId};
+use super::store::MaskStore;
 use super::switches::ShortCut;
+use super::table::{Place, Table};
 use super::walk::{Remainder, Spot, Subject, Walker};
 use crate::automaton::{DONE, Program, StateId};
 use crate::exec::{NodeId, OverBudget, Pair, Stacks, Work, signature};
@@ -24,7 +26,7 @@ pub(crate) struct Asker<'a> {
     pub program: &'a Program,
     pub vocab: &'a Vocab,
     pub store: &'a MaskStore,
-    pub generation: &'a Arc<Generation>,
+    pub table: &'a Table,
     pub stacks: &'a Stacks,
     /// What finding masks has cost, and may.
     pub work: Cell<Work>,
@@ -38,8 +40,8 @@ pub(crate) struct Filled {
     pub n_hits: u64,
     /// Whether the mask allows no token.
     pub is_empty: bool,
-    /// The kept node that has the mask, if it is one and one pair's.
-    pub leaf: Option<TreeId>,
+    /// Where the node with the mask is in the table, if it is one pair's and kept.
+    pub place: Option<Place>,
 }
 
 /// Most nodes of decision trees to look at for one mask.
@@ -71,10 +73,10 @@ pub(crate) fn add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Result<F
 fn fill_or_add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32], mut is_first: bool) -> Result<Filled, OverBudget> {
     // PERF: the usual configuration is one pair whose mask is kept, and then that is all there is to do.
     if let ([pair], true) = (live, is_first)
-        && let Some((leaf, tree, n_hits)) = asker.kept_leaf(*pair)
+        && let Some((place, tree, n_hits)) = asker.kept_leaf(*pair)
     {
         tree.mask.write(row);
-        return Ok(Filled { n_hits, is_empty: tree.is_empty, leaf: Some(leaf) });
+        return Ok(Filled { n_hits, is_empty: tree.is_empty, place: Some(place) });
     }
     let mut is_empty = true;
     let n_hits = for_each_leaf(asker, live, |tree| {
@@ -85,11 +87,11 @@ fn fill_or_add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32], mut is_first: 
         row.fill(0);
     }
     match n_hits {
-        Ok(n_hits) => Ok(Filled { n_hits, is_empty, leaf: None }),
+        Ok(n_hits) => Ok(Filled { n_hits, is_empty, place: None }),
         // What was added is part of the mask; the walk adds the rest.
         Err(GaveUp::Ambiguous) => {
             let (is_any, n_hits) = asker.add_configuration(live, row)?;
-            Ok(Filled { n_hits, is_empty: !is_any && is_empty, leaf: None })
+            Ok(Filled { n_hits, is_empty: !is_any && is_empty, place: None })
         }
         Err(GaveUp::OverBudget) => Err(OverBudget),
     }
@@ -100,8 +102,8 @@ pub(crate) fn leaf_ids(asker: &Asker<'_>, live: &[Pair]) -> SmallVec<[u64; 2]> {
     let mut ids = SmallVec::new();
     if for_each_leaf(asker, live, |tree| ids.push(tree.id)).is_err() {
         // What is not kept is like no other.
-        let kept = asker.find_configuration(live).map(|(_, tree)| tree.id);
-        ids = SmallVec::from_slice(&[kept.unwrap_or_else(Tree::fresh_id)]);
+        let kept = asker.find_configuration(live).map(|tree| tree.id);
+        ids = SmallVec::from_slice(&[kept.unwrap_or_else(DecisionNode::fresh_id)]);
     }
     ids.sort_unstable();
     ids.dedup();
@@ -110,36 +112,36 @@ pub(crate) fn leaf_ids(asker: &Asker<'_>, live: &[Pair]) -> SmallVec<[u64; 2]> {
 
 /// Returns an identifier of a mask like no other.
 pub(crate) fn fresh_leaf_id() -> u64 {
-    Tree::fresh_id()
+    DecisionNode::fresh_id()
 }
 
-/// A node of a decision tree, its number if it is kept, and the stack node that answers its question.
-type Place = (Arc<Tree>, Option<TreeId>, NodeId);
+/// A node of a decision tree, whether it is kept, and the stack node that answers its question.
+type Pending = (Arc<DecisionNode>, bool, NodeId);
 
 /// Calls `visit` with nodes whose masks together are the mask of `live`; returns how many were kept.
-fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&Tree)) -> Result<u64, GaveUp> {
+fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&DecisionNode)) -> Result<u64, GaveUp> {
     if !ShortCut::Pairs.is_on() {
         return Err(GaveUp::Ambiguous);
     }
     let (mut n_hits, mut n_visits, mut n_settled) = (0, 0, 0);
-    let mut pending: SmallVec<[Place; 4]> = SmallVec::new();
+    let mut pending: SmallVec<[Pending; 4]> = SmallVec::new();
     // Stacks that share nodes could be walked along exponentially many ways.
     let mut seen: SmallVec<[(u64, NodeId); 16]> = SmallVec::new();
     for pair in live.iter().filter(|pair| pair.state != DONE) {
-        let key = asker.key(None, pair.state, pair.register);
+        let key = asker.key(0, pair.state, pair.register);
         // PERF: the usual mask has no remainders or one branching, and needs no reference counts.
-        if let Some((number, tree)) = asker.generation.find(&key) {
+        if let Some((place, tree)) = asker.table.find(&key) {
             n_hits += 1;
-            match asker.descend_kept(number, tree, pair.node, &mut n_hits) {
+            match asker.descend_kept(place, tree, pair.node, &mut n_hits) {
                 Descent::Leaf(_, tree) => visit(tree),
-                Descent::Stuck(number, tree, node) => pending.push((Arc::clone(tree), Some(number), node)),
+                Descent::Stuck(tree, node) => pending.push((Arc::clone(tree), true, node)),
                 Descent::Ambiguous => return Err(GaveUp::Ambiguous),
             }
         } else {
-            let (tree, number) = asker.classify(key, pair.state)?;
-            pending.push((tree, number, pair.node));
+            let (tree, is_kept) = asker.classify(key, pair.state)?;
+            pending.push((tree, is_kept, pair.node));
         }
-        while let Some((tree, number, node)) = pending.pop() {
+        while let Some((tree, is_kept, node)) = pending.pop() {
             if tree.next == Next::Configuration {
                 return Err(GaveUp::Ambiguous);
             }
@@ -163,23 +165,24 @@ fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&Tree))
                     visit(&tree);
                     continue;
                 }
-                let key = number.map(|number| asker.key(Some(number), exit.state, exit.register));
-                let known = key.and_then(|key| asker.generation.find(&key));
-                let (child, child_number) = match known {
-                    Some((number, child)) => {
+                // What hangs below a node that is not kept would never be found again.
+                let key = is_kept.then(|| asker.key(tree.id, exit.state, exit.register));
+                let known = key.and_then(|key| asker.table.find(&key));
+                let (child, is_child_kept) = match known {
+                    Some((_, child)) => {
                         n_hits += 1;
-                        (Arc::clone(child), Some(number))
+                        (Arc::clone(child), true)
                     }
                     None if n_settled > SETTLED_MAX * asker.vocab.trie().n_nodes() as u64 => {
                         return Err(GaveUp::Ambiguous);
                     }
                     None => {
-                        let (child, number, n_nodes) = asker.settle(&tree, key, exit)?;
+                        let (child, is_kept, n_nodes) = asker.settle(&tree, key, exit)?;
                         n_settled += n_nodes;
-                        (child, number)
+                        (child, is_kept)
                     }
                 };
-                pending.push((child, child_number, exit.node));
+                pending.push((child, is_child_kept, exit.node));
             }
         }
     }
@@ -187,16 +190,16 @@ fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&Tree))
 }
 
 enum Descent<'a> {
-    Leaf(TreeId, &'a Tree),
-    Stuck(TreeId, &'a Arc<Tree>, NodeId),
+    Leaf(Place, &'a DecisionNode),
+    Stuck(&'a Arc<DecisionNode>, NodeId),
     Ambiguous,
 }
 
 impl Asker<'_> {
-    fn key(&self, parent: Option<TreeId>, state: StateId, register: u64) -> Key {
+    fn key(&self, parent: DecisionId, state: StateId, register: u64) -> NodeKey {
         let (linked, local) = self.program.place(state).expect("a live state belongs to a unit");
-        Key {
-            parent: parent.map_or(0, |number| number + 1),
+        NodeKey {
+            parent,
             unit: linked.unit.uid,
             state: local,
             node: 0,
@@ -216,14 +219,14 @@ impl Asker<'_> {
     }
 
     /// Returns the kept node that has the mask of a pair, and how many there are on the way to it, if that is one way.
-    fn kept_leaf(&self, pair: Pair) -> Option<(TreeId, &Tree, u64)> {
+    fn kept_leaf(&self, pair: Pair) -> Option<(Place, &DecisionNode, u64)> {
         if pair.state == DONE {
             return None;
         }
-        let (number, tree) = self.generation.find(&self.key(None, pair.state, pair.register))?;
+        let (place, tree) = self.table.find(&self.key(0, pair.state, pair.register))?;
         let mut n_hits = 1;
-        match self.descend_kept(number, tree, pair.node, &mut n_hits) {
-            Descent::Leaf(number, tree) => Some((number, tree, n_hits)),
+        match self.descend_kept(place, tree, pair.node, &mut n_hits) {
+            Descent::Leaf(place, tree) => Some((place, tree, n_hits)),
             Descent::Stuck(..) | Descent::Ambiguous => None,
         }
     }
@@ -232,32 +235,32 @@ impl Asker<'_> {
     #[inline]
     fn descend_kept<'a>(
         &'a self,
-        mut number: TreeId,
-        mut tree: &'a Arc<Tree>,
+        mut place: Place,
+        mut tree: &'a Arc<DecisionNode>,
         mut node: NodeId,
         n_hits: &mut u64,
     ) -> Descent<'a> {
         while !tree.remainders.is_empty() {
             if self.stacks.n_exits(node) != 1 {
-                return Descent::Stuck(number, tree, node);
+                return Descent::Stuck(tree, node);
             }
             let exit = self.stacks.exit(node, 0);
             if exit.state == DONE {
                 break;
             }
-            let Some(next) = self.generation.find(&self.key(Some(number), exit.state, exit.register)) else {
-                return Descent::Stuck(number, tree, node);
+            let Some(next) = self.table.find(&self.key(tree.id, exit.state, exit.register)) else {
+                return Descent::Stuck(tree, node);
             };
             *n_hits += 1;
-            (number, tree) = next;
+            (place, tree) = next;
             node = exit.node;
         }
-        if tree.next == Next::Configuration { Descent::Ambiguous } else { Descent::Leaf(number, tree) }
+        if tree.next == Next::Configuration { Descent::Ambiguous } else { Descent::Leaf(place, tree) }
     }
 
     /// Walks the whole trie from a state with an unknown caller.
     #[cold]
-    fn classify(&self, key: Key, state: StateId) -> Result<(Arc<Tree>, Option<TreeId>), GaveUp> {
+    fn classify(&self, key: NodeKey, state: StateId) -> Result<(Arc<DecisionNode>, bool), GaveUp> {
         let mut walker = self.store.take_walker();
         walker.clear();
         walker.bound_work(CLASSIFY_WORK_MAX.min(self.work.get().left()));
@@ -277,16 +280,20 @@ impl Asker<'_> {
         let base = found.base.as_ref().map_or_else(none, |base| base.mask(self.vocab, n_words));
         let mask = base.without(&found.cleared, n_words).with(&found.tokens, n_words);
         let remainders = found.remainders.as_slice().into();
-        let tree = self.store.tree(mask, remainders, n_words, &mut walker.zeros);
-        let number = self.store.keep(self.generation, key, &tree);
+        let node = self.store.node(mask, remainders, n_words, &mut walker.zeros);
         self.store.put_walker(walker, Some((n_independent, n_dependent)));
-        Ok((tree, number))
+        Ok(self.keep(Some(key), node))
     }
 
     /// Walks on below the remainders of `tree` from where the next frame goes on; returns the new node, its number if it is kept, and
     /// about how many trie nodes that took.
     #[cold]
-    fn settle(&self, tree: &Tree, key: Option<Key>, exit: Pair) -> Result<(Arc<Tree>, Option<TreeId>, u64), GaveUp> {
+    fn settle(
+        &self,
+        tree: &DecisionNode,
+        key: Option<NodeKey>,
+        exit: Pair,
+    ) -> Result<(Arc<DecisionNode>, bool, u64), GaveUp> {
         // What it costs to begin a walk.
         const NODES_PER_WALK: u64 = 4;
         let mut walker = self.store.take_walker();
@@ -298,8 +305,8 @@ impl Asker<'_> {
         }
         if walker.is_spent() {
             let n_nodes = walker.found().n_nodes;
-            let (child, number) = self.give_up(walker, key, exit.state)?;
-            return Ok((child, number, n_nodes));
+            let (child, is_kept) = self.give_up(walker, key, exit.state)?;
+            return Ok((child, is_kept, n_nodes));
         }
         self.spend(walker.work_done());
         let n_words = self.vocab.n_mask_words();
@@ -308,19 +315,19 @@ impl Asker<'_> {
         let mask = tree.mask.with(&found.tokens, n_words);
         let remainders = distinct(&mut found.remainders);
         let n_nodes = found.n_nodes + NODES_PER_WALK * found.n_walks;
-        let child = self.store.tree(mask, remainders, n_words, &mut walker.zeros);
-        let number = key.and_then(|key| self.store.keep(self.generation, key, &child));
+        let child = self.store.node(mask, remainders, n_words, &mut walker.zeros);
         self.store.put_walker(walker, None);
-        Ok((child, number, n_nodes))
+        let (child, is_kept) = self.keep(key, child);
+        Ok((child, is_kept, n_nodes))
     }
 
     /// Keeps that there are too many ways behind a key to take them one by one, unless that only took more than is left for this mask.
     fn give_up(
         &self,
         mut walker: Walker,
-        key: Option<Key>,
+        key: Option<NodeKey>,
         state: StateId,
-    ) -> Result<(Arc<Tree>, Option<TreeId>), GaveUp> {
+    ) -> Result<(Arc<DecisionNode>, bool), GaveUp> {
         let work = walker.work_done();
         self.spend(work);
         walker.clear();
@@ -331,9 +338,15 @@ impl Asker<'_> {
         if let Some((linked, _)) = self.program.place(state) {
             self.store.note_ambiguous(&linked.unit.name);
         }
-        let tree = Arc::new(Tree::inner(Next::Configuration));
-        let number = key.and_then(|key| self.store.keep(self.generation, key, &tree));
-        Ok((tree, number))
+        Ok(self.keep(key, Arc::new(DecisionNode::inner(Next::Configuration))))
+    }
+
+    /// Keeps a node under a key, if it has one; returns it or an equal one that was there before, and whether it is kept.
+    fn keep(&self, key: Option<NodeKey>, node: Arc<DecisionNode>) -> (Arc<DecisionNode>, bool) {
+        match key.and_then(|key| self.store.keep(key, &node)) {
+            Some(kept) => (kept, true),
+            None => (node, false),
+        }
     }
 
     fn spend(&self, work: u64) {
@@ -346,7 +359,7 @@ impl Asker<'_> {
     /// allows anything, and how many such masks were kept.
     #[cold]
     fn add_configuration(&self, live: &[Pair], row: &mut [u32]) -> Result<(bool, u64), OverBudget> {
-        if let Some((_, tree)) = self.find_configuration(live) {
+        if let Some(tree) = self.find_configuration(live) {
             tree.mask.add_to(row);
             return Ok((!tree.is_empty, 1));
         }
@@ -364,7 +377,7 @@ impl Asker<'_> {
                 }
             }
             let (dfa, zeros) = (&walker.configurations.dfa, &mut walker.zeros);
-            self.keep_configuration(live, |node| dfa.has_looked_at(node), || self.tree_of_row(&own, zeros));
+            self.keep_configuration(live, |node| dfa.has_looked_at(node), || self.node_of_row(&own, zeros));
         }
         let mut all = 0;
         for (word, &bits) in row.iter_mut().zip(&own) {

@@ -14,16 +14,14 @@
 //! A path is followed in the order in which it was made; that a walk over other stacks would have read exits in another order makes no difference
 //! either, since those that it finds are the same.
 
+use super::decision::{DecisionId, DecisionNode, Next, NodeKey};
 use super::entry::MaskEntry;
 use super::settle::Asker;
-use super::store::{Key, Next, Tree, TreeId};
 use crate::automaton::DONE;
 use crate::exec::{NodeId, Pair};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Parent of the first node of a path.
-const ROOT: u32 = u32::MAX;
 /// Instead of a unit: how many pairs follow.
 const COUNT: u32 = u32::MAX;
 /// Instead of a unit: the end of the text.
@@ -33,7 +31,7 @@ const PATH_MAX: usize = 96;
 
 /// Where a path has come to.
 struct Path {
-    parent: u32,
+    parent: DecisionId,
     /// Nodes by their names.
     nodes: SmallVec<[NodeId; 16]>,
     n_pairs: usize,
@@ -44,21 +42,21 @@ type Group = SmallVec<[Pair; 8]>;
 
 impl Asker<'_> {
     /// Returns the kept mask of a configuration.
-    pub(super) fn find_configuration(&self, live: &[Pair]) -> Option<(TreeId, &Arc<Tree>)> {
-        let mut path = Path { parent: ROOT, nodes: SmallVec::new(), n_pairs: 0 };
+    pub(super) fn find_configuration(&self, live: &[Pair]) -> Option<&Arc<DecisionNode>> {
+        let mut path = Path { parent: NodeKey::PATH_ROOT, nodes: SmallVec::new(), n_pairs: 0 };
         let mut group = first_group(live);
         loop {
             let mut last = None;
             for key in self.keys(&mut path, &group)? {
-                let key = Key { parent: path.parent, ..key };
-                let (number, tree) = self.generation.find(&key)?;
-                path.parent = number + 1;
-                last = Some((number, tree));
+                let key = NodeKey { parent: path.parent, ..key };
+                let (_, tree) = self.table.find(&key)?;
+                path.parent = tree.id;
+                last = Some(tree);
             }
-            let (number, tree) = last?;
+            let tree = last?;
             match tree.next {
                 Next::Exits(name) => group = self.exits(*path.nodes.get(name as usize)?),
-                _ => return Some((number, tree)),
+                _ => return Some(tree),
             }
         }
     }
@@ -68,9 +66,9 @@ impl Asker<'_> {
         &self,
         live: &[Pair],
         has_looked_at: impl Fn(NodeId) -> bool,
-        mask: impl FnOnce() -> Arc<Tree>,
+        mask: impl FnOnce() -> Arc<DecisionNode>,
     ) {
-        let mut path = Path { parent: ROOT, nodes: SmallVec::new(), n_pairs: 0 };
+        let mut path = Path { parent: NodeKey::PATH_ROOT, nodes: SmallVec::new(), n_pairs: 0 };
         let mut group = first_group(live);
         // By name: whether the path has the node's exits.
         let mut is_asked: SmallVec<[bool; 16]> = SmallVec::new();
@@ -80,32 +78,30 @@ impl Asker<'_> {
             is_asked.resize(path.nodes.len(), false);
             let (last, inner) = keys.split_last().expect("a group has its count");
             for key in inner {
-                let key = Key { parent: path.parent, ..*key };
-                let known = self.generation.find(&key).map(|(number, _)| number);
-                let add = || self.store.keep(self.generation, key, &Arc::new(Tree::inner(Next::Pair)));
-                let Some(number) = known.or_else(add) else { return };
-                path.parent = number + 1;
+                let key = NodeKey { parent: path.parent, ..*key };
+                let known = self.table.find(&key).map(|(_, tree)| tree.id);
+                let add = || Some(self.store.keep(key, &Arc::new(DecisionNode::inner(Next::Pair)))?.id);
+                let Some(id) = known.or_else(add) else { return };
+                path.parent = id;
             }
-            let key = Key { parent: path.parent, ..*last };
-            let next = match self.generation.find(&key) {
-                Some((number, tree)) => {
-                    path.parent = number + 1;
+            let key = NodeKey { parent: path.parent, ..*last };
+            let next = match self.table.find(&key) {
+                Some((_, tree)) => {
+                    path.parent = tree.id;
                     tree.next
                 }
                 None => {
                     let name = (0..path.nodes.len()).find(|&name| !is_asked[name] && has_looked_at(path.nodes[name]));
                     let Some(name) = name else {
                         if let Some(mask) = mask.take() {
-                            self.store.keep(self.generation, key, &mask());
+                            self.store.keep(key, &mask());
                         }
                         return;
                     };
-                    let next = Next::Exits(name as u32);
-                    let Some(number) = self.store.keep(self.generation, key, &Arc::new(Tree::inner(next))) else {
-                        return;
-                    };
-                    path.parent = number + 1;
-                    next
+                    let node = Arc::new(DecisionNode::inner(Next::Exits(name as u32)));
+                    let Some(kept) = self.store.keep(key, &node) else { return };
+                    path.parent = kept.id;
+                    kept.next
                 }
             };
             let Next::Exits(name) = next else { return };
@@ -115,12 +111,12 @@ impl Asker<'_> {
     }
 
     /// Returns what spells a group of pairs, without parents; nothing if the path gets too long.
-    fn keys(&self, path: &mut Path, group: &Group) -> Option<SmallVec<[Key; 9]>> {
+    fn keys(&self, path: &mut Path, group: &Group) -> Option<SmallVec<[NodeKey; 9]>> {
         path.n_pairs += group.len() + 1;
         if path.n_pairs > PATH_MAX {
             return None;
         }
-        let count = Key { parent: 0, unit: COUNT, state: group.len() as u32, node: 0, register: 0 };
+        let count = NodeKey { parent: 0, unit: COUNT, state: group.len() as u32, node: 0, register: 0 };
         let mut keys = SmallVec::from_slice(&[count]);
         for pair in group {
             let known = path.nodes.iter().position(|&node| node == pair.node);
@@ -129,14 +125,14 @@ impl Asker<'_> {
                 path.nodes.len() - 1
             });
             keys.push(match self.program.place(pair.state) {
-                Some((linked, local)) => Key {
+                Some((linked, local)) => NodeKey {
                     parent: 0,
                     unit: linked.unit.uid,
                     state: local,
                     node: name as u32,
                     register: if pair.register == 0 { 0 } else { self.signature(pair.state, pair.register) },
                 },
-                None => Key { parent: 0, unit: END, state: 0, node: 0, register: 0 },
+                None => NodeKey { parent: 0, unit: END, state: 0, node: 0, register: 0 },
             });
         }
         Some(keys)
@@ -147,8 +143,8 @@ impl Asker<'_> {
     }
 
     /// Returns a node with the mask of a row.
-    pub(super) fn tree_of_row(&self, row: &[u32], zeros: &mut Vec<u32>) -> Arc<Tree> {
-        self.store.tree(MaskEntry::Dense(row.into()), Box::new([]), row.len(), zeros)
+    pub(super) fn node_of_row(&self, row: &[u32], zeros: &mut Vec<u32>) -> Arc<DecisionNode> {
+        self.store.node(MaskEntry::Dense(row.into()), Box::new([]), row.len(), zeros)
     }
 }
 

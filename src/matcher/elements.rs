@@ -417,6 +417,10 @@ impl Matcher {
         pending.clear();
         pending.push(Below { node: pair.node, n_deep: 0, n_closed: 0 });
         let mut begun: Vec<(u64, bool)> = Vec::new();
+        // PERF: the states below are asked for only if there is anything to find: that is found for whole units.
+        if !self.is_within_item(pair) {
+            return;
+        }
         while let Some(Below { node, .. }) = pending.pop() {
             if seen.contains(&node) {
                 continue;
@@ -432,7 +436,7 @@ impl Matcher {
                 if let Kind::Element(Distinct { equality: Equality::Json, .. }) = info.kind {
                     begun.push((exit.register, program.may_have_to_close(exit.state)));
                 }
-                if !program.is_endless(exit.state, false) || program.has_last_items() {
+                if !program.reaches_unbounded(exit.state, false) || program.has_last_items() {
                     pending.push(Below { node: exit.node, n_deep: 0, n_closed: 0 });
                 }
             }
@@ -440,6 +444,30 @@ impl Matcher {
         for (register, must_close) in begun {
             self.find_last_value(pair, register, must_close, doubt);
         }
+    }
+
+    /// Tells whether a pair may be within an item that is compared with others.
+    fn is_within_item(&self, pair: Pair) -> bool {
+        let is_item = |state| matches!(self.grammar.program().info(state).map(|info| info.kind), Some(Kind::Element(distinct)) if distinct.equality == Equality::Json);
+        let (mut seen, mut pending): (SmallVec<[NodeId; 32]>, SmallVec<[NodeId; 8]>) = Default::default();
+        pending.push(pair.node);
+        while let Some(node) = pending.pop() {
+            if seen.contains(&node) {
+                continue;
+            }
+            if seen.len() >= NODES_MAX {
+                return true;
+            }
+            seen.push(node);
+            for index in 0..self.stacks.n_exits(node) {
+                let exit = self.stacks.exit(node, index);
+                if is_item(exit.state) {
+                    return true;
+                }
+                pending.push(exit.node);
+            }
+        }
+        false
     }
 
     /// As [`Self::find_last_values`], for one element.
@@ -452,9 +480,9 @@ impl Matcher {
         }
         let text: Vec<u8> = elements.begun(register);
         let leaves = Leaves::of(&text);
-        let is_endless = program.is_endless(pair.state, false);
+        let is_unbounded = program.reaches_unbounded(pair.state, false);
         if must_close {
-            match (&leaves.begun, is_endless) {
+            match (&leaves.begun, is_unbounded) {
                 (None, _) => doubt.row = true,
                 (Some(_), true) => doubt.quotes = true,
                 (Some(_), false) => doubt.all = true,
@@ -470,11 +498,11 @@ impl Matcher {
                 _ if doubt.row => {}
                 Some(_) if is_cut => {
                     (doubt.quotes, doubt.escapes) = (true, true);
-                    doubt.all |= !is_endless;
+                    doubt.all |= !is_unbounded;
                 }
                 None => doubt.row |= leaves.may_lead_to(&known),
                 Some(begun) if leaves.may_lead_to(&known) => {
-                    doubt.escapes |= !is_endless;
+                    doubt.escapes |= !is_unbounded;
                     for string in known.strings.iter().filter_map(|string| string.strip_prefix(&**begun)) {
                         if !doubt.strings.iter().any(|known| known == string) {
                             doubt.strings.push(string.to_vec());

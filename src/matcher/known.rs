@@ -4,7 +4,7 @@
 use super::Matcher;
 use super::elements::clear;
 use crate::exec::{NodeId, OverBudget, Pair};
-use crate::mask::{Filled, Generation, Tree, TreeId, fill};
+use crate::mask::{DecisionNode, Filled, Place, Table, fill};
 use crate::vocab::TokenId;
 
 /// Objects to remember; those under way at a time are rarely more.
@@ -13,8 +13,8 @@ const OBJECTS_MAX: usize = 8;
 /// Found for the last masks.
 #[derive(Default)]
 pub(super) struct Known {
-    /// The pair that was live, the number of the generation, and the node in it that has the mask.
-    leaf: Option<(Pair, u64, TreeId)>,
+    /// The pair that was live, the version of the table, and where in it the node with the mask is.
+    place: Option<(Pair, u64, Place)>,
     /// Whether the mask of that pair is that of the node without `refused`, wherever the pair is live again; and whether it is empty then.
     settled: Option<bool>,
     refused: Vec<TokenId>,
@@ -47,7 +47,7 @@ impl Known {
     pub fn keep_first(&mut self, n_nodes: u32, n_sets: u32) {
         // The pair may name a set.
         self.settled = None;
-        self.leaf = self.leaf.filter(|(pair, ..)| pair.node < n_nodes);
+        self.place = self.place.filter(|(pair, ..)| pair.node < n_nodes);
         for object in &mut self.objects {
             // The empty set is none of them.
             object.key = object.key.filter(|key| key.node < n_nodes && key.set <= n_sets);
@@ -100,10 +100,10 @@ impl Known {
         tokens.map(|tokens| tokens.capacity() * size_of::<TokenId>()).sum()
     }
 
-    fn tree<'a>(&self, live: &[Pair], generation: &'a Generation) -> Option<&'a Tree> {
-        let (pair, number, leaf) = self.leaf?;
-        let is_same = live == [pair] && number == generation.number();
-        is_same.then(|| generation.tree(leaf))
+    fn node<'a>(&self, live: &[Pair], table: &'a Table) -> Option<&'a DecisionNode> {
+        let (pair, version, place) = self.place?;
+        let is_same = live == [pair] && version == table.version();
+        is_same.then(|| table.node(place))
     }
 }
 
@@ -111,8 +111,8 @@ impl Matcher {
     /// Makes `row` the mask of what may follow if that is the last one again, tokens that were refused included; tells whether that is none.
     pub(super) fn fill_settled(&mut self, row: &mut [u32]) -> Option<bool> {
         let is_empty = self.scratch.known.settled?;
-        let tree = self.scratch.known.tree(&self.live, &self.generation)?;
-        tree.mask.write(row);
+        let node = self.scratch.known.node(&self.live, &self.table)?;
+        node.mask.write(row);
         clear(row, &self.scratch.known.refused);
         self.count_hits(1);
         Some(is_empty)
@@ -120,15 +120,15 @@ impl Matcher {
 
     /// Makes `row` the mask of what may follow, whatever elements there are; tells whether that is none.
     pub(super) fn fill_live(&mut self, row: &mut [u32]) -> Result<bool, OverBudget> {
-        if let Some(tree) = self.scratch.known.tree(&self.live, &self.generation) {
-            tree.mask.write(row);
-            let is_empty = tree.is_empty;
+        if let Some(node) = self.scratch.known.node(&self.live, &self.table) {
+            node.mask.write(row);
+            let is_empty = node.is_empty;
             self.count_hits(1);
             return Ok(is_empty);
         }
         self.scratch.known.unsettle();
-        let Filled { n_hits, is_empty, leaf } = self.ask(|asker, live| fill(asker, live, row))?;
-        self.scratch.known.leaf = leaf.map(|leaf| (self.live[0], self.generation.number(), leaf));
+        let Filled { n_hits, is_empty, place } = self.ask(|asker, live| fill(asker, live, row))?;
+        self.scratch.known.place = place.map(|place| (self.live[0], self.table.version(), place));
         self.count_hits(n_hits);
         Ok(is_empty)
     }

@@ -16,7 +16,7 @@ use crate::compiler::CompiledGrammar;
 use crate::exec::{
     Configuration, OverBudget, Pair, Stacks, Viability, Work, is_done, start, step_byte, step_bytes, step_control, tidy,
 };
-use crate::mask::{Asker, ElementTokens, Generation, TokenMask, fresh_leaf_id, leaf_ids};
+use crate::mask::{Asker, ElementTokens, Table, TokenMask, fresh_leaf_id, leaf_ids};
 use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
 use core::cell::Cell;
@@ -50,7 +50,7 @@ pub struct Matcher {
     is_trimmed: bool,
     /// Stop tokens of this matcher, if they are not the vocabulary's.
     stop_tokens: Option<Arc<[TokenId]>>,
-    generation: Arc<Generation>,
+    table: Arc<Table>,
     scratch: Scratch,
     n_hits: u64,
     failure: Failure,
@@ -95,7 +95,7 @@ pub struct MaskKey {
 
 impl Matcher {
     pub(crate) fn new(grammar: CompiledGrammar) -> Self {
-        let generation = grammar.masks().generation();
+        let table = grammar.masks().table();
         let mut live = Configuration::new();
         start(grammar.program(), &mut live);
         let stacks = fresh_stacks(&grammar);
@@ -108,7 +108,7 @@ impl Matcher {
             history: History::default(),
             is_trimmed: false,
             stop_tokens: None,
-            generation,
+            table,
             scratch: Scratch::default(),
             n_hits: 0,
             failure: Failure::default(),
@@ -284,7 +284,7 @@ impl Matcher {
         if self.is_terminated {
             row.fill(0);
         } else {
-            self.grammar.masks().refresh(&mut self.generation);
+            self.grammar.masks().refresh(&mut self.table);
             self.allow_work();
             let filled = match self.stacks.elements() {
                 None => self.fill_live(row),
@@ -318,7 +318,7 @@ impl Matcher {
 
     /// Returns what identifies the mask that [`fill_mask`](Self::fill_mask) would make.
     pub fn mask_key(&mut self) -> MaskKey {
-        self.grammar.masks().refresh(&mut self.generation);
+        self.grammar.masks().refresh(&mut self.table);
         let leaves = match self.is_terminated {
             true => SmallVec::new(),
             false if self.stacks.elements().is_some() => SmallVec::from_slice(&[fresh_leaf_id()]),
@@ -354,7 +354,7 @@ impl Matcher {
             history: self.history.clone(),
             is_trimmed: self.is_trimmed,
             stop_tokens: self.stop_tokens.clone(),
-            generation: Arc::clone(&self.generation),
+            table: Arc::clone(&self.table),
             scratch: Scratch::default(),
             n_hits: 0,
             failure: self.failure.clone(),
@@ -579,7 +579,7 @@ impl Matcher {
             program: self.grammar.program(),
             vocab: self.grammar.vocab(),
             store: self.grammar.masks(),
-            generation: &self.generation,
+            table: &self.table,
             stacks: &self.stacks,
             work: Cell::new(self.stacks.work),
             walk_bytes_max: self.grammar.step_limits().bytes_max,

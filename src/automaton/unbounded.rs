@@ -1,0 +1,324 @@
+//! From which states a value of unbounded length can be read: each longer one is a new value.
+//!
+//! Elements that must all be different (keys of an object, items under `uniqueItems`) can be exhausted: with items `true` and `false` no third one is left. An element that
+//! may still hold a string or a number of any length can't: finitely many elements are there already. What is found here is an underestimate: loops that a
+//! counter or a set of elements bounds are left out, and so are loops that don't change the value, such as white space, leading zeros and exponents.
+//!
+//! Bits of a state depend on those of the states behind it, in its unit and in the units that this one calls. They are found for one unit after the other, callees first, when
+//! they are asked for, and stay with the unit. Within a unit a state is looked at again when one behind it has got a bit, so that the cost is about
+//! that of reading all moves twice.
+
+use super::state::{Kind, Owner};
+use super::table::Letter;
+use super::unit::{Move, StateRef, Step, Unit};
+use crate::machine::{Distinct, Equality, Tally};
+use std::sync::Arc;
+
+/// Something unbounded can be read from the state on.
+pub(super) const REACHES_UNBOUNDED: u8 = 1;
+/// The state is within digits that go on without a bound.
+pub(super) const UNBOUNDED_DIGITS: u8 = 2;
+/// The state is one between elements, from where the rule can end without any more of them, or by way of elements that are unbounded.
+pub(super) const CAN_ALWAYS_CLOSE: u8 = 4;
+/// The state is one between elements, and it or one that may follow in its rule can't [always close](CAN_ALWAYS_CLOSE).
+pub(super) const MAY_BE_EXHAUSTED: u8 = 8;
+
+/// Sweeps over the states between elements; what is not found by then is not known.
+const N_SWEEPS_MAX: usize = 64;
+
+/// Returns the bits of each state of a unit.
+pub(super) fn unbounded(unit: &Unit) -> &[u8] {
+    // Units can be nested as deep as a grammar has rules.
+    let mut open: Vec<(&Unit, usize)> = vec![(unit, 0)];
+    while let Some((last, child)) = open.last_mut() {
+        let child = last.content.children.get(*child).map(|found| {
+            *child += 1;
+            Arc::as_ref(found)
+        });
+        match child {
+            Some(child) if child.unbounded.get().is_none() => open.push((child, 0)),
+            Some(_) => {}
+            None => {
+                let last = *last;
+                last.unbounded.get_or_init(|| of_unit(last));
+                open.pop();
+            }
+        }
+    }
+    unit.unbounded.get().expect("it was just found")
+}
+
+/// Returns the bits of each state of a unit whose children have theirs.
+fn of_unit(unit: &Unit) -> Box<[u8]> {
+    let mut found = vec![0u8; unit.n_states()];
+    let roles = Roles::of(unit);
+    let predecessors = Predecessors::of(unit);
+    // States are numbered from the start on, so that backwards nearly all are looked at after those behind them.
+    let mut pending: Vec<u32> = (0..unit.n_states() as u32).collect();
+    while let Some(state) = pending.pop() {
+        let bits = found[state as usize];
+        if bits & REACHES_UNBOUNDED == 0 {
+            let new = bits | of_state(unit, state, &roles, &found);
+            if new != bits {
+                found[state as usize] = new;
+                pending.extend_from_slice(predecessors.of_state(state));
+            }
+        }
+    }
+    find_closing(unit, &mut found);
+    found.into()
+}
+
+/// From which states of a unit another one is entered, by a byte or by the end of a call.
+struct Predecessors {
+    /// By state: where its predecessors end.
+    ends: Vec<u32>,
+    states: Vec<u32>,
+}
+
+impl Predecessors {
+    fn of(unit: &Unit) -> Predecessors {
+        let n_states = unit.n_states();
+        let mut starts = vec![0u32; n_states + 1];
+        for_each_successor(unit, |_, next| starts[next as usize + 1] += 1);
+        (1..starts.len()).for_each(|at| starts[at] += starts[at - 1]);
+        let mut states = vec![0; starts[n_states] as usize];
+        for_each_successor(unit, |state, next| {
+            states[starts[next as usize] as usize] = state;
+            starts[next as usize] += 1;
+        });
+        // Each start has moved to the next one.
+        starts.pop();
+        Predecessors { ends: starts, states }
+    }
+
+    fn of_state(&self, state: u32) -> &[u32] {
+        let first = if state == 0 { 0 } else { self.ends[state as usize - 1] };
+        &self.states[first as usize..self.ends[state as usize] as usize]
+    }
+}
+
+/// Calls `visit` with each state and each state of the same unit that its moves enter or return to; where characters are counted, with where they go on.
+fn for_each_successor(unit: &Unit, mut visit: impl FnMut(u32, u32)) {
+    for state in 0..unit.n_states() as u32 {
+        let mut to = |next: u32| {
+            visit(state, next);
+            if let Kind::BodyEnd { loop_state, .. } = unit.info(next).kind {
+                visit(state, loop_state);
+            }
+        };
+        for (_, code) in unit.content.table.letters(state) {
+            match code.step() {
+                Step::None => {}
+                Step::Quiet(target) | Step::Simple(target) => to(target),
+                Step::List(list) => {
+                    let places = unit.list(list).iter().flat_map(|one| one.pushes.iter().chain([&one.target]));
+                    places.filter(|place| place.slot == 0).for_each(|place| to(place.state));
+                }
+            }
+        }
+    }
+}
+
+/// Finds the states of a unit that [can always close](CAN_ALWAYS_CLOSE), and those that [may be exhausted](MAY_BE_EXHAUSTED).
+fn find_closing(unit: &Unit, found: &mut [u8]) {
+    if !unit.content.has_elements {
+        return;
+    }
+    let between = |&state: &u32| matches!(unit.info(state).owner, Some(Owner::Elements(_)));
+    let states: Vec<u32> = (0..unit.n_states() as u32).filter(between).collect();
+    sweep(unit, states.clone(), CAN_ALWAYS_CLOSE, found, can_close);
+    let is_settled = sweep(unit, states.clone(), MAY_BE_EXHAUSTED, found, |unit, state, found| {
+        let is_doubtful = |state: u32| found[state as usize] & MAY_BE_EXHAUSTED != 0;
+        found[state as usize] & CAN_ALWAYS_CLOSE == 0 || follow(unit, state, |next, _| is_doubtful(next))
+    });
+    if !is_settled {
+        states.iter().for_each(|&state| found[state as usize] |= MAY_BE_EXHAUSTED);
+    }
+}
+
+/// Gives the states that pass a test a bit, which makes others pass; tells whether no other one passes.
+fn sweep(
+    unit: &Unit,
+    mut pending: Vec<u32>,
+    bit: u8,
+    found: &mut [u8],
+    test: impl Fn(&Unit, u32, &[u8]) -> bool,
+) -> bool {
+    for _ in 0..N_SWEEPS_MAX {
+        let n_pending = pending.len();
+        pending.retain(|&state| {
+            let is_one = test(unit, state, found);
+            found[state as usize] |= if is_one { bit } else { 0 };
+            !is_one
+        });
+        if pending.len() == n_pending {
+            return true;
+        }
+        // Rows of places stand in either order.
+        pending.reverse();
+    }
+    false
+}
+
+/// Tells whether a test holds for some state of a rule with elements that comes next behind one of its states: behind bytes (then there is no
+/// move), or behind what a move calls.
+fn follow(unit: &Unit, state: u32, test: impl Fn(u32, Option<&Move>) -> bool) -> bool {
+    unit.content.table.moves(state).any(|(_, code)| match code.step() {
+        Step::None => false,
+        Step::Quiet(target) | Step::Simple(target) => test(target, None),
+        Step::List(list) => unit.list(list).iter().any(|one| {
+            // Elements are called from the unit itself, and so is white space, which never runs out.
+            let after = one.pushes.first().unwrap_or(&one.target);
+            after.slot == 0 && test(after.state, Some(one))
+        }),
+    })
+}
+
+fn can_close(unit: &Unit, state: u32, found: &[u8]) -> bool {
+    unit.info(state).kind == Kind::End
+        || follow(unit, state, |next, one| {
+            let is_element = matches!(unit.info(next).kind, Kind::Element(_));
+            found[next as usize] & CAN_ALWAYS_CLOSE != 0
+                && (!is_element || one.is_some_and(|one| begins_unbounded(unit, one, found)))
+        })
+}
+
+/// Returns what can be read without a bound from a place on.
+fn bits_at(unit: &Unit, place: StateRef, found: &[u8]) -> u8 {
+    let bits = match place.slot {
+        0 => target(unit, place.state).map_or(0, |state| found[state as usize]),
+        slot => {
+            let child = &unit.content.children[slot as usize - 1];
+            child.unbounded.get().expect("callees come first")[place.state as usize]
+        }
+    };
+    bits & (REACHES_UNBOUNDED | UNBOUNDED_DIGITS)
+}
+
+/// Tells whether a move begins something unbounded: what is called begins there, digits too.
+fn begins_unbounded(unit: &Unit, one: &Move, found: &[u8]) -> bool {
+    let of = |place: StateRef| bits_at(unit, place, found);
+    // What comes behind an element is not safe.
+    let above = one.pushes.iter().rposition(|place| may_run_out(unit, *place)).map_or(0, |place| place + 1);
+    !one.pushes.is_empty()
+        && (of(one.target) != 0 || one.pushes[above..].iter().any(|&place| of(place) & REACHES_UNBOUNDED != 0))
+}
+
+/// What a byte, or some byte of a column, can be in a JSON value.
+#[derive(Clone, Copy, Default)]
+struct Role {
+    /// It goes on with a number before its exponent.
+    is_of_number: bool,
+    /// It begins something else, or ends a number.
+    is_other: bool,
+}
+
+impl Role {
+    fn of(byte: u8) -> Role {
+        let is_of_number = matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.');
+        Role { is_of_number, is_other: !is_of_number && !matches!(byte, b'e' | b'E') }
+    }
+}
+
+/// The roles of the bytes of each column of a unit's table.
+struct Roles(Vec<Role>);
+
+impl Roles {
+    fn of(unit: &Unit) -> Roles {
+        let table = &unit.content.table;
+        let mut roles = vec![Role::default(); table.n_columns()];
+        for byte in 0..=255u8 {
+            let (role, one) = (&mut roles[usize::from(table.column_of()[usize::from(byte)])], Role::of(byte));
+            role.is_of_number |= one.is_of_number;
+            role.is_other |= one.is_other;
+        }
+        Roles(roles)
+    }
+
+    fn at(&self, letter: Letter) -> Role {
+        match letter {
+            Letter::Byte(byte) => Role::of(byte),
+            Letter::Column(column) => self.0[column],
+        }
+    }
+}
+
+fn of_state(unit: &Unit, state: u32, roles: &Roles, found: &[u8]) -> u8 {
+    if is_bounded(unit, state) {
+        return 0;
+    }
+    let mut bits = match (loops_on(unit, state, b"abcxyz"), loops_on(unit, state, b"12345")) {
+        (true, _) => return REACHES_UNBOUNDED,
+        (false, true) => UNBOUNDED_DIGITS,
+        (false, false) => 0,
+    };
+    let of = |place: StateRef| bits_at(unit, place, found);
+    let own = |state: u32| of(StateRef::own(state));
+    for (letter, code) in unit.content.table.letters(state) {
+        let role = roles.at(letter);
+        let within = |behind: u8| match behind {
+            behind if behind & REACHES_UNBOUNDED != 0 || behind != 0 && role.is_other => REACHES_UNBOUNDED,
+            behind if behind != 0 && role.is_of_number => UNBOUNDED_DIGITS,
+            _ => 0,
+        };
+        match code.step() {
+            Step::None => {}
+            Step::Quiet(target) | Step::Simple(target) => bits |= within(own(target)),
+            Step::List(list) => {
+                for one in unit.list(list) {
+                    bits |= if begins_unbounded(unit, one, found) { REACHES_UNBOUNDED } else { within(of(one.target)) };
+                }
+            }
+        }
+        if bits & REACHES_UNBOUNDED != 0 {
+            break;
+        }
+    }
+    bits
+}
+
+/// Tells whether a state is returned to by elements of which there may be no new one.
+fn may_run_out(unit: &Unit, place: StateRef) -> bool {
+    let unit = match place.slot {
+        0 => unit,
+        slot => &unit.content.children[slot as usize - 1],
+    };
+    match unit.info(place.state).kind {
+        Kind::Element(Distinct { equality, is_finite, .. }) => is_finite || equality == Equality::Json,
+        _ => false,
+    }
+}
+
+/// Tells whether two of `bytes` lead from `state` back to it; one, where each digit has a state of its own.
+fn loops_on(unit: &Unit, state: u32, bytes: &[u8]) -> bool {
+    let is_loop = |byte: &&u8| match unit.code(state, **byte).step() {
+        Step::Quiet(next) | Step::Simple(next) => target(unit, next) == Some(state),
+        Step::None | Step::List(_) => false,
+    };
+    let n_least = if has_residue(unit, state) { 1 } else { 2 };
+    bytes.iter().filter(is_loop).count() >= n_least
+}
+
+/// Returns the state that reading goes on from in `state`, unless something is counted up to a bound there.
+fn target(unit: &Unit, state: u32) -> Option<u32> {
+    let next = match unit.info(state).kind {
+        Kind::BodyEnd { loop_state, .. } => loop_state,
+        _ => state,
+    };
+    (!is_bounded(unit, state) && !is_bounded(unit, next)).then_some(next)
+}
+
+/// Tells whether a count with a bound decides what follows a state.
+fn is_bounded(unit: &Unit, state: u32) -> bool {
+    match unit.info(state).owner {
+        Some(Owner::Counter(counter)) => unit.counter(counter).max().is_some(),
+        Some(Owner::Tallies(_)) => !has_residue(unit, state),
+        Some(Owner::Elements(_)) | None => false,
+    }
+}
+
+/// Tells whether a rest is kept of the digits that are read: how many there are is up to the automaton.
+fn has_residue(unit: &Unit, state: u32) -> bool {
+    matches!(unit.info(state).owner, Some(Owner::Tallies(tally)) if matches!(unit.tally(tally), Tally::Residue(_)))
+}

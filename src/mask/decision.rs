@@ -1,0 +1,104 @@
+//! The nodes of decision trees: what a mask is when so much of the stack is known.
+//!
+//! The root of a tree is a state with an unknown caller below. What tokens the state decides by itself is the root's mask; if some tokens leave the unit and read on,
+//! the next frame decides on them, and each answer ("the frame below returns to state s") is a child, whose mask holds what is allowed by then.
+//! A node without such *remainders* has the whole mask.
+
+use super::entry::MaskEntry;
+use super::walk::Remainder;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use smallvec::SmallVec;
+
+/// Names a node of a decision tree; no two nodes of this process have the same. 0 and [`NodeKey::PATH_ROOT`] are none's.
+pub(crate) type DecisionId = u64;
+
+/// A question and its answer so far: below which node, and which state the next frame returns to. Compared in full.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct NodeKey {
+    /// The node above, 0 for a root.
+    pub parent: DecisionId,
+    pub unit: u32,
+    pub state: u32,
+    /// The name of a stack's node, in keys of whole configurations; else 0.
+    pub node: u32,
+    pub register: u64,
+}
+
+const _: () = assert!(size_of::<NodeKey>() == 32);
+
+impl NodeKey {
+    /// The parent of the first node on the path of a configuration.
+    pub const PATH_ROOT: DecisionId = u64::MAX;
+}
+
+/// What decides beyond a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// The frame below, for each remainder; nothing if there is none.
+    Remainders,
+    /// The whole configuration, since its pairs can be combined in too many ways.
+    Configuration,
+    /// Another pair of a configuration.
+    Pair,
+    /// The exits of the node of a configuration's stacks that has this name.
+    Exits(u32),
+}
+
+/// A node of a decision tree.
+#[derive(Debug)]
+pub(crate) struct DecisionNode {
+    pub id: DecisionId,
+    /// The tokens allowed so far.
+    pub mask: MaskEntry,
+    /// Whether there are none.
+    pub is_empty: bool,
+    /// Where the next frame decides.
+    pub remainders: Box<[Remainder]>,
+    pub next: Next,
+    /// Whether it was looked up since the store last asked.
+    was_used: AtomicBool,
+}
+
+impl DecisionNode {
+    pub fn new(mask: MaskEntry, remainders: Box<[Remainder]>) -> Self {
+        let is_empty = mask.is_empty();
+        DecisionNode {
+            id: DecisionNode::fresh_id(),
+            mask,
+            is_empty,
+            remainders,
+            next: Next::Remainders,
+            was_used: AtomicBool::new(true),
+        }
+    }
+
+    /// Returns a node that has no mask.
+    pub fn inner(next: Next) -> Self {
+        DecisionNode { next, ..DecisionNode::new(MaskEntry::Sparse(SmallVec::new()), Box::new([])) }
+    }
+
+    /// Returns an id that no node has or will have.
+    pub fn fresh_id() -> DecisionId {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Notes that the node was looked up.
+    #[inline]
+    pub fn mark_used(&self) {
+        // PERF: a store to a line that other cores read costs them a miss; most nodes are marked already.
+        if !self.was_used.load(Ordering::Relaxed) {
+            self.was_used.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Tells whether the node was looked up since the last call.
+    pub fn take_used(&self) -> bool {
+        self.was_used.swap(false, Ordering::Relaxed)
+    }
+
+    /// Returns the memory of the node without that of its shared row, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<DecisionNode>() + self.mask.memory_bytes() + size_of_val(&*self.remainders)
+    }
+}
