@@ -20,7 +20,7 @@ use super::table::{MoveTable, Piece, Row, Rows, Target, mixed, reads};
 use super::unit::{Code, Content, Move, Pushes, StateRef, Step, Unit};
 use crate::machine::{Counter, Distinct, Reserved, Tally};
 use crate::pass::{BuildError, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton, Splitter, Watch};
-use crate::util::Ring;
+use crate::util::RingCache;
 use core::hash::BuildHasher;
 use core::mem::take;
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
@@ -225,9 +225,9 @@ pub(crate) struct Spare {
     list_ends: Vec<u32>,
     list_ids: HashTable<(u64, u32)>,
     /// The last lists that two targets became together, the next to be replaced first.
-    joined: Ring<(Target, Target), Target, 4>,
+    joined: RingCache<(Target, Target), Target, 4>,
     /// The last short rows of children's states over one return state: by that, the slot and the state.
-    short_rows: Ring<(StateRef, u32, u32), SmallVec<[Piece; SHORT_ROW]>, 8>,
+    short_rows: RingCache<(StateRef, u32, u32), SmallVec<[Piece; SHORT_ROW]>, 8>,
     scratch: Scratch,
     contexts: Vec<Context>,
     row_scratch: RowScratch,
