@@ -18,7 +18,7 @@
 use super::state::{Kind, Owner, ROLES_MAX, Role, StateInfo, StateInfos, StateInfosBuilder};
 use super::table::{MoveTable, Piece, Row, Rows, Target, mixed, reads};
 use super::unit::{Code, Content, Move, Pushes, StateRef, Step, Unit};
-use crate::machine::{Counter, Distinct, Reserved, Tally};
+use crate::machine::{Counter, DeclaredKeys, Distinct, RegisterRule};
 use crate::pass::{BuildError, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton, Splitter, Watch};
 use crate::util::RingCache;
 use core::hash::BuildHasher;
@@ -106,8 +106,8 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Opt
         infos,
         controls: Box::new([]),
         counters: Box::new([]),
-        tallies: Box::new([]),
-        reserved: SmallVec::new(),
+        register_rules: Box::new([]),
+        declared_keys: SmallVec::new(),
         children: SmallVec::new(),
         entries: smallvec![0],
         has_elements: false,
@@ -120,7 +120,7 @@ fn known(infos: Option<StateInfos>) -> Result<StateInfos, BuildError> {
     infos.ok_or_else(too_many)
 }
 
-/// Returns what is known of the states of a unit that are those of an automaton without counters and tallies.
+/// Returns what is known of the states of a unit that are those of an automaton without counters and register rules.
 fn infos_of_states(automaton: &RuleAutomaton, owner: Option<Owner>, rows: &Rows) -> Result<StateInfos, BuildError> {
     let mut infos = StateInfosBuilder::with_capacity(rows.len());
     // PERF: nearly all states have one of these roles.
@@ -197,14 +197,14 @@ struct Member<'a> {
     rule: &'a FinishedRule,
     /// Where the states of its single items begin in `single_ids`; the place between copies comes first.
     single_base: u32,
-    /// Where its lists begin in `reserved`.
-    reserved_base: u32,
+    /// Where its lists begin in `declared_keys`.
+    declared_keys_base: u32,
     /// Which counter it is.
     counter: Option<u32>,
     /// Whether its states have a register.
     has_register: bool,
-    /// What stands for all its tallies.
-    strictest: Option<Tally>,
+    /// What stands for all its register rules.
+    strictest: Option<RegisterRule>,
     distinct: Option<Distinct>,
 }
 
@@ -280,10 +280,10 @@ struct Builder<'a> {
     entries: &'a [Option<Entry>],
     merges: bool,
     counters: Vec<Counter>,
-    tallies: Vec<Tally>,
-    tally_ids: HashMap<Tally, u32>,
-    /// The reserved elements of all members.
-    reserved: SmallVec<[Arc<Reserved>; 1]>,
+    register_rules: Vec<RegisterRule>,
+    register_rule_ids: HashMap<RegisterRule, u32>,
+    /// The declared keys of all members.
+    declared_keys: SmallVec<[Arc<DeclaredKeys>; 1]>,
     /// What fingerprints of lists begin with.
     seed: u64,
     bounds: Bounds<'a>,
@@ -373,22 +373,22 @@ impl<'a> Builder<'a> {
         let mut members = SmallVec::with_capacity(ids.len());
         let mut counters = Vec::new();
         let mut n_single = 0;
-        let mut reserved: SmallVec<[Arc<Reserved>; 1]> = SmallVec::new();
+        let mut declared_keys: SmallVec<[Arc<DeclaredKeys>; 1]> = SmallVec::new();
         for &id in ids {
             let rule = network.rule(id);
             members.push(Member {
                 id,
                 rule,
                 single_base: n_single + 1,
-                reserved_base: reserved.len() as u32,
+                declared_keys_base: declared_keys.len() as u32,
                 counter: rule.counter.map(|_| counters.len() as u32),
                 has_register: rule.counter.is_some() || rule.automaton.has_register(),
-                strictest: rule.automaton.strictest_tally(),
+                strictest: rule.automaton.strictest_register_rule(),
                 distinct: rule.automaton.distinct(),
             });
             n_single += 1 + rule.automaton.n_states() as u32;
             counters.extend(rule.counter);
-            reserved.extend(rule.automaton.reserved().iter().cloned());
+            declared_keys.extend(rule.automaton.declared_keys().iter().cloned());
         }
         spare.clear(n_single as usize);
         let mut builder = Builder {
@@ -396,9 +396,9 @@ impl<'a> Builder<'a> {
             entries,
             merges,
             counters,
-            tallies: Vec::new(),
-            tally_ids: HashMap::new(),
-            reserved,
+            register_rules: Vec::new(),
+            register_rule_ids: HashMap::new(),
+            declared_keys,
             seed: DefaultHashBuilder::default().hash_one(ids),
             bounds,
             n_listed: 0,
@@ -1004,10 +1004,10 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn tally(&mut self, tally: Tally) -> u32 {
-        *self.tally_ids.entry(tally).or_insert_with_key(|tally| {
-            self.tallies.push(tally.clone());
-            self.tallies.len() as u32 - 1
+    fn register_rule(&mut self, register_rule: RegisterRule) -> u32 {
+        *self.register_rule_ids.entry(register_rule).or_insert_with_key(|register_rule| {
+            self.register_rules.push(register_rule.clone());
+            self.register_rules.len() as u32 - 1
         })
     }
 
@@ -1024,10 +1024,12 @@ impl<'a> Builder<'a> {
             return StateInfo { kind, reads: reads(row), owner: None };
         }
         if let Some(strictest) = member.strictest.clone() {
-            debug_assert_eq!(n_items, 1, "a rule with tallies is deterministic");
-            let owner = Some(Owner::Tallies(self.tally(strictest)));
-            let tally = automaton.tally(first.state).cloned();
-            let kind = tally.map_or(Kind::Inner, |tally| Kind::Tally { tally: self.tally(tally) });
+            debug_assert_eq!(n_items, 1, "a rule with register_rules is deterministic");
+            let owner = Some(Owner::RegisterRules(self.register_rule(strictest)));
+            let register_rule = automaton.register_rule(first.state).cloned();
+            let kind = register_rule.map_or(Kind::Inner, |register_rule| Kind::RegisterRule {
+                register_rule: self.register_rule(register_rule),
+            });
             return StateInfo { kind, reads: reads(row), owner };
         }
         let owner = match (member.counter, member.has_register) {
@@ -1036,7 +1038,7 @@ impl<'a> Builder<'a> {
             (None, false) => None,
         };
         let accepts = |item: &Item| self.automaton(item.member).is_accepting(item.state);
-        let may_end = || if n_items == 1 { accepts(&first) } else { self.spare.sets[state].iter().any(accepts) };
+        let can_end = || if n_items == 1 { accepts(&first) } else { self.spare.sets[state].iter().any(accepts) };
         let element = automaton.element(first.state);
         debug_assert!(
             self.is_direct
@@ -1046,15 +1048,15 @@ impl<'a> Builder<'a> {
         let kind = match (member.counter, element) {
             // Only calls of elements lead here.
             (None, Some(distinct)) => {
-                let reserved = distinct.reserved.map(|index| member.reserved_base + index);
-                Kind::Element(Distinct { reserved, ..distinct })
+                let declared_keys = distinct.declared_keys.map(|index| member.declared_keys_base + index);
+                Kind::Element(Distinct { declared_keys, ..distinct })
             }
             (Some(counter), _) if first.state == LOOP => Kind::Loop { counter },
-            (Some(counter), _) if may_end() => {
+            (Some(counter), _) if can_end() => {
                 let between = member.single_base.wrapping_add(LOOP);
                 Kind::BodyEnd { counter, loop_state: self.spare.single_ids[between as usize] }
             }
-            (None, None) if may_end() => Kind::End,
+            (None, None) if can_end() => Kind::End,
             _ => Kind::Inner,
         };
         StateInfo { kind, reads: reads(row), owner }
@@ -1086,8 +1088,8 @@ impl<'a> Builder<'a> {
             infos,
             controls: controls.into(),
             counters: self.counters.into(),
-            tallies: self.tallies.into(),
-            reserved: self.reserved,
+            register_rules: self.register_rules.into(),
+            declared_keys: self.declared_keys,
             children: self.spare.children.drain(..).collect(),
             entries,
             has_elements: self.members.iter().any(|member| member.distinct.is_some()),

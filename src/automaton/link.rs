@@ -6,7 +6,7 @@ use super::state::{Kind, Owner, Role, StateInfo};
 use super::store::{Callee, Component, UnitStore};
 use super::unit::{StateRef, Step, Unit};
 use crate::limits::Limits;
-use crate::machine::{Distinct, Equality, RunsOut};
+use crate::machine::{Distinct, Equality, Exhaustible};
 use crate::pass::{BuildError, Components, FinishedNetwork, FinishedRule, NetRuleId, NormalGrammar, Watch, components};
 use crate::util::ByteSet;
 use hashbrown::HashMap;
@@ -148,8 +148,8 @@ impl Program {
             units.iter().filter(of_elements).any(|linked| linked.unit.content.infos.roles().iter().any(is_it))
         };
         let has_items = has(&|distinct| distinct.equality == Equality::Json);
-        let may_run_out = has_items || has(&|distinct| distinct.is_finite);
-        let has_last_items = has_items && has(&|distinct| distinct.runs_out != RunsOut::Never);
+        let may_run_out = has_items || has(&|distinct| distinct.has_finite_domain);
+        let has_last_items = has_items && has(&|distinct| distinct.exhaustible != Exhaustible::Never);
         Ok(Program {
             units,
             unit_of: unit_of.into(),
@@ -196,7 +196,9 @@ impl Program {
     /// Tells whether the elements of the rule of a state may run out between two of them, so that only the end of the rule is safe.
     pub fn must_close(&self, state: StateId) -> bool {
         match self.info(state).and_then(|info| info.owner) {
-            Some(Owner::Elements(Distinct { runs_out: RunsOut::Perhaps, .. })) => self.endless(state) & SAFE == 0,
+            Some(Owner::Elements(Distinct { exhaustible: Exhaustible::Possibly, .. })) => {
+                self.endless(state) & SAFE == 0
+            }
             _ => false,
         }
     }
@@ -204,7 +206,9 @@ impl Program {
     /// As [`Self::must_close`], of any state of the rule that comes behind this one, too.
     pub fn may_have_to_close(&self, state: StateId) -> bool {
         match self.info(state).and_then(|info| info.owner) {
-            Some(Owner::Elements(Distinct { runs_out: RunsOut::Perhaps, .. })) => self.endless(state) & DOUBTFUL != 0,
+            Some(Owner::Elements(Distinct { exhaustible: Exhaustible::Possibly, .. })) => {
+                self.endless(state) & DOUBTFUL != 0
+            }
             _ => false,
         }
     }

@@ -3,7 +3,7 @@
 //! The register of such a rule holds a set (lower half) and, in the frame of an element under way, the place where the element began (upper half).
 //! Sets are lists that share their ends; an element is a piece of the text. Both only grow at their ends and are cut back by rolling back.
 
-use crate::machine::{Distinct, Equality, Leaves, Reserved};
+use crate::machine::{DeclaredKeys, Distinct, Equality, JsonScalars};
 use crate::util::chunked::Chunked;
 use core::ops::Range;
 use smallvec::SmallVec;
@@ -102,7 +102,7 @@ impl Elements {
             let set = self.sets.get(index);
             if self.is_container(set.element) {
                 let text: Vec<u8> = self.bytes(set.element).collect();
-                let leaves = Leaves::of(&text).bits();
+                let leaves = JsonScalars::of(&text).bloom_bits();
                 self.sets.replace(index, Set { print: print(&Equality::Json.canonical(&text)), leaves, ..set });
             } else if !is_held(&self.short_text(set.element)) {
                 self.sets.replace(index, Set { is_held: false, ..set });
@@ -120,10 +120,10 @@ impl Elements {
         u64::from(register as u32) | u64::from(self.n_bytes() - 1) << 32
     }
 
-    /// Ends the element of a frame; returns the register with the new set, unless the element was in it already, or is reserved.
-    pub fn admit(&mut self, register: u64, distinct: Distinct, reserved: Option<&Reserved>) -> Option<u64> {
+    /// Ends the element of a frame; returns the register with the new set, unless the element was in it already, or is declared.
+    pub fn admit(&mut self, register: u64, distinct: Distinct, declared_keys: Option<&DeclaredKeys>) -> Option<u64> {
         let (rest, element) = (register as u32, Piece { start: (register >> 32) as u32, end: self.n_bytes() });
-        if reserved.is_some_and(|reserved| reserved.contains(&self.short_text(element))) {
+        if declared_keys.is_some_and(|declared_keys| declared_keys.contains(&self.short_text(element))) {
             return None;
         }
         let mut canonical = None;
@@ -192,9 +192,9 @@ impl Elements {
         });
     }
 
-    /// Returns the reserved elements that the element under way is a beginning of, by number.
-    pub fn begun_reserved(&self, register: u64, reserved: &Reserved) -> Range<usize> {
-        reserved.begun_by(&self.begun_key(register))
+    /// Returns the declared keys that the element under way is a beginning of, by number.
+    pub fn begun_reserved(&self, register: u64, declared_keys: &DeclaredKeys) -> Range<usize> {
+        declared_keys.with_prefix(&self.begun_key(register))
     }
 
     /// Returns the number of bytes that were read of the element of a frame.

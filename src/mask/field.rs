@@ -36,7 +36,7 @@ pub(super) struct Field {
     alphabet: Alphabet,
     /// The other bytes that some state of the unit reads.
     pub bytes: ByteSet,
-    /// The strictest tally, if characters are counted.
+    /// The strictest register rule, if characters are counted.
     pub strictest: Option<u32>,
     /// By state: which of `outlooks` is its own.
     slots: Box<[u16]>,
@@ -351,7 +351,7 @@ fn reads_only(unit: &Unit, state: u32, rest: Rest) -> bool {
 fn is_plain(unit: &Unit, state: u32) -> bool {
     let is_quiet = match unit.info(state).kind {
         Kind::Inner => true,
-        Kind::Tally { tally } => !unit.tally(tally).is_end(),
+        Kind::RegisterRule { register_rule } => !unit.register_rule(register_rule).can_ever_end(),
         _ => false,
     };
     is_quiet && unit.controls(state).is_empty()
@@ -361,7 +361,7 @@ impl Field {
     fn new(unit: &Unit, start: u32, alphabet: Alphabet, survey: &Survey) -> Field {
         let all_bytes = (0..unit.n_states() as u32).fold(ByteSet::EMPTY, |all, state| all | unit.bytes(state));
         let strictest = match unit.info(start).owner {
-            Some(Owner::Tallies(tally)) => Some(tally),
+            Some(Owner::RegisterRules(register_rule)) => Some(register_rule),
             _ => None,
         };
         // The first is that of states that were not seen.
@@ -418,10 +418,10 @@ impl Field {
         if !is_plain(unit, to) {
             return Next::Out;
         }
-        let Kind::Tally { tally } = unit.info(to).kind else { return Next::Place((to, rest), register) };
-        let tally = unit.tally(tally);
-        match tally.arrive(register) {
-            Some(register) if tally.may_go_on(register) => Next::Place((to, rest), register),
+        let Kind::RegisterRule { register_rule } = unit.info(to).kind else { return Next::Place((to, rest), register) };
+        let register_rule = unit.register_rule(register_rule);
+        match register_rule.advance(register) {
+            Some(register) if register_rule.can_continue(register) => Next::Place((to, rest), register),
             _ => Next::Nowhere,
         }
     }
@@ -526,8 +526,8 @@ mod tests {
         let unit = &linked.unit;
         let Some((_, Loop { form: Form::Field(field), .. })) = field(unit, start) else { panic!("it is closed") };
         let after = |text: &str| field.run(unit, start, 0, text.as_bytes()).unwrap().0;
-        let may_end = |state: u32| unit.code(state, b'"') != Code::NONE;
-        assert_eq!(["", "ab", "xabc", "abcé"].map(|text| may_end(after(text))), [false, false, true, true]);
+        let can_end = |state: u32| unit.code(state, b'"') != Code::NONE;
+        assert_eq!(["", "ab", "xabc", "abcé"].map(|text| can_end(after(text))), [false, false, true, true]);
         assert_eq!(field.run(unit, start, 0, b"\""), None);
     }
 }

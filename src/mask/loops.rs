@@ -54,7 +54,7 @@ pub(super) struct Chain {
     pub states: Box<[u32]>,
     /// The other bytes that some of them read.
     pub bytes: Box<[u8]>,
-    /// The strictest tally of the unit, if characters are counted on the way.
+    /// The strictest register rule of the unit, if characters are counted on the way.
     pub strictest: Option<u32>,
 }
 
@@ -187,7 +187,7 @@ fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
         Kind::Loop { counter } => {
             unit.info(to).kind == Kind::BodyEnd { counter, loop_state: local } && !unit.info(to).has_moves()
         }
-        Kind::Tally { tally } => to == local && unit.tally(tally).counts(),
+        Kind::RegisterRule { register_rule } => to == local && unit.register_rule(register_rule).counts_chars(),
         _ => false,
     };
     let stays = |byte: u8| matches!(unit.code(local, byte).step(), Step::Simple(to) if is_copy(to));
@@ -240,10 +240,10 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
     }
     // Where the unit may end in the chain, it may end from there on.
     let ends = |state: &u32| match unit.info(*state).kind {
-        Kind::Tally { tally } => unit.tally(tally).is_end(),
+        Kind::RegisterRule { register_rule } => unit.register_rule(register_rule).can_ever_end(),
         kind => kind == Kind::End,
     };
-    let counts = |state: &u32| matches!(unit.info(*state).kind, Kind::Tally { tally } if unit.tally(tally).counts());
+    let counts = |state: &u32| matches!(unit.info(*state).kind, Kind::RegisterRule { register_rule } if unit.register_rule(register_rule).counts_chars());
     let is_plain = |state: &u32| matches!(unit.info(*state).kind, Kind::Inner | Kind::End) || counts(state);
     let rest = states[1..].iter().skip_while(|state| !ends(state));
     let is_chain = states.len() > CHAIN_MIN && states[1..].iter().all(is_plain) && rest.clone().all(ends);
@@ -254,7 +254,7 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
     let alphabet = Alphabet { ascii, others: Others::None };
     let bytes = (0..=255).filter(|&byte| !alphabet.begins(byte) && reads(byte)).collect();
     let strictest = match unit.info(start).owner {
-        Some(Owner::Tallies(strictest)) => Some(strictest),
+        Some(Owner::RegisterRules(strictest)) => Some(strictest),
         _ => None,
     };
     Some(Loop { alphabet, form: Form::Chain(Arc::new(Chain { states: states.into(), bytes, strictest })) })

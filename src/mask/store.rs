@@ -12,7 +12,7 @@ use super::bases::Bases;
 use super::entry::MaskEntry;
 use super::walk::{Remainder, Walker};
 use crate::automaton::ReservedTokens;
-use crate::machine::Reserved;
+use crate::machine::DeclaredKeys;
 use crate::vocab::{TokenId, Vocab};
 use ahash::{AHashMap, AHashSet, RandomState};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -435,14 +435,14 @@ impl ElementTokens {
     }
 
     /// Returns the tokens that have to do with some keys, which have both quotes.
-    pub fn of_keys(&self, keys: &Reserved) -> ReservedTokens {
+    pub fn of_keys(&self, keys: &DeclaredKeys) -> ReservedTokens {
         // PERF: most keys are longer than what hardly a token holds.
         let rests = keys.iter().filter_map(|key| key.get(1..)).filter(|rest| rest.len() <= self.key_bytes_max);
         ReservedTokens::new(sorted(rests.flat_map(|rest| self.by_key.get(rest).into_iter().flatten().copied())))
     }
 
     /// Returns the tokens that begin with what some keys are behind their first quote.
-    pub fn beginning(vocab: &Vocab, keys: &Reserved) -> Box<[TokenId]> {
+    pub fn beginning(vocab: &Vocab, keys: &DeclaredKeys) -> Box<[TokenId]> {
         let trie = vocab.trie();
         let nodes = keys.iter().filter_map(|key| trie.find(key.get(1..)?));
         sorted(nodes.flat_map(|node| trie.subtree_tokens(node).iter().copied()))

@@ -17,7 +17,7 @@ use super::part::{self, Part, Parts};
 use super::switches::ShortCut;
 use crate::automaton::{BELOW, Code, Kind, Owner, Program, StateId, Step, Unit};
 use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, Viability, Work, step_byte};
-use crate::machine::{Counter, Machine, Tally};
+use crate::machine::{Counter, RegisterRule};
 use crate::util::ByteSet;
 use crate::vocab::{After, Alphabet, Region, TokenId, Trie, Vocab};
 use ahash::AHashMap;
@@ -169,17 +169,17 @@ impl Level {
 /// What counts the characters of a loop.
 enum Count<'a> {
     Copies(&'a Counter),
-    /// The tally of the loop, and the strictest of its rule.
-    Pieces(&'a Tally, &'a Tally),
+    /// The register rule of the loop, and the strictest of its rule.
+    Pieces(&'a RegisterRule, &'a RegisterRule),
 }
 
 impl Count<'_> {
     fn advance(&self, register: u64) -> Option<u64> {
         match self {
             Count::Copies(counter) => counter.advance(register),
-            Count::Pieces(tally, _) => {
-                if tally.may_go_on(register) {
-                    tally.arrive(register)
+            Count::Pieces(register_rule, _) => {
+                if register_rule.can_continue(register) {
+                    register_rule.advance(register)
                 } else {
                     None
                 }
@@ -187,17 +187,17 @@ impl Count<'_> {
         }
     }
 
-    fn may_continue(&self, register: u64) -> bool {
+    fn can_continue(&self, register: u64) -> bool {
         match self {
-            Count::Copies(counter) => counter.may_continue(register),
-            Count::Pieces(tally, _) => tally.may_go_on(register),
+            Count::Copies(counter) => counter.can_continue(register),
+            Count::Pieces(register_rule, _) => register_rule.can_continue(register),
         }
     }
 
-    fn may_end(&self, register: u64) -> bool {
+    fn can_end(&self, register: u64) -> bool {
         match self {
-            Count::Copies(counter) => counter.may_end(register),
-            Count::Pieces(tally, _) => tally.may_end(register),
+            Count::Copies(counter) => counter.can_end(register),
+            Count::Pieces(register_rule, _) => register_rule.can_end(register),
         }
     }
 
@@ -386,7 +386,9 @@ impl Walker {
         self.stacks.work.spend(WORK_PER_WALK);
         if ground.has_regions(from, n_deep) {
             match self.shape(ground.program, pair) {
-                Shape::Loop(Loop { form: Form::Chain(chain), .. }) if !is_level(ground, pair, chain.strictest) => {
+                Shape::Loop(Loop { form: Form::Chain(chain), .. })
+                    if !bounds_out_of_reach(ground, pair, chain.strictest) =>
+                {
                     if let Some(Loop { alphabet, form: Form::Field(field) }) =
                         self.loops.field(ground.program, pair.state)
                     {
@@ -501,9 +503,9 @@ impl Walker {
         let Some((linked, local)) = program.place(pair.state) else { return };
         let count = match linked.unit.info(local).kind {
             Kind::Loop { counter } => Count::Copies(linked.unit.counter(counter)),
-            Kind::Tally { tally } => {
-                let Some(Owner::Tallies(strictest)) = linked.unit.info(local).owner else { return };
-                Count::Pieces(linked.unit.tally(tally), linked.unit.tally(strictest))
+            Kind::RegisterRule { register_rule } => {
+                let Some(Owner::RegisterRules(strictest)) = linked.unit.info(local).owner else { return };
+                Count::Pieces(linked.unit.register_rule(register_rule), linked.unit.register_rule(strictest))
             }
             _ => return,
         };
@@ -523,7 +525,7 @@ impl Walker {
             let signature = |register| count.signature(register, (horizon - n) as u32);
             signature(registers[n]) == signature(pair.register)
         };
-        let is_far = n_max >= horizon && count.may_continue(pair.register) && (0..=n_max).all(is_same);
+        let is_far = n_max >= horizon && count.can_continue(pair.register) && (0..=n_max).all(is_same);
         for byte in bytes_of(program, pair.state).iter() {
             if alphabet.begins(byte) {
                 continue;
@@ -534,11 +536,11 @@ impl Walker {
             }
             self.cross_counted(ground, region, byte, n_deep, |n_read| {
                 let register = *registers.get(n_read)?;
-                count.may_continue(register).then_some(Pair { register, ..pair })
+                count.can_continue(register).then_some(Pair { register, ..pair })
             });
         }
-        let Some(first) = (1..=n_max).find(|&n| count.may_end(registers[n])) else { return };
-        let ends_anywhere = n_max >= horizon && registers[1..].iter().all(|&register| count.may_end(register));
+        let Some(first) = (1..=n_max).find(|&n| count.can_end(registers[n])) else { return };
+        let ends_anywhere = n_max >= horizon && registers[1..].iter().all(|&register| count.can_end(register));
         let after = if ends_anywhere { After::OneOrMore } else { After::Between(first as u16, n_max as u16) };
         self.leave_after(ground, region, pair, n_deep, after);
     }
@@ -559,7 +561,7 @@ impl Walker {
         }
         // One register is as good as another where no token reaches a bound.
         let is_end = |local: &u32| match linked.unit.info(*local).kind {
-            Kind::Tally { tally } => linked.unit.tally(tally).may_end(pair.register),
+            Kind::RegisterRule { register_rule } => linked.unit.register_rule(register_rule).can_end(pair.register),
             kind => kind == Kind::End,
         };
         let Some(first) = states[1..].iter().position(is_end) else { return };
@@ -903,17 +905,21 @@ impl Walker {
 }
 
 /// Tells whether no token can reach a bound on what is counted, if anything is.
-fn is_level(ground: Ground<'_>, pair: Pair, strictest: Option<u32>) -> bool {
+fn bounds_out_of_reach(ground: Ground<'_>, pair: Pair, strictest: Option<u32>) -> bool {
     let Some((linked, _)) = ground.program.place(pair.state) else { return false };
     let horizon = ground.vocab.token_bytes_max() as u32;
-    strictest.is_none_or(|tally| linked.unit.tally(tally).is_level(pair.register, horizon))
+    strictest.is_none_or(|register_rule| {
+        linked.unit.register_rule(register_rule).bounds_out_of_reach(pair.register, horizon)
+    })
 }
 
 /// Returns how many pieces, at most one more than `n_max`, surely reach no greatest number of what is counted, if anything is.
 fn n_far(unit: &Unit, register: u64, strictest: Option<u32>, n_max: usize) -> usize {
-    let Some(tally) = strictest.map(|tally| unit.tally(tally)) else { return n_max + 1 };
+    let Some(register_rule) = strictest.map(|register_rule| unit.register_rule(register_rule)) else {
+        return n_max + 1;
+    };
     let numbers: Vec<u32> = (1..=n_max as u32 + 1).collect();
-    numbers.partition_point(|&n| tally.is_far(register, n))
+    numbers.partition_point(|&n| register_rule.upper_bound_out_of_reach(register, n))
 }
 
 pub(super) fn bytes_of(program: &Program, state: StateId) -> ByteSet {

@@ -11,7 +11,7 @@ use super::Matcher;
 use crate::automaton::{Kind, Owner, Program, ReservedTokens, StateId};
 use crate::compiler::CompiledGrammar;
 use crate::exec::{Elements, NodeId, OverBudget, Pair, Piece};
-use crate::machine::{Distinct, Equality, Leaves};
+use crate::machine::{Distinct, Equality, JsonScalars};
 use crate::mask::{ElementTokens, add, fill, is_wide};
 use crate::vocab::TokenId;
 use smallvec::SmallVec;
@@ -55,7 +55,7 @@ pub(super) struct Doubt {
     /// Likewise what is left of keys, and where each of these ends.
     key_rests: Vec<u8>,
     key_rest_ends: Vec<usize>,
-    /// Likewise what is left of reserved keys.
+    /// Likewise what is left of declared keys.
     reserved_rests: SmallVec<[ReservedRests; 2]>,
     /// The places within keys.
     within_keys: WithinKeys,
@@ -91,7 +91,7 @@ struct Below {
     n_closed: usize,
 }
 
-/// What is left of some keys of a unit's list of reserved ones.
+/// What is left of some keys of a unit's list of declared ones.
 #[derive(Clone, Copy)]
 pub(super) struct ReservedRests {
     unit: u32,
@@ -103,11 +103,11 @@ pub(super) struct ReservedRests {
 }
 
 impl ReservedRests {
-    /// Returns those of the reserved keys that the key under way in a frame is a beginning of.
+    /// Returns those of the declared keys that the key under way in a frame is a beginning of.
     pub fn of(program: &Program, elements: &Elements, frame: Pair) -> Option<ReservedRests> {
         let (linked, local) = program.place(frame.state)?;
         let Kind::Element(distinct) = linked.unit.info(local).kind else { return None };
-        let (list, keys) = distinct.reserved.zip(linked.unit.reserved(distinct))?;
+        let (list, keys) = distinct.declared_keys.zip(linked.unit.declared_keys(distinct))?;
         let found = elements.begun_reserved(frame.register, keys);
         (!found.is_empty()).then(|| ReservedRests {
             unit: program.unit_index(frame.state) as u32,
@@ -296,7 +296,7 @@ impl Matcher {
         Ok(of_key.is_empty && of_others.is_empty)
     }
 
-    /// Passes the tokens that begin with what is left of reserved keys, and whether that is only the quote.
+    /// Passes the tokens that begin with what is left of declared keys, and whether that is only the quote.
     pub(super) fn with_reserved_rests(
         &mut self,
         reserved_rests: &[ReservedRests],
@@ -310,7 +310,7 @@ impl Matcher {
         let trie = grammar.vocab().trie();
         for rests in reserved_rests {
             let unit = &grammar.program().units()[rests.unit as usize].unit;
-            let keys = &unit.content.reserved[rests.list as usize];
+            let keys = &unit.content.declared_keys[rests.list as usize];
             if rests.n_begun == 1 {
                 // PERF: right behind the quote all of them are left.
                 let tokens = &reserved_tokens(&grammar, rests.unit, kept)[rests.list as usize];
@@ -327,7 +327,7 @@ impl Matcher {
                 }
                 while first < last {
                     let byte = keys.get(first)[n_read];
-                    let end = keys.first_without(first..last, |key| key[n_read] == byte);
+                    let end = keys.partition_point(first..last, |key| key[n_read] == byte);
                     pending.extend(trie.child(node, byte).map(|child| (child, first, end, n_read + 1)));
                     first = end;
                 }
@@ -451,10 +451,10 @@ impl Matcher {
             return;
         }
         let text: Vec<u8> = elements.begun(register);
-        let leaves = Leaves::of(&text);
+        let leaves = JsonScalars::of(&text);
         let is_endless = program.is_endless(pair.state, false);
         if must_close {
-            match (&leaves.begun, is_endless) {
+            match (&leaves.partial, is_endless) {
                 (None, _) => doubt.row = true,
                 (Some(_), true) => doubt.quotes = true,
                 (Some(_), false) => doubt.all = true,
@@ -463,17 +463,17 @@ impl Matcher {
         }
         let is_cut = is_cut(&text);
         let mut is_led = false;
-        elements.for_each_with(register, leaves.bits(), |element| {
-            let known = Leaves::of(&elements.bytes(element).collect::<Vec<u8>>());
-            is_led |= is_cut || leaves.may_lead_to(&known);
-            match &leaves.begun {
+        elements.for_each_with(register, leaves.bloom_bits(), |element| {
+            let known = JsonScalars::of(&elements.bytes(element).collect::<Vec<u8>>());
+            is_led |= is_cut || leaves.can_extend_to(&known);
+            match &leaves.partial {
                 _ if doubt.row => {}
                 Some(_) if is_cut => {
                     (doubt.quotes, doubt.escapes) = (true, true);
                     doubt.all |= !is_endless;
                 }
-                None => doubt.row |= leaves.may_lead_to(&known),
-                Some(begun) if leaves.may_lead_to(&known) => {
+                None => doubt.row |= leaves.can_extend_to(&known),
+                Some(begun) if leaves.can_extend_to(&known) => {
                     doubt.escapes |= !is_endless;
                     for string in known.strings.iter().filter_map(|string| string.strip_prefix(&**begun)) {
                         if !doubt.strings.iter().any(|known| known == string) {
@@ -497,12 +497,12 @@ impl Matcher {
         }
         let elements = self.elements();
         let text = elements.begun(register);
-        let leaves = Leaves::of(&text);
+        let leaves = JsonScalars::of(&text);
         let mut is_led = false;
-        elements.for_each_with(register, leaves.bits(), |element| {
+        elements.for_each_with(register, leaves.bloom_bits(), |element| {
             is_led = is_led
                 || is_cut(&text)
-                || leaves.may_lead_to(&Leaves::of(&elements.bytes(element).collect::<Vec<u8>>()));
+                || leaves.can_extend_to(&JsonScalars::of(&elements.bytes(element).collect::<Vec<u8>>()));
         });
         is_led
     }
@@ -534,7 +534,7 @@ impl Matcher {
         pending.clear();
         let mut reserve = |state: StateId| {
             let index = program.unit_index(state) as u32;
-            if !program.units()[index as usize].unit.content.reserved.is_empty() && !reserving.contains(&index) {
+            if !program.units()[index as usize].unit.content.declared_keys.is_empty() && !reserving.contains(&index) {
                 reserving.push(index);
             }
         };
@@ -549,14 +549,16 @@ impl Matcher {
                 // Between elements: a whole one may follow.
                 match distinct.equality {
                     Equality::Bytes => {
-                        match distinct.is_finite {
+                        match distinct.has_finite_domain {
                             true => elements.for_each(pair.register, |key| doubt.keys.push(key)),
                             false => elements.for_each_held(pair.register, |key| doubt.keys.push(key)),
                         }
                         reserve(pair.state);
-                        doubt.begun_keys |= distinct.is_finite;
+                        doubt.begun_keys |= distinct.has_finite_domain;
                     }
-                    Equality::Json if distinct.is_finite || program.may_have_to_close(pair.state) => doubt.all = true,
+                    Equality::Json if distinct.has_finite_domain || program.may_have_to_close(pair.state) => {
+                        doubt.all = true
+                    }
                     Equality::Json => doubt.whole_items = true,
                 }
             }
@@ -596,10 +598,10 @@ impl Matcher {
                         }
                         if n_deep == 0 {
                             let is_simple = is_text || is_container || is_wide(program, pair.state);
-                            doubt.all |= !is_simple && distinct.is_finite;
-                            doubt.ends |= !is_simple && !distinct.is_finite;
-                            doubt.beginnings |= is_text && distinct.is_finite;
-                            doubt.next_items |= distinct.is_finite;
+                            doubt.all |= !is_simple && distinct.has_finite_domain;
+                            doubt.ends |= !is_simple && !distinct.has_finite_domain;
+                            doubt.beginnings |= is_text && distinct.has_finite_domain;
+                            doubt.next_items |= distinct.has_finite_domain;
                             let is_only = *within_keys == WithinKeys::None && n_exits == 1;
                             match is_text {
                                 true if is_only => *within_keys = WithinKeys::Over(node),
@@ -617,10 +619,10 @@ impl Matcher {
                         }
                     }
                     if let Some(Owner::Elements(distinct)) = info.owner {
-                        doubt.next_items |= distinct.is_finite;
+                        doubt.next_items |= distinct.has_finite_domain;
                         match distinct.equality {
                             Equality::Bytes => {
-                                match distinct.is_finite {
+                                match distinct.has_finite_domain {
                                     true => elements.for_each(exit.register, |key| doubt.keys.push(key)),
                                     false => elements.for_each_held(exit.register, |key| doubt.keys.push(key)),
                                 }

@@ -671,10 +671,11 @@ fn only_byte(
     next: &mut Configuration,
     viability: &mut Viability,
 ) -> Option<u8> {
-    let is_tallied = |state| matches!(program.info(state).and_then(|info| info.owner), Some(Owner::Tallies(_)));
+    let has_register_rule =
+        |state| matches!(program.info(state).and_then(|info| info.owner), Some(Owner::RegisterRules(_)));
     let has_controls =
         |state| program.place(state).is_some_and(|(linked, state)| !linked.unit.controls(state).is_empty());
-    let may_be_ruled_out = program.may_run_out() || live.iter().any(|pair| is_tallied(pair.state));
+    let may_be_ruled_out = program.may_run_out() || live.iter().any(|pair| has_register_rule(pair.state));
     if !may_be_ruled_out || live.iter().any(|pair| has_controls(pair.state)) {
         return None;
     }

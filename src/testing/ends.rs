@@ -14,7 +14,7 @@
 use crate::automaton::{DONE, Kind, Linked, Owner, Program, StateId, Step};
 use crate::compiler::CompiledGrammar;
 use crate::exec::{BOTTOM, Configuration, Elements, NodeId, Pair, Stacks, is_done, step_byte};
-use crate::machine::{Distinct, Reserved};
+use crate::machine::{DeclaredKeys, Distinct};
 use crate::matcher::Matcher;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -120,8 +120,10 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
                 let least = match info.kind {
                     Kind::End | Kind::Loop { .. } => 0,
                     Kind::BodyEnd { loop_state, .. } => distances[(linked.base + loop_state) as usize],
-                    Kind::Tally { tally } if linked.unit.tally(tally).is_end() => 0,
-                    Kind::Inner | Kind::Tally { .. } | Kind::Element(_) => FAR,
+                    Kind::RegisterRule { register_rule } if linked.unit.register_rule(register_rule).can_ever_end() => {
+                        0
+                    }
+                    Kind::Inner | Kind::RegisterRule { .. } | Kind::Element(_) => FAR,
                 };
                 let least = least.min(moved(linked, state as u32, &distances, &fresh));
                 is_changed |= least < distances[at];
@@ -139,7 +141,7 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
             }
         }
         for (info, state) in infos() {
-            if let Some(Owner::Counter(_) | Owner::Tallies(_)) = info.owner {
+            if let Some(Owner::Counter(_) | Owner::RegisterRules(_)) = info.owner {
                 let at = (linked.base + state) as usize;
                 fresh[at] = (distances[at] + copies(linked, state, 0, &bodies)).min(FAR);
             }
@@ -151,8 +153,8 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
 /// Returns no more bytes than the copies have that must follow the one under way, or the pieces that are still missing.
 fn copies(linked: &Linked, state: u32, register: u64, bodies: &HashMap<(u32, u32), u32>) -> u32 {
     let info = linked.unit.info(state);
-    if let Kind::Tally { tally } = info.kind {
-        let n_missing = linked.unit.tally(tally).n_missing(register);
+    if let Kind::RegisterRule { register_rule } = info.kind {
+        let n_missing = linked.unit.register_rule(register_rule).n_missing(register);
         return n_missing.min(u64::from(FAR)) as u32;
     }
     let Some(Owner::Counter(counter)) = info.owner else { return 0 };
@@ -207,7 +209,7 @@ impl Seen<'_> {
         let (Some(elements), Some(Owner::Elements(distinct))) = (stacks.elements(), info.owner) else {
             return pair.register;
         };
-        let Distinct { equality, is_finite, .. } = distinct;
+        let Distinct { equality, has_finite_domain, .. } = distinct;
         let mut key: Vec<Vec<u8>> = Vec::new();
         elements.for_each(pair.register, |element| {
             key.push(equality.canonical(&elements.bytes(element).collect::<Vec<u8>>()));
@@ -215,13 +217,14 @@ impl Seen<'_> {
         key.sort_unstable();
         if is_exit && let Kind::Element(next) = info.kind {
             key.push(b"next".to_vec());
-            if self.is_exact || is_finite {
+            if self.is_exact || has_finite_domain {
                 key.push(elements.begun(pair.register));
             } else {
                 let n_before = key.len();
                 elements.for_each_rest(pair.register, |rest| key.push(elements.bytes(rest).collect()));
-                let reserved = self.ends.program().place(pair.state).and_then(|(at, _)| at.unit.reserved(next));
-                for_each_reserved_rest(elements, pair.register, reserved, |rest| key.push(rest.to_vec()));
+                let declared_keys =
+                    self.ends.program().place(pair.state).and_then(|(at, _)| at.unit.declared_keys(next));
+                for_each_reserved_rest(elements, pair.register, declared_keys, |rest| key.push(rest.to_vec()));
                 key[n_before..].sort_unstable();
             }
         }
@@ -357,16 +360,16 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Calls `visit` with what is left of each reserved element that the element under way is a beginning of.
+/// Calls `visit` with what is left of each declared element that the element under way is a beginning of.
 fn for_each_reserved_rest(
     elements: &Elements,
     register: u64,
-    reserved: Option<&Reserved>,
+    declared_keys: Option<&DeclaredKeys>,
     mut visit: impl FnMut(&[u8]),
 ) {
-    let Some(reserved) = reserved else { return };
+    let Some(declared_keys) = declared_keys else { return };
     let n_begun = elements.n_begun(register) as usize;
-    elements.begun_reserved(register, reserved).for_each(|index| visit(&reserved.get(index)[n_begun..]));
+    elements.begun_reserved(register, declared_keys).for_each(|index| visit(&declared_keys.get(index)[n_begun..]));
 }
 
 /// Returns one byte for all that lead to the same place. Where elements are compared, each byte that an earlier one goes on with is a kind,
@@ -381,8 +384,8 @@ fn kinds_of_bytes(program: &Program, stacks: &Stacks, live: &[Pair], is_exact: b
                 if let Kind::Element(distinct) = linked.unit.info(local).kind {
                     let mut is_next = |byte: u8| special[usize::from(byte)] = true;
                     elements.for_each_rest(exit.register, |rest| elements.bytes(rest).take(1).for_each(&mut is_next));
-                    let reserved = linked.unit.reserved(distinct);
-                    for_each_reserved_rest(elements, exit.register, reserved, |rest| {
+                    let declared_keys = linked.unit.declared_keys(distinct);
+                    for_each_reserved_rest(elements, exit.register, declared_keys, |rest| {
                         rest.first().copied().into_iter().for_each(&mut is_next);
                     });
                 }

@@ -6,11 +6,11 @@
 
 mod array;
 mod draft;
+mod length;
 mod object;
 mod relax;
 mod spare;
 mod spelling;
-mod tally;
 mod text;
 mod trim;
 mod white_space;

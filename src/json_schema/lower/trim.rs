@@ -204,13 +204,16 @@ impl Numbering {
         let elements = draft.elements.iter().filter_map(|&(state, distinct)| Some((number(state)?, distinct)));
         let mut elements: Vec<_> = elements.collect();
         elements.sort_unstable();
-        let tallies = draft.tallies.iter().filter_map(|(state, tally)| Some((number(*state)?, tally.clone())));
-        let mut tallies: Vec<_> = tallies.collect();
-        tallies.sort_unstable_by_key(|&(state, _)| state);
+        let register_rules = draft
+            .register_rules
+            .iter()
+            .filter_map(|(state, register_rule)| Some((number(*state)?, register_rule.clone())));
+        let mut register_rules: Vec<_> = register_rules.collect();
+        register_rules.sort_unstable_by_key(|&(state, _)| state);
         let accepting = walk.iter().map(|&state| draft.accepting[state as usize]);
         let automaton = RuleAutomaton::from_sorted(edges, ends, accepting)
-            .with_elements(elements, &draft.reserved)
-            .with_tallies(tallies);
+            .with_elements(elements, &draft.declared_keys)
+            .with_register_rules(register_rules);
         (automaton, Callees::from_slice(&self.callees))
     }
 
