@@ -44,8 +44,8 @@
 //! | `mask` | classify, settle, entries, decision trees; configurations walked as a whole |
 //! | [`compiler`] | from text to [`CompiledGrammar`], caches |
 //! | [`matcher`] | one output under way |
-//! | [`mod@reference`] | the judge: obviously right, slow |
-//! | [`diagnose`] | explanations, on the judge |
+//! | [`mod@reference`] | the reference recognizer: simple, slow, independent of the engine; the oracle of its tests |
+//! | [`diagnose`] | explanations, by the reference recognizer |
 //!
 //! # Invariants
 //!

@@ -80,7 +80,7 @@ impl GrammarBuilder {
         self.by_name.get(name).copied()
     }
 
-    /// Tells whether a rule has a body yet.
+    /// Returns whether a rule has a body yet.
     pub fn is_defined(&self, rule: RuleId) -> bool {
         self.bodies[rule.index()].is_some()
     }

@@ -295,7 +295,7 @@ impl Printer<'_> {
     }
 }
 
-/// Tells whether `name` can name a rule in EBNF.
+/// Returns whether `name` can name a rule in EBNF.
 pub(crate) fn is_rule_name(name: &str) -> bool {
     let is_word = |c: u8| c.is_ascii_alphanumeric() || c == b'_';
     let bytes = name.as_bytes();
@@ -306,7 +306,7 @@ pub(crate) fn is_rule_name(name: &str) -> bool {
         })
 }
 
-/// Tells whether `name`, written as it is, is the control token of that name in EBNF.
+/// Returns whether `name`, written as it is, is the control token of that name in EBNF.
 pub(crate) fn is_control_token(name: &str) -> bool {
     let Some(inside) = name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) else { return false };
     let is_barred = inside

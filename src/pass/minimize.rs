@@ -230,7 +230,7 @@ impl<'a> Refinement<'a> {
 mod tests {
     use super::*;
 
-    /// Moore's method, as the judge.
+    /// Moore's method, as the oracle.
     fn moore(rows: &[Vec<Edge>], accepting: &[bool]) -> usize {
         let mut class: Vec<u32> = accepting.iter().map(|&accepts| u32::from(accepts)).collect();
         let mut n_classes = 0;

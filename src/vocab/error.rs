@@ -77,7 +77,7 @@ impl VocabError {
         Self::new(Kind::Io { path: path.display().to_string(), kind: error.kind(), message: error.to_string() })
     }
 
-    /// Tells whether the vocabulary has no token at all.
+    /// Returns whether the vocabulary has no token at all.
     pub fn is_empty_vocab(&self) -> bool {
         matches!(*self.kind, Kind::Empty)
     }
@@ -117,7 +117,7 @@ impl VocabError {
         }
     }
 
-    /// Tells whether a source text is not what it should be: truncated, garbage, or inconsistent in itself.
+    /// Returns whether a source text is not what it should be: truncated, garbage, or inconsistent in itself.
     pub fn is_malformed(&self) -> bool {
         matches!(*self.kind, Kind::Malformed { .. } | Kind::Line { .. })
     }

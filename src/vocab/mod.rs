@@ -165,7 +165,7 @@ impl Vocab {
         self.starts.get(id as usize).map_or(TokenKind::Padding, |start| start.kind())
     }
 
-    /// Tells whether the token may stand for its bytes: of kind text or added text, with at least one byte. These are the tokens
+    /// Returns whether the token may stand for its bytes: of kind text or added text, with at least one byte. These are the tokens
     /// of the trie.
     pub fn is_text(&self, id: TokenId) -> bool {
         !self.bytes(id).is_empty()

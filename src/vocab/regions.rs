@@ -51,7 +51,7 @@ pub(crate) enum Others {
 }
 
 impl Alphabet {
-    /// Tells whether characters of the set begin with a byte.
+    /// Returns whether characters of the set begin with a byte.
     pub fn begins(&self, byte: u8) -> bool {
         if byte < 0x80 { self.ascii >> byte & 1 == 1 } else { self.others != Others::None && lead(byte).is_some() }
     }

@@ -75,7 +75,7 @@ const _: () = assert!(size_of::<Node>() == 16);
 /// Fewest children of a node that make a list of them worth it.
 const WIDE_MIN: usize = 16;
 
-/// Tells whether a byte is not a continuation byte of UTF-8.
+/// Returns whether a byte is not a continuation byte of UTF-8.
 #[inline]
 pub(crate) fn begins_character(byte: u8) -> bool {
     byte & 0xC0 != 0x80

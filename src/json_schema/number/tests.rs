@@ -1,4 +1,4 @@
-//! Languages of numbers against a judge that parses each text, and their sizes.
+//! Languages of numbers against an oracle that parses each text, and their sizes.
 
 use super::*;
 use proptest::prelude::*;
