@@ -3,7 +3,7 @@
 use super::field::{Field, field};
 use super::switches::ShortCut;
 use crate::automaton::{Code, Kind, Owner, Program, StateId, Step, Unit};
-use crate::vocab::{Alphabet, Others, lead};
+use crate::vocab::{Alphabet, NonAscii, utf8_lead};
 use ahash::{AHashMap, AHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -176,7 +176,7 @@ fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     if ascii.count_ones() < WIDE_CHARS {
         return None;
     }
-    Some(Alphabet { ascii, others: others(program, state, local, local) })
+    Some(Alphabet { ascii, non_ascii: others(program, state, local, local) })
 }
 
 /// Returns the characters that are pieces of a count one by one and lead back to `state`, if they are many.
@@ -199,7 +199,7 @@ fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
         Step::Simple(to) if is_copy(to) => Some(to),
         _ => None,
     })?;
-    Some(Alphabet { ascii, others: others(program, state, local, home) })
+    Some(Alphabet { ascii, non_ascii: others(program, state, local, home) })
 }
 
 /// Returns the chain of states that begins with a state: white space of limited length, say, or the digits of a date.
@@ -251,7 +251,7 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
         return None;
     }
     let reads = |byte: u8| states.iter().any(|&state| unit.code(state, byte) != Code::NONE);
-    let alphabet = Alphabet { ascii, others: Others::None };
+    let alphabet = Alphabet { ascii, non_ascii: NonAscii::None };
     let bytes = (0..=255).filter(|&byte| !alphabet.begins(byte) && reads(byte)).collect();
     let strictest = match unit.info(start).owner {
         Some(Owner::RegisterRules(strictest)) => Some(strictest),
@@ -264,13 +264,13 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
 type Continuation = (u8, u8, u8);
 
 /// Returns the characters beyond ASCII that lead from `at` to `home`, if the others lead nowhere: none if it is another set.
-fn others(program: &Program, state: StateId, at: u32, home: u32) -> Others {
-    let Some((linked, _)) = program.place(state) else { return Others::None };
+fn others(program: &Program, state: StateId, at: u32, home: u32) -> NonAscii {
+    let Some((linked, _)) = program.place(state) else { return NonAscii::None };
     let unit = &linked.unit;
     let mut is_whole = true;
     // Bytes that are alike lead to the same state.
     let mut known: SmallVec<[(u32, Continuation); 8]> = SmallVec::new();
-    let is_set = (0x80..=0xFF).all(|byte| match (lead(byte), unit.code(at, byte).step()) {
+    let is_set = (0x80..=0xFF).all(|byte| match (utf8_lead(byte), unit.code(at, byte).step()) {
         (None, Step::None) => true,
         (Some(rest), Step::Quiet(to)) if known.contains(&(to, rest)) => true,
         (Some(rest @ (n_left, low, high)), Step::Quiet(to)) => {
@@ -284,9 +284,9 @@ fn others(program: &Program, state: StateId, at: u32, home: u32) -> Others {
         _ => false,
     });
     match is_set {
-        true if is_whole => Others::All,
-        true => Others::NoSeparators,
-        false => Others::None,
+        true if is_whole => NonAscii::All,
+        true => NonAscii::AllButSeparators,
+        false => NonAscii::None,
     }
 }
 

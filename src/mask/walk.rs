@@ -19,7 +19,7 @@ use crate::automaton::{BELOW, Code, Kind, Owner, Program, StateId, Step, Unit};
 use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, Viability, Work, step_byte};
 use crate::machine::{Counter, RegisterRule};
 use crate::util::ByteSet;
-use crate::vocab::{After, Alphabet, Region, TokenId, Trie, Vocab};
+use crate::vocab::{Alphabet, CharCount, Region, TokenId, Trie, Vocab};
 use ahash::AHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(crate) enum Spot {
     /// Below this node of what was merged behind a region.
     Merged(Arc<Trie>, u32),
     /// After some characters of a region, anywhere.
-    Region(Arc<Region>, After),
+    Region(Arc<Region>, CharCount),
 }
 
 impl From<Spot> for Remainder {
@@ -481,12 +481,12 @@ impl Walker {
         self.take_region(ground, region, usize::MAX);
         for byte in bytes_of(program, pair.state).iter() {
             if !alphabet.begins(byte) {
-                let after = if apart.contains(byte) { After::OneOrMore } else { After::Any };
+                let after = if apart.contains(byte) { CharCount::OneOrMore } else { CharCount::Any };
                 self.cross(ground, region, byte, after, pair, n_deep);
             }
         }
         if program.info(pair.state).is_some_and(|info| info.kind == Kind::End) {
-            self.leave_after(ground, region, pair, n_deep, After::OneOrMore);
+            self.leave_after(ground, region, pair, n_deep, CharCount::OneOrMore);
         }
     }
 
@@ -531,7 +531,7 @@ impl Walker {
                 continue;
             }
             if is_far {
-                self.cross(ground, region, byte, After::Any, pair, n_deep);
+                self.cross(ground, region, byte, CharCount::Any, pair, n_deep);
                 continue;
             }
             self.cross_counted(ground, region, byte, n_deep, |n_read| {
@@ -541,7 +541,7 @@ impl Walker {
         }
         let Some(first) = (1..=n_max).find(|&n| count.can_end(registers[n])) else { return };
         let ends_anywhere = n_max >= horizon && registers[1..].iter().all(|&register| count.can_end(register));
-        let after = if ends_anywhere { After::OneOrMore } else { After::Between(first as u16, n_max as u16) };
+        let after = if ends_anywhere { CharCount::OneOrMore } else { CharCount::Between(first as u16, n_max as u16) };
         self.leave_after(ground, region, pair, n_deep, after);
     }
 
@@ -567,8 +567,8 @@ impl Walker {
         let Some(first) = states[1..].iter().position(is_end) else { return };
         // Where no token holds more of its characters than there are states, the chain may be over anywhere.
         let is_anywhere =
-            first == 0 && region.tokens_up_to(vocab, n_max).1.is_empty() && region.n_begun_max(trie) <= n_max;
-        let after = if is_anywhere { After::OneOrMore } else { After::Between(first as u16 + 1, n_max as u16) };
+            first == 0 && region.tokens_up_to(vocab, n_max).1.is_empty() && region.n_chars_max(trie) <= n_max;
+        let after = if is_anywhere { CharCount::OneOrMore } else { CharCount::Between(first as u16 + 1, n_max as u16) };
         self.leave_after(ground, region, pair, n_deep, after);
     }
 
@@ -616,7 +616,7 @@ impl Walker {
         let n_far = n_far(unit, pair.register, field.strictest, vocab.token_bytes_max());
         let is_sure = |node: u32, place: Place, depth: usize| {
             let height = trie.height(node);
-            let is_read = height <= field.radius(place) || field.needed(place) & !trie.kinds_below(node) != 0;
+            let is_read = height <= field.radius(place) || field.needed(place) & !trie.bytes_below(node) != 0;
             is_read && (n_far > vocab.token_bytes_max() || depth + usize::from(height) <= n_far)
         };
         let home = (local, WHOLE);
@@ -689,19 +689,19 @@ impl Walker {
         n_deep: usize,
         pair_after: impl Fn(usize) -> Option<Pair>,
     ) {
-        let base = ground.trie.n_begun(region.from());
+        let base = ground.trie.n_chars(region.from());
         for &node in region.border(byte) {
             if self.is_spent() {
                 return;
             }
-            if let Some(pair) = pair_after(usize::from(ground.trie.n_begun_before(node) - base)) {
+            if let Some(pair) = pair_after(usize::from(ground.trie.n_chars_before(node) - base)) {
                 self.enter_with(ground, node, pair, n_deep);
             }
         }
     }
 
     /// Goes on where the frames below `pair` return to, after some characters of a region.
-    fn leave_after(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, n_deep: usize, after: After) {
+    fn leave_after(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, n_deep: usize, after: CharCount) {
         for index in 0..self.stacks.n_exits(pair.node) {
             let exit = self.stacks.exit(pair.node, index);
             if exit.state == BELOW {
@@ -713,9 +713,11 @@ impl Walker {
     }
 
     /// Walks on with `pair` at the nodes of `byte` that lie behind some characters of a region.
-    fn cross(&mut self, ground: Ground<'_>, region: &Region, byte: u8, after: After, pair: Pair, n_deep: usize) {
+    fn cross(&mut self, ground: Ground<'_>, region: &Region, byte: u8, after: CharCount, pair: Pair, n_deep: usize) {
         let after = match after {
-            After::Between(0 | 1, last) if usize::from(last) >= region.n_begun_max(ground.trie) => After::OneOrMore,
+            CharCount::Between(0 | 1, last) if usize::from(last) >= region.n_chars_max(ground.trie) => {
+                CharCount::OneOrMore
+            }
             after => after,
         };
         if ShortCut::Merged.is_on()
@@ -742,7 +744,7 @@ impl Walker {
     }
 
     /// As [`Self::cross`], with a pair that stands behind the region's characters and may read further ones.
-    fn leave(&mut self, ground: Ground<'_>, region: &Region, after: After, pair: Pair, n_deep: usize) {
+    fn leave(&mut self, ground: Ground<'_>, region: &Region, after: CharCount, pair: Pair, n_deep: usize) {
         for byte in bytes_of(ground.program, pair.state).iter() {
             if self.is_spent() {
                 return;

@@ -1,6 +1,6 @@
 //! Collects a vocabulary part by part and checks the whole.
 
-use super::{Start, TokenId, TokenKind, Trie, Vocab, VocabError};
+use super::{PackedStart, TokenId, TokenKind, Trie, Vocab, VocabError};
 use crate::util::ByteSet;
 use std::collections::BTreeMap;
 
@@ -156,12 +156,12 @@ impl VocabBuilder {
             starts: starts
                 .iter()
                 .zip(kinds.iter().copied().chain([TokenKind::Padding]))
-                .map(|(&start, kind)| Start::new(start, kind))
+                .map(|(&start, kind)| PackedStart::new(start, kind))
                 .collect(),
             names,
             ids_by_name: ids_by_name.into_iter().map(|(name, ids)| (name, ids.into())).collect(),
             stop_tokens: stop_tokens.into(),
-            derived: Default::default(),
+            index: Default::default(),
         })
     }
 
