@@ -177,11 +177,11 @@ fn check_regular_operands(grammar: &Grammar, source: &str) -> Result<(), SyntaxE
 
 /// Refuses rules that the root reaches and that can never finish.
 fn check_rules_finish(grammar: &Grammar, source: &str) -> Result<(), SyntaxError> {
-    let finishing = analysis::Finishing::new(grammar);
+    let productivity = analysis::Productivity::new(grammar);
     let reachable = analysis::reachable_rules(grammar);
-    let stuck = |rule: RuleId| reachable[rule.index()] && !finishing.can_finish(grammar.rule(rule).body);
+    let stuck = |rule: RuleId| reachable[rule.index()] && !productivity.is_productive(grammar.rule(rule).body);
     let Some(rule) = (0..grammar.rules().len()).map(RuleId::new).find(|&rule| stuck(rule)) else { return Ok(()) };
-    Err(match finishing.obstacle(rule) {
+    Err(match productivity.obstacle(rule) {
         Obstacle::Cycle(rules) => {
             let span = grammar.rule(rules[0]).span.unwrap_or_default();
             let name = shorten(&grammar.rule(rules[0]).name);
