@@ -19,7 +19,9 @@ use super::state::{Kind, Owner, ROLES_MAX, Role, StateInfo, StateInfos, StateInf
 use super::table::{MoveTable, Piece, Row, Rows, Target, mixed, reads};
 use super::unit::{Code, Content, Move, Pushes, StateRef, Step, Unit};
 use crate::machine::{Counter, DeclaredKeys, Distinct, RegisterRule};
-use crate::pass::{BuildError, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton, Splitter, Watch};
+use crate::pass::{
+    BuildError, CompileBudget, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton, Splitter,
+};
 use crate::util::RingCache;
 use core::hash::BuildHasher;
 use core::mem::take;
@@ -97,7 +99,7 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Opt
         rows.end();
     }
     bounds.check_moves(rows.bytes.len())?;
-    bounds.watch.spend(n_states + rows.bytes.len())?;
+    bounds.compile_budget.spend(n_states + rows.bytes.len())?;
     let infos = infos_of_states(automaton, None, rows)?;
     Ok(Some(Content {
         table: MoveTable::new(rows, &infos, bounds, 0)?,
@@ -150,7 +152,7 @@ impl Budget {
 /// What building a unit may use.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds<'a> {
-    pub watch: &'a Watch,
+    pub compile_budget: &'a CompileBudget,
     /// Moves of the units before.
     pub n_moves: usize,
     pub n_moves_max: usize,
@@ -429,7 +431,7 @@ impl<'a> Builder<'a> {
         rows.clear(n_items, 2 * n_items);
         let n_direct = if self.is_direct { self.automaton(0).n_states() } else { 0 };
         while rows.len() < n_direct.max(self.spare.sets.len()) {
-            self.bounds.watch.spend(1)?;
+            self.bounds.compile_budget.spend(1)?;
             let state = rows.len() as u32;
             match self.is_direct {
                 true => match *self.automaton(0).edges(state) {
@@ -571,7 +573,7 @@ impl<'a> Builder<'a> {
                 let items = found.iter().map(|&index| targets[index as usize]).collect();
                 rows.push(label, Target::State(self.states(items)[0]));
             });
-            self.bounds.watch.spend(n_items)?;
+            self.bounds.compile_budget.spend(n_items)?;
         } else if self.merges && contexts.iter().all(|context| matches!(context.at, At::Child(..))) {
             self.row_beside_children(&mut scratch, &contexts, rows)?;
         } else {
@@ -624,7 +626,7 @@ impl<'a> Builder<'a> {
     ) -> Result<(), BuildError> {
         let mut theirs = core::mem::take(&mut self.spare.row_scratch.theirs);
         self.child_row(chain, slot, state, &mut theirs);
-        self.bounds.watch.spend(theirs.bytes.len() + chain.len())?;
+        self.bounds.compile_budget.spend(theirs.bytes.len() + chain.len())?;
         self.bounds.check_moves(self.n_listed)?;
         // PERF: white space lies below all else that stands between values.
         let is_below = |low: &[Piece], high: &[Piece]| match (low.last(), high.first()) {
@@ -677,14 +679,14 @@ impl<'a> Builder<'a> {
         let (bytes, calls) = edges.split_at(n_bytes(edges));
         let target = |builder: &mut Self, edge: &Edge| builder.single(Item { member: item.member, state: edge.target });
         if calls.is_empty() {
-            self.bounds.watch.spend(edges.len())?;
+            self.bounds.compile_budget.spend(edges.len())?;
             for edge in bytes {
                 let target = target(self, edge);
                 rows.push(edge.label, Target::State(target));
             }
             return Ok(());
         }
-        self.bounds.watch.spend(edges.len())?;
+        self.bounds.compile_budget.spend(edges.len())?;
         let mut pieces = core::mem::take(&mut self.spare.row_scratch.pieces);
         pieces.clear();
         let mut controls = ControlPieces::new();
@@ -838,7 +840,7 @@ impl<'a> Builder<'a> {
                     }
                 });
             }
-            self.bounds.watch.spend(1 + chain.len())?;
+            self.bounds.compile_budget.spend(1 + chain.len())?;
             self.bounds.check_moves(n_made)?;
             let Some(context) = contexts.pop() else { break };
             chain = context.chain;
@@ -856,7 +858,7 @@ impl<'a> Builder<'a> {
                         by_letter.add(label, moves.len() as u32);
                         moves.push(found);
                     });
-                    self.bounds.watch.spend(n_made - n_before)?;
+                    self.bounds.compile_budget.spend(n_made - n_before)?;
                 }
             }
         }
@@ -893,7 +895,7 @@ impl<'a> Builder<'a> {
             let Item { member, state } = closed[next];
             next += 1;
             let automaton = self.automaton(member);
-            self.bounds.watch.spend(1 + automaton.edges(state).len())?;
+            self.bounds.compile_budget.spend(1 + automaton.edges(state).len())?;
             for edge in automaton.edges(state) {
                 let target = Item { member, state: edge.target };
                 let Label::Call(called) = edge.label else {
@@ -922,7 +924,7 @@ impl<'a> Builder<'a> {
         }
         // Plain members of this unit that return to the same place are entered together.
         for (callee, returns) in calls.drain(..) {
-            self.bounds.watch.spend(1 + chain.len())?;
+            self.bounds.compile_budget.spend(1 + chain.len())?;
             for state in self.return_states(returns) {
                 match self.member_of(callee) {
                     Some(member) if !self.members[member as usize].has_register && self.merges => {

@@ -7,7 +7,9 @@ use super::store::{Callee, Component, UnitStore};
 use super::unit::{StateRef, Step, Unit};
 use crate::limits::Limits;
 use crate::machine::{Distinct, Equality, Exhaustible};
-use crate::pass::{BuildError, Components, FinishedNetwork, FinishedRule, NetRuleId, NormalGrammar, Watch, components};
+use crate::pass::{
+    BuildError, CompileBudget, Components, FinishedNetwork, FinishedRule, NetRuleId, NormalGrammar, components,
+};
 use crate::util::ByteSet;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -99,10 +101,10 @@ impl Program {
         normal: &NormalGrammar,
         store: &UnitStore,
         limits: &Limits,
-        watch: &Watch,
+        compile_budget: &CompileBudget,
     ) -> Result<Program, BuildError> {
-        let entries = build_units(normal, store, limits, watch)?;
-        watch.look()?;
+        let entries = build_units(normal, store, limits, compile_budget)?;
+        compile_budget.check()?;
         let root = entries[normal.network.root.index()].as_ref().expect("the root is built");
         Program::link(root, normal.has_empty_text, limits)
     }
@@ -314,7 +316,7 @@ fn build_units(
     normal: &NormalGrammar,
     store: &UnitStore,
     limits: &Limits,
-    watch: &Watch,
+    compile_budget: &CompileBudget,
 ) -> Result<Vec<Option<Entry>>, BuildError> {
     let network = &normal.network;
     let places = Places::of(network);
@@ -354,12 +356,12 @@ fn build_units(
                 entered.push(member);
             }
         }
-        watch.spend(component.rules.iter().map(|(automaton, _)| automaton.all_edges().len()).sum())?;
+        compile_budget.spend(component.rules.iter().map(|(automaton, _)| automaton.all_edges().len()).sum())?;
         let fingerprint = store.fingerprint(&component);
         let unit = match store.find_built(fingerprint, &component) {
             Some(unit) => unit,
             None => {
-                let bounds = Bounds { watch, n_moves, n_moves_max: limits.automaton_moves_max };
+                let bounds = Bounds { compile_budget, n_moves, n_moves_max: limits.automaton_moves_max };
                 let content = build(network, members, &component.entered, &entries, bounds, &mut spare)?;
                 let unit = store.intern(content, network.rule(entered[0]).name.clone());
                 store.keep_built(fingerprint, &component, &unit);

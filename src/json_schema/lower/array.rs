@@ -170,7 +170,7 @@ impl Lowerer<'_> {
                 few.extend(core::iter::repeat_n(values, n_places));
             }
         }
-        Ok(can_all_differ(&few, self.watch)?)
+        Ok(can_all_differ(&few, self.budget)?)
     }
 
     /// Bounds the numbers of items that count, and of those that don't, by the numbers of their values; tells whether that keeps any item
@@ -452,7 +452,7 @@ impl Lowerer<'_> {
 
     /// Checks how many places of a container were written out.
     pub(super) fn check_written(&self, what: &'static str, n_written: usize) -> Lowered<()> {
-        self.watch.spend(1)?;
+        self.budget.spend(1)?;
         let limit = self.limits.automaton_states_max / 8;
         if n_written > limit {
             let keyword = if what == "items" { "contains" } else { "properties" };

@@ -41,7 +41,7 @@ impl Lowerer<'_> {
             return Ok(false);
         }
         let spelled = Spelled::new(all, self.expander.options.spelling);
-        self.watch.spend(2 * spelled.draft.n_edges())?;
+        self.budget.spend(2 * spelled.draft.n_edges())?;
         let lengths = Lengths::of(&spelled);
         // What every string has anyhow is no bound.
         let min = if min <= lengths.to_end[0] { 0 } else { min };

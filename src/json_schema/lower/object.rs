@@ -209,7 +209,7 @@ impl Lowerer<'_> {
         while let Some((seen, state)) = places.pending.pop() {
             // Drafts of objects may grow long before they are done.
             let n_drafted = draft.n_states() + draft.n_edges();
-            self.watch.spend(STEPS_PER_EDGE * n_drafted.saturating_sub(n_counted))?;
+            self.budget.spend(STEPS_PER_EDGE * n_drafted.saturating_sub(n_counted))?;
             n_counted = n_drafted;
             self.check_written("members", places.n_after)?;
             let from = self.after_element(draft, state)?;
@@ -335,11 +335,11 @@ impl Lowerer<'_> {
             let (begin, end) = match places.groups.ranges.get(&(of.low, depth_in)) {
                 Some(&range) => range,
                 None => {
-                    self.watch.spend((of.high - of.low) as usize)?;
+                    self.budget.spend((of.high - of.low) as usize)?;
                     places.groups.add(plan, of, depth_in)
                 }
             };
-            self.watch.spend((end - begin) as usize + 1)?;
+            self.budget.spend((end - begin) as usize + 1)?;
             for index in begin..end {
                 let group = places.groups.groups[index as usize];
                 let first = places.groups.first_from(plan, group, seen.next).filter(|&name| name <= last);
@@ -360,7 +360,7 @@ impl Lowerer<'_> {
                     draft.byte(&[state], byte, target);
                     places.rests.insert(of_name(first), target);
                     let rest = &plan.spelled(group.low)[depth_in as usize + 1..];
-                    self.watch.spend(rest.len())?;
+                    self.budget.spend(rest.len())?;
                     let end = self.name_end(draft, plan, places, first, seen, depth)?;
                     draft.text(&[target], rest, end);
                     continue;
@@ -580,7 +580,7 @@ impl Lowerer<'_> {
                 longer.push((if is_known { members } else { with }, bits | bit));
             }
             ways = longer;
-            self.watch.spend(ways.len())?;
+            self.budget.spend(ways.len())?;
             if ways.len() > WAYS_MAX {
                 let reason = format!("more than {WAYS_MAX} combinations of conditions wait for the same key");
                 return Err(SchemaError::unsupported("not", reason).into());

@@ -74,7 +74,7 @@ impl Lowerer<'_> {
         let (mut union, mut registers) = (Union::default(), Vec::new());
         for set in shapes.iter().flat_map(NumberShape::sets) {
             let (dfa, beside) = self.texts_of_set(&set, is_element)?;
-            self.watch.spend(STEPS_PER_NUMBER + dfa.n_edges())?;
+            self.budget.spend(STEPS_PER_NUMBER + dfa.n_edges())?;
             registers.extend(beside);
             union.add(dfa);
         }
