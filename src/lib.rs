@@ -35,7 +35,7 @@
 //! | [`regular`] | regular languages over characters and bytes |
 //! | [`grammar`] | the grammar as written |
 //! | [`frontend`] | EBNF and regular expressions as texts |
-//! | [`machine`] | counters, tallies (lengths, rests of numbers), sets of elements: state machines too large to be finite automata |
+//! | `machine` | registers: counts of copies and characters, residues, distinct values: what is too large for finite automata |
 //! | `pass` | to normal form, one rewrite per file |
 //! | [`json_schema`] | from a schema to conjunctions, shapes, and automata in normal form |
 //! | `automaton` | units with real-time moves, interned; programs that link them |
@@ -44,8 +44,8 @@
 //! | `mask` | classify, settle, entries, decision trees; configurations walked as a whole |
 //! | [`compiler`] | from text to [`CompiledGrammar`], caches |
 //! | [`matcher`] | one output under way |
-//! | [`mod@reference`] | the judge: obviously right, slow |
-//! | [`diagnose`] | explanations, on the judge |
+//! | [`mod@reference`] | the reference recognizer: simple, slow, independent of the engine; the oracle of its tests |
+//! | [`diagnose`] | explanations, by the reference recognizer |
 //!
 //! # Invariants
 //!
@@ -75,7 +75,7 @@ pub mod frontend;
 pub mod grammar;
 pub mod json_schema;
 mod limits;
-pub mod machine;
+mod machine;
 mod mask;
 pub mod matcher;
 mod pass;

@@ -1,10 +1,10 @@
-//! The cases of `tests/data` on the judge, and on the engine in every configuration.
+//! The cases of `tests/data` on the oracle, and on the engine in every configuration.
 
 use maskwright::frontend::ebnf;
 use maskwright::grammar::Grammar;
-use maskwright::reference::{Judge, Recognizer};
+use maskwright::reference::{OracleMatcher, Recognizer};
 use maskwright::testing::cases::{self, Case, Subject};
-use maskwright::testing::{Rng, worlds::tight_config};
+use maskwright::testing::{Rng, fixture::tight_config};
 use maskwright::{Config, GrammarCompiler, Limits, Vocab};
 use std::path::Path;
 use std::sync::Arc;
@@ -53,11 +53,11 @@ fn sum(outcomes: impl IntoIterator<Item = Result<usize, String>>) -> usize {
 fn judge_passes_every_case() {
     let cases = load();
     assert!(cases.len() >= 119, "{} cases", cases.len());
-    let judged = cases.iter().map(|case| {
-        let judge = read(case).map(|(_, recognizer)| Judge::new(&recognizer, Arc::clone(&case.vocab)));
-        run(case, judge)
+    let by_oracle = cases.iter().map(|case| {
+        let oracle = read(case).map(|(_, recognizer)| OracleMatcher::new(&recognizer, Arc::clone(&case.vocab)));
+        run(case, oracle)
     });
-    println!("{} cases, {} checks", cases.len(), sum(judged));
+    println!("{} cases, {} checks", cases.len(), sum(by_oracle));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use maskwright::diagnose::{self, Reason};
 use maskwright::frontend::ebnf;
 use maskwright::grammar::Grammar;
-use maskwright::reference::{Judge, Recognizer};
+use maskwright::reference::{OracleMatcher, Recognizer};
 use maskwright::testing::cases::default_vocab;
 use maskwright::testing::{GrammarShape, Rng, VocabShape, random_grammar, random_vocab, random_walk};
 use maskwright::{Limits, TokenId};
@@ -135,20 +135,20 @@ fn explanations_agree_with_masks() {
         let vocab = Arc::new(random_vocab(&mut rng, &vocab_shape));
         let limits = Limits { dfa_states_max: 2_000, ..Limits::default() };
         let Ok(recognizer) = Recognizer::new(&grammar, &limits) else { continue };
-        let mut judge = Judge::new(&recognizer, vocab.clone());
-        random_walk(&mut rng, &mut judge, 8);
-        let row = judge.mask();
-        let mut chart = judge.chart().clone();
-        let (before, n_steps) = (chart.len(), judge.n_steps());
+        let mut oracle = OracleMatcher::new(&recognizer, vocab.clone());
+        random_walk(&mut rng, &mut oracle, 8);
+        let row = oracle.mask();
+        let mut chart = oracle.chart().clone();
+        let (before, n_steps) = (chart.len(), oracle.n_steps());
         for id in 0..vocab.n_tokens() as TokenId + 3 {
             let is_set = row.get(id as usize / 32).is_some_and(|word| word >> (id % 32) & 1 == 1);
             let explanation =
-                diagnose::explain_token(&grammar, &mut chart, &vocab, vocab.stop_tokens(), judge.is_terminated(), id);
+                diagnose::explain_token(&grammar, &mut chart, &vocab, vocab.stop_tokens(), oracle.is_terminated(), id);
             assert_eq!(explanation.is_allowed(), is_set, "seed {seed}: {explanation}");
             assert_eq!(chart.len(), before);
-            assert_eq!(judge.accept_token(id), is_set, "seed {seed}: {explanation}");
-            judge.rollback(judge.n_steps() - n_steps);
-            assert_eq!(judge.mask(), row);
+            assert_eq!(oracle.accept_token(id), is_set, "seed {seed}: {explanation}");
+            oracle.rollback(oracle.n_steps() - n_steps);
+            assert_eq!(oracle.mask(), row);
             n_bits += 1;
         }
     }

@@ -1,6 +1,6 @@
 //! The grammars that come with the crate, and their samples: texts that must match and near-misses that must not.
 //!
-//! Engine and judge read each text on their own. They must agree on the verdict, on the place where a text fails, and on which
+//! Engine and reference recognizer read each text independently. They must agree on the verdict, on the place where a text fails, and on which
 //! tokens of a text are allowed.
 
 use maskwright::reference::Recognizer;
@@ -105,11 +105,11 @@ fn engine_and_judge_agree_on_every_sample() {
         let grammar = compiler.compile_ebnf(&source(name)).unwrap();
         let recognizer = Recognizer::new(grammar.grammar(), &Limits::default()).unwrap();
         for sample in samples(name) {
-            let (engine, judge) =
+            let (engine, oracle) =
                 (verdict_of_engine(&grammar, &sample.text), verdict_of_judge(&recognizer, &sample.text));
-            if engine != judge || (engine == Verdict::Matches) != sample.must_match {
+            if engine != oracle || (engine == Verdict::Matches) != sample.must_match {
                 n_wrong += 1;
-                println!("{}: must match {}, engine {engine:?}, judge {judge:?}", sample.name, sample.must_match);
+                println!("{}: must match {}, engine {engine:?}, oracle {oracle:?}", sample.name, sample.must_match);
             }
             // The diagnosis says the same.
             let place = match diagnose::check(grammar.grammar(), &recognizer, &sample.text) {
@@ -117,7 +117,7 @@ fn engine_and_judge_agree_on_every_sample() {
                 Err(failure) if failure.is_incomplete() => Verdict::EndsAt(failure.offset()),
                 Err(failure) => Verdict::RefusedAt(failure.offset()),
             };
-            assert_eq!(place, judge, "{}", sample.name);
+            assert_eq!(place, oracle, "{}", sample.name);
         }
     }
     assert_eq!(n_wrong, 0, "see the output");

@@ -91,27 +91,27 @@ fn bombs() -> Vec<(&'static str, String)> {
 #[test]
 fn every_bomb_has_an_answer() {
     for (why, source) in bombs() {
-        let begun = Instant::now();
+        let start = Instant::now();
         if let Err(error) = compile(source, CompileOptions::default()) {
             let CompileError::Build(error) = error else { panic!("{why}: {error:#}") };
             assert!(error.limit_met().is_some(), "{why}: {error}");
             let names_it = ["automaton_states_max", "automaton_moves_max", "dfa_states_max"];
             assert!(names_it.iter().any(|name| error.to_string().contains(name)), "{why}: {error}");
         }
-        assert!(begun.elapsed() < Duration::from_secs(60), "{why}: {:?}", begun.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(60), "{why}: {:?}", start.elapsed());
     }
 }
 
 #[test]
 fn deadlines_and_flags_are_met_in_the_middle_of_a_bomb() {
     for (why, source) in bombs() {
-        let begun = Instant::now();
-        let deadline = Some(begun + Duration::from_millis(30));
+        let start = Instant::now();
+        let deadline = Some(start + Duration::from_millis(30));
         if let Err(CompileError::Build(error)) = compile(source.clone(), CompileOptions { deadline, cancelled: None }) {
             assert!(error.is_interrupted() || error.limit_met().is_some(), "{why}: {error}");
         }
         // Generous, for machines with other things to do; without looks at the clock some of these take seconds.
-        assert!(begun.elapsed() < Duration::from_secs(3), "{why}: {:?}", begun.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(3), "{why}: {:?}", start.elapsed());
         let cancelled = Some(Arc::new(true.into()));
         let error = compile(source, CompileOptions { deadline: None, cancelled }).unwrap_err();
         assert!(matches!(error, CompileError::Build(error) if error.is_interrupted()), "{why}");
@@ -155,13 +155,13 @@ fn masks_of_ambiguous_grammars_take_polynomial_time_and_are_right() {
         r#"root ::= (("a"|"aa"){2,50}("b"|""){0,9}){3,80}"#,
         r#"root ::= "a" root "a" | "a""#,
     ] {
-        let begun = Instant::now();
+        let start = Instant::now();
         let compiler = GrammarCompiler::new(vocab());
         let rows = mask_bits(&compiler.compile_ebnf(source).unwrap(), 6);
         let config = Config { mask_store_bytes_max: 0, ..Config::default() };
         let without_store = GrammarCompiler::builder(vocab()).config(config).build();
         assert_eq!(rows, mask_bits(&without_store.compile_ebnf(source).unwrap(), 6), "{source}");
-        assert!(begun.elapsed() < Duration::from_secs(60), "{source}: {:?}", begun.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(60), "{source}: {:?}", start.elapsed());
     }
 }
 

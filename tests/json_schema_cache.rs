@@ -77,7 +77,7 @@ fn what_was_dropped_once_is_no_automaton_for_others() {
     assert!(!compile(third, &lenient).unwrap().schema_report().unwrap().is_exact());
 }
 
-/// Tells whether the texts above, written for `text` options, are as `options` want them.
+/// Returns whether the texts above, written for `text` options, are as `options` want them.
 fn text_fits(options: &SchemaOptions, text: &SchemaOptions) -> bool {
     // Free white space may also be none, or that of the separators.
     let is_narrow = matches!(text.white_space, WhiteSpace::Compact | WhiteSpace::Separators { .. });

@@ -112,7 +112,7 @@ fn vocab(rng: &mut Rng) -> Arc<Vocab> {
     Arc::new(Vocab::from_tokens(tokens).unwrap())
 }
 
-/// Tells whether all keys of all objects are different, and all items of the outermost array.
+/// Returns whether all keys of all objects are different, and all items of the outermost array.
 fn is_distinct(text: &[u8], has_unique_items: bool) -> bool {
     let text = std::str::from_utf8(text).unwrap();
     let json = maskwright::json_schema::Json::parse(text, &maskwright::Limits::default()).unwrap();

@@ -6,7 +6,7 @@
 use maskwright::CompileOptions;
 use maskwright::json_schema::{SchemaOptions, WhiteSpace};
 use maskwright::testing::Rng;
-use maskwright::testing::ends::{End, Ends};
+use maskwright::testing::completion_search::{Completion, CompletionSearch};
 use maskwright::testing::sampling::{Sampler, Taste};
 use maskwright::{GrammarCompiler, Matcher, Vocab};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ const SCHEMAS: &[(&str, &[u8])] = &[
 ];
 
 struct Walk<'a> {
-    ends: Ends,
+    completions: CompletionSearch,
     bytes: &'a [u8],
     schema: &'a str,
     n_looked_max: usize,
@@ -80,9 +80,9 @@ impl Walk<'_> {
                 return;
             }
             let shown = String::from_utf8_lossy(&text).into_owned();
-            match self.ends.search(&matcher, 3_000) {
-                End::Found(_) | End::Unknown => {}
-                End::None => panic!("{}: a dead end after {shown}", self.schema),
+            match self.completions.search(&matcher, 3_000) {
+                Completion::Found(_) | Completion::OutOfSteps => {}
+                Completion::DeadEnd => panic!("{}: a dead end after {shown}", self.schema),
             }
             let mask = matcher.mask().ok();
             for byte in 0..=255u8 {
@@ -115,7 +115,8 @@ fn no_text_is_a_dead_end() {
         let start = std::time::Instant::now();
         let options = SchemaOptions { white_space: WhiteSpace::Flexible { run_max: 1 }, ..SchemaOptions::default() };
         let grammar = compiler.compile_json_schema_with(schema, &options, &CompileOptions::default()).unwrap();
-        let mut walk = Walk { ends: Ends::new(&grammar), bytes, schema, n_looked_max: 400, n_looked: 0 };
+        let mut walk =
+            Walk { completions: CompletionSearch::new(&grammar), bytes, schema, n_looked_max: 400, n_looked: 0 };
         walk.run(grammar.matcher());
         println!("{schema}: {} texts in {:?}", walk.n_looked, start.elapsed());
     }

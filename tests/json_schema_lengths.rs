@@ -1,4 +1,4 @@
-//! Bounds on the length of strings beside a pattern: characters are counted along the pattern's automaton, and the judge is the
+//! Bounds on the length of strings beside a pattern: characters are counted along the pattern's automaton, and the oracle is the
 //! product of that automaton with the lengths.
 
 use maskwright::frontend::ecma;
@@ -83,7 +83,7 @@ fn characters() -> Vec<char> {
 }
 
 /// Returns the automaton of the texts of a pattern with so many characters.
-fn judge(pattern: &str, min: u32, max: Option<u32>) -> Dfa {
+fn oracle(pattern: &str, min: u32, max: Option<u32>) -> Dfa {
     let limits = Limits { dfa_states_max: 1 << 22, ..Limits::default() };
     let all = Dfa::new(&ecma::parse(pattern, &limits).unwrap(), &limits).unwrap();
     let mut lengths = Regular::new();
@@ -123,7 +123,7 @@ fn lengths_are_counted_along_patterns() {
     let compiler = GrammarCompiler::new(vocab.clone());
     let mut rng = Rng(0x9E37_79B9_7F4A_7C15);
     for &(pattern, min, max) in CASES {
-        let judge = judge(pattern, min, max);
+        let oracle = oracle(pattern, min, max);
         let mut schema = serde_json::json!({"type": "string", "pattern": pattern, "minLength": min});
         if let Some(max) = max {
             schema["maxLength"] = max.into();
@@ -132,23 +132,23 @@ fn lengths_are_counted_along_patterns() {
         let is_counted = !WRITTEN_OUT.contains(&pattern);
         assert_eq!(
             is_counted,
-            2 * grammar.n_states() < judge.n_states(),
+            2 * grammar.n_states() < oracle.n_states(),
             "{pattern} takes {} states",
             grammar.n_states()
         );
         for _ in 0..6 {
             let mut matcher = grammar.matcher();
             matcher.accept_bytes(b"\"").unwrap();
-            let mut state = judge.start().unwrap();
+            let mut state = oracle.start().unwrap();
             // Favourites, so that walks are of different kinds and some are long.
             let favourites: Vec<char> =
                 (0..3).map(|_| *rng.pick(&['a', '1', 'b', 'c', ' ', 'é', '€', '😀', '\n', '"'])).collect();
             for n in 0.. {
                 let place = format!("{pattern} {min} {max:?} after {n} characters");
-                assert_eq!(takes(&matcher, "\""), judge.is_accepting(state), "{place}");
+                assert_eq!(takes(&matcher, "\""), oracle.is_accepting(state), "{place}");
                 let mut next: Vec<(char, u32)> = Vec::new();
                 for c in characters() {
-                    let target = after(&judge, state, c);
+                    let target = after(&oracle, state, c);
                     assert_eq!(takes(&matcher, &spelled(c)), target.is_some(), "{place}: {c:?}");
                     next.extend(target.map(|target| (c, target)));
                 }
@@ -156,14 +156,14 @@ fn lengths_are_counted_along_patterns() {
                 if n % 61 < 3 || is_near(min) || max.is_some_and(is_near) {
                     check_mask(&mut matcher, &vocab, &place);
                 }
-                if next.is_empty() || (judge.is_accepting(state) && rng.below(1000) == 0) {
+                if next.is_empty() || (oracle.is_accepting(state) && rng.below(1000) == 0) {
                     break;
                 }
                 let liked: Vec<(char, u32)> = next.iter().copied().filter(|(c, _)| favourites.contains(c)).collect();
                 let (c, target) =
                     if liked.is_empty() || rng.below(50) == 0 { *rng.pick(&next) } else { *rng.pick(&liked) };
                 let forced = matcher.jump_forward();
-                let is_forced = next.len() == 1 && !judge.is_accepting(state);
+                let is_forced = next.len() == 1 && !oracle.is_accepting(state);
                 assert!(!is_forced || forced.starts_with(spelled(next[0].0).as_bytes()), "{place}: {forced:?}");
                 assert!(next.len() < 2 || forced.len() < 4, "{place}: {forced:?}");
                 matcher.accept_bytes(spelled(c).as_bytes()).unwrap();

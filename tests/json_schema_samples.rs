@@ -8,8 +8,8 @@
 
 use maskwright::json_schema::{Json, SchemaOptions};
 use maskwright::testing::Rng;
+use maskwright::testing::completion_search::{Completion, CompletionSearch};
 use maskwright::testing::corpus::{SchemaCase, data};
-use maskwright::testing::ends::{End, Ends};
 use maskwright::testing::sampling::{Sample, Sampler, Taste};
 use maskwright::{CompileOptions, CompiledGrammar, GrammarCompiler, Limits, Vocab};
 use serde_json::Value;
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// Schemas on which a validator is wrong: the beginning of the id, the validator, and why.
 const VALIDATOR_BUGS: &[(&str, &str, &str)] = &[];
 
-/// Tells whether some string of a JSON text may be a pattern with a bracket in a class: `[[a-z]`.
+/// Returns whether some string of a JSON text may be a pattern with a bracket in a class: `[[a-z]`.
 fn has_nested_class(text: &str) -> bool {
     let is_nested =
         |string: &str| string.split('[').skip(1).collect::<Vec<_>>().windows(2).any(|pieces| !pieces[0].contains(']'));
@@ -142,14 +142,14 @@ impl Validators {
     }
 
     /// Asserts that a text is JSON, without repeated keys, and valid.
-    fn assert_valid(&self, text: &[u8], case: &SchemaCase, tally: &mut Tally) {
+    fn assert_valid(&self, text: &[u8], case: &SchemaCase, coverage: &mut Coverage) {
         let text = std::str::from_utf8(text).expect("a JSON text is UTF-8");
         let json = Json::parse(text, &Limits::default()).unwrap_or_else(|error| panic!("{text}\n{error}"));
         assert!(json.duplicates().is_empty(), "repeated key in {text}");
         // The other reader rounds numbers, gives up at 128 levels, and knows no `1e999`.
         let read = serde_json::from_str::<Value>(text).ok();
         let Some(mut value) = read.filter(|value| is_exact(value, &json)) else {
-            tally.n_unread += 1;
+            coverage.n_unread += 1;
             return;
         };
         without_negative_zero(&mut value);
@@ -163,7 +163,7 @@ impl Validators {
             if let Err(error) = validator.validate(&value) {
                 panic!("the jsonschema crate refuses {text}\n    {error} at {}", error.instance_path());
             }
-            tally.n_validated += 1;
+            coverage.n_validated += 1;
         }
         let misreads_spaces = self.has_space_class && has_string(&value, &|text| text.contains(BOON_SPACE_MISSES));
         // It divides as floats, 10.12 by 0.01 too.
@@ -172,12 +172,12 @@ impl Validators {
             if let Err(error) = schemas.validate(&value, *index) {
                 panic!("boon refuses {text}\n    {error}");
             }
-            tally.n_validated_by_boon += 1;
+            coverage.n_validated_by_boon += 1;
         }
     }
 }
 
-/// Tells whether a string or key of a value is as asked.
+/// Returns whether a string or key of a value is as asked.
 fn has_string(value: &Value, is_asked: &impl Fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => is_asked(text),
@@ -187,7 +187,7 @@ fn has_string(value: &Value, is_asked: &impl Fn(&str) -> bool) -> bool {
     }
 }
 
-/// Tells whether a value of serde_json's has the numbers of the text, and integers as integers.
+/// Returns whether a value of serde_json's has the numbers of the text, and integers as integers.
 fn is_exact(value: &Value, json: &Json) -> bool {
     const INTEGER_MAX: f64 = 9.2e18;
     let mut open = vec![value];
@@ -213,7 +213,7 @@ fn without_negative_zero(value: &mut Value) {
 }
 
 #[derive(Default, Debug)]
-struct Tally {
+struct Coverage {
     n_schemas: usize,
     n_refused: usize,
     n_texts: usize,
@@ -232,8 +232,8 @@ struct Tally {
     failures: Vec<String>,
 }
 
-impl Tally {
-    fn add(&mut self, other: Tally) {
+impl Coverage {
+    fn add(&mut self, other: Coverage) {
         self.n_schemas += other.n_schemas;
         self.n_refused += other.n_refused;
         self.n_texts += other.n_texts;
@@ -252,28 +252,28 @@ impl Tally {
     }
 }
 
-/// Ends a text by search, if it can within the steps.
-fn complete(ends: &Ends, sample: &Sample, tally: &mut Tally) -> Option<Vec<u8>> {
-    match ends.search(&sample.matcher, N_STEPS_MAX) {
-        End::Found(end) => {
+/// CompletionSearch a text by search, if it can within the steps.
+fn complete(completions: &CompletionSearch, sample: &Sample, coverage: &mut Coverage) -> Option<Vec<u8>> {
+    match completions.search(&sample.matcher, N_STEPS_MAX) {
+        Completion::Found(bytes) => {
             let mut matcher = sample.matcher.fork();
-            matcher.accept_bytes(&end).unwrap_or_else(|error| panic!("{error}, by the search"));
+            matcher.accept_bytes(&bytes).unwrap_or_else(|error| panic!("{error}, by the search"));
             assert!(matcher.is_accepting());
-            tally.n_completions += 1;
-            Some([&*sample.text, &*end].concat())
+            coverage.n_completions += 1;
+            Some([&*sample.text, &*bytes].concat())
         }
-        End::None => panic!("a dead end after {}", String::from_utf8_lossy(&sample.text)),
-        End::Unknown => {
-            tally.n_incomplete += 1;
+        Completion::DeadEnd => panic!("a dead end after {}", String::from_utf8_lossy(&sample.text)),
+        Completion::OutOfSteps => {
+            coverage.n_incomplete += 1;
             None
         }
     }
 }
 
 /// Samples texts of a schema, and ends of texts under way.
-fn sample(rng: &mut Rng, case: &SchemaCase, compiled: &CompiledGrammar, sampler: &Sampler, tally: &mut Tally) {
+fn sample(rng: &mut Rng, case: &SchemaCase, compiled: &CompiledGrammar, sampler: &Sampler, coverage: &mut Coverage) {
     let validators = Validators::new(&case.schema, rng.chance(25));
-    let ends = Ends::new(compiled);
+    let completions = CompletionSearch::new(compiled);
     for i in 0..N_TEXTS {
         let taste = if i % 2 == 0 { Taste::Common } else { Taste::Rare };
         let mut sample = Sample::new(compiled.matcher());
@@ -284,13 +284,13 @@ fn sample(rng: &mut Rng, case: &SchemaCase, compiled: &CompiledGrammar, sampler:
         let whole = loop {
             if !is_passed && sample.text.len() >= way_point {
                 is_passed = true;
-                if let Some(text) = complete(&ends, &sample, tally) {
-                    validators.assert_valid(&text, case, tally);
+                if let Some(text) = complete(&completions, &sample, coverage) {
+                    validators.assert_valid(&text, case, coverage);
                 }
             }
             if n_tokens >= N_TOKENS_MAX || sample.text.len() >= sampler.n_bytes_max {
-                tally.n_long += 1;
-                break complete(&ends, &sample, tally);
+                coverage.n_long += 1;
+                break complete(&completions, &sample, coverage);
             }
             n_tokens += 1;
             if !sampler.step(rng, taste, &mut sample) {
@@ -298,9 +298,9 @@ fn sample(rng: &mut Rng, case: &SchemaCase, compiled: &CompiledGrammar, sampler:
             }
         };
         if let Some(text) = whole {
-            validators.assert_valid(&text, case, tally);
-            tally.n_texts += 1;
-            tally.n_bytes += text.len();
+            validators.assert_valid(&text, case, coverage);
+            coverage.n_texts += 1;
+            coverage.n_bytes += text.len();
         }
     }
 }
@@ -310,30 +310,30 @@ fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
 
-fn check(seed: u64, case: &SchemaCase, compiler: &GrammarCompiler, sampler: &Sampler) -> Tally {
-    let mut tally = Tally::default();
+fn check(seed: u64, case: &SchemaCase, compiler: &GrammarCompiler, sampler: &Sampler) -> Coverage {
+    let mut coverage = Coverage::default();
     let deadline = CompileOptions { deadline: Some(Instant::now() + Duration::from_secs(2)), cancelled: None };
     let step = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let mut rng = Rng::new(case.id.bytes().fold(seed, step));
     let run = || {
         match compiler.compile_json_schema_with(&case.schema, &SchemaOptions::default(), &deadline) {
             Ok(compiled) => {
-                tally.n_schemas += 1;
-                sample(&mut rng, case, &compiled, sampler, &mut tally);
+                coverage.n_schemas += 1;
+                sample(&mut rng, case, &compiled, sampler, &mut coverage);
             }
-            Err(_) => tally.n_refused += 1,
+            Err(_) => coverage.n_refused += 1,
         };
     };
     let start = Instant::now();
     if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
         let schema: String = case.schema.chars().take(600).collect();
-        tally.failures.push(format!("{}: {}\n    {schema}", case.id, message_of(&*panic)));
+        coverage.failures.push(format!("{}: {}\n    {schema}", case.id, message_of(&*panic)));
     }
-    tally.slowest = (start.elapsed(), case.id.clone());
-    if tally.n_incomplete > 0 {
-        tally.incomplete.push(case.id.clone());
+    coverage.slowest = (start.elapsed(), case.id.clone());
+    if coverage.n_incomplete > 0 {
+        coverage.incomplete.push(case.id.clone());
     }
-    tally
+    coverage
 }
 
 /// Goes through the schemas in a seeded order until the time is up.
@@ -355,7 +355,7 @@ fn run(vocab: Vocab, n_bytes_soft: usize, share_of_time: f64) {
     sampler.n_bytes_soft = n_bytes_soft;
     let compiler = GrammarCompiler::new(vocab);
     let start = Instant::now();
-    let (rng, total) = (Mutex::new(Rng::new(seed)), Mutex::new(Tally::default()));
+    let (rng, total) = (Mutex::new(Rng::new(seed)), Mutex::new(Coverage::default()));
     std::thread::scope(|scope| {
         for _ in 0..N_THREADS {
             scope.spawn(|| {
@@ -372,16 +372,16 @@ fn run(vocab: Vocab, n_bytes_soft: usize, share_of_time: f64) {
             });
         }
     });
-    let mut tally = total.into_inner().unwrap();
-    let mut failures = std::mem::take(&mut tally.failures);
+    let mut coverage = total.into_inner().unwrap();
+    let mut failures = std::mem::take(&mut coverage.failures);
     failures.sort();
     failures.dedup();
-    println!("{tally:?} in {:?}", start.elapsed());
+    println!("{coverage:?} in {:?}", start.elapsed());
     failures.iter().take(20).for_each(|failure| println!("{failure}"));
     assert!(failures.is_empty(), "{} schemas failed", failures.len());
-    assert!(tally.n_validated > 0 && (tally.n_validated_by_boon > 0 || !only.is_empty()));
-    assert!(tally.n_unread * 10 <= tally.n_validated, "numbers that the validators can't read");
-    assert!(tally.n_incomplete * 1_000 <= tally.n_completions, "ends that were not found");
+    assert!(coverage.n_validated > 0 && (coverage.n_validated_by_boon > 0 || !only.is_empty()));
+    assert!(coverage.n_unread * 10 <= coverage.n_validated, "numbers that the validators can't read");
+    assert!(coverage.n_incomplete * 1_000 <= coverage.n_completions, "ends that were not found");
 }
 
 #[test]

@@ -25,7 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["limits", "util", "grammar", "frontend", "json_schema", "pass", "automaton", "vocab", "mask", "matcher"],
     ),
     ("matcher", &["util", "machine", "automaton", "exec", "vocab", "mask", "compiler"]),
-    // The judge shares nothing with the engine but what both read.
+    // The reference recognizer shares nothing with the engine but their input.
     ("reference", &["limits", "util", "regular", "grammar", "vocab"]),
     ("diagnose", &["limits", "util", "regular", "grammar", "vocab", "matcher", "reference"]),
     (

@@ -72,7 +72,7 @@ fn compile(source: &str) -> CompiledGrammar {
     GrammarCompiler::new(Arc::new(vocab)).compile_ebnf(source).unwrap_or_else(|error| panic!("{error:#}\n{source}"))
 }
 
-/// Tells whether a grammar matches a text.
+/// Returns whether a grammar matches a text.
 fn matches(grammar: &CompiledGrammar, text: &str) -> bool {
     let mut matcher = grammar.matcher();
     text.bytes().all(|byte| matcher.accept_token(u32::from(byte)).is_ok()) && matcher.is_accepting()
@@ -83,9 +83,9 @@ fn levels_merge() {
     for style in STYLES {
         for n_levels in [5, 10, 15, 20, 30] {
             let source = style.table(n_levels);
-            let begun = Instant::now();
+            let start = Instant::now();
             let grammar = compile(&source);
-            let (time, n_states) = (begun.elapsed(), grammar.n_states());
+            let (time, n_states) = (start.elapsed(), grammar.n_states());
             // Some states for the atoms, and about one for each letter of the operators.
             assert!(n_states <= 40 + 4 * n_levels, "{style:?}, {n_levels} levels: {n_states} states");
             // Some milliseconds where nothing else runs.

@@ -4,9 +4,9 @@
 
 use maskwright::grammar::GrammarBuilder;
 use maskwright::regular::CharSet;
-use maskwright::testing::engine::{self, Tally};
-use maskwright::testing::worlds::{Kind, World};
-use maskwright::testing::{Rng, ebnf_text, finite, json_schema, operations, regex_text, sharing, worlds};
+use maskwright::testing::engine::{self, Coverage};
+use maskwright::testing::fixture::{Fixture, FixtureKind};
+use maskwright::testing::{Rng, ebnf_text, finite, fixture, json_schema, operations, regex_text, sharing};
 use maskwright::{GrammarCompiler, Limits, TokenKind, Vocab, frontend::ebnf};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -22,19 +22,19 @@ fn random_seed() -> u64 {
 }
 
 /// Calls `check` with random numbers until `is_enough`, and for a second at least.
-fn run(mut check: impl FnMut(&mut Rng) -> Tally, is_enough: impl Fn(&Tally) -> bool) -> Tally {
+fn run(mut check: impl FnMut(&mut Rng) -> Coverage, is_enough: impl Fn(&Coverage) -> bool) -> Coverage {
     let seed = setting("MASKWRIGHT_SEED").unwrap_or_else(random_seed);
     println!("MASKWRIGHT_SEED={seed}");
     let time = Duration::from_secs(setting("MASKWRIGHT_SECONDS").unwrap_or(1));
-    let (mut rng, mut tally, start) = (Rng::new(seed), Tally::default(), Instant::now());
+    let (mut rng, mut coverage, start) = (Rng::new(seed), Coverage::default(), Instant::now());
     let mut n_rounds = 0;
     let mut slowest = (Duration::ZERO, 0);
-    while start.elapsed() < time || !is_enough(&tally) {
+    while start.elapsed() < time || !is_enough(&coverage) {
         // A round can be repeated by itself: its input depends on its seed alone.
         let round = rng.bits();
         let begin = Instant::now();
         match catch_unwind(AssertUnwindSafe(|| check(&mut Rng::new(round)))) {
-            Ok(found) => tally += found,
+            Ok(found) => coverage += found,
             Err(panic) => {
                 println!("round {n_rounds} with seed {round} of MASKWRIGHT_SEED={seed}");
                 resume_unwind(panic);
@@ -43,8 +43,8 @@ fn run(mut check: impl FnMut(&mut Rng) -> Tally, is_enough: impl Fn(&Tally) -> b
         n_rounds += 1;
         slowest = slowest.max((begin.elapsed(), round));
     }
-    println!("{n_rounds} rounds in {:?}, {tally:?}, slowest {slowest:?}", start.elapsed());
-    tally
+    println!("{n_rounds} rounds in {:?}, {coverage:?}, slowest {slowest:?}", start.elapsed());
+    coverage
 }
 
 fn data(rng: &mut Rng) -> Vec<u8> {
@@ -53,61 +53,61 @@ fn data(rng: &mut Rng) -> Vec<u8> {
 
 #[test]
 fn ebnf_texts() {
-    let tally = run(|rng| ebnf_text::check(&ebnf_text::random_text(rng)), |tally| tally.n_grammars > 20);
-    assert!(tally.n_masks > 20, "{tally:?}");
+    let coverage = run(|rng| ebnf_text::check(&ebnf_text::random_text(rng)), |coverage| coverage.n_grammars > 20);
+    assert!(coverage.n_masks > 20, "{coverage:?}");
 }
 
 #[test]
 fn regex_texts() {
-    let tally = run(|rng| regex_text::check(&regex_text::random_text(rng)), |tally| tally.n_grammars > 100);
-    assert!(tally.n_masks > 100, "{tally:?}");
+    let coverage = run(|rng| regex_text::check(&regex_text::random_text(rng)), |coverage| coverage.n_grammars > 100);
+    assert!(coverage.n_masks > 100, "{coverage:?}");
 }
 
 #[test]
 fn json_schemas() {
-    let tally = run(|rng| json_schema::check(&data(rng)), |tally| tally.n_grammars > 20);
-    assert!(tally.n_masks > 200 && tally.n_completions > 10, "{tally:?}");
+    let coverage = run(|rng| json_schema::check(&data(rng)), |coverage| coverage.n_grammars > 20);
+    assert!(coverage.n_masks > 200 && coverage.n_completions > 10, "{coverage:?}");
 }
 
 /// Masks of schemas against the set of all their texts, which shares no code with them.
 #[test]
 fn schemas_of_finitely_many_texts() {
-    let tally = run(|rng| finite::check(&data(rng)), |tally| tally.n_grammars > 40);
-    assert!(tally.n_masks > 400, "{tally:?}");
+    let coverage = run(|rng| finite::check(&data(rng)), |coverage| coverage.n_grammars > 40);
+    assert!(coverage.n_masks > 400, "{coverage:?}");
 }
 
 #[test]
 fn engine_against_judge() {
-    let tally = run(|rng| engine::check(&data(rng)), |tally| tally.n_grammars > 20);
-    assert!(tally.n_masks > 20 && tally.n_completions > 10, "{tally:?}");
+    let coverage = run(|rng| engine::check(&data(rng)), |coverage| coverage.n_grammars > 20);
+    assert!(coverage.n_masks > 20 && coverage.n_completions > 10, "{coverage:?}");
 }
 
 #[test]
 fn operation_sequences() {
-    let tally = run(|rng| operations::check(&data(rng)), |tally| tally.n_grammars > 20);
-    assert!(tally.n_masks > 20, "{tally:?}");
+    let coverage = run(|rng| operations::check(&data(rng)), |coverage| coverage.n_grammars > 20);
+    assert!(coverage.n_masks > 20, "{coverage:?}");
 }
 
 #[test]
 fn masks_do_not_depend_on_what_is_kept() {
-    let tally = run(|rng| sharing::check(&data(rng)), |tally| tally.n_grammars > 10);
-    assert!(tally.n_masks > 50, "{tally:?}");
+    let coverage = run(|rng| sharing::check(&data(rng)), |coverage| coverage.n_grammars > 10);
+    assert!(coverage.n_masks > 50, "{coverage:?}");
 }
 
-/// The bits of all masks here were compared with the judge's.
+/// The bits of all masks here were compared with the oracle's.
 #[test]
 fn a_hundred_million_bits() {
     const N_BITS: u64 = 100_000_000;
     let check = |rng: &mut Rng| {
-        let mut tally = Tally::default();
-        if let Some(world) = World::random_of(rng, Kind::Huge) {
-            engine::walk(rng, &world, &mut tally);
+        let mut coverage = Coverage::default();
+        if let Some(fixture) = Fixture::random_of(rng, FixtureKind::Huge) {
+            engine::walk(rng, &fixture, &mut coverage);
         }
-        tally
+        coverage
     };
-    let tally = run(check, |tally| tally.n_bits >= N_BITS);
-    println!("{} bits of {} masks are equal", tally.n_bits, tally.n_masks);
-    assert!(tally.n_bits >= N_BITS);
+    let coverage = run(check, |coverage| coverage.n_bits >= N_BITS);
+    println!("{} bits of {} masks are equal", coverage.n_bits, coverage.n_masks);
+    assert!(coverage.n_bits >= N_BITS);
 }
 
 /// Grammars on which engines fail, and alphabets for their vocabularies.
@@ -156,16 +156,16 @@ fn vocab_over(alphabet: &str, rng: &mut Rng) -> Arc<Vocab> {
 #[test]
 fn grammars_on_which_engines_fail() {
     let check = |rng: &mut Rng| {
-        let mut tally = Tally::default();
+        let mut coverage = Coverage::default();
         let (alphabet, text) = rng.pick(GRAMMARS);
-        let config = worlds::random_config(rng);
+        let config = fixture::random_config(rng);
         let compiler = GrammarCompiler::builder(vocab_over(alphabet, rng)).config(config).build();
         let grammar = ebnf::parse(text, "root", &Limits::default()).unwrap_or_else(|e| panic!("{e:#}")).grammar;
-        engine::walk(rng, &World::new(&compiler, &grammar).expect(text), &mut tally);
-        tally
+        engine::walk(rng, &Fixture::new(&compiler, &grammar).expect(text), &mut coverage);
+        coverage
     };
-    let tally = run(check, |tally| tally.n_grammars > 200);
-    assert!(tally.n_masks > 1_000, "{tally:?}");
+    let coverage = run(check, |coverage| coverage.n_grammars > 200);
+    assert!(coverage.n_masks > 1_000, "{coverage:?}");
 }
 
 /// A vocabulary in which walks take short cuts: hundreds of tokens below each character.
@@ -205,12 +205,12 @@ fn a_loop_that_may_end_within_a_character() {
     let body = builder.sequence([open, inside, quote]);
     builder.define(root, body);
     let grammar = builder.finish(root).unwrap();
-    let world = World::new(&GrammarCompiler::new(dense_vocab(&[])), &grammar).unwrap();
-    let (mut matcher, mut judge) = (world.compiled.matcher(), world.judge());
+    let fixture = Fixture::new(&GrammarCompiler::new(dense_vocab(&[])), &grammar).unwrap();
+    let (mut matcher, mut oracle) = (fixture.compiled.matcher(), fixture.oracle());
     for bytes in [&b"("[..], b"a", b"\xE4", b"\xB8"] {
         matcher.accept_bytes(bytes).unwrap();
-        assert!(judge.accept_bytes(bytes));
-        engine::compare(&mut Rng::new(1), &world, &mut matcher, &mut judge, &[], &mut Tally::default());
+        assert!(oracle.accept_bytes(bytes));
+        engine::compare(&mut Rng::new(1), &fixture, &mut matcher, &mut oracle, &[], &mut Coverage::default());
     }
 }
 

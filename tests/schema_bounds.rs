@@ -138,9 +138,9 @@ fn child() {
     let generator = HOSTILE.iter().find(|(known, _)| *known == name).expect("the schema is known").1;
     let schema = generator(size.parse().unwrap());
     let options = SchemaOptions { is_lenient: mode == "lenient", ..SchemaOptions::default() };
-    let begun = Instant::now();
+    let start = Instant::now();
     let outcome = compiler().compile_json_schema_with(&schema, &options, &CompileOptions::default());
-    let elapsed = begun.elapsed();
+    let elapsed = start.elapsed();
     let outcome = outcome.map_or_else(|error| format!("{error}"), |grammar| format!("{} states", grammar.n_states()));
     println!("ANSWER {} {} {outcome}", elapsed.as_millis(), resident_kb());
 }
@@ -190,14 +190,14 @@ fn hostile_schemas_are_answered_within_time_and_memory() {
 fn deadlines_are_met_in_the_middle_of_hostile_schemas() {
     for (name, generator) in HOSTILE {
         let schema = generator(1_000);
-        let begun = Instant::now();
-        let options = CompileOptions { deadline: Some(begun + Duration::from_millis(5)), cancelled: None };
+        let start = Instant::now();
+        let options = CompileOptions { deadline: Some(start + Duration::from_millis(5)), cancelled: None };
         if let Err(CompileError::Build(error)) =
             compiler().compile_json_schema_with(&schema, &SchemaOptions::default(), &options)
         {
             assert!(error.is_interrupted() || error.limit_met().is_some(), "{name}: {error}");
         }
-        assert!(begun.elapsed() < Duration::from_secs(1), "{name}: {:?}", begun.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(1), "{name}: {:?}", start.elapsed());
     }
 }
 
@@ -254,14 +254,14 @@ fn written() -> Vec<(&'static str, String)> {
 #[test]
 fn what_people_write_compiles() {
     for (what, schema) in written() {
-        let begun = Instant::now();
+        let start = Instant::now();
         let grammar = compiler().compile_json_schema(&schema).unwrap_or_else(|error| panic!("{what}: {error}"));
-        println!("{what}: {:?}, {} states", begun.elapsed(), grammar.n_states());
-        assert!(begun.elapsed() < Duration::from_secs(5), "{what}: {:?}", begun.elapsed());
+        println!("{what}: {:?}, {} states", start.elapsed(), grammar.n_states());
+        assert!(start.elapsed() < Duration::from_secs(5), "{what}: {:?}", start.elapsed());
     }
 }
 
-/// Tells whether a grammar holds a text.
+/// Returns whether a grammar holds a text.
 fn holds(grammar: &maskwright::CompiledGrammar, text: &str) -> bool {
     let mut matcher = grammar.matcher();
     matcher.accept_bytes(text.as_bytes()).is_ok() && matcher.is_accepting()

@@ -1,6 +1,6 @@
-//! Masks do not depend on the short cuts on the way to them: with each one off, engine and judge agree.
+//! Masks do not depend on the short cuts on the way to them: with each one off, engine and oracle agree.
 
-use maskwright::testing::engine::{self, Tally};
+use maskwright::testing::engine::{self, Coverage};
 use maskwright::testing::{Rng, ShortCut, json_schema, operations};
 
 /// Turned off for the whole process, so there is one test.
@@ -9,15 +9,15 @@ fn masks_are_the_same_without_each_short_cut() {
     let data = |rng: &mut Rng| -> Vec<u8> { (0..8).flat_map(|_| rng.bits().to_le_bytes()).collect() };
     for short_cut in ShortCut::ALL {
         short_cut.set(false);
-        let (mut rng, mut tally) = (Rng::new(short_cut as u64), Tally::default());
+        let (mut rng, mut coverage) = (Rng::new(short_cut as u64), Coverage::default());
         for _ in 0..60 {
-            tally += engine::check(&data(&mut rng));
-            tally += operations::check(&data(&mut rng));
+            coverage += engine::check(&data(&mut rng));
+            coverage += operations::check(&data(&mut rng));
         }
         for _ in 0..15 {
-            tally += json_schema::check(&data(&mut rng));
+            coverage += json_schema::check(&data(&mut rng));
         }
         short_cut.set(true);
-        assert!(tally.n_masks > 100, "{short_cut:?}: {tally:?}");
+        assert!(coverage.n_masks > 100, "{short_cut:?}: {coverage:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The engine beside the judge, in random worlds.
+//! The engine against the oracle, on random fixtures.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

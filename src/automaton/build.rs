@@ -18,9 +18,11 @@
 use super::state::{Kind, Owner, ROLES_MAX, Role, StateInfo, StateInfos, StateInfosBuilder};
 use super::table::{MoveTable, Piece, Row, Rows, Target, mixed, reads};
 use super::unit::{Code, Content, Move, Pushes, StateRef, Step, Unit};
-use crate::machine::{Counter, Distinct, Reserved, Tally};
-use crate::pass::{BuildError, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton, Splitter, Watch};
-use crate::util::Ring;
+use crate::machine::{Counter, DeclaredKeys, Distinct, RegisterRule};
+use crate::pass::{
+    BuildError, CompileBudget, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton, Splitter,
+};
+use crate::util::RingCache;
 use core::hash::BuildHasher;
 use core::mem::take;
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
@@ -97,7 +99,7 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Opt
         rows.end();
     }
     bounds.check_moves(rows.bytes.len())?;
-    bounds.watch.spend(n_states + rows.bytes.len())?;
+    bounds.compile_budget.spend(n_states + rows.bytes.len())?;
     let infos = infos_of_states(automaton, None, rows)?;
     Ok(Some(Content {
         table: MoveTable::new(rows, &infos, bounds, 0)?,
@@ -106,8 +108,8 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Opt
         infos,
         controls: Box::new([]),
         counters: Box::new([]),
-        tallies: Box::new([]),
-        reserved: SmallVec::new(),
+        register_rules: Box::new([]),
+        declared_keys: SmallVec::new(),
         children: SmallVec::new(),
         entries: smallvec![0],
         has_elements: false,
@@ -120,7 +122,7 @@ fn known(infos: Option<StateInfos>) -> Result<StateInfos, BuildError> {
     infos.ok_or_else(too_many)
 }
 
-/// Returns what is known of the states of a unit that are those of an automaton without counters and tallies.
+/// Returns what is known of the states of a unit that are those of an automaton without counters and register rules.
 fn infos_of_states(automaton: &RuleAutomaton, owner: Option<Owner>, rows: &Rows) -> Result<StateInfos, BuildError> {
     let mut infos = StateInfosBuilder::with_capacity(rows.len());
     // PERF: nearly all states have one of these roles.
@@ -150,7 +152,7 @@ impl Budget {
 /// What building a unit may use.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds<'a> {
-    pub watch: &'a Watch,
+    pub compile_budget: &'a CompileBudget,
     /// Moves of the units before.
     pub n_moves: usize,
     pub n_moves_max: usize,
@@ -197,14 +199,14 @@ struct Member<'a> {
     rule: &'a FinishedRule,
     /// Where the states of its single items begin in `single_ids`; the place between copies comes first.
     single_base: u32,
-    /// Where its lists begin in `reserved`.
-    reserved_base: u32,
+    /// Where its lists begin in `declared_keys`.
+    declared_keys_base: u32,
     /// Which counter it is.
     counter: Option<u32>,
     /// Whether its states have a register.
     has_register: bool,
-    /// What stands for all its tallies.
-    strictest: Option<Tally>,
+    /// What stands for all its register rules.
+    strictest: Option<RegisterRule>,
     distinct: Option<Distinct>,
 }
 
@@ -225,9 +227,9 @@ pub(crate) struct Spare {
     list_ends: Vec<u32>,
     list_ids: HashTable<(u64, u32)>,
     /// The last lists that two targets became together, the next to be replaced first.
-    joined: Ring<(Target, Target), Target, 4>,
+    joined: RingCache<(Target, Target), Target, 4>,
     /// The last short rows of children's states over one return state: by that, the slot and the state.
-    short_rows: Ring<(StateRef, u32, u32), SmallVec<[Piece; SHORT_ROW]>, 8>,
+    short_rows: RingCache<(StateRef, u32, u32), SmallVec<[Piece; SHORT_ROW]>, 8>,
     scratch: Scratch,
     contexts: Vec<Context>,
     row_scratch: RowScratch,
@@ -280,10 +282,10 @@ struct Builder<'a> {
     entries: &'a [Option<Entry>],
     merges: bool,
     counters: Vec<Counter>,
-    tallies: Vec<Tally>,
-    tally_ids: HashMap<Tally, u32>,
-    /// The reserved elements of all members.
-    reserved: SmallVec<[Arc<Reserved>; 1]>,
+    register_rules: Vec<RegisterRule>,
+    register_rule_ids: HashMap<RegisterRule, u32>,
+    /// The declared keys of all members.
+    declared_keys: SmallVec<[Arc<DeclaredKeys>; 1]>,
     /// What fingerprints of lists begin with.
     seed: u64,
     bounds: Bounds<'a>,
@@ -373,22 +375,22 @@ impl<'a> Builder<'a> {
         let mut members = SmallVec::with_capacity(ids.len());
         let mut counters = Vec::new();
         let mut n_single = 0;
-        let mut reserved: SmallVec<[Arc<Reserved>; 1]> = SmallVec::new();
+        let mut declared_keys: SmallVec<[Arc<DeclaredKeys>; 1]> = SmallVec::new();
         for &id in ids {
             let rule = network.rule(id);
             members.push(Member {
                 id,
                 rule,
                 single_base: n_single + 1,
-                reserved_base: reserved.len() as u32,
+                declared_keys_base: declared_keys.len() as u32,
                 counter: rule.counter.map(|_| counters.len() as u32),
                 has_register: rule.counter.is_some() || rule.automaton.has_register(),
-                strictest: rule.automaton.strictest_tally(),
+                strictest: rule.automaton.strictest_register_rule(),
                 distinct: rule.automaton.distinct(),
             });
             n_single += 1 + rule.automaton.n_states() as u32;
             counters.extend(rule.counter);
-            reserved.extend(rule.automaton.reserved().iter().cloned());
+            declared_keys.extend(rule.automaton.declared_keys().iter().cloned());
         }
         spare.clear(n_single as usize);
         let mut builder = Builder {
@@ -396,9 +398,9 @@ impl<'a> Builder<'a> {
             entries,
             merges,
             counters,
-            tallies: Vec::new(),
-            tally_ids: HashMap::new(),
-            reserved,
+            register_rules: Vec::new(),
+            register_rule_ids: HashMap::new(),
+            declared_keys,
             seed: DefaultHashBuilder::default().hash_one(ids),
             bounds,
             n_listed: 0,
@@ -429,7 +431,7 @@ impl<'a> Builder<'a> {
         rows.clear(n_items, 2 * n_items);
         let n_direct = if self.is_direct { self.automaton(0).n_states() } else { 0 };
         while rows.len() < n_direct.max(self.spare.sets.len()) {
-            self.bounds.watch.spend(1)?;
+            self.bounds.compile_budget.spend(1)?;
             let state = rows.len() as u32;
             match self.is_direct {
                 true => match *self.automaton(0).edges(state) {
@@ -571,7 +573,7 @@ impl<'a> Builder<'a> {
                 let items = found.iter().map(|&index| targets[index as usize]).collect();
                 rows.push(label, Target::State(self.states(items)[0]));
             });
-            self.bounds.watch.spend(n_items)?;
+            self.bounds.compile_budget.spend(n_items)?;
         } else if self.merges && contexts.iter().all(|context| matches!(context.at, At::Child(..))) {
             self.row_beside_children(&mut scratch, &contexts, rows)?;
         } else {
@@ -624,7 +626,7 @@ impl<'a> Builder<'a> {
     ) -> Result<(), BuildError> {
         let mut theirs = core::mem::take(&mut self.spare.row_scratch.theirs);
         self.child_row(chain, slot, state, &mut theirs);
-        self.bounds.watch.spend(theirs.bytes.len() + chain.len())?;
+        self.bounds.compile_budget.spend(theirs.bytes.len() + chain.len())?;
         self.bounds.check_moves(self.n_listed)?;
         // PERF: white space lies below all else that stands between values.
         let is_below = |low: &[Piece], high: &[Piece]| match (low.last(), high.first()) {
@@ -677,14 +679,14 @@ impl<'a> Builder<'a> {
         let (bytes, calls) = edges.split_at(n_bytes(edges));
         let target = |builder: &mut Self, edge: &Edge| builder.single(Item { member: item.member, state: edge.target });
         if calls.is_empty() {
-            self.bounds.watch.spend(edges.len())?;
+            self.bounds.compile_budget.spend(edges.len())?;
             for edge in bytes {
                 let target = target(self, edge);
                 rows.push(edge.label, Target::State(target));
             }
             return Ok(());
         }
-        self.bounds.watch.spend(edges.len())?;
+        self.bounds.compile_budget.spend(edges.len())?;
         let mut pieces = core::mem::take(&mut self.spare.row_scratch.pieces);
         pieces.clear();
         let mut controls = ControlPieces::new();
@@ -838,7 +840,7 @@ impl<'a> Builder<'a> {
                     }
                 });
             }
-            self.bounds.watch.spend(1 + chain.len())?;
+            self.bounds.compile_budget.spend(1 + chain.len())?;
             self.bounds.check_moves(n_made)?;
             let Some(context) = contexts.pop() else { break };
             chain = context.chain;
@@ -856,7 +858,7 @@ impl<'a> Builder<'a> {
                         by_letter.add(label, moves.len() as u32);
                         moves.push(found);
                     });
-                    self.bounds.watch.spend(n_made - n_before)?;
+                    self.bounds.compile_budget.spend(n_made - n_before)?;
                 }
             }
         }
@@ -893,7 +895,7 @@ impl<'a> Builder<'a> {
             let Item { member, state } = closed[next];
             next += 1;
             let automaton = self.automaton(member);
-            self.bounds.watch.spend(1 + automaton.edges(state).len())?;
+            self.bounds.compile_budget.spend(1 + automaton.edges(state).len())?;
             for edge in automaton.edges(state) {
                 let target = Item { member, state: edge.target };
                 let Label::Call(called) = edge.label else {
@@ -922,7 +924,7 @@ impl<'a> Builder<'a> {
         }
         // Plain members of this unit that return to the same place are entered together.
         for (callee, returns) in calls.drain(..) {
-            self.bounds.watch.spend(1 + chain.len())?;
+            self.bounds.compile_budget.spend(1 + chain.len())?;
             for state in self.return_states(returns) {
                 match self.member_of(callee) {
                     Some(member) if !self.members[member as usize].has_register && self.merges => {
@@ -1004,10 +1006,10 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn tally(&mut self, tally: Tally) -> u32 {
-        *self.tally_ids.entry(tally).or_insert_with_key(|tally| {
-            self.tallies.push(tally.clone());
-            self.tallies.len() as u32 - 1
+    fn register_rule(&mut self, register_rule: RegisterRule) -> u32 {
+        *self.register_rule_ids.entry(register_rule).or_insert_with_key(|register_rule| {
+            self.register_rules.push(register_rule.clone());
+            self.register_rules.len() as u32 - 1
         })
     }
 
@@ -1024,10 +1026,12 @@ impl<'a> Builder<'a> {
             return StateInfo { kind, reads: reads(row), owner: None };
         }
         if let Some(strictest) = member.strictest.clone() {
-            debug_assert_eq!(n_items, 1, "a rule with tallies is deterministic");
-            let owner = Some(Owner::Tallies(self.tally(strictest)));
-            let tally = automaton.tally(first.state).cloned();
-            let kind = tally.map_or(Kind::Inner, |tally| Kind::Tally { tally: self.tally(tally) });
+            debug_assert_eq!(n_items, 1, "a rule with register_rules is deterministic");
+            let owner = Some(Owner::RegisterRules(self.register_rule(strictest)));
+            let register_rule = automaton.register_rule(first.state).cloned();
+            let kind = register_rule.map_or(Kind::Inner, |register_rule| Kind::RegisterRule {
+                register_rule: self.register_rule(register_rule),
+            });
             return StateInfo { kind, reads: reads(row), owner };
         }
         let owner = match (member.counter, member.has_register) {
@@ -1036,7 +1040,7 @@ impl<'a> Builder<'a> {
             (None, false) => None,
         };
         let accepts = |item: &Item| self.automaton(item.member).is_accepting(item.state);
-        let may_end = || if n_items == 1 { accepts(&first) } else { self.spare.sets[state].iter().any(accepts) };
+        let can_end = || if n_items == 1 { accepts(&first) } else { self.spare.sets[state].iter().any(accepts) };
         let element = automaton.element(first.state);
         debug_assert!(
             self.is_direct
@@ -1046,15 +1050,15 @@ impl<'a> Builder<'a> {
         let kind = match (member.counter, element) {
             // Only calls of elements lead here.
             (None, Some(distinct)) => {
-                let reserved = distinct.reserved.map(|index| member.reserved_base + index);
-                Kind::Element(Distinct { reserved, ..distinct })
+                let declared_keys = distinct.declared_keys.map(|index| member.declared_keys_base + index);
+                Kind::Element(Distinct { declared_keys, ..distinct })
             }
             (Some(counter), _) if first.state == LOOP => Kind::Loop { counter },
-            (Some(counter), _) if may_end() => {
+            (Some(counter), _) if can_end() => {
                 let between = member.single_base.wrapping_add(LOOP);
                 Kind::BodyEnd { counter, loop_state: self.spare.single_ids[between as usize] }
             }
-            (None, None) if may_end() => Kind::End,
+            (None, None) if can_end() => Kind::End,
             _ => Kind::Inner,
         };
         StateInfo { kind, reads: reads(row), owner }
@@ -1086,8 +1090,8 @@ impl<'a> Builder<'a> {
             infos,
             controls: controls.into(),
             counters: self.counters.into(),
-            tallies: self.tallies.into(),
-            reserved: self.reserved,
+            register_rules: self.register_rules.into(),
+            declared_keys: self.declared_keys,
             children: self.spare.children.drain(..).collect(),
             entries,
             has_elements: self.members.iter().any(|member| member.distinct.is_some()),

@@ -3,7 +3,7 @@
 use super::link::{Linked, Program};
 use super::state::Kind;
 use super::unit::{Code, Move, Pushes, StateRef, Step};
-use crate::machine::Tally;
+use crate::machine::RegisterRule;
 use crate::util::ByteSet;
 use core::fmt::Write;
 use std::collections::BTreeMap;
@@ -82,16 +82,16 @@ fn kind(linked: &Linked, state: u32) -> String {
         Kind::Inner => String::new(),
         Kind::End => " end".into(),
         Kind::Element(_) => " element".into(),
-        Kind::Tally { tally } => {
-            let tally = linked.unit.tally(tally);
-            let end = if tally.is_end() { " end" } else { "" };
-            match tally {
-                Tally::Length(length) => {
-                    let counts = if length.counts { " counts" } else { "" };
+        Kind::RegisterRule { register_rule } => {
+            let register_rule = linked.unit.register_rule(register_rule);
+            let end = if register_rule.can_ever_end() { " end" } else { "" };
+            match register_rule {
+                RegisterRule::Length(length) => {
+                    let counts = if length.counts_char { " counts" } else { "" };
                     let max = length.arrival_max.map_or(String::new(), |max| max.to_string());
                     format!("{end}{counts} {{{},{max}}}", length.min)
                 }
-                Tally::Residue(residue) => {
+                RegisterRule::Residue(residue) => {
                     let digit = residue.digit.map_or(String::new(), |digit| format!(" digit {digit}"));
                     format!("{end}{digit} modulo {}", residue.modulus)
                 }

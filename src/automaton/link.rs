@@ -7,8 +7,10 @@ use super::store::{Callee, Component, UnitStore};
 use super::unbounded::{CAN_ALWAYS_CLOSE, MAY_BE_EXHAUSTED, REACHES_UNBOUNDED, UNBOUNDED_DIGITS, unbounded};
 use super::unit::{StateRef, Step, Unit};
 use crate::limits::Limits;
-use crate::machine::{Distinct, Equality, RunsOut};
-use crate::pass::{BuildError, Components, FinishedNetwork, FinishedRule, NetRuleId, NormalGrammar, Watch, components};
+use crate::machine::{Distinct, Equality, Exhaustible};
+use crate::pass::{
+    BuildError, CompileBudget, Components, FinishedNetwork, FinishedRule, NetRuleId, NormalGrammar, components,
+};
 use crate::util::ByteSet;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -49,7 +51,6 @@ pub(crate) struct Program {
     has_empty_text: bool,
     has_controls: bool,
     has_elements: bool,
-    has_items: bool,
     may_run_out: bool,
     has_last_items: bool,
     /// Once asked for.
@@ -98,10 +99,10 @@ impl Program {
         normal: &NormalGrammar,
         store: &UnitStore,
         limits: &Limits,
-        watch: &Watch,
+        compile_budget: &CompileBudget,
     ) -> Result<Program, BuildError> {
-        let entries = build_units(normal, store, limits, watch)?;
-        watch.look()?;
+        let entries = build_units(normal, store, limits, compile_budget)?;
+        compile_budget.check()?;
         let root = entries[normal.network.root.index()].as_ref().expect("the root is built");
         Program::link(root, normal.has_empty_text, limits)
     }
@@ -147,8 +148,8 @@ impl Program {
             units.iter().filter(of_elements).any(|linked| linked.unit.content.infos.roles().iter().any(is_it))
         };
         let has_items = has(&|distinct| distinct.equality == Equality::Json);
-        let may_run_out = has_items || has(&|distinct| distinct.is_finite);
-        let has_last_items = has_items && has(&|distinct| distinct.runs_out != RunsOut::Never);
+        let may_run_out = has_items || has(&|distinct| distinct.has_finite_domain);
+        let has_last_items = has_items && has(&|distinct| distinct.exhaustible != Exhaustible::Never);
         Ok(Program {
             units,
             unit_of: unit_of.into(),
@@ -156,7 +157,6 @@ impl Program {
             has_empty_text,
             has_controls,
             has_elements,
-            has_items,
             may_run_out,
             has_last_items,
             byte_classes: OnceLock::new(),
@@ -175,11 +175,6 @@ impl Program {
         self.has_elements
     }
 
-    /// Tells whether some of those elements are compared as JSON values.
-    pub fn has_items(&self) -> bool {
-        self.has_items
-    }
-
     /// Tells whether there can be elements of which no new one is left.
     #[inline]
     pub fn may_run_out(&self) -> bool {
@@ -194,7 +189,7 @@ impl Program {
     /// Tells whether the elements of the rule of a state may run out between two of them, so that only the end of the rule is safe.
     pub fn must_close(&self, state: StateId) -> bool {
         match self.info(state).and_then(|info| info.owner) {
-            Some(Owner::Elements(Distinct { runs_out: RunsOut::Perhaps, .. })) => {
+            Some(Owner::Elements(Distinct { exhaustible: Exhaustible::Possibly, .. })) => {
                 self.unbounded(state) & CAN_ALWAYS_CLOSE == 0
             }
             _ => false,
@@ -204,7 +199,7 @@ impl Program {
     /// As [`Self::must_close`], of any state of the rule that comes behind this one, too.
     pub fn may_have_to_close(&self, state: StateId) -> bool {
         match self.info(state).and_then(|info| info.owner) {
-            Some(Owner::Elements(Distinct { runs_out: RunsOut::Perhaps, .. })) => {
+            Some(Owner::Elements(Distinct { exhaustible: Exhaustible::Possibly, .. })) => {
                 self.unbounded(state) & MAY_BE_EXHAUSTED != 0
             }
             _ => false,
@@ -312,7 +307,7 @@ fn build_units(
     normal: &NormalGrammar,
     store: &UnitStore,
     limits: &Limits,
-    watch: &Watch,
+    compile_budget: &CompileBudget,
 ) -> Result<Vec<Option<Entry>>, BuildError> {
     let network = &normal.network;
     let places = Places::of(network);
@@ -352,12 +347,12 @@ fn build_units(
                 entered.push(member);
             }
         }
-        watch.spend(component.rules.iter().map(|(automaton, _)| automaton.all_edges().len()).sum())?;
+        compile_budget.spend(component.rules.iter().map(|(automaton, _)| automaton.all_edges().len()).sum())?;
         let fingerprint = store.fingerprint(&component);
         let unit = match store.find_built(fingerprint, &component) {
             Some(unit) => unit,
             None => {
-                let bounds = Bounds { watch, n_moves, n_moves_max: limits.automaton_moves_max };
+                let bounds = Bounds { compile_budget, n_moves, n_moves_max: limits.automaton_moves_max };
                 let content = build(network, members, &component.entered, &entries, bounds, &mut spare)?;
                 let unit = store.intern(content, network.rule(entered[0]).name.clone());
                 store.keep_built(fingerprint, &component, &unit);

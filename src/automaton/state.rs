@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     /// Between two copies of a counted body: the counter says whether the unit may end and whether a copy may begin.
     Loop { counter: u32 },
     /// The count of pieces must fit, and the unit may end here if it says so.
-    Tally { tally: u32 },
+    RegisterRule { register_rule: u32 },
     /// An element was read, by a call that returns here: it must be another than all before, and joins them. Entered by returning only.
     Element(Distinct),
 }
@@ -35,8 +35,8 @@ pub(crate) enum Owner {
     Counter(u32),
     /// The elements of a rule, which are all different.
     Elements(Distinct),
-    /// A count of pieces; the strictest tally of the rule.
-    Tallies(u32),
+    /// A count of pieces; the strictest register rule of the rule.
+    RegisterRules(u32),
 }
 
 /// What a state can read, as far as forced text is concerned.

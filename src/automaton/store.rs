@@ -9,7 +9,7 @@ use super::build::Spare;
 use super::unit::{Content, Unit};
 use crate::machine::Counter;
 use crate::pass::RuleAutomaton;
-use crate::util::{PrintBuilder, Spares};
+use crate::util::{FoldBuildHasher, Pool};
 use core::hash::BuildHasher;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hashbrown::{HashMap, HashTable};
@@ -55,14 +55,14 @@ impl Component {
 /// Interned units.
 #[derive(Debug)]
 pub(crate) struct UnitStore {
-    prints: PrintBuilder,
+    prints: FoldBuildHasher,
     bytes_max: usize,
     generations: Mutex<Generations>,
     built: Mutex<Built>,
     leaves: Mutex<Leaves>,
     n_found: AtomicU64,
     /// Memory to build in.
-    pub(super) spares: Spares<Spare>,
+    pub(super) spares: Pool<Spare>,
 }
 
 /// Units by what they were built from, bounded like the units themselves.
@@ -113,13 +113,13 @@ impl UnitStore {
     /// Returns a store that keeps at most about `bytes_max` bytes.
     pub fn new(bytes_max: usize) -> Self {
         UnitStore {
-            prints: PrintBuilder::default(),
+            prints: FoldBuildHasher::default(),
             bytes_max,
             generations: Mutex::default(),
             built: Mutex::default(),
             leaves: Mutex::default(),
             n_found: AtomicU64::new(0),
-            spares: Spares::default(),
+            spares: Pool::default(),
         }
     }
 
@@ -242,8 +242,8 @@ mod tests {
             infos: StateInfos::of([info].into_iter()).unwrap(),
             controls: Box::new([]),
             counters: Box::new([]),
-            tallies: Box::new([]),
-            reserved: SmallVec::new(),
+            register_rules: Box::new([]),
+            declared_keys: SmallVec::new(),
             children: SmallVec::new(),
             entries: smallvec::smallvec![0],
             has_elements: false,

@@ -153,7 +153,7 @@ impl MoveTable {
         let mut is_alone = [false; 256];
         let mut fingerprint = rows.len() as u64;
         let mut n_wide = 0;
-        bounds.watch.spend(rows.bytes.len())?;
+        bounds.compile_budget.spend(rows.bytes.len())?;
         for (state, row) in (0u64..).zip(rows.iter()) {
             match only(&row) {
                 Some(None) => {}
@@ -187,7 +187,7 @@ impl MoveTable {
             bounds.check_moves(n_listed.saturating_add(rows.len()).saturating_add(n_columns.saturating_mul(n_wide)))
         };
         check(n_columns)?;
-        bounds.watch.spend(n_columns * n_wide)?;
+        bounds.compile_budget.spend(n_columns * n_wide)?;
         let mut codes = filled(rows, n_wide, infos, &intervals, &column_of_interval[..n_intervals], n_columns);
         if codes.is_none() {
             column_of_interval.iter_mut().zip(0..n_intervals).for_each(|(column, interval)| *column = interval as u8);

@@ -11,7 +11,7 @@
 use super::state::{Kind, Owner};
 use super::table::Letter;
 use super::unit::{Move, StateRef, Step, Unit};
-use crate::machine::{Distinct, Equality, Tally};
+use crate::machine::{Distinct, Equality, RegisterRule};
 use std::sync::Arc;
 
 /// Something unbounded can be read from the state on.
@@ -285,7 +285,7 @@ fn may_run_out(unit: &Unit, place: StateRef) -> bool {
         slot => &unit.content.children[slot as usize - 1],
     };
     match unit.info(place.state).kind {
-        Kind::Element(Distinct { equality, is_finite, .. }) => is_finite || equality == Equality::Json,
+        Kind::Element(Distinct { equality, has_finite_domain, .. }) => has_finite_domain || equality == Equality::Json,
         _ => false,
     }
 }
@@ -313,12 +313,12 @@ fn target(unit: &Unit, state: u32) -> Option<u32> {
 fn is_bounded(unit: &Unit, state: u32) -> bool {
     match unit.info(state).owner {
         Some(Owner::Counter(counter)) => unit.counter(counter).max().is_some(),
-        Some(Owner::Tallies(_)) => !has_residue(unit, state),
+        Some(Owner::RegisterRules(_)) => !has_residue(unit, state),
         Some(Owner::Elements(_)) | None => false,
     }
 }
 
 /// Tells whether a rest is kept of the digits that are read: how many there are is up to the automaton.
 fn has_residue(unit: &Unit, state: u32) -> bool {
-    matches!(unit.info(state).owner, Some(Owner::Tallies(tally)) if matches!(unit.tally(tally), Tally::Residue(_)))
+    matches!(unit.info(state).owner, Some(Owner::RegisterRules(tally)) if matches!(unit.register_rule(tally), RegisterRule::Residue(_)))
 }

@@ -15,7 +15,7 @@
 
 use super::state::{StateInfo, StateInfos};
 use super::table::MoveTable;
-use crate::machine::{Counter, Distinct, Reserved, Tally};
+use crate::machine::{Counter, DeclaredKeys, Distinct, RegisterRule};
 use crate::util::ByteSet;
 use core::hash::{Hash, Hasher};
 use smallvec::SmallVec;
@@ -133,9 +133,9 @@ pub(crate) struct Content {
     /// By state: the control tokens that it reads, ascending, with the index of their list.
     pub controls: Box<[ControlRow]>,
     pub counters: Box<[Counter]>,
-    pub tallies: Box<[Tally]>,
-    /// Elements that are taken before any was read: lists that [`Distinct::reserved`] names.
-    pub reserved: SmallVec<[Arc<Reserved>; 1]>,
+    pub register_rules: Box<[RegisterRule]>,
+    /// Elements that are taken before any was read: lists that [`Distinct::declared_keys`] names.
+    pub declared_keys: SmallVec<[Arc<DeclaredKeys>; 1]>,
     pub children: SmallVec<[Arc<Unit>; 2]>,
     /// The start states by entry.
     pub entries: SmallVec<[u32; 4]>,
@@ -153,8 +153,8 @@ impl Content {
             + 256
             + self.table.memory_bytes()
             + self.infos.memory_bytes()
-            + self.tallies.iter().map(Tally::memory_bytes).sum::<usize>()
-            + self.reserved.iter().map(|reserved| reserved.memory_bytes() + 32).sum::<usize>()
+            + self.register_rules.iter().map(RegisterRule::memory_bytes).sum::<usize>()
+            + self.declared_keys.iter().map(|declared_keys| declared_keys.memory_bytes() + 32).sum::<usize>()
             + size_of_val(&*self.list_ends)
             + moves
             + controls
@@ -179,28 +179,6 @@ pub(crate) struct Unit {
     column_bytes: OnceLock<Box<[ByteSet]>>,
     /// By state, once asked for: what can be read without a bound.
     pub(super) unbounded: OnceLock<Box<[u8]>>,
-    /// By list of reserved elements, once asked for: all grammars of a unit have one vocabulary.
-    reserved_tokens: OnceLock<Box<[ReservedTokens]>>,
-}
-
-/// The tokens of a vocabulary that have to do with reserved elements, each list ascending.
-#[derive(Debug)]
-pub(crate) struct ReservedTokens {
-    /// Those that hold one of the elements.
-    pub holding: Box<[u32]>,
-    /// Those that begin with one of them, but for its first byte; once asked for.
-    beginning: OnceLock<Box<[u32]>>,
-}
-
-impl ReservedTokens {
-    pub fn new(holding: Box<[u32]>) -> Self {
-        ReservedTokens { holding, beginning: OnceLock::new() }
-    }
-
-    /// Returns the tokens that begin with one of the elements, but for its first byte, found at the first call.
-    pub fn beginning(&self, find: impl FnOnce() -> Box<[u32]>) -> &[u32] {
-        self.beginning.get_or_init(find)
-    }
 }
 
 /// Neighbouring bytes that have the same move.
@@ -249,7 +227,6 @@ impl Unit {
             first_runs,
             column_bytes: OnceLock::new(),
             unbounded: OnceLock::new(),
-            reserved_tokens: OnceLock::new(),
         }
     }
 
@@ -308,19 +285,14 @@ impl Unit {
     }
 
     #[inline]
-    pub fn tally(&self, index: u32) -> &Tally {
-        &self.content.tallies[index as usize]
+    pub fn register_rule(&self, index: u32) -> &RegisterRule {
+        &self.content.register_rules[index as usize]
     }
 
     /// Returns the elements that are taken before any was read.
     #[inline]
-    pub fn reserved(&self, distinct: Distinct) -> Option<&Reserved> {
-        distinct.reserved.map(|index| &*self.content.reserved[index as usize])
-    }
-
-    /// Returns the tokens that have to do with the unit's reserved elements, by list, found at the first call.
-    pub fn reserved_tokens(&self, find: impl Fn(&Reserved) -> ReservedTokens) -> &[ReservedTokens] {
-        self.reserved_tokens.get_or_init(|| self.content.reserved.iter().map(|reserved| find(reserved)).collect())
+    pub fn declared_keys(&self, distinct: Distinct) -> Option<&DeclaredKeys> {
+        distinct.declared_keys.map(|index| &*self.content.declared_keys[index as usize])
     }
 
     /// Returns the list of moves of `state` by a control token.

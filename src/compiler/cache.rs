@@ -7,7 +7,7 @@
 use super::{CompileError, CompileOptions, CompiledGrammar};
 use crate::json_schema::SchemaOptions;
 use crate::limits::Limits;
-use crate::pass::Watch;
+use crate::pass::CompileBudget;
 use ahash::AHashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -103,10 +103,10 @@ impl GrammarCache {
         };
         if let Some(cell) = cell {
             // Another's compile is no reason to miss one's own deadline, or to overlook one's own flag.
-            let watch = Watch::new(options.deadline, options.cancelled.clone(), &Limits::default());
+            let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &Limits::default());
             let mut outcome = cell.outcome.lock().unwrap_or_else(PoisonError::into_inner);
             while outcome.is_none() {
-                watch.look()?;
+                budget.check()?;
                 outcome = cell.is_done.wait_timeout(outcome, WAIT).unwrap_or_else(PoisonError::into_inner).0;
             }
             return match outcome.clone() {

@@ -2,7 +2,7 @@
 
 use crate::grammar::ControlRef;
 use crate::pass::{BuildError, Controls};
-use crate::util::nearest;
+use crate::util::closest_name;
 use crate::vocab::{TokenKind, Vocab};
 use smallvec::SmallVec;
 
@@ -20,7 +20,7 @@ impl Controls for VocabControls<'_> {
             ControlRef::Name(name) => match vocab.ids_named(name) {
                 [] => {
                     let known = vocab.names().map(|(name, _)| name);
-                    Err(BuildError::unknown_control(name, nearest(name, known)))
+                    Err(BuildError::unknown_control(name, closest_name(name, known)))
                 }
                 ids => Ok(SmallVec::from_slice(ids)),
             },

@@ -13,9 +13,9 @@ use crate::frontend::regex;
 use crate::grammar::{Grammar, GrammarBuilder, Regex, Warning};
 use crate::json_schema::{Json, LanguageStore, SchemaModel, SchemaOptions, SchemaReport, lower};
 use crate::limits::Limits;
-use crate::mask::{MaskStats, MaskStore};
+use crate::mask::{DeclaredKeyTokens, KeyTokens, MaskStats, MaskStore};
 use crate::matcher::Matcher;
-use crate::pass::{NormalGrammar, Watch, normalize};
+use crate::pass::{CompileBudget, NormalGrammar, normalize};
 use crate::vocab::Vocab;
 use cache::{GrammarCache, SourceKey};
 use core::fmt;
@@ -190,10 +190,10 @@ impl GrammarCompiler {
             options,
             || {
                 let limits = &self.shared.limits;
-                let watch = Watch::new(options.deadline, options.cancelled.clone(), limits);
-                let look = &mut |n_bytes| Ok(watch.spend(STEPS_PER_BYTE * n_bytes)?);
-                let parsed = ebnf::parse_watched::<CompileError>(text, root, limits, look)?;
-                self.build(parsed.grammar, parsed.warnings, &watch)
+                let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
+                let spend = &mut |n_bytes| Ok(budget.spend(STEPS_PER_BYTE * n_bytes)?);
+                let parsed = ebnf::parse_within::<CompileError>(text, root, limits, spend)?;
+                self.build(parsed.grammar, parsed.warnings, &budget)
             },
         )
     }
@@ -224,16 +224,16 @@ impl GrammarCompiler {
             || SourceKey::Regex(pattern.into()),
             options,
             || {
-                let watch = Watch::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
-                watch.look()?;
-                let look = &mut |n_bytes| Ok::<(), CompileError>(watch.spend(STEPS_PER_BYTE * n_bytes)?);
-                let regular = Arc::new(regex::parse_watched(pattern, "", &self.shared.limits, look)?);
+                let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
+                budget.check()?;
+                let spend = &mut |n_bytes| Ok::<(), CompileError>(budget.spend(STEPS_PER_BYTE * n_bytes)?);
+                let regular = Arc::new(regex::parse_within(pattern, "", &self.shared.limits, spend)?);
                 let mut builder = GrammarBuilder::new();
                 let root = builder.rule("root");
                 let body = builder.regex(Regex { pattern: pattern.into(), flags: "".into(), regular });
                 builder.define(root, body);
                 let grammar = builder.finish(root).expect("the only rule is defined");
-                self.build(grammar, Vec::new(), &watch)
+                self.build(grammar, Vec::new(), &budget)
             },
         )
     }
@@ -278,13 +278,13 @@ impl GrammarCompiler {
         options: &CompileOptions,
     ) -> Result<CompiledGrammar, CompileError> {
         let limits = &self.shared.limits;
-        let watch = Watch::new(options.deadline, options.cancelled.clone(), limits);
-        watch.look()?;
+        let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
+        budget.check()?;
         let json = Json::parse(schema, limits)?;
-        watch.spend(STEPS_PER_BYTE * schema.len())?;
+        budget.spend(STEPS_PER_BYTE * schema.len())?;
         let model = SchemaModel::read(json, &schema_options.read, &*schema_options.resolver, limits)?;
-        let (normal, report) = lower(model, schema_options, &self.shared.languages, limits, &watch)?;
-        let program = Program::new(&normal, &self.shared.units, limits, &watch)?;
+        let (normal, report) = lower(model, schema_options, &self.shared.languages, limits, &budget)?;
+        let program = Program::new(&normal, &self.shared.units, limits, &budget)?;
         let origin = Origin::Schema { normal, grammar: OnceLock::new(), report: Box::new(report) };
         Ok(self.finish(program, origin, Vec::new()))
     }
@@ -302,21 +302,21 @@ impl GrammarCompiler {
     /// # Errors
     /// If the grammar can't be built, the deadline passes or the flag is set.
     pub fn compile_with(&self, grammar: &Grammar, options: &CompileOptions) -> Result<CompiledGrammar, CompileError> {
-        let watch = Watch::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
-        self.build(grammar.clone(), Vec::new(), &watch)
+        let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
+        self.build(grammar.clone(), Vec::new(), &budget)
     }
 
     fn build(
         &self,
         grammar: Grammar,
         mut warnings: Vec<Warning>,
-        watch: &Watch,
+        budget: &CompileBudget,
     ) -> Result<CompiledGrammar, CompileError> {
         let Shared { vocab, limits, units, .. } = &*self.shared;
-        watch.look()?;
-        let (normal, empty_rules) = normalize(&grammar, &controls::VocabControls(vocab), limits, watch)?;
+        budget.check()?;
+        let (normal, empty_rules) = normalize(&grammar, &controls::VocabControls(vocab), limits, budget)?;
         warnings.extend(empty_rules.into_iter().map(|rule| Warning::matches_nothing(grammar.rule(rule))));
-        let program = Program::new(&normal, units, limits, watch)?;
+        let program = Program::new(&normal, units, limits, budget)?;
         let unspellable = program.bytes_read(vocab.unspellable_bytes());
         if !unspellable.is_empty() {
             warnings.push(Warning::unspellable(&grammar, unspellable));
@@ -328,7 +328,8 @@ impl GrammarCompiler {
         let Shared { vocab, masks, limits, .. } = &*self.shared;
         let step_limits = StepLimits { work_max: limits.step_work_max, bytes_max: limits.matcher_bytes_max };
         let (vocab, masks) = (Arc::clone(vocab), Arc::clone(masks));
-        let inner = Inner { program, origin, warnings, vocab, masks, step_limits };
+        let declared_key_tokens = DeclaredKeyTokens::of(&program);
+        let inner = Inner { program, origin, warnings, vocab, masks, declared_key_tokens, step_limits };
         CompiledGrammar { inner: Arc::new(inner) }
     }
 
@@ -395,6 +396,7 @@ struct Inner {
     warnings: Vec<Warning>,
     vocab: Arc<Vocab>,
     masks: Arc<MaskStore>,
+    declared_key_tokens: DeclaredKeyTokens,
     step_limits: StepLimits,
 }
 
@@ -479,6 +481,11 @@ impl CompiledGrammar {
     }
 
     #[inline]
+    /// Returns the tokens for each list of declared keys of a unit of the program.
+    pub(crate) fn declared_key_tokens(&self, unit: usize) -> &[KeyTokens] {
+        self.inner.masks.key_tokens(&self.inner.declared_key_tokens, &self.inner.program, unit, &self.inner.vocab)
+    }
+
     pub(crate) fn masks(&self) -> &Arc<MaskStore> {
         &self.inner.masks
     }

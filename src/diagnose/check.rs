@@ -66,7 +66,7 @@ impl Failure {
         self.line_column
     }
 
-    /// Tells whether the document is fine as far as it goes, and ends too early.
+    /// Returns whether the document is fine as far as it goes, and ends too early.
     pub fn is_incomplete(&self) -> bool {
         self.refused.is_none()
     }

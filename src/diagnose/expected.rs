@@ -95,7 +95,7 @@ impl Expected {
         &self.items
     }
 
-    /// Tells whether the text may end here.
+    /// Returns whether the text may end here.
     pub fn is_end(&self) -> bool {
         self.is_end
     }

@@ -121,7 +121,7 @@ impl TokenExplanation {
         self.id
     }
 
-    /// Tells whether the token is allowed.
+    /// Returns whether the token is allowed.
     pub fn is_allowed(&self) -> bool {
         matches!(self.reason, Reason::TextFits | Reason::Named | Reason::Stops)
     }

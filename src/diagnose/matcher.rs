@@ -1,17 +1,17 @@
-//! Explanations of a matcher, by replaying what it accepted on the judge.
+//! Explanations of a matcher, by replaying on the reference recognizer what it accepted.
 
 use super::explain::refusal_at;
 use super::{Expected, Reason, Refusal, RuleInProgress, TokenExplanation};
 use super::{expected, explain_bytes, explain_token, rules_in_progress};
 use crate::limits::Limits;
 use crate::matcher::{AcceptedPiece, MatchError, Matcher};
-use crate::reference::{Chart, Judge, Recognizer, RecognizerError};
+use crate::reference::{Chart, OracleMatcher, Recognizer, RecognizerError};
 use crate::vocab::TokenId;
 use core::fmt;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Where a matcher stands: what may come next, and which rules are in progress.
+/// What may come next after the text of a matcher, and which rules are in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     expected: Expected,
@@ -20,7 +20,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Returns what may come next; nothing of it after a stop token.
+    /// Returns what may come next; nothing may after a stop token.
     pub fn expected(&self) -> &Expected {
         &self.expected
     }
@@ -30,7 +30,7 @@ impl Explanation {
         &self.rules
     }
 
-    /// Tells whether a stop token was accepted.
+    /// Returns whether a stop token was accepted.
     pub fn is_terminated(&self) -> bool {
         self.is_terminated
     }
@@ -52,29 +52,29 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Why there is no explanation.
+/// The reason why there is no explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExplainError {
-    /// The text so far is not known any more: the matcher's history was forgotten.
+    /// The matcher's history was forgotten, and with it the text so far.
     Matcher(MatchError),
-    /// The grammar is too large for the judge.
-    Judge(RecognizerError),
+    /// The grammar is too large for the reference recognizer.
+    Recognizer(RecognizerError),
 }
 
 impl fmt::Display for ExplainError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ExplainError::Matcher(error) => fmt::Display::fmt(error, f),
-            ExplainError::Judge(error) => fmt::Display::fmt(error, f),
+            ExplainError::Recognizer(error) => fmt::Display::fmt(error, f),
         }
     }
 }
 
 impl std::error::Error for ExplainError {}
 
-/// Explanations. They replay the whole text on the [judge](crate::reference), which takes a time that grows with its length (up to
-/// its cube, for ambiguous grammars): they are for people, not for each step.
+/// Explanations. They replay the whole text on the [reference recognizer](crate::reference), in time linear in its length for most grammars
+/// and cubic for very ambiguous ones: they are for people, not for each step.
 impl Matcher {
     /// Returns what is expected here: bytes and control tokens, with the rules that they come from.
     ///
@@ -91,10 +91,10 @@ impl Matcher {
     /// ```
     ///
     /// # Errors
-    /// If the history was forgotten, or the grammar is too large for the judge.
+    /// If the history was forgotten, or the grammar is too large for the reference recognizer.
     pub fn explain(&self) -> Result<Explanation, ExplainError> {
-        let judge = self.judge()?;
-        let (grammar, chart) = (self.grammar().grammar(), judge.chart());
+        let oracle = self.oracle()?;
+        let (grammar, chart) = (self.grammar().grammar(), oracle.chart());
         Ok(Explanation {
             expected: expected(grammar, chart),
             rules: rules_in_progress(grammar, chart),
@@ -102,17 +102,17 @@ impl Matcher {
         })
     }
 
-    /// Says why a token is allowed or not, and which of its bytes is the first that is refused.
+    /// Explains why a token is allowed or not, and which of its bytes is the first that is refused.
     ///
     /// # Errors
     /// As [`explain`](Self::explain).
     pub fn explain_token(&self, token: TokenId) -> Result<TokenExplanation, ExplainError> {
-        let mut chart = self.judge()?.chart().clone();
+        let mut chart = self.oracle()?.chart().clone();
         let grammar = self.grammar();
         let (stops, is_terminated) = (self.stop_tokens(), self.is_terminated());
         let (written, vocab) = (grammar.grammar(), grammar.vocab());
         let explanation = explain_token(written, &mut chart, vocab, stops, is_terminated, token);
-        // Counts of characters and rests of numbers that are too many to be written are left out of the grammar.
+        // The grammar shown omits counts of characters and residues that would need too many rules to be written as such.
         Ok(match explanation.reason() {
             Reason::Stops if !is_terminated && !self.is_accepting() => {
                 explanation.with_reason(Reason::NotWhole(expected(written, &chart)))
@@ -125,35 +125,36 @@ impl Matcher {
         })
     }
 
-    /// Says which of `bytes` is the first that can't follow, and why; `None` if all can.
+    /// Explains which of `bytes` is the first that is refused; `None` if none is.
     ///
     /// # Errors
     /// As [`explain`](Self::explain).
     pub fn explain_bytes(&self, bytes: &[u8]) -> Result<Option<Refusal>, ExplainError> {
-        let mut chart = self.judge()?.chart().clone();
+        let mut chart = self.oracle()?.chart().clone();
         let refusal = explain_bytes(self.grammar().grammar(), &mut chart, bytes);
         Ok(refusal.or_else(|| self.refused(&mut chart, bytes)))
     }
 
-    /// Says which of `bytes` the engine refuses, if any, where the judge would not.
+    /// Returns the refusal of the first of `bytes` that the engine refuses, though the reference recognizer does not.
     fn refused(&self, chart: &mut Chart, bytes: &[u8]) -> Option<Refusal> {
         let offset = self.fork().accept_bytes(bytes).err()?.byte_offset()?;
         refusal_at(self.grammar().grammar(), chart, bytes, offset)
     }
 
-    fn judge(&self) -> Result<Judge, ExplainError> {
+    /// Returns the reference recognizer after the text of this matcher.
+    fn oracle(&self) -> Result<OracleMatcher, ExplainError> {
         let pieces = self.accepted().map_err(ExplainError::Matcher)?;
         let grammar = self.grammar();
-        let recognizer = Recognizer::new(grammar.grammar(), &Limits::default()).map_err(ExplainError::Judge)?;
-        let mut judge = Judge::new(&recognizer, Arc::clone(grammar.vocab()));
-        judge.set_stop_tokens(self.stop_tokens());
+        let recognizer = Recognizer::new(grammar.grammar(), &Limits::default()).map_err(ExplainError::Recognizer)?;
+        let mut oracle = OracleMatcher::new(&recognizer, Arc::clone(grammar.vocab()));
+        oracle.set_stop_tokens(self.stop_tokens());
         for piece in pieces {
             let is_allowed = match &piece {
-                AcceptedPiece::Token(token) => judge.accept_token(*token),
-                AcceptedPiece::Bytes(bytes) => judge.accept_bytes(bytes),
+                AcceptedPiece::Token(token) => oracle.accept_token(*token),
+                AcceptedPiece::Bytes(bytes) => oracle.accept_bytes(bytes),
             };
-            assert!(is_allowed, "the judge allows what the engine accepted: {piece:?}");
+            assert!(is_allowed, "the reference recognizer allows what the engine accepted: {piece:?}");
         }
-        Ok(judge)
+        Ok(oracle)
     }
 }

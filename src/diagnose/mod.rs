@@ -1,8 +1,8 @@
 //! Questions about a grammar as its author wrote it: what may come here, why is this refused, where does a document fail?
 //!
-//! All answers come from the [judge](crate::reference), since the engine rewrites grammars and so loses the rules that a person
-//! wrote. They are slow in comparison, and are asked for by people. Each is plain data with a [`Display`](core::fmt::Display)
-//! and a `to_json`.
+//! All answers come from the [reference recognizer](crate::reference), since the engine rewrites grammars and so loses the rules that a
+//! person wrote. They are slow in comparison, and meant for people. Each is plain data with a [`Display`](core::fmt::Display) and a
+//! `to_json`.
 //!
 //! ```
 //! use maskwright::{Limits, diagnose, frontend::ebnf, reference::Recognizer};

@@ -74,8 +74,8 @@ pub(super) fn byte_class(set: &ByteSet) -> String {
 /// Returns what may come, as EBNF writes it where it can.
 pub(super) fn terminal(terminal: &Terminal) -> String {
     match terminal {
-        Terminal::Literal(rest) => format!("\"{}\"", bytes(rest)),
-        Terminal::Character { set, begun } if begun.is_empty() => class(set),
+        Terminal::Literal(suffix) => format!("\"{}\"", bytes(suffix)),
+        Terminal::Character { set, prefix } if prefix.is_empty() => class(set),
         Terminal::Character { set, .. } => format!("the rest of a character of {}", class(set)),
         Terminal::Byte(set) => byte_class(set),
         Terminal::Control(control) => self::control(control),

@@ -3,7 +3,7 @@
 //! The register of such a rule holds a set (lower half) and, in the frame of an element under way, the place where the element began (upper half).
 //! Sets are lists that share their ends; an element is a piece of the text. Both only grow at their ends and are cut back by rolling back.
 
-use crate::machine::{Distinct, Equality, Leaves, Reserved};
+use crate::machine::{DeclaredKeys, Distinct, Equality, JsonScalars, ends_within_escape};
 use crate::util::chunked::Chunked;
 use core::ops::Range;
 use smallvec::SmallVec;
@@ -46,15 +46,29 @@ pub(crate) struct Elements {
     n_settled: usize,
     /// By byte of the text, as far as it was settled: what it leaves the text within.
     strings: Chunked<Within>,
+    /// How often an element was refused, ever.
+    n_refused: u64,
 }
 
 /// What a JSON text ends within.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Within {
+pub(crate) enum Within {
     Nothing,
     String,
     /// A string, right behind a backslash.
     Escape,
+}
+
+impl Within {
+    /// Returns what a text ends within that has one byte more.
+    pub fn after(self, byte: u8) -> Within {
+        match (self, byte) {
+            (Within::Nothing, b'"') | (Within::Escape, _) => Within::String,
+            (Within::String, b'\\') => Within::Escape,
+            (Within::String, b'"') => Within::Nothing,
+            (within, _) => within,
+        }
+    }
 }
 
 impl Elements {
@@ -88,21 +102,16 @@ impl Elements {
     /// Looks at what was read and admitted since the last time, now that it stays: where strings are, which keys a token may hold, and at
     /// containers, so that others are told apart from them quickly.
     pub fn settle(&mut self, is_held: impl Fn(&[u8]) -> bool) {
-        let mut within = self.strings.len().checked_sub(1).map_or(Within::Nothing, |last| self.strings.get(last));
+        let mut within = self.within();
         for place in self.strings.len()..self.text.len() {
-            within = match (within, self.text.get(place)) {
-                (Within::Nothing, b'"') | (Within::Escape, _) => Within::String,
-                (Within::String, b'\\') => Within::Escape,
-                (Within::String, b'"') => Within::Nothing,
-                (within, _) => within,
-            };
+            within = within.after(self.text.get(place));
             self.strings.push(within);
         }
         for index in self.n_settled..self.sets.len() {
             let set = self.sets.get(index);
             if self.is_container(set.element) {
                 let text: Vec<u8> = self.bytes(set.element).collect();
-                let leaves = Leaves::of(&text).bits();
+                let leaves = JsonScalars::of(&text).bloom_bits();
                 self.sets.replace(index, Set { print: print(&Equality::Json.canonical(&text)), leaves, ..set });
             } else if !is_held(&self.short_text(set.element)) {
                 self.sets.replace(index, Set { is_held: false, ..set });
@@ -120,10 +129,11 @@ impl Elements {
         u64::from(register as u32) | u64::from(self.n_bytes() - 1) << 32
     }
 
-    /// Ends the element of a frame; returns the register with the new set, unless the element was in it already, or is reserved.
-    pub fn admit(&mut self, register: u64, distinct: Distinct, reserved: Option<&Reserved>) -> Option<u64> {
+    /// Ends the element of a frame; returns the register with the new set, unless the element was in it already, or is declared.
+    pub fn admit(&mut self, register: u64, distinct: Distinct, declared_keys: Option<&DeclaredKeys>) -> Option<u64> {
         let (rest, element) = (register as u32, Piece { start: (register >> 32) as u32, end: self.n_bytes() });
-        if reserved.is_some_and(|reserved| reserved.contains(&self.short_text(element))) {
+        if declared_keys.is_some_and(|declared_keys| declared_keys.contains(&self.short_text(element))) {
+            self.n_refused += 1;
             return None;
         }
         let mut canonical = None;
@@ -144,6 +154,7 @@ impl Elements {
             self.same(distinct.equality, set.element, element, &mut canonical)
         };
         if self.any(rest, is_same) {
+            self.n_refused += 1;
             return None;
         }
         let set = Set { rest, element, print: 0, leaves: 0, is_held: true };
@@ -192,9 +203,9 @@ impl Elements {
         });
     }
 
-    /// Returns the reserved elements that the element under way is a beginning of, by number.
-    pub fn begun_reserved(&self, register: u64, reserved: &Reserved) -> Range<usize> {
-        reserved.begun_by(&self.begun_key(register))
+    /// Returns the declared keys that the element under way is a beginning of, by number.
+    pub fn begun_reserved(&self, register: u64, declared_keys: &DeclaredKeys) -> Range<usize> {
+        declared_keys.with_prefix(&self.begun_key(register))
     }
 
     /// Returns the number of bytes that were read of the element of a frame.
@@ -223,9 +234,66 @@ impl Elements {
         (start < self.text.len()).then(|| self.text.get(start))
     }
 
-    /// Tells whether the text ends within a string, as far as it was settled.
-    pub fn is_in_string(&self) -> bool {
-        self.strings.len().checked_sub(1).is_some_and(|last| self.strings.get(last) != Within::Nothing)
+    /// Returns what the text ends within, as far as it was settled.
+    pub fn within(&self) -> Within {
+        self.strings.len().checked_sub(1).map_or(Within::Nothing, |last| self.strings.get(last))
+    }
+
+    /// Returns how often an element was refused so far, because it was there already; rolling back takes nothing from it.
+    pub fn n_refused(&self) -> u64 {
+        self.n_refused
+    }
+
+    /// Tells whether the element under way in a frame may become one of the frame's set: false only if it can't.
+    pub fn can_repeat(&self, register: u64, equality: Equality) -> bool {
+        let begun = Piece { start: (register >> 32) as u32, end: self.n_bytes() };
+        let has_prefix = |piece: Piece| {
+            let n_bytes = begun.n_bytes() as usize;
+            piece.n_bytes() as usize >= n_bytes && self.bytes(piece).take(n_bytes).eq(self.bytes(begun))
+        };
+        let Some(first) = self.first_byte(register).filter(|_| equality == Equality::Json) else {
+            return self.any(register as u32, |set| has_prefix(set.element));
+        };
+        let is_plain = |piece: Piece| self.bytes(piece).all(|byte| byte != b'\\');
+        match first {
+            // PERF: strings without escapes are compared as they are.
+            b'"' if is_plain(begun) => self.any(register as u32, |set| {
+                self.first_of(set.element) == Some(b'"')
+                    && if is_plain(set.element) { has_prefix(set.element) } else { self.extends(begun, set.element) }
+            }),
+            b'"' => self.any(register as u32, |set| {
+                self.first_of(set.element) == Some(b'"') && self.extends(begun, set.element)
+            }),
+            b'{' | b'[' => {
+                let text: Vec<u8> = self.bytes(begun).collect();
+                let scalars = JsonScalars::of(&text);
+                let bits = scalars.bloom_bits();
+                let is_cut = ends_within_escape(&text);
+                self.any(register as u32, |set| {
+                    let may_have_all = set.print == 0 || bits & !set.leaves == 0;
+                    self.first_of(set.element) == Some(first)
+                        && (is_cut || may_have_all && scalars.can_extend_to(&self.scalars(set.element)))
+                })
+            }
+            b'-' | b'0'..=b'9' => {
+                self.any(register as u32, |set| matches!(self.first_of(set.element), Some(b'-' | b'0'..=b'9')))
+            }
+            _ => self.any(register as u32, |set| has_prefix(set.element)),
+        }
+    }
+
+    /// Tells whether an element may be what becomes of another one.
+    fn extends(&self, begun: Piece, element: Piece) -> bool {
+        let text: Vec<u8> = self.bytes(begun).collect();
+        ends_within_escape(&text) || JsonScalars::of(&text).can_extend_to(&self.scalars(element))
+    }
+
+    fn scalars(&self, element: Piece) -> JsonScalars {
+        JsonScalars::of(&self.bytes(element).collect::<Vec<u8>>())
+    }
+
+    fn first_of(&self, piece: Piece) -> Option<u8> {
+        (piece.n_bytes() > 0).then(|| self.text.get(piece.start as usize))
     }
 
     /// Calls `visit` with each element of a set.
@@ -240,16 +308,6 @@ impl Elements {
     pub fn for_each_held(&self, register: u64, mut visit: impl FnMut(Piece)) {
         self.any(register as u32, |set| {
             if set.is_held {
-                visit(set.element);
-            }
-            false
-        });
-    }
-
-    /// Calls `visit` with each element of a set that may have all leaves whose bits these are.
-    pub fn for_each_with(&self, register: u64, leaves: u64, mut visit: impl FnMut(Piece)) {
-        self.any(register as u32, |set| {
-            if set.print == 0 || leaves & !set.leaves == 0 {
                 visit(set.element);
             }
             false

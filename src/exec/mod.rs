@@ -11,7 +11,7 @@ mod step;
 mod viable;
 mod work;
 
-pub(crate) use elements::{Elements, Piece};
+pub(crate) use elements::{Elements, Within};
 pub(crate) use lazy_dfa::{ConfigId, LazyDfa};
 pub(crate) use stack::{BOTTOM, NodeId, Stacks, StacksMark};
 pub(crate) use step::{Configuration, Pair, is_done, signature, start, step_byte, step_bytes, step_control, tidy};

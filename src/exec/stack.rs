@@ -13,7 +13,7 @@ use super::elements::Elements;
 use super::step::{Configuration, Pair, join_registers, joined, signature};
 use super::work::Work;
 use crate::automaton::{Kind, Program, StateId};
-use crate::machine::Machine;
+use crate::machine::Counter;
 use crate::util::chunked::Chunked;
 use ahash::{AHashMap, AHashSet};
 use hashbrown::HashTable;
@@ -385,20 +385,20 @@ impl Stacks {
     fn land_with(&mut self, program: &Program, pair: Pair, live: &mut impl Extend<Pair>, admits: bool) {
         let Some((linked, local)) = program.place(pair.state) else { return live.extend([pair]) };
         let info = linked.unit.info(local);
-        if info.has_moves() && !matches!(info.kind, Kind::Loop { .. } | Kind::Tally { .. }) {
+        if info.has_moves() && !matches!(info.kind, Kind::Loop { .. } | Kind::RegisterRule { .. }) {
             live.extend([pair]);
         }
         match info.kind {
             Kind::Inner | Kind::Element(_) => {}
             Kind::End => self.leave(program, pair, live, admits, |register| register == pair.register),
-            Kind::Tally { tally } => {
-                let tally = linked.unit.tally(tally);
-                let Some(register) = tally.arrive(pair.register) else { return };
+            Kind::RegisterRule { register_rule } => {
+                let register_rule = linked.unit.register_rule(register_rule);
+                let Some(register) = register_rule.advance(pair.register) else { return };
                 let pair = Pair { register, ..pair };
-                if info.has_moves() && tally.may_go_on(register) {
+                if info.has_moves() && register_rule.can_continue(register) {
                     live.extend([pair]);
                 }
-                if tally.may_end(register) {
+                if register_rule.can_end(register) {
                     self.leave(program, pair, live, admits, |other| other == register);
                 }
             }
@@ -419,14 +419,14 @@ impl Stacks {
         &mut self,
         program: &Program,
         pair: Pair,
-        counter: &impl Machine,
+        counter: &Counter,
         live: &mut impl Extend<Pair>,
         admits: bool,
     ) {
-        if counter.may_continue(pair.register) {
+        if counter.can_continue(pair.register) {
             live.extend([pair]);
         }
-        if counter.may_end(pair.register) {
+        if counter.can_end(pair.register) {
             self.leave(program, pair, live, admits, |register| implies(counter, pair.register, register));
         }
     }
@@ -455,7 +455,7 @@ impl Stacks {
                     let place = program.place(exit.state);
                     match place.map(|(linked, local)| (linked.unit.info(local).kind, &linked.unit)) {
                         Some((Kind::Element(distinct), unit)) => {
-                            let register = elements.admit(exit.register, distinct, unit.reserved(distinct));
+                            let register = elements.admit(exit.register, distinct, unit.declared_keys(distinct));
                             live.extend(register.map(|register| Pair { register, ..exit }));
                         }
                         _ => live.extend([exit]),
@@ -512,7 +512,7 @@ impl Stacks {
             if last - first > 1 {
                 implied.clear();
                 let mut n_left = IMPLIED_FREE + IMPLIED_PER_PAIR * (last - first);
-                for &pair in pairs[first..last].iter().rev().filter(|&&pair| may_end(program, pair)) {
+                for &pair in pairs[first..last].iter().rev().filter(|&&pair| can_end(program, pair)) {
                     self.add_implied(program, pair, &mut implied, &mut n_left);
                 }
                 let mut next = 0;
@@ -679,12 +679,12 @@ const IMPLIED_FREE: usize = 64;
 const IMPLIED_PER_PAIR: usize = 4;
 
 /// Tells whether returning needs no more bytes.
-fn may_end(program: &Program, pair: Pair) -> bool {
+fn can_end(program: &Program, pair: Pair) -> bool {
     let Some((linked, local)) = program.place(pair.state) else { return false };
     match linked.unit.info(local).kind {
         Kind::End => true,
-        Kind::Loop { counter } => linked.unit.counter(counter).may_end(pair.register),
-        Kind::Tally { tally } => linked.unit.tally(tally).may_end(pair.register),
+        Kind::Loop { counter } => linked.unit.counter(counter).can_end(pair.register),
+        Kind::RegisterRule { register_rule } => linked.unit.register_rule(register_rule).can_end(pair.register),
         Kind::Inner | Kind::BodyEnd { .. } | Kind::Element(_) => false,
     }
 }
@@ -700,8 +700,8 @@ fn stands_for(program: &Program, pair: Pair, register: u64) -> bool {
 
 /// Tells whether a counter that may end in `register`, over a node that returns to its own state with the register `below`, can do all
 /// that the lower one can: read as many copies, and then return twice.
-fn implies(counter: &impl Machine, register: u64, below: u64) -> bool {
-    counter.may_end(below) && counter.join(register, below) == Some(register)
+fn implies(counter: &Counter, register: u64, below: u64) -> bool {
+    counter.can_end(below) && counter.join(register, below) == Some(register)
 }
 
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;

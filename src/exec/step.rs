@@ -5,7 +5,6 @@
 
 use super::stack::{BOTTOM, NodeId, Stacks, StacksMark};
 use crate::automaton::{DONE, Kind, Linked, Owner, Program, StateId, Step};
-use crate::machine::Machine;
 
 /// A place where a text can lead: a state, the stack below it, and the register of the state's machine.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -222,7 +221,7 @@ pub(super) fn joined(program: &Program, pair: Pair, other: u64) -> Option<u64> {
     debug_assert!(!matches!((info.kind, info.owner), (Kind::End, Some(Owner::Counter(_)))));
     match info.owner? {
         Owner::Counter(counter) => linked.unit.counter(counter).join(pair.register, other),
-        Owner::Elements(_) | Owner::Tallies(_) => None,
+        Owner::Elements(_) | Owner::RegisterRules(_) => None,
     }
 }
 
@@ -231,7 +230,9 @@ pub(crate) fn signature(program: &Program, state: StateId, register: u64, horizo
     let Some((linked, local)) = program.place(state).filter(|_| register != 0) else { return register };
     match linked.unit.info(local).owner {
         Some(Owner::Counter(counter)) => linked.unit.counter(counter).signature(register, horizon),
-        Some(Owner::Tallies(tally)) => linked.unit.tally(tally).signature(register, horizon),
+        Some(Owner::RegisterRules(register_rule)) => {
+            linked.unit.register_rule(register_rule).signature(register, horizon)
+        }
         Some(Owner::Elements(_)) => 0,
         None => register,
     }

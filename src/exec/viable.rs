@@ -249,7 +249,7 @@ impl Viability {
         let mut bytes = SmallVec::new();
         let Some((linked, local)) = program.place(pair.state) else { return bytes };
         let mut read = linked.unit.bytes(local);
-        if let (Numbers::Short, Kind::End | Kind::Tally { .. }, Some(elements)) =
+        if let (Numbers::Short, Kind::End | Kind::RegisterRule { .. }, Some(elements)) =
             (numbers, linked.unit.info(local).kind, stacks.elements())
         {
             read = read & !needless(elements);
@@ -330,7 +330,7 @@ type Rank = (bool, bool, u8);
 
 /// Tells whether elements of a kind can run out at all.
 fn is_compared(distinct: Distinct) -> bool {
-    distinct.is_finite || distinct.equality == Equality::Json
+    distinct.has_finite_domain || distinct.equality == Equality::Json
 }
 
 /// Returns the bytes that make the number at the end of the text longer, if there is one, though perhaps another value has no other spelling:

@@ -1,17 +1,17 @@
-//! Questions about a whole grammar: which rules are used, which can finish, which expressions are regular.
+//! Analyses of a whole grammar: which rules are reachable, which are productive (match some string), which expressions are regular.
 //!
-//! "Can finish" and "is regular" are least fixpoints of the same form: an expression has the property once enough of its
-//! operands have it. Asking every rule again until nothing changes takes a round per link of a chain `a ::= b`, `b ::= c`, ..., so
+//! "Is productive" and "is regular" are least fixpoints of the same form: an expression has the property once enough of its
+//! operands have it. Iterating over all rules until nothing changes takes a round per link of a chain `a ::= b`, `b ::= c`, ..., so
 //! a hundred thousand rules in the wrong order would take a hundred thousand rounds. Here each expression counts the operands that it
-//! still waits for, and what becomes true tells those that wait for it: linear, and without recursion. When the property fails, the
-//! first operand that lacks it leads to the next, and so on, until an expression that lacks it by itself or around a cycle.
+//! still waits for, and an expression that gets the property notifies its users: linear, and without recursion. To explain a failure,
+//! the first operand that lacks the property is followed, and so on, up to an expression that lacks it by itself or a cycle of rules.
 
 use super::{Expr, ExprId, Grammar, Rule, RuleId};
 use crate::util::{ByteSet, Span};
 use core::fmt;
 use hashbrown::HashMap;
 
-/// What looks like a mistake in a grammar but doesn't keep it from working.
+/// A probable mistake in a grammar that does not prevent its use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     kind: WarningKind,
@@ -20,17 +20,17 @@ pub struct Warning {
     detail: Box<str>,
 }
 
-/// What a [`Warning`] is about.
+/// The kind of a [`Warning`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WarningKind {
-    /// The root rule doesn't lead to the rule.
+    /// The rule is not reachable from the root rule.
     UnusedRule,
-    /// No text matches the rule, like `a ::= "x" a` (an unused one: it would be an error otherwise).
+    /// No string matches the rule because its recursion never ends, like `a ::= "x" a` (in an unused rule; elsewhere that is an error).
     NeverFinishes,
-    /// No text matches the rule, though no recursion keeps it from ending, like `a ::= "x" & "y"`: what mentions it is never taken.
+    /// No string matches the rule for another reason, like `a ::= "x" & "y"`: alternatives that refer to it are never taken.
     MatchesNothing,
-    /// The vocabulary has no token for some bytes of the grammar: where only such a byte can follow, there is no token to go on with.
+    /// The vocabulary has no single-byte token for some bytes of the grammar: where only such a byte may follow, no token may.
     Unspellable,
 }
 
@@ -42,12 +42,12 @@ impl Warning {
         Warning { kind: WarningKind::Unspellable, rule: root.name.clone(), span: root.span, detail }
     }
 
-    /// Returns the warning that nothing matches a rule.
+    /// Returns the warning that no string matches a rule.
     pub(crate) fn matches_nothing(rule: &Rule) -> Self {
         Warning { kind: WarningKind::MatchesNothing, rule: rule.name.clone(), span: rule.span, detail: "".into() }
     }
 
-    /// Returns what it is about.
+    /// Returns the kind of the warning.
     pub fn kind(&self) -> WarningKind {
         self.kind
     }
@@ -57,7 +57,7 @@ impl Warning {
         &self.rule
     }
 
-    /// Returns where the rule is defined, when the grammar came from a text.
+    /// Returns the span of the rule's definition, if the grammar came from a text.
     pub fn span(&self) -> Option<Span> {
         self.span
     }
@@ -82,15 +82,15 @@ pub fn warnings(grammar: &Grammar) -> Vec<Warning> {
     if reachable.iter().all(|&is_reachable| is_reachable) {
         return Vec::new();
     }
-    let finishing = Finishing::new(grammar);
+    let productivity = Productivity::new(grammar);
     let mut warnings = Vec::new();
     for (index, rule) in grammar.rules().iter().enumerate().filter(|&(index, _)| !reachable[index]) {
         let mut warn = |kind, detail: String| {
             warnings.push(Warning { kind, rule: rule.name.clone(), span: rule.span, detail: detail.into() });
         };
         warn(WarningKind::UnusedRule, String::new());
-        if !finishing.can_finish(rule.body) {
-            let detail = match finishing.obstacle(RuleId::new(index)) {
+        if !productivity.is_productive(rule.body) {
+            let detail = match productivity.obstacle(RuleId::new(index)) {
                 Obstacle::Cycle(rules) if rules[0].index() == index => describe_cycle(grammar, &rules),
                 Obstacle::Cycle(rules) => format!("it needs `{}`, which can't", grammar.rule(rules[0]).name),
                 Obstacle::Expr(_) => "it needs what nothing matches".to_owned(),
@@ -101,7 +101,7 @@ pub fn warnings(grammar: &Grammar) -> Vec<Warning> {
     warnings
 }
 
-/// Tells of each rule whether the root leads to it.
+/// Returns by rule whether it is reachable from the root.
 pub(crate) fn reachable_rules(grammar: &Grammar) -> Vec<bool> {
     let mut reachable = vec![false; grammar.rules().len()];
     let mut seen = vec![false; grammar.exprs().len()];
@@ -122,31 +122,31 @@ pub(crate) fn reachable_rules(grammar: &Grammar) -> Vec<bool> {
     reachable
 }
 
-/// Why an expression lacks a property.
+/// The reason why an expression lacks a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// These rules need each other, in this order, around.
+    /// A cycle of rules, each of which needs the next.
     Cycle(Vec<RuleId>),
-    /// This expression lacks it by itself.
+    /// An expression that lacks the property whatever its operands are.
     Expr(ExprId),
 }
 
-/// Which expressions match some text. Emptiness that takes automata to see, as of `"a" & "b"`, is not looked for.
-pub(crate) struct Finishing<'g> {
+/// The expressions that match some string. Emptiness that only automata can show, as of `"a" & "b"`, is not detected.
+pub(crate) struct Productivity<'g> {
     grammar: &'g Grammar,
     holds: Vec<bool>,
 }
 
-impl<'g> Finishing<'g> {
+impl<'g> Productivity<'g> {
     pub(crate) fn new(grammar: &'g Grammar) -> Self {
-        Finishing { grammar, holds: least_fixpoint(grammar, Self::needs) }
+        Productivity { grammar, holds: least_fixpoint(grammar, Self::needs) }
     }
 
-    pub(crate) fn can_finish(&self, expr: ExprId) -> bool {
+    pub(crate) fn is_productive(&self, expr: ExprId) -> bool {
         self.holds[expr.index()]
     }
 
-    /// Says why a rule can't finish.
+    /// Returns the reason why a rule is not productive.
     pub(crate) fn obstacle(&self, rule: RuleId) -> Obstacle {
         obstacle(self.grammar, &self.holds, Self::needs, self.grammar.rule(rule).body, Some(rule))
     }
@@ -165,7 +165,7 @@ impl<'g> Finishing<'g> {
     }
 }
 
-/// Which expressions use neither recursion nor control tokens.
+/// The expressions that use neither recursion nor control tokens.
 pub(crate) struct Regularity<'g> {
     grammar: &'g Grammar,
     holds: Vec<bool>,
@@ -180,7 +180,7 @@ impl<'g> Regularity<'g> {
         self.holds[expr.index()]
     }
 
-    /// Says why an expression is not regular.
+    /// Returns the reason why an expression is not regular.
     pub(crate) fn obstacle(&self, expr: ExprId) -> Obstacle {
         obstacle(self.grammar, &self.holds, Self::needs, expr, None)
     }
@@ -190,7 +190,7 @@ impl<'g> Regularity<'g> {
     }
 }
 
-/// Which operands must have a property so that an expression has it. The operand of a reference is the body of its rule.
+/// The operands that must have a property so that an expression has it. The operand of a reference is the body of its rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Nothing,
@@ -213,11 +213,11 @@ fn for_each_needed(grammar: &Grammar, expr: &Expr, needs: Needs, mut visit: impl
     }
 }
 
-/// Returns which expressions have the property, when they have it only if that follows in finitely many steps.
+/// Returns by expression whether it has a property, the least fixpoint of `needs`.
 fn least_fixpoint(grammar: &Grammar, needs: impl Fn(&Expr) -> Needs) -> Vec<bool> {
     let exprs = grammar.exprs();
     let needs: Vec<Needs> = exprs.iter().map(needs).collect();
-    // Who waits for expression i: users[starts[i]..starts[i + 1]].
+    // The users of expression i: users[starts[i]..starts[i + 1]].
     let mut starts = vec![0u32; exprs.len() + 1];
     let mut n_missing = vec![0u32; exprs.len()];
     for (index, expr) in exprs.iter().enumerate() {
@@ -235,9 +235,9 @@ fn least_fixpoint(grammar: &Grammar, needs: impl Fn(&Expr) -> Needs) -> Vec<bool
     let mut pending = Vec::new();
     for (index, expr) in exprs.iter().enumerate() {
         for_each_needed(grammar, expr, needs[index], |operand| {
-            let place = &mut next[operand.index()];
-            users[*place as usize] = index as u32;
-            *place += 1;
+            let slot = &mut next[operand.index()];
+            users[*slot as usize] = index as u32;
+            *slot += 1;
         });
         if n_missing[index] == 0 && needs[index] != Needs::Never {
             holds[index] = true;
@@ -257,7 +257,7 @@ fn least_fixpoint(grammar: &Grammar, needs: impl Fn(&Expr) -> Needs) -> Vec<bool
     holds
 }
 
-/// Follows operands that lack the property from `start`, which is in the body of `rule` if that is given.
+/// Follows operands that lack a property, from `start` on, which is in the body of `rule` if that is given.
 fn obstacle(
     grammar: &Grammar,
     holds: &[bool],
@@ -266,16 +266,16 @@ fn obstacle(
     rule: Option<RuleId>,
 ) -> Obstacle {
     let mut path: Vec<RuleId> = rule.into_iter().collect();
-    let mut places: HashMap<RuleId, usize> = path.iter().map(|&rule| (rule, 0)).collect();
+    let mut positions: HashMap<RuleId, usize> = path.iter().map(|&rule| (rule, 0)).collect();
     let mut at = start;
-    // Ends: an operand has a smaller id than its user, and no rule is entered twice.
+    // The loop ends: an operand has a smaller id than its user, and no rule is entered twice.
     loop {
         let expr = grammar.expr(at);
         if let Expr::Rule(rule) = expr {
-            if let Some(&place) = places.get(rule) {
-                return Obstacle::Cycle(path.split_off(place));
+            if let Some(&position) = positions.get(rule) {
+                return Obstacle::Cycle(path.split_off(position));
             }
-            places.insert(*rule, path.len());
+            positions.insert(*rule, path.len());
             path.push(*rule);
         }
         let mut lacking = None;
@@ -321,11 +321,11 @@ mod tests {
     #[test]
     fn long_chains_take_one_pass() {
         let grammar = chain(200_000, |builder, _| builder.literal("x"));
-        let finishing = Finishing::new(&grammar);
-        assert!(grammar.rules().iter().all(|rule| finishing.can_finish(rule.body)));
+        let productivity = Productivity::new(&grammar);
+        assert!(grammar.rules().iter().all(|rule| productivity.is_productive(rule.body)));
         let grammar = chain(200_000, |builder, rules| builder.rule_ref(rules[199_990]));
-        let finishing = Finishing::new(&grammar);
-        let Obstacle::Cycle(rules) = finishing.obstacle(grammar.root()) else { panic!("a cycle") };
+        let productivity = Productivity::new(&grammar);
+        let Obstacle::Cycle(rules) = productivity.obstacle(grammar.root()) else { panic!("a cycle") };
         assert_eq!((rules.len(), rules[0].index()), (10, 199_990));
         assert!(describe_cycle(&grammar, &rules).ends_with("which needs others, which need `r199990` again"));
     }
@@ -345,13 +345,13 @@ mod tests {
         builder.define(root, either);
         builder.define(stuck, both);
         let grammar = builder.finish(root).unwrap();
-        let finishing = Finishing::new(&grammar);
+        let productivity = Productivity::new(&grammar);
         let expected =
             [(both, false), (either, true), (maybe, true), (some, false), (minus, true), (and, false), (none, false)];
-        for (expr, can_finish) in expected {
-            assert_eq!(finishing.can_finish(expr), can_finish, "{:?}", grammar.expr(expr));
+        for (expr, is_productive) in expected {
+            assert_eq!(productivity.is_productive(expr), is_productive, "{:?}", grammar.expr(expr));
         }
-        assert_eq!(finishing.obstacle(stuck), Obstacle::Cycle(vec![stuck]));
+        assert_eq!(productivity.obstacle(stuck), Obstacle::Cycle(vec![stuck]));
         assert!(!Regularity::new(&grammar).is_regular(either) && Regularity::new(&grammar).is_regular(x));
         assert_eq!(warnings(&grammar), []);
     }

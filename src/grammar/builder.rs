@@ -1,4 +1,4 @@
-//! Building a grammar from parts.
+//! The builder of grammars.
 
 use super::{ControlRef, Expr, ExprId, Grammar, Regex, Rule, RuleId};
 use crate::regular::CharSet;
@@ -31,7 +31,7 @@ pub struct GrammarBuilder {
     source: Option<Arc<str>>,
 }
 
-/// Why the parts of a [`GrammarBuilder`] make no grammar.
+/// The reason why a [`GrammarBuilder`] has no complete grammar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrammarError {
     rule: Box<str>,
@@ -58,7 +58,7 @@ impl GrammarBuilder {
         Self::default()
     }
 
-    /// Keeps the text that the spans refer to.
+    /// Sets the text to which spans refer.
     pub fn set_source(&mut self, source: impl Into<Arc<str>>) {
         self.source = Some(source.into());
     }
@@ -80,7 +80,7 @@ impl GrammarBuilder {
         self.by_name.get(name).copied()
     }
 
-    /// Tells whether a rule has a body yet.
+    /// Returns whether a rule has a body yet.
     pub fn is_defined(&self, rule: RuleId) -> bool {
         self.bodies[rule.index()].is_some()
     }
@@ -90,7 +90,7 @@ impl GrammarBuilder {
         self.exprs.len()
     }
 
-    /// Returns an expression made before.
+    /// Returns an expression that was added.
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.index()]
     }
@@ -100,7 +100,7 @@ impl GrammarBuilder {
         self.define_at(rule, body, None);
     }
 
-    /// Gives a rule its body and says where the rule is written.
+    /// Gives a rule its body and its span.
     pub fn define_at(&mut self, rule: RuleId, body: ExprId, span: Option<Span>) {
         assert!(body.index() < self.exprs.len(), "unknown expression");
         self.bodies[rule.index()] = Some((body, span));
@@ -114,7 +114,7 @@ impl GrammarBuilder {
         self.push_at(expr, None)
     }
 
-    /// Adds an expression and says where it is written.
+    /// Adds an expression with its span.
     ///
     /// # Panics
     /// As [`push`](Self::push).
@@ -130,7 +130,7 @@ impl GrammarBuilder {
         ExprId::new(self.exprs.len() - 1)
     }
 
-    /// Adds the empty text.
+    /// Adds the empty string.
     pub fn empty(&mut self) -> ExprId {
         self.push(Expr::Empty)
     }
@@ -180,7 +180,7 @@ impl GrammarBuilder {
         self.push(Expr::Repeat { body, min, max })
     }
 
-    /// Returns the grammar whose outputs match `root`.
+    /// Returns the grammar with the root rule `root`.
     ///
     /// # Errors
     /// If a declared rule has no body.

@@ -1,7 +1,7 @@
 //! The grammar as its author wrote it: rules over expressions, in an index arena.
 //!
-//! Expressions refer to earlier expressions only, so the arena has no cycles and every analysis is one forward loop; recursion
-//! goes through rules alone. Nothing here is a boxed tree, so nothing overflows the stack when it is dropped.
+//! Expressions refer to earlier expressions only, so the arena has no cycles and every analysis is one forward loop; only rules
+//! are recursive. There are no boxed trees, whose destructors could overflow the stack.
 
 pub(crate) mod analysis;
 mod builder;
@@ -17,15 +17,15 @@ use crate::util::{Span, index_type};
 use std::sync::Arc;
 
 index_type!(
-    /// Names a rule of a [`Grammar`].
+    /// The index of a rule of a [`Grammar`].
     pub RuleId
 );
 index_type!(
-    /// Names an expression of a [`Grammar`].
+    /// The index of an expression of a [`Grammar`].
     pub ExprId
 );
 
-/// How a grammar names a control token.
+/// A reference to a control token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ControlRef {
     /// By its name in the vocabulary, like `<|eot_id|>`.
@@ -34,7 +34,7 @@ pub enum ControlRef {
     Id(u32),
 }
 
-/// A regular expression inside a grammar: the text it was written as, and what that text means.
+/// A regular expression inside a grammar: its source and its language.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Regex {
     /// The pattern without its delimiters, and with `/` not escaped.
@@ -48,25 +48,25 @@ pub struct Regex {
 /// An expression. Its operands always have smaller ids.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Expr {
-    /// The empty text, like `""`.
+    /// The empty string, like `""`.
     Empty,
     /// A literal, like `"abc"`.
     Literal(Box<[u8]>),
     /// A literal in any case (simple case folding, character by character), like `"abc"i`.
     LiteralNoCase(Box<str>),
-    /// One character of a set, like `[a-z]` or `.`; nothing at all when the set is empty.
+    /// One character of a set, like `[a-z]` or `.`; an empty set matches nothing.
     Class(CharSet),
     /// A regular expression, like `/[a-z]+/i`.
     Regex(Regex),
     /// A control token (or a token of added text, named as such), like `<|eot_id|>`.
     Control(ControlRef),
-    /// Another rule, like `value`.
+    /// A reference to a rule, like `value`.
     Rule(RuleId),
-    /// One after the other, like `a b`.
+    /// A sequence, like `a b`.
     Sequence(Box<[ExprId]>),
     /// A choice, like `a | b`.
     Choice(Box<[ExprId]>),
-    /// `min` to `max` copies (no upper bound: `None`), like `a*` or `a{2,5}`.
+    /// A repetition, `min` to `max` copies (no upper bound: `None`), like `a*` or `a{2,5}`.
     Repeat {
         /// What is repeated.
         body: ExprId,
@@ -75,11 +75,11 @@ pub enum Expr {
         /// The greatest number of copies, if any; never less than `min`.
         max: Option<u32>,
     },
-    /// What both match, like `a & b`; the operands must be regular.
+    /// An intersection, like `a & b`; the operands must be regular.
     And(ExprId, ExprId),
-    /// What the first matches and the second doesn't, like `a - b`; the operands must be regular.
+    /// A difference, like `a - b`; the operands must be regular.
     Minus(ExprId, ExprId),
-    /// Every text (of valid UTF-8) that the operand doesn't match, like `~a`; the operand must be regular.
+    /// A complement among all strings of valid UTF-8, like `~a`; the operand must be regular.
     Not(ExprId),
 }
 
@@ -105,16 +105,16 @@ impl Expr {
 pub struct Rule {
     /// The name, unique in its grammar.
     pub name: Box<str>,
-    /// What the rule stands for.
+    /// The body.
     pub body: ExprId,
-    /// Where the rule is defined, when it came from a text.
+    /// The span of the definition, if the grammar came from a text.
     pub span: Option<Span>,
 }
 
 /// A grammar as its author wrote it. Immutable; made by [`GrammarBuilder`] or a front end.
 ///
-/// Two grammars are equal when they have the same root and the same rules in the same order, whatever the numbers of
-/// their expressions and wherever they were written.
+/// Two grammars are equal if they have the same root and the same rules in the same order; the numbers of their expressions and
+/// spans are irrelevant.
 #[derive(Clone, Debug)]
 pub struct Grammar {
     rules: Vec<Rule>,
@@ -140,7 +140,7 @@ impl Grammar {
         &self.rules[id.index()]
     }
 
-    /// Returns all expressions, operands before what uses them.
+    /// Returns all expressions, operands before their users.
     pub fn exprs(&self) -> &[Expr] {
         &self.exprs
     }
@@ -150,7 +150,7 @@ impl Grammar {
         &self.exprs[id.index()]
     }
 
-    /// Returns where an expression is written, when it came from a text.
+    /// Returns the span of an expression, if the grammar came from a text.
     pub fn span(&self, id: ExprId) -> Option<Span> {
         self.spans[id.index()]
     }

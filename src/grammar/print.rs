@@ -1,13 +1,12 @@
 //! Prints a grammar as EBNF.
 //!
-//! Reading back what is printed gives an equal grammar (with the same root named), so groups are printed wherever the shape needs
-//! them and nowhere else: each place in a rule says how loosely an expression may bind there, and what binds more loosely gets
-//! parentheses. Nesting is as deep as the grammar's author made it, so the printer keeps a stack of what is still to be
-//! written instead of recursing.
+//! Parsing the printed text gives an equal grammar (with the same root rule), so parentheses are printed exactly where precedence requires
+//! them: each operand position has a least binding strength, and an expression that binds more loosely gets parentheses. Nesting can be
+//! arbitrarily deep, so the printer has a stack of pending output instead of recursing.
 //!
-//! A grammar that was built rather than read can hold what no EBNF says (a literal that is not UTF-8, a rule named `a b`), and can share
-//! expressions so often that the text would not fit anywhere; `to_ebnf` then returns `None`. A sequence or choice of fewer than two parts
-//! prints as an expression with the same meaning.
+//! A grammar that was built rather than parsed can contain what EBNF can't express (a literal that is not UTF-8, a rule named `a b`), and
+//! can share expressions so often that the text would be too large; `to_ebnf` then returns `None`. A sequence or choice of fewer than two
+//! operands prints as an expression with the same meaning.
 
 use super::{ControlRef, Expr, ExprId, Grammar};
 use crate::regular::CharSet;
@@ -16,10 +15,10 @@ use core::fmt::{self, Write as _};
 /// Most expressions that a printed grammar may have, each counted as often as it is written.
 const PRINTED_EXPRS_MAX: u64 = 1 << 26;
 
-/// Width above which the alternatives of a rule are put on lines of their own.
+/// Greatest width of a rule whose alternatives are printed on one line.
 const WIDTH_MAX: usize = 100;
 
-/// How tightly an expression binds; a place in a rule takes what binds at least so tightly.
+/// The binding strength of an expression, or the least strength that an operand position accepts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Binding {
     Choice,
@@ -30,7 +29,7 @@ enum Binding {
     Atom,
 }
 
-/// What is still to be written.
+/// Pending output.
 enum Pending {
     Expr(ExprId, Binding),
     Text(&'static str),
@@ -38,7 +37,7 @@ enum Pending {
 }
 
 impl Grammar {
-    /// Returns the grammar as EBNF text; `None` if EBNF can't say it. The root rule is not marked: who reads the text names it.
+    /// Returns the grammar as EBNF text, or `None` if EBNF can't express it. The root rule is not marked: a parser is told its name.
     ///
     /// ```
     /// use maskwright::{Limits, frontend::ebnf};
@@ -58,7 +57,7 @@ impl Grammar {
     }
 }
 
-/// Writes the EBNF of [`Grammar::to_ebnf`]; what EBNF can't say is written as `<?...?>`.
+/// Writes the EBNF of [`Grammar::to_ebnf`]; what EBNF can't express is written as `<?...?>`.
 impl fmt::Display for Grammar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut printer = Printer { grammar: self, text: String::new(), is_exact: true };
@@ -81,12 +80,12 @@ impl fmt::Display for Grammar {
 struct Printer<'g> {
     grammar: &'g Grammar,
     text: String,
-    /// Whether the text so far says what the grammar does.
+    /// Whether the text so far has exactly the meaning of the grammar.
     is_exact: bool,
 }
 
 impl Printer<'_> {
-    /// Returns how many expressions are written for each expression, shared ones counted each time.
+    /// Returns by expression the number of expressions printed for it, shared ones counted each time.
     fn sizes(&self) -> Vec<u64> {
         let mut sizes: Vec<u64> = Vec::with_capacity(self.grammar.exprs.len());
         for expr in &self.grammar.exprs {
@@ -125,24 +124,24 @@ impl Printer<'_> {
         self.text.push('\n');
     }
 
-    fn expr(&mut self, id: ExprId, place: Binding) {
-        let mut pending = vec![Pending::Expr(id, place)];
+    fn expr(&mut self, id: ExprId, position: Binding) {
+        let mut pending = vec![Pending::Expr(id, position)];
         while let Some(next) = pending.pop() {
             match next {
                 Pending::Text(text) => self.text += text,
                 Pending::Count(min, max) => self.count(min, max),
-                Pending::Expr(id, place) => self.step(id, place, &mut pending),
+                Pending::Expr(id, position) => self.step(id, position, &mut pending),
             }
         }
     }
 
-    /// Writes a leaf, or puts the parts of an expression on the stack, last part first.
-    fn step(&mut self, id: ExprId, place: Binding, pending: &mut Vec<Pending>) {
+    /// Writes a leaf, or pushes the operands of an expression, last operand first.
+    fn step(&mut self, id: ExprId, position: Binding, pending: &mut Vec<Pending>) {
         let expr = self.grammar.expr(id);
         let binding = match expr {
-            // One part is printed as the part itself, at the same place.
+            // A single operand is printed as itself, at the same position.
             Expr::Sequence(operands) | Expr::Choice(operands) if operands.len() == 1 => {
-                return pending.push(Pending::Expr(operands[0], place));
+                return pending.push(Pending::Expr(operands[0], position));
             }
             Expr::Choice(operands) if !operands.is_empty() => Binding::Choice,
             Expr::And(..) | Expr::Minus(..) => Binding::Join,
@@ -151,7 +150,7 @@ impl Printer<'_> {
             Expr::Repeat { .. } => Binding::Repeat,
             _ => return self.leaf(expr),
         };
-        if binding < place {
+        if binding < position {
             self.text.push('(');
             pending.push(Pending::Text(")"));
         }
@@ -295,7 +294,7 @@ impl Printer<'_> {
     }
 }
 
-/// Tells whether `name` can name a rule in EBNF.
+/// Returns whether `name` can name a rule in EBNF.
 pub(crate) fn is_rule_name(name: &str) -> bool {
     let is_word = |c: u8| c.is_ascii_alphanumeric() || c == b'_';
     let bytes = name.as_bytes();
@@ -306,7 +305,7 @@ pub(crate) fn is_rule_name(name: &str) -> bool {
         })
 }
 
-/// Tells whether `name`, written as it is, is the control token of that name in EBNF.
+/// Returns whether `name`, written as it is, is the control token of that name in EBNF.
 pub(crate) fn is_control_token(name: &str) -> bool {
     let Some(inside) = name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) else { return false };
     let is_barred = inside
@@ -320,9 +319,9 @@ pub(crate) fn is_control_token(name: &str) -> bool {
     is_barred || is_plain
 }
 
-fn push_all(pending: &mut Vec<Pending>, operands: &[ExprId], between: &'static str, place: Binding) {
+fn push_all(pending: &mut Vec<Pending>, operands: &[ExprId], between: &'static str, position: Binding) {
     for (index, &operand) in operands.iter().enumerate().rev() {
-        pending.push(Pending::Expr(operand, place));
+        pending.push(Pending::Expr(operand, position));
         if index > 0 {
             pending.push(Pending::Text(between));
         }

@@ -1,8 +1,8 @@
-//! Expressions of a grammar as regular expressions, where they are regular.
+//! Regular expressions of grammar expressions, where those are regular.
 //!
 //! The operands of `&`, `-` and `~` must be regular. Rules are inlined, each expression once however often it is used, so the
-//! result is at most as large as the grammar. A rule that leads back to itself is refused, even where its language happens to be regular:
-//! that is undecidable in general, and an author can write a repeat. Control tokens have no bytes.
+//! result is at most as large as the grammar. A recursive rule is refused, even if its language happens to be regular: whether it is, is
+//! undecidable in general, and an author can write a repeat. Control tokens have no bytes.
 
 use super::{ControlRef, Expr, ExprId, Grammar};
 use crate::Limits;
@@ -11,16 +11,16 @@ use crate::util::Span;
 use core::fmt;
 use std::sync::Arc;
 
-/// Why an expression of a grammar is not a regular expression, and where.
+/// The reason why an expression of a grammar is not regular, and where.
 ///
 /// `{}` is one line; `{:#}` adds the source line with a caret, if the grammar came from a text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NotRegular {
-    parts: Box<Parts>,
+    details: Box<Details>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
-struct Parts {
+struct Details {
     reason: NotRegularReason,
     expr: ExprId,
     span: Option<Span>,
@@ -28,15 +28,15 @@ struct Parts {
     source: Option<Arc<str>>,
 }
 
-/// What makes an expression not regular.
+/// The construct that makes an expression not regular.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotRegularReason {
-    /// A rule leads back to itself.
+    /// A recursive rule.
     Recursion,
     /// A control token.
     Control(ControlRef),
-    /// The left operand of `-` may match bytes that are no text, for which there is no complement.
+    /// The left operand of `-` may match bytes that are not UTF-8, for which there is no complement.
     NotText,
     /// The regular expression would have more nodes than `limits.n_exprs_max`.
     TooLarge {
@@ -48,30 +48,30 @@ pub enum NotRegularReason {
 }
 
 impl NotRegular {
-    /// Returns what is wrong.
+    /// Returns the reason.
     pub fn reason(&self) -> &NotRegularReason {
-        &self.parts.reason
+        &self.details.reason
     }
 
-    /// Returns the expression that is to blame: the control token, or the mention of the rule that closes the circle.
+    /// Returns the offending expression: the control token, or the reference that closes the cycle of rules.
     pub fn expr(&self) -> ExprId {
-        self.parts.expr
+        self.details.expr
     }
 
-    /// Returns where that expression is written, when the grammar came from a text.
+    /// Returns the span of that expression, if the grammar came from a text.
     pub fn span(&self) -> Option<Span> {
-        self.parts.span
+        self.details.span
     }
 
-    /// Returns the rule in which that expression stands, as far as inlining came through rules.
+    /// Returns the rule that contains that expression, if inlining reached it through rules.
     pub fn rule(&self) -> Option<&str> {
-        self.parts.rule.as_deref()
+        self.details.rule.as_deref()
     }
 }
 
 impl fmt::Display for NotRegular {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { reason, span, rule, source, .. } = &*self.parts;
+        let Details { reason, span, rule, source, .. } = &*self.details;
         match reason {
             NotRegularReason::Recursion => f.write_str("recursion is not regular")?,
             NotRegularReason::Control(ControlRef::Name(name)) => {
@@ -97,7 +97,7 @@ impl fmt::Display for NotRegular {
 
 impl fmt::Debug for NotRegular {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { reason, expr, span, rule, .. } = &*self.parts;
+        let Details { reason, expr, span, rule, .. } = &*self.details;
         let mut fields = f.debug_struct("NotRegular");
         fields.field("reason", reason).field("expr", expr).field("span", span).field("rule", rule).finish()
     }
@@ -105,10 +105,10 @@ impl fmt::Debug for NotRegular {
 
 impl std::error::Error for NotRegular {}
 
-/// How far an expression has come.
+/// The progress of the depth-first search at an expression.
 #[derive(Clone, Copy)]
 enum State {
-    New,
+    Unvisited,
     /// Its operands are being lowered.
     Open,
     Done(Lowered),
@@ -117,12 +117,12 @@ enum State {
 #[derive(Clone, Copy)]
 struct Lowered {
     node: NodeId,
-    /// Every match is valid UTF-8, for certain.
+    /// Whether every match is certainly valid UTF-8.
     is_text: bool,
 }
 
 impl Grammar {
-    /// Returns `expr` as a regular expression, with the rules that it mentions inlined.
+    /// Returns `expr` as a regular expression, with the rules that it refers to inlined.
     ///
     /// ```
     /// use maskwright::{Limits, grammar::GrammarBuilder, regular::{CharSet, Dfa}};
@@ -139,14 +139,14 @@ impl Grammar {
     /// ```
     ///
     /// # Errors
-    /// If a rule leads back to itself, or a control token is mentioned, or bytes that are no text are to the left of `-`, or the
+    /// If a rule is recursive, if there is a control token, if the left operand of `-` may match bytes that are not UTF-8, or if the
     /// result has more than `limits.n_exprs_max` nodes.
     pub fn regular_of(&self, expr: ExprId, limits: &Limits) -> Result<Regular, NotRegular> {
-        Inlining::new(self, limits).run(expr)
+        Inliner::new(self, limits).run(expr)
     }
 }
 
-struct Inlining<'a> {
+struct Inliner<'a> {
     grammar: &'a Grammar,
     limits: &'a Limits,
     states: Vec<State>,
@@ -155,30 +155,30 @@ struct Inlining<'a> {
     regular: Regular,
 }
 
-impl<'a> Inlining<'a> {
+impl<'a> Inliner<'a> {
     fn new(grammar: &'a Grammar, limits: &'a Limits) -> Self {
-        let states = vec![State::New; grammar.exprs().len()];
-        Inlining { grammar, limits, states, open: Vec::new(), regular: Regular::new() }
+        let states = vec![State::Unvisited; grammar.exprs().len()];
+        Inliner { grammar, limits, states, open: Vec::new(), regular: Regular::new() }
     }
 
     fn run(mut self, root: ExprId) -> Result<Regular, NotRegular> {
         self.open.push(root);
         while let Some(&id) = self.open.last() {
             match self.states[id.index()] {
-                State::New => {
+                State::Unvisited => {
                     self.states[id.index()] = State::Open;
                     if let Expr::Rule(rule) = self.grammar.expr(id) {
                         let body = self.grammar.rule(*rule).body;
                         match self.states[body.index()] {
                             State::Open => return Err(self.refuse(id, NotRegularReason::Recursion)),
-                            State::New => self.open.push(body),
+                            State::Unvisited => self.open.push(body),
                             State::Done(_) => {}
                         }
                     } else {
                         let (open, states) = (&mut self.open, &self.states);
                         let start = open.len();
                         self.grammar.expr(id).for_each_operand(|operand| {
-                            if let State::New = states[operand.index()] {
+                            if let State::Unvisited = states[operand.index()] {
                                 open.push(operand);
                             }
                         });
@@ -236,7 +236,7 @@ impl<'a> Inlining<'a> {
                 (Node::And(a.node, b.node), a.is_text || b.is_text)
             }
             &Expr::Minus(a, b) => {
-                // `a & ~b`, as long as all of `a` is text.
+                // `a & ~b`, which is right if `a` matches UTF-8 only.
                 if !self.done(a).is_text {
                     return Err(self.refuse(a, NotRegularReason::NotText));
                 }
@@ -261,7 +261,7 @@ impl<'a> Inlining<'a> {
     fn copy(&mut self, other: &Regular) -> Lowered {
         let base = self.regular.nodes().len();
         let new = |id: NodeId| NodeId::new(base + id.index());
-        // What a node matches is text if all literals in it are; a complement is text in any case.
+        // A node matches UTF-8 only if all literals in it are UTF-8; a complement always does.
         let mut is_text: Vec<bool> = Vec::with_capacity(other.nodes().len());
         for node in other.nodes() {
             let mut text = match node {
@@ -290,7 +290,7 @@ impl<'a> Inlining<'a> {
     }
 
     fn refuse(&self, expr: ExprId, reason: NotRegularReason) -> NotRegular {
-        // The innermost rule on the way; siblings that wait are on the list too, but only as `New`.
+        // The innermost rule on the path; pending siblings are on the stack too, but `Unvisited`.
         let is_open = |id: &&ExprId| matches!(self.states[id.index()], State::Open);
         let rule = self.open.iter().rev().filter(is_open).find_map(|&id| match self.grammar.expr(id) {
             Expr::Rule(rule) if id != expr => Some(self.grammar.rule(*rule).name.clone()),
@@ -302,7 +302,7 @@ impl<'a> Inlining<'a> {
             self.grammar.rules().iter().find(|rule| rule.body == *top).map(|rule| rule.name.clone())
         });
         let (span, source) = (self.grammar.span(expr), self.grammar.source.clone());
-        NotRegular { parts: Box::new(Parts { reason, expr, span, rule, source }) }
+        NotRegular { details: Box::new(Details { reason, expr, span, rule, source }) }
     }
 }
 
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn recursion_is_refused_where_the_circle_closes() {
+    fn recursion_is_refused_where_the_cycle_closes() {
         let source = "root ::= list\nlist ::= \"a\" rest\nrest ::= list?";
         let mut builder = GrammarBuilder::new();
         builder.set_source(source);
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_no_matter() {
+    fn deep_nesting_does_not_overflow_the_stack() {
         let deep = dfa(|b| (0..100_000).fold(b.literal("a"), |id, _| b.sequence([id])));
         assert!(deep.unwrap().is_match(b"a"));
     }

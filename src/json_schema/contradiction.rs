@@ -28,7 +28,7 @@ use super::model::{Body, DocumentId, Entry, Keyword, Named, Schema, SchemaId, Sc
 use super::options::SchemaOptions;
 use super::value::{Value, ValueId};
 use crate::Limits;
-use crate::pass::Watch;
+use crate::pass::CompileBudget;
 use hashbrown::HashSet;
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub(super) fn explain(
     options: &SchemaOptions,
     store: &Arc<LanguageStore>,
     limits: &Limits,
-    watch: &Watch,
+    budget: &CompileBudget,
 ) -> SchemaError {
     let mut probe = model.clone();
     let root = probe.schema(probe.root()).clone();
@@ -60,7 +60,7 @@ pub(super) fn explain(
     let languages = Languages::new(Arc::clone(store));
     let (n_questions, n_steps) = (0, 0);
     let mut search =
-        Search { model, probe, anything, is_dynamic, options, store, languages, limits, watch, n_questions, n_steps };
+        Search { model, probe, anything, is_dynamic, options, store, languages, limits, budget, n_questions, n_steps };
     search.explain()
 }
 
@@ -76,7 +76,7 @@ struct Search<'a> {
     store: &'a Arc<LanguageStore>,
     languages: Languages,
     limits: &'a Limits,
-    watch: &'a Watch,
+    budget: &'a CompileBudget,
     n_questions: usize,
     n_steps: u64,
 }
@@ -482,9 +482,9 @@ impl Search<'_> {
             return false;
         }
         self.n_questions += 1;
-        let watch = self.watch.for_steps(STEPS_MAX - self.n_steps);
-        let answer = has_values(&self.probe, ids, self.options, self.store, self.limits, &watch);
-        self.n_steps += watch.n_steps() + self.probe.n_schemas() as u64;
+        let budget = self.budget.for_steps(STEPS_MAX - self.n_steps);
+        let answer = has_values(&self.probe, ids, self.options, self.store, self.limits, &budget);
+        self.n_steps += budget.n_steps() + self.probe.n_schemas() as u64;
         matches!(answer, Ok(false))
     }
 

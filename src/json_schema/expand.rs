@@ -25,7 +25,7 @@ use super::report::Relaxed;
 use super::shape::*;
 use super::value::{Json, Value, ValueId};
 use crate::Limits;
-use crate::pass::Watch;
+use crate::pass::CompileBudget;
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
@@ -49,7 +49,7 @@ pub(super) struct Expander<'a> {
     pub model: &'a SchemaModel,
     pub options: &'a SchemaOptions,
     pub limits: &'a Limits,
-    watch: &'a Watch,
+    budget: &'a CompileBudget,
     pub conjunctions: Conjunctions,
     pub languages: Languages,
     shapes: HashMap<(ConjunctionId, ValueKind), Rc<[Shape]>>,
@@ -270,14 +270,14 @@ impl<'a> Expander<'a> {
         model: &'a SchemaModel,
         options: &'a SchemaOptions,
         limits: &'a Limits,
-        watch: &'a Watch,
+        budget: &'a CompileBudget,
         languages: Languages,
     ) -> Self {
         Expander {
             model,
             options,
             limits,
-            watch,
+            budget,
             conjunctions: Conjunctions::new(model),
             languages,
             // PERF: room for what most schemas have.
@@ -369,7 +369,7 @@ impl<'a> Expander<'a> {
             n_tried += 1;
             // What is not chosen from costs no more than it is long.
             self.n_tried += usize::from(n_tried > 1);
-            self.watch.spend(STEPS_PER_FACT * partial.size())?;
+            self.budget.spend(STEPS_PER_FACT * partial.size())?;
             if n_tried > n_max {
                 return Ok(None);
             }
@@ -476,7 +476,7 @@ impl<'a> Expander<'a> {
             match choice {
                 Choice::Of(ref alternatives) | Choice::Failing(ref alternatives) => {
                     let alternatives = &alternatives.all;
-                    self.watch.spend(STEPS_PER_FACT * alternatives.len())?;
+                    self.budget.spend(STEPS_PER_FACT * alternatives.len())?;
                     let mut holding: SmallVec<[u32; 8]> = SmallVec::new();
                     for (index, goals) in alternatives.iter().enumerate() {
                         if goals.iter().all(|goal| self.may_hold(partial, goal)) {
@@ -506,7 +506,7 @@ impl<'a> Expander<'a> {
                     }
                 }
                 Choice::One(branches, frames) => {
-                    self.watch.spend(branches.len())?;
+                    self.budget.spend(branches.len())?;
                     let alive = branches.iter().copied().filter(|&branch| self.may_be(partial, branch));
                     let alive: Vec<Member> = alive.collect();
                     match alive[..] {
@@ -521,7 +521,7 @@ impl<'a> Expander<'a> {
                 Choice::Denied(_) => unreachable!("denials wait elsewhere"),
             }
             if matches!(progress, Progress::More) {
-                self.watch.spend(choices.len())?;
+                self.budget.spend(choices.len())?;
                 left.append(&mut choices);
             }
         }

@@ -6,7 +6,7 @@ use super::error::{SchemaError, shown};
 use super::load::Loader;
 use super::model::{Body, DocumentId, Entry, Keyword, Named, SchemaId, TypeSet};
 use super::value::{Json, Member, Value, ValueId};
-use crate::util::nearest;
+use crate::util::closest_name;
 use hashbrown::HashSet;
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
@@ -222,7 +222,7 @@ impl<'a> KeywordReader<'a, '_> {
                 return Err(self.misfit("type", item, "the name of a type or a list of such names"));
             };
             let Some(known) = TypeSet::from_name(name) else {
-                let guess = nearest(name, TypeSet::NAMES.iter().map(|(known, _)| *known));
+                let guess = closest_name(name, TypeSet::NAMES.iter().map(|(known, _)| *known));
                 let guess = guess.map(|guess| format!(" (did you mean {guess:?}?)")).unwrap_or_default();
                 let reason = format!("must be the name of a type, not {}{guess}", shown(name));
                 return Err(Misfit { value: item, error: SchemaError::keyword_value("type", reason) });

@@ -9,7 +9,7 @@ use super::shape::StringShape;
 use crate::Limits;
 use crate::frontend::ecma;
 use crate::regular::{CharSet, Dfa, Node, Regular, RegularError};
-use crate::util::{Spares, index_type};
+use crate::util::{Pool, index_type};
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -35,7 +35,7 @@ pub(crate) struct LanguageStore {
     pub(super) leaves: LeafStore,
     pub(super) any_values: AnyValueStore,
     /// Memory to lower schemas in.
-    pub(super) spares: Spares<Spare>,
+    pub(super) spares: Pool<Spare>,
 }
 
 impl LanguageStore {

@@ -1,25 +1,24 @@
-//! Counting the copies of a repeated body: `X{min,max}`.
+//! Counters: the number of copies of a repeated body, `X{min,max}`.
 //!
 //! As a finite automaton `[a-z]{1,1000000}` needs a million states. A counter needs one number: how many copies are complete. With
 //! an ambiguous body (`("a"|"aa"){5,1000}`) several counts are possible after the same text; a register holds an interval of them,
-//! and what is not an interval is held as several registers. Every operation is a few instructions; nothing depends on the size
-//! of the bounds.
+//! and counts that are no interval take several registers. Every operation takes a few instructions, whatever the bounds.
 //!
-//! What matters of a count is how many copies may follow: after `c` copies of `X{min,max}`, from `min - c` to `max - c`. So counts
-//! that are `max - min + 1` apart are as good as neighbours (with no upper bound, all are), and of the counts from `min` on the
-//! least one stands for all: a register holds no more than that, so that ambiguous texts have few registers.
+//! Of a count only the number of copies that may follow matters: after `c` copies of `X{min,max}`, from `min - c` to `max - c`. So two
+//! counts up to `max - min + 1` apart join to an interval without a change of language (without an upper bound any two do), and of the
+//! counts from `min` on the least one implies the others. Registers are normalized accordingly, so that ambiguous texts have few of them.
 
-use super::{Machine, Register};
+use super::Register;
 
-/// Counts copies of a body between two bounds. The body never matches the empty text, so `min` is at least 1.
+/// A counter of the copies of a body, between two bounds. The body never matches the empty text, so `min` is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Counter {
     min: u32,
     max: Option<u32>,
 }
 
-/// What the counts from `low` to `high` allow, as held in a register: `low` in the upper half, `high - low` in the lower, so that
-/// registers are in the order of their counts. The counts between may lack some that make no difference.
+/// An interval of counts. A register has `low` in its upper half and `high - low` in its lower half, so that registers sort by their
+/// counts. Some counts of the interval may be impossible, where that makes no difference to what may follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Counts {
     low: u32,
@@ -60,29 +59,75 @@ impl Counter {
         self.max
     }
 
-    /// Returns how many copies must follow at least.
+    /// Returns how many more copies must follow at least.
     pub fn n_missing(&self, register: Register) -> u32 {
         self.min.saturating_sub(Counts::unpack(register).high)
     }
 
-    /// Returns the counter that says how many copies of `X` are in `(X{inner}){self}`, if a counter can.
+    /// Returns the counter of the copies of `X` in `(X{inner}){self}`, if their possible numbers are an interval.
     pub fn of_copies(&self, inner: &Counter) -> Option<Counter> {
         let (min, max) = merged_bounds((self.min, self.max), (inner.min, inner.max))?;
         Some(Counter { min, max })
     }
 
-    /// Returns the counts that stand for all that allow the same: the least says how many more copies may follow, and the
-    /// greatest, up to `min`, how many must.
+    /// Returns the normal form of an interval: `low` decides how many more copies may follow, and `high`, up to `min`, how many must.
     #[inline]
-    fn normal(&self, Counts { low, high }: Counts) -> Counts {
+    fn normalize(&self, Counts { low, high }: Counts) -> Counts {
         match self.max {
             None => Counts { low: high.min(self.min), high: high.min(self.min) },
             Some(_) => Counts { low, high: high.min(self.min.max(low)) },
         }
     }
+
+    /// Returns the register after one more copy, or `None` if `max` copies are complete.
+    #[inline]
+    pub fn advance(&self, register: Register) -> Option<Register> {
+        let Counts { low, high } = Counts::unpack(register);
+        match self.max {
+            Some(max) if low >= max => None,
+            _ => Some(self.normalize(Counts { low: low + 1, high: high + 1 }).pack()),
+        }
+    }
+
+    /// Returns whether the repetition may end.
+    #[inline]
+    pub fn can_end(&self, register: Register) -> bool {
+        Counts::unpack(register).high >= self.min
+    }
+
+    /// Returns whether one more copy may begin.
+    #[inline]
+    pub fn can_continue(&self, register: Register) -> bool {
+        self.max.is_none_or(|max| Counts::unpack(register).low < max)
+    }
+
+    /// Returns a register that no `horizon` further copies can tell from `register`: the same questions get the same answers.
+    /// A copy has at least one byte, so the length of the longest token is a horizon that masks can use.
+    pub fn signature(&self, register: Register, horizon: u32) -> Register {
+        let Counts { low, high } = Counts::unpack(register);
+        let is_out_of_reach = |count: u32, bound: u32| u64::from(count) + u64::from(horizon) < u64::from(bound);
+        // The least count alone says whether one more copy may begin, and the greatest whether the counter may end.
+        let low = if self.max.is_none_or(|max| is_out_of_reach(low, max)) { 0 } else { low };
+        let high = match high {
+            high if high >= self.min => self.min.max(low),
+            high if is_out_of_reach(high, self.min) => low,
+            high => high,
+        };
+        Counts { low, high }.pack()
+    }
+
+    /// Returns one register that allows what `a` or `b` allows, if there is one; it is `a` if `a` allows all that `b` does. To join
+    /// many registers, join neighbours in ascending order.
+    #[inline]
+    pub fn join(&self, a: Register, b: Register) -> Option<Register> {
+        let (a, b) = (Counts::unpack(a), Counts::unpack(b));
+        let reach = self.max.map_or(u32::MAX, |max| max - self.min).saturating_add(1);
+        let touch = a.low.saturating_sub(b.high) <= reach && b.low.saturating_sub(a.high) <= reach;
+        touch.then(|| self.normalize(Counts { low: a.low.min(b.low), high: a.high.max(b.high) }).pack())
+    }
 }
 
-/// Returns between which bounds copies of `X` are in `(X{inner}){outer}`, if all numbers between bounds are, and the bounds fit a counter.
+/// Returns the bounds of the number of copies of `X` in `(X{inner}){outer}`, if every number between them is possible and they fit a counter.
 pub fn merged_bounds(outer: (u32, Option<u32>), inner: (u32, Option<u32>)) -> Option<(u32, Option<u32>)> {
     let product = |a: u32, b: u32| a.checked_mul(b).filter(|&product| product < u32::MAX);
     let min = product(outer.0, inner.0)?;
@@ -91,55 +136,13 @@ pub fn merged_bounds(outer: (u32, Option<u32>), inner: (u32, Option<u32>)) -> Op
         (Some(outer), Some(inner)) => Some(product(outer, inner)?),
         _ => None,
     };
-    // Between the most in n copies and the least in n + 1 numbers may be left out; the gap is widest where n is least.
+    // There may be a gap between the most that n copies have and the least that n + 1 have; it is widest for the least n.
     let (n, least) = (u64::from(outer.0), u64::from(inner.0));
     let is_gapless = match inner.1 {
         None if n > 0 => true,
         most => (n + 1) * least <= n * u64::from(most.unwrap_or(0)) + 1,
     };
     (is_gapless || outer.1 == Some(outer.0)).then_some((min, max))
-}
-
-impl Machine for Counter {
-    #[inline]
-    fn advance(&self, register: Register) -> Option<Register> {
-        let Counts { low, high } = Counts::unpack(register);
-        match self.max {
-            Some(max) if low >= max => None,
-            _ => Some(self.normal(Counts { low: low + 1, high: high + 1 }).pack()),
-        }
-    }
-
-    #[inline]
-    fn may_end(&self, register: Register) -> bool {
-        Counts::unpack(register).high >= self.min
-    }
-
-    #[inline]
-    fn may_continue(&self, register: Register) -> bool {
-        self.max.is_none_or(|max| Counts::unpack(register).low < max)
-    }
-
-    fn signature(&self, register: Register, horizon: u32) -> Register {
-        let Counts { low, high } = Counts::unpack(register);
-        let is_far = |count: u32, bound: u32| u64::from(count) + u64::from(horizon) < u64::from(bound);
-        // The least count alone says whether one more copy may begin, and the greatest whether the counter may end.
-        let low = if self.max.is_none_or(|max| is_far(low, max)) { 0 } else { low };
-        let high = match high {
-            high if high >= self.min => self.min.max(low),
-            high if is_far(high, self.min) => low,
-            high => high,
-        };
-        Counts { low, high }.pack()
-    }
-
-    #[inline]
-    fn join(&self, a: Register, b: Register) -> Option<Register> {
-        let (a, b) = (Counts::unpack(a), Counts::unpack(b));
-        let reach = self.max.map_or(u32::MAX, |max| max - self.min).saturating_add(1);
-        let touch = a.low.saturating_sub(b.high) <= reach && b.low.saturating_sub(a.high) <= reach;
-        touch.then(|| self.normal(Counts { low: a.low.min(b.low), high: a.high.max(b.high) }).pack())
-    }
 }
 
 #[cfg(test)]
@@ -153,9 +156,9 @@ mod tests {
     #[test]
     fn counts_between_bounds() {
         let counter = Counter::new(2, Some(3));
-        let ends: Vec<_> = (0..4).map(|n| after(&counter, n).is_some_and(|r| counter.may_end(r))).collect();
+        let ends: Vec<_> = (0..4).map(|n| after(&counter, n).is_some_and(|r| counter.can_end(r))).collect();
         assert_eq!(ends, [false, false, true, true]);
-        assert!(!counter.may_continue(after(&counter, 3).unwrap()));
+        assert!(!counter.can_continue(after(&counter, 3).unwrap()));
         assert_eq!(after(&counter, 4), None);
     }
 
@@ -167,8 +170,8 @@ mod tests {
     }
 
     #[test]
-    fn what_only_many_counts_need_is_forgotten() {
-        // Of the counts from the least on, the least one allows what all others do.
+    fn implied_counts_are_dropped() {
+        // Of the counts from the minimum on, the least one allows what all others do.
         let counter = Counter::new(2, Some(100));
         let at = |n| after(&counter, n).unwrap();
         assert_eq!(counter.join(at(2), at(7)), Some(at(2)));
@@ -184,7 +187,7 @@ mod tests {
     #[test]
     fn counts_join_when_no_number_of_copies_lies_between() {
         let n_more = |counter: &Counter, register: Register| -> Vec<u32> {
-            let ends = |n| (0..n).try_fold(register, |r, _| counter.advance(r)).is_some_and(|r| counter.may_end(r));
+            let ends = |n| (0..n).try_fold(register, |r, _| counter.advance(r)).is_some_and(|r| counter.can_end(r));
             (0..20).filter(|&n| ends(n)).collect()
         };
         for (min, max) in [(1, None), (9, None), (1, Some(12)), (9, Some(9)), (7, Some(9)), (9, Some(12))] {
@@ -205,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_copies_are_copies_unless_numbers_are_left_out() {
+    fn copies_of_copies_are_copies_unless_there_are_gaps() {
         const N_MAX: u32 = 30;
         let finite = (0..=5).flat_map(|min| (min..=5).map(move |max| (min, Some(max))));
         let all: Vec<(u32, Option<u32>)> = finite.chain((0..=5).map(|min| (min, None))).collect();
@@ -236,8 +239,8 @@ mod tests {
                     let mut a = Counts { low, high }.pack();
                     let mut b = counter.signature(a, horizon);
                     for step in 0..=horizon {
-                        assert_eq!(counter.may_end(a), counter.may_end(b), "{counter:?} {low}..={high} step {step}");
-                        assert_eq!(counter.may_continue(a), counter.may_continue(b), "{counter:?} {low}..={high}");
+                        assert_eq!(counter.can_end(a), counter.can_end(b), "{counter:?} {low}..={high} step {step}");
+                        assert_eq!(counter.can_continue(a), counter.can_continue(b), "{counter:?} {low}..={high}");
                         match (counter.advance(a), counter.advance(b)) {
                             (Some(x), Some(y)) => (a, b) = (x, y),
                             (x, y) => {

@@ -1,41 +1,41 @@
-//! Elements that must all be different: the keys of an object, the items of an array under `uniqueItems`.
+//! Values that must all be distinct: the keys of an object, the items of an array under `uniqueItems`.
 //!
-//! What was read is in the history anyhow; a register names the set of the elements so far and the place where the current one began. The engine
-//! compares texts at the end of an element and needs to know when two texts are the same element.
+//! A register names the set of the values read so far and the offset at which the current one began; their bytes are in the history. At the
+//! end of a value the engine compares it with the set, by the equality defined here.
 
-/// How elements are kept apart.
+/// The constraint that all keys of an object, or all items of an array, are distinct.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Distinct {
-    /// When two texts are the same element.
+    /// When two texts are the same value.
     pub equality: Equality,
-    /// Whether elements may run out of texts that are left: some beginning of an element can only be completed in finitely many ways.
-    pub is_finite: bool,
-    /// Whether nothing may be left between two elements, though another one could or must follow.
-    pub runs_out: RunsOut,
-    /// Which of the rule's lists has the elements that are taken before any was read.
-    pub reserved: Option<u32>,
+    /// Whether some prefix of a value has finitely many completions only, all of which earlier values may have taken.
+    pub has_finite_domain: bool,
+    /// Whether all values of the domain may be taken while another one could or must follow.
+    pub exhaustible: Exhaustible,
+    /// The index of the rule's list of keys that count as taken from the start.
+    pub declared_keys: Option<u32>,
 }
 
-/// Whether elements may run out between two of them.
+/// Whether a domain of distinct values can be exhausted between two of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum RunsOut {
-    /// They don't.
+pub enum Exhaustible {
+    /// It can't.
     Never,
-    /// They may where there are finitely many.
-    Perhaps,
+    /// It can where it is finite.
+    Possibly,
 }
 
-/// When two texts are the same element.
+/// When two texts are the same value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Equality {
-    /// When their bytes are equal.
+    /// If their bytes are equal.
     Bytes,
-    /// When they are the same JSON value: numbers by value, strings by characters, objects whatever the order of their keys.
+    /// If they are equal JSON values: numbers by value, strings by characters, objects in any order of their keys.
     Json,
 }
 
 impl Equality {
-    /// Returns a text that two elements have in common exactly when they are the same.
+    /// Returns a canonical form: two texts have the same one exactly if they are the same value.
     pub fn canonical(self, text: &[u8]) -> Vec<u8> {
         match self {
             Equality::Bytes => text.to_vec(),
@@ -44,17 +44,17 @@ impl Equality {
     }
 }
 
-/// A container on the way, with the canonical texts of what was read in it.
+/// A container that is not closed yet, with the canonical forms of the values in it.
 enum Open {
     Array(Vec<u8>),
     Object { members: Vec<(Vec<u8>, Vec<u8>)>, key: Option<Vec<u8>> },
 }
 
-/// Returns a JSON value without white space, with decoded strings, normal numbers and sorted keys; anything for what is no JSON value.
+/// Returns a JSON value without white space, with decoded strings, normalized numbers and sorted keys; unspecified for any other text.
 fn canonical_json(text: &[u8]) -> Vec<u8> {
     let mut open: Vec<Open> = Vec::new();
     let mut at = 0;
-    let mut whole = Vec::new();
+    let mut root = Vec::new();
     while at < text.len() {
         let value = match text[at] {
             b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' => {
@@ -103,7 +103,7 @@ fn canonical_json(text: &[u8]) -> Vec<u8> {
             }
         };
         match open.last_mut() {
-            None => whole = value,
+            None => root = value,
             Some(Open::Array(items)) => {
                 items.extend(value);
                 items.push(b',');
@@ -114,24 +114,24 @@ fn canonical_json(text: &[u8]) -> Vec<u8> {
             },
         }
     }
-    whole
+    root
 }
 
-/// The keys and scalars in the beginning of a JSON value, wherever they stand.
+/// The keys and scalars that occur in a prefix of a JSON value, at any depth.
 #[derive(Clone, Default, Debug)]
-pub struct Leaves {
-    /// Those that are whole, as canonical texts.
-    pub whole: Vec<Vec<u8>>,
-    /// The strings among them, decoded.
+pub struct JsonScalars {
+    /// The complete ones, in canonical form.
+    pub complete: Vec<Vec<u8>>,
+    /// The complete strings, decoded.
     pub strings: Vec<Vec<u8>>,
-    /// The string that the text ends in, decoded.
-    pub begun: Option<Vec<u8>>,
+    /// The incomplete string that the prefix ends in, decoded.
+    pub partial: Option<Vec<u8>>,
 }
 
-impl Leaves {
-    /// Returns the leaves of a text. A number or word at its end is not whole.
-    pub fn of(text: &[u8]) -> Leaves {
-        let mut leaves = Leaves::default();
+impl JsonScalars {
+    /// Returns the scalars of a prefix. A number or word at its end is incomplete and left out.
+    pub fn of(text: &[u8]) -> JsonScalars {
+        let mut scalars = JsonScalars::default();
         let mut at = 0;
         while at < text.len() {
             match text[at] {
@@ -141,10 +141,10 @@ impl Leaves {
                     let decoded =
                         value.iter().position(|&byte| byte == b':').map_or(&[][..], |colon| &value[colon + 1..]);
                     match at > text.len() {
-                        true => leaves.begun = Some(decoded.to_vec()),
+                        true => scalars.partial = Some(decoded.to_vec()),
                         false => {
-                            leaves.strings.push(decoded.to_vec());
-                            leaves.whole.push(value);
+                            scalars.strings.push(decoded.to_vec());
+                            scalars.complete.push(value);
                         }
                     }
                 }
@@ -154,33 +154,58 @@ impl Leaves {
                         at += 1;
                     }
                     if at < text.len() {
-                        leaves.whole.push(canonical_number(&text[start..at]));
+                        scalars.complete.push(canonical_number(&text[start..at]));
                     }
                 }
             }
         }
-        leaves
+        scalars
     }
 
-    /// Returns a few bits for each whole leaf: a value without one of them lacks a leaf.
-    pub fn bits(&self) -> u64 {
-        let bit = |leaf: &Vec<u8>| {
-            let hash = leaf.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, &byte| {
+    /// Returns a Bloom filter of the complete scalars: a value that lacks one of its bits lacks a scalar.
+    pub fn bloom_bits(&self) -> u64 {
+        let bits_of = |scalar: &Vec<u8>| {
+            let hash = scalar.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, &byte| {
                 (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
             });
             1 << (hash >> 58) | 1 << (hash >> 52 & 63)
         };
-        self.whole.iter().fold(0, |bits, leaf| bits | bit(leaf))
+        self.complete.iter().fold(0, |bits, scalar| bits | bits_of(scalar))
     }
 
-    /// Tells whether a value with the leaves `other` may begin with this one: it has all of these.
-    pub fn may_lead_to(&self, other: &Leaves) -> bool {
-        self.whole.iter().all(|leaf| other.whole.contains(leaf))
-            && self.begun.as_ref().is_none_or(|begun| other.strings.iter().any(|text| text.starts_with(begun)))
+    /// Returns whether some value with the scalars `other` may begin with this prefix: `other` has all of its scalars.
+    pub fn can_extend_to(&self, other: &JsonScalars) -> bool {
+        self.complete.iter().all(|scalar| other.complete.contains(scalar))
+            && self.partial.as_ref().is_none_or(|prefix| other.strings.iter().any(|text| text.starts_with(prefix)))
     }
 }
 
-/// Returns a string decoded, with its length before it so that no other text looks like it.
+/// Tells whether a JSON text ends within an escape, or before the second half of a pair of them.
+pub fn ends_within_escape(text: &[u8]) -> bool {
+    let (mut at, mut is_in_string) = (0, false);
+    while let Some(&byte) = text.get(at) {
+        at += match byte {
+            b'"' => {
+                is_in_string = !is_in_string;
+                1
+            }
+            b'\\' if is_in_string => match text.get(at + 1) {
+                Some(b'u') => {
+                    let is_first_half = matches!(
+                        text.get(at + 2..at + 4),
+                        Some([b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B'])
+                    );
+                    if is_first_half { 12 } else { 6 }
+                }
+                _ => 2,
+            },
+            _ => 1,
+        };
+    }
+    at > text.len()
+}
+
+/// Reads the string literal at `at` and returns its canonical form: a quote, the length in bytes, a colon, the decoded bytes.
 fn string(text: &[u8], at: &mut usize) -> Vec<u8> {
     let mut decoded: Vec<u8> = Vec::new();
     *at += 1;
@@ -226,22 +251,22 @@ fn string(text: &[u8], at: &mut usize) -> Vec<u8> {
     value
 }
 
-/// Returns a number as sign, digits without zeros at their ends, and the power of ten of the last; other words as they are.
+/// Returns a number as sign, digits without zeros at either end, `e` and the power of ten of the last digit; any other word unchanged.
 pub fn canonical_number(text: &[u8]) -> Vec<u8> {
-    let (is_negative, rest) = match text.split_first() {
-        Some((b'-', rest)) => (true, rest),
+    let (is_negative, magnitude) = match text.split_first() {
+        Some((b'-', magnitude)) => (true, magnitude),
         _ => (false, text),
     };
-    if !rest.first().is_some_and(u8::is_ascii_digit) {
+    if !magnitude.first().is_some_and(u8::is_ascii_digit) {
         return text.to_vec();
     }
-    let (mantissa, exponent) = match rest.iter().position(|byte| matches!(byte, b'e' | b'E')) {
-        Some(place) => (&rest[..place], &rest[place + 1..]),
-        None => (rest, &b"0"[..]),
+    let (mantissa, exponent) = match magnitude.iter().position(|byte| matches!(byte, b'e' | b'E')) {
+        Some(e) => (&magnitude[..e], &magnitude[e + 1..]),
+        None => (magnitude, &b"0"[..]),
     };
     let exponent =
         core::str::from_utf8(exponent).ok().and_then(|text| text.parse::<i64>().ok()).unwrap_or(i64::MAX / 2);
-    let n_fraction = mantissa.iter().position(|&byte| byte == b'.').map_or(0, |place| mantissa.len() - place - 1);
+    let n_fraction = mantissa.iter().position(|&byte| byte == b'.').map_or(0, |point| mantissa.len() - point - 1);
     let mut digits: Vec<u8> = mantissa.iter().copied().filter(u8::is_ascii_digit).skip_while(|&b| b == b'0').collect();
     let mut power = exponent.saturating_sub(n_fraction as i64);
     while digits.last() == Some(&b'0') {
@@ -289,6 +314,25 @@ mod tests {
             let is_same = |equality: Equality| equality.canonical(a.as_bytes()) == equality.canonical(b.as_bytes());
             assert_eq!(is_same(Equality::Json), same, "{a} and {b}");
             assert!(!is_same(Equality::Bytes));
+        }
+    }
+
+    #[test]
+    fn escapes_under_way() {
+        for (text, wanted) in [
+            (r#"{"a":"b"#, false),
+            (r#"{"a":"\"#, true),
+            (r#"{"a":"\\"#, false),
+            (r#"{"a":"\\\"#, true),
+            (r#""\n"#, false),
+            (r#""\u00"#, true),
+            (r#""\u00e9"#, false),
+            (r#""\ud83d"#, true),
+            (r#""\ud83d\ude0"#, true),
+            (r#""\ud83d\ude00"#, false),
+            (r#"["\\", "\"", 1"#, false),
+        ] {
+            assert_eq!(ends_within_escape(text.as_bytes()), wanted, "{text}");
         }
     }
 }

@@ -1,45 +1,32 @@
-//! Small state machines that would be far too large as finite automata.
+//! Registers: 64 bits beside an automaton state, for what would take far too many states of a finite automaton.
 //!
-//! A machine carries its state in a *register*, 64 bits beside the automaton state (and in the frame, while something is called
-//! from inside it). The automaton tells the machine when a piece has been read; the machine tells the automaton whether more may
-//! follow and whether it may end; and it maps registers that no token could tell apart to one *signature*, so that masks are
-//! shared among them.
+//! | constraint | as a finite automaton | register |
+//! |---|---|---|
+//! | [`Counter`]: `X{min,max}` | a copy of `X` for each count | an interval of counts |
+//! | [`Length`]: `min` to `max` characters of a regular language | a product with all lengths | a count of characters |
+//! | [`Residue`]: decimal multiples of a number | a state for each residue | a residue |
+//! | [`Distinct`]: keys or items that must all differ | impossible | the set of values read so far |
+//!
+//! The register of a counter is kept by the automaton that calls the repeated body, and changes when a copy is complete. The registers of
+//! lengths and residues change with the states of one automaton: a [`RegisterRule`] of each state says how. All answer the same four
+//! questions: the register after one more step (`advance`), whether more may follow (`can_continue`), whether the text may end here
+//! (`can_end`), and a *signature*: one register for all that no token can tell apart, so that masks are shared among them.
 
 mod counter;
+mod declared_keys;
 mod distinct;
 mod length;
-mod reserved;
+mod register_rule;
 mod residue;
-mod tally;
 
 pub use counter::Counter;
 pub(crate) use counter::merged_bounds;
-pub use distinct::{Distinct, Equality, RunsOut};
-pub(crate) use distinct::{Leaves, canonical_number};
+pub use declared_keys::DeclaredKeys;
+pub use distinct::{Distinct, Equality, Exhaustible};
+pub(crate) use distinct::{JsonScalars, canonical_number, ends_within_escape};
 pub use length::Length;
-pub use reserved::Reserved;
-pub use residue::{End, Residue, Way, Ways};
-pub use tally::Tally;
+pub use register_rule::RegisterRule;
+pub use residue::{Continuations, DigitRange, EndCondition, Residue};
 
-/// The state of a machine, in 64 bits. What they mean is the machine's own business; 0 is the state on entry.
+/// The value of a register. Its meaning is private to the rule that it belongs to; 0 is the value on entry.
 pub type Register = u64;
-
-/// A state machine driven by the completion of pieces (a copy of the repeated body, a key, an item).
-pub trait Machine {
-    /// Returns the state after one more piece, or `None` when no such piece may stand here.
-    fn advance(&self, register: Register) -> Option<Register>;
-
-    /// Tells whether the machine may end in this state.
-    fn may_end(&self, register: Register) -> bool;
-
-    /// Tells whether one more piece may begin in this state.
-    fn may_continue(&self, register: Register) -> bool;
-
-    /// Returns a state that no `horizon` further pieces can tell from `register`: the same questions get the same answers.
-    /// Each piece has at least one byte, so the longest token's length is a horizon that masks can use.
-    fn signature(&self, register: Register, horizon: u32) -> Register;
-
-    /// Returns one state that stands for both, if there is one; it is `a` if `a` allows all that `b` does. To join many states, join
-    /// neighbours in ascending order.
-    fn join(&self, a: Register, b: Register) -> Option<Register>;
-}

@@ -10,7 +10,7 @@
 use super::loops::{Form, Loop};
 use crate::automaton::{Kind, Owner, Step, Unit};
 use crate::util::ByteSet;
-use crate::vocab::{Alphabet, Others, kind_of, lead};
+use crate::vocab::{Alphabet, NonAscii, byte_bit, utf8_lead};
 use ahash::AHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) struct Field {
     alphabet: Alphabet,
     /// The other bytes that some state of the unit reads.
     pub bytes: ByteSet,
-    /// The strictest tally, if characters are counted.
+    /// The strictest register rule, if characters are counted.
     pub strictest: Option<u32>,
     /// By state: which of `outlooks` is its own.
     slots: Box<[u16]>,
@@ -77,7 +77,7 @@ fn rest_after(byte: u8) -> Option<Rest> {
     if byte < 0x80 {
         return Some(WHOLE);
     }
-    let rest = lead(byte)?;
+    let rest = utf8_lead(byte)?;
     Some(RESTS.iter().position(|known| *known == rest).expect("all are listed") as Rest)
 }
 
@@ -114,8 +114,8 @@ pub(super) fn field(unit: &Unit, start: u32) -> Option<(Vec<u32>, Loop)> {
         return None;
     }
     let is_all = (0xC2..=0xF4).all(|byte| target(unit, start, byte).is_some());
-    let others = if is_all { Others::All } else { Others::None };
-    wide(unit, start, Alphabet { ascii, others }).or_else(|| safe(unit, start, Alphabet { ascii, others }))
+    let non_ascii = if is_all { NonAscii::All } else { NonAscii::None };
+    wide(unit, start, Alphabet { ascii, non_ascii }).or_else(|| safe(unit, start, Alphabet { ascii, non_ascii }))
 }
 
 /// Returns the field of all characters that a state reads, if most letters lead to where many more can be read.
@@ -145,7 +145,7 @@ fn safe(unit: &Unit, start: u32, mut alphabet: Alphabet) -> Option<(Vec<u32>, Lo
         match Survey::of(unit, start, alphabet, RADIUS_MIN, PLACES_MAX) {
             Ok(survey) => return Some(Field::new(unit, start, alphabet, &survey).of_states(start, &survey, |_| true)),
             Err(Opens::By(characters)) => alphabet.ascii &= !characters,
-            Err(Opens::ByOthers) => alphabet.others = Others::None,
+            Err(Opens::ByOthers) => alphabet.non_ascii = NonAscii::None,
         }
         if alphabet.ascii.count_ones() < CHARS_MIN {
             return None;
@@ -234,7 +234,7 @@ impl Survey {
                 }
             }
             let continued = match rest {
-                WHOLE if alphabet.others == Others::None => 0..=0,
+                WHOLE if alphabet.non_ascii == NonAscii::None => 0..=0,
                 WHOLE => 0x80..=0xFF,
                 rest => RESTS[usize::from(rest)].1..=RESTS[usize::from(rest)].2,
             };
@@ -253,16 +253,16 @@ impl Survey {
                 done.push((unit.class(byte), next));
                 let is_known = match target(unit, state, byte) {
                     Some(to) if next == WHOLE => {
-                        *on.entry(to).or_insert_with(|| reads_on(to)) && add((to, next), kind_of(byte), &mut survey)
+                        *on.entry(to).or_insert_with(|| reads_on(to)) && add((to, next), byte_bit(byte), &mut survey)
                     }
-                    Some(to) => add((to, next), kind_of(byte), &mut survey),
+                    Some(to) => add((to, next), byte_bit(byte), &mut survey),
                     None => false,
                 };
                 if !is_known && distance < radius_min && survey.is_whole {
                     return Err(Opens::ByOthers);
                 }
                 if !is_known {
-                    refused = if survey.is_whole { refused & kind_of(byte) } else { 0 };
+                    refused = if survey.is_whole { refused & byte_bit(byte) } else { 0 };
                 }
             }
             if rest != WHOLE && !reads_only(unit, state, rest) {
@@ -330,7 +330,7 @@ impl Survey {
 
 /// Returns the kind that some characters of ASCII have in common.
 fn common_kind(ascii: u128) -> u64 {
-    (0..128u8).filter(|byte| ascii >> byte & 1 == 1).fold(u64::MAX, |common, byte| common & kind_of(byte))
+    (0..128u8).filter(|byte| ascii >> byte & 1 == 1).fold(u64::MAX, |common, byte| common & byte_bit(byte))
 }
 
 /// Returns the state that a byte leads to, if nothing but that and counting happens.
@@ -351,7 +351,7 @@ fn reads_only(unit: &Unit, state: u32, rest: Rest) -> bool {
 fn is_plain(unit: &Unit, state: u32) -> bool {
     let is_quiet = match unit.info(state).kind {
         Kind::Inner => true,
-        Kind::Tally { tally } => !unit.tally(tally).is_end(),
+        Kind::RegisterRule { register_rule } => !unit.register_rule(register_rule).can_ever_end(),
         _ => false,
     };
     is_quiet && unit.controls(state).is_empty()
@@ -361,7 +361,7 @@ impl Field {
     fn new(unit: &Unit, start: u32, alphabet: Alphabet, survey: &Survey) -> Field {
         let all_bytes = (0..unit.n_states() as u32).fold(ByteSet::EMPTY, |all, state| all | unit.bytes(state));
         let strictest = match unit.info(start).owner {
-            Some(Owner::Tallies(tally)) => Some(tally),
+            Some(Owner::RegisterRules(register_rule)) => Some(register_rule),
             _ => None,
         };
         // The first is that of states that were not seen.
@@ -418,10 +418,10 @@ impl Field {
         if !is_plain(unit, to) {
             return Next::Out;
         }
-        let Kind::Tally { tally } = unit.info(to).kind else { return Next::Place((to, rest), register) };
-        let tally = unit.tally(tally);
-        match tally.arrive(register) {
-            Some(register) if tally.may_go_on(register) => Next::Place((to, rest), register),
+        let Kind::RegisterRule { register_rule } = unit.info(to).kind else { return Next::Place((to, rest), register) };
+        let register_rule = unit.register_rule(register_rule);
+        match register_rule.advance(register) {
+            Some(register) if register_rule.can_continue(register) => Next::Place((to, rest), register),
             _ => Next::Nowhere,
         }
     }
@@ -441,7 +441,7 @@ impl Field {
         self.outlook(state).radii[usize::from(rest)]
     }
 
-    /// Returns kinds of bytes ([`kind_of`]) each of which a text has that is refused from a place on, but for what is counted.
+    /// Returns kinds of bytes ([`byte_bit`]) each of which a text has that is refused from a place on, but for what is counted.
     #[inline]
     pub fn needed(&self, (state, rest): Place) -> u64 {
         self.outlook(state).needed[usize::from(rest)]
@@ -483,7 +483,7 @@ mod tests {
     fn a_search_is_closed_under_all_but_what_ends_it() {
         // Nothing, `a`, `ab`; where all of it was read the quote is read too, which is a field of its own.
         let (n_states, alphabet) = found(r#"[^"]*abc[^"]*""#).unwrap();
-        assert_eq!((n_states, alphabet.others), (3, Others::All));
+        assert_eq!((n_states, alphabet.non_ascii), (3, NonAscii::All));
         assert!((0..128).all(|byte| (alphabet.ascii >> byte & 1 == 1) == (byte != u32::from(b'"'))));
     }
 
@@ -491,7 +491,7 @@ mod tests {
     fn characters_that_lead_out_are_no_part_of_the_alphabet() {
         // Behind the `@` fewer characters may follow, and in the end none of the others.
         let (n_states, alphabet) = found(r#"([a-zA-Z0-9]+\.)*[a-zA-Z0-9]+@[a-z]""#).unwrap();
-        assert!(n_states <= 2 && alphabet.ascii.count_ones() == 62 && alphabet.others == Others::None);
+        assert!(n_states <= 2 && alphabet.ascii.count_ones() == 62 && alphabet.non_ascii == NonAscii::None);
         assert!(found(r#"[a-zA-Z0-9]{5}""#).is_none(), "each letter leads nearer to the end");
         assert!(found(r#"[ab]+""#).is_none(), "too few to be worth it");
         assert!(found("[^\"]*").is_none(), "it may end anywhere");
@@ -526,8 +526,8 @@ mod tests {
         let unit = &linked.unit;
         let Some((_, Loop { form: Form::Field(field), .. })) = field(unit, start) else { panic!("it is closed") };
         let after = |text: &str| field.run(unit, start, 0, text.as_bytes()).unwrap().0;
-        let may_end = |state: u32| unit.code(state, b'"') != Code::NONE;
-        assert_eq!(["", "ab", "xabc", "abcé"].map(|text| may_end(after(text))), [false, false, true, true]);
+        let can_end = |state: u32| unit.code(state, b'"') != Code::NONE;
+        assert_eq!(["", "ab", "xabc", "abcé"].map(|text| can_end(after(text))), [false, false, true, true]);
         assert_eq!(field.run(unit, start, 0, b"\""), None);
     }
 }

@@ -17,7 +17,7 @@
 use crate::automaton::Program;
 use crate::exec::{ConfigId, LazyDfa};
 use crate::util::ByteSet;
-use crate::vocab::{Alphabet, Others, lead};
+use crate::vocab::{Alphabet, NonAscii, utf8_lead};
 use ahash::{AHashMap, AHashSet};
 
 /// Fewest characters of ASCII that make an alphabet worth a region.
@@ -75,8 +75,8 @@ impl Lookaheads {
             return None;
         }
         let reads = |byte: u8| dfa.step(program, config, byte) != ConfigId::DEAD;
-        let has_others = (0x80..=0xFF).filter(|&byte| lead(byte).is_some()).all(reads);
-        let mut alphabet = Alphabet { ascii, others: if has_others { Others::All } else { Others::None } };
+        let has_others = (0x80..=0xFF).filter(|&byte| utf8_lead(byte).is_some()).all(reads);
+        let mut alphabet = Alphabet { ascii, non_ascii: if has_others { NonAscii::All } else { NonAscii::None } };
         self.seen.clear();
         self.seen_within.clear();
         self.level.clear();
@@ -140,8 +140,8 @@ impl Lookaheads {
         }
         alphabet.ascii &= !refused;
         self.leave_out_few(program, dfa, config, alphabet);
-        if alphabet.others != Others::None && !self.reads_others(program, dfa, config) {
-            alphabet.others = Others::None;
+        if alphabet.non_ascii != NonAscii::None && !self.reads_others(program, dfa, config) {
+            alphabet.non_ascii = NonAscii::None;
         }
         for byte in bytes_of(alphabet.ascii) {
             let next = dfa.step(program, config, byte);
@@ -178,7 +178,7 @@ impl Lookaheads {
     fn reads_others(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId) -> bool {
         self.within.clear();
         for byte in 0x80..=0xFF {
-            let Some(rest) = lead(byte) else { continue };
+            let Some(rest) = utf8_lead(byte) else { continue };
             let next = dfa.step(program, config, byte);
             if next == ConfigId::DEAD {
                 return false;

@@ -3,7 +3,7 @@
 use super::field::{Field, field};
 use super::switches::ShortCut;
 use crate::automaton::{Code, Kind, Owner, Program, StateId, Step, Unit};
-use crate::vocab::{Alphabet, Others, lead};
+use crate::vocab::{Alphabet, NonAscii, utf8_lead};
 use ahash::{AHashMap, AHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -15,17 +15,6 @@ const WIDE_CHARS: u32 = 8;
 const CHAIN_CHARS: u32 = 4;
 const CHAIN_MIN: usize = 3;
 const CHAIN_MAX: usize = 256;
-
-/// Tells whether many letters lead from `state` to a loop over letters, at a glance.
-pub(crate) fn is_wide(program: &Program, state: StateId) -> bool {
-    let Some((linked, local)) = program.place(state) else { return false };
-    let next = |from: u32, byte: u8| match linked.unit.code(from, byte).step() {
-        Step::Quiet(to) | Step::Simple(to) => Some(to),
-        _ => None,
-    };
-    let is_looping = |byte: &u8| next(local, *byte).is_some_and(|to| next(to, *byte) == Some(to));
-    (b'a'..=b'z').filter(is_looping).count() >= WIDE_CHARS as usize
-}
 
 /// A state from which characters of an alphabet are read one by one.
 #[derive(Clone, Debug)]
@@ -54,7 +43,7 @@ pub(super) struct Chain {
     pub states: Box<[u32]>,
     /// The other bytes that some of them read.
     pub bytes: Box<[u8]>,
-    /// The strictest tally of the unit, if characters are counted on the way.
+    /// The strictest register rule of the unit, if characters are counted on the way.
     pub strictest: Option<u32>,
 }
 
@@ -176,7 +165,7 @@ fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     if ascii.count_ones() < WIDE_CHARS {
         return None;
     }
-    Some(Alphabet { ascii, others: others(program, state, local, local) })
+    Some(Alphabet { ascii, non_ascii: others(program, state, local, local) })
 }
 
 /// Returns the characters that are pieces of a count one by one and lead back to `state`, if they are many.
@@ -187,7 +176,7 @@ fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
         Kind::Loop { counter } => {
             unit.info(to).kind == Kind::BodyEnd { counter, loop_state: local } && !unit.info(to).has_moves()
         }
-        Kind::Tally { tally } => to == local && unit.tally(tally).counts(),
+        Kind::RegisterRule { register_rule } => to == local && unit.register_rule(register_rule).counts_chars(),
         _ => false,
     };
     let stays = |byte: u8| matches!(unit.code(local, byte).step(), Step::Simple(to) if is_copy(to));
@@ -199,7 +188,7 @@ fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
         Step::Simple(to) if is_copy(to) => Some(to),
         _ => None,
     })?;
-    Some(Alphabet { ascii, others: others(program, state, local, home) })
+    Some(Alphabet { ascii, non_ascii: others(program, state, local, home) })
 }
 
 /// Returns the chain of states that begins with a state: white space of limited length, say, or the digits of a date.
@@ -240,10 +229,10 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
     }
     // Where the unit may end in the chain, it may end from there on.
     let ends = |state: &u32| match unit.info(*state).kind {
-        Kind::Tally { tally } => unit.tally(tally).is_end(),
+        Kind::RegisterRule { register_rule } => unit.register_rule(register_rule).can_ever_end(),
         kind => kind == Kind::End,
     };
-    let counts = |state: &u32| matches!(unit.info(*state).kind, Kind::Tally { tally } if unit.tally(tally).counts());
+    let counts = |state: &u32| matches!(unit.info(*state).kind, Kind::RegisterRule { register_rule } if unit.register_rule(register_rule).counts_chars());
     let is_plain = |state: &u32| matches!(unit.info(*state).kind, Kind::Inner | Kind::End) || counts(state);
     let rest = states[1..].iter().skip_while(|state| !ends(state));
     let is_chain = states.len() > CHAIN_MIN && states[1..].iter().all(is_plain) && rest.clone().all(ends);
@@ -251,10 +240,10 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
         return None;
     }
     let reads = |byte: u8| states.iter().any(|&state| unit.code(state, byte) != Code::NONE);
-    let alphabet = Alphabet { ascii, others: Others::None };
+    let alphabet = Alphabet { ascii, non_ascii: NonAscii::None };
     let bytes = (0..=255).filter(|&byte| !alphabet.begins(byte) && reads(byte)).collect();
     let strictest = match unit.info(start).owner {
-        Some(Owner::Tallies(strictest)) => Some(strictest),
+        Some(Owner::RegisterRules(strictest)) => Some(strictest),
         _ => None,
     };
     Some(Loop { alphabet, form: Form::Chain(Arc::new(Chain { states: states.into(), bytes, strictest })) })
@@ -264,13 +253,13 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
 type Continuation = (u8, u8, u8);
 
 /// Returns the characters beyond ASCII that lead from `at` to `home`, if the others lead nowhere: none if it is another set.
-fn others(program: &Program, state: StateId, at: u32, home: u32) -> Others {
-    let Some((linked, _)) = program.place(state) else { return Others::None };
+fn others(program: &Program, state: StateId, at: u32, home: u32) -> NonAscii {
+    let Some((linked, _)) = program.place(state) else { return NonAscii::None };
     let unit = &linked.unit;
     let mut is_whole = true;
     // Bytes that are alike lead to the same state.
     let mut known: SmallVec<[(u32, Continuation); 8]> = SmallVec::new();
-    let is_set = (0x80..=0xFF).all(|byte| match (lead(byte), unit.code(at, byte).step()) {
+    let is_set = (0x80..=0xFF).all(|byte| match (utf8_lead(byte), unit.code(at, byte).step()) {
         (None, Step::None) => true,
         (Some(rest), Step::Quiet(to)) if known.contains(&(to, rest)) => true,
         (Some(rest @ (n_left, low, high)), Step::Quiet(to)) => {
@@ -284,9 +273,9 @@ fn others(program: &Program, state: StateId, at: u32, home: u32) -> Others {
         _ => false,
     });
     match is_set {
-        true if is_whole => Others::All,
-        true => Others::NoSeparators,
-        false => Others::None,
+        true if is_whole => NonAscii::All,
+        true => NonAscii::AllButSeparators,
+        false => NonAscii::None,
     }
 }
 

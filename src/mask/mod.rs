@@ -20,9 +20,9 @@
 mod bases;
 mod configuration;
 mod decision;
+mod declared_keys;
 mod entry;
 mod field;
-mod json_tokens;
 mod lookahead;
 mod loops;
 mod model;
@@ -36,10 +36,9 @@ mod table;
 mod walk;
 
 pub(crate) use decision::DecisionNode;
-pub(crate) use json_tokens::ElementTokens;
-pub(crate) use loops::is_wide;
+pub(crate) use declared_keys::{DeclaredKeyTokens, KeyTokens};
 pub use row::TokenMask;
-pub(crate) use settle::{Asker, Filled, add, fill, fresh_leaf_id, leaf_ids};
+pub(crate) use settle::{Asker, Filled, fill, fresh_leaf_id, leaf_ids};
 pub use store::MaskStats;
 pub(crate) use store::MaskStore;
 #[cfg(feature = "testing")]

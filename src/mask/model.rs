@@ -13,7 +13,6 @@ use super::switches::ShortCut;
 use super::walk::{Ground, Remainder, Shape, Walker, bytes_of};
 use crate::automaton::{BELOW, Code, Kind, Program, StateId};
 use crate::exec::{Pair, Stacks, StacksMark, step_byte};
-use crate::machine::Machine;
 use crate::util::ByteSet;
 use crate::vocab::TokenId;
 use smallvec::SmallVec;
@@ -371,7 +370,7 @@ fn before(program: &Program, pair: Pair) -> Option<Pair> {
     let (linked, local) = program.place(pair.state)?;
     let first = match linked.unit.info(local).kind {
         Kind::Loop { counter } => linked.unit.counter(counter).advance(0),
-        Kind::Tally { tally } => linked.unit.tally(tally).arrive(0),
+        Kind::RegisterRule { register_rule } => linked.unit.register_rule(register_rule).advance(0),
         _ => None,
     };
     (first == Some(pair.register)).then_some(Pair { register: 0, ..pair })

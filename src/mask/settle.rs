@@ -62,23 +62,14 @@ enum GaveUp {
 
 /// Makes `row` the mask of a configuration, without stop tokens; a part of it if that takes more work than is left.
 pub(crate) fn fill(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Result<Filled, OverBudget> {
-    fill_or_add(asker, live, row, true)
-}
-
-/// Adds the mask of a configuration to `row`.
-pub(crate) fn add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Result<Filled, OverBudget> {
-    fill_or_add(asker, live, row, false)
-}
-
-fn fill_or_add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32], mut is_first: bool) -> Result<Filled, OverBudget> {
     // PERF: the usual configuration is one pair whose mask is kept, and then that is all there is to do.
-    if let ([pair], true) = (live, is_first)
+    if let [pair] = live
         && let Some((place, tree, n_hits)) = asker.kept_leaf(*pair)
     {
         tree.mask.write(row);
         return Ok(Filled { n_hits, is_empty: tree.is_empty, place: Some(place) });
     }
-    let mut is_empty = true;
+    let (mut is_empty, mut is_first) = (true, true);
     let n_hits = for_each_leaf(asker, live, |tree| {
         is_empty &= tree.is_empty;
         if core::mem::take(&mut is_first) { tree.mask.write(row) } else { tree.mask.add_to(row) }
@@ -389,27 +380,6 @@ impl Asker<'_> {
         walker.row = own;
         self.store.put_walker(walker, None);
         walked.map(|()| (all != 0, 0))
-    }
-
-    /// Walks all tokens with a whole configuration, and adds what is allowed to `row`; tells whether that is anything.
-    #[cold]
-    pub(crate) fn walk_whole(&self, live: &[Pair], row: &mut [u32]) -> Result<bool, OverBudget> {
-        let mut walker = self.store.take_walker();
-        walker.clear();
-        walker.bound_work(self.work.get().left());
-        walker.walk_whole(self.subject(), self.stacks, live);
-        self.spend(walker.work_done());
-        let is_over = walker.is_spent();
-        let found = walker.found();
-        for pair in live {
-            if let Some((linked, local)) = self.program.place(pair.state) {
-                found.tokens.extend(linked.unit.controls(local).iter().map(|&(token, _)| token));
-            }
-        }
-        found.tokens.iter().for_each(|&id| row[id as usize / 32] |= 1 << (id % 32));
-        let is_any = !found.tokens.is_empty();
-        self.store.put_walker(walker, None);
-        if is_over { Err(OverBudget) } else { Ok(is_any) }
     }
 
     fn subject(&self) -> Subject<'_> {

@@ -6,15 +6,16 @@
 
 use super::bases::Bases;
 use super::decision::{DecisionNode, NodeKey};
+use super::declared_keys::{DeclaredKeyTokens, KeyTokens, SharedKeyTokens};
 use super::entry::MaskEntry;
-use super::json_tokens::ElementTokens;
 use super::table::{NODE_OVERHEAD_BYTES, Table};
 use super::walk::{Remainder, Walker};
+use crate::automaton::Program;
 use crate::vocab::Vocab;
 use ahash::AHashMap;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Counts of the masks kept by a compiler, since it was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -83,7 +84,7 @@ pub(crate) struct MaskStore {
     hits: AtomicU64,
     /// The rules whose masks took more work than is worth it part by part, the first of them.
     ambiguous: Mutex<BTreeSet<String>>,
-    element_tokens: OnceLock<Arc<ElementTokens>>,
+    key_tokens: SharedKeyTokens,
 }
 
 #[derive(Debug)]
@@ -157,14 +158,19 @@ impl MaskStore {
             walkers: Mutex::default(),
             hits: AtomicU64::new(0),
             ambiguous: Mutex::default(),
-            element_tokens: OnceLock::new(),
+            key_tokens: SharedKeyTokens::default(),
         }
     }
 
-    /// Returns the tokens that may hold a whole element; the vocabulary is the same each time.
-    pub fn element_tokens(&self, vocab: &Vocab) -> &Arc<ElementTokens> {
-        // PERF: they depend on the vocabulary alone, and finding them takes as long as a hundred schemas.
-        self.element_tokens.get_or_init(|| vocab.derived(ElementTokens::of))
+    /// Returns the tokens for each list of declared keys of a unit.
+    pub fn key_tokens<'a>(
+        &self,
+        found: &'a DeclaredKeyTokens,
+        program: &Program,
+        unit: usize,
+        vocab: &Vocab,
+    ) -> &'a [KeyTokens] {
+        found.of_unit(program, unit, vocab, &self.key_tokens)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -284,6 +290,7 @@ impl MaskStore {
         // They know parts of masks.
         self.walkers.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.bases.clear();
+        self.key_tokens.clear();
         let mut inner = self.lock();
         let n_nodes = inner.stats.n_sparse + inner.stats.n_dense + inner.stats.n_patched;
         inner.stats.evictions += n_nodes as u64;

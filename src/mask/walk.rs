@@ -17,9 +17,9 @@ use super::part::{self, Part, Parts};
 use super::switches::ShortCut;
 use crate::automaton::{BELOW, Code, Kind, Owner, Program, StateId, Step, Unit};
 use crate::exec::{BOTTOM, Configuration, Pair, Stacks, StacksMark, Viability, Work, step_byte};
-use crate::machine::{Counter, Machine, Tally};
+use crate::machine::{Counter, RegisterRule};
 use crate::util::ByteSet;
-use crate::vocab::{After, Alphabet, Region, TokenId, Trie, Vocab};
+use crate::vocab::{Alphabet, CharCount, Region, TokenId, Trie, Vocab};
 use ahash::AHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(crate) enum Spot {
     /// Below this node of what was merged behind a region.
     Merged(Arc<Trie>, u32),
     /// After some characters of a region, anywhere.
-    Region(Arc<Region>, After),
+    Region(Arc<Region>, CharCount),
 }
 
 impl From<Spot> for Remainder {
@@ -169,17 +169,17 @@ impl Level {
 /// What counts the characters of a loop.
 enum Count<'a> {
     Copies(&'a Counter),
-    /// The tally of the loop, and the strictest of its rule.
-    Pieces(&'a Tally, &'a Tally),
+    /// The register rule of the loop, and the strictest of its rule.
+    Pieces(&'a RegisterRule, &'a RegisterRule),
 }
 
 impl Count<'_> {
     fn advance(&self, register: u64) -> Option<u64> {
         match self {
             Count::Copies(counter) => counter.advance(register),
-            Count::Pieces(tally, _) => {
-                if tally.may_go_on(register) {
-                    tally.arrive(register)
+            Count::Pieces(register_rule, _) => {
+                if register_rule.can_continue(register) {
+                    register_rule.advance(register)
                 } else {
                     None
                 }
@@ -187,17 +187,17 @@ impl Count<'_> {
         }
     }
 
-    fn may_continue(&self, register: u64) -> bool {
+    fn can_continue(&self, register: u64) -> bool {
         match self {
-            Count::Copies(counter) => counter.may_continue(register),
-            Count::Pieces(tally, _) => tally.may_go_on(register),
+            Count::Copies(counter) => counter.can_continue(register),
+            Count::Pieces(register_rule, _) => register_rule.can_continue(register),
         }
     }
 
-    fn may_end(&self, register: u64) -> bool {
+    fn can_end(&self, register: u64) -> bool {
         match self {
-            Count::Copies(counter) => counter.may_end(register),
-            Count::Pieces(tally, _) => tally.may_end(register),
+            Count::Copies(counter) => counter.can_end(register),
+            Count::Pieces(register_rule, _) => register_rule.can_end(register),
         }
     }
 
@@ -346,30 +346,6 @@ impl Walker {
         }
     }
 
-    /// Walks all tokens with a configuration over stacks that are known to their bottom; adds to what was found. Pairs stay together, so
-    /// there are no short cuts by regions.
-    pub fn walk_whole(&mut self, subject: Subject<'_>, stacks: &Stacks, live: &[Pair]) {
-        let mut own = core::mem::replace(&mut self.stacks, stacks.clone());
-        self.stacks.work = own.work;
-        self.levels.clear();
-        self.pairs.clear();
-        self.found.n_walks += 1;
-        self.pairs.extend(live.iter().filter(|pair| subject.program.place(pair.state).is_some()));
-        match self.pairs[..] {
-            [] => {}
-            [pair] => {
-                self.pairs.clear();
-                self.push_single(pair);
-            }
-            [pair, ..] => self.push_several(pair, 0),
-        }
-        if !self.levels.is_empty() {
-            self.below(subject.whole(), 0, REGIONS_DEEP_MAX);
-        }
-        own.work = self.stacks.work;
-        self.stacks = own;
-    }
-
     fn start(&mut self, subject: Subject<'_>, state: StateId) {
         self.home = subject.program.place(state).map_or(u32::MAX, |(linked, _)| linked.unit.uid);
         self.levels.clear();
@@ -386,7 +362,9 @@ impl Walker {
         self.stacks.work.spend(WORK_PER_WALK);
         if ground.has_regions(from, n_deep) {
             match self.shape(ground.program, pair) {
-                Shape::Loop(Loop { form: Form::Chain(chain), .. }) if !is_level(ground, pair, chain.strictest) => {
+                Shape::Loop(Loop { form: Form::Chain(chain), .. })
+                    if !bounds_out_of_reach(ground, pair, chain.strictest) =>
+                {
                     if let Some(Loop { alphabet, form: Form::Field(field) }) =
                         self.loops.field(ground.program, pair.state)
                     {
@@ -479,12 +457,12 @@ impl Walker {
         self.take_region(ground, region, usize::MAX);
         for byte in bytes_of(program, pair.state).iter() {
             if !alphabet.begins(byte) {
-                let after = if apart.contains(byte) { After::OneOrMore } else { After::Any };
+                let after = if apart.contains(byte) { CharCount::OneOrMore } else { CharCount::Any };
                 self.cross(ground, region, byte, after, pair, n_deep);
             }
         }
         if program.info(pair.state).is_some_and(|info| info.kind == Kind::End) {
-            self.leave_after(ground, region, pair, n_deep, After::OneOrMore);
+            self.leave_after(ground, region, pair, n_deep, CharCount::OneOrMore);
         }
     }
 
@@ -501,9 +479,9 @@ impl Walker {
         let Some((linked, local)) = program.place(pair.state) else { return };
         let count = match linked.unit.info(local).kind {
             Kind::Loop { counter } => Count::Copies(linked.unit.counter(counter)),
-            Kind::Tally { tally } => {
-                let Some(Owner::Tallies(strictest)) = linked.unit.info(local).owner else { return };
-                Count::Pieces(linked.unit.tally(tally), linked.unit.tally(strictest))
+            Kind::RegisterRule { register_rule } => {
+                let Some(Owner::RegisterRules(strictest)) = linked.unit.info(local).owner else { return };
+                Count::Pieces(linked.unit.register_rule(register_rule), linked.unit.register_rule(strictest))
             }
             _ => return,
         };
@@ -523,23 +501,23 @@ impl Walker {
             let signature = |register| count.signature(register, (horizon - n) as u32);
             signature(registers[n]) == signature(pair.register)
         };
-        let is_far = n_max >= horizon && count.may_continue(pair.register) && (0..=n_max).all(is_same);
+        let is_far = n_max >= horizon && count.can_continue(pair.register) && (0..=n_max).all(is_same);
         for byte in bytes_of(program, pair.state).iter() {
             if alphabet.begins(byte) {
                 continue;
             }
             if is_far {
-                self.cross(ground, region, byte, After::Any, pair, n_deep);
+                self.cross(ground, region, byte, CharCount::Any, pair, n_deep);
                 continue;
             }
             self.cross_counted(ground, region, byte, n_deep, |n_read| {
                 let register = *registers.get(n_read)?;
-                count.may_continue(register).then_some(Pair { register, ..pair })
+                count.can_continue(register).then_some(Pair { register, ..pair })
             });
         }
-        let Some(first) = (1..=n_max).find(|&n| count.may_end(registers[n])) else { return };
-        let ends_anywhere = n_max >= horizon && registers[1..].iter().all(|&register| count.may_end(register));
-        let after = if ends_anywhere { After::OneOrMore } else { After::Between(first as u16, n_max as u16) };
+        let Some(first) = (1..=n_max).find(|&n| count.can_end(registers[n])) else { return };
+        let ends_anywhere = n_max >= horizon && registers[1..].iter().all(|&register| count.can_end(register));
+        let after = if ends_anywhere { CharCount::OneOrMore } else { CharCount::Between(first as u16, n_max as u16) };
         self.leave_after(ground, region, pair, n_deep, after);
     }
 
@@ -559,14 +537,14 @@ impl Walker {
         }
         // One register is as good as another where no token reaches a bound.
         let is_end = |local: &u32| match linked.unit.info(*local).kind {
-            Kind::Tally { tally } => linked.unit.tally(tally).may_end(pair.register),
+            Kind::RegisterRule { register_rule } => linked.unit.register_rule(register_rule).can_end(pair.register),
             kind => kind == Kind::End,
         };
         let Some(first) = states[1..].iter().position(is_end) else { return };
         // Where no token holds more of its characters than there are states, the chain may be over anywhere.
         let is_anywhere =
-            first == 0 && region.tokens_up_to(vocab, n_max).1.is_empty() && region.n_begun_max(trie) <= n_max;
-        let after = if is_anywhere { After::OneOrMore } else { After::Between(first as u16 + 1, n_max as u16) };
+            first == 0 && region.tokens_up_to(vocab, n_max).1.is_empty() && region.n_chars_max(trie) <= n_max;
+        let after = if is_anywhere { CharCount::OneOrMore } else { CharCount::Between(first as u16 + 1, n_max as u16) };
         self.leave_after(ground, region, pair, n_deep, after);
     }
 
@@ -614,7 +592,7 @@ impl Walker {
         let n_far = n_far(unit, pair.register, field.strictest, vocab.token_bytes_max());
         let is_sure = |node: u32, place: Place, depth: usize| {
             let height = trie.height(node);
-            let is_read = height <= field.radius(place) || field.needed(place) & !trie.kinds_below(node) != 0;
+            let is_read = height <= field.radius(place) || field.needed(place) & !trie.bytes_below(node) != 0;
             is_read && (n_far > vocab.token_bytes_max() || depth + usize::from(height) <= n_far)
         };
         let home = (local, WHOLE);
@@ -687,19 +665,19 @@ impl Walker {
         n_deep: usize,
         pair_after: impl Fn(usize) -> Option<Pair>,
     ) {
-        let base = ground.trie.n_begun(region.from());
+        let base = ground.trie.n_chars(region.from());
         for &node in region.border(byte) {
             if self.is_spent() {
                 return;
             }
-            if let Some(pair) = pair_after(usize::from(ground.trie.n_begun_before(node) - base)) {
+            if let Some(pair) = pair_after(usize::from(ground.trie.n_chars_before(node) - base)) {
                 self.enter_with(ground, node, pair, n_deep);
             }
         }
     }
 
     /// Goes on where the frames below `pair` return to, after some characters of a region.
-    fn leave_after(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, n_deep: usize, after: After) {
+    fn leave_after(&mut self, ground: Ground<'_>, region: &Arc<Region>, pair: Pair, n_deep: usize, after: CharCount) {
         for index in 0..self.stacks.n_exits(pair.node) {
             let exit = self.stacks.exit(pair.node, index);
             if exit.state == BELOW {
@@ -711,9 +689,11 @@ impl Walker {
     }
 
     /// Walks on with `pair` at the nodes of `byte` that lie behind some characters of a region.
-    fn cross(&mut self, ground: Ground<'_>, region: &Region, byte: u8, after: After, pair: Pair, n_deep: usize) {
+    fn cross(&mut self, ground: Ground<'_>, region: &Region, byte: u8, after: CharCount, pair: Pair, n_deep: usize) {
         let after = match after {
-            After::Between(0 | 1, last) if usize::from(last) >= region.n_begun_max(ground.trie) => After::OneOrMore,
+            CharCount::Between(0 | 1, last) if usize::from(last) >= region.n_chars_max(ground.trie) => {
+                CharCount::OneOrMore
+            }
             after => after,
         };
         if ShortCut::Merged.is_on()
@@ -740,7 +720,7 @@ impl Walker {
     }
 
     /// As [`Self::cross`], with a pair that stands behind the region's characters and may read further ones.
-    fn leave(&mut self, ground: Ground<'_>, region: &Region, after: After, pair: Pair, n_deep: usize) {
+    fn leave(&mut self, ground: Ground<'_>, region: &Region, after: CharCount, pair: Pair, n_deep: usize) {
         for byte in bytes_of(ground.program, pair.state).iter() {
             if self.is_spent() {
                 return;
@@ -846,7 +826,7 @@ impl Walker {
     fn step(&mut self, ground: Ground<'_>, node: u32, depth: usize) -> bool {
         let trie = ground.trie;
         let level = self.levels[depth];
-        if level.is_single() && self.stacks.elements().is_none() {
+        if level.is_single() {
             let Some((linked, local)) = ground.program.place(level.pair.state) else { return false };
             match linked.unit.code(local, trie.byte(node)).step() {
                 Step::None => return false,
@@ -903,17 +883,21 @@ impl Walker {
 }
 
 /// Tells whether no token can reach a bound on what is counted, if anything is.
-fn is_level(ground: Ground<'_>, pair: Pair, strictest: Option<u32>) -> bool {
+fn bounds_out_of_reach(ground: Ground<'_>, pair: Pair, strictest: Option<u32>) -> bool {
     let Some((linked, _)) = ground.program.place(pair.state) else { return false };
     let horizon = ground.vocab.token_bytes_max() as u32;
-    strictest.is_none_or(|tally| linked.unit.tally(tally).is_level(pair.register, horizon))
+    strictest.is_none_or(|register_rule| {
+        linked.unit.register_rule(register_rule).bounds_out_of_reach(pair.register, horizon)
+    })
 }
 
 /// Returns how many pieces, at most one more than `n_max`, surely reach no greatest number of what is counted, if anything is.
 fn n_far(unit: &Unit, register: u64, strictest: Option<u32>, n_max: usize) -> usize {
-    let Some(tally) = strictest.map(|tally| unit.tally(tally)) else { return n_max + 1 };
+    let Some(register_rule) = strictest.map(|register_rule| unit.register_rule(register_rule)) else {
+        return n_max + 1;
+    };
     let numbers: Vec<u32> = (1..=n_max as u32 + 1).collect();
-    numbers.partition_point(|&n| tally.is_far(register, n))
+    numbers.partition_point(|&n| register_rule.upper_bound_out_of_reach(register, n))
 }
 
 pub(super) fn bytes_of(program: &Program, state: StateId) -> ByteSet {

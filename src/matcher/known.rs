@@ -2,7 +2,7 @@
 //! repeat are the same until the next key ends.
 
 use super::Matcher;
-use super::elements::clear;
+use super::recheck::clear;
 use crate::exec::{NodeId, OverBudget, Pair};
 use crate::mask::{DecisionNode, Filled, Place, Table, fill};
 use crate::vocab::TokenId;

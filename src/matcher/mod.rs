@@ -1,12 +1,12 @@
 //! Matchers: one output under way.
 
 mod batch;
-mod elements;
 mod error;
 mod fail_closed;
 mod history;
 mod keys;
 mod known;
+mod recheck;
 
 pub use batch::{accept_tokens, fill_masks};
 pub use error::MatchError;
@@ -16,7 +16,7 @@ use crate::compiler::CompiledGrammar;
 use crate::exec::{
     Configuration, OverBudget, Pair, Stacks, Viability, Work, is_done, start, step_byte, step_bytes, step_control, tidy,
 };
-use crate::mask::{Asker, ElementTokens, Table, TokenMask, fresh_leaf_id, leaf_ids};
+use crate::mask::{Asker, Table, TokenMask, fresh_leaf_id, leaf_ids};
 use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
 use core::cell::Cell;
@@ -62,9 +62,7 @@ struct Scratch {
     current: Configuration,
     next: Configuration,
     control: Configuration,
-    doubt: Option<Box<elements::Doubt>>,
-    /// What elements look like in tokens, once a mask was asked for.
-    kept: Option<Arc<ElementTokens>>,
+    recheck: Option<recheck::Recheck>,
     viability: Viability,
     known: Known,
 }
@@ -288,7 +286,7 @@ impl Matcher {
             self.allow_work();
             let filled = match self.stacks.elements() {
                 None => self.fill_live(row),
-                Some(_) => self.fill_with_elements(row),
+                Some(_) => self.fill_distinct(row),
             };
             is_empty = filled.map_err(|OverBudget| {
                 row.fill(0);
@@ -480,11 +478,8 @@ impl Matcher {
     fn note_bytes(&mut self, n_bytes: u32) {
         if self.stacks.elements().is_some() {
             self.n_bytes_before.push(n_bytes);
-            // Before the first mask nobody asked which tokens hold keys, and then all may.
-            let kept = self.scratch.kept.as_deref();
-            self.stacks.settle_elements(|key| {
-                kept.is_none_or(|kept| key.get(1..).is_none_or(|rest| kept.by_key.contains_key(rest)))
-            });
+            let strings = self.grammar.vocab().quoted_strings();
+            self.stacks.settle_elements(|key| key.get(1..).is_none_or(|string| !strings.holding(string).is_empty()));
         }
     }
 
@@ -671,10 +666,11 @@ fn only_byte(
     next: &mut Configuration,
     viability: &mut Viability,
 ) -> Option<u8> {
-    let is_tallied = |state| matches!(program.info(state).and_then(|info| info.owner), Some(Owner::Tallies(_)));
+    let has_register_rule =
+        |state| matches!(program.info(state).and_then(|info| info.owner), Some(Owner::RegisterRules(_)));
     let has_controls =
         |state| program.place(state).is_some_and(|(linked, state)| !linked.unit.controls(state).is_empty());
-    let may_be_ruled_out = program.may_run_out() || live.iter().any(|pair| is_tallied(pair.state));
+    let may_be_ruled_out = program.may_run_out() || live.iter().any(|pair| has_register_rule(pair.state));
     if !may_be_ruled_out || live.iter().any(|pair| has_controls(pair.state)) {
         return None;
     }

@@ -11,9 +11,9 @@
 //! stays, which is slower and just as right.
 
 use super::BuildError;
+use super::compile_budget::CompileBudget;
 use super::determinize::determinize;
 use super::network::{Label, NetRuleId, Nfa, RuleAutomaton};
-use super::watch::Watch;
 use hashbrown::HashSet;
 
 const PAIRS_MAX: usize = 4096;
@@ -22,11 +22,15 @@ const EDGES_MAX: usize = 1 << 20;
 const ROUNDS_MAX: usize = 8;
 
 /// Returns the automaton of the plain rule `id` without calls of itself that may as well be jumps.
-pub(crate) fn absorb(id: NetRuleId, mut automaton: RuleAutomaton, watch: &Watch) -> Result<RuleAutomaton, BuildError> {
+pub(crate) fn absorb(
+    id: NetRuleId,
+    mut automaton: RuleAutomaton,
+    budget: &CompileBudget,
+) -> Result<RuleAutomaton, BuildError> {
     for _ in 0..ROUNDS_MAX {
-        watch.spend(automaton.all_edges().len())?;
+        budget.spend(automaton.all_edges().len())?;
         let Some(nfa) = absorbed(id, &automaton) else { break };
-        automaton = determinize(&nfa, watch)?;
+        automaton = determinize(&nfa, budget)?;
     }
     Ok(automaton)
 }
@@ -116,7 +120,7 @@ mod tests {
 
     fn automaton(n_states: u32, arcs: &[(u32, Label, u32)], empties: &[(u32, u32)]) -> RuleAutomaton {
         let nfa = Nfa { n_states, start: 0, accept: 1, arcs: arcs.to_vec(), empties: empties.to_vec() };
-        determinize(&nfa, &Watch::none()).unwrap()
+        determinize(&nfa, &CompileBudget::none()).unwrap()
     }
 
     fn n_calls(automaton: &RuleAutomaton) -> usize {
@@ -131,7 +135,7 @@ mod tests {
     fn a_list_becomes_a_loop() {
         // l ::= "a" l | "a"
         let given = automaton(3, &[(0, byte(b'a'), 2), (2, SELF, 1)], &[(2, 1)]);
-        let got = absorb(NetRuleId(0), given, &Watch::none()).unwrap();
+        let got = absorb(NetRuleId(0), given, &CompileBudget::none()).unwrap();
         assert_eq!((n_calls(&got), got.n_states()), (0, 2));
     }
 
@@ -152,7 +156,7 @@ mod tests {
             ],
             &[(2, 3), (3, 1)],
         );
-        let got = absorb(NetRuleId(0), given, &Watch::none()).unwrap();
+        let got = absorb(NetRuleId(0), given, &CompileBudget::none()).unwrap();
         assert_eq!(n_calls(&got), 1, "only the call between brackets is left");
     }
 
@@ -164,7 +168,7 @@ mod tests {
             &[(0, byte(b'i'), 2), (2, SELF, 3), (3, byte(b'e'), 4), (4, SELF, 1), (0, byte(b'o'), 1)],
             &[(3, 1)],
         );
-        let got = absorb(NetRuleId(0), given, &Watch::none()).unwrap();
+        let got = absorb(NetRuleId(0), given, &CompileBudget::none()).unwrap();
         assert_eq!(n_calls(&got), 1, "the call that ends the rule is a jump, the one before `else` is not");
     }
 }

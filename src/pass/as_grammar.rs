@@ -3,12 +3,12 @@
 use super::NormalGrammar;
 use super::network::{Label, RuleAutomaton};
 use crate::grammar::{ControlRef, Expr, ExprId, Grammar, GrammarBuilder, RuleId};
-use crate::machine::{Register, Tally};
+use crate::machine::{Register, RegisterRule};
 use std::collections::HashMap;
 
 impl NormalGrammar {
     /// Returns a grammar of the same language: a rule for each state, which reads a letter and goes on as the next state's rule. Where pieces
-    /// are counted along, or rests of numbers kept, a rule for each state and register, up to [`TALLIED_MAX`] of them; beyond that the registers are left out.
+    /// are counted along, or rests of numbers kept, a rule for each state and register, up to [`REGISTER_STATES_MAX`] of them; beyond that the registers are left out.
     pub fn to_grammar(&self) -> Grammar {
         let mut builder = GrammarBuilder::new();
         let rules = &self.network.rules;
@@ -33,7 +33,7 @@ impl NormalGrammar {
             let spread = &spreads[index];
             for (place, &(state, count)) in spread.places.iter().enumerate() {
                 let mut choices: Vec<ExprId> = Vec::new();
-                if spread.may_end(&rule.automaton, state, count) {
+                if spread.can_end(&rule.automaton, state, count) {
                     choices.push(builder.push(Expr::Empty));
                 }
                 for edge in rule.automaton.edges(state) {
@@ -69,7 +69,7 @@ fn name_of(name: &str) -> String {
 }
 
 /// Most places of one rule that are told apart by their count.
-const TALLIED_MAX: usize = 1 << 18;
+const REGISTER_STATES_MAX: usize = 1 << 18;
 
 /// The places of a rule: its states, or its states with the counts that they can have.
 struct Spread {
@@ -82,10 +82,10 @@ impl Spread {
     fn new(automaton: &RuleAutomaton) -> Self {
         let plain =
             || Spread { places: (0..automaton.n_states() as u32).map(|state| (state, 0)).collect(), numbers: None };
-        match automaton.strictest_tally() {
+        match automaton.strictest_register_rule() {
             None => return plain(),
             // Nearly every rest can be met.
-            Some(Tally::Residue(residue)) if residue.modulus > TALLIED_MAX as u64 => return plain(),
+            Some(RegisterRule::Residue(residue)) if residue.modulus > REGISTER_STATES_MAX as u64 => return plain(),
             Some(_) => {}
         }
         let mut places: Vec<(u32, Register)> = vec![(0, 0)];
@@ -94,13 +94,13 @@ impl Spread {
         while let Some(&(state, count)) = places.get(next) {
             next += 1;
             for edge in automaton.edges(state) {
-                let Some(place) = arrive(automaton, edge.target, count) else { continue };
+                let Some(place) = advance(automaton, edge.target, count) else { continue };
                 numbers.entry(place).or_insert_with(|| {
                     places.push(place);
                     places.len() - 1
                 });
             }
-            if places.len() > TALLIED_MAX {
+            if places.len() > REGISTER_STATES_MAX {
                 return plain();
             }
         }
@@ -110,20 +110,20 @@ impl Spread {
     fn target(&self, automaton: &RuleAutomaton, state: u32, count: Register) -> Option<usize> {
         match &self.numbers {
             None => Some(state as usize),
-            Some(numbers) => arrive(automaton, state, count).map(|place| numbers[&place]),
+            Some(numbers) => advance(automaton, state, count).map(|place| numbers[&place]),
         }
     }
 
-    fn may_end(&self, automaton: &RuleAutomaton, state: u32, count: Register) -> bool {
-        match automaton.tally(state).filter(|_| self.numbers.is_some()) {
-            Some(tally) => tally.may_end(count),
+    fn can_end(&self, automaton: &RuleAutomaton, state: u32, count: Register) -> bool {
+        match automaton.register_rule(state).filter(|_| self.numbers.is_some()) {
+            Some(register_rule) => register_rule.can_end(count),
             None => automaton.is_accepting(state),
         }
     }
 }
 
 /// Returns the place that a state is entered as.
-fn arrive(automaton: &RuleAutomaton, state: u32, count: Register) -> Option<(u32, Register)> {
-    let count = automaton.tally(state).map_or(Some(count), |tally| tally.arrive(count))?;
+fn advance(automaton: &RuleAutomaton, state: u32, count: Register) -> Option<(u32, Register)> {
+    let count = automaton.register_rule(state).map_or(Some(count), |register_rule| register_rule.advance(count))?;
     Some((state, count))
 }

@@ -12,9 +12,9 @@
 //! have the square of its arcs, which is where a grammar is refused.
 
 use super::BuildError;
+use super::compile_budget::CompileBudget;
 use super::minimize::minimize;
 use super::network::{Edge, Label, Nfa, RuleAutomaton};
-use super::watch::Watch;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
@@ -26,15 +26,15 @@ const VISITS_PER_STATE: usize = 64;
 const VISITS_FREE: u64 = 1 << 24;
 
 /// Returns the automaton of the non-empty words of `nfa`.
-pub(crate) fn determinize(nfa: &Nfa, watch: &Watch) -> Result<RuleAutomaton, BuildError> {
+pub(crate) fn determinize(nfa: &Nfa, budget: &CompileBudget) -> Result<RuleAutomaton, BuildError> {
     let graph = Graph::new(nfa);
     if !graph.is_live(nfa.start) {
         return Ok(RuleAutomaton::from_parts(vec![Vec::new()], vec![false], true));
     }
-    let budget = STATES_FREE + STATES_PER_STATE * nfa.n_states as usize;
-    match subsets(nfa, &graph, budget, watch)? {
-        Some((rows, accepting)) => minimize(&rows, &accepting, watch),
-        None => without_empties(nfa, &graph, watch),
+    let n_states_max = STATES_FREE + STATES_PER_STATE * nfa.n_states as usize;
+    match subsets(nfa, &graph, n_states_max, budget)? {
+        Some((rows, accepting)) => minimize(&rows, &accepting, budget),
+        None => without_empties(nfa, &graph, budget),
     }
 }
 
@@ -141,7 +141,7 @@ impl<'a> Closure<'a> {
 
 type Rows = (Vec<Vec<Edge>>, Vec<bool>);
 
-fn subsets(nfa: &Nfa, graph: &Graph, budget: usize, watch: &Watch) -> Result<Option<Rows>, BuildError> {
+fn subsets(nfa: &Nfa, graph: &Graph, n_states_max: usize, budget: &CompileBudget) -> Result<Option<Rows>, BuildError> {
     let mut closure = Closure::new(nfa, graph);
     let mut ids: HashMap<Subset, u32> = HashMap::new();
     // The subset of a single target is looked for once: `(w1 | w2 | ...)*` comes back to its beginning after every word.
@@ -154,7 +154,7 @@ fn subsets(nfa: &Nfa, graph: &Graph, budget: usize, watch: &Watch) -> Result<Opt
     while rows.len() < sets.len() {
         let subset = sets[rows.len()].clone();
         let n_spent = core::mem::take(&mut closure.n_visits) + subset.len();
-        watch.spend(1 + n_spent)?;
+        budget.spend(1 + n_spent)?;
         n_visits += n_spent;
         accepting.push(!rows.is_empty() && subset.contains(&nfa.accept));
         splitter.clear();
@@ -190,7 +190,7 @@ fn subsets(nfa: &Nfa, graph: &Graph, budget: usize, watch: &Watch) -> Result<Opt
         });
         rows.push(row);
         let visits_max = STATES_FREE + VISITS_PER_STATE * nfa.n_states as usize;
-        if sets.len() > budget || n_visits > visits_max && watch.n_steps() > VISITS_FREE {
+        if sets.len() > n_states_max || n_visits > visits_max && budget.n_steps() > VISITS_FREE {
             return Ok(None);
         }
     }
@@ -259,7 +259,7 @@ impl Splitter {
 }
 
 /// The given automaton, trimmed, with empty arcs followed but several targets per letter left standing.
-fn without_empties(nfa: &Nfa, graph: &Graph, watch: &Watch) -> Result<RuleAutomaton, BuildError> {
+fn without_empties(nfa: &Nfa, graph: &Graph, budget: &CompileBudget) -> Result<RuleAutomaton, BuildError> {
     let mut closure = Closure::new(nfa, graph);
     // A state is (state of the automaton); the initial one is a copy, since it must not accept.
     let mut number = vec![u32::MAX; nfa.n_states as usize];
@@ -281,8 +281,8 @@ fn without_empties(nfa: &Nfa, graph: &Graph, watch: &Watch) -> Result<RuleAutoma
         }
         row.sort_unstable();
         row.dedup();
-        watch.spend(core::mem::take(&mut closure.n_visits) + row.len())?;
-        watch.count_edges(row.len())?;
+        budget.spend(core::mem::take(&mut closure.n_visits) + row.len())?;
+        budget.count_edges(row.len())?;
         rows.push(row);
     }
     Ok(RuleAutomaton::from_parts(rows, accepting, false))
@@ -314,7 +314,7 @@ mod tests {
             ],
             &[],
         );
-        let automaton = determinize(&given, &Watch::none()).unwrap();
+        let automaton = determinize(&given, &CompileBudget::none()).unwrap();
         assert_eq!(automaton.n_states(), 3);
         assert_eq!(automaton.edges(0), [Edge { label: Label::Bytes(b'a', b'z'), target: 1 }]);
         assert!(automaton.is_deterministic() && automaton.is_pure_end(2));
@@ -325,7 +325,7 @@ mod tests {
         // (a B)* with a dead branch on `z`, where B is a call
         let call = Label::Call(NetRuleId::new(7));
         let given = nfa(4, &[(0, byte(b'a'), 2), (2, call, 0), (0, byte(b'z'), 3)], &[(0, 1)]);
-        let automaton = determinize(&given, &Watch::none()).unwrap();
+        let automaton = determinize(&given, &CompileBudget::none()).unwrap();
         assert!(!automaton.is_accepting(0));
         assert_eq!(automaton.n_states(), 3, "a start that doesn't accept, the middle, and the accepting loop");
         let end = automaton.edges(automaton.edges(0)[0].target)[0].target;
@@ -343,7 +343,7 @@ mod tests {
             last = next;
         }
         given.arcs.push((last, Label::Bytes(0, 255), 1));
-        let automaton = determinize(&given, &Watch::none()).unwrap();
+        let automaton = determinize(&given, &CompileBudget::none()).unwrap();
         assert!(!automaton.is_deterministic());
         assert!(automaton.n_states() <= given.n_states as usize + 1);
     }

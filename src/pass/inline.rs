@@ -26,10 +26,10 @@
 
 use super::BuildError;
 use super::absorb::absorb;
+use super::compile_budget::CompileBudget;
 use super::determinize::determinize;
 use super::network::{Edge, Label, NetRule, NetRuleId, Network, Nfa, RuleAutomaton};
 use super::order::callees_first;
-use super::watch::Watch;
 use crate::limits::Limits;
 use crate::machine::Counter;
 use smallvec::SmallVec;
@@ -44,34 +44,38 @@ const COPIED_FREE: usize = 1 << 18;
 const WIDE_BYTES: u32 = 20;
 
 /// Inlines rules, absorbs trailing recursion on the way, and drops rules that are no longer called.
-pub(crate) fn inline(network: &mut Network<RuleAutomaton>, limits: &Limits, watch: &Watch) -> Result<(), BuildError> {
+pub(crate) fn inline(
+    network: &mut Network<RuleAutomaton>,
+    limits: &Limits,
+    budget: &CompileBudget,
+) -> Result<(), BuildError> {
     let callees: Vec<Vec<NetRuleId>> = network.rules.iter().map(|rule| callees(&rule.automaton)).collect();
     let mut n_sites = vec![0usize; network.rules.len()];
     callees.iter().flatten().for_each(|callee| n_sites[callee.index()] += 1);
     let callers = only_callers(&callees);
-    watch.look()?;
+    budget.check()?;
     let (mut is_inlined, mut is_done) = (vec![false; network.rules.len()], vec![false; network.rules.len()]);
     let n_states: usize = network.rules.iter().map(|rule| rule.automaton.n_states()).sum();
     let mut n_left = COPIED_FREE.saturating_add(n_states);
     let order = callees_first(&callees, network.root);
-    watch.look()?;
+    budget.check()?;
     for id in order {
         let index = id.index();
-        watch.spend(1)?;
+        budget.spend(1)?;
         if let Some(nfa) = expand(network, id, &is_inlined, &mut n_left) {
-            network.rules[index].automaton = determinize(&nfa, watch)?;
+            network.rules[index].automaton = determinize(&nfa, budget)?;
         }
         merge_counters(network, id, &mut n_left);
         if network.rules[index].counter.is_none() {
             let automaton = core::mem::replace(&mut network.rules[index].automaton, empty());
-            network.rules[index].automaton = absorb(id, automaton, watch)?;
+            network.rules[index].automaton = absorb(id, automaton, budget)?;
         }
         for callee in distinct(&callees[index]) {
             let is_candidate =
                 callers[callee.index()] == Some(id) && is_done[callee.index()] && !is_inlined[callee.index()];
             if is_candidate && may_be_copied(network.rule(callee), callee) {
                 is_inlined[callee.index()] = true;
-                is_inlined[callee.index()] = merge_copies(network, id, callee, &is_inlined, &mut n_left, watch)?;
+                is_inlined[callee.index()] = merge_copies(network, id, callee, &is_inlined, &mut n_left, budget)?;
             }
         }
         is_done[index] = true;
@@ -136,10 +140,10 @@ fn merge_copies(
     callee: NetRuleId,
     is_inlined: &[bool],
     n_left: &mut usize,
-    watch: &Watch,
+    budget: &CompileBudget,
 ) -> Result<bool, BuildError> {
     let Some(nfa) = expand(network, id, is_inlined, n_left) else { return Ok(false) };
-    let automaton = determinize(&nfa, watch)?;
+    let automaton = determinize(&nfa, budget)?;
     let n_states_max = network.rule(id).automaton.n_states() + network.rule(callee).automaton.n_states();
     let is_merged = automaton.is_deterministic() && automaton.n_states() <= n_states_max;
     if is_merged {
@@ -256,7 +260,7 @@ mod tests {
 
     fn rule(n_states: u32, arcs: &[(u32, Label, u32)]) -> NetRule<RuleAutomaton> {
         let nfa = Nfa { n_states, start: 0, accept: 1, arcs: arcs.to_vec(), empties: vec![] };
-        NetRule { name: "r".into(), automaton: determinize(&nfa, &Watch::none()).unwrap(), counter: None }
+        NetRule { name: "r".into(), automaton: determinize(&nfa, &CompileBudget::none()).unwrap(), counter: None }
     }
 
     fn call(index: usize) -> Label {
@@ -273,7 +277,7 @@ mod tests {
             ],
             root: NetRuleId::new(0),
         };
-        inline(&mut network, &Limits::default(), &Watch::none()).unwrap();
+        inline(&mut network, &Limits::default(), &CompileBudget::none()).unwrap();
         assert_eq!(network.rules.len(), 1);
         assert_eq!(callees(&network.rules[0].automaton), [NetRuleId(0)]);
     }
@@ -288,7 +292,7 @@ mod tests {
             rules.push(rule(4, &[(0, byte(b'a'), 2), (2, next, 3), (3, next, 1)]));
         }
         let mut network = Network { rules, root: NetRuleId::new(0) };
-        inline(&mut network, &Limits::default(), &Watch::none()).unwrap();
+        inline(&mut network, &Limits::default(), &CompileBudget::none()).unwrap();
         let n_states: usize = network.rules.iter().map(|rule| rule.automaton.n_states()).sum();
         assert!(n_states < 2 * COPIED_FREE, "{n_states} states");
     }
@@ -313,7 +317,7 @@ mod tests {
             ],
             root: NetRuleId::new(0),
         };
-        inline(&mut network, &Limits::default(), &Watch::none()).unwrap();
+        inline(&mut network, &Limits::default(), &CompileBudget::none()).unwrap();
         let counters: Vec<Counter> = network.rules.iter().filter_map(|rule| rule.counter).collect();
         assert_eq!(counters, [Counter::new(400, None)]);
     }
@@ -328,7 +332,7 @@ mod tests {
             ],
             root: NetRuleId::new(0),
         };
-        inline(&mut network, &Limits::default(), &Watch::none()).unwrap();
+        inline(&mut network, &Limits::default(), &CompileBudget::none()).unwrap();
         assert_eq!(network.rules.len(), 2);
     }
 }

@@ -22,10 +22,10 @@
 //! Cost: the automata of a component are copied once per member that is still called.
 
 use super::BuildError;
+use super::compile_budget::CompileBudget;
 use super::components::components;
 use super::determinize::determinize;
 use super::network::{Edge, Label, NetRule, NetRuleId, Network, Nfa, RuleAutomaton};
-use super::watch::Watch;
 use crate::limits::Limits;
 use crate::machine::Counter;
 use hashbrown::HashMap;
@@ -34,14 +34,14 @@ use hashbrown::HashMap;
 pub(crate) fn remove_left_recursion(
     network: &mut Network<RuleAutomaton>,
     limits: &Limits,
-    watch: &Watch,
+    budget: &CompileBudget,
 ) -> Result<(), BuildError> {
     let mut n_states: usize = network.rules.iter().map(|rule| rule.automaton.n_states()).sum();
     let components = left_components(network);
     let mut is_called = called_from_elsewhere(network, &components);
     for mut members in components {
         let n_rules_before = network.rules.len();
-        take_out_counters(network, &mut members, watch)?;
+        take_out_counters(network, &mut members, budget)?;
         is_called.resize(network.rules.len(), false);
         // The rest of what a counter counts is no member.
         for rule in network.rules[n_rules_before..].iter().filter(|rule| rule.counter.is_some()) {
@@ -60,8 +60,8 @@ pub(crate) fn remove_left_recursion(
         }
         for (index, &id) in members.iter().enumerate() {
             network.rules[id.index()].automaton = if is_called[id.index()] {
-                watch.spend(spine.n_arcs())?;
-                determinize(&spine.ending_with(index), watch)?
+                budget.spend(spine.n_arcs())?;
+                determinize(&spine.ending_with(index), budget)?
             } else {
                 RuleAutomaton::from_parts(vec![Vec::new()], vec![false], true)
             };
@@ -107,7 +107,7 @@ fn left_corners(automaton: &RuleAutomaton) -> impl Iterator<Item = NetRuleId> + 
 fn take_out_counters(
     network: &mut Network<RuleAutomaton>,
     members: &mut Vec<NetRuleId>,
-    watch: &Watch,
+    budget: &CompileBudget,
 ) -> Result<(), BuildError> {
     for position in 0..members.len() {
         let id = members[position];
@@ -130,7 +130,7 @@ fn take_out_counters(
             let rest = add(body_automaton, Some(Counter::new((counter.min() - 1).max(1), rest_max)));
             nfa.arcs.push((after_first, Label::Call(rest), 1));
         }
-        network.rules[id.index()].automaton = determinize(&nfa, watch)?;
+        network.rules[id.index()].automaton = determinize(&nfa, budget)?;
         members.push(body);
     }
     Ok(())
@@ -209,7 +209,7 @@ mod tests {
         let rules = rules.iter().map(|arcs| {
             let n_states = 2 + arcs.iter().map(|arc| arc.0.max(arc.2)).max().unwrap_or(0);
             let nfa = Nfa { n_states, start: 0, accept: 1, arcs: arcs.to_vec(), empties: vec![] };
-            NetRule { name: "r".into(), automaton: determinize(&nfa, &Watch::none()).unwrap(), counter: None }
+            NetRule { name: "r".into(), automaton: determinize(&nfa, &CompileBudget::none()).unwrap(), counter: None }
         });
         Network { rules: rules.collect(), root: NetRuleId::new(0) }
     }
@@ -230,7 +230,7 @@ mod tests {
     fn direct() {
         // e ::= e "+" "1" | "1"
         let mut network = network(&[&[(0, call(0), 2), (2, byte(b'+'), 3), (3, byte(b'1'), 1), (0, byte(b'1'), 1)]]);
-        remove_left_recursion(&mut network, &Limits::default(), &Watch::none()).unwrap();
+        remove_left_recursion(&mut network, &Limits::default(), &CompileBudget::none()).unwrap();
         let e = &network.rules[0].automaton;
         assert!(left_corners(e).next().is_none());
         for (text, verdict) in [("1", true), ("1+1+1", true), ("1+", false), ("+1", false)] {
@@ -245,7 +245,7 @@ mod tests {
             &[(0, call(1), 2), (2, byte(b'x'), 1), (0, byte(b'p'), 1)],
             &[(0, call(0), 2), (2, byte(b'y'), 1), (0, byte(b'q'), 1)],
         ]);
-        remove_left_recursion(&mut network, &Limits::default(), &Watch::none()).unwrap();
+        remove_left_recursion(&mut network, &Limits::default(), &CompileBudget::none()).unwrap();
         let a = &network.rules[0].automaton;
         for (text, verdict) in [("p", true), ("qx", true), ("pyx", true), ("qxyx", true), ("py", false), ("q", false)] {
             assert_eq!(matches(a, text.as_bytes()), verdict, "{text}");
@@ -261,7 +261,7 @@ mod tests {
             &[(0, call(2), 2), (2, byte(b'x'), 1), (0, byte(b'p'), 1)],
             &[(0, call(1), 2), (2, byte(b'y'), 1), (0, byte(b'q'), 1)],
         ]);
-        remove_left_recursion(&mut network, &Limits::default(), &Watch::none()).unwrap();
+        remove_left_recursion(&mut network, &Limits::default(), &CompileBudget::none()).unwrap();
         assert!(matches(&network.rules[2].automaton, b"qxy"));
         assert!(matches(&network.rules[2].automaton, b"py"));
     }
@@ -271,7 +271,7 @@ mod tests {
         // s ::= c | "b";  c ::= (s "a"){2,3}
         let mut network = network(&[&[(0, call(1), 1), (0, byte(b'b'), 1)], &[(0, call(0), 2), (2, byte(b'a'), 1)]]);
         network.rules[1].counter = Some(Counter::new(2, Some(3)));
-        remove_left_recursion(&mut network, &Limits::default(), &Watch::none()).unwrap();
+        remove_left_recursion(&mut network, &Limits::default(), &CompileBudget::none()).unwrap();
         assert!(left_components(&network).is_empty());
     }
 }

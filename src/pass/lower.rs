@@ -7,8 +7,8 @@
 //! automaton is built at once and copied in.
 
 use super::BuildError;
+use super::compile_budget::CompileBudget;
 use super::network::{Label, NetRule, NetRuleId, Network, Nfa};
-use super::watch::Watch;
 use crate::grammar::analysis::reachable_rules;
 use crate::grammar::{ControlRef, Expr, ExprId, Grammar};
 use crate::limits::Limits;
@@ -35,13 +35,13 @@ pub(crate) fn lower(
     grammar: &Grammar,
     controls: &dyn Controls,
     limits: &Limits,
-    watch: &Watch,
+    budget: &CompileBudget,
 ) -> Result<Network<Nfa>, BuildError> {
     let mut lowering = Lowering {
         grammar,
         controls,
         limits,
-        watch,
+        budget,
         sizes: grammar_sizes(grammar),
         regulars: Vec::new(),
         rules: Vec::with_capacity(grammar.rules().len()),
@@ -51,7 +51,7 @@ pub(crate) fn lower(
     // Rules that the root doesn't lead to keep their numbers, and match nothing here: whatever they are, they cost nothing.
     let is_used = reachable_rules(grammar);
     for (rule, &is_used) in grammar.rules().iter().zip(&is_used) {
-        watch.spend(1)?;
+        budget.spend(1)?;
         lowering.add_rule(if is_used { &rule.name } else { "" }, None);
     }
     for (index, rule) in grammar.rules().iter().enumerate().filter(|&(index, _)| is_used[index]) {
@@ -80,7 +80,7 @@ struct Lowering<'a> {
     grammar: &'a Grammar,
     controls: &'a dyn Controls,
     limits: &'a Limits,
-    watch: &'a Watch,
+    budget: &'a CompileBudget,
     /// About how many states each expression takes.
     sizes: Vec<u64>,
     /// The regular expressions met, with the sizes of their nodes.
@@ -104,7 +104,7 @@ impl Lowering<'_> {
                 What::Node(..) => None,
             };
             self.emit(piece).map_err(|error| error.at(at, self.grammar.source()))?;
-            self.watch.spend(1 + 4 * (self.n_states - n_states_before) as usize)?;
+            self.budget.spend(1 + 4 * (self.n_states - n_states_before) as usize)?;
             BuildError::check_states(self.n_states as usize, self.limits)?;
         }
         Ok(())
@@ -213,7 +213,7 @@ impl Lowering<'_> {
     fn emit_no_case(&mut self, rule: usize, from: u32, to: u32, text: &str) -> Result<(), BuildError> {
         let mut at = from;
         for c in text.chars() {
-            self.watch.spend(STEPS_PER_CLASS)?;
+            self.budget.spend(STEPS_PER_CLASS)?;
             BuildError::check_states(self.n_states as usize, self.limits)?;
             let next = self.state(rule);
             self.emit_class(rule, at, next, &CharSet::from_iter([c]).case_fold_simple());
@@ -262,8 +262,8 @@ impl Lowering<'_> {
     }
 
     fn emit_dfa(&mut self, rule: usize, from: u32, to: u32, regular: &Regular) -> Result<(), BuildError> {
-        self.watch.look()?;
-        let dfa = Dfa::new_watched(regular, self.limits, &mut |n_steps| self.watch.spend(8 * n_steps))
+        self.budget.check()?;
+        let dfa = Dfa::new_within(regular, self.limits, &mut |n_steps| self.budget.spend(8 * n_steps))
             .map_err(|error| BuildError::limit(error.limit_name(), error.given(), error.limit()))??;
         let Some(start) = dfa.start() else { return Ok(()) };
         let base = self.nfa(rule).n_states;
@@ -422,13 +422,13 @@ mod tests {
 
     fn lowered(text: &str, limits: &Limits) -> Result<Network<Nfa>, BuildError> {
         let grammar = ebnf::parse(text, "root", limits).unwrap().grammar;
-        lower(&grammar, &NoControls, limits, &Watch::none())
+        lower(&grammar, &NoControls, limits, &CompileBudget::none())
     }
 
     fn automaton(text: &str) -> RuleAutomaton {
         let network = lowered(text, &Limits::default()).unwrap();
         assert_eq!(network.rules.len(), 1, "everything is written out in {text}");
-        determinize(&network.rules[0].automaton, &Watch::none()).unwrap()
+        determinize(&network.rules[0].automaton, &CompileBudget::none()).unwrap()
     }
 
     #[test]

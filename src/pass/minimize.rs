@@ -9,8 +9,8 @@
 //! Cost: O(m log n) edges looked at, for m edges and n states.
 
 use super::BuildError;
+use super::compile_budget::CompileBudget;
 use super::network::{Edge, Label, RuleAutomaton};
-use super::watch::Watch;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
@@ -18,8 +18,12 @@ type Row = SmallVec<[(Label, u32); 4]>;
 
 /// Returns the minimal automaton of a deterministic one whose states all lie before acceptance, numbered in breadth-first order
 /// along sorted labels.
-pub(super) fn minimize(rows: &[Vec<Edge>], accepting: &[bool], watch: &Watch) -> Result<RuleAutomaton, BuildError> {
-    let class = Refinement::new(rows, accepting).run(watch)?;
+pub(super) fn minimize(
+    rows: &[Vec<Edge>],
+    accepting: &[bool],
+    budget: &CompileBudget,
+) -> Result<RuleAutomaton, BuildError> {
+    let class = Refinement::new(rows, accepting).run(budget)?;
     let n = rows.len();
     // Any member stands for its class.
     let mut member = vec![0u32; n];
@@ -135,10 +139,10 @@ impl<'a> Refinement<'a> {
         Refinement { rows, sources, offsets, class, order, position, blocks, pending }
     }
 
-    fn run(mut self, watch: &Watch) -> Result<Vec<u32>, BuildError> {
+    fn run(mut self, budget: &CompileBudget) -> Result<Vec<u32>, BuildError> {
         while let Some(class) = self.pending.pop() {
             let Block { first, settled, .. } = self.blocks[class as usize];
-            watch.spend(1 + (settled - first) as usize)?;
+            budget.spend(1 + (settled - first) as usize)?;
             self.split(class);
         }
         Ok(self.class)
@@ -230,7 +234,7 @@ impl<'a> Refinement<'a> {
 mod tests {
     use super::*;
 
-    /// Moore's method, as the judge.
+    /// Moore's method, as the oracle.
     fn moore(rows: &[Vec<Edge>], accepting: &[bool]) -> usize {
         let mut class: Vec<u32> = accepting.iter().map(|&accepts| u32::from(accepts)).collect();
         let mut n_classes = 0;
@@ -294,7 +298,7 @@ mod tests {
                 .map(|&s| rows[s].iter().map(|e| Edge { target: number[e.target as usize], ..*e }).collect())
                 .collect();
             let accepting: Vec<bool> = states.iter().map(|&s| accepting[s]).collect();
-            let got = minimize(&rows, &accepting, &Watch::none()).unwrap();
+            let got = minimize(&rows, &accepting, &CompileBudget::none()).unwrap();
             assert_eq!(got.n_states(), moore(&rows, &accepting), "round {round}: {rows:?} {accepting:?}");
         }
     }

@@ -10,6 +10,7 @@
 
 mod absorb;
 mod as_grammar;
+mod compile_budget;
 mod components;
 mod determinize;
 mod error;
@@ -20,15 +21,14 @@ mod minimize;
 mod network;
 mod nullable;
 mod order;
-mod watch;
 
 pub use error::BuildError;
 
+pub(crate) use compile_budget::CompileBudget;
 pub(crate) use components::{Components, components};
 pub(crate) use determinize::Splitter;
 pub(crate) use lower::Controls;
 pub(crate) use network::{Callees, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton};
-pub(crate) use watch::Watch;
 
 use crate::grammar::analysis::reachable_rules;
 use crate::grammar::{Grammar, RuleId};
@@ -46,15 +46,15 @@ pub(crate) struct NormalGrammar {
 /// Returns the normal form of `grammar`, and the rules that the root leads to and that nothing matches, such as `"a" & "b"`.
 ///
 /// # Errors
-/// If the language is empty, a control token is unknown, an operand is not regular, a limit is met, or `watch` gives up.
+/// If the language is empty, a control token is unknown, an operand is not regular, a limit is met, or `budget` is exhausted.
 pub(crate) fn normalize(
     grammar: &Grammar,
     controls: &dyn Controls,
     limits: &Limits,
-    watch: &Watch,
+    budget: &CompileBudget,
 ) -> Result<(NormalGrammar, Vec<RuleId>), BuildError> {
-    let mut lowered = lower::lower(grammar, controls, limits, watch)?;
-    let words = nullable::words(&lowered, watch)?;
+    let mut lowered = lower::lower(grammar, controls, limits, budget)?;
+    let words = nullable::words(&lowered, budget)?;
     let root_words = words[lowered.root.index()];
     if root_words == nullable::Words::default() {
         let rule = grammar.rule(grammar.root());
@@ -64,21 +64,21 @@ pub(crate) fn normalize(
     let is_used = reachable_rules(grammar);
     let used = (0..grammar.rules().len()).filter(|&rule| is_used[rule]).map(RuleId::new);
     let empty_rules = used.filter(is_empty).collect();
-    watch.look()?;
+    budget.check()?;
     nullable::factor(&mut lowered, &words);
-    watch.look()?;
+    budget.check()?;
     let mut network = Network { rules: Vec::with_capacity(lowered.rules.len()), root: lowered.root };
     let mut n_states = 0;
     for rule in lowered.rules {
-        let automaton = determinize::determinize(&rule.automaton, watch)?;
+        let automaton = determinize::determinize(&rule.automaton, budget)?;
         n_states += automaton.n_states();
         BuildError::check_states(n_states, limits)?;
         network.rules.push(NetRule { name: rule.name, automaton, counter: rule.counter });
     }
     inline::drop_uncalled(&mut network);
-    watch.look()?;
-    left_corner::remove_left_recursion(&mut network, limits, watch)?;
-    inline::inline(&mut network, limits, watch)?;
-    watch.look()?;
+    budget.check()?;
+    left_corner::remove_left_recursion(&mut network, limits, budget)?;
+    inline::inline(&mut network, limits, budget)?;
+    budget.check()?;
     Ok((NormalGrammar { network: network.finished(), has_empty_text: root_words.empty }, empty_rules))
 }

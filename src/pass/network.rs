@@ -5,7 +5,7 @@
 //! deterministic and minimal (unless that would be too large), state 0 first. Labels are compared as letters: two automata
 //! over the same letters denote the same language, whatever the rules behind the calls are.
 
-use crate::machine::{Counter, Distinct, Reserved, Tally};
+use crate::machine::{Counter, DeclaredKeys, Distinct, RegisterRule};
 use crate::util::index_type;
 use core::cmp::Ordering;
 use core::hash::{Hash, Hasher};
@@ -128,9 +128,9 @@ pub(crate) struct RuleAutomaton {
     /// States that calls of elements return to, ascending; all elements of one pass through the rule are different.
     elements: Vec<(u32, Distinct)>,
     /// Lists of elements that are taken before any was read.
-    reserved: SmallVec<[Arc<Reserved>; 1]>,
+    declared_keys: SmallVec<[Arc<DeclaredKeys>; 1]>,
     /// States that ask something of the rule's register, ascending. A rule that has some makes no calls and is deterministic.
-    tallies: Vec<(u32, Tally)>,
+    register_rules: Vec<(u32, RegisterRule)>,
 }
 
 /// Which states accept, by bit. PERF: most automata have few states, and take no other memory for that.
@@ -167,7 +167,7 @@ impl Hash for RuleAutomaton {
         // PERF: what the edges leave open, in few words.
         self.edges.hash(state);
         self.accepting.0.iter().for_each(|&states| state.write_u64(states));
-        (&self.elements, &self.reserved, &self.tallies).hash(state);
+        (&self.elements, &self.declared_keys, &self.register_rules).hash(state);
     }
 }
 
@@ -188,8 +188,8 @@ impl RuleAutomaton {
             accepting: accepting.into_iter().collect(),
             is_deterministic,
             elements: Vec::new(),
-            reserved: SmallVec::new(),
-            tallies: Vec::new(),
+            declared_keys: SmallVec::new(),
+            register_rules: Vec::new(),
         }
     }
 
@@ -201,52 +201,52 @@ impl RuleAutomaton {
             accepting: accepting.collect(),
             is_deterministic: false,
             elements: Vec::new(),
-            reserved: SmallVec::new(),
-            tallies: Vec::new(),
+            declared_keys: SmallVec::new(),
+            register_rules: Vec::new(),
         }
     }
 
     /// Returns the automaton with the states, ascending, that calls of elements return to, and nothing else leads to, and the lists of
     /// those that are taken from the start.
-    pub fn with_elements(self, elements: Vec<(u32, Distinct)>, reserved: &[Arc<Reserved>]) -> Self {
-        RuleAutomaton { elements, reserved: reserved.iter().cloned().collect(), ..self }
+    pub fn with_elements(self, elements: Vec<(u32, Distinct)>, declared_keys: &[Arc<DeclaredKeys>]) -> Self {
+        RuleAutomaton { elements, declared_keys: declared_keys.iter().cloned().collect(), ..self }
     }
 
     /// Returns the lists of elements that are taken before any was read.
-    pub fn reserved(&self) -> &[Arc<Reserved>] {
-        &self.reserved
+    pub fn declared_keys(&self) -> &[Arc<DeclaredKeys>] {
+        &self.declared_keys
     }
 
     /// Returns the automaton with the states, ascending, that ask something of the rule's register.
-    pub fn with_tallies(self, tallies: Vec<(u32, Tally)>) -> Self {
-        RuleAutomaton { tallies, ..self }
+    pub fn with_register_rules(self, register_rules: Vec<(u32, RegisterRule)>) -> Self {
+        RuleAutomaton { register_rules, ..self }
     }
 
     /// Returns what a state asks of the rule's register.
     #[inline]
-    pub fn tally(&self, state: u32) -> Option<&Tally> {
-        let place = self.tallies.binary_search_by_key(&state, |&(state, _)| state).ok()?;
-        Some(&self.tallies[place].1)
+    pub fn register_rule(&self, state: u32) -> Option<&RegisterRule> {
+        let place = self.register_rules.binary_search_by_key(&state, |&(state, _)| state).ok()?;
+        Some(&self.register_rules[place].1)
     }
 
-    /// Returns what stands for all tallies of the rule, if it has any.
-    pub fn strictest_tally(&self) -> Option<Tally> {
-        self.tallies.iter().map(|(_, tally)| tally.clone()).reduce(Tally::strictest)
+    /// Returns what stands for all register rules of the rule, if it has any.
+    pub fn strictest_register_rule(&self) -> Option<RegisterRule> {
+        self.register_rules.iter().map(|(_, register_rule)| register_rule.clone()).reduce(RegisterRule::strictest)
     }
 
     /// Tells whether the states of the rule have a register.
     pub fn has_register(&self) -> bool {
-        !self.elements.is_empty() || !self.tallies.is_empty()
+        !self.elements.is_empty() || !self.register_rules.is_empty()
     }
 
     /// Returns how the rule keeps elements apart, if it has any: those of one kind may run out and others not. That tells nothing of
-    /// reserved ones.
+    /// declared ones.
     pub fn distinct(&self) -> Option<Distinct> {
         let &(_, first) = self.elements.first()?;
-        let first = Distinct { reserved: None, ..first };
+        let first = Distinct { declared_keys: None, ..first };
         let join = |all: Distinct, &(_, one): &(u32, Distinct)| Distinct {
-            is_finite: all.is_finite || one.is_finite,
-            runs_out: all.runs_out.max(one.runs_out),
+            has_finite_domain: all.has_finite_domain || one.has_finite_domain,
+            exhaustible: all.exhaustible.max(one.exhaustible),
             ..all
         };
         Some(self.elements.iter().fold(first, join))
@@ -275,9 +275,15 @@ impl RuleAutomaton {
 
     /// Returns about how much memory the automaton takes, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        let tallies: usize = self.tallies.iter().map(|(_, tally)| tally.memory_bytes()).sum();
-        let reserved: usize = self.reserved.iter().map(|reserved| reserved.memory_bytes() + 32).sum();
-        size_of_val(&*self.offsets) + size_of_val(&*self.edges) + tallies + reserved + size_of_val(&*self.accepting.0)
+        let register_rules: usize =
+            self.register_rules.iter().map(|(_, register_rule)| register_rule.memory_bytes()).sum();
+        let declared_keys: usize =
+            self.declared_keys.iter().map(|declared_keys| declared_keys.memory_bytes() + 32).sum();
+        size_of_val(&*self.offsets)
+            + size_of_val(&*self.edges)
+            + register_rules
+            + declared_keys
+            + size_of_val(&*self.accepting.0)
     }
 
     pub fn all_edges(&self) -> &[Edge] {

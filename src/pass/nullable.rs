@@ -8,8 +8,8 @@
 //! rules at once by one search that wakes up the callers of a rule when its answer turns to yes: linear in the network.
 
 use super::BuildError;
+use super::compile_budget::CompileBudget;
 use super::network::{Label, NetRuleId, Network, Nfa};
-use super::watch::Watch;
 use crate::machine::Counter;
 
 /// What a rule can match.
@@ -22,13 +22,13 @@ pub(crate) struct Words {
 }
 
 /// Returns what each rule matches, counters included.
-pub(crate) fn words(network: &Network<Nfa>, watch: &Watch) -> Result<Vec<Words>, BuildError> {
+pub(crate) fn words(network: &Network<Nfa>, budget: &CompileBudget) -> Result<Vec<Words>, BuildError> {
     let n_rules = network.rules.len();
-    let mut search = Search::new(network, watch)?;
+    let mut search = Search::new(network, budget)?;
     for rule in 0..n_rules {
         search.reach(rule, network.rules[rule].automaton.start, false);
     }
-    search.run(watch)?;
+    search.run(budget)?;
     Ok(search.words)
 }
 
@@ -102,7 +102,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(network: &'a Network<Nfa>, watch: &Watch) -> Result<Self, BuildError> {
+    fn new(network: &'a Network<Nfa>, budget: &CompileBudget) -> Result<Self, BuildError> {
         let n_rules = network.rules.len();
         let mut bases = Vec::with_capacity(n_rules);
         let mut n_states = 0;
@@ -114,7 +114,7 @@ impl<'a> Search<'a> {
         let mut next = Vec::new();
         for rule in &network.rules {
             let Nfa { n_states, arcs: labelled, empties, .. } = &rule.automaton;
-            watch.spend(1 + labelled.len() + empties.len())?;
+            budget.spend(1 + labelled.len() + empties.len())?;
             let of_rule = labelled.iter().map(|&(from, label, to)| (from, Some(label), to));
             let of_rule = of_rule.chain(empties.iter().map(|&(from, to)| (from, None, to)));
             next.clear();
@@ -151,12 +151,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn run(&mut self, watch: &Watch) -> Result<(), BuildError> {
+    fn run(&mut self, budget: &CompileBudget) -> Result<(), BuildError> {
         while let Some((rule, state, has_read)) = self.pending.pop() {
             let rule = rule as usize;
             let at = (self.bases[rule] + state) as usize;
             let arcs = self.offsets[at] as usize..self.offsets[at + 1] as usize;
-            watch.spend(1 + arcs.len())?;
+            budget.spend(1 + arcs.len())?;
             if state == self.network.rules[rule].automaton.accept {
                 // A counter needs at least one copy of its body, so it matches what its body does, as far as this goes.
                 self.learn(rule, has_read);
@@ -230,7 +230,7 @@ mod tests {
             ],
             root: NetRuleId::new(2),
         };
-        let words = words(&network, &Watch::none()).unwrap();
+        let words = words(&network, &CompileBudget::none()).unwrap();
         assert_eq!(words[0], Words { empty: false, other: false });
         assert_eq!(words[2], Words { empty: true, other: false });
         let mut factored = network;
@@ -248,7 +248,7 @@ mod tests {
             ],
             root: NetRuleId::new(0),
         };
-        let words = words(&network, &Watch::none()).unwrap();
+        let words = words(&network, &CompileBudget::none()).unwrap();
         assert_eq!(words[0], Words { empty: true, other: true });
         factor(&mut network, &words);
         assert_eq!(network.rules[0].counter, Some(Counter::new(1, Some(5))));

@@ -1,7 +1,7 @@
-//! Recognizer and chart: items, sets, and the three moves of Earley's algorithm.
+//! Recognizer and chart: items, sets, and the three operations of Earley's algorithm: predict, scan, complete.
 
 use super::error::RecognizerError;
-use super::parts::{DONE, Part, PartId, Parts};
+use super::productions::{DONE, Production, ProductionId, Productions};
 use super::utf8;
 use crate::grammar::{ControlRef, ExprId, Grammar, RuleId};
 use crate::limits::Limits;
@@ -10,7 +10,7 @@ use crate::util::ByteSet;
 use hashbrown::HashSet;
 use std::sync::Arc;
 
-/// One symbol of a word: a byte or a control token.
+/// One symbol of a sentence: a byte or a control token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Symbol {
     /// A byte.
@@ -19,7 +19,7 @@ pub enum Symbol {
     Control(ControlRef),
 }
 
-/// Recognizes the texts of a grammar. Cheap to clone.
+/// A recognizer of the sentences of a grammar. Cheap to clone.
 ///
 /// ```
 /// use maskwright::{Limits, grammar::GrammarBuilder, reference::Recognizer, regular::CharSet};
@@ -34,40 +34,40 @@ pub enum Symbol {
 /// ```
 #[derive(Clone)]
 pub struct Recognizer {
-    parts: Arc<Parts>,
+    productions: Arc<Productions>,
 }
 
 impl Recognizer {
-    /// Reads a grammar. Rules that the root doesn't reach are not looked at.
+    /// Prepares a grammar. Rules that are not reachable from the root are ignored.
     ///
     /// # Errors
-    /// If no text matches the grammar; if an operand of `&`, `-` or `~` isn't regular, or needs more states than
+    /// If no string matches the grammar; if an operand of `&`, `-` or `~` isn't regular, or needs more states than
     /// [`Limits::dfa_states_max`].
     pub fn new(grammar: &Grammar, limits: &Limits) -> Result<Self, RecognizerError> {
-        Ok(Recognizer { parts: Arc::new(Parts::new(grammar, limits)?) })
+        Ok(Recognizer { productions: Arc::new(Productions::new(grammar, limits)?) })
     }
 
     /// Returns a chart for the empty text.
     pub fn start(&self) -> Chart {
         let mut chart = Chart {
-            parts: self.parts.clone(),
+            productions: self.productions.clone(),
             items: vec![],
             sets: vec![],
             seen: HashSet::new(),
             completed: HashSet::new(),
         };
-        let parts = self.parts.clone();
-        chart.build_set(&parts, [Item { part: Parts::ROOT, state: 0, origin: 0 }]);
+        let productions = self.productions.clone();
+        chart.build_set(&productions, [Item { production: Productions::ROOT, state: 0, origin: 0 }]);
         chart
     }
 
-    /// Tells whether `text` is a whole text of the grammar.
+    /// Returns whether `text` is a sentence of the grammar.
     pub fn accepts(&self, text: &[u8]) -> bool {
         let mut chart = self.start();
         chart.push_bytes(text) == text.len() && chart.is_accepting()
     }
 
-    /// Tells whether `text` can be completed to a whole text of the grammar.
+    /// Returns whether `text` is a prefix of a sentence of the grammar.
     pub fn is_viable(&self, text: &[u8]) -> bool {
         self.start().push_bytes(text) == text.len()
     }
@@ -79,10 +79,10 @@ impl core::fmt::Debug for Recognizer {
     }
 }
 
-/// A part that was begun at set `origin` and has come as far as `state`.
+/// A production that was begun at set `origin` and has been read as far as `state`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Item {
-    pub(super) part: PartId,
+    pub(super) production: ProductionId,
     pub(super) state: u32,
     pub(super) origin: u32,
 }
@@ -93,31 +93,31 @@ struct Set {
     is_accepting: bool,
 }
 
-/// What the recognizer knows about a text so far. Grows by symbols and shrinks by [`truncate`](Self::truncate).
+/// The state of the recognizer after a text. Grows by symbols and shrinks by [`truncate`](Self::truncate).
 #[derive(Clone)]
 pub struct Chart {
-    pub(super) parts: Arc<Parts>,
+    pub(super) productions: Arc<Productions>,
     items: Vec<Item>,
     sets: Vec<Set>,
-    /// Items of the set being built.
+    /// The items of the set being built.
     seen: HashSet<Item>,
-    /// Parts that end at the set being built, with the sets where they began.
-    completed: HashSet<(PartId, u32)>,
+    /// The productions completed at the set being built, with their origins.
+    completed: HashSet<(ProductionId, u32)>,
 }
 
-/// What can be read next by one terminal of the grammar.
+/// What one terminal of the grammar can read next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Terminal {
-    /// The rest of a literal.
+    /// The remaining bytes of a literal.
     Literal(Box<[u8]>),
-    /// A character of a set, of which some bytes (fewer than four) may be read already.
+    /// A character of a set, of which some bytes (fewer than four) may have been read.
     Character {
         /// The set.
         set: CharSet,
-        /// The bytes read of this character.
-        begun: Box<[u8]>,
+        /// The bytes of this character read so far.
+        prefix: Box<[u8]>,
     },
-    /// A byte that an intersection, difference or complement can go on with.
+    /// A byte by which an intersection, difference or complement can continue.
     Byte(ByteSet),
     /// A control token.
     Control(ControlRef),
@@ -127,9 +127,9 @@ impl Terminal {
     /// Returns the bytes that may come next.
     pub fn bytes(&self) -> ByteSet {
         match self {
-            Terminal::Literal(rest) => rest.first().copied().into_iter().collect(),
-            Terminal::Character { set, begun } => {
-                let packed = begun.iter().try_fold(0, |state, &byte| match utf8::step(set, state, byte) {
+            Terminal::Literal(suffix) => suffix.first().copied().into_iter().collect(),
+            Terminal::Character { set, prefix } => {
+                let packed = prefix.iter().try_fold(0, |state, &byte| match utf8::step(set, state, byte) {
                     Some(utf8::Step::Partial(state)) => Some(state),
                     _ => None,
                 });
@@ -148,16 +148,16 @@ pub struct Expectation {
     pub terminal: Terminal,
     /// The expression that is the terminal, or holds it.
     pub expr: ExprId,
-    /// The innermost rules that are being read there, in the order of their ids.
+    /// The innermost rules in progress there, in the order of their ids.
     pub rules: Vec<RuleId>,
 }
 
-/// A rule that is being read.
+/// A rule in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OpenRule {
     /// The rule.
     pub rule: RuleId,
-    /// How many symbols came before it.
+    /// The number of symbols before it.
     pub start: usize,
 }
 
@@ -186,36 +186,39 @@ impl Chart {
     }
 
     /// Reads a token that is text and also a control token: as either, and as both where the grammar allows both. Its length
-    /// is that of the text. Returns whether a reading is viable; if not, nothing changes.
+    /// is that of the text. Returns whether either reading is viable; if not, nothing changes.
     pub fn push_text_or_control(&mut self, bytes: &[u8], name: Option<&str>, id: u32) -> bool {
         self.push_any(bytes, |control| is_called(control, name, id))
     }
 
-    /// Reads `bytes`, or instead of them a control token that `is_token` holds for; both readings end in the same set. The
-    /// sets between may be empty.
+    /// Reads `bytes`, or instead of them a control token for which `is_token` holds; both readings end in the same set. The
+    /// sets in between may be empty.
     fn push_any(&mut self, bytes: &[u8], is_token: impl Fn(&ControlRef) -> bool) -> bool {
-        let parts = self.parts.clone();
+        let productions = self.productions.clone();
         let before = self.sets.len();
         let by_control: Vec<Item> = self
             .last_items()
             .iter()
-            .filter_map(|&item| match parts.get(item.part) {
-                Part::Control(control) if item.state == 0 && is_token(control) => Some(Item { state: DONE, ..item }),
+            .filter_map(|&item| match productions.get(item.production) {
+                Production::Control(control) if item.state == 0 && is_token(control) => {
+                    Some(Item { state: DONE, ..item })
+                }
                 _ => None,
             })
             .collect();
         for (i, &byte) in bytes.iter().enumerate() {
-            let mut next: Vec<Item> = self.last_items().iter().filter_map(|&item| scan(&parts, item, byte)).collect();
+            let mut next: Vec<Item> =
+                self.last_items().iter().filter_map(|&item| scan(&productions, item, byte)).collect();
             if i + 1 == bytes.len() {
                 next.extend_from_slice(&by_control);
             } else if next.is_empty() && by_control.is_empty() {
                 self.truncate(before - 1);
                 return false;
             }
-            self.build_set(&parts, next);
+            self.build_set(&productions, next);
         }
         if bytes.is_empty() {
-            self.build_set(&parts, by_control);
+            self.build_set(&productions, by_control);
         }
         let is_viable = !self.last_items().is_empty();
         if !is_viable {
@@ -224,7 +227,7 @@ impl Chart {
         is_viable
     }
 
-    /// Forgets all symbols after the first `len`.
+    /// Drops all symbols after the first `len`.
     ///
     /// # Panics
     /// If there are fewer.
@@ -239,17 +242,17 @@ impl Chart {
         self.sets.len() - 1
     }
 
-    /// Returns the number of items after the last symbol: how ambiguous the text is, and how much work each next symbol.
+    /// Returns the number of items of the last set: a measure of the ambiguity of the text, and of the work for the next symbol.
     pub fn n_items(&self) -> usize {
         self.last_items().len()
     }
 
-    /// Tells whether nothing was read.
+    /// Returns whether no symbol was read.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Tells whether the text so far is a whole text of the grammar.
+    /// Returns whether the text so far is a sentence of the grammar.
     pub fn is_accepting(&self) -> bool {
         self.sets.last().is_some_and(|set| set.is_accepting)
     }
@@ -257,13 +260,14 @@ impl Chart {
     /// Returns the bytes that may come next.
     pub fn next_bytes(&self) -> ByteSet {
         (0..=255)
-            .filter(|&byte| self.last_items().iter().any(|&item| scan(&self.parts, item, byte).is_some()))
+            .filter(|&byte| self.last_items().iter().any(|&item| scan(&self.productions, item, byte).is_some()))
             .collect()
     }
 
-    /// Tells whether some control token may come next.
+    /// Returns whether some control token may come next.
     pub fn expects_control(&self) -> bool {
-        let is_control = |item: &Item| item.state == 0 && matches!(self.parts.get(item.part), Part::Control(_));
+        let is_control =
+            |item: &Item| item.state == 0 && matches!(self.productions.get(item.production), Production::Control(_));
         self.last_items().iter().any(is_control)
     }
 
@@ -272,7 +276,7 @@ impl Chart {
         let mut expected: Vec<Expectation> = Vec::new();
         for &item in self.last_items() {
             let Some(terminal) = self.terminal(item) else { continue };
-            let Some(expr) = self.parts.expr(item.part) else { continue };
+            let Some(expr) = self.productions.expr(item.production) else { continue };
             let mut rules: Vec<RuleId> = self.innermost_rules(item);
             match expected.iter_mut().find(|other| other.expr == expr && other.terminal == terminal) {
                 Some(other) => other.rules.append(&mut rules),
@@ -286,22 +290,22 @@ impl Chart {
         expected
     }
 
-    /// Returns the rules that are being read, innermost first, along one way from what may come next up to the root.
+    /// Returns the rules in progress, innermost first, along one shortest path from a terminal that may come next up to the root.
     pub fn open_rules(&self) -> Vec<OpenRule> {
         let Some(&first) = self.last_items().iter().find(|&&item| self.terminal(item).is_some()) else {
-            return self.last_items().first().map_or(vec![], |_| match self.parts.get(Parts::ROOT) {
-                Part::Rule(rule, _) => vec![OpenRule { rule: *rule, start: 0 }],
+            return self.last_items().first().map_or(vec![], |_| match self.productions.get(Productions::ROOT) {
+                Production::Rule(rule, _) => vec![OpenRule { rule: *rule, start: 0 }],
                 _ => vec![],
             });
         };
-        // Breadth first, so that the way is a shortest one.
+        // Breadth first, so that the path is a shortest one.
         let mut found = vec![(first, usize::MAX)];
-        let mut seen: HashSet<_> = HashSet::from([(first.part, first.origin)]);
+        let mut seen: HashSet<_> = HashSet::from([(first.production, first.origin)]);
         let mut read = 0;
-        while read < found.len() && found[read].0.part != Parts::ROOT {
+        while read < found.len() && found[read].0.production != Productions::ROOT {
             let item = found[read].0;
-            for &user in self.waiting(item.part, item.origin) {
-                if seen.insert((user.part, user.origin)) {
+            for &user in self.waiting(item.production, item.origin) {
+                if seen.insert((user.production, user.origin)) {
                     found.push((user, read));
                 }
             }
@@ -310,7 +314,7 @@ impl Chart {
         let mut open = Vec::new();
         let mut at = read;
         while let Some(&(item, from)) = found.get(at) {
-            if let Part::Rule(rule, _) = self.parts.get(item.part) {
+            if let Production::Rule(rule, _) = self.productions.get(item.production) {
                 open.push(OpenRule { rule: *rule, start: item.origin as usize });
             }
             at = from;
@@ -322,14 +326,14 @@ impl Chart {
     fn innermost_rules(&self, item: Item) -> Vec<RuleId> {
         let mut rules = Vec::new();
         let mut pending = vec![item];
-        let mut seen: HashSet<_> = HashSet::from([(item.part, item.origin)]);
+        let mut seen: HashSet<_> = HashSet::from([(item.production, item.origin)]);
         while let Some(item) = pending.pop() {
-            if let Part::Rule(rule, _) = self.parts.get(item.part) {
+            if let Production::Rule(rule, _) = self.productions.get(item.production) {
                 rules.push(*rule);
                 continue;
             }
-            for &user in self.waiting(item.part, item.origin) {
-                if seen.insert((user.part, user.origin)) {
+            for &user in self.waiting(item.production, item.origin) {
+                if seen.insert((user.production, user.origin)) {
                     pending.push(user);
                 }
             }
@@ -338,18 +342,18 @@ impl Chart {
     }
 
     fn terminal(&self, item: Item) -> Option<Terminal> {
-        match self.parts.get(item.part) {
-            Part::Bytes(bytes) => {
-                let rest = &bytes[item.state as usize..];
-                (!rest.is_empty()).then(|| Terminal::Literal(rest.into()))
+        match self.productions.get(item.production) {
+            Production::Bytes(bytes) => {
+                let suffix = &bytes[item.state as usize..];
+                (!suffix.is_empty()).then(|| Terminal::Literal(suffix.into()))
             }
-            Part::Class(set) if item.state != DONE => {
-                let (begun, len) = utf8::begun_bytes(item.state);
-                Some(Terminal::Character { set: set.clone(), begun: begun[..len].into() })
+            Production::Class(set) if item.state != DONE => {
+                let (prefix, len) = utf8::prefix_bytes(item.state);
+                Some(Terminal::Character { set: set.clone(), prefix: prefix[..len].into() })
             }
-            Part::Control(control) if item.state == 0 => Some(Terminal::Control(control.clone())),
-            Part::Machine(machine) => {
-                let bytes: ByteSet = (0..=255).filter(|&byte| machine.next(item.state, byte).is_some()).collect();
+            Production::Control(control) if item.state == 0 => Some(Terminal::Control(control.clone())),
+            Production::Dfa(dfa) => {
+                let bytes: ByteSet = (0..=255).filter(|&byte| dfa.next(item.state, byte).is_some()).collect();
                 (!bytes.is_empty()).then_some(Terminal::Byte(bytes))
             }
             _ => None,
@@ -368,13 +372,13 @@ impl Chart {
         &self.items[start..end]
     }
 
-    /// Returns the items of a set that wait for a part.
-    pub(super) fn waiting(&self, part: PartId, set: u32) -> impl Iterator<Item = &Item> {
-        self.items_of(set as usize).iter().filter(move |&&item| is_waiting_for(&self.parts, item, part))
+    /// Returns the items of a set that wait for `production`.
+    pub(super) fn waiting(&self, production: ProductionId, set: u32) -> impl Iterator<Item = &Item> {
+        self.items_of(set as usize).iter().filter(move |&&item| is_waiting_for(&self.productions, item, production))
     }
 
-    /// Adds a set: the given items and all that follow from them without reading anything.
-    fn build_set(&mut self, parts: &Parts, items: impl IntoIterator<Item = Item>) {
+    /// Adds a set: the closure of the given items under prediction and completion.
+    fn build_set(&mut self, productions: &Productions, items: impl IntoIterator<Item = Item>) {
         let here = self.sets.len() as u32;
         let start = self.items.len();
         self.seen.clear();
@@ -384,38 +388,38 @@ impl Chart {
         while at < self.items.len() {
             let item = self.items[at];
             at += 1;
-            if is_complete(parts, item) && self.completed.insert((item.part, item.origin)) {
+            if is_complete(productions, item) && self.completed.insert((item.production, item.origin)) {
                 let first = if item.origin == 0 { 0 } else { self.sets[item.origin as usize - 1].items_end };
                 let end = self.sets.get(item.origin as usize).map_or(self.items.len(), |set| set.items_end);
                 for user in first..end {
                     let user = self.items[user];
-                    if is_waiting_for(parts, user, item.part)
-                        && let Some(next) = advance(parts, user, item.origin == here)
+                    if is_waiting_for(productions, user, item.production)
+                        && let Some(next) = advance(productions, user, item.origin == here)
                     {
                         self.add(next);
                     }
                 }
             }
-            let mut begin = |operand: PartId| {
-                self.add(Item { part: operand, state: 0, origin: here });
-                // What ended here before this item came has to be told to it.
+            let mut begin = |operand: ProductionId| {
+                self.add(Item { production: operand, state: 0, origin: here });
+                // The operand may have been completed here (as the empty string) before this item was added.
                 if self.completed.contains(&(operand, here))
-                    && let Some(next) = advance(parts, item, true)
+                    && let Some(next) = advance(productions, item, true)
                 {
                     self.add(next);
                 }
             };
-            match parts.get(item.part) {
-                Part::Rule(_, body) if item.state == 0 => begin(*body),
-                Part::Sequence(operands) if (item.state as usize) < operands.len() => {
+            match productions.get(item.production) {
+                Production::Rule(_, body) if item.state == 0 => begin(*body),
+                Production::Sequence(operands) if (item.state as usize) < operands.len() => {
                     begin(operands[item.state as usize])
                 }
-                Part::Choice(operands) if item.state == 0 => operands.iter().for_each(|&operand| begin(operand)),
-                Part::Repeat { body, max, .. } if max.is_none_or(|max| item.state < max) => begin(*body),
+                Production::Choice(operands) if item.state == 0 => operands.iter().for_each(|&operand| begin(operand)),
+                Production::Repeat { body, max, .. } if max.is_none_or(|max| item.state < max) => begin(*body),
                 _ => {}
             }
         }
-        let is_accepting = self.completed.contains(&(Parts::ROOT, 0));
+        let is_accepting = self.completed.contains(&(Productions::ROOT, 0));
         self.sets.push(Set { items_end: self.items.len(), is_accepting });
     }
 
@@ -442,50 +446,52 @@ fn is_called(control: &ControlRef, name: Option<&str>, id: u32) -> bool {
     }
 }
 
-/// Moves an item over a byte.
-fn scan(parts: &Parts, item: Item, byte: u8) -> Option<Item> {
-    let state = match parts.get(item.part) {
-        Part::Bytes(bytes) => (bytes.get(item.state as usize) == Some(&byte)).then_some(item.state + 1),
-        Part::Class(set) if item.state != DONE => utf8::step(set, item.state, byte).map(|step| match step {
+/// Returns an item advanced by a byte, if it reads that byte.
+fn scan(productions: &Productions, item: Item, byte: u8) -> Option<Item> {
+    let state = match productions.get(item.production) {
+        Production::Bytes(bytes) => (bytes.get(item.state as usize) == Some(&byte)).then_some(item.state + 1),
+        Production::Class(set) if item.state != DONE => utf8::step(set, item.state, byte).map(|step| match step {
             utf8::Step::Partial(state) => state,
             utf8::Step::Whole => DONE,
         }),
-        Part::Machine(machine) => machine.next(item.state, byte),
+        Production::Dfa(dfa) => dfa.next(item.state, byte),
         _ => None,
     };
     state.map(|state| Item { state, ..item })
 }
 
-/// Tells whether the part of an item may end here.
-fn is_complete(parts: &Parts, item: Item) -> bool {
-    match parts.get(item.part) {
-        Part::Bytes(bytes) => item.state as usize == bytes.len(),
-        Part::Sequence(operands) => item.state as usize == operands.len(),
-        Part::Class(_) | Part::Control(_) | Part::Rule(..) | Part::Choice(_) => item.state == DONE,
-        Part::Machine(machine) => machine.is_accepting(item.state),
-        Part::Repeat { min, .. } => item.state >= *min,
+/// Returns whether an item is complete.
+fn is_complete(productions: &Productions, item: Item) -> bool {
+    match productions.get(item.production) {
+        Production::Bytes(bytes) => item.state as usize == bytes.len(),
+        Production::Sequence(operands) => item.state as usize == operands.len(),
+        Production::Class(_) | Production::Control(_) | Production::Rule(..) | Production::Choice(_) => {
+            item.state == DONE
+        }
+        Production::Dfa(dfa) => dfa.is_accepting(item.state),
+        Production::Repeat { min, .. } => item.state >= *min,
     }
 }
 
-/// Tells whether an item goes on when `part` is read.
-fn is_waiting_for(parts: &Parts, item: Item, part: PartId) -> bool {
-    match parts.get(item.part) {
-        Part::Bytes(_) | Part::Class(_) | Part::Control(_) | Part::Machine(_) => false,
-        Part::Rule(_, body) => item.state == 0 && *body == part,
-        Part::Sequence(operands) => operands.get(item.state as usize) == Some(&part),
-        Part::Choice(operands) => item.state == 0 && operands.binary_search(&part).is_ok(),
-        Part::Repeat { body, max, .. } => *body == part && max.is_none_or(|max| item.state < max),
+/// Returns whether an item advances when `production` is complete.
+fn is_waiting_for(productions: &Productions, item: Item, production: ProductionId) -> bool {
+    match productions.get(item.production) {
+        Production::Bytes(_) | Production::Class(_) | Production::Control(_) | Production::Dfa(_) => false,
+        Production::Rule(_, body) => item.state == 0 && *body == production,
+        Production::Sequence(operands) => operands.get(item.state as usize) == Some(&production),
+        Production::Choice(operands) => item.state == 0 && operands.binary_search(&production).is_ok(),
+        Production::Repeat { body, max, .. } => *body == production && max.is_none_or(|max| item.state < max),
     }
 }
 
-/// Moves an item over an operand that it waits for. An empty copy changes nothing in a repeat: if the body has the empty text
-/// then fewer copies are as good (the least number counts as 0 there).
-pub(super) fn advance(parts: &Parts, item: Item, over_nothing: bool) -> Option<Item> {
-    let state = match parts.get(item.part) {
-        Part::Sequence(_) => item.state + 1,
-        Part::Repeat { .. } if over_nothing => return None,
-        Part::Repeat { min, max: None, .. } => item.state.saturating_add(1).min(*min),
-        Part::Repeat { .. } => item.state + 1,
+/// Returns an item advanced by an operand that it waits for. An empty copy does not advance a repeat: a body that matches the empty
+/// string makes any smaller number of copies possible (`min` is 0 then).
+pub(super) fn advance(productions: &Productions, item: Item, is_empty: bool) -> Option<Item> {
+    let state = match productions.get(item.production) {
+        Production::Sequence(_) => item.state + 1,
+        Production::Repeat { .. } if is_empty => return None,
+        Production::Repeat { min, max: None, .. } => item.state.saturating_add(1).min(*min),
+        Production::Repeat { .. } => item.state + 1,
         _ => DONE,
     };
     Some(Item { state, ..item })

@@ -1,10 +1,10 @@
 //! Brzozowski derivatives of regular expressions with intersection and complement.
 //!
-//! The derivative of a language by a byte is what may follow that byte. It has a syntactic rule for every operator, complement
-//! included, which is what makes the method easy to trust:
+//! The derivative of a language by a byte is the set of the strings that may follow that byte. It has a syntactic rule for every operator,
+//! complement included, which makes the method easy to trust:
 //!
 //! ```text
-//! d(x y)     = d(x) y  |  d(y) if x matches the empty text
+//! d(x y)     = d(x) y  |  d(y) if x matches the empty string
 //! d(x{m,n})  = d(x) x{m-1,n-1}
 //! d(x & y)   = d(x) & d(y)           d(!x) = !d(x)
 //! ```
@@ -23,29 +23,29 @@ index_type!(pub(super) TermId);
 /// A regular language, as an expression.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Term {
-    /// Nothing at all.
+    /// No string.
     Never,
-    /// The empty text.
+    /// The empty string.
     Empty,
     /// One byte of a set.
     Byte(ByteSet),
-    /// One after the other.
+    /// A concatenation.
     Cat(TermId, TermId),
-    /// Any of them; sorted, at least two.
+    /// A union; sorted, at least two operands.
     Alt(Box<[TermId]>),
-    /// All of them; sorted, at least two.
+    /// An intersection; sorted, at least two operands.
     Both(Box<[TermId]>),
-    /// Every byte string that isn't in it.
+    /// The complement among all byte strings.
     Neg(TermId),
     /// Copies of a term.
     Repeat(TermId, u32, Option<u32>),
 }
 
-/// Too many terms were made.
+/// The error that terms outgrew their bound.
 #[derive(Debug)]
 pub(super) struct TooManyTerms;
 
-/// All terms made so far.
+/// All terms, interned.
 pub(super) struct Terms {
     terms: Vec<Term>,
     matches_empty: Vec<bool>,
@@ -76,7 +76,7 @@ impl Terms {
         self.matches_empty[id.index()]
     }
 
-    /// Fails once the terms outgrow their bound. Checked now and then instead of at each step.
+    /// Returns an error once the terms outgrow their bound. Callers check now and then, not at each step.
     pub(super) fn check(&self) -> Result<(), TooManyTerms> {
         if self.size > self.size_max { Err(TooManyTerms) } else { Ok(()) }
     }
@@ -87,7 +87,7 @@ impl Terms {
         }
         let id = TermId::new(self.terms.len());
         self.size += match &term {
-            Term::Alt(parts) | Term::Both(parts) => parts.len(),
+            Term::Alt(operands) | Term::Both(operands) => operands.len(),
             _ => 1,
         };
         self.ids.insert(term.clone(), id);
@@ -127,13 +127,13 @@ impl Terms {
         }
     }
 
-    pub(super) fn alt(&mut self, parts: Vec<TermId>) -> TermId {
-        let mut flat = Vec::with_capacity(parts.len());
-        for part in parts {
-            match self.get(part) {
+    pub(super) fn alt(&mut self, operands: Vec<TermId>) -> TermId {
+        let mut flat = Vec::with_capacity(operands.len());
+        for operand in operands {
+            match self.get(operand) {
                 Term::Alt(inner) => flat.extend_from_slice(inner),
                 Term::Never => {}
-                _ => flat.push(part),
+                _ => flat.push(operand),
             }
         }
         flat.sort_unstable();
@@ -145,19 +145,19 @@ impl Terms {
             [] => Self::NEVER,
             [only] => only,
             _ => {
-                let empty = flat.iter().any(|&part| self.matches_empty(part));
+                let empty = flat.iter().any(|&operand| self.matches_empty(operand));
                 self.intern(Term::Alt(flat.into()), empty)
             }
         }
     }
 
-    pub(super) fn both(&mut self, parts: Vec<TermId>) -> TermId {
-        let mut flat = Vec::with_capacity(parts.len());
-        for part in parts {
-            match self.get(part) {
+    pub(super) fn both(&mut self, operands: Vec<TermId>) -> TermId {
+        let mut flat = Vec::with_capacity(operands.len());
+        for operand in operands {
+            match self.get(operand) {
                 Term::Both(inner) => flat.extend_from_slice(inner),
-                _ if part == Self::EVERYTHING => {}
-                _ => flat.push(part),
+                _ if operand == Self::EVERYTHING => {}
+                _ => flat.push(operand),
             }
         }
         flat.sort_unstable();
@@ -169,13 +169,13 @@ impl Terms {
             [] => Self::EVERYTHING,
             [only] => only,
             _ => {
-                let empty = flat.iter().all(|&part| self.matches_empty(part));
+                let empty = flat.iter().all(|&operand| self.matches_empty(operand));
                 self.intern(Term::Both(flat.into()), empty)
             }
         }
     }
 
-    /// Every byte string that isn't in `a`.
+    /// Returns the complement of `a` among all byte strings.
     pub(super) fn neg(&mut self, a: TermId) -> TermId {
         match *self.get(a) {
             Term::Neg(inner) => inner,
@@ -183,7 +183,7 @@ impl Terms {
         }
     }
 
-    /// Every text of valid UTF-8 that isn't in `a`.
+    /// Returns the complement of `a` among all strings of valid UTF-8.
     pub(super) fn text_except(&mut self, a: TermId) -> TermId {
         let any = self.chars(&CharSet::all());
         let text = self.repeat(any, 0, None);
@@ -200,16 +200,16 @@ impl Terms {
         }
     }
 
-    /// Returns the derivative of `root` by `byte`, given the derivatives by that byte known so far.
+    /// Returns the derivative of `root` by `byte`; `cached` has derivatives by the same byte, and gets those that are found.
     pub(super) fn derive(
         &mut self,
         root: TermId,
         byte: u8,
-        known: &mut HashMap<TermId, TermId>,
+        cached: &mut HashMap<TermId, TermId>,
     ) -> Result<TermId, TooManyTerms> {
         let mut pending = vec![root];
         while let Some(&term) = pending.last() {
-            if known.contains_key(&term) {
+            if cached.contains_key(&term) {
                 pending.pop();
                 continue;
             }
@@ -217,10 +217,10 @@ impl Terms {
                 Term::Never | Term::Empty | Term::Byte(_) => SmallVec::new(),
                 Term::Cat(a, b) if self.matches_empty(*a) => SmallVec::from_slice(&[*a, *b]),
                 Term::Cat(a, _) | Term::Neg(a) | Term::Repeat(a, ..) => SmallVec::from_slice(&[*a]),
-                Term::Alt(parts) | Term::Both(parts) => SmallVec::from_slice(parts),
+                Term::Alt(operands) | Term::Both(operands) => SmallVec::from_slice(operands),
             };
             let n_pending = pending.len();
-            pending.extend(needed.into_iter().filter(|id| !known.contains_key(id)));
+            pending.extend(needed.into_iter().filter(|id| !cached.contains_key(id)));
             if pending.len() > n_pending {
                 continue;
             }
@@ -234,35 +234,35 @@ impl Terms {
                     }
                 }
                 Term::Cat(a, b) => {
-                    let first = self.cat(known[&a], b);
-                    let second = if self.matches_empty(a) { known[&b] } else { Self::NEVER };
+                    let first = self.cat(cached[&a], b);
+                    let second = if self.matches_empty(a) { cached[&b] } else { Self::NEVER };
                     self.alt(vec![first, second])
                 }
-                Term::Alt(parts) => {
-                    let parts = parts.iter().map(|part| known[part]).collect();
-                    self.alt(parts)
+                Term::Alt(operands) => {
+                    let operands = operands.iter().map(|operand| cached[operand]).collect();
+                    self.alt(operands)
                 }
-                Term::Both(parts) => {
-                    let parts = parts.iter().map(|part| known[part]).collect();
-                    self.both(parts)
+                Term::Both(operands) => {
+                    let operands = operands.iter().map(|operand| cached[operand]).collect();
+                    self.both(operands)
                 }
-                Term::Neg(a) => self.neg(known[&a]),
+                Term::Neg(a) => self.neg(cached[&a]),
                 Term::Repeat(body, min, max) => {
                     let rest = self.repeat(body, min.saturating_sub(1), max.map(|max| max - 1));
-                    self.cat(known[&body], rest)
+                    self.cat(cached[&body], rest)
                 }
             };
-            known.insert(term, derivative);
+            cached.insert(term, derivative);
             pending.pop();
             self.check()?;
         }
-        Ok(known[&root])
+        Ok(cached[&root])
     }
 
-    /// Returns for each byte the number of its class, such that bytes of one class have equal derivatives of `root` and of
-    /// all its derivatives; and one byte of each class.
+    /// Returns the class of each byte, such that bytes of one class give equal derivatives of `root` and of all its derivatives; and one
+    /// byte of each class.
     pub(super) fn byte_classes(&self, root: TermId) -> ([u8; 256], Vec<u8>) {
-        // Bytes are alike when the same sets hold them: refine by one set after the other.
+        // Bytes are equivalent if the same sets contain them: refine by one set after the other.
         let mut class_of = [0u8; 256];
         let mut n_classes = 1usize;
         let mut seen: hashbrown::HashSet<_> = hashbrown::HashSet::from([root]);
@@ -281,8 +281,8 @@ impl Terms {
                 }
                 Term::Byte(_) => {}
                 Term::Cat(a, b) => pending.extend([*a, *b].into_iter().filter(|&id| seen.insert(id))),
-                Term::Alt(parts) | Term::Both(parts) => {
-                    pending.extend(parts.iter().copied().filter(|&id| seen.insert(id)));
+                Term::Alt(operands) | Term::Both(operands) => {
+                    pending.extend(operands.iter().copied().filter(|&id| seen.insert(id)));
                 }
                 Term::Neg(a) | Term::Repeat(a, ..) => pending.extend(Some(*a).filter(|&id| seen.insert(id))),
             }

@@ -43,12 +43,12 @@ impl RecognizerError {
         RecognizerError { kind, span, source: grammar.source().map(Into::into) }
     }
 
-    /// Tells whether the grammar matches no text at all.
+    /// Returns whether the grammar matches no text at all.
     pub fn is_empty_language(&self) -> bool {
         matches!(self.kind, Kind::EmptyLanguage { .. })
     }
 
-    /// Tells whether an operand of `&`, `-` or `~` is not regular.
+    /// Returns whether an operand of `&`, `-` or `~` is not regular.
     pub fn is_not_regular(&self) -> bool {
         matches!(self.kind, Kind::RecursiveOperand { .. } | Kind::ControlInOperand)
     }

@@ -5,15 +5,15 @@ use crate::vocab::{TokenId, TokenKind, Vocab};
 
 /// Returns the mask row after the text of `chart`, by trying each token; the chart ends as it began.
 ///
-/// - Text is allowed where its bytes are viable, a control token where the grammar names it, added text in both cases; any token
-///   but padding is allowed where the grammar names its id.
-/// - A stop token is never text. It is allowed where the grammar names it, and else exactly when the text so far is whole.
+/// - A text token is allowed if its bytes are viable, a control token if the grammar names it, added text in both cases; any token
+///   but padding is allowed if the grammar names its id.
+/// - A stop token is never text. It is allowed if the grammar names it, and otherwise exactly if the text so far is a sentence.
 /// - After termination only stop tokens are allowed.
 pub fn mask(chart: &mut Chart, vocab: &Vocab, stop_tokens: &[TokenId], is_terminated: bool) -> Vec<u32> {
     mask_in_order(chart, vocab, &text_order(vocab), stop_tokens, is_terminated)
 }
 
-/// Returns the text tokens in the order of their bytes, so that neighbours share their beginnings.
+/// Returns the text tokens in the order of their bytes, so that neighbours share prefixes.
 pub(super) fn text_order(vocab: &Vocab) -> Vec<TokenId> {
     let mut order: Vec<TokenId> = (0..vocab.n_tokens() as TokenId).filter(|&id| !vocab.bytes(id).is_empty()).collect();
     order.sort_by_key(|&id| vocab.bytes(id));
@@ -38,7 +38,7 @@ pub(super) fn mask_in_order(
     if chart.expects_control() {
         (0..vocab.n_tokens() as TokenId).filter(|&id| push_as_control(chart, vocab, id)).for_each(&mut allow);
     }
-    // One token after the other; what a token shares with the one before it is not read again.
+    // The prefix that a token shares with its predecessor is not read again.
     let start = chart.len();
     let mut last: &[u8] = &[];
     for &id in order {
@@ -49,7 +49,7 @@ pub(super) fn mask_in_order(
             chart.truncate(start + n_common);
             chart.push_bytes(&bytes[n_common..]);
             last = bytes;
-        } // Else it begins with what was refused last.
+        } // Else it begins with the bytes that were refused last.
         if chart.len() - start == bytes.len() && n_common <= n_read && !is_stop(id) {
             allow(id);
         }
@@ -58,7 +58,7 @@ pub(super) fn mask_in_order(
     row
 }
 
-/// Tells whether the grammar names the token here; the chart ends as it began.
+/// Returns whether the grammar names the token here; the chart ends as it began.
 fn push_as_control(chart: &mut Chart, vocab: &Vocab, id: TokenId) -> bool {
     let len = chart.len();
     let is_named = vocab.kind(id) != TokenKind::Padding && chart.push_control(vocab.name(id), id);

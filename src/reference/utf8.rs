@@ -1,27 +1,27 @@
-//! Characters that are only partly read.
+//! Prefixes of UTF-8 characters.
 //!
-//! A begun character is packed into 32 bits: its bytes so far (one to three) and how many they are. Zero is "nothing read".
+//! The prefix of a character is packed into 32 bits: its length (one to three bytes) and its bytes. Zero is the empty prefix.
 
 use crate::regular::CharSet;
 
-/// What reading one more byte of a character gives.
+/// The result of reading one more byte of a character.
 pub(super) enum Step {
-    /// The character goes on; the new packed state.
+    /// A longer prefix, packed.
     Partial(u32),
-    /// The character is whole.
+    /// The whole character.
     Whole,
 }
 
-/// Returns the bytes that a packed state stands for.
-pub(super) fn begun_bytes(state: u32) -> ([u8; 3], usize) {
+/// Returns the bytes of a packed prefix and their number.
+pub(super) fn prefix_bytes(state: u32) -> ([u8; 3], usize) {
     let [len, a, b, c] = state.to_be_bytes();
     ([a, b, c], usize::from(len))
 }
 
-/// Reads one more byte of a character of `set`; `None` when no member goes on like that.
+/// Reads one more byte of a character of `set`; `None` if no member has the longer prefix.
 pub(super) fn step(set: &CharSet, state: u32, byte: u8) -> Option<Step> {
-    let (begun, len) = begun_bytes(state);
-    let mut bytes = [begun[0], begun[1], begun[2], 0];
+    let (prefix, len) = prefix_bytes(state);
+    let mut bytes = [prefix[0], prefix[1], prefix[2], 0];
     bytes[len] = byte;
     let (range, n_missing) = chars_with_prefix(&bytes[..=len])?;
     first_in(set, range)?;
@@ -31,10 +31,10 @@ pub(super) fn step(set: &CharSet, state: u32, byte: u8) -> Option<Step> {
     Some(Step::Partial(u32::from_be_bytes([len as u8 + 1, bytes[0], bytes[1], bytes[2]])))
 }
 
-/// Returns the bytes that complete a begun character to the least member of `set` that begins so.
+/// Returns the least member of `set` with a packed prefix: the length of the prefix, the bytes of the member, their number.
 pub(super) fn complete(set: &CharSet, state: u32) -> Option<(usize, [u8; 4], usize)> {
-    let (begun, len) = begun_bytes(state);
-    let range = if len == 0 { (0, u32::from(char::MAX)) } else { chars_with_prefix(&begun[..len])?.0 };
+    let (prefix, len) = prefix_bytes(state);
+    let range = if len == 0 { (0, u32::from(char::MAX)) } else { chars_with_prefix(&prefix[..len])?.0 };
     let c = first_in(set, range)?;
     let mut buffer = [0; 4];
     let end = c.encode_utf8(&mut buffer).len();
@@ -50,9 +50,9 @@ fn first_in(set: &CharSet, (low, high): (u32, u32)) -> Option<char> {
     if least > high { None } else { char::from_u32(least) }
 }
 
-/// Returns the range of the scalar values whose UTF-8 begins with `bytes` (one to four), and how many bytes are missing.
+/// Returns the range of the scalar values whose UTF-8 begins with `bytes` (one to four), and the number of bytes missing.
 fn chars_with_prefix(bytes: &[u8]) -> Option<((u32, u32), usize)> {
-    let (&lead, rest) = bytes.split_first()?;
+    let (&lead, tail) = bytes.split_first()?;
     let (len, bits, least, greatest) = match lead {
         0x00..=0x7F => (1, lead, 0, 0x7F),
         0xC2..=0xDF => (2, lead & 0x1F, 0x80, 0x7FF),
@@ -61,7 +61,7 @@ fn chars_with_prefix(bytes: &[u8]) -> Option<((u32, u32), usize)> {
         _ => return None,
     };
     let mut value = u32::from(bits);
-    for &byte in rest {
+    for &byte in tail {
         if byte & 0xC0 != 0x80 {
             return None;
         }

@@ -8,14 +8,14 @@
 use super::determinize::{VISITS_PER_STATE, determinize};
 use super::error::{RegularError, Work};
 use super::nfa::{self, Parts, repeat_bounds};
-use super::product::{Kind, product_watched};
+use super::product::{Kind, product_within};
 use super::utf8::ClassAutomaton;
 use super::{CharSet, Dfa, Node, NodeId, Regular};
 use crate::Limits;
 use hashbrown::{HashMap, hash_map::Entry};
 use std::borrow::Cow;
 
-/// What the smallest intersection or complement takes, as told to those who watch.
+/// Steps counted for the smallest intersection or complement.
 const STEPS_PER_AUTOMATON: usize = 128;
 
 impl Dfa {
@@ -25,19 +25,19 @@ impl Dfa {
     /// If the expression with its repeats written out, or an automaton on the way, has more than `limits.dfa_states_max`
     /// states, or if the sets of the subset construction grow too large for that number of states.
     pub fn new(regular: &Regular, limits: &Limits) -> Result<Dfa, RegularError> {
-        let dfa = Self::new_watched(regular, limits, &mut |_| Ok::<(), core::convert::Infallible>(()))?;
+        let dfa = Self::new_within(regular, limits, &mut |_| Ok::<(), core::convert::Infallible>(()))?;
         Ok(dfa.unwrap_or_else(|never| match never {}))
     }
 
-    /// As [`Self::new`], but tells `watch` now and then how many states, arcs and places were visited, and asks whether to go on: an
-    /// expression can have millions of complements, each of an automaton of the largest size.
-    pub(crate) fn new_watched<E>(
+    /// As [`Self::new`], but reports the states and edges visited to `spend` now and then, whose error ends it: an expression can have
+    /// millions of complements, each of an automaton of the largest size.
+    pub(crate) fn new_within<E>(
         regular: &Regular,
         limits: &Limits,
-        watch: &mut dyn FnMut(usize) -> Result<(), E>,
+        spend: &mut dyn FnMut(usize) -> Result<(), E>,
     ) -> Result<Result<Dfa, E>, RegularError> {
         let mut stopped = None;
-        let mut go_on = |n_steps| watch(n_steps).map_err(|error| stopped = Some(error)).is_ok();
+        let mut go_on = |n_steps| spend(n_steps).map_err(|error| stopped = Some(error)).is_ok();
         let dfa = Self::build(regular, limits, &mut Work(&mut go_on));
         match stopped {
             Some(error) => Ok(Err(error)),
@@ -84,14 +84,14 @@ impl Dfa {
                 }
                 Node::And(a, b) => {
                     let (a, b) = (parts.dfa(*a, limits, work)?, parts.dfa(*b, limits, work)?);
-                    let dfa = product_watched(&a, &b, Kind::Intersect, limits, work)?;
+                    let dfa = product_within(&a, &b, Kind::Intersect, limits, work)?;
                     work.spend(STEPS_PER_AUTOMATON + dfa.n_edges())?;
                     drop((a, b));
                     parts.insert(id, dfa)
                 }
                 Node::Not(a) => {
                     let a = parts.dfa(*a, limits, work)?;
-                    let dfa = product_watched(Dfa::all_text(), &a, Kind::Minus, limits, work)?;
+                    let dfa = product_within(Dfa::all_text(), &a, Kind::Minus, limits, work)?;
                     work.spend(STEPS_PER_AUTOMATON + dfa.n_edges())?;
                     drop(a);
                     parts.insert(id, dfa)

@@ -19,18 +19,18 @@ enum Kind {
     /// The nodes visited while the expression is written out, or the places visited while the sets behind deterministic
     /// states are made.
     Visits,
-    /// Whoever watches wants it to stop.
+    /// The caller's budget is exhausted.
     Interrupted,
 }
 
-/// Tells whoever watches what is done, and asks whether to go on.
+/// The caller's budget: a function that is told of work done and returns whether to continue.
 pub(super) struct Work<'a>(pub &'a mut dyn FnMut(usize) -> bool);
 
 impl Work<'_> {
-    /// Counts `n` states, edges or places.
+    /// Counts `n` visits of states, edges or positions.
     ///
     /// # Errors
-    /// If it is time to stop; whoever stops knows why, and passes this on to nobody.
+    /// If the budget is exhausted. The caller, which has the reason, replaces this error by its own.
     #[inline]
     pub fn spend(&mut self, n: usize) -> Result<(), RegularError> {
         if (self.0)(n) { Ok(()) } else { Err(RegularError { kind: Kind::Interrupted, given: 0, limit: 0 }) }

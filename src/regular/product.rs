@@ -124,8 +124,8 @@ impl Pairs {
     }
 }
 
-/// As [`product`], for whoever watches.
-pub(super) fn product_watched(
+/// As [`product`], within a budget.
+pub(super) fn product_within(
     a: &Dfa,
     b: &Dfa,
     kind: Kind,
@@ -159,7 +159,7 @@ pub(super) fn product_watched(
 }
 
 fn product(a: &Dfa, b: &Dfa, kind: Kind, limits: &Limits) -> Result<Dfa, RegularError> {
-    product_watched(a, b, kind, limits, &mut Work(&mut |_| true))
+    product_within(a, b, kind, limits, &mut Work(&mut |_| true))
 }
 
 fn edges_of(dfa: &Dfa, state: u32) -> &[Edge] {

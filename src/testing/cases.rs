@@ -1,17 +1,17 @@
 //! Tests that are data: a grammar, a vocabulary, and verdicts. The format is described in `tests/data/README.md`.
 //!
-//! [`load`] reads the files, [`run`] checks a case on anything that implements [`Subject`]: the judge, or the engine in any
+//! [`load`] reads the files, [`run`] checks a case on anything that implements [`Subject`]: the oracle, or the engine in any
 //! configuration.
 
 use super::show_bytes;
 use crate::matcher::Matcher;
-use crate::reference::Judge;
+use crate::reference::OracleMatcher;
 use crate::vocab::{TokenId, TokenKind, Vocab};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What can be tested: a matcher, the judge, ... Fresh ones are at the empty text.
+/// An implementation under test: a matcher, the oracle, ... A fresh one is at the empty text.
 pub trait Subject {
     /// Goes back to the empty text, with the stop tokens of the vocabulary.
     fn reset(&mut self);
@@ -25,43 +25,43 @@ pub trait Subject {
     fn mask(&mut self) -> Vec<u32>;
     /// Returns the forced text.
     fn forced_text(&mut self) -> Vec<u8>;
-    /// Tells whether the text so far is whole.
+    /// Returns whether the text so far is whole.
     fn is_accepting(&mut self) -> bool;
-    /// Tells whether a stop token was accepted.
+    /// Returns whether a stop token was accepted.
     fn is_terminated(&mut self) -> bool;
     /// Sets other stop tokens.
     fn set_stop_tokens(&mut self, ids: &[TokenId]);
 }
 
-impl Subject for Judge {
+impl Subject for OracleMatcher {
     fn reset(&mut self) {
         self.rollback(self.n_steps());
         let stop_tokens = self.vocab().stop_tokens().to_vec();
-        Judge::set_stop_tokens(self, &stop_tokens);
+        OracleMatcher::set_stop_tokens(self, &stop_tokens);
     }
     fn accept_token(&mut self, id: TokenId) -> bool {
-        Judge::accept_token(self, id)
+        OracleMatcher::accept_token(self, id)
     }
     fn accept_bytes(&mut self, bytes: &[u8]) -> bool {
-        Judge::accept_bytes(self, bytes)
+        OracleMatcher::accept_bytes(self, bytes)
     }
     fn rollback(&mut self, k: usize) -> bool {
-        Judge::rollback(self, k)
+        OracleMatcher::rollback(self, k)
     }
     fn mask(&mut self) -> Vec<u32> {
-        Judge::mask(self)
+        OracleMatcher::mask(self)
     }
     fn forced_text(&mut self) -> Vec<u8> {
-        Judge::forced_text(self, 1 << 16)
+        OracleMatcher::forced_text(self, 1 << 16)
     }
     fn is_accepting(&mut self) -> bool {
-        Judge::is_accepting(self)
+        OracleMatcher::is_accepting(self)
     }
     fn is_terminated(&mut self) -> bool {
-        Judge::is_terminated(self)
+        OracleMatcher::is_terminated(self)
     }
     fn set_stop_tokens(&mut self, ids: &[TokenId]) {
-        Judge::set_stop_tokens(self, ids);
+        OracleMatcher::set_stop_tokens(self, ids);
     }
 }
 

@@ -1,7 +1,7 @@
 //! EBNF texts of any kind: an error with a place, or a grammar that prints, compiles and runs.
 
-use super::engine::{Tally, walk};
-use super::worlds::{World, limits};
+use super::engine::{Coverage, walk};
+use super::fixture::{Fixture, limits};
 use super::{GrammarShape, Rng, cases, random_grammar};
 use crate::frontend::{SyntaxError, ebnf};
 use crate::vocab::Vocab;
@@ -10,19 +10,19 @@ use std::sync::{Arc, LazyLock};
 
 static VOCAB: LazyLock<Arc<Vocab>> = LazyLock::new(|| Arc::new(cases::default_vocab()));
 
-/// Reads bytes as an EBNF text; if it is one, prints it and reads it again, compiles it, and walks a little beside the judge.
+/// Parses bytes as EBNF; if that succeeds, prints it and reads it again, compiles it, and walks it beside the oracle.
 ///
 /// # Panics
 /// If a property doesn't hold.
-pub fn check(data: &[u8]) -> Tally {
-    let mut tally = Tally::default();
+pub fn check(data: &[u8]) -> Coverage {
+    let mut coverage = Coverage::default();
     let text = String::from_utf8_lossy(data);
     let limits = limits();
     let parsed = match ebnf::parse(&text, "root", &limits) {
         Ok(parsed) => parsed,
         Err(error) => {
             check_error(&error, &text);
-            return tally;
+            return coverage;
         }
     };
     let printed = parsed.grammar.to_ebnf().expect("what was EBNF can be said in EBNF");
@@ -39,11 +39,11 @@ pub fn check(data: &[u8]) -> Tally {
     }
     // Control tokens that the vocabulary lacks are errors of the engine alone.
     if !has_unknown_controls(&parsed.grammar)
-        && let Some(world) = World::new(&compiler, &parsed.grammar)
+        && let Some(fixture) = Fixture::new(&compiler, &parsed.grammar)
     {
-        walk(&mut Rng::from_bytes(data), &world, &mut tally);
+        walk(&mut Rng::from_bytes(data), &fixture, &mut coverage);
     }
-    tally
+    coverage
 }
 
 fn has_unknown_controls(grammar: &crate::grammar::Grammar) -> bool {

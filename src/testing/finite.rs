@@ -11,7 +11,7 @@
 //! universe, else the first that it takes. That it takes one, and no other, is compared.
 
 use super::Rng;
-use super::engine::Tally;
+use super::engine::Coverage;
 use super::schemas::random_schema;
 use super::spelling::{Numbers, Speller};
 use super::validator::is_valid;
@@ -208,7 +208,7 @@ impl Texts {
 ///
 /// # Panics
 /// If a bit differs.
-pub fn check(data: &[u8]) -> Tally {
+pub fn check(data: &[u8]) -> Coverage {
     let mut rng = Rng::from_bytes(data);
     let universe = Universe::random(&mut rng);
     let inner = random_schema(&mut rng);
@@ -220,15 +220,15 @@ pub fn check(data: &[u8]) -> Tally {
     check_schema(&mut rng, &schema, &universe.texts)
 }
 
-fn check_schema(rng: &mut Rng, schema: &str, texts: &[String]) -> Tally {
+fn check_schema(rng: &mut Rng, schema: &str, texts: &[String]) -> Coverage {
     let json = |text: &str| Json::parse(text, &Limits::default()).unwrap_or_else(|error| panic!("{text}\n{error}"));
-    let (parsed, mut tally) = (json(schema), Tally::default());
+    let (parsed, mut coverage) = (json(schema), Coverage::default());
     let mut valid = Vec::new();
     for text in texts {
         match is_valid(&parsed, &json(text)) {
             Ok(true) => valid.push(text.clone().into_bytes()),
             Ok(false) => {}
-            Err(_) => return tally,
+            Err(_) => return coverage,
         }
     }
     let limits = Limits { automaton_states_max: 1 << 17, automaton_moves_max: 1 << 19, ..Limits::default() };
@@ -238,23 +238,23 @@ fn check_schema(rng: &mut Rng, schema: &str, texts: &[String]) -> Tally {
         Ok(compiled) => compiled,
         Err(CompileError::Schema(error)) if error.is_unsatisfiable() => {
             assert!(valid.is_empty(), "{schema}\nis said to be unsatisfiable");
-            return tally;
+            return coverage;
         }
-        Err(CompileError::Schema(error)) if error.is_unsupported() || error.limit().is_some() => return tally,
-        Err(CompileError::Build(error)) if error.limit_met().is_some() => return tally,
+        Err(CompileError::Schema(error)) if error.is_unsupported() || error.limit().is_some() => return coverage,
+        Err(CompileError::Build(error)) if error.limit_met().is_some() => return coverage,
         Err(error) => panic!("{schema}\n{error}"),
     };
     if valid.is_empty() {
         // Fewer values than `minItems` asks for are not always seen when the schema is compiled (the README says so).
         assert!(compiled.matcher().mask().is_err_and(|error| error.is_stuck()), "{schema}\nhas no valid text");
-        return tally;
+        return coverage;
     }
     let texts = Texts::new(in_canonical_order(schema, &compiled.matcher(), valid));
-    tally.n_grammars = 1;
+    coverage.n_grammars = 1;
     for _ in 0..N_PREFIXES_MAX / 10 {
         let (mut matcher, mut prefix) = (compiled.matcher(), Vec::new());
         for _ in 0..10 {
-            let allowed = compare(schema, &mut matcher, &prefix, &texts, &mut tally);
+            let allowed = compare(schema, &mut matcher, &prefix, &texts, &mut coverage);
             let (Some(token), false) = ((!allowed.is_empty()).then(|| *rng.pick(&allowed)), matcher.is_terminated())
             else {
                 break;
@@ -263,7 +263,7 @@ fn check_schema(rng: &mut Rng, schema: &str, texts: &[String]) -> Tally {
             prefix.extend_from_slice(VOCAB.bytes(token));
         }
     }
-    tally
+    coverage
 }
 
 /// Returns the texts with their keys in the order that the matcher takes; each must be taken in one.
@@ -283,7 +283,7 @@ fn in_canonical_order(schema: &str, matcher: &Matcher, texts: Vec<Vec<u8>>) -> V
 }
 
 /// Compares all that a matcher says after a prefix; returns the allowed text tokens.
-fn compare(schema: &str, matcher: &mut Matcher, prefix: &[u8], texts: &Texts, tally: &mut Tally) -> Vec<TokenId> {
+fn compare(schema: &str, matcher: &mut Matcher, prefix: &[u8], texts: &Texts, coverage: &mut Coverage) -> Vec<TokenId> {
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let place = || format!("{schema}\nafter {}", shown(prefix));
     let mask = matcher.mask().unwrap_or_else(|error| panic!("{}\n{error}", place()));
@@ -302,7 +302,7 @@ fn compare(schema: &str, matcher: &mut Matcher, prefix: &[u8], texts: &Texts, ta
     }
     assert_eq!(matcher.is_accepting(), texts.is_text(prefix), "{}", place());
     assert_eq!(shown(&matcher.jump_forward()), shown(texts.forced(prefix)), "{}: forced", place());
-    tally.n_masks += 1;
-    tally.n_bits += VOCAB.n_tokens() as u64;
+    coverage.n_masks += 1;
+    coverage.n_bits += VOCAB.n_tokens() as u64;
     allowed
 }

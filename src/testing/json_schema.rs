@@ -1,8 +1,8 @@
 //! Random schemas beside the slow validator: what is sampled is valid, what is valid is accepted, nothing is a dead end.
 
 use super::Rng;
-use super::ends::{End, Ends};
-use super::engine::Tally;
+use super::completion_search::{Completion, CompletionSearch};
+use super::engine::Coverage;
 use super::sampling::{Sample, Sampler, Taste};
 use super::schemas::{random_schema, random_value};
 use super::spelling::{Numbers, Speller};
@@ -37,12 +37,12 @@ const N_TOKENS_MAX: usize = 100;
 /// Steps of a search for an end, and for another order of keys.
 const N_STEPS_MAX: usize = 20_000;
 
-/// Makes a schema from bytes; if it compiles, samples texts, and compares verdicts on values. The tally counts texts and values as
+/// Makes a schema from bytes; if it compiles, samples texts, and compares verdicts on values. The coverage counts texts and values as
 /// masks.
 ///
 /// # Panics
 /// If the validator says otherwise, or a state has no end.
-pub fn check(data: &[u8]) -> Tally {
+pub fn check(data: &[u8]) -> Coverage {
     let mut rng = Rng::from_bytes(data);
     let schema = random_schema(&mut rng);
     check_schema(&mut rng, &schema)
@@ -52,9 +52,9 @@ pub fn check(data: &[u8]) -> Tally {
 ///
 /// # Panics
 /// As [`check`].
-pub fn check_schema(rng: &mut Rng, schema: &str) -> Tally {
+pub fn check_schema(rng: &mut Rng, schema: &str) -> Coverage {
     let _shown = ShownOnPanic(schema);
-    let mut tally = Tally::default();
+    let mut coverage = Coverage::default();
     let parsed = json(schema);
     let limits = Limits {
         automaton_states_max: 1 << 16,
@@ -66,17 +66,17 @@ pub fn check_schema(rng: &mut Rng, schema: &str) -> Tally {
     let compiled = match compiler.compile_json_schema(schema) {
         Ok(compiled) => Some(compiled),
         Err(CompileError::Schema(error)) if error.is_unsatisfiable() => None,
-        Err(CompileError::Schema(error)) if error.is_unsupported() || error.limit().is_some() => return tally,
-        Err(CompileError::Build(error)) if error.limit_met().is_some() => return tally,
+        Err(CompileError::Schema(error)) if error.is_unsupported() || error.limit().is_some() => return coverage,
+        Err(CompileError::Build(error)) if error.limit_met().is_some() => return coverage,
         Err(error) => panic!("{schema}\n{error}"),
     };
-    tally.n_grammars = 1;
+    coverage.n_grammars = 1;
     let speller = Speller::new(schema, Numbers::AsWritten, N_STEPS_MAX);
     for _ in 0..30 {
         let text = random_value(rng, 2);
         let value = json(&text);
-        let Ok(is_valid) = is_valid(&parsed, &value) else { return tally };
-        tally.n_masks += 1;
+        let Ok(is_valid) = is_valid(&parsed, &value) else { return coverage };
+        coverage.n_masks += 1;
         let Some(compiled) = &compiled else {
             assert!(!is_valid, "{schema}\nis said to be unsatisfiable, and {text} is valid");
             continue;
@@ -89,12 +89,12 @@ pub fn check_schema(rng: &mut Rng, schema: &str) -> Tally {
             false => assert!(!is_accepted, "{schema}\naccepts {text}"),
         }
     }
-    let Some(compiled) = compiled else { return tally };
+    let Some(compiled) = compiled else { return coverage };
     // Fewer containers than `minItems` asks for are not seen when the schema is compiled (the README says so).
     if schema.contains("\"uniqueItems\":true") && compiled.matcher().mask().is_err_and(|error| error.is_stuck()) {
-        return tally;
+        return coverage;
     }
-    let ends = Ends::new(&compiled);
+    let completions = CompletionSearch::new(&compiled);
     let assert_valid = |text: &[u8]| {
         let text = std::str::from_utf8(text).unwrap_or_else(|error| panic!("{schema}\n{error}"));
         let value = Json::parse(text, &Limits::default()).unwrap_or_else(|error| panic!("{schema}\n{text}\n{error}"));
@@ -112,21 +112,21 @@ pub fn check_schema(rng: &mut Rng, schema: &str) -> Tally {
             }
         }
         if !is_whole {
-            match ends.search(&sample.matcher, N_STEPS_MAX) {
-                End::Found(end) => {
-                    sample.matcher.accept_bytes(&end).expect("the search took steps that are allowed");
-                    sample.text.extend(end);
-                    tally.n_completions += 1;
+            match completions.search(&sample.matcher, N_STEPS_MAX) {
+                Completion::Found(bytes) => {
+                    sample.matcher.accept_bytes(&bytes).expect("the search took steps that are allowed");
+                    sample.text.extend(bytes);
+                    coverage.n_completions += 1;
                 }
-                End::None => panic!("{schema}\na dead end after {}", String::from_utf8_lossy(&sample.text)),
-                End::Unknown => continue,
+                Completion::DeadEnd => panic!("{schema}\na dead end after {}", String::from_utf8_lossy(&sample.text)),
+                Completion::OutOfSteps => continue,
             }
         }
         assert!(sample.matcher.is_accepting());
         assert_valid(&sample.text);
-        tally.n_masks += 1;
+        coverage.n_masks += 1;
     }
-    tally
+    coverage
 }
 
 /// Prints a schema when what is done with it panics.

@@ -4,12 +4,13 @@
 
 mod ambiguous;
 pub mod cases;
+pub mod completion_search;
 pub mod corpus;
 mod dump;
 pub mod ebnf_text;
-pub mod ends;
 pub mod engine;
 pub mod finite;
+pub mod fixture;
 mod grammars;
 pub mod json_schema;
 pub mod operations;
@@ -22,7 +23,6 @@ pub mod spelling;
 pub mod validator;
 mod vocabs;
 pub mod words;
-pub mod worlds;
 
 pub use crate::mask::ShortCut;
 pub use ambiguous::random_ambiguous;

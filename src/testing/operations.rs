@@ -1,204 +1,204 @@
-//! Random sequences of operations on several matchers, beside a model of each: a judge and the list of steps.
+//! Random sequences of operations on several matchers, each compared with a model: an oracle and the list of its steps.
 
 use super::cases::Subject;
-use super::engine::{Tally, describe, difference, is_expensive, random_allowed};
-use super::worlds::World;
+use super::engine::{Coverage, describe, difference, is_expensive, random_allowed};
+use super::fixture::Fixture;
 use super::{Rng, show_bytes};
 use crate::matcher::{AcceptedPiece, MaskKey, Matcher};
-use crate::reference::Judge;
+use crate::reference::OracleMatcher;
 use crate::vocab::TokenId;
 use std::collections::HashMap;
 
-/// A matcher and what it should be.
-struct Pair {
+/// A matcher and its model.
+struct Tested {
     matcher: Matcher,
-    judge: Judge,
+    oracle: OracleMatcher,
     stop_tokens: Vec<TokenId>,
     steps: Vec<AcceptedPiece>,
-    /// So many of the first steps were forgotten.
+    /// How many of the first steps the matcher has forgotten.
     n_forgotten: usize,
 }
 
-impl Pair {
-    fn new(world: &World) -> Self {
-        Pair {
-            matcher: world.compiled.matcher(),
-            judge: world.judge(),
-            stop_tokens: world.vocab.stop_tokens().to_vec(),
+impl Tested {
+    fn new(fixture: &Fixture) -> Self {
+        Tested {
+            matcher: fixture.compiled.matcher(),
+            oracle: fixture.oracle(),
+            stop_tokens: fixture.vocab.stop_tokens().to_vec(),
             steps: vec![],
             n_forgotten: 0,
         }
     }
 
-    fn trail(&self, world: &World) -> Vec<String> {
+    fn steps(&self, fixture: &Fixture) -> Vec<String> {
         let show = |step: &AcceptedPiece| match step {
-            AcceptedPiece::Token(id) => format!("{id} {}", show_bytes(world.vocab.bytes(*id))),
+            AcceptedPiece::Token(id) => format!("{id} {}", show_bytes(fixture.vocab.bytes(*id))),
             AcceptedPiece::Bytes(bytes) => format!("bytes {}", show_bytes(bytes)),
         };
         self.steps.iter().map(show).collect()
     }
 
     fn fork(&self) -> Self {
-        Pair {
+        Tested {
             matcher: self.matcher.fork(),
-            judge: self.judge.clone(),
+            oracle: self.oracle.clone(),
             stop_tokens: self.stop_tokens.clone(),
             steps: self.steps.clone(),
             n_forgotten: self.n_forgotten,
         }
     }
 
-    fn judge_accepts(&mut self, tokens: &[TokenId]) -> usize {
-        let n_valid = tokens.iter().take_while(|&&id| self.judge.accept_token(id)).count();
+    fn oracle_accepts(&mut self, tokens: &[TokenId]) -> usize {
+        let n_valid = tokens.iter().take_while(|&&id| self.oracle.accept_token(id)).count();
         self.steps.extend(tokens[..n_valid].iter().map(|&id| AcceptedPiece::Token(id)));
         n_valid
     }
 
     fn take_back(&mut self, k: usize) {
-        assert!(self.judge.rollback(k));
+        assert!(self.oracle.rollback(k));
         self.steps.truncate(self.steps.len() - k);
     }
 }
 
-/// Does random operations on several matchers of one world, and compares them with their models.
+/// Does random operations on several matchers of one fixture and compares them with their models.
 ///
 /// # Panics
 /// If a matcher differs from its model, or an operation that fails changes anything.
-pub fn check(data: &[u8]) -> Tally {
+pub fn check(data: &[u8]) -> Coverage {
     let mut rng = Rng::from_bytes(data);
-    let mut tally = Tally::default();
-    let Some(world) = World::random(&mut rng) else { return tally };
-    tally.n_grammars += 1;
+    let mut coverage = Coverage::default();
+    let Some(fixture) = Fixture::random(&mut rng) else { return coverage };
+    coverage.n_grammars += 1;
     let mut keys: HashMap<MaskKey, Vec<u32>> = HashMap::new();
-    let mut pairs = vec![Pair::new(&world)];
+    let mut all = vec![Tested::new(&fixture)];
     for _ in 0..rng.between(1, 40) {
-        let index = rng.below(pairs.len());
-        if rng.chance(8) && pairs.len() < 4 {
-            let fork = pairs[index].fork();
-            pairs.push(fork);
+        let index = rng.below(all.len());
+        if rng.chance(8) && all.len() < 4 {
+            let fork = all[index].fork();
+            all.push(fork);
             continue;
         }
-        let pair = &mut pairs[index];
-        if is_expensive(&pair.matcher, Some(&pair.judge)) {
-            let k = pair.steps.len() - pair.n_forgotten;
-            pair.matcher.rollback(k.div_ceil(2)).expect("so many steps were made");
-            pair.take_back(k.div_ceil(2));
+        let tested = &mut all[index];
+        if is_expensive(&tested.matcher, Some(&tested.oracle)) {
+            let k = tested.steps.len() - tested.n_forgotten;
+            tested.matcher.rollback(k.div_ceil(2)).expect("so many steps were made");
+            tested.take_back(k.div_ceil(2));
             if k == 0 {
-                pairs[index] = Pair::new(&world);
+                all[index] = Tested::new(&fixture);
             }
             continue;
         }
-        operate(&mut rng, &world, pair);
-        if !is_expensive(&pair.matcher, Some(&pair.judge)) {
-            tally += compare(&world, pair, &mut keys);
+        operate(&mut rng, &fixture, tested);
+        if !is_expensive(&tested.matcher, Some(&tested.oracle)) {
+            coverage += compare(&fixture, tested, &mut keys);
         }
     }
-    // Whatever happened to the others.
-    for pair in pairs.iter_mut().filter(|pair| !is_expensive(&pair.matcher, Some(&pair.judge))) {
-        tally += compare(&world, pair, &mut keys);
+    // No matcher is affected by operations on the others.
+    for tested in all.iter_mut().filter(|tested| !is_expensive(&tested.matcher, Some(&tested.oracle))) {
+        coverage += compare(&fixture, tested, &mut keys);
     }
-    tally
+    coverage
 }
 
-fn operate(rng: &mut Rng, world: &World, pair: &mut Pair) {
-    let n_tokens = world.vocab.n_tokens();
-    let context = |pair: &Pair| describe(world, &pair.trail(world));
+fn operate(rng: &mut Rng, fixture: &Fixture, tested: &mut Tested) {
+    let n_tokens = fixture.vocab.n_tokens();
+    let context = |tested: &Tested| describe(fixture, &tested.steps(fixture));
     match rng.below(18) {
         0..=5 => {
-            let row = Subject::mask(&mut pair.matcher);
+            let row = Subject::mask(&mut tested.matcher);
             if let Some(token) = random_allowed(rng, &row) {
-                assert!(pair.matcher.accept_token(token).is_ok(), "token {token} is refused\n{}", context(pair));
-                assert_eq!(pair.judge_accepts(&[token]), 1, "token {token}\n{}", context(pair));
+                assert!(tested.matcher.accept_token(token).is_ok(), "token {token} is refused\n{}", context(tested));
+                assert_eq!(tested.oracle_accepts(&[token]), 1, "token {token}\n{}", context(tested));
             }
         }
         6 => {
             let token = rng.below(n_tokens + 2) as TokenId;
-            let is_accepted = pair.matcher.accept_token(token).is_ok();
-            let n_accepted = pair.judge_accepts(&[token]);
-            assert_eq!(is_accepted, n_accepted == 1, "token {token}\n{}", context(pair));
+            let is_accepted = tested.matcher.accept_token(token).is_ok();
+            let n_accepted = tested.oracle_accepts(&[token]);
+            assert_eq!(is_accepted, n_accepted == 1, "token {token}\n{}", context(tested));
         }
         7 | 8 => {
-            let tokens = random_tokens(rng, pair, n_tokens);
-            let outcome = pair.matcher.accept_tokens(&tokens);
-            let n_valid = pair.judge_accepts(&tokens);
+            let tokens = random_tokens(rng, tested, n_tokens);
+            let outcome = tested.matcher.accept_tokens(&tokens);
+            let n_valid = tested.oracle_accepts(&tokens);
             if n_valid < tokens.len() {
-                pair.take_back(n_valid);
+                tested.take_back(n_valid);
                 let error = outcome.expect_err("a token is refused");
                 // Which token it was is known but after termination.
-                assert!(error.token_index().is_none_or(|index| index == n_valid), "{error}\n{}", context(pair));
+                assert!(error.token_index().is_none_or(|index| index == n_valid), "{error}\n{}", context(tested));
             } else {
-                assert!(outcome.is_ok(), "tokens {tokens:?} are refused\n{}", context(pair));
+                assert!(outcome.is_ok(), "tokens {tokens:?} are refused\n{}", context(tested));
             }
         }
         9 => {
-            let tokens = random_tokens(rng, pair, n_tokens);
-            let n_valid = pair.judge_accepts(&tokens);
-            pair.take_back(n_valid);
-            assert_eq!(pair.matcher.validate_tokens(&tokens), n_valid, "validating {tokens:?}\n{}", context(pair));
+            let tokens = random_tokens(rng, tested, n_tokens);
+            let n_valid = tested.oracle_accepts(&tokens);
+            tested.take_back(n_valid);
+            assert_eq!(tested.matcher.validate_tokens(&tokens), n_valid, "validating {tokens:?}\n{}", context(tested));
         }
         10 | 11 => {
-            let bytes = random_bytes(rng, world, pair);
-            let outcome = pair.matcher.accept_bytes(&bytes);
-            let is_accepted = pair.judge.accept_bytes(&bytes);
-            assert_eq!(outcome.is_ok(), is_accepted, "{}\n{}", show_bytes(&bytes), context(pair));
+            let bytes = random_bytes(rng, fixture, tested);
+            let outcome = tested.matcher.accept_bytes(&bytes);
+            let is_accepted = tested.oracle.accept_bytes(&bytes);
+            assert_eq!(outcome.is_ok(), is_accepted, "{}\n{}", show_bytes(&bytes), context(tested));
             if is_accepted {
-                pair.steps.push(AcceptedPiece::Bytes(bytes));
+                tested.steps.push(AcceptedPiece::Bytes(bytes));
             }
         }
         12 | 13 => {
-            let n_steps = pair.steps.len() - pair.n_forgotten;
+            let n_steps = tested.steps.len() - tested.n_forgotten;
             let k = rng.below(n_steps + 2);
-            assert_eq!(pair.matcher.rollback(k).is_ok(), k <= n_steps, "rollback {k}\n{}", context(pair));
+            assert_eq!(tested.matcher.rollback(k).is_ok(), k <= n_steps, "rollback {k}\n{}", context(tested));
             if k <= n_steps {
-                pair.take_back(k);
+                tested.take_back(k);
             }
         }
         14 => {
-            pair.matcher.reset();
-            pair.take_back(pair.steps.len());
-            pair.n_forgotten = 0;
+            tested.matcher.reset();
+            tested.take_back(tested.steps.len());
+            tested.n_forgotten = 0;
         }
         15 => {
-            pair.matcher.forget_history();
-            pair.n_forgotten = pair.steps.len();
+            tested.matcher.forget_history();
+            tested.n_forgotten = tested.steps.len();
         }
-        16 => replay(rng, world, pair),
+        16 => replay(rng, fixture, tested),
         _ => {
             let stops: Vec<TokenId> = (0..rng.below(3)).map(|_| rng.below(n_tokens) as TokenId).collect();
-            Subject::set_stop_tokens(&mut pair.matcher, &stops);
-            pair.judge.set_stop_tokens(&stops);
-            pair.stop_tokens = stops;
+            Subject::set_stop_tokens(&mut tested.matcher, &stops);
+            tested.oracle.set_stop_tokens(&stops);
+            tested.stop_tokens = stops;
         }
     }
 }
 
 /// Replays the tokens so far, or others.
-fn replay(rng: &mut Rng, world: &World, pair: &mut Pair) {
+fn replay(rng: &mut Rng, fixture: &Fixture, tested: &mut Tested) {
     let mut tokens: Vec<TokenId> = Vec::new();
-    for step in &pair.steps {
+    for step in &tested.steps {
         match step {
             AcceptedPiece::Token(id) => tokens.push(*id),
             AcceptedPiece::Bytes(_) => {}
         }
     }
     if rng.chance(30) {
-        tokens.push(rng.below(world.vocab.n_tokens() + 1) as TokenId);
+        tokens.push(rng.below(fixture.vocab.n_tokens() + 1) as TokenId);
     }
-    let mut judge = world.judge();
-    judge.set_stop_tokens(&pair.stop_tokens);
-    let is_accepted = tokens.iter().all(|&id| judge.accept_token(id));
-    let outcome = pair.matcher.replay(&tokens);
-    assert_eq!(outcome.is_ok(), is_accepted, "replay {tokens:?}\n{}", describe(world, &pair.trail(world)));
+    let mut oracle = fixture.oracle();
+    oracle.set_stop_tokens(&tested.stop_tokens);
+    let is_accepted = tokens.iter().all(|&id| oracle.accept_token(id));
+    let outcome = tested.matcher.replay(&tokens);
+    assert_eq!(outcome.is_ok(), is_accepted, "replay {tokens:?}\n{}", describe(fixture, &tested.steps(fixture)));
     if is_accepted {
-        pair.judge = judge;
-        pair.steps = tokens.into_iter().map(AcceptedPiece::Token).collect();
-        pair.n_forgotten = 0;
+        tested.oracle = oracle;
+        tested.steps = tokens.into_iter().map(AcceptedPiece::Token).collect();
+        tested.n_forgotten = 0;
     }
 }
 
 /// Returns a few tokens, most of them such that each may follow those before it.
-fn random_tokens(rng: &mut Rng, pair: &Pair, n_tokens: usize) -> Vec<TokenId> {
-    let mut fork = pair.matcher.fork();
+fn random_tokens(rng: &mut Rng, tested: &Tested, n_tokens: usize) -> Vec<TokenId> {
+    let mut fork = tested.matcher.fork();
     let mut tokens = Vec::new();
     for _ in 0..rng.below(4) {
         let row = Subject::mask(&mut fork);
@@ -213,12 +213,12 @@ fn random_tokens(rng: &mut Rng, pair: &Pair, n_tokens: usize) -> Vec<TokenId> {
 }
 
 /// Returns bytes that may follow, or a part of them and something else.
-fn random_bytes(rng: &mut Rng, world: &World, pair: &mut Pair) -> Vec<u8> {
+fn random_bytes(rng: &mut Rng, fixture: &Fixture, tested: &mut Tested) -> Vec<u8> {
     let mut bytes = match rng.below(3) {
-        0 => pair.matcher.jump_forward(),
+        0 => tested.matcher.jump_forward(),
         _ => {
-            let row = Subject::mask(&mut pair.matcher);
-            random_allowed(rng, &row).map_or(vec![], |id| world.vocab.bytes(id).to_vec())
+            let row = Subject::mask(&mut tested.matcher);
+            random_allowed(rng, &row).map_or(vec![], |id| fixture.vocab.bytes(id).to_vec())
         }
     };
     bytes.truncate(rng.below(bytes.len().min(20) + 1));
@@ -228,28 +228,28 @@ fn random_bytes(rng: &mut Rng, world: &World, pair: &mut Pair) -> Vec<u8> {
     bytes
 }
 
-fn compare(world: &World, pair: &mut Pair, keys: &mut HashMap<MaskKey, Vec<u32>>) -> Tally {
-    let trail = pair.trail(world);
-    let context = || describe(world, &trail);
-    let key = pair.matcher.mask_key();
-    let row = Subject::mask(&mut pair.matcher);
-    let expected = pair.judge.mask();
+fn compare(fixture: &Fixture, tested: &mut Tested, keys: &mut HashMap<MaskKey, Vec<u32>>) -> Coverage {
+    let steps = tested.steps(fixture);
+    let context = || describe(fixture, &steps);
+    let key = tested.matcher.mask_key();
+    let row = Subject::mask(&mut tested.matcher);
+    let expected = tested.oracle.mask();
     if row != expected {
-        panic!("{}\n{}", difference(world, &row, &expected), context());
+        panic!("{}\n{}", difference(fixture, &row, &expected), context());
     }
-    for key in [key, pair.matcher.mask_key()] {
+    for key in [key, tested.matcher.mask_key()] {
         assert!(*keys.entry(key).or_insert_with(|| row.clone()) == row, "equal keys, different rows\n{}", context());
     }
-    assert_eq!(pair.matcher.is_accepting(), pair.judge.is_accepting(), "accepting\n{}", context());
-    assert_eq!(pair.matcher.is_terminated(), pair.judge.is_terminated(), "terminated\n{}", context());
-    assert_eq!(pair.matcher.n_steps(), pair.steps.len() - pair.n_forgotten, "steps\n{}", context());
-    let forced = pair.matcher.jump_forward();
-    assert_eq!(forced[..forced.len().min(16)], pair.judge.forced_text(16), "forced text\n{}", context());
-    match pair.matcher.accepted() {
-        Ok(accepted) => assert_eq!(accepted, pair.steps, "{}", context()),
-        Err(_) => assert!(pair.n_forgotten > 0, "{}", context()),
+    assert_eq!(tested.matcher.is_accepting(), tested.oracle.is_accepting(), "accepting\n{}", context());
+    assert_eq!(tested.matcher.is_terminated(), tested.oracle.is_terminated(), "terminated\n{}", context());
+    assert_eq!(tested.matcher.n_steps(), tested.steps.len() - tested.n_forgotten, "steps\n{}", context());
+    let forced = tested.matcher.jump_forward();
+    assert_eq!(forced[..forced.len().min(16)], tested.oracle.forced_text(16), "forced text\n{}", context());
+    match tested.matcher.accepted() {
+        Ok(accepted) => assert_eq!(accepted, tested.steps, "{}", context()),
+        Err(_) => assert!(tested.n_forgotten > 0, "{}", context()),
     }
     // Asking changes nothing.
-    assert!(Subject::mask(&mut pair.matcher) == row, "asking changes the mask\n{}", context());
-    Tally { n_bits: world.vocab.n_tokens() as u64, n_masks: 1, ..Tally::default() }
+    assert!(Subject::mask(&mut tested.matcher) == row, "asking changes the mask\n{}", context());
+    Coverage { n_bits: fixture.vocab.n_tokens() as u64, n_masks: 1, ..Coverage::default() }
 }

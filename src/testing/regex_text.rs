@@ -1,8 +1,8 @@
 //! Patterns of any kind: an error with a place, or a language on which automaton and engine agree.
 
 use super::ebnf_text::check_error;
-use super::engine::{Tally, random_allowed};
-use super::worlds::limits;
+use super::engine::{Coverage, random_allowed};
+use super::fixture::limits;
 use super::{Rng, cases, show_bytes};
 use crate::frontend::regex;
 use crate::regular::Dfa;
@@ -16,27 +16,27 @@ static VOCAB: LazyLock<Arc<Vocab>> = LazyLock::new(|| Arc::new(cases::default_vo
 ///
 /// # Panics
 /// If automaton and engine differ.
-pub fn check(data: &[u8]) -> Tally {
-    let mut tally = Tally::default();
+pub fn check(data: &[u8]) -> Coverage {
+    let mut coverage = Coverage::default();
     let pattern = String::from_utf8_lossy(data);
     let limits = limits();
     let regular = match regex::parse(&pattern, "", &limits) {
         Ok(regular) => regular,
         Err(error) => {
             check_error(&error, &pattern);
-            return tally;
+            return coverage;
         }
     };
     let compiler = GrammarCompiler::builder(Arc::clone(&VOCAB)).limits(limits.clone()).build();
     let compiled = compiler.compile_regex(&pattern);
-    let Ok(dfa) = Dfa::new(&regular, &limits) else { return tally };
+    let Ok(dfa) = Dfa::new(&regular, &limits) else { return coverage };
     let (compiled, start) = match (compiled, dfa.start()) {
         (Ok(compiled), Some(start)) => (compiled, start),
-        (Err(CompileError::Build(_)), None) => return tally,
-        (Err(CompileError::Build(error)), _) if error.limit_met().is_some() => return tally,
+        (Err(CompileError::Build(_)), None) => return coverage,
+        (Err(CompileError::Build(error)), _) if error.limit_met().is_some() => return coverage,
         (outcome, start) => panic!("{pattern}: {:?}, and the automaton starts in {start:?}", outcome.err()),
     };
-    tally.n_grammars = 1;
+    coverage.n_grammars = 1;
     let mut rng = Rng::from_bytes(data);
     let run = |from: u32, bytes: &[u8]| bytes.iter().try_fold(from, |state, &byte| dfa.next(state, byte));
     for _ in 0..2 {
@@ -48,15 +48,15 @@ pub fn check(data: &[u8]) -> Tally {
                 let is_viable = run(state, VOCAB.bytes(id)).is_some();
                 assert_eq!(mask.contains(id), is_viable, "{pattern} after {}: token {id}", show_bytes(&text));
             }
-            tally.n_bits += VOCAB.n_tokens() as u64;
-            tally.n_masks += 1;
+            coverage.n_bits += VOCAB.n_tokens() as u64;
+            coverage.n_masks += 1;
             let Some(id) = random_allowed(&mut rng, mask.as_words()).filter(|&id| VOCAB.is_text(id)) else { break };
             matcher.accept_token(id).expect("an allowed token is accepted");
             text.extend_from_slice(VOCAB.bytes(id));
             state = run(state, VOCAB.bytes(id)).expect("an allowed token is viable");
         }
     }
-    tally
+    coverage
 }
 
 /// Returns a pattern, or something like one.

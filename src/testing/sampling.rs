@@ -4,7 +4,7 @@
 //! it. So it chooses in two steps, a kind of byte (quotes, brackets, digits, letters, what begins a character of
 //! several bytes, ...) and then a token that begins so; a long text is steered to its end, closers first.
 //!
-//! A text that chance doesn't end within the bounds is ended by the search of [`Ends`](super::ends::Ends).
+//! A text that chance doesn't end within the bounds is ended by the search of [`CompletionSearch`](super::completion_search::CompletionSearch).
 
 use super::Rng;
 use crate::matcher::Matcher;

@@ -1,8 +1,8 @@
 //! Masks do not depend on what is kept: caches of any size, shared by many grammars in any order, on many threads at once.
 
 use super::cases::Subject;
-use super::engine::{Tally, is_expensive, random_allowed};
-use super::worlds::{Kind, limits, random_setting, tight_config};
+use super::engine::{Coverage, is_expensive, random_allowed};
+use super::fixture::{FixtureKind, limits, random_setting, tight_config};
 use super::{Rng, dump_grammar, random_grammar};
 use crate::grammar::Grammar;
 use crate::vocab::TokenId;
@@ -20,9 +20,9 @@ struct Walk {
 ///
 /// # Panics
 /// If a mask differs.
-pub fn check(data: &[u8]) -> Tally {
+pub fn check(data: &[u8]) -> Coverage {
     let mut rng = Rng::from_bytes(data);
-    let kind = *rng.pick(&[Kind::Wide, Kind::Full, Kind::Tiny]);
+    let kind = *rng.pick(&[FixtureKind::Wide, FixtureKind::Full, FixtureKind::Tiny]);
     let (shape, vocab) = random_setting(&mut rng, kind);
     let compiler =
         |config: Config| GrammarCompiler::builder(Arc::clone(&vocab)).config(config).limits(limits()).build();
@@ -33,7 +33,7 @@ pub fn check(data: &[u8]) -> Tally {
             walks.push(walk(&mut rng, grammar, &compiled));
         }
     }
-    let mut tally = Tally { n_grammars: walks.len() as u64, ..Tally::default() };
+    let mut coverage = Coverage { n_grammars: walks.len() as u64, ..Coverage::default() };
     for bytes in [Some(0), Some(4 << 10), Some(32 << 10), None] {
         let shared = compiler(bytes.map_or_else(Config::default, tight_config));
         // Twice, the second time in another order, with everything known that could be kept.
@@ -41,7 +41,7 @@ pub fn check(data: &[u8]) -> Tally {
             for i in (1..walks.len()).rev() {
                 walks.swap(i, rng.below(i + 1));
             }
-            walks.iter().for_each(|walk| follow(walk, &shared, &mut tally));
+            walks.iter().for_each(|walk| follow(walk, &shared, &mut coverage));
         }
     }
     for config in [Config::default(), tight_config(16 << 10)] {
@@ -52,13 +52,13 @@ pub fn check(data: &[u8]) -> Tally {
                 scope.spawn(move || {
                     let from = thread % walks.len().max(1);
                     for walk in walks[from..].iter().chain(&walks[..from]) {
-                        follow(walk, shared, &mut Tally::default());
+                        follow(walk, shared, &mut Coverage::default());
                     }
                 });
             }
         });
     }
-    tally
+    coverage
 }
 
 fn walk(rng: &mut Rng, grammar: Grammar, compiled: &CompiledGrammar) -> Walk {
@@ -78,13 +78,13 @@ fn walk(rng: &mut Rng, grammar: Grammar, compiled: &CompiledGrammar) -> Walk {
     Walk { grammar, tokens, rows }
 }
 
-fn follow(walk: &Walk, compiler: &GrammarCompiler, tally: &mut Tally) {
+fn follow(walk: &Walk, compiler: &GrammarCompiler, coverage: &mut Coverage) {
     let compiled = compiler.compile(&walk.grammar).expect("it compiled before");
     let mut matcher = compiled.matcher();
     for (index, row) in walk.rows.iter().enumerate() {
         let is_same = Subject::mask(&mut matcher) == *row;
         assert!(is_same, "after {:?}\n{}", &walk.tokens[..index], dump_grammar(&walk.grammar));
-        tally.n_masks += 1;
+        coverage.n_masks += 1;
         if let Some(&token) = walk.tokens.get(index) {
             matcher.accept_token(token).expect("an allowed token is accepted");
         }

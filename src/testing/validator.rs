@@ -40,7 +40,7 @@ impl Seen {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotKnown;
 
-/// Tells whether a value is valid.
+/// Returns whether a value is valid.
 ///
 /// # Errors
 /// If the schema can't be followed.
@@ -322,7 +322,7 @@ impl Validator<'_> {
     }
 }
 
-/// Tells whether a number is a multiple of another: long division, digit by digit.
+/// Returns whether a number is a multiple of another: long division, digit by digit.
 fn is_multiple(number: &Decimal, divisor: &Decimal) -> bool {
     if number.is_zero() {
         return true;

@@ -1,7 +1,7 @@
 //! Random vocabularies and random walks.
 
 use super::Rng;
-use crate::reference::Judge;
+use crate::reference::OracleMatcher;
 use crate::vocab::{TokenId, TokenKind, Vocab};
 
 /// What random vocabularies look like.
@@ -72,19 +72,19 @@ pub fn random_vocab(rng: &mut Rng, shape: &VocabShape) -> Vocab {
     builder.build().expect("small tokens with known ids")
 }
 
-/// Walks a judge over random allowed tokens, at most `n_steps_max`; returns the tokens accepted.
-pub fn random_walk(rng: &mut Rng, judge: &mut Judge, n_steps_max: usize) -> Vec<TokenId> {
+/// Advances an oracle by random allowed tokens, at most `n_steps_max`; returns the tokens accepted.
+pub fn random_walk(rng: &mut Rng, oracle: &mut OracleMatcher, n_steps_max: usize) -> Vec<TokenId> {
     let mut walked = Vec::new();
     for _ in 0..n_steps_max {
-        let row = judge.mask();
-        let allowed: Vec<TokenId> = (0..judge.vocab().n_tokens() as TokenId)
+        let row = oracle.mask();
+        let allowed: Vec<TokenId> = (0..oracle.vocab().n_tokens() as TokenId)
             .filter(|&id| row[id as usize / 32] >> (id % 32) & 1 == 1)
             .collect();
-        if allowed.is_empty() || judge.is_terminated() {
+        if allowed.is_empty() || oracle.is_terminated() {
             break;
         }
         let id = *rng.pick(&allowed);
-        assert!(judge.accept_token(id), "an allowed token is accepted");
+        assert!(oracle.accept_token(id), "an allowed token is accepted");
         walked.push(id);
     }
     walked

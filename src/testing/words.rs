@@ -1,6 +1,6 @@
 //! The definition of a language, taken literally: the set of its words up to some length.
 //!
-//! Every expression is a set of words, every operator one on sets, recursion a least fixpoint. This judges the judge. Words are
+//! Every expression is a set of words, every operator one on sets, recursion a least fixpoint. This checks the oracle itself. Words are
 //! over the characters of an alphabet and control tokens; classes and complements are cut to that alphabet.
 
 use crate::grammar::{ControlRef, Expr, Grammar};

@@ -1,4 +1,4 @@
-//! A set of bytes as four words.
+//! A set of bytes as a bitmap of four words.
 
 use core::fmt;
 
@@ -40,7 +40,7 @@ impl ByteSet {
         ByteSet { words }
     }
 
-    /// Tells whether `byte` is a member.
+    /// Returns whether `byte` is a member.
     #[inline]
     pub fn contains(&self, byte: u8) -> bool {
         self.words[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
@@ -57,12 +57,12 @@ impl ByteSet {
         self.words.iter().map(|w| w.count_ones() as usize).sum()
     }
 
-    /// Tells whether there is no member.
+    /// Returns whether the set has no member.
     pub fn is_empty(&self) -> bool {
         self.words == [0; 4]
     }
 
-    /// Tells whether every member is in `other` too.
+    /// Returns whether every member is in `other` too.
     pub fn is_subset(&self, other: &ByteSet) -> bool {
         self.words.iter().zip(other.words).all(|(a, b)| a & !b == 0)
     }

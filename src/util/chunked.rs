@@ -1,19 +1,19 @@
-//! A list that grows and shrinks at its end, is cheap to copy, and shares what copies have in common.
+//! A persistent list: it grows and shrinks at its end, and copies share its front.
 //!
-//! The front lies in frozen chunks that copies share; the end is owned. Copying costs one reference count and a copy of the end
-//! (fewer than [`CHUNK`] items); pushing costs no atomic operation except once per chunk.
+//! The front lies in frozen chunks that copies share; the tail is owned. A copy costs one reference count and a copy of the tail (at most
+//! [`CHUNK`] items); a push costs no atomic operation except once per chunk.
 
 use std::sync::Arc;
 
 /// Items per frozen chunk.
 const CHUNK: usize = 64;
 
-/// A list in chunks.
+/// A persistent list of items that are cheap to copy.
 #[derive(Debug)]
 pub(crate) struct Chunked<T> {
-    /// The front, once there is one.
+    /// The front: frozen chunks of [`CHUNK`] items each, once there is one.
     frozen: Option<Arc<Vec<Arc<[T]>>>>,
-    /// Items in the front.
+    /// Number of items in the front.
     n_frozen: usize,
     tail: Vec<T>,
 }
@@ -37,10 +37,10 @@ impl<T: Copy> Chunked<T> {
         self.n_frozen + self.tail.len()
     }
 
-    /// Returns an item.
+    /// Returns the item at `index`.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If `index` is not less than the length.
     #[inline]
     pub fn get(&self, index: usize) -> T {
         match index.checked_sub(self.n_frozen) {
@@ -58,10 +58,10 @@ impl<T: Copy> Chunked<T> {
         self.tail.push(item);
     }
 
-    /// Puts another item in the place of one.
+    /// Replaces an item.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If `index` is not less than the length.
     pub fn replace(&mut self, index: usize, item: T) {
         if let Some(index) = index.checked_sub(self.n_frozen) {
             self.tail[index] = item;
@@ -81,7 +81,7 @@ impl<T: Copy> Chunked<T> {
         self.tail.clear();
     }
 
-    /// Keeps the first `len` items.
+    /// Drops all items after the first `len`.
     pub fn truncate(&mut self, len: usize) {
         if let Some(len) = len.checked_sub(self.n_frozen) {
             self.tail.truncate(len);

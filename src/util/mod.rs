@@ -1,18 +1,18 @@
-//! Small parts that every layer uses: typed indices, byte sets, spans, chunked history, last answers, fingerprints, spare memory.
+//! What every layer uses: typed indices, byte sets, spans, a persistent list, a small cache, a hasher, a pool of workspaces.
 
 mod byte_set;
 pub(crate) mod chunked;
+mod closest_name;
+mod fold_hasher;
 mod ids;
-mod nearest;
-mod prints;
-mod ring;
+mod pool;
+mod ring_cache;
 mod span;
-mod spares;
 
 pub use byte_set::ByteSet;
+pub(crate) use closest_name::closest_name;
+pub(crate) use fold_hasher::FoldBuildHasher;
 pub(crate) use ids::index_type;
-pub(crate) use nearest::nearest;
-pub(crate) use prints::PrintBuilder;
-pub(crate) use ring::Ring;
+pub(crate) use pool::Pool;
+pub(crate) use ring_cache::RingCache;
 pub use span::Span;
-pub(crate) use spares::Spares;

@@ -1,4 +1,4 @@
-//! Places in a source text.
+//! Spans of a source text, and the messages that point at them.
 
 use core::fmt;
 
@@ -12,13 +12,13 @@ pub struct Span {
 }
 
 impl Span {
-    /// Returns the span `start..end`; offsets past 4 GiB are cut to that.
+    /// Returns the span `start..end`; offsets past 4 GiB are clamped.
     pub fn new(start: usize, end: usize) -> Self {
         let cut = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Span { start: cut(start), end: cut(end.max(start)) }
     }
 
-    /// Returns the smallest span that holds both.
+    /// Returns the smallest span that covers both.
     pub fn join(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
@@ -31,7 +31,7 @@ impl Span {
         (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
     }
 
-    /// Writes the source line that holds the start of this span and a row of carets below it.
+    /// Writes the source line in which this span starts and, below it, carets under the span.
     ///
     /// # Errors
     /// Only those of the formatter.
@@ -42,7 +42,7 @@ impl Span {
         let line_end = source[start..].find('\n').map_or(source.len(), |i| start + i);
         let end = floor_char_boundary(source, self.end as usize).clamp(start, line_end);
         let (line, column) = self.line_column(source);
-        // A very long line is shown from a little before the place.
+        // A very long line is shown from a little before the span.
         let column_skip = if column > WIDTH_MAX { column - WIDTH_MAX / 2 } else { 0 };
         let shown: String = source[line_start..line_end].chars().skip(column_skip).take(WIDTH_MAX).map(plain).collect();
         let n_carets =
@@ -60,7 +60,7 @@ impl Span {
     }
 }
 
-/// Shows a character that would move the cursor as a blank.
+/// Replaces a character that would move the cursor by a blank.
 fn plain(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }

@@ -1,10 +1,11 @@
-//! Collects a vocabulary part by part and checks the whole.
+//! The builder of vocabularies.
 
-use super::{Start, TokenId, TokenKind, Trie, Vocab, VocabError};
+use super::{PackedStart, TokenId, TokenKind, Trie, Vocab, VocabError};
 use crate::util::ByteSet;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
-/// Names that tokenizers customarily give to the token that ends a text or a turn.
+/// Customary names of tokens that end a text or a turn.
 const STOP_NAMES: &[&str] = &[
     "</s>",
     "<|endoftext|>",
@@ -26,9 +27,9 @@ const STOP_NAMES: &[&str] = &[
     "[SEP]",
 ];
 
-/// Collects the tokens of a vocabulary, their kinds and names, the stop tokens and the width of the logits.
+/// A builder that collects the tokens of a vocabulary, their kinds and names, the stop tokens and the width of the logits.
 ///
-/// What is wrong is reported by [`build`](VocabBuilder::build), so that calls can be chained. Later calls override earlier ones.
+/// [`build`](VocabBuilder::build) reports all errors, so that calls can be chained. Later calls override earlier ones.
 #[derive(Clone, Debug, Default)]
 pub struct VocabBuilder {
     bytes: Vec<u8>,
@@ -52,7 +53,7 @@ impl VocabBuilder {
     pub fn push(&mut self, bytes: impl AsRef<[u8]>) -> TokenId {
         let bytes = bytes.as_ref();
         let id = self.ends.len();
-        // What passes a limit is not stored, so that memory stays bounded; the error is kept for `build`.
+        // A token past a limit is not stored, so that memory stays bounded; `build` reports the error.
         let error = if bytes.len() > Vocab::TOKEN_BYTES_MAX {
             Some(VocabError::token_too_long(id.min(Vocab::N_TOKENS_MAX) as TokenId, bytes.len()))
         } else if id >= Vocab::N_TOKENS_MAX {
@@ -104,9 +105,9 @@ impl VocabBuilder {
         self
     }
 
-    /// Sets the stop tokens to the control tokens whose names are customary for ending a text or a turn, such as `</s>`,
-    /// `<|endoftext|>`, `<|eot_id|>`, `<|im_end|>`, `<eos>`, `<end_of_turn>`; to none when there is no such token. Most tokenizer
-    /// files do not say which tokens stop, so this is a guess from names: give [`stop_tokens`](Self::stop_tokens) where it is known.
+    /// Sets the stop tokens to the control tokens that have customary names of tokens that end a text or a turn, such as `</s>`,
+    /// `<|endoftext|>`, `<|eot_id|>`, `<|im_end|>`, `<eos>`, `<end_of_turn>`; to none if there is no such token. Most tokenizer files do not
+    /// say which tokens stop, so this is a guess: use [`stop_tokens`](Self::stop_tokens) where they are known.
     pub fn guess_stop_tokens(&mut self) -> &mut Self {
         let is_control = |id: &TokenId| self.kinds.get(id) == Some(&TokenKind::Control);
         let name_of = |id: TokenId| match self.names.get(&id) {
@@ -156,12 +157,13 @@ impl VocabBuilder {
             starts: starts
                 .iter()
                 .zip(kinds.iter().copied().chain([TokenKind::Padding]))
-                .map(|(&start, kind)| Start::new(start, kind))
+                .map(|(&start, kind)| PackedStart::new(start, kind))
                 .collect(),
             names,
             ids_by_name: ids_by_name.into_iter().map(|(name, ids)| (name, ids.into())).collect(),
             stop_tokens: stop_tokens.into(),
-            derived: Default::default(),
+            punctuation: OnceLock::new(),
+            quoted_strings: OnceLock::new(),
         })
     }
 

@@ -1,9 +1,9 @@
-//! What can be wrong with a vocabulary.
+//! Errors of reading and building vocabularies.
 
 use super::{TokenId, Vocab};
 use core::fmt;
 
-/// Says why a vocabulary could not be read or built.
+/// The reason why a vocabulary could not be read or built.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VocabError {
     kind: Box<Kind>,
@@ -77,7 +77,7 @@ impl VocabError {
         Self::new(Kind::Io { path: path.display().to_string(), kind: error.kind(), message: error.to_string() })
     }
 
-    /// Tells whether the vocabulary has no token at all.
+    /// Returns whether the vocabulary has no token at all.
     pub fn is_empty_vocab(&self) -> bool {
         matches!(*self.kind, Kind::Empty)
     }
@@ -90,7 +90,7 @@ impl VocabError {
         }
     }
 
-    /// Returns the value met and the limit that it passes (for a width that is too small: falls short of).
+    /// Returns the given value and the limit that it exceeds (for a width that is too small: the least width).
     pub fn bound(&self) -> Option<(usize, usize)> {
         match *self.kind {
             Kind::TokenTooLong { given, .. } => Some((given, Vocab::TOKEN_BYTES_MAX)),
@@ -117,12 +117,12 @@ impl VocabError {
         }
     }
 
-    /// Tells whether a source text is not what it should be: truncated, garbage, or inconsistent in itself.
+    /// Returns whether a source text is malformed: truncated, of another format, or inconsistent in itself.
     pub fn is_malformed(&self) -> bool {
         matches!(*self.kind, Kind::Malformed { .. } | Kind::Line { .. })
     }
 
-    /// Returns the kind of input error met while reading a file.
+    /// Returns the kind of the I/O error, if reading a file failed.
     pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
         match *self.kind {
             Kind::Io { kind, .. } => Some(kind),

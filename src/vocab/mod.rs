@@ -1,4 +1,4 @@
-//! What the engine knows of a tokenizer: the bytes of each token, its kind, and indexes over all of them.
+//! Vocabularies: the bytes of each token, its kind, and indexes over all tokens.
 //!
 //! A [`Vocab`] maps token ids to the bytes that each token adds *in mid-sequence*, and says which ids are text at all:
 //!
@@ -11,11 +11,11 @@
 //!
 //! Two indexes serve every grammar:
 //!
-//! - the [`Trie`] shares the work of tokens that begin alike: a mask is one walk over it instead of one walk per token;
-//! - *regions* say what a loop over a set of characters sees of the trie, so that states that let nearly all text pass need not walk
-//!   most of it; they are made when a grammar first has such a loop.
+//! - the [`Trie`] shares the work of tokens with a common prefix: a mask is one walk over it instead of one walk per token;
+//! - *regions* divide the trie by a set of characters, so that a state that loops over nearly all text need not walk most of it; a region
+//!   is found when a grammar first needs it.
 //!
-//! A token's bytes may be part of a UTF-8 character, may equal another token's, and may be absent; none of this is special.
+//! A token's bytes may be part of a UTF-8 character, may equal another token's, and may be absent; none of these is a special case.
 //!
 //! Sources: byte strings ([`Vocab::builder`]), tiktoken data (feature `tiktoken`) and Hugging Face `tokenizer.json` (feature `hf`).
 
@@ -23,6 +23,8 @@ mod builder;
 mod error;
 #[cfg(feature = "hf")]
 mod hf;
+mod punctuation;
+mod quoted;
 mod regions;
 #[cfg(feature = "tiktoken")]
 pub mod tiktoken;
@@ -31,24 +33,25 @@ mod trie;
 pub use builder::VocabBuilder;
 pub use error::VocabError;
 pub use trie::Trie;
-pub(crate) use trie::kind_of;
+pub(crate) use trie::byte_bit;
 
 use crate::util::ByteSet;
-use core::any::Any;
 use core::fmt;
-use core::panic::AssertUnwindSafe;
+pub(crate) use punctuation::Punctuation;
+use punctuation::PunctuationBelow;
+pub(crate) use quoted::QuotedStrings;
 use regions::Regions;
-pub(crate) use regions::{After, Alphabet, Others, Region, lead, row_of};
+pub(crate) use regions::{Alphabet, CharCount, NonAscii, Region, row_of, utf8_lead};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-/// Numbers a token: its index in a row of logits.
+/// The number of a token: its index in a row of logits.
 pub type TokenId = u32;
 
-/// Says what a token is, and so where it may be allowed.
+/// The kind of a token, which decides where it may be allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TokenKind {
-    /// Ordinary text: allowed where its bytes fit.
+    /// Ordinary text: allowed where the grammar allows its bytes.
     Text,
     /// A special token such as `<|im_start|>`: never text whatever its spelling, allowed only where a grammar names it.
     Control,
@@ -58,21 +61,21 @@ pub enum TokenKind {
     Padding,
 }
 
-/// Where the bytes of a token begin, and its kind in the two highest bits. PERF: both are asked for at each step, and tokens lie far apart.
+/// The offset of a token's bytes, with its kind in the two highest bits: each step needs both, and this way they share a cache line.
 #[derive(Clone, Copy)]
-struct Start(u32);
+struct PackedStart(u32);
 
-impl Start {
+impl PackedStart {
     const KIND_SHIFT: u32 = 30;
     const KINDS: [TokenKind; 4] = [TokenKind::Text, TokenKind::Control, TokenKind::AddedText, TokenKind::Padding];
 
-    fn new(place: u32, kind: TokenKind) -> Self {
-        debug_assert!(place >> Self::KIND_SHIFT == 0 && Self::KINDS[kind as usize] == kind);
-        Start(place | (kind as u32) << Self::KIND_SHIFT)
+    fn new(offset: u32, kind: TokenKind) -> Self {
+        debug_assert!(offset >> Self::KIND_SHIFT == 0 && Self::KINDS[kind as usize] == kind);
+        PackedStart(offset | (kind as u32) << Self::KIND_SHIFT)
     }
 
     #[inline]
-    fn place(self) -> usize {
+    fn offset(self) -> usize {
         (self.0 & !(3 << Self::KIND_SHIFT)) as usize
     }
 
@@ -82,9 +85,9 @@ impl Start {
     }
 }
 
-const _: () = assert!(Vocab::BYTES_MAX < 1 << Start::KIND_SHIFT);
+const _: () = assert!(Vocab::BYTES_MAX < 1 << PackedStart::KIND_SHIFT);
 
-/// A tokenizer's vocabulary with the indexes that masks are made from. Immutable; share it in an `Arc`.
+/// A tokenizer's vocabulary, with the indexes that masks are computed from. Immutable; share it in an `Arc`.
 ///
 /// ```
 /// use maskwright::vocab::{TokenKind, Vocab};
@@ -99,10 +102,10 @@ const _: () = assert!(Vocab::BYTES_MAX < 1 << Start::KIND_SHIFT);
 /// # Ok::<(), maskwright::vocab::VocabError>(())
 /// ```
 pub struct Vocab {
-    /// The bytes of all tokens in turn; of control tokens and padding there are none.
+    /// The bytes of all tokens, concatenated; control tokens and padding have none.
     bytes: Box<[u8]>,
-    /// By token, and behind the last.
-    starts: Box<[Start]>,
+    /// By token, and one more at the end.
+    starts: Box<[PackedStart]>,
     names: BTreeMap<TokenId, Box<str>>,
     ids_by_name: BTreeMap<Box<str>, Box<[TokenId]>>,
     stop_tokens: Box<[TokenId]>,
@@ -110,12 +113,10 @@ pub struct Vocab {
     unspellable_bytes: ByteSet,
     trie: Trie,
     regions: Regions,
-    derived: Derived,
+    /// Once asked for.
+    punctuation: OnceLock<PunctuationBelow>,
+    quoted_strings: OnceLock<QuotedStrings>,
 }
-
-/// What another layer finds out about all tokens, once for all compilers: that layer alone knows what it is.
-#[derive(Default)]
-struct Derived(OnceLock<AssertUnwindSafe<Arc<dyn Any + Send + Sync>>>);
 
 impl Vocab {
     /// The longest token, in bytes, that a vocabulary may hold.
@@ -125,12 +126,12 @@ impl Vocab {
     /// The most bytes that all tokens may have together.
     pub const BYTES_MAX: usize = 1 << 28;
 
-    /// Starts a vocabulary from its parts.
+    /// Returns a builder without tokens.
     pub fn builder() -> VocabBuilder {
         VocabBuilder::new()
     }
 
-    /// Builds a vocabulary of text tokens: the first has id 0. It has no stop token.
+    /// Builds a vocabulary of text tokens, the first with id 0, and without stop tokens.
     ///
     /// # Errors
     /// As [`VocabBuilder::build`].
@@ -154,7 +155,7 @@ impl Vocab {
     #[inline]
     pub fn bytes(&self, id: TokenId) -> &[u8] {
         match self.starts.get(id as usize..id as usize + 2) {
-            Some(&[start, end]) => &self.bytes[start.place()..end.place()],
+            Some(&[start, end]) => &self.bytes[start.offset()..end.offset()],
             _ => &[],
         }
     }
@@ -165,13 +166,13 @@ impl Vocab {
         self.starts.get(id as usize).map_or(TokenKind::Padding, |start| start.kind())
     }
 
-    /// Tells whether the token may stand for its bytes: of kind text or added text, with at least one byte. These are the tokens
+    /// Returns whether the token may be read as its bytes: of kind text or added text, with at least one byte. These are the tokens
     /// of the trie.
     pub fn is_text(&self, id: TokenId) -> bool {
         !self.bytes(id).is_empty()
     }
 
-    /// Returns the name by which a grammar may name the token.
+    /// Returns the name by which a grammar can refer to the token.
     pub fn name(&self, id: TokenId) -> Option<&str> {
         self.names.get(&id).map(|name| &**name)
     }
@@ -196,7 +197,7 @@ impl Vocab {
         self.token_bytes_max
     }
 
-    /// Returns the bytes that no single-byte text token spells. When there is none, every text can be spelled from any place.
+    /// Returns the bytes that no single-byte text token spells. If there is none, every continuation of every text can be spelled.
     pub fn unspellable_bytes(&self) -> ByteSet {
         self.unspellable_bytes
     }
@@ -206,14 +207,14 @@ impl Vocab {
         ids.iter().flat_map(|&id| self.bytes(id)).copied().collect()
     }
 
-    /// Spells a text with text tokens, the longest first at each place (the lowest id among equals). This is not what a tokenizer
-    /// does; it is for tests and tools. Stops at the first place where no token fits: the result then spells a proper prefix.
+    /// Spells a text with text tokens, always by the longest one that fits (the lowest id among equals). This is not what a tokenizer
+    /// does; it is for tests and tools. Stops where no token fits: the result then spells a proper prefix.
     pub fn tokenize_greedy(&self, text: &[u8]) -> Vec<TokenId> {
         let mut ids = Vec::new();
-        let mut rest = text;
-        while let Some((id, len)) = self.trie.longest_match(rest) {
+        let mut suffix = text;
+        while let Some((id, len)) = self.trie.longest_match(suffix) {
             ids.push(id);
-            rest = &rest[len..];
+            suffix = &suffix[len..];
         }
         ids
     }
@@ -223,7 +224,7 @@ impl Vocab {
         &self.trie
     }
 
-    /// Returns what a loop over `alphabet` sees below a trie node.
+    /// Returns the region of an alphabet below a trie node.
     pub(crate) fn region(&self, alphabet: Alphabet, from: u32) -> Arc<Region> {
         self.regions.get(&self.trie, alphabet, from)
     }
@@ -239,17 +240,20 @@ impl Vocab {
             + by_id.chain(by_name).sum::<usize>()
             + self.trie.memory_bytes()
             + self.regions.memory_bytes()
+            + self.punctuation.get().map_or(0, PunctuationBelow::memory_bytes)
+            + self.quoted_strings.get().map_or(0, QuotedStrings::memory_bytes)
     }
 }
 
 impl Vocab {
-    /// Returns what `find` found out about the tokens at the first call.
-    ///
-    /// # Panics
-    /// If that was of another type: there is one for each vocabulary.
-    pub(crate) fn derived<T: Send + Sync + 'static>(&self, find: impl FnOnce(&Vocab) -> T) -> Arc<T> {
-        let AssertUnwindSafe(known) = self.derived.0.get_or_init(|| AssertUnwindSafe(Arc::new(find(self))));
-        Arc::clone(known).downcast().expect("one kind of findings is kept with a vocabulary")
+    /// Returns the punctuation below each node of the trie. The first call looks at all tokens.
+    pub(crate) fn punctuation(&self) -> &PunctuationBelow {
+        self.punctuation.get_or_init(|| PunctuationBelow::of(&self.trie))
+    }
+
+    /// Returns the tokens that hold quoted strings. The first call looks at all tokens.
+    pub(crate) fn quoted_strings(&self) -> &QuotedStrings {
+        self.quoted_strings.get_or_init(|| QuotedStrings::of(self))
     }
 }
 

@@ -4,7 +4,7 @@
 //! For each node, over all tokens that end below it, of what these spell from the node on: whether there is a quote, a comma with more behind it, two quotes
 //! behind a comma, and so on; and the same of what they spell behind their first quote, which is what counts within a string.
 
-use super::{TokenId, Trie};
+use super::Trie;
 
 /// What some suffixes of tokens hold: a set of bits.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -70,7 +70,8 @@ impl PunctuationBelow {
         for node in 1..trie.n_nodes() as u32 {
             path.truncate(usize::from(trie.depth(node)));
             if !trie.tokens(node).is_empty() {
-                let (mut all, mut behind_quote) = trie_suffix(trie.byte(node), Punctuation::default(), Punctuation::default(), true);
+                let (mut all, mut behind_quote) =
+                    trie_suffix(trie.byte(node), Punctuation::default(), Punctuation::default(), true);
                 for &above in path.iter().rev() {
                     let found = &mut of_nodes[above as usize];
                     found.0.0 |= all.0;

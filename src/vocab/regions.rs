@@ -1,71 +1,75 @@
-//! Regions: what a loop over characters sees of the vocabulary, found once and kept.
+//! Regions: the part of the trie that a loop over characters covers, found once for each set of characters.
 //!
-//! A state that loops on many characters (the body of a string, a name, free text) accepts tens of thousands of tokens by going round
-//! and round; walking the trie visits 70,000 nodes for a name and 270,000 for a string, and does so again for each state of each
-//! grammar that has such a loop. But which tokens consist of the loop's characters depends on the characters alone. For a
-//! set of characters and a trie node, the *region* has:
+//! A state that loops on many characters (the body of a string, a name, free text) accepts tens of thousands of tokens without leaving
+//! the loop. Walking the trie for it visits 70,000 nodes for a name and 270,000 for a string, for each state of each grammar that has such
+//! a loop. But which tokens consist of the loop's characters depends on the characters alone. For a set of characters and a trie node,
+//! the *region* has:
 //!
-//! - the tokens below the node that consist of such characters (the last one may be cut short);
-//! - the *border*: nodes reached by whole characters of the set and one byte that belongs to none, grouped by that byte. A state goes on
-//!   only at the borders whose byte it reads: for a string body those of `"` and `\`, 1,700 of 270,000 nodes;
-//! - the *interior*: nodes reached by whole characters of the set and one byte that begins another, grouped likewise. When the loop
-//!   can end anywhere, its caller goes on at the interiors and borders whose bytes *it* reads.
+//! - the tokens below the node that consist of such characters (the last character may be incomplete);
+//! - the *border*: the nodes reached by whole characters of the set and then one byte that begins none, grouped by that byte. A state
+//!   continues only at the border nodes whose byte it reads: for a string body those of `"` and `\`, 1,700 of 270,000 nodes;
+//! - the *interior*: the nodes reached by whole characters of the set and then one byte that begins another, grouped likewise. If the loop
+//!   can end after any character, its caller continues at the interior and border nodes whose byte *it* reads.
 //!
-//! What follows the border is the same for most of its nodes: nothing, or what programs write behind a quote. So the subtrees behind one
-//! byte are laid over one another into one small trie ([`Region::merged`]), in which a state walks 50 nodes instead of 5,000.
+//! Most border nodes of one byte have similar subtrees: nothing, or what programs write after a quote. So the subtrees below one byte are
+//! merged into one small trie ([`Region::merged`]), in which a state walks 50 nodes instead of 5,000.
 //!
-//! Sets are a set of ASCII characters, with or without all other characters of Unicode, the two separators of lines and paragraphs left out or
-//! not; loops over anything else are walked.
+//! A set consists of some ASCII characters and either none or all of the other characters, or all but U+2028 and U+2029. The trie is walked
+//! for loops over any other set.
 //!
-//! Cost: one walk of some nanoseconds per trie node when a region is first asked for; then a look-up. The vocabulary keeps as many as fit
-//! in [`REGION_BYTES_MAX`].
+//! Cost: one walk of some nanoseconds per trie node when a region is first needed; then a hash lookup. The vocabulary caches as many
+//! regions as fit in [`REGION_BYTES_MAX`].
 
 use super::{TokenId, Trie};
 use ahash::AHashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Fewest nodes of a border that are worth a trie of their own.
+/// Fewest border nodes that are worth a merged trie.
 const MERGED_NODES_MIN: usize = 8;
-/// Most tokens beyond a border that are put into one.
+/// Most tokens at and below border nodes that are put into one merged trie.
 const MERGED_TOKENS_MAX: usize = 1 << 14;
 
-/// Memory for regions that a vocabulary keeps, in bytes. When it is used up, all are forgotten.
+/// Most memory of the cached regions of a vocabulary, in bytes. When it is used up, the cache is cleared.
 const REGION_BYTES_MAX: usize = 64 << 20;
 
-/// A set of characters: some of ASCII, and none or nearly all of the others.
+/// A set of characters: some of ASCII, and none or nearly all of the rest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Alphabet {
     /// Bit `c` is set when the set has the character `c`.
     pub ascii: u128,
-    /// Which characters beyond ASCII the set has.
-    pub others: Others,
+    /// The characters of the set beyond ASCII.
+    pub non_ascii: NonAscii,
 }
 
-/// Characters beyond ASCII.
+/// A set of characters beyond ASCII.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Others {
+pub(crate) enum NonAscii {
     None,
     All,
     /// All but U+2028 and U+2029, which `.` of ECMA-262 doesn't match.
-    NoSeparators,
+    AllButSeparators,
 }
 
 impl Alphabet {
-    /// Tells whether characters of the set begin with a byte.
+    /// Returns whether a character of the set begins with a byte.
     pub fn begins(&self, byte: u8) -> bool {
-        if byte < 0x80 { self.ascii >> byte & 1 == 1 } else { self.others != Others::None && lead(byte).is_some() }
+        if byte < 0x80 {
+            self.ascii >> byte & 1 == 1
+        } else {
+            self.non_ascii != NonAscii::None && utf8_lead(byte).is_some()
+        }
     }
 }
 
 /// Trie nodes by the byte that leads to them.
 #[derive(Debug)]
-struct Groups {
+struct NodesByByte {
     starts: Box<[u32; 257]>,
     nodes: Box<[u32]>,
 }
 
-impl Groups {
-    fn new(trie: &Trie, found: &[u32]) -> Groups {
+impl NodesByByte {
+    fn new(trie: &Trie, found: &[u32]) -> NodesByByte {
         let mut starts = Box::new([0u32; 257]);
         found.iter().for_each(|&node| starts[usize::from(trie.byte(node)) + 1] += 1);
         for byte in 0..256 {
@@ -78,7 +82,7 @@ impl Groups {
             nodes[*at as usize] = node;
             *at += 1;
         }
-        Groups { starts, nodes: nodes.into() }
+        NodesByByte { starts, nodes: nodes.into() }
     }
 
     fn get(&self, byte: u8) -> &[u32] {
@@ -87,27 +91,27 @@ impl Groups {
     }
 }
 
-/// What a loop over an alphabet sees below a trie node.
+/// The trie below a node, divided by an alphabet.
 #[derive(Debug)]
 pub(crate) struct Region {
     alphabet: Alphabet,
     from: u32,
     tokens: Box<[TokenId]>,
     row: OnceLock<Arc<[u32]>>,
-    by_length: OnceLock<ByLength>,
-    border: Groups,
-    /// Found when first asked for: few loops end where more of their characters may follow.
-    interior: OnceLock<Groups>,
-    n_begun_max: OnceLock<usize>,
+    by_length: OnceLock<TokensByLength>,
+    border: NodesByByte,
+    /// Found when first needed: few loops can end where more of their characters may follow.
+    interior: OnceLock<NodesByByte>,
+    n_chars_max: OnceLock<usize>,
     n_beyond: usize,
     merged: Mutex<Vec<Merged>>,
 }
 
-/// The subtrees of a border's nodes, laid over one another; nothing where that isn't worth it.
+/// The subtrees of border nodes, merged; `None` if they have too many tokens.
 #[derive(Debug)]
 struct Merged {
     byte: u8,
-    after: After,
+    after: CharCount,
     trie: Option<Arc<Trie>>,
 }
 
@@ -118,32 +122,33 @@ pub(crate) fn row_of(tokens: &[TokenId], n_words: usize) -> Arc<[u32]> {
     row.into()
 }
 
-/// How many of a region's characters lie between its node and a node of its border.
+/// A condition on the number of characters between a region's node and a node of its border or interior.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum After {
+pub(crate) enum CharCount {
     Any,
     OneOrMore,
-    /// At least one, at least and at most so many.
+    /// At least one, and from the first to the second number.
     Between(u16, u16),
 }
 
-impl After {
-    /// Returns the least and the greatest number.
+impl CharCount {
+    /// Returns the least and the greatest number allowed.
     pub fn range(self) -> (u16, u16) {
         match self {
-            After::Any => (0, u16::MAX),
-            After::OneOrMore => (1, u16::MAX),
-            After::Between(first, last) => (first, last),
+            CharCount::Any => (0, u16::MAX),
+            CharCount::OneOrMore => (1, u16::MAX),
+            CharCount::Between(first, last) => (first, last),
         }
     }
 
-    fn has(self, region: &Region, trie: &Trie, node: u32) -> bool {
+    /// Returns whether a border or interior node of a region meets the condition.
+    fn allows(self, region: &Region, trie: &Trie, node: u32) -> bool {
         let is_after_some = trie.depth(node) > trie.depth(region.from) + 1;
         match self {
-            After::Any => true,
-            After::OneOrMore => is_after_some,
-            After::Between(first, last) => {
-                is_after_some && (first..=last).contains(&(trie.n_begun_before(node) - trie.n_begun(region.from)))
+            CharCount::Any => true,
+            CharCount::OneOrMore => is_after_some,
+            CharCount::Between(first, last) => {
+                is_after_some && (first..=last).contains(&(trie.n_chars_before(node) - trie.n_chars(region.from)))
             }
         }
     }
@@ -151,9 +156,9 @@ impl After {
 
 /// The tokens of a region by the number of characters that begin in them, below the region's node.
 #[derive(Debug)]
-struct ByLength {
+struct TokensByLength {
     tokens: Box<[TokenId]>,
-    /// Where the tokens with more than so many characters begin.
+    /// By number of characters: where the tokens with more characters begin.
     ends: Box<[u32]>,
 }
 
@@ -161,8 +166,8 @@ impl Region {
     fn new(trie: &Trie, alphabet: Alphabet, from: u32) -> Region {
         let (mut tokens, mut border, mut n_beyond) = (Vec::new(), Vec::new(), 0);
         for_each_node(trie, alphabet, from, |node, found| match found {
-            Found::Begins | Found::Continues => tokens.extend_from_slice(trie.tokens(node)),
-            Found::Border => {
+            Reached::Begins | Reached::Continues => tokens.extend_from_slice(trie.tokens(node)),
+            Reached::Border => {
                 border.push(node);
                 n_beyond += trie.subtree_tokens(node).len();
             }
@@ -173,32 +178,32 @@ impl Region {
             tokens: tokens.into(),
             row: OnceLock::new(),
             by_length: OnceLock::new(),
-            border: Groups::new(trie, &border),
+            border: NodesByByte::new(trie, &border),
             interior: OnceLock::new(),
-            n_begun_max: OnceLock::new(),
+            n_chars_max: OnceLock::new(),
             n_beyond,
             merged: Mutex::default(),
         }
     }
 
-    /// Returns the nodes reached by whole characters and then `byte`, which begins a further one.
+    /// Returns the nodes reached by whole characters and then `byte`, which begins another one.
     fn interior(&self, trie: &Trie, byte: u8) -> &[u32] {
-        if Place::Between.next(self.alphabet, byte).is_none() {
+        if Utf8Position::Boundary.next(self.alphabet, byte).is_none() {
             return &[];
         }
         let find = || {
             let mut interior = Vec::new();
             for_each_node(trie, self.alphabet, self.from, |node, found| {
-                if found == Found::Begins {
+                if found == Reached::Begins {
                     interior.push(node);
                 }
             });
-            Groups::new(trie, &interior)
+            NodesByByte::new(trie, &interior)
         };
         self.interior.get_or_init(find).get(byte)
     }
 
-    /// Returns the trie node that the region lies below.
+    /// Returns the trie node below which the region lies.
     pub fn from(&self) -> u32 {
         self.from
     }
@@ -213,18 +218,18 @@ impl Region {
         self.row.get_or_init(|| row_of(&self.tokens, n_words))
     }
 
-    /// Returns the tokens in which at most `n_max` characters begin, and the others.
+    /// Returns the tokens in which at most `n_max` characters begin, and the remaining ones.
     pub fn tokens_up_to(&self, vocab: &super::Vocab, n_max: usize) -> (&[TokenId], &[TokenId]) {
         if n_max == usize::MAX {
             return (&self.tokens, &[]);
         }
-        let ByLength { tokens, ends } = self.by_length.get_or_init(|| {
+        let TokensByLength { tokens, ends } = self.by_length.get_or_init(|| {
             let depth = usize::from(vocab.trie().depth(self.from));
-            let n_begun = |token: TokenId| {
+            let n_chars = |token: TokenId| {
                 vocab.bytes(token)[depth..].iter().filter(|&&byte| super::trie::begins_character(byte)).count()
             };
-            // PERF: a region can have most of the vocabulary, which is few lengths.
-            let lengths: Vec<usize> = self.tokens.iter().map(|&token| n_begun(token)).collect();
+            // A counting sort: a region can have most of the vocabulary, but lengths are few.
+            let lengths: Vec<usize> = self.tokens.iter().map(|&token| n_chars(token)).collect();
             let longest = lengths.iter().copied().max().unwrap_or(0);
             let mut ends = vec![0u32; longest + 2];
             lengths.iter().for_each(|&length| ends[length + 1] += 1);
@@ -235,7 +240,7 @@ impl Region {
                 ends[length] += 1;
             }
             ends.pop();
-            ByLength { tokens: tokens.into(), ends: ends.into() }
+            TokensByLength { tokens: tokens.into(), ends: ends.into() }
         });
         let end = ends.get(n_max).map_or(tokens.len(), |&end| end as usize);
         tokens.split_at(end)
@@ -246,38 +251,38 @@ impl Region {
         self.border.get(byte)
     }
 
-    /// Returns what the tokens spell from a border's byte on, as a trie. Nothing if the border has few nodes or very many tokens lie
-    /// beyond it.
-    pub fn merged(&self, trie: &Trie, byte: u8, after: After) -> Option<Arc<Trie>> {
+    /// Returns the trie of what tokens spell from a border byte on; `None` if few border nodes have that byte or very many tokens lie at and
+    /// below them.
+    pub fn merged(&self, trie: &Trie, byte: u8, after: CharCount) -> Option<Arc<Trie>> {
         if self.border(byte).len() < MERGED_NODES_MIN {
             return None;
         }
-        let mut kept = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(merged) = kept.iter().find(|merged| merged.byte == byte && merged.after == after) {
+        let mut cache = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(merged) = cache.iter().find(|merged| merged.byte == byte && merged.after == after) {
             return merged.trie.clone();
         }
         let nodes: Vec<u32> = self.border_after(trie, byte, after).collect();
         let n_tokens: usize = nodes.iter().map(|&node| trie.subtree_tokens(node).len()).sum();
         let merged = (n_tokens <= MERGED_TOKENS_MAX).then(|| Arc::new(trie.merged(&nodes)));
-        kept.push(Merged { byte, after, trie: merged.clone() });
+        cache.push(Merged { byte, after, trie: merged.clone() });
         merged
     }
 
-    /// Returns the nodes reached by some whole characters and then `byte`, which begins no character of the alphabet.
-    pub fn border_after(&self, trie: &Trie, byte: u8, after: After) -> impl Iterator<Item = u32> {
-        self.border(byte).iter().copied().filter(move |&node| after.has(self, trie, node))
+    /// Returns the border nodes of `byte` that meet a condition on the number of characters before them.
+    pub fn border_after(&self, trie: &Trie, byte: u8, after: CharCount) -> impl Iterator<Item = u32> {
+        self.border(byte).iter().copied().filter(move |&node| after.allows(self, trie, node))
     }
 
-    /// Returns the nodes reached by some whole characters and then `byte`, which begins a further one.
-    pub fn interior_after(&self, trie: &Trie, byte: u8, after: After) -> impl Iterator<Item = u32> {
-        self.interior(trie, byte).iter().copied().filter(move |&node| after.has(self, trie, node))
+    /// Returns the interior nodes of `byte` that meet a condition on the number of characters before them.
+    pub fn interior_after(&self, trie: &Trie, byte: u8, after: CharCount) -> impl Iterator<Item = u32> {
+        self.interior(trie, byte).iter().copied().filter(move |&node| after.allows(self, trie, node))
     }
 
-    /// Returns how many characters begin on the longest way to the border.
-    pub fn n_begun_max(&self, trie: &Trie) -> usize {
-        *self.n_begun_max.get_or_init(|| {
-            let begun = self.border.nodes.iter().map(|&node| trie.n_begun_before(node)).max();
-            usize::from(begun.map_or(0, |n| n - trie.n_begun(self.from)))
+    /// Returns the greatest number of characters before a border node.
+    pub fn n_chars_max(&self, trie: &Trie) -> usize {
+        *self.n_chars_max.get_or_init(|| {
+            let begun = self.border.nodes.iter().map(|&node| trie.n_chars_before(node)).max();
+            usize::from(begun.map_or(0, |n| n - trie.n_chars(self.from)))
         })
     }
 
@@ -286,7 +291,7 @@ impl Region {
         self.n_beyond
     }
 
-    /// Returns the memory that the region takes with what was made of it so far, in bytes.
+    /// Returns the memory of the region and of what was derived from it so far, in bytes.
     fn memory_bytes(&self) -> usize {
         let by_length = self.by_length.get().map_or(0, |by_length| by_length.tokens.len() + by_length.ends.len());
         let row = self.row.get().map_or(0, |row| row.len());
@@ -298,36 +303,36 @@ impl Region {
     }
 }
 
-/// How a node was reached: by whole characters of an alphabet and one byte more.
+/// How the byte of a node relates to the alphabet, where the bytes before it belong to characters of the alphabet.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
-    /// The byte begins another of its characters.
+enum Reached {
+    /// The byte begins a character.
     Begins,
-    /// The byte goes on with one.
+    /// The byte continues a character.
     Continues,
-    /// The byte belongs to none. What lies below is not looked at.
+    /// The byte begins no character of the alphabet. The subtree is skipped.
     Border,
 }
 
-/// Calls `visit` with the nodes below `from` that characters of the alphabet lead to, and with their border.
-fn for_each_node(trie: &Trie, alphabet: Alphabet, from: u32, mut visit: impl FnMut(u32, Found)) {
+/// Calls `visit` with the nodes below `from` that are reached by characters of the alphabet, and with their border.
+fn for_each_node(trie: &Trie, alphabet: Alphabet, from: u32, mut visit: impl FnMut(u32, Reached)) {
     let depth = |node: u32| usize::from(trie.depth(node) - trie.depth(from));
-    // The place within a character before each byte of the path.
-    let mut places = vec![Place::Between];
+    // The position within a character before each byte of the path.
+    let mut positions = vec![Utf8Position::Boundary];
     let end = trie.subtree_end(from);
     let mut node = from + 1;
     while node < end {
         let at = depth(node) - 1;
-        places.truncate(at + 1);
-        match places[at].next(alphabet, trie.byte(node)) {
-            Some(place) => {
-                visit(node, if places[at] == Place::Between { Found::Begins } else { Found::Continues });
-                places.push(place);
+        positions.truncate(at + 1);
+        match positions[at].next(alphabet, trie.byte(node)) {
+            Some(position) => {
+                visit(node, if positions[at] == Utf8Position::Boundary { Reached::Begins } else { Reached::Continues });
+                positions.push(position);
                 node += 1;
             }
             None => {
-                if places[at] == Place::Between {
-                    visit(node, Found::Border);
+                if positions[at] == Utf8Position::Boundary {
+                    visit(node, Reached::Border);
                 }
                 node = trie.subtree_end(node);
             }
@@ -335,46 +340,48 @@ fn for_each_node(trie: &Trie, alphabet: Alphabet, from: u32, mut visit: impl FnM
     }
 }
 
-/// A place within the UTF-8 of a character.
+/// A position relative to the UTF-8 of characters of an alphabet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
-    Between,
+enum Utf8Position {
+    /// Between two characters.
+    Boundary,
     /// This many continuation bytes follow, the first of them in a range.
-    Within {
-        n_left: u8,
-        low: u8,
-        high: u8,
-    },
-    /// After the first byte of U+2000 to U+2FFF, and after the first two of U+2000 to U+203F, where separators are left out.
-    Within2,
-    Within20,
+    Inside { n_left: u8, low: u8, high: u8 },
+    /// After the first byte of U+2000 to U+2FFF, where U+2028 and U+2029 are excluded.
+    AfterE2,
+    /// After the first two bytes of U+2000 to U+203F, likewise.
+    AfterE280,
 }
 
-impl Place {
-    /// Returns the place after `byte`, or nothing if it belongs to no character of the alphabet.
-    fn next(self, alphabet: Alphabet, byte: u8) -> Option<Place> {
+impl Utf8Position {
+    /// Returns the position after `byte`, or `None` if it belongs to no character of the alphabet.
+    fn next(self, alphabet: Alphabet, byte: u8) -> Option<Utf8Position> {
         match self {
-            Place::Between if byte < 0x80 => (alphabet.ascii >> byte & 1 == 1).then_some(Place::Between),
-            Place::Between => {
-                let (n_left, low, high) = lead(byte).filter(|_| alphabet.others != Others::None)?;
-                if byte == 0xE2 && alphabet.others == Others::NoSeparators {
-                    return Some(Place::Within2);
-                }
-                Some(Place::Within { n_left, low, high })
+            Utf8Position::Boundary if byte < 0x80 => {
+                (alphabet.ascii >> byte & 1 == 1).then_some(Utf8Position::Boundary)
             }
-            Place::Within2 if byte == 0x80 => Some(Place::Within20),
-            Place::Within2 => Place::Within { n_left: 2, low: 0x80, high: 0xBF }.next(alphabet, byte),
-            Place::Within20 if matches!(byte, 0xA8 | 0xA9) => None,
-            Place::Within20 => Place::Within { n_left: 1, low: 0x80, high: 0xBF }.next(alphabet, byte),
-            Place::Within { low, high, .. } if byte < low || byte > high => None,
-            Place::Within { n_left: 1, .. } => Some(Place::Between),
-            Place::Within { n_left, .. } => Some(Place::Within { n_left: n_left - 1, low: 0x80, high: 0xBF }),
+            Utf8Position::Boundary => {
+                let (n_left, low, high) = utf8_lead(byte).filter(|_| alphabet.non_ascii != NonAscii::None)?;
+                if byte == 0xE2 && alphabet.non_ascii == NonAscii::AllButSeparators {
+                    return Some(Utf8Position::AfterE2);
+                }
+                Some(Utf8Position::Inside { n_left, low, high })
+            }
+            Utf8Position::AfterE2 if byte == 0x80 => Some(Utf8Position::AfterE280),
+            Utf8Position::AfterE2 => Utf8Position::Inside { n_left: 2, low: 0x80, high: 0xBF }.next(alphabet, byte),
+            Utf8Position::AfterE280 if matches!(byte, 0xA8 | 0xA9) => None,
+            Utf8Position::AfterE280 => Utf8Position::Inside { n_left: 1, low: 0x80, high: 0xBF }.next(alphabet, byte),
+            Utf8Position::Inside { low, high, .. } if byte < low || byte > high => None,
+            Utf8Position::Inside { n_left: 1, .. } => Some(Utf8Position::Boundary),
+            Utf8Position::Inside { n_left, .. } => {
+                Some(Utf8Position::Inside { n_left: n_left - 1, low: 0x80, high: 0xBF })
+            }
         }
     }
 }
 
-/// Returns how many bytes follow a leading byte, and the range of the first (Unicode 16, table 3-7).
-pub(crate) fn lead(byte: u8) -> Option<(u8, u8, u8)> {
+/// Returns the number of continuation bytes that follow a leading byte, and the range of the first (Unicode 16, table 3-7).
+pub(crate) fn utf8_lead(byte: u8) -> Option<(u8, u8, u8)> {
     match byte {
         0xC2..=0xDF => Some((1, 0x80, 0xBF)),
         0xE0 => Some((2, 0xA0, 0xBF)),
@@ -387,22 +394,22 @@ pub(crate) fn lead(byte: u8) -> Option<(u8, u8, u8)> {
     }
 }
 
-/// After how many new regions their memory is counted.
-const COUNTED_EACH: usize = 16;
+/// Number of new regions after which the memory of all is counted again.
+const COUNT_INTERVAL: usize = 16;
 
-/// The regions of a vocabulary that were asked for.
+/// The regions of a vocabulary, found on demand and cached.
 #[derive(Debug, Default)]
 pub(super) struct Regions {
-    kept: Mutex<Kept>,
+    cache: Mutex<RegionCache>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct RegionCache {
     by_key: AHashMap<(Alphabet, u32), Arc<Region>>,
 }
 
-impl Kept {
-    /// Returns the memory of all regions; it grows with what is asked of them.
+impl RegionCache {
+    /// Returns the memory of all regions, which grows while they are used.
     fn bytes(&self) -> usize {
         self.by_key.values().map(|region| region.memory_bytes()).sum()
     }
@@ -411,21 +418,22 @@ impl Kept {
 impl Regions {
     pub fn get(&self, trie: &Trie, alphabet: Alphabet, from: u32) -> Arc<Region> {
         let key = (alphabet, from);
-        if let Some(region) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).by_key.get(&key) {
+        if let Some(region) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).by_key.get(&key) {
             return Arc::clone(region);
         }
-        // Two threads may find the same region; one of them is kept.
+        // Two threads may find the same region; the first one is cached.
         let region = Arc::new(Region::new(trie, alphabet, from));
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        // PERF: regions grow while they are used, so that what they take must be counted anew; now and then is enough.
-        if kept.by_key.len().is_multiple_of(COUNTED_EACH) && kept.bytes() + region.memory_bytes() > REGION_BYTES_MAX {
-            *kept = Kept::default();
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        // Regions grow while they are used, so their memory must be counted again; now and then is enough.
+        if cache.by_key.len().is_multiple_of(COUNT_INTERVAL) && cache.bytes() + region.memory_bytes() > REGION_BYTES_MAX
+        {
+            *cache = RegionCache::default();
         }
-        Arc::clone(kept.by_key.entry(key).or_insert(region))
+        Arc::clone(cache.by_key.entry(key).or_insert(region))
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).bytes()
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner).bytes()
     }
 }
 
@@ -446,16 +454,16 @@ mod tests {
         tokens.extend([vec![b'a', 0xC3], vec![0xA9], vec![0xE4, 0xB8], vec![0xED, 0xA0], vec![b'a', 0xFF]]);
         let vocab = Vocab::from_tokens(&tokens).unwrap();
         let trie = vocab.trie();
-        for others in [Others::None, Others::All, Others::NoSeparators] {
-            let alphabet = Alphabet { ascii: 1 << b'a' | 1 << b'b', others };
+        for non_ascii in [NonAscii::None, NonAscii::All, NonAscii::AllButSeparators] {
+            let alphabet = Alphabet { ascii: 1 << b'a' | 1 << b'b', non_ascii };
             for from in [vec![], b"a".to_vec(), b"ab".to_vec()] {
                 let node = trie.find(&from).unwrap();
                 let region = vocab.region(alphabet, node);
                 let in_region = |text: &[u8]| {
-                    let mut place = Place::Between;
-                    text.iter().all(|&byte| match place.next(alphabet, byte) {
+                    let mut position = Utf8Position::Boundary;
+                    text.iter().all(|&byte| match position.next(alphabet, byte) {
                         Some(next) => {
-                            place = next;
+                            position = next;
                             true
                         }
                         None => false,

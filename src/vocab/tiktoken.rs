@@ -37,7 +37,7 @@ impl Encoding {
     }
 }
 
-/// Splits a text into tokens as the encoding does; names of special tokens in it are plain text.
+/// Tokenizes a text by the encoding; names of special tokens in it are plain text.
 ///
 /// ```
 /// use maskwright::vocab::tiktoken::{encode, Encoding};
@@ -60,7 +60,7 @@ impl Vocab {
     /// the names and ids of the special tokens, which such a file lacks.
     ///
     /// # Errors
-    /// If a line is not of this form or its id is taken or too large (the error tells the line), if a special token's id is taken,
+    /// If a line is not of this form or its id is taken or too large (the error has the line), if a special token's id is taken,
     /// or as [`VocabBuilder::build`].
     pub fn from_tiktoken_text(text: &str, specials: &[(&str, TokenId)]) -> Result<Vocab, VocabError> {
         VocabBuilder::from_tiktoken_text(text, specials)?.build()
@@ -91,7 +91,7 @@ impl VocabBuilder {
     /// Reads the text of a `.tiktoken` file as [`Vocab::from_tiktoken_text`] does, to change it before it is built.
     ///
     /// # Errors
-    /// As there, but for those of building.
+    /// As there, except those of building.
     pub fn from_tiktoken_text(text: &str, specials: &[(&str, TokenId)]) -> Result<VocabBuilder, VocabError> {
         let mut slots: Vec<Option<Vec<u8>>> = Vec::new();
         for (line_idx, line) in text.lines().enumerate() {

@@ -1,6 +1,6 @@
 //! The tokens as a prefix tree in preorder arrays.
 //!
-//! A mask asks of every token whether its bytes fit. Tried one by one, 100,000 tokens cost some 600,000 byte steps, most of them
+//! A mask tests the bytes of every token. Tested one by one, 100,000 tokens cost some 600,000 byte steps, most of them
 //! repeated: `"th"`, `"the"`, `"then"` and 300 others begin alike. A prefix tree makes each step once, and skips all that is below
 //! a refused byte. A tree of nodes with maps or child pointers costs a cache miss per step and most of the build time; here a node
 //! is an index in preorder, and a walk goes forward through a flat array of these:
@@ -25,11 +25,11 @@
 use super::TokenId;
 use std::sync::OnceLock;
 
-/// A prefix tree over all text tokens with at least one byte, as arrays in preorder. Node 0 is the root; the children of a node
-/// are in ascending order of their bytes and follow it.
+/// A prefix tree of all text tokens with at least one byte, as arrays in preorder. Node 0 is the root; the children of a node follow it,
+/// in ascending order of their bytes.
 #[derive(Clone)]
 pub struct Trie {
-    /// In preorder, and one more, where the tokens end.
+    /// The nodes in preorder, and a sentinel whose `tokens_start` is the number of tokens.
     nodes: Box<[Node]>,
     tokens: Box<[TokenId]>,
     /// The child of the root for each byte; 0 where there is none.
@@ -38,12 +38,12 @@ pub struct Trie {
     wide: Box<[(u32, u32)]>,
     /// The children of those nodes with their bytes.
     wide_children: Box<[(u8, u32)]>,
-    /// By node, once asked for: the kinds of the bytes below it.
-    kinds_below: OnceLock<Box<[u64]>>,
+    /// By node, computed on demand: the set of the bytes below it, as [`byte_bit`]s.
+    bytes_below: OnceLock<Box<[u64]>>,
 }
 
-/// Returns a bit that stands for a byte: letters, digits and the space have one each, the others share one.
-pub(crate) fn kind_of(byte: u8) -> u64 {
+/// Returns the bit of a byte in a 64-bit approximation of byte sets: letters, digits and the space have one each, all others share one.
+pub(crate) fn byte_bit(byte: u8) -> u64 {
     let bit = match byte {
         b'a'..=b'z' => byte - b'a',
         b'A'..=b'Z' => byte - b'A' + 26,
@@ -54,28 +54,28 @@ pub(crate) fn kind_of(byte: u8) -> u64 {
     1 << bit
 }
 
-/// What is known of a node, together: a walk that skips subtrees finds hardly any two in one line of the cache.
+/// A node, in 16 bytes: a walk that skips subtrees rarely finds two nodes in one cache line, so one node's fields lie together.
 #[derive(Clone, Copy, Default)]
 struct Node {
     subtree_end: u32,
     /// Where its tokens begin.
     tokens_start: u32,
     depth: u16,
-    /// How many characters begin on the way to it, its own byte included.
-    n_begun: u16,
+    /// Number of characters that begin on the path to it, its own byte included.
+    n_chars: u16,
     byte: u8,
-    /// Whether its children are listed.
+    /// Whether its children are listed in `wide_children`.
     is_wide: bool,
-    /// How many bytes the longest way down from it has, at most 255.
+    /// Number of bytes on the longest path down from it, at most 255.
     height: u8,
 }
 
 const _: () = assert!(size_of::<Node>() == 16);
 
-/// Fewest children of a node that make a list of them worth it.
+/// Fewest children that are worth a list of them.
 const WIDE_MIN: usize = 16;
 
-/// Tells whether a byte is not a continuation byte of UTF-8.
+/// Returns whether a byte is not a continuation byte of UTF-8.
 #[inline]
 pub(crate) fn begins_character(byte: u8) -> bool {
     byte & 0xC0 != 0x80
@@ -104,14 +104,14 @@ impl Trie {
                 if at == 0 {
                     root_children[usize::from(byte)] = node;
                 }
-                let before = path.last().map_or(0, |&parent| nodes[parent as usize].n_begun);
-                let n_begun = before + u16::from(begins_character(byte));
+                let before = path.last().map_or(0, |&parent| nodes[parent as usize].n_chars);
+                let n_chars = before + u16::from(begins_character(byte));
                 path.push(node);
                 nodes.push(Node {
                     subtree_end: 0,
                     tokens_start: position as u32,
                     depth: at as u16 + 1,
-                    n_begun,
+                    n_chars,
                     byte,
                     is_wide: false,
                     height: 0,
@@ -128,7 +128,7 @@ impl Trie {
             root_children,
             wide: Box::new([]),
             wide_children: Box::new([]),
-            kinds_below: OnceLock::new(),
+            bytes_below: OnceLock::new(),
         };
         trie.measure();
         trie.list_children();
@@ -139,7 +139,7 @@ impl Trie {
     fn measure(&mut self) {
         let nodes = &mut self.nodes[..];
         let depth_max = nodes.iter().map(|node| node.depth).max().unwrap_or(0);
-        // By depth: how deep the subtrees of the nodes go that were seen since their parent's next sibling. Children come behind their parents.
+        // Backwards, so that children come before their parents. By depth: the greatest depth below the nodes met since the last parent.
         let mut deepest = vec![0; usize::from(depth_max) + 2];
         for node in nodes.iter_mut().rev() {
             let depth = usize::from(node.depth);
@@ -149,17 +149,17 @@ impl Trie {
         }
     }
 
-    /// Returns the bits ([`kind_of`]) of the bytes below a node. The first call looks at all nodes.
-    pub(crate) fn kinds_below(&self, node: u32) -> u64 {
-        let kinds = self.kinds_below.get_or_init(|| {
+    /// Returns the set of the bytes below a node, as [`byte_bit`]s. The first call visits all nodes.
+    pub(crate) fn bytes_below(&self, node: u32) -> u64 {
+        let kinds = self.bytes_below.get_or_init(|| {
             let depth_max = self.nodes.iter().map(|node| node.depth).max().unwrap_or(0);
-            // By depth: what was seen of the children of the next node on the way back that lies higher.
+            // Backwards, so that children come before their parents. By depth: the bytes met since the last parent.
             let mut open = vec![0; usize::from(depth_max) + 2];
             let mut kinds = vec![0; self.nodes.len()];
             for (kinds, node) in kinds.iter_mut().zip(&self.nodes).rev() {
                 let depth = usize::from(node.depth);
                 *kinds = core::mem::take(&mut open[depth + 1]);
-                open[depth] |= *kinds | kind_of(node.byte);
+                open[depth] |= *kinds | byte_bit(node.byte);
             }
             kinds.into()
         });
@@ -185,8 +185,8 @@ impl Trie {
         (self.wide, self.wide_children) = (wide.into(), wide_children.into());
     }
 
-    /// Returns the trie of what the tokens at and below some nodes spell from there on, the bytes of the nodes included. The nodes may
-    /// be anywhere; tokens that end alike share a node, in ascending order.
+    /// Returns the trie of the suffixes of the tokens at and below some nodes, which begin with the bytes of the nodes. Tokens with equal
+    /// suffixes share a node, in ascending order.
     pub(crate) fn merged(&self, nodes: &[u32]) -> Trie {
         let (mut bytes, mut starts, mut ids, mut path) = (Vec::new(), vec![0u32], Vec::new(), Vec::new());
         for &top in nodes {
@@ -232,7 +232,7 @@ impl Trie {
         self.nodes[node as usize].depth
     }
 
-    /// Returns the number of bytes from the node to the deepest one below it; [`u8::MAX`] stands for more, too.
+    /// Returns the number of bytes from the node to the deepest one below it, at most [`u8::MAX`].
     #[inline]
     pub fn height(&self, node: u32) -> u8 {
         self.nodes[node as usize].height
@@ -245,17 +245,17 @@ impl Trie {
         &self.tokens[self.nodes[node].tokens_start as usize..self.nodes[node + 1].tokens_start as usize]
     }
 
-    /// Returns how many characters begin on the way to the node, before its own byte.
+    /// Returns the number of characters that begin on the path to the node, its own byte excluded.
     #[inline]
-    pub fn n_begun_before(&self, node: u32) -> u16 {
-        let Node { n_begun, byte, .. } = self.nodes[node as usize];
-        n_begun - u16::from(node > 0 && begins_character(byte))
+    pub fn n_chars_before(&self, node: u32) -> u16 {
+        let Node { n_chars, byte, .. } = self.nodes[node as usize];
+        n_chars - u16::from(node > 0 && begins_character(byte))
     }
 
-    /// Returns how many characters begin on the way to the node, its own byte included.
+    /// Returns the number of characters that begin on the path to the node, its own byte included.
     #[inline]
-    pub fn n_begun(&self, node: u32) -> u16 {
-        self.nodes[node as usize].n_begun
+    pub fn n_chars(&self, node: u32) -> u16 {
+        self.nodes[node as usize].n_chars
     }
 
     /// Returns the tokens that end at the node or below it, in preorder.
@@ -271,7 +271,7 @@ impl Trie {
         Some(self.root_children[usize::from(byte)]).filter(|&node| node != 0)
     }
 
-    /// Returns the children of a node with their bytes, ascending, if they are many and thus listed.
+    /// Returns the children of a node with their bytes, ascending, if they are so many that they are listed.
     #[inline]
     pub(crate) fn wide_children(&self, node: u32) -> Option<&[(u8, u32)]> {
         if !self.nodes[node as usize].is_wide {
@@ -306,7 +306,7 @@ impl Trie {
         self.children(node).take_while(|&child| self.byte(child) <= byte).find(|&child| self.byte(child) == byte)
     }
 
-    /// Returns the node that spells `bytes`, if a token begins so.
+    /// Returns the node of the path `bytes`, if some token begins with them.
     pub fn find(&self, bytes: &[u8]) -> Option<u32> {
         bytes.iter().try_fold(0, |node, &byte| self.child(node, byte))
     }
@@ -345,7 +345,7 @@ impl core::fmt::Debug for Trie {
 /// Returns the ids of the tokens that have bytes, in ascending order of bytes and then of ids.
 fn sorted_tokens(bytes: &[u8], starts: &[u32]) -> Vec<TokenId> {
     let bytes_of = |id: TokenId| &bytes[starts[id as usize] as usize..starts[id as usize + 1] as usize];
-    // PERF: the first eight bytes as one integer decide nearly every comparison without a look at the tokens.
+    // The first eight bytes as an integer decide nearly every comparison, without a cache miss for the tokens.
     let mut keyed: Vec<(u64, TokenId)> = (0..starts.len().saturating_sub(1) as TokenId)
         .filter(|&id| !bytes_of(id).is_empty())
         .map(|id| {
@@ -356,7 +356,7 @@ fn sorted_tokens(bytes: &[u8], starts: &[u32]) -> Vec<TokenId> {
             (u64::from_be_bytes(head), id)
         })
         .collect();
-    // Equal heads leave the order open: the rest differs, or one is cut short and padded.
+    // Equal heads decide nothing: the tokens may differ later, or one may be a prefix padded with zeros.
     keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| bytes_of(a.1).cmp(bytes_of(b.1))).then(a.1.cmp(&b.1)));
     keyed.into_iter().map(|(_, id)| id).collect()
 }
@@ -382,11 +382,11 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_those_of_all_bytes_below() {
+    fn bytes_below_are_those_of_the_whole_subtree() {
         let vocab = Vocab::from_tokens(["ab", "a Z", "a\"", "b9", "b"]).unwrap();
         let trie = vocab.trie();
-        let kinds = |text: &str| trie.kinds_below(trie.find(text.as_bytes()).unwrap());
-        let of = |text: &str| text.bytes().fold(0, |kinds, byte| kinds | kind_of(byte));
+        let kinds = |text: &str| trie.bytes_below(trie.find(text.as_bytes()).unwrap());
+        let of = |text: &str| text.bytes().fold(0, |kinds, byte| kinds | byte_bit(byte));
         assert_eq!(["", "a", "a ", "ab", "b"].map(kinds), ["ab Z\"9", "b Z\"", "Z", "", "9"].map(of));
     }
 

@@ -24,7 +24,7 @@ pub struct Cli {
 pub enum Command {
     /// Samples JSON, arithmetic and a tool call from the embedded cl100k_base vocabulary, and checks the results.
     Demo(DemoArgs),
-    /// Tells whether documents match a grammar; if not, where and why. Without documents, checks the grammar.
+    /// Returns whether documents match a grammar; if not, where and why. Without documents, checks the grammar.
     Check(CheckArgs),
     /// Shows the tokens that may follow a prefix, and why others may not.
     Mask(MaskArgs),

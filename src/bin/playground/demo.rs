@@ -1,7 +1,7 @@
 //! `playground demo`: the main job on a bare machine.
 //!
 //! For each grammar and schema: compile, then sample token by token as an inference engine does (fill the mask, choose, accept), with forced text
-//! added without asking the model. The output always ends within the budget: before each choice the judge tells a shortest
+//! added without asking the model. The output always ends within the budget: before each choice the oracle tells a shortest
 //! completion of the text with the chosen token. Every byte is a token, so a completion of n bytes takes at most n tokens and the stop
 //! token; once a choice would not leave room for that, the completion is written instead. The result is then checked by a
 //! program that has never heard of the grammar.
@@ -196,7 +196,7 @@ impl Run {
     /// Returns the empty output; a budget that is too small for any is made twice what the shortest takes.
     fn with_room(grammar: &CompiledGrammar, max_tokens: usize) -> Result<Self, Failure> {
         let recognizer = Recognizer::new(grammar.grammar(), &Limits::default())
-            .map_err(|error| Failure::Usage(format!("the judge can't read the grammar: {error}")))?;
+            .map_err(|error| Failure::Usage(format!("the oracle can't read the grammar: {error}")))?;
         let chart = recognizer.start();
         let n_least = n_tokens_to_end(&chart);
         let max_tokens = if n_least > max_tokens { n_least.saturating_mul(2) } else { max_tokens };
@@ -206,7 +206,7 @@ impl Run {
     /// Samples to the end.
     ///
     /// # Errors
-    /// If nothing may follow, or judge and mask differ.
+    /// If nothing may follow, or oracle and mask differ.
     pub fn finish(mut self, sampler: &mut Sampler, mut tell: impl FnMut(&Step)) -> Result<Self, Failure> {
         let vocab = Arc::clone(self.matcher.grammar().vocab());
         let mut mask = TokenMask::new(vocab.n_tokens());
@@ -259,7 +259,7 @@ impl Run {
             let n_to_end = n_tokens_to_end(&self.chart);
             self.chart.truncate(len);
             if n_read < vocab.bytes(token).len() {
-                return Err(Failure::Stuck(format!("the judge refuses token {token}, which the mask allows")));
+                return Err(Failure::Stuck(format!("the oracle refuses token {token}, which the mask allows")));
             }
             let has_room = self.n_used + 1 + n_to_end <= self.max_tokens;
             // Nothing but white space could follow: too early for the first half of the budget.
@@ -281,7 +281,7 @@ impl Run {
         token.map(|token| (token, true)).ok_or_else(|| Failure::Stuck("no token closes the output".into()))
     }
 
-    /// Tells whether after the token only white space can follow.
+    /// Returns whether after the token only white space can follow.
     fn ends_with(&self, token: TokenId, vocab: &Vocab) -> bool {
         let mut ahead = self.matcher.fork();
         let Ok(mask) = ahead.accept_token(token).and_then(|()| ahead.mask()) else { return false };

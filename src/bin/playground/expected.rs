@@ -1,6 +1,6 @@
 //! What a grammar expects at a place, in the words of its author.
 //!
-//! The engine's automata have lost the rules that a person wrote, so the judge is asked: it reads the text so far again. It takes
+//! The engine's automata have lost the rules that a person wrote, so the reference recognizer is asked: it reads the text so far again. It takes
 //! memory for each byte; after very long texts only the bytes that may follow are told, which the engine knows.
 
 use crate::controls::Piece;
@@ -12,15 +12,15 @@ use maskwright::util::ByteSet;
 use maskwright::{CompiledGrammar, Limits, Matcher};
 use serde_json::{Value, json};
 
-/// The longest text that the judge reads.
-const JUDGED_BYTES_MAX: usize = 1 << 16;
+/// The longest text that the reference recognizer is asked about, in bytes.
+const RECOGNIZED_BYTES_MAX: usize = 1 << 16;
 /// The most things that are told.
 const SHOWN_MAX: usize = 8;
 
 /// What may follow a text.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
-    /// What may come, and in which rules; the judge's answer, if it was asked.
+    /// What may come, and in which rules; the recognizer's answer, if it was asked.
     pub items: Vec<(String, Vec<String>)>,
     /// The bytes that may come.
     pub bytes: ByteSet,
@@ -28,7 +28,7 @@ pub struct Expected {
     pub is_accepting: bool,
     /// A shortest text that completes it, with the names of control tokens.
     pub completion: Option<String>,
-    /// Rules that are being read, innermost first, when the judge was asked.
+    /// Rules in progress, innermost first, if the recognizer was asked.
     pub open_rules: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl Expected {
 }
 
 fn chart_at(grammar: &CompiledGrammar, text: &[u8], pieces: &[Piece]) -> Option<Chart> {
-    if text.len() > JUDGED_BYTES_MAX {
+    if text.len() > RECOGNIZED_BYTES_MAX {
         return None;
     }
     let mut chart = Recognizer::new(grammar.grammar(), &Limits::default()).ok()?.start();

@@ -75,7 +75,7 @@ pub fn quoted(bytes: &[u8]) -> String {
     shown
 }
 
-/// Tells whether a character would move the cursor, hide itself or turn the text around.
+/// Returns whether a character would move the cursor, hide itself or turn the text around.
 pub fn is_unseen(c: char) -> bool {
     c.is_control()
         || (c.is_whitespace() && c != ' ')

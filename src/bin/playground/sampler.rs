@@ -77,7 +77,7 @@ fn class_of(bytes: &[u8]) -> Class {
     }
 }
 
-/// Tells whether marks are more likely a line across a page than syntax.
+/// Returns whether marks are more likely a line across a page than syntax.
 fn is_ornament(bytes: &[u8]) -> bool {
     let repeats = |pair: &[u8]| pair[0] == pair[1] && !b")]}".contains(&pair[0]);
     bytes.len() > 4 || bytes.windows(2).any(repeats)

@@ -117,7 +117,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Tells whether a path means standard input.
+/// Returns whether a path means standard input.
 pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }

@@ -26,7 +26,7 @@ use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// Bytes of the source between two questions whether to go on.
-pub(super) const BYTES_PER_LOOK: usize = 1 << 14;
+pub(super) const BYTES_PER_CHECK: usize = 1 << 14;
 
 /// How many bytes of other text take as long as a regex of a few.
 const REGEX_BYTES: usize = 1 << 10;
@@ -66,10 +66,10 @@ struct Level {
     current: Option<Part>,
 }
 
-/// Why a regex was not read: itself, or whoever watches.
+/// Why parsing a regular expression stopped: its own error, or that of `spend`.
 enum Stop<E> {
     Syntax(SyntaxError),
-    Watch(E),
+    Interrupted(E),
 }
 
 impl<E> From<SyntaxError> for Stop<E> {
@@ -90,11 +90,11 @@ impl<'s> Lowering<'s> {
         Lowering { source, limits, rules, builder, regexes, n_regex_nodes: 0 }
     }
 
-    /// Lowers the body of a rule. Tells `watch` how many bytes were read, and asks whether to go on.
+    /// Lowers the body of a rule. Reports the bytes read to `spend`, whose error ends it.
     pub(super) fn body<E: From<SyntaxError>>(
         &mut self,
         range: Range<usize>,
-        watch: &mut dyn FnMut(usize) -> Result<(), E>,
+        spend: &mut dyn FnMut(usize) -> Result<(), E>,
     ) -> Result<ExprId, E> {
         let mut tokens = Tokens::new(self.source, range.clone());
         let mut levels = vec![Level::new(range.start)];
@@ -103,8 +103,8 @@ impl<'s> Lowering<'s> {
         while let Some(token) = tokens.next() {
             let token = token?;
             let n_bytes = token.range.end - seen + REGEX_BYTES * (self.regexes.len() - n_regexes);
-            if n_bytes >= BYTES_PER_LOOK {
-                watch(n_bytes)?;
+            if n_bytes >= BYTES_PER_CHECK {
+                spend(n_bytes)?;
                 (seen, n_regexes) = (token.range.end, self.regexes.len());
             }
             let is_in_group = levels.len() > 1;
@@ -119,10 +119,10 @@ impl<'s> Lowering<'s> {
                     levels.pop();
                     levels.last_mut().expect("the group is inside a level").current = Some(part);
                 }
-                _ => self.token(level, token, &mut tokens, &range, watch)?,
+                _ => self.token(level, token, &mut tokens, &range, spend)?,
             }
         }
-        watch(range.end - seen)?;
+        spend(range.end - seen)?;
         let level = levels.last_mut().expect("the scan has seen that all groups are closed");
         Ok(self.end_level(level, &(range.end..range.end), range)?.expr)
     }
@@ -133,7 +133,7 @@ impl<'s> Lowering<'s> {
         token: Token,
         tokens: &mut Tokens<'s>,
         body: &Range<usize>,
-        watch: &mut dyn FnMut(usize) -> Result<(), E>,
+        spend: &mut dyn FnMut(usize) -> Result<(), E>,
     ) -> Result<(), E> {
         let unexpected = || hint::explain_stop(self.source, body.clone(), token.range.start);
         let mut range = token.range.clone();
@@ -172,7 +172,7 @@ impl<'s> Lowering<'s> {
             }
             (TokenKind::Regex, _) => {
                 range.end = tokens.skip_name(|_| true).unwrap_or(range.end);
-                Expr::Regex(self.regex(range.clone(), watch)?)
+                Expr::Regex(self.regex(range.clone(), spend)?)
             }
             (TokenKind::Class, _) => Expr::Class(lexeme::class(self.source, range.clone())?),
             (TokenKind::Control, _) => self.control(range.clone())?,
@@ -272,7 +272,7 @@ impl<'s> Lowering<'s> {
     fn regex<E: From<SyntaxError>>(
         &mut self,
         range: Range<usize>,
-        watch: &mut dyn FnMut(usize) -> Result<(), E>,
+        spend: &mut dyn FnMut(usize) -> Result<(), E>,
     ) -> Result<Regex, E> {
         let written = &self.source[range.clone()];
         if let Some(regex) = self.regexes.get(written) {
@@ -293,9 +293,9 @@ impl<'s> Lowering<'s> {
             self.check_flag_is_no_rule(flags_range, "regex")?;
         }
         let pattern = lexeme::pattern(inside);
-        let regular = regex::parse_watched(&pattern, flags, self.limits, &mut |n| watch(n).map_err(Stop::Watch));
+        let regular = regex::parse_within(&pattern, flags, self.limits, &mut |n| spend(n).map_err(Stop::Interrupted));
         let regular: Regular = regular.map_err(|stop| match stop {
-            Stop::Watch(error) => error,
+            Stop::Interrupted(error) => error,
             Stop::Syntax(error) => {
                 let place = |offset: u32| range.start + 1 + lexeme::offset_in_written(inside, offset as usize);
                 let span = Span::new(place(error.span().start), place(error.span().end));

@@ -45,7 +45,7 @@ use crate::grammar::analysis::{self, Obstacle};
 use crate::grammar::{Expr, Grammar, RuleId, Warning};
 use crate::limits::Limits;
 use crate::util::Span;
-use lower::{BYTES_PER_LOOK, Lowering};
+use lower::{BYTES_PER_CHECK, Lowering};
 use scan::{RuleText, shorten};
 
 /// Names of rules noted between two questions whether to go on; that takes about as long as [`BYTES_PER_LOOK`] bytes.
@@ -74,24 +74,24 @@ pub struct Parsed {
 /// If the source is not a grammar: broken syntax, undefined or repeated names, operands of `&`, `-` or `~` that are not regular, a
 /// rule that the root needs and that can never finish, or a bound of `limits` that is met.
 pub fn parse(source: &str, root: &str, limits: &Limits) -> Result<Parsed, SyntaxError> {
-    parse_watched(source, root, limits, &mut |_| Ok(()))
+    parse_within(source, root, limits, &mut |_| Ok(()))
 }
 
-/// As [`parse`], but asks `watch` now and then whether to go on, and tells it how many bytes were read since.
-pub(crate) fn parse_watched<E: From<SyntaxError>>(
+/// As [`parse`], but reports the bytes read to `spend` now and then, whose error ends it.
+pub(crate) fn parse_within<E: From<SyntaxError>>(
     source: &str,
     root: &str,
     limits: &Limits,
-    watch: &mut dyn FnMut(usize) -> Result<(), E>,
+    spend: &mut dyn FnMut(usize) -> Result<(), E>,
 ) -> Result<Parsed, E> {
     check_length(source, limits)?;
-    let rules = scan::rules(source, limits, watch)?;
+    let rules = scan::rules(source, limits, spend)?;
     let mut lowering = Lowering::new(source, &rules, limits);
     // All names first: rules keep the order of their definitions, and a reference knows at once what it names.
     for (index, rule) in rules.iter().enumerate() {
         let name = &source[rule.name.clone()];
         if index % RULES_PER_LOOK == 0 {
-            watch(BYTES_PER_LOOK)?;
+            spend(BYTES_PER_CHECK)?;
         }
         if let Some(first) = lowering.builder.rule_named(name) {
             return Err(defined_twice(source, rule, &rules[first.index()]).into());
@@ -100,17 +100,17 @@ pub(crate) fn parse_watched<E: From<SyntaxError>>(
     }
     let root = lowering.builder.rule_named(root).ok_or_else(|| missing_root(source, root, &rules))?;
     for (index, rule) in rules.iter().enumerate() {
-        let body = lowering.body(rule.body.clone(), watch)?;
+        let body = lowering.body(rule.body.clone(), spend)?;
         lowering.builder.define_at(RuleId::new(index), body, Some(rule.name.clone().into()));
     }
     let mut builder = lowering.builder;
     builder.set_source(source);
     let grammar = builder.finish(root).expect("every rule has its body");
-    watch(BYTES_PER_LOOK)?;
+    spend(BYTES_PER_CHECK)?;
     check_regular_operands(&grammar, source)?;
-    watch(BYTES_PER_LOOK)?;
+    spend(BYTES_PER_CHECK)?;
     check_rules_finish(&grammar, source)?;
-    watch(BYTES_PER_LOOK)?;
+    spend(BYTES_PER_CHECK)?;
     let warnings = analysis::warnings(&grammar);
     Ok(Parsed { grammar, warnings })
 }
@@ -177,11 +177,11 @@ fn check_regular_operands(grammar: &Grammar, source: &str) -> Result<(), SyntaxE
 
 /// Refuses rules that the root reaches and that can never finish.
 fn check_rules_finish(grammar: &Grammar, source: &str) -> Result<(), SyntaxError> {
-    let finishing = analysis::Finishing::new(grammar);
+    let productivity = analysis::Productivity::new(grammar);
     let reachable = analysis::reachable_rules(grammar);
-    let stuck = |rule: RuleId| reachable[rule.index()] && !finishing.can_finish(grammar.rule(rule).body);
+    let stuck = |rule: RuleId| reachable[rule.index()] && !productivity.is_productive(grammar.rule(rule).body);
     let Some(rule) = (0..grammar.rules().len()).map(RuleId::new).find(|&rule| stuck(rule)) else { return Ok(()) };
-    Err(match finishing.obstacle(rule) {
+    Err(match productivity.obstacle(rule) {
         Obstacle::Cycle(rules) => {
             let span = grammar.rule(rules[0]).span.unwrap_or_default();
             let name = shorten(&grammar.rule(rules[0]).name);

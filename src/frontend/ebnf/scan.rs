@@ -4,7 +4,7 @@
 //! whether its last name belongs to it. So a scan goes first: it cuts the text into rules, bounds the nesting, and points at the opener of
 //! what is not closed. Then all names are known, and the bodies are read by the same [`Tokens`], rule by rule.
 
-use super::lower::BYTES_PER_LOOK;
+use super::lower::BYTES_PER_CHECK;
 use crate::frontend::SyntaxError;
 use crate::limits::Limits;
 use crate::util::Span;
@@ -56,7 +56,7 @@ pub(super) struct RuleText {
 pub(super) fn rules<E: From<SyntaxError>>(
     source: &str,
     limits: &Limits,
-    watch: &mut dyn FnMut(usize) -> Result<(), E>,
+    spend: &mut dyn FnMut(usize) -> Result<(), E>,
 ) -> Result<Vec<RuleText>, E> {
     let mut rules: Vec<RuleText> = Vec::new();
     let mut opened: Vec<usize> = Vec::new();
@@ -65,8 +65,8 @@ pub(super) fn rules<E: From<SyntaxError>>(
     let mut seen = start;
     for token in Tokens::new(source, start..source.len()) {
         let token = token?;
-        if token.range.end - seen >= BYTES_PER_LOOK {
-            watch(token.range.end - seen)?;
+        if token.range.end - seen >= BYTES_PER_CHECK {
+            spend(token.range.end - seen)?;
             seen = token.range.end;
         }
         let span = Span::from(token.range.clone());

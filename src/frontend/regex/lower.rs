@@ -68,13 +68,13 @@ pub(super) struct Lowering<'a, E> {
     n_open: usize,
     done: Vec<Piece>,
     pieces: Pieces,
-    /// Work that `watch` wasn't told of yet, in bytes that take as long to read.
+    /// Work not reported to `spend` yet, in bytes that take as long to read.
     n_bytes: usize,
-    watch: &'a mut dyn FnMut(usize) -> Result<(), E>,
+    spend: &'a mut dyn FnMut(usize) -> Result<(), E>,
 }
 
-/// Work between two questions whether to go on.
-const BYTES_PER_LOOK: usize = 1 << 10;
+/// Work between two reports to `spend`.
+const BYTES_PER_CHECK: usize = 1 << 10;
 /// How many bytes take as long to read as a range of a class.
 const BYTES_PER_RANGE: usize = 8;
 
@@ -83,16 +83,16 @@ impl<'a, E: From<SyntaxError>> Lowering<'a, E> {
         pattern: &'a str,
         modes: Modes,
         limits: &'a Limits,
-        watch: &'a mut dyn FnMut(usize) -> Result<(), E>,
+        spend: &'a mut dyn FnMut(usize) -> Result<(), E>,
     ) -> Self {
         let (levels, done) = (Vec::new(), Vec::new());
-        Lowering { pattern, limits, modes, levels, n_open: 0, done, pieces: Pieces::default(), n_bytes: 0, watch }
+        Lowering { pattern, limits, modes, levels, n_open: 0, done, pieces: Pieces::default(), n_bytes: 0, spend }
     }
 
-    /// Asks whether to go on, and checks the number of nodes.
-    fn look(&mut self, node: &Ast) -> Result<(), E> {
+    /// Counts a node's work, and reports it and checks the number of nodes now and then.
+    fn count(&mut self, node: &Ast) -> Result<(), E> {
         self.n_bytes += 1;
-        if self.n_bytes < BYTES_PER_LOOK {
+        if self.n_bytes < BYTES_PER_CHECK {
             return Ok(());
         }
         let (n_nodes, limit) = (self.pieces.n_nodes(), self.limits.n_exprs_max);
@@ -100,7 +100,7 @@ impl<'a, E: From<SyntaxError>> Lowering<'a, E> {
             let message = format!("the pattern makes {n_nodes} expressions, more than {limit} (n_exprs_max)");
             return Err(self.refuse(node.span(), message).over_limit(n_nodes, limit).into());
         }
-        (self.watch)(core::mem::take(&mut self.n_bytes))
+        (self.spend)(core::mem::take(&mut self.n_bytes))
     }
 
     fn refuse(&self, span: &ast::Span, message: impl Into<String>) -> SyntaxError {
@@ -222,7 +222,7 @@ impl<E: From<SyntaxError>> ast::Visitor for Lowering<'_, E> {
     }
 
     fn visit_pre(&mut self, node: &Ast) -> Result<(), E> {
-        self.look(node)?;
+        self.count(node)?;
         let (mut at_start, mut at_end) = match self.levels.last_mut() {
             None => (true, true),
             Some(Level { at_start, at_end, sequence: None, .. }) => (*at_start, *at_end),

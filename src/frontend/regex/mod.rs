@@ -37,15 +37,15 @@ use regex_syntax::ast;
 /// If the pattern is malformed, holds a construct that is not regular, could match what is not UTF-8, or exceeds
 /// `source_bytes_max`, `pattern_bytes_max`, `n_exprs_max`, `nesting_max` or `repeat_max`. The span is a place in `pattern`.
 pub fn parse(pattern: &str, flags: &str, limits: &Limits) -> Result<Regular, SyntaxError> {
-    parse_watched(pattern, flags, limits, &mut |_| Ok(()))
+    parse_within(pattern, flags, limits, &mut |_| Ok(()))
 }
 
-/// As [`parse`], but asks `watch` now and then whether to go on, and tells it how many bytes were read since, or what takes as long.
-pub(crate) fn parse_watched<E: From<SyntaxError>>(
+/// As [`parse`], but reports its work to `spend` now and then, in bytes that take as long to read; the error of `spend` ends it.
+pub(crate) fn parse_within<E: From<SyntaxError>>(
     pattern: &str,
     flags: &str,
     limits: &Limits,
-    watch: &mut dyn FnMut(usize) -> Result<(), E>,
+    spend: &mut dyn FnMut(usize) -> Result<(), E>,
 ) -> Result<Regular, E> {
     let limit = limits.pattern_bytes_max.min(limits.source_bytes_max);
     if pattern.len() > limit {
@@ -72,6 +72,6 @@ pub(crate) fn parse_watched<E: From<SyntaxError>>(
     let mut parser =
         ast::parse::ParserBuilder::new().ignore_whitespace(ignore_whitespace).nest_limit(nest_limit).build();
     let ast = parser.parse(pattern).map_err(|error| errors::from_parser(pattern, &error, limits))?;
-    watch(pattern.len())?;
-    ast::visit(&ast, lower::Lowering::new(pattern, modes, limits, watch))
+    spend(pattern.len())?;
+    ast::visit(&ast, lower::Lowering::new(pattern, modes, limits, spend))
 }

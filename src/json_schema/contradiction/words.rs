@@ -225,7 +225,7 @@ impl Search<'_> {
         {
             return Some(usize::from(set.contains(TypeSet::NULL)) + 2 * usize::from(set.contains(TypeSet::BOOLEAN)));
         }
-        n_different(self.model, id, self.options, self.store, self.limits, self.watch)
+        n_different(self.model, id, self.options, self.store, self.limits, self.budget)
     }
 }
 

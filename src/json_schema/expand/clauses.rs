@@ -75,7 +75,7 @@ impl Expander<'_> {
         order: &mut Option<NameOrder>,
     ) -> Expanded<Option<Vec<Clause>>> {
         let Shape::Object(object) = &partial.shape else { return Ok(None) };
-        self.watch.spend(STEPS_PER_FACT)?;
+        self.budget.spend(STEPS_PER_FACT)?;
         let clauses = match choice.clauses.get() {
             Some(known) => known.clone(),
             None => {
@@ -93,7 +93,7 @@ impl Expander<'_> {
             Witness::Key(..) => true,
         });
         let may_fork = !is_failing && !names_are_declared && partial.n_name_forks < NAME_FORKS_MAX;
-        self.watch.spend(STEPS_PER_FACT * clauses.len())?;
+        self.budget.spend(STEPS_PER_FACT * clauses.len())?;
         let mut are_near = || order.get_or_insert_with(|| NameOrder::of(object)).are_near(&clauses);
         let are_few = n_new <= CLAUSES_MAX && n_pending <= PENDING_MAX;
         let may_be_many = n_new <= CLAUSES_MAX || n_choices > CHOICES_FORKED_MAX;
@@ -118,7 +118,7 @@ impl Expander<'_> {
                     }
                 }
             }
-            self.watch.spend(product.len())?;
+            self.budget.spend(product.len())?;
             if product.len() > 4 * CLAUSES_MAX {
                 return Ok(None);
             }
@@ -146,7 +146,7 @@ impl Expander<'_> {
         // All that is said without a choice makes a shape.
         let mut scratch = Partial::new(ValueKind::Object, goals.iter().rev().cloned().collect());
         while let Some(goal) = scratch.goals.pop() {
-            self.watch.spend(1)?;
+            self.budget.spend(1)?;
             if !self.pursue(&mut scratch, goal)? {
                 return Ok(Some(vec![vec![]]));
             }
@@ -197,7 +197,7 @@ impl Expander<'_> {
         for obligation in core::mem::take(&mut object.obligations) {
             let mut any = Vec::with_capacity(obligation.any.len());
             let mut is_met = false;
-            self.watch.spend(obligation.any.len())?;
+            self.budget.spend(obligation.any.len())?;
             for witness in obligation.any {
                 match self.verdict(object, &witness)? {
                     Some(true) => is_met = true,
@@ -237,7 +237,7 @@ impl Expander<'_> {
                     _ => None,
                 });
                 let Some(names) = closed else { return Ok(None) };
-                self.watch.spend(names.len())?;
+                self.budget.spend(names.len())?;
                 for name in names.iter() {
                     let name: Arc<str> = Arc::clone(name);
                     if self.has_key(keys, &name)? == Some(true)

@@ -59,7 +59,7 @@ impl Expander<'_> {
                 families.push(Family { values: vec![value], place: 0 });
                 continue;
             };
-            self.watch.spend(STEPS_PER_FACT * entries.len())?;
+            self.budget.spend(STEPS_PER_FACT * entries.len())?;
             let names = entries.iter().map(|(name, ..)| Arc::clone(name)).collect();
             let group = *by_names.entry(names).or_insert(groups.len());
             groups.resize_with(groups.len().max(group + 1), Vec::new);
@@ -69,7 +69,7 @@ impl Expander<'_> {
             let n_names = group[0].1.len();
             let mut best: Option<(usize, ByOthers<'_>)> = None;
             for place in 0..n_names {
-                self.watch.spend(STEPS_PER_FACT * n_names * group.len())?;
+                self.budget.spend(STEPS_PER_FACT * n_names * group.len())?;
                 let mut by_others = ByOthers::new();
                 for (value, entries) in &group {
                     let others = entries.iter().enumerate().filter(|(index, _)| *index != place);

@@ -21,7 +21,7 @@ pub(super) const QUESTION_ALTERNATIVES_MAX: usize = 64;
 impl Expander<'_> {
     /// Tells whether surely no value of a kind satisfies both.
     pub(super) fn are_disjoint(&mut self, a: Member, b: Member, kind: ValueKind) -> Expanded<bool> {
-        self.watch.spend(COMPARISON_STEPS)?;
+        self.budget.spend(COMPARISON_STEPS)?;
         let key = (a.min(b), a.max(b), kind);
         if let Some(&known) = self.disjoint.get(&key) {
             return Ok(known);
@@ -89,7 +89,7 @@ impl Expander<'_> {
             },
             Shape::String(string) => {
                 if string.languages.len() > 1 {
-                    self.watch.spend(PRODUCT_STEPS)?;
+                    self.budget.spend(PRODUCT_STEPS)?;
                 }
                 return Ok(match self.languages.listed(string, self.limits)? {
                     Some(values) => values.is_empty(),

@@ -143,7 +143,7 @@ impl Expander<'_> {
         while let Some((test, goals, then_otherwise)) = self.next_condition(&otherwise)
             && test.name == name
         {
-            self.watch.spend(1)?;
+            self.budget.spend(1)?;
             arms.push(Arm { test, goals });
             otherwise = then_otherwise;
         }
@@ -179,7 +179,7 @@ impl Expander<'_> {
         let mut taken_by: HashMap<&Constant, Taken> = HashMap::new();
         for (switch_index, switch) in switches.iter().enumerate() {
             for (arm_index, arm) in switch.arms.iter().enumerate() {
-                self.watch.spend(arm.test.values.len())?;
+                self.budget.spend(arm.test.values.len())?;
                 for value in arm.test.values.iter().filter(|value| allowed.is_none_or(|all| all.contains(*value))) {
                     let taken = taken_by.entry(value).or_default();
                     if taken.last().is_none_or(|last| last.0 != switch_index as u32) {
@@ -222,7 +222,7 @@ impl Expander<'_> {
             if others.is_empty() {
                 break;
             }
-            self.watch.spend(others.len())?;
+            self.budget.spend(others.len())?;
             let is_other = others.iter().any(|value| arm.test.values.contains(*value));
             if is_other && !values.iter().any(|value| arm.test.values.contains(value)) {
                 others.retain(|value| !arm.test.values.contains(*value));
@@ -236,7 +236,7 @@ impl Expander<'_> {
             let arm = taken.next_if(|(switch, _)| *switch == index as u32);
             goals.extend(arm.map_or(&switch.otherwise, |at| &arm_at(at).goals).iter().cloned());
         }
-        self.watch.spend(STEPS_PER_GOAL * goals.len() + switches.len())?;
+        self.budget.spend(STEPS_PER_GOAL * goals.len() + switches.len())?;
         Ok(goals)
     }
 

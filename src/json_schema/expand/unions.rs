@@ -150,7 +150,7 @@ impl Expander<'_> {
         if values.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        self.watch.spend(COMPARISON_STEPS + values.len())?;
+        self.budget.spend(COMPARISON_STEPS + values.len())?;
         let n_relaxed = self.n_relaxed;
         let mut goals: Vec<Goal> = fact_in(kind, values).map(Goal::Fact).into_iter().collect();
         goals.push(Goal::Member(member, Frames::new()));
@@ -209,7 +209,7 @@ impl Expander<'_> {
             let mut found = Vec::new();
             for &other_index in candidates.iter().filter(|&&other| other as usize != index) {
                 let other = branches[other_index as usize];
-                self.watch.spend(COMPARISON_STEPS)?;
+                self.budget.spend(COMPARISON_STEPS)?;
                 if branch == other || !self.are_disjoint(branch, other, kind)? {
                     found.push(other);
                 }
@@ -224,7 +224,7 @@ impl Expander<'_> {
         let mut indexes: HashMap<Discriminator, Index> = HashMap::new();
         for (place, &branch) in branches.iter().enumerate() {
             for (discriminator, values) in self.discriminators(kind, branch, false) {
-                self.watch.spend(values.len() + 1)?;
+                self.budget.spend(values.len() + 1)?;
                 let index = indexes.entry(discriminator).or_default();
                 index.n_listing += 1;
                 index.is_listing.resize(branches.len(), false);

@@ -9,7 +9,7 @@ use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::shape::{ArrayShape, ItemCount, ValueKind};
-use crate::machine::{Counter, Distinct, Equality, RunsOut};
+use crate::machine::{Counter, Distinct, Equality, Exhaustible};
 use crate::pass::{Label, NetRuleId};
 use hashbrown::HashMap;
 use matching::can_all_differ;
@@ -140,11 +140,12 @@ impl Lowerer<'_> {
         }
         let is_finite = domains.iter().any(|domain| !matches!(domain, Domain::Many { is_finite: false, .. }));
         let is_unsure = domains.iter().any(|domain| matches!(domain, Domain::Many { is_endless: false, .. }));
-        let runs_out = match (self.bound_counts(&mut shape)?, is_unsure) {
-            (true, false) => RunsOut::Never,
-            _ => RunsOut::Perhaps,
+        let exhaustible = match (self.bound_counts(&mut shape)?, is_unsure) {
+            (true, false) => Exhaustible::Never,
+            _ => Exhaustible::Possibly,
         };
-        let distinct = Distinct { equality: Equality::Json, is_finite, runs_out, reserved: None };
+        let distinct =
+            Distinct { equality: Equality::Json, has_finite_domain: is_finite, exhaustible, declared_keys: None };
         self.array_with(&mut draft, &shape, depth, end, Some(distinct))?;
         self.spend(&draft)?;
         Ok(Some(self.rule("array", draft, None)))
@@ -169,7 +170,7 @@ impl Lowerer<'_> {
                 few.extend(core::iter::repeat_n(values, n_places));
             }
         }
-        Ok(can_all_differ(&few, self.watch)?)
+        Ok(can_all_differ(&few, self.budget)?)
     }
 
     /// Bounds the numbers of items that count, and of those that don't, by the numbers of their values; tells whether that keeps any item
@@ -451,7 +452,7 @@ impl Lowerer<'_> {
 
     /// Checks how many places of a container were written out.
     pub(super) fn check_written(&self, what: &'static str, n_written: usize) -> Lowered<()> {
-        self.watch.spend(1)?;
+        self.budget.spend(1)?;
         let limit = self.limits.automaton_states_max / 8;
         if n_written > limit {
             let keyword = if what == "items" { "contains" } else { "properties" };

@@ -1,6 +1,6 @@
 //! Automata as they are drafted: states and edges in any order, several edges for one letter allowed.
 
-use crate::machine::{Distinct, Reserved, Tally};
+use crate::machine::{DeclaredKeys, Distinct, RegisterRule};
 use crate::pass::{Edge, Label, NetRuleId};
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ pub(super) struct Draft {
     /// States that calls of elements return to, and nothing else leads to.
     pub elements: Vec<(u32, Distinct)>,
     /// Lists of elements that are taken before any was read.
-    pub reserved: Vec<Arc<Reserved>>,
+    pub declared_keys: Vec<Arc<DeclaredKeys>>,
     /// States that ask something of the rule's register.
-    pub tallies: Vec<(u32, Tally)>,
+    pub register_rules: Vec<(u32, RegisterRule)>,
 }
 
 /// The first and the last edge of a state.
@@ -46,8 +46,8 @@ impl Draft {
             accepting: Vec::with_capacity(8),
             calls: Vec::new(),
             elements: Vec::new(),
-            reserved: Vec::new(),
-            tallies: Vec::new(),
+            declared_keys: Vec::new(),
+            register_rules: Vec::new(),
         };
         draft.state();
         draft
@@ -55,14 +55,14 @@ impl Draft {
 
     /// Forgets all but the memory, and begins again with a start.
     pub fn restart(&mut self) {
-        let Draft { rows, edges, accepting, calls, elements, reserved, tallies } = self;
+        let Draft { rows, edges, accepting, calls, elements, declared_keys, register_rules } = self;
         rows.clear();
         edges.clear();
         accepting.clear();
         calls.clear();
         elements.clear();
-        reserved.clear();
-        tallies.clear();
+        declared_keys.clear();
+        register_rules.clear();
         self.state();
     }
 
@@ -105,9 +105,9 @@ impl Draft {
     }
 
     /// Adds a list of elements that are taken before any was read; returns its number.
-    pub fn add_reserved(&mut self, reserved: Reserved) -> u32 {
-        self.reserved.push(Arc::new(reserved));
-        self.reserved.len() as u32 - 1
+    pub fn add_declared_keys(&mut self, declared_keys: DeclaredKeys) -> u32 {
+        self.declared_keys.push(Arc::new(declared_keys));
+        self.declared_keys.len() as u32 - 1
     }
 
     pub fn edge(&mut self, from: u32, label: Label, target: u32) {

@@ -6,11 +6,11 @@
 
 mod array;
 mod draft;
+mod length;
 mod object;
 mod relax;
 mod spare;
 mod spelling;
-mod tally;
 mod text;
 mod trim;
 mod white_space;
@@ -27,7 +27,7 @@ use super::report::{Relaxed, SchemaReport};
 use super::shape::{NumberShape, Shape, StringShape, ValueKind};
 use crate::Limits;
 use crate::machine::Counter;
-use crate::pass::{FinishedNetwork, Label, NetRuleId, NormalGrammar, RuleAutomaton, Watch};
+use crate::pass::{CompileBudget, FinishedNetwork, Label, NetRuleId, NormalGrammar, RuleAutomaton};
 use crate::regular::Dfa;
 use draft::Draft;
 pub(super) use object::MEMBERS_MAX;
@@ -73,21 +73,21 @@ type Lowered<T> = Result<T, LowerError>;
 /// Returns the automata of a schema, and what became of its keywords.
 ///
 /// # Errors
-/// If no value is valid, a keyword can't be enforced exactly, an option makes no sense, a limit is met, or `watch` gives up.
+/// If no value is valid, a keyword can't be enforced exactly, an option makes no sense, a limit is met, or `budget` is exhausted.
 pub(crate) fn lower(
     mut model: SchemaModel,
     options: &SchemaOptions,
     store: &Arc<LanguageStore>,
     limits: &Limits,
-    watch: &Watch,
+    budget: &CompileBudget,
 ) -> Lowered<(NormalGrammar, SchemaReport)> {
     white_space::check(&options.white_space)?;
-    let watch = &watch.for_schema(limits);
+    let budget = &budget.for_schema(limits);
     // What is dropped is reported wherever it was written, so that is kept.
     let written = options.is_lenient.then(|| model.clone());
     let merged = model.merge_equal();
-    watch.look()?;
-    let LoweredSchema { normal, relaxed } = lower_model(&model, options, store, limits, watch)?;
+    budget.check()?;
+    let LoweredSchema { normal, relaxed } = lower_model(&model, options, store, limits, budget)?;
     Ok((normal, SchemaReport::new(written.unwrap_or(model), options, merged, relaxed)))
 }
 
@@ -96,14 +96,14 @@ fn lower_model(
     options: &SchemaOptions,
     store: &Arc<LanguageStore>,
     limits: &Limits,
-    watch: &Watch,
+    budget: &CompileBudget,
 ) -> Lowered<LoweredSchema> {
-    let mut lowerer = Lowerer::new(model, options, store, limits, watch);
+    let mut lowerer = Lowerer::new(model, options, store, limits, budget);
     let root = lowerer.expander.root();
     let root = lowerer.value(root, 0, false)?;
     lowerer.draft_pending()?;
     let Some(network) = lowerer.finish(root)? else {
-        return Err(contradiction::explain(model, options, store, limits, watch).into());
+        return Err(contradiction::explain(model, options, store, limits, budget).into());
     };
     let normal = NormalGrammar { network, has_empty_text: false };
     Ok(LoweredSchema { normal, relaxed: lowerer.expander.relaxed })
@@ -119,9 +119,9 @@ pub(super) fn has_values(
     options: &SchemaOptions,
     store: &Arc<LanguageStore>,
     limits: &Limits,
-    watch: &Watch,
+    budget: &CompileBudget,
 ) -> Lowered<bool> {
-    let mut lowerer = Lowerer::new(model, options, store, limits, watch);
+    let mut lowerer = Lowerer::new(model, options, store, limits, budget);
     let members: Members = ids.iter().map(|&id| Member::schema(id, ScopeId(0))).collect();
     let root = lowerer.expander.intern(members);
     let root = lowerer.value(root, 0, false)?;
@@ -136,9 +136,9 @@ pub(super) fn n_different(
     options: &SchemaOptions,
     store: &Arc<LanguageStore>,
     limits: &Limits,
-    watch: &Watch,
+    budget: &CompileBudget,
 ) -> Option<usize> {
-    let mut expander = Expander::new(model, options, limits, watch, Languages::new(Arc::clone(store)));
+    let mut expander = Expander::new(model, options, limits, budget, Languages::new(Arc::clone(store)));
     expander.n_values(Member::schema(id, ScopeId(0)))
 }
 
@@ -146,7 +146,7 @@ struct Lowerer<'a> {
     expander: Expander<'a>,
     store: &'a Arc<LanguageStore>,
     limits: &'a Limits,
-    watch: &'a Watch,
+    budget: &'a CompileBudget,
     spare: Spare,
     drafts: Vec<DraftRule>,
     values: HashMap<Place, NetRuleId>,
@@ -208,14 +208,14 @@ impl<'a> Lowerer<'a> {
         options: &'a SchemaOptions,
         store: &'a Arc<LanguageStore>,
         limits: &'a Limits,
-        watch: &'a Watch,
+        budget: &'a CompileBudget,
     ) -> Self {
         let mut spare = store.spares.take();
         Lowerer {
-            expander: Expander::new(model, options, limits, watch, Languages::new(Arc::clone(store))),
+            expander: Expander::new(model, options, limits, budget, Languages::new(Arc::clone(store))),
             store,
             limits,
-            watch,
+            budget,
             drafts: spare.rules(),
             spare,
             // PERF: room for what most schemas have.
@@ -234,7 +234,7 @@ impl<'a> Lowerer<'a> {
     /// Returns the network of what was drafted, as far as the root needs it; nothing if no text completes the root.
     fn finish(&mut self, root: NetRuleId) -> Lowered<Option<FinishedNetwork>> {
         let mut spare = core::mem::take(&mut self.spare);
-        let network = trim::trim(&self.drafts, root, self.store, &mut spare.trim, self.watch)?;
+        let network = trim::trim(&self.drafts, root, self.store, &mut spare.trim, self.budget)?;
         spare.take_back(core::mem::take(&mut self.drafts));
         self.store.spares.put(spare);
         Ok(network)
@@ -276,7 +276,7 @@ impl<'a> Lowerer<'a> {
         if let Some(network) = self.store.any_values.find(&key) {
             return Ok(network);
         }
-        let mut lowerer = Lowerer::new(model, options, self.store, self.limits, self.watch);
+        let mut lowerer = Lowerer::new(model, options, self.store, self.limits, self.budget);
         lowerer.any_value = AnyValue::Drafted;
         let root = lowerer.expander.intern(Vec::new());
         let root = lowerer.value(root, 0, false)?;
@@ -344,7 +344,7 @@ impl<'a> Lowerer<'a> {
 
     fn spend_states(&mut self, n_states: usize, n_edges: usize) -> Lowered<()> {
         self.n_states += n_states;
-        self.watch.spend(STEPS_PER_EDGE * (n_states + n_edges))?;
+        self.budget.spend(STEPS_PER_EDGE * (n_states + n_edges))?;
         if self.n_states > self.limits.automaton_states_max {
             let limit = self.limits.automaton_states_max;
             return Err(SchemaError::too_much("automaton_states_max", self.n_states, limit).into());

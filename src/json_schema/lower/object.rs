@@ -22,7 +22,7 @@ use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::leaf::LeafKey;
 use crate::json_schema::options::{Spelling, WhiteSpace};
-use crate::machine::{Distinct, Equality, Reserved, RunsOut};
+use crate::machine::{DeclaredKeys, Distinct, Equality, Exhaustible};
 use crate::pass::{Label, NetRuleId};
 use crate::regular::Dfa;
 use hashbrown::HashMap;
@@ -150,7 +150,7 @@ pub(super) struct Places {
     /// The rules of the keys of each class.
     class_rules: Vec<NetRuleId>,
     /// Which list of the draft has all names.
-    reserved: Option<u32>,
+    declared_keys: Option<u32>,
     /// Ways for values to be, by key, obligations that are met, and obligations that something to come may meet.
     ways: HashMap<(KeyIndex, u64, u64), Ways>,
 }
@@ -159,7 +159,7 @@ impl Places {
     /// Forgets all but the memory.
     pub fn clear(&mut self) {
         let Places { after, n_after, pending, keys, nodes, rests, groups, ends, open, .. } = self;
-        let Places { other_keys, others, class_rules, reserved, ways, .. } = self;
+        let Places { other_keys, others, class_rules, declared_keys, ways, .. } = self;
         after.clear();
         *n_after = 0;
         pending.clear();
@@ -172,7 +172,7 @@ impl Places {
         other_keys.clear();
         others.clear();
         class_rules.clear();
-        *reserved = None;
+        *declared_keys = None;
         ways.clear();
     }
 
@@ -209,7 +209,7 @@ impl Lowerer<'_> {
         while let Some((seen, state)) = places.pending.pop() {
             // Drafts of objects may grow long before they are done.
             let n_drafted = draft.n_states() + draft.n_edges();
-            self.watch.spend(STEPS_PER_EDGE * n_drafted.saturating_sub(n_counted))?;
+            self.budget.spend(STEPS_PER_EDGE * n_drafted.saturating_sub(n_counted))?;
             n_counted = n_drafted;
             self.check_written("members", places.n_after)?;
             let from = self.after_element(draft, state)?;
@@ -217,7 +217,7 @@ impl Lowerer<'_> {
                 let close = self.before_close(draft, from.clone(), depth)?;
                 draft.byte(&close, b'}', end);
             }
-            if plan.max.is_none_or(|max| seen.n_members < max) && plan.may_go_on(seen) {
+            if plan.max.is_none_or(|max| seen.n_members < max) && plan.can_continue(seen) {
                 let next = self.comma(draft, &from, depth)?;
                 self.key(draft, plan, &mut places, &next, seen, depth)?;
             }
@@ -287,9 +287,9 @@ impl Lowerer<'_> {
         if let Some(&others) = places.others.get(past) {
             return Ok(others);
         }
-        if places.reserved.is_none() && !plan.names.is_empty() {
+        if places.declared_keys.is_none() && !plan.names.is_empty() {
             let spelled = (0..plan.names.len()).map(|place| plan.spelled(place as u32));
-            places.reserved = Some(draft.add_reserved(Reserved::new(b"\"", spelled)));
+            places.declared_keys = Some(draft.add_declared_keys(DeclaredKeys::new(b"\"", spelled)));
         }
         let begin = places.other_keys.len() as u32;
         for (index, class) in plan.classes.iter().enumerate() {
@@ -302,9 +302,13 @@ impl Lowerer<'_> {
                 }
             };
             let closed = draft.state();
-            let is_finite = matches!(&class.keys, ClassKeys::In(keys) if has_finite_end(keys));
-            let distinct =
-                Distinct { equality: Equality::Bytes, is_finite, runs_out: RunsOut::Never, reserved: places.reserved };
+            let has_finite_domain = matches!(&class.keys, ClassKeys::In(keys) if has_finite_end(keys));
+            let distinct = Distinct {
+                equality: Equality::Bytes,
+                has_finite_domain,
+                exhaustible: Exhaustible::Never,
+                declared_keys: places.declared_keys,
+            };
             draft.elements.push((closed, distinct));
             self.member_value(draft, places, closed, KeyIndex::Class(index as u32), past, plan, depth)?;
             places.other_keys.push((rule, closed));
@@ -331,11 +335,11 @@ impl Lowerer<'_> {
             let (begin, end) = match places.groups.ranges.get(&(of.low, depth_in)) {
                 Some(&range) => range,
                 None => {
-                    self.watch.spend((of.high - of.low) as usize)?;
+                    self.budget.spend((of.high - of.low) as usize)?;
                     places.groups.add(plan, of, depth_in)
                 }
             };
-            self.watch.spend((end - begin) as usize + 1)?;
+            self.budget.spend((end - begin) as usize + 1)?;
             for index in begin..end {
                 let group = places.groups.groups[index as usize];
                 let first = places.groups.first_from(plan, group, seen.next).filter(|&name| name <= last);
@@ -356,7 +360,7 @@ impl Lowerer<'_> {
                     draft.byte(&[state], byte, target);
                     places.rests.insert(of_name(first), target);
                     let rest = &plan.spelled(group.low)[depth_in as usize + 1..];
-                    self.watch.spend(rest.len())?;
+                    self.budget.spend(rest.len())?;
                     let end = self.name_end(draft, plan, places, first, seen, depth)?;
                     draft.text(&[target], rest, end);
                     continue;
@@ -576,7 +580,7 @@ impl Lowerer<'_> {
                 longer.push((if is_known { members } else { with }, bits | bit));
             }
             ways = longer;
-            self.watch.spend(ways.len())?;
+            self.budget.spend(ways.len())?;
             if ways.len() > WAYS_MAX {
                 let reason = format!("more than {WAYS_MAX} combinations of conditions wait for the same key");
                 return Err(SchemaError::unsupported("not", reason).into());
@@ -699,7 +703,7 @@ impl Plan {
         (closes & !met == 0).then_some(met & !closes)
     }
 
-    fn may_go_on(&self, seen: Seen) -> bool {
+    fn can_continue(&self, seen: Seen) -> bool {
         (seen.next as usize) < self.names.len() || !self.classes.is_empty()
     }
 }

@@ -74,7 +74,7 @@ impl Lowerer<'_> {
         let (mut union, mut registers) = (Union::default(), Vec::new());
         for set in shapes.iter().flat_map(NumberShape::sets) {
             let (dfa, beside) = self.texts_of_set(&set, is_element)?;
-            self.watch.spend(STEPS_PER_NUMBER + dfa.n_edges())?;
+            self.budget.spend(STEPS_PER_NUMBER + dfa.n_edges())?;
             registers.extend(beside);
             union.add(dfa);
         }
@@ -163,7 +163,7 @@ impl Lowerer<'_> {
         if !is_free {
             let all = self.expander.languages.of_shape(shape, false, self.limits).map_err(too_large)?;
             let Some(is_some) = spell_one_character(&mut body, &all, self.expander.options.spelling) else {
-                return self.tallied(draft, open, end, shape, &all);
+                return self.with_length_register(draft, open, end, shape, &all);
             };
             min = min.max(u64::from(is_some));
         }
@@ -211,12 +211,12 @@ fn plain(draft: &mut Draft, dfa: &Dfa) {
 fn beside_register(texts: RegisterTexts) -> Draft {
     let mut draft = Draft::new();
     (1..texts.edges.len()).for_each(|_| _ = draft.state());
-    for (state, tally) in (0..).zip(texts.tallies) {
-        let Some(tally) = tally else { continue };
-        if tally.is_end() {
+    for (state, register_rule) in (0..).zip(texts.register_rules) {
+        let Some(register_rule) = register_rule else { continue };
+        if register_rule.can_ever_end() {
             draft.accept(state);
         }
-        draft.tallies.push((state, tally));
+        draft.register_rules.push((state, register_rule));
     }
     for (state, edges) in (0..).zip(&texts.edges) {
         edges.iter().for_each(|&(byte, target)| draft.byte(&[state], byte, target));

@@ -6,7 +6,9 @@
 use super::draft::Draft;
 use super::{DraftRule, Kept};
 use crate::json_schema::language::LanguageStore;
-use crate::pass::{BuildError, Callees, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton, Watch};
+use crate::pass::{
+    BuildError, Callees, CompileBudget, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton,
+};
 use core::mem::{replace, take};
 use std::sync::Arc;
 
@@ -16,10 +18,10 @@ pub(super) fn trim(
     root: NetRuleId,
     store: &LanguageStore,
     memory: &mut Memory,
-    watch: &Watch,
+    budget: &CompileBudget,
 ) -> Result<Option<FinishedNetwork>, BuildError> {
     let Memory { live, numbering, walk } = memory;
-    live.find(rules, watch)?;
+    live.find(rules, budget)?;
     if !live.is_productive(root.index()) {
         return Ok(None);
     }
@@ -55,7 +57,7 @@ pub(super) fn trim(
                 continue;
             }
         }
-        watch.spend(rule.draft.n_states() + rule.draft.n_edges())?;
+        budget.spend(rule.draft.n_states() + rule.draft.n_edges())?;
         let (automaton, callees) = match live.is_whole[index] {
             true => numbering.automaton(finished.len(), &rule.draft, live.walk(index), |_| true),
             false => {
@@ -204,13 +206,16 @@ impl Numbering {
         let elements = draft.elements.iter().filter_map(|&(state, distinct)| Some((number(state)?, distinct)));
         let mut elements: Vec<_> = elements.collect();
         elements.sort_unstable();
-        let tallies = draft.tallies.iter().filter_map(|(state, tally)| Some((number(*state)?, tally.clone())));
-        let mut tallies: Vec<_> = tallies.collect();
-        tallies.sort_unstable_by_key(|&(state, _)| state);
+        let register_rules = draft
+            .register_rules
+            .iter()
+            .filter_map(|(state, register_rule)| Some((number(*state)?, register_rule.clone())));
+        let mut register_rules: Vec<_> = register_rules.collect();
+        register_rules.sort_unstable_by_key(|&(state, _)| state);
         let accepting = walk.iter().map(|&state| draft.accepting[state as usize]);
         let automaton = RuleAutomaton::from_sorted(edges, ends, accepting)
-            .with_elements(elements, &draft.reserved)
-            .with_tallies(tallies);
+            .with_elements(elements, &draft.declared_keys)
+            .with_register_rules(register_rules);
         (automaton, Callees::from_slice(&self.callees))
     }
 
@@ -335,7 +340,7 @@ struct Live {
 }
 
 impl Live {
-    fn find(&mut self, rules: &[DraftRule], watch: &Watch) -> Result<(), BuildError> {
+    fn find(&mut self, rules: &[DraftRule], budget: &CompileBudget) -> Result<(), BuildError> {
         let (mut n_states, mut n_edges) = (0, 0);
         self.bases.clear();
         self.states.clear();
@@ -345,7 +350,7 @@ impl Live {
             n_states += draft.n_states();
             n_edges += draft.n_edges();
         }
-        watch.spend(n_states + n_edges)?;
+        budget.spend(n_states + n_edges)?;
         self.calls.find(rules);
         let is_settled = self.sweep(rules);
         self.is_whole.clear();
@@ -584,7 +589,7 @@ mod tests {
 
     fn found(rules: &[DraftRule]) -> Live {
         let mut live = Live::default();
-        live.find(rules, &Watch::none()).unwrap();
+        live.find(rules, &CompileBudget::none()).unwrap();
         live
     }
 

@@ -5,7 +5,7 @@
 //! With `d = P / 10^q` all is counted in units of `10^-q`: the numbers of one sign are the integers from `low` to `high` that are multiples
 //! of `P`, written with `q` digits after the point, at the end of which zeros may be missing. Behind a text that can have `n` more digits
 //! (after the point `q` in all, before the point any number of them and then `q`) the numbers lie in a range of `10^n`, from which the bounds
-//! cut off a part only if the text is the beginning of a bound. Those ranges are the state's [`Way`]s.
+//! cut off a part only if the text is the beginning of a bound. Those ranges are the state's [`DigitRange`]s.
 //!
 //! `12` is below `9` as a text and above it as a number; so before the point the digits are counted, and compared with a bound when there are
 //! as many as it has.
@@ -16,7 +16,7 @@
 use super::side::{Edge, Side};
 use super::{NumberSet, NumberSpelling};
 use crate::json_schema::decimal::Decimal;
-use crate::machine::{End, Residue, Tally, Way, Ways};
+use crate::machine::{Continuations, DigitRange, EndCondition, RegisterRule, Residue};
 use core::cmp::Ordering;
 use hashbrown::HashMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) struct RegisterTexts {
     /// By state: bytes and where they lead.
     pub edges: Vec<Vec<(u8, u32)>>,
     /// By state: what it asks of the register, if anything. Texts end where this says so only.
-    pub tallies: Vec<Option<Tally>>,
+    pub register_rules: Vec<Option<RegisterRule>>,
 }
 
 /// Multiples of a number, or numbers that aren't, between bounds.
@@ -223,7 +223,7 @@ impl Multiples {
         }
         let mut numbers: HashMap<Place, u32> = HashMap::from([(Place::Start, 0)]);
         let mut order = vec![Place::Start];
-        let mut texts = RegisterTexts { edges: Vec::new(), tallies: vec![None] };
+        let mut texts = RegisterTexts { edges: Vec::new(), register_rules: vec![None] };
         let mut reached = Vec::new();
         // A place is one of 10 digits, as many counts of them as bounds have digits, and a few orders.
         while let Some(&place) = order.get(texts.edges.len()) {
@@ -234,11 +234,11 @@ impl Multiples {
                 let number = match known {
                     Some(number) => number,
                     None => {
-                        let Some(tally) = self.tally(target) else { continue };
+                        let Some(register_rule) = self.register_rule(target) else { continue };
                         let number = order.len() as u32;
                         numbers.insert(target, number);
                         order.push(target);
-                        texts.tallies.push(tally);
+                        texts.register_rules.push(register_rule);
                         number
                     }
                 };
@@ -341,7 +341,7 @@ impl Multiples {
     }
 
     /// Returns what a place asks of the register, if anything; `None` outside if nothing can follow it anyhow.
-    fn tally(&self, place: Place) -> Option<Option<Tally>> {
+    fn register_rule(&self, place: Place) -> Option<Option<RegisterRule>> {
         let unread = |end, more| (None, end, more);
         let (digit, end, more) = match place {
             Place::Start | Place::Minus => return Some(None),
@@ -349,27 +349,29 @@ impl Multiples {
                 let (end, more) = self.whole_ways(side, tie);
                 (Some(digit), end, more)
             }
-            Place::Point { side, order } => unread(End::Never, self.ways(self.range(side, order, self.n_fraction))),
+            Place::Point { side, order } => {
+                unread(EndCondition::Never, self.ways(self.range(side, order, self.n_fraction)))
+            }
             Place::Fraction { side, order, n, digit } => {
                 let range = self.range(side, order, self.n_fraction - n);
                 (Some(digit), self.end_of(range), self.ways(range))
             }
-            Place::Zeros => unread(End::Scaled(1), self.ways([(0, 0, 0)])),
-            Place::Free => unread(End::Always, Ways::Open),
+            Place::Zeros => unread(EndCondition::Scaled(1), self.ways([(0, 0, 0)])),
+            Place::Free => unread(EndCondition::Always, Continuations::Any),
         };
-        let is_stuck = end == End::Never && matches!(&more, Ways::Some(ways) if ways.is_empty());
-        let residue = Residue { modulus: self.modulus, is_multiple: self.is_multiple, digit, end, more };
-        (!is_stuck).then(|| Some(Tally::Residue(Arc::new(residue))))
+        let is_stuck = end == EndCondition::Never && matches!(&more, Continuations::AnyOf(ways) if ways.is_empty());
+        let residue = Residue { modulus: self.modulus, is_multiple: self.is_multiple, digit, end, continuations: more };
+        (!is_stuck).then(|| Some(RegisterRule::Residue(Arc::new(residue))))
     }
 
     /// Returns how a number before the point may end, and go on: with a point or with more digits before it.
-    fn whole_ways(&self, side: u8, tie: Tie) -> (End, Ways) {
+    fn whole_ways(&self, side: u8, tie: Tie) -> (EndCondition, Continuations) {
         let here = self.whole_order(side, tie, 0).and_then(|order| self.range(side, order, self.n_fraction));
         let end = self.end_of(here);
         let n_more_max = match self.side(side).and_then(|side| side.high) {
             _ if tie.n == 0 => 0,
             // However large a number is, it can be made a larger one.
-            None => return (end, Ways::Open),
+            None => return (end, Continuations::Any),
             Some(high) => high.n_whole.saturating_sub(tie.n),
         };
         let longer = (1..=n_more_max).filter_map(|n| {
@@ -412,27 +414,27 @@ impl Multiples {
     }
 
     /// Returns how a text may end if zeros alone are missing.
-    fn end_of(&self, range: Option<Range>) -> End {
+    fn end_of(&self, range: Option<Range>) -> EndCondition {
         match range {
-            Some((n, 0, _)) => End::Scaled(self.power(n)),
-            _ => End::Never,
+            Some((n, 0, _)) => EndCondition::Scaled(self.power(n)),
+            _ => EndCondition::Never,
         }
     }
 
-    fn ways(&self, ranges: impl IntoIterator<Item = Range>) -> Ways {
+    fn ways(&self, ranges: impl IntoIterator<Item = Range>) -> Continuations {
         if self.is_endless() {
-            return Ways::Open;
+            return Continuations::Any;
         }
         let n_enough = if self.is_multiple { u128::from(self.modulus) } else { 2 };
         let mut ways = Vec::new();
         for (n_digits, first, last) in ranges {
             if last - first >= n_enough - 1 {
-                return Ways::Open;
+                return Continuations::Any;
             }
             let n = (last - first + 1) as u64;
-            ways.push(Way { scale: self.power(n_digits), first: (first % u128::from(self.modulus)) as u64, n });
+            ways.push(DigitRange { scale: self.power(n_digits), first: (first % u128::from(self.modulus)) as u64, n });
         }
-        Ways::Some(ways.into())
+        Continuations::AnyOf(ways.into())
     }
 
     /// Returns a power of ten modulo P.

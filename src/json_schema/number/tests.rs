@@ -1,4 +1,4 @@
-//! Languages of numbers against a judge that parses each text, and their sizes.
+//! Languages of numbers against an oracle that parses each text, and their sizes.
 
 use super::*;
 use proptest::prelude::*;
@@ -528,7 +528,9 @@ fn check_register(set: &NumberSet, spelling: &NumberSpelling) -> bool {
         let expected: Vec<(u8, u32)> = edges.collect();
         let mut found: Vec<(u8, u32, u64)> = Vec::new();
         for &(byte, target) in &texts.edges[state as usize] {
-            let arrived = texts.tallies[target as usize].as_ref().map_or(Some(rest), |tally| tally.arrive(rest));
+            let arrived = texts.register_rules[target as usize]
+                .as_ref()
+                .map_or(Some(rest), |register_rule| register_rule.advance(rest));
             found.extend(arrived.map(|rest| (byte, target, rest)));
         }
         found.sort_unstable();
@@ -538,11 +540,11 @@ fn check_register(set: &NumberSet, spelling: &NumberSpelling) -> bool {
             bytes(&mut expected.iter().map(|edge| edge.0)),
             "after {text:?} of {set:?} {multiples:?}"
         );
-        let tally = texts.tallies[state as usize].as_ref();
-        let may_end = tally.is_some_and(|tally| tally.may_end(rest));
-        assert_eq!(may_end, dfa.is_accepting(of_dfa), "{text:?} of {set:?} {multiples:?}");
-        if let Some(tally) = tally {
-            assert_eq!(tally.may_go_on(rest), !found.is_empty(), "after {text:?} of {set:?} {multiples:?}");
+        let register_rule = texts.register_rules[state as usize].as_ref();
+        let can_end = register_rule.is_some_and(|register_rule| register_rule.can_end(rest));
+        assert_eq!(can_end, dfa.is_accepting(of_dfa), "{text:?} of {set:?} {multiples:?}");
+        if let Some(register_rule) = register_rule {
+            assert_eq!(register_rule.can_continue(rest), !found.is_empty(), "after {text:?} of {set:?} {multiples:?}");
         }
         for ((byte, target, rest), (_, of_dfa)) in found.into_iter().zip(expected) {
             let place = (of_dfa, target, rest);
@@ -608,10 +610,12 @@ fn divisors_with_many_digits_have_registers() {
     let spelling = NumberSpelling::default();
     let texts = |set: &NumberSet| set.texts(&spelling, &Limits::default());
     let modulus = |set: &NumberSet| match texts(set).unwrap() {
-        NumberTexts::Register(Some(texts)) => texts.tallies.iter().flatten().find_map(|tally| match tally {
-            crate::machine::Tally::Residue(residue) => Some(residue.modulus),
-            crate::machine::Tally::Length(_) => None,
-        }),
+        NumberTexts::Register(Some(texts)) => {
+            texts.register_rules.iter().flatten().find_map(|register_rule| match register_rule {
+                crate::machine::RegisterRule::Residue(residue) => Some(residue.modulus),
+                crate::machine::RegisterRule::Length(_) => None,
+            })
+        }
         _ => None,
     };
     let (integers, all) = (NumberSet::integers(), NumberSet::all());

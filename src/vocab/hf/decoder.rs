@@ -1,20 +1,20 @@
-//! What a decoder makes of one token in mid-sequence.
+//! The bytes that a decoder adds for one token in mid-sequence.
 //!
-//! A decoder turns a list of tokens into a text in steps; each step maps the list to a new one. What a token adds can be said
-//! apart from its neighbours only for some steps, and only in some order:
+//! A decoder turns a list of tokens into a text in steps; each step maps the list to a new one. The bytes of a token are independent of
+//! its neighbours only for some steps, in a certain order:
 //!
 //! ```text
 //! each token by itself      Replace, Metaspace, WordPiece, Strip       "▁the" -> " the", "##ing" -> "ing"
 //! then bytes                ByteFallback, or ByteLevel                 "<0x0A>" -> "\n", "Ġthe" -> " the"
-//! then the whole text       Fuse, Strip                                seen only at the ends of the text
+//! then the whole text       Fuse, Strip                                matter only at the ends of the text
 //! ```
 //!
-//! A step that comes later than its place looks across tokens (a `Replace` after `Fuse` finds matches that two tokens make
-//! together), and is refused; so are steps that look at neighbours by nature (CTC drops repeats; `BPEDecoder` writes the end of
-//! a word only when another token follows).
+//! A step that comes later than in this order depends on several tokens (a `Replace` after `Fuse` finds matches that span two tokens) and
+//! is refused; so are steps that depend on neighbours by nature (CTC drops repeats; `BPEDecoder` writes the end of a word only if
+//! another token follows).
 //!
-//! Metaspace, WordPiece and Strip treat the first token of a sequence in a way of their own (no leading space). Mid-sequence is what
-//! they do to any other, so the steps are asked about each token with another before it.
+//! Metaspace, WordPiece and Strip treat the first token of a sequence differently (no leading space). So the steps are applied to each
+//! token with another one before it.
 
 use super::file::{ModelKind, TokenizerFile, malformed};
 use crate::vocab::VocabError;
@@ -25,7 +25,7 @@ use tokenizers::decoders::wordpiece::WordPiece;
 use tokenizers::normalizers::replace::Replace;
 use tokenizers::{Decoder, DecoderWrapper};
 
-/// Knows the bytes that each token adds after others.
+/// A decoder, applied to tokens in mid-sequence.
 pub(super) struct MidSequence {
     each_token: Vec<Step>,
     bytes: Bytes,
@@ -51,7 +51,7 @@ enum Bytes {
 }
 
 impl MidSequence {
-    /// Reads the decoder section; when there is none, what the pre-tokenizer and the normalizer did to the text is undone.
+    /// Reads the decoder section; if there is none, the result undoes what the pre-tokenizer and the normalizer did to the text.
     pub(super) fn new(file: &TokenizerFile) -> Result<MidSequence, VocabError> {
         if file.decoder.is_null() {
             return Self::without_decoder(file);
@@ -139,7 +139,7 @@ impl MidSequence {
         Ok(MidSequence { each_token: vec![step], bytes: Bytes::Utf8 })
     }
 
-    /// Returns the bytes that the token adds after others.
+    /// Returns the bytes that the token adds after another one.
     pub(super) fn bytes(&self, token: &str) -> Result<Vec<u8>, VocabError> {
         let mut token = token.to_owned();
         for step in &self.each_token {
@@ -162,7 +162,7 @@ impl MidSequence {
     }
 }
 
-/// Returns the steps of a decoder in order, sequences opened.
+/// Returns the steps of a decoder in order, with nested sequences flattened.
 fn flatten(decoder: DecoderWrapper) -> Vec<DecoderWrapper> {
     let mut steps = Vec::new();
     let mut open = vec![decoder];

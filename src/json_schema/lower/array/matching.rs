@@ -1,11 +1,11 @@
 //! Whether places that must have different values can.
 
-use crate::pass::{BuildError, Watch};
+use crate::pass::{BuildError, CompileBudget};
 use hashbrown::HashMap;
 
 /// Tells whether each of some places can have a value of its own, of those that are listed for it: a matching, found by paths that make it larger
 /// (Berge, "Two theorems in graph theory", 1957).
-pub(super) fn can_all_differ(places: &[Vec<Vec<u8>>], watch: &Watch) -> Result<bool, BuildError> {
+pub(super) fn can_all_differ(places: &[Vec<Vec<u8>>], budget: &CompileBudget) -> Result<bool, BuildError> {
     let mut taken_by: HashMap<&[u8], usize> = HashMap::new();
     for place in 0..places.len() {
         // By value: the place that would have to take another.
@@ -13,7 +13,7 @@ pub(super) fn can_all_differ(places: &[Vec<Vec<u8>>], watch: &Watch) -> Result<b
         let mut pending = vec![place];
         let mut free = None;
         while let (None, Some(at)) = (free, pending.pop()) {
-            watch.spend(places[at].len())?;
+            budget.spend(places[at].len())?;
             for value in &places[at] {
                 if from.contains_key(&**value) {
                     continue;
@@ -70,7 +70,7 @@ mod tests {
             let places: Vec<Vec<Vec<u8>>> = (0..rng.below(6))
                 .map(|_| (0..n_values as u8).filter(|_| rng.below(2) == 0).map(|value| vec![value]).collect())
                 .collect();
-            let can = can_all_differ(&places, &Watch::none()).unwrap();
+            let can = can_all_differ(&places, &CompileBudget::none()).unwrap();
             assert_eq!(can, can_differ(&places, &mut Vec::new()), "{places:?}");
             n_can += usize::from(can);
         }

@@ -160,7 +160,7 @@ impl Lowerer<'_> {
                         met.push((index, member));
                     }
                 }
-                self.watch.spend(named.others.len() + 1)?;
+                self.budget.spend(named.others.len() + 1)?;
                 content = self.content(members, met)?;
             }
             if is_required && content.is_none() {
@@ -325,7 +325,7 @@ impl Lowerer<'_> {
                         (Some(part), false) => part.minus(automaton, self.limits).map(Arc::new),
                     };
                     let split = split.map_err(too_large)?;
-                    self.watch.spend(split.n_states())?;
+                    self.budget.spend(split.n_states())?;
                     if !split.is_empty() {
                         finer.push((Some(split), signs));
                     }

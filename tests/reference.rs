@@ -1,4 +1,4 @@
-//! The judge against the definition: sets of words, made by set operations alone.
+//! The reference recognizer against the definition: sets of words, made by set operations alone.
 
 use maskwright::Limits;
 use maskwright::grammar::{ControlRef, Expr, Grammar, GrammarBuilder};

@@ -1,14 +1,15 @@
 //! "Did you mean ...?"
 
-/// Returns the name nearest to `name` by edit distance, if one is near enough to be a slip; the first of equals.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// Returns the candidate with the least edit distance to `name`, if it is small enough for a typing mistake; the first of equals.
+pub(crate) fn closest_name<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const NAME_MAX: usize = 64;
     if name.len() > NAME_MAX {
         return None;
     }
     let distance_max = name.chars().count() / 3 + 1;
     let near = |other: &&str| other.len() <= NAME_MAX && other.len().abs_diff(name.len()) <= 3 * distance_max;
-    let best = known.filter(near).map(|other| (distance(name, other), other)).min_by_key(|&(distance, _)| distance)?;
+    let best =
+        candidates.filter(near).map(|other| (distance(name, other), other)).min_by_key(|&(distance, _)| distance)?;
     (best.0 <= distance_max).then_some(best.1)
 }
 
@@ -32,11 +33,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_slips_and_nothing_else() {
-        let known = ["value", "object", "<|eot_id|>", "string"];
-        assert_eq!(nearest("valeu", known.into_iter()), Some("value"));
-        assert_eq!(nearest("<|eot|>", known.into_iter()), Some("<|eot_id|>"));
-        assert_eq!(nearest("zzzzz", known.into_iter()), None);
+    fn finds_typing_mistakes_and_nothing_else() {
+        let names = ["value", "object", "<|eot_id|>", "string"];
+        assert_eq!(closest_name("valeu", names.into_iter()), Some("value"));
+        assert_eq!(closest_name("<|eot|>", names.into_iter()), Some("<|eot_id|>"));
+        assert_eq!(closest_name("zzzzz", names.into_iter()), None);
         assert_eq!(distance("kitten", "sitting"), 3);
     }
 }

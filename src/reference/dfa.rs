@@ -1,4 +1,4 @@
-//! Explicit automata for expressions with intersection or complement: one state per derivative, dead ones struck out.
+//! Explicit automata for expressions with intersection or complement: a state per derivative, without the dead ones.
 
 use super::derivative::{TermId, Terms};
 use super::error::RecognizerError;
@@ -7,33 +7,33 @@ use crate::limits::Limits;
 use crate::regular::{Node, NodeId};
 use hashbrown::HashMap;
 
-/// A deterministic automaton over bytes. State 0 is the start; a move is stored only where an end can still be reached.
-pub(super) struct Machine {
+/// A deterministic automaton over bytes. State 0 is the start; there are no transitions to dead states.
+pub(super) struct Dfa {
     class_of: Box<[u8; 256]>,
     members: Vec<u8>,
     next: Vec<u32>,
-    /// Least number of bytes to the next accepting state, `DEAD` when there is none.
+    /// By state: the least number of bytes to an accepting state, or `DEAD`.
     distance: Vec<u32>,
 }
 
 const DEAD: u32 = u32::MAX;
 
-impl Machine {
+impl Dfa {
     /// Builds the automaton of a term.
     ///
     /// # Errors
-    /// The number of states at which building stopped.
-    fn new(terms: &mut Terms, root: TermId, states_max: usize) -> Result<Machine, usize> {
+    /// The number of states at which construction stopped.
+    fn new(terms: &mut Terms, root: TermId, states_max: usize) -> Result<Dfa, usize> {
         let (class_of, members) = terms.byte_classes(root);
         let n_classes = members.len();
-        let mut known: Vec<HashMap<TermId, TermId>> = vec![HashMap::new(); n_classes];
+        let mut derivatives: Vec<HashMap<TermId, TermId>> = vec![HashMap::new(); n_classes];
         let mut number: HashMap<TermId, u32> = HashMap::from([(root, 0u32)]);
         let mut states = vec![root];
         let mut next: Vec<u32> = Vec::new();
         let mut done = 0;
         while done < states.len() {
             for (class, &byte) in members.iter().enumerate() {
-                let Ok(target) = terms.derive(states[done], byte, &mut known[class]) else {
+                let Ok(target) = terms.derive(states[done], byte, &mut derivatives[class]) else {
                     return Err(states.len().max(states_max) + 1);
                 };
                 let n = states.len() as u32;
@@ -48,7 +48,7 @@ impl Machine {
                 return Err(states.len());
             }
         }
-        // Distances by breadth-first search backwards from the ends; what it doesn't reach is dead.
+        // Distances by breadth-first search backwards from the accepting states; states not reached are dead.
         let mut sources: Vec<Vec<u32>> = vec![vec![]; states.len()];
         for (at, &target) in next.iter().enumerate() {
             sources[target as usize].push((at / n_classes) as u32);
@@ -69,7 +69,7 @@ impl Machine {
             }
         }
         next.iter_mut().filter(|target| distance[**target as usize] == DEAD).for_each(|target| *target = DEAD);
-        Ok(Machine { class_of: Box::new(class_of), members, next, distance })
+        Ok(Dfa { class_of: Box::new(class_of), members, next, distance })
     }
 
     pub(super) fn next(&self, state: u32, byte: u8) -> Option<u32> {
@@ -87,7 +87,7 @@ impl Machine {
         Some(self.distance[state as usize]).filter(|&distance| distance != DEAD)
     }
 
-    /// Appends the bytes of a shortest way from a state to acceptance.
+    /// Appends the bytes of a shortest path from a state to an accepting one.
     pub(super) fn complete(&self, mut state: u32, out: &mut Vec<u8>) {
         while self.distance[state as usize] > 0 {
             let nearer = |&&byte: &&u8| {
@@ -100,7 +100,7 @@ impl Machine {
     }
 }
 
-/// What a term can be made from: an expression of the grammar, or a node inside one of its regular expressions.
+/// The source of a term: an expression of the grammar, or a node inside one of its regular expressions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Key {
     Expr(ExprId),
@@ -108,7 +108,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// The expression of the grammar that this is, or is inside of.
+    /// Returns the expression of the grammar that this is, or is inside.
     pub(super) fn expr(self) -> ExprId {
         match self {
             Key::Expr(expr) | Key::Node(expr, _) => expr,
@@ -116,58 +116,58 @@ impl Key {
     }
 }
 
-/// Turns expressions with regular operands into machines.
-pub(super) struct MachineBuilder<'g> {
+/// Builds the automata of expressions with regular operands.
+pub(super) struct DfaBuilder<'g> {
     grammar: &'g Grammar,
     terms: Terms,
     states_max: usize,
-    made: HashMap<Key, TermId>,
+    built: HashMap<Key, TermId>,
 }
 
-impl<'g> MachineBuilder<'g> {
+impl<'g> DfaBuilder<'g> {
     pub(super) fn new(grammar: &'g Grammar, limits: &Limits) -> Self {
         let states_max = limits.dfa_states_max;
         let terms = Terms::new(states_max.saturating_mul(64).saturating_add(1 << 16));
-        MachineBuilder { grammar, terms, states_max, made: HashMap::new() }
+        DfaBuilder { grammar, terms, states_max, built: HashMap::new() }
     }
 
-    pub(super) fn machine(&mut self, key: Key) -> Result<Machine, RecognizerError> {
+    pub(super) fn dfa(&mut self, key: Key) -> Result<Dfa, RecognizerError> {
         let term = self.term(key)?;
-        Machine::new(&mut self.terms, term, self.states_max).map_err(|given| {
+        Dfa::new(&mut self.terms, term, self.states_max).map_err(|given| {
             RecognizerError::too_large(self.grammar, self.grammar.span(key.expr()), given, self.states_max)
         })
     }
 
-    /// Builds the term of an expression: operands first, with a stack instead of recursion.
+    /// Builds the term of an expression, operands first, with a stack instead of recursion.
     fn term(&mut self, root: Key) -> Result<TermId, RecognizerError> {
         let mut open = hashbrown::HashSet::new();
         let mut pending = vec![root];
         while let Some(&key) = pending.last() {
-            if self.made.contains_key(&key) {
+            if self.built.contains_key(&key) {
                 pending.pop();
                 continue;
             }
             let operands = self.operands(key)?;
             if open.insert(key) {
-                for &operand in operands.iter().filter(|operand| !self.made.contains_key(*operand)) {
+                for &operand in operands.iter().filter(|operand| !self.built.contains_key(*operand)) {
                     if open.contains(&operand) {
                         return Err(self.recursive(key, operand));
                     }
                     pending.push(operand);
                 }
             } else {
-                let operands = operands.iter().map(|operand| self.made[operand]).collect();
+                let operands = operands.iter().map(|operand| self.built[operand]).collect();
                 let term = self.combine(key, operands);
                 self.terms.check().map_err(|_| {
                     let span = self.grammar.span(key.expr());
                     RecognizerError::too_large(self.grammar, span, self.states_max + 1, self.states_max)
                 })?;
-                self.made.insert(key, term);
+                self.built.insert(key, term);
                 open.remove(&key);
                 pending.pop();
             }
         }
-        Ok(self.made[&root])
+        Ok(self.built[&root])
     }
 
     fn recursive(&self, at: Key, operand: Key) -> RecognizerError {
@@ -191,7 +191,7 @@ impl<'g> MachineBuilder<'g> {
                 let inner = |&id: &NodeId| Key::Node(expr, id);
                 match self.node(expr, node) {
                     Node::Empty | Node::Bytes(_) | Node::Class(_) => {}
-                    Node::Concat(parts) | Node::Union(parts) => operands.extend(parts.iter().map(inner)),
+                    Node::Concat(nodes) | Node::Union(nodes) => operands.extend(nodes.iter().map(inner)),
                     Node::Repeat { body, .. } => operands.push(inner(body)),
                     Node::And(a, b) => operands.extend([inner(a), inner(b)]),
                     Node::Not(a) => operands.push(inner(a)),
@@ -215,7 +215,7 @@ impl<'g> MachineBuilder<'g> {
                 Expr::Empty => Terms::EMPTY,
                 Expr::Literal(bytes) => terms.bytes(bytes),
                 Expr::LiteralNoCase(text) => {
-                    let chars: Vec<_> = text.chars().map(|c| terms.chars(&super::parts::any_case(c))).collect();
+                    let chars: Vec<_> = text.chars().map(|c| terms.chars(&super::productions::any_case(c))).collect();
                     chars.into_iter().rfold(Terms::EMPTY, |rest, first| terms.cat(first, rest))
                 }
                 Expr::Class(set) => terms.chars(set),

@@ -1,80 +1,79 @@
-//! The way from a state to the end of a text, by search.
+//! A search for a completion of a prefix: proof that it is viable, or that it is a dead end.
 //!
-//! Random descents can't find a word of `wifi` without anchors, or the next multiple of 11. [`Ends`] searches byte by byte
-//! (A*) among configurations: the next to be looked at is the one with the fewest bytes read and still to read, where
-//! the latter is estimated from below by what the automata need without counters and distinct elements. One byte stands for
-//! all that no live state tells apart, and configurations of equal content, whatever the numbers of their stack nodes,
-//! are one. So a search ends in one of three ways: with a text; with the proof that there is none, which is a dead end
-//! and a bug; or out of steps.
+//! Random descents find no string that contains `wifi` where an unanchored pattern asks for it, and not the next multiple of 11.
+//! [`CompletionSearch`] is an A* search over configurations, byte by byte. The cost of a configuration is the bytes read plus a lower
+//! bound on the bytes to come, which ignores counters and distinctness. One byte is tried of each set that no live state tells apart, and
+//! configurations are compared by content, not by the numbers of their stack nodes. A search ends with a completion, with the proof that
+//! there is none (a dead end, which is a bug), or out of steps.
 //!
-//! What was read of an element that must be new is a part of the content, and would make every key another
-//! configuration. Where elements can't run out, only what earlier elements go on with is counted; a search that finds
-//! no end that way is repeated with all of it.
+//! The prefix of a value that must be distinct is part of the content, which makes every key another configuration. Where the domain
+//! can't be exhausted, the first search keeps only the suffixes of earlier values that the prefix may still run into; if it finds a dead
+//! end, the search is repeated with the exact content.
 
 use crate::automaton::{DONE, Kind, Linked, Owner, Program, StateId, Step};
 use crate::compiler::CompiledGrammar;
 use crate::exec::{BOTTOM, Configuration, Elements, NodeId, Pair, Stacks, is_done, step_byte};
-use crate::machine::{Distinct, Reserved};
+use crate::machine::{DeclaredKeys, Distinct};
 use crate::matcher::Matcher;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum End {
-    /// The bytes that make the text whole.
+pub enum Completion {
+    /// Bytes that complete the text.
     Found(Vec<u8>),
-    /// That no bytes do.
-    None,
-    /// Nothing, within the steps.
-    Unknown,
+    /// The proof that no bytes do.
+    DeadEnd,
+    /// Nothing yet, within the steps.
+    OutOfSteps,
 }
 
-/// Searches for the ends of texts of one grammar.
-pub struct Ends {
+/// Searches for completions of the prefixes of one grammar.
+pub struct CompletionSearch {
     grammar: CompiledGrammar,
-    /// By state: no more bytes than are needed from there to an end of its unit.
+    /// By state: a lower bound on the bytes from there to an end of its unit.
     distances: Vec<u32>,
-    /// By unit and counter: no more bytes than a copy of its body has.
+    /// By unit and counter: a lower bound on the bytes of a copy of its body.
     bodies: HashMap<(u32, u32), u32>,
 }
 
-/// More than any distance.
+/// Greater than any distance.
 const FAR: u32 = u32::MAX / 4;
 
-/// How much an estimate weighs: by 1 the first text found is a shortest one, by more it is found sooner.
+/// The weights of the lower bound, tried in turn: with 1 the first completion found is a shortest one, with more it is found sooner.
 const WEIGHTS: [u64; 2] = [1, 6];
 
-impl Ends {
+impl CompletionSearch {
     /// Returns the search for a grammar.
-    pub fn new(grammar: &CompiledGrammar) -> Ends {
+    pub fn new(grammar: &CompiledGrammar) -> CompletionSearch {
         let program = grammar.program();
         let (distances, bodies) = distances(program);
-        Ends { grammar: grammar.clone(), distances, bodies }
+        CompletionSearch { grammar: grammar.clone(), distances, bodies }
     }
 
-    /// Looks for the bytes that end the text of a matcher.
-    pub fn search(&self, matcher: &Matcher, n_steps_max: usize) -> End {
+    /// Searches for bytes that complete the text of a matcher.
+    pub fn search(&self, matcher: &Matcher, n_steps_max: usize) -> Completion {
         let (stacks, live) = matcher.place();
         for weight in WEIGHTS {
             let share = if weight == 1 { n_steps_max / 4 } else { n_steps_max };
             for is_exact in [false, true] {
                 match Search::new(self, stacks, is_exact, weight).run(stacks, live, share) {
-                    End::None if !is_exact && stacks.elements().is_some() => {}
-                    End::Unknown => break,
+                    Completion::DeadEnd if !is_exact && stacks.elements().is_some() => {}
+                    Completion::OutOfSteps => break,
                     end => return end,
                 }
             }
         }
-        End::Unknown
+        Completion::OutOfSteps
     }
 
     fn program(&self) -> &Program {
         self.grammar.program()
     }
 
-    /// Returns no more bytes than are needed from a pair to its return.
+    /// Returns a lower bound on the bytes from a pair to its return.
     fn distance(&self, pair: Pair) -> u32 {
         let (program, distance) = (self.program(), self.distances[pair.state as usize]);
         let Some((linked, local)) = program.place(pair.state) else { return 0 };
@@ -82,7 +81,7 @@ impl Ends {
     }
 }
 
-/// Returns the least distance behind one byte from a state.
+/// Returns the least distance from a state by node of one byte.
 fn moved(linked: &Linked, state: u32, distances: &[u32], fresh: &[u32]) -> u32 {
     let content = &linked.unit.content;
     let codes = content.table.moves(state).map(|(_, code)| code);
@@ -104,15 +103,15 @@ fn moved(linked: &Linked, state: u32, distances: &[u32], fresh: &[u32]) -> u32 {
 
 /// Returns the distances of all states, the least solution, from above; and those of the bodies of counters.
 fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
-    /// A program that needs more is estimated from above, and its texts are not the shortest.
+    /// For a program that needs more, distances are upper bounds and completions not the shortest.
     const N_SWEEPS_MAX: usize = 200;
     let mut distances = vec![FAR; program.n_states()];
     distances[DONE as usize] = 0;
-    // With a register in which nothing was counted yet.
+    // By state: the distance with a register of 0.
     let mut fresh = distances.clone();
     let mut bodies = HashMap::new();
     for linked in children_first(program) {
-        // States mostly come behind those that lead to them.
+        // States mostly have greater numbers than their predecessors.
         for _ in 0..N_SWEEPS_MAX {
             let mut is_changed = false;
             for (state, info) in linked.unit.content.infos.iter().enumerate().rev() {
@@ -120,8 +119,10 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
                 let least = match info.kind {
                     Kind::End | Kind::Loop { .. } => 0,
                     Kind::BodyEnd { loop_state, .. } => distances[(linked.base + loop_state) as usize],
-                    Kind::Tally { tally } if linked.unit.tally(tally).is_end() => 0,
-                    Kind::Inner | Kind::Tally { .. } | Kind::Element(_) => FAR,
+                    Kind::RegisterRule { register_rule } if linked.unit.register_rule(register_rule).can_ever_end() => {
+                        0
+                    }
+                    Kind::Inner | Kind::RegisterRule { .. } | Kind::Element(_) => FAR,
                 };
                 let least = least.min(moved(linked, state as u32, &distances, &fresh));
                 is_changed |= least < distances[at];
@@ -139,7 +140,7 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
             }
         }
         for (info, state) in infos() {
-            if let Some(Owner::Counter(_) | Owner::Tallies(_)) = info.owner {
+            if let Some(Owner::Counter(_) | Owner::RegisterRules(_)) = info.owner {
                 let at = (linked.base + state) as usize;
                 fresh[at] = (distances[at] + copies(linked, state, 0, &bodies)).min(FAR);
             }
@@ -148,11 +149,11 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
     (distances, bodies)
 }
 
-/// Returns no more bytes than the copies have that must follow the one under way, or the pieces that are still missing.
+/// Returns a lower bound on the bytes that the register still requires: copies of a body after the current one, or characters.
 fn copies(linked: &Linked, state: u32, register: u64, bodies: &HashMap<(u32, u32), u32>) -> u32 {
     let info = linked.unit.info(state);
-    if let Kind::Tally { tally } = info.kind {
-        let n_missing = linked.unit.tally(tally).n_missing(register);
+    if let Kind::RegisterRule { register_rule } = info.kind {
+        let n_missing = linked.unit.register_rule(register_rule).n_missing(register);
         return n_missing.min(u64::from(FAR)) as u32;
     }
     let Some(Owner::Counter(counter)) = info.owner else { return 0 };
@@ -162,7 +163,7 @@ fn copies(linked: &Linked, state: u32, register: u64, bodies: &HashMap<(u32, u32
     n_whole.saturating_mul(body).min(FAR)
 }
 
-/// Returns the units of a program, each behind those that it calls.
+/// Returns the units of a program, callees before callers.
 fn children_first(program: &Program) -> Vec<&Linked> {
     let by_uid: HashMap<u32, &Linked> = program.units().iter().map(|linked| (linked.unit.uid, linked)).collect();
     let (mut open, mut seen, mut order) = (Vec::new(), HashSet::new(), Vec::new());
@@ -182,32 +183,33 @@ fn children_first(program: &Program) -> Vec<&Linked> {
     order
 }
 
-/// A configuration by its content.
+/// The content of a configuration or a stack node: state, content of the node below, content of the register.
 type Content = Box<[(StateId, u32, u64)]>;
 
-/// Configurations that were seen, by content.
-struct Seen<'a> {
-    ends: &'a Ends,
+/// The configurations seen so far, by content.
+struct SeenConfigurations<'a> {
+    tables: &'a CompletionSearch,
     is_exact: bool,
-    /// Nodes by content, and the bytes needed below each.
+    /// The ids of nodes by content.
     nodes: HashMap<Content, u32>,
+    /// By id of a node: a lower bound on the bytes below it.
     below: Vec<u32>,
-    /// The sets of elements, with what was read of the next one.
+    /// Sets of distinct values, with the prefix of the next one, by content.
     registers: HashMap<Vec<Vec<u8>>, u64>,
-    /// Nodes from before the search, which all its stacks have; without elements, whose content grows with the text.
+    /// The ids of nodes from before the search, which all its stacks share. None where values must be distinct: content changes then.
     old: HashMap<NodeId, u32>,
     n_old: u32,
     configurations: HashSet<Content>,
 }
 
-impl Seen<'_> {
-    /// Returns the register of a pair, elements by content; `is_exit` tells whether the pair is returned to.
+impl SeenConfigurations<'_> {
+    /// Returns the id of a register's content; `is_exit` says whether the pair is returned to.
     fn register(&mut self, stacks: &Stacks, pair: Pair, is_exit: bool) -> u64 {
-        let Some(info) = self.ends.program().info(pair.state) else { return 0 };
+        let Some(info) = self.tables.program().info(pair.state) else { return 0 };
         let (Some(elements), Some(Owner::Elements(distinct))) = (stacks.elements(), info.owner) else {
             return pair.register;
         };
-        let Distinct { equality, is_finite, .. } = distinct;
+        let Distinct { equality, has_finite_domain, .. } = distinct;
         let mut key: Vec<Vec<u8>> = Vec::new();
         elements.for_each(pair.register, |element| {
             key.push(equality.canonical(&elements.bytes(element).collect::<Vec<u8>>()));
@@ -215,13 +217,14 @@ impl Seen<'_> {
         key.sort_unstable();
         if is_exit && let Kind::Element(next) = info.kind {
             key.push(b"next".to_vec());
-            if self.is_exact || is_finite {
+            if self.is_exact || has_finite_domain {
                 key.push(elements.begun(pair.register));
             } else {
                 let n_before = key.len();
                 elements.for_each_rest(pair.register, |rest| key.push(elements.bytes(rest).collect()));
-                let reserved = self.ends.program().place(pair.state).and_then(|(at, _)| at.unit.reserved(next));
-                for_each_reserved_rest(elements, pair.register, reserved, |rest| key.push(rest.to_vec()));
+                let declared_keys =
+                    self.tables.program().place(pair.state).and_then(|(at, _)| at.unit.declared_keys(next));
+                for_each_declared_suffix(elements, pair.register, declared_keys, |rest| key.push(rest.to_vec()));
                 key[n_before..].sort_unstable();
             }
         }
@@ -229,7 +232,7 @@ impl Seen<'_> {
         *self.registers.entry(key).or_insert(n_known)
     }
 
-    /// Returns the number of a node's content.
+    /// Returns the id of a node's content.
     fn node(&mut self, stacks: &Stacks, node: NodeId, new: &mut HashMap<NodeId, u32>) -> u32 {
         let mut open = vec![node];
         while let Some(&node) = open.last() {
@@ -252,7 +255,7 @@ impl Seen<'_> {
             let mut content = Vec::with_capacity(exits.len());
             for exit in exits {
                 let number = number(self, exit.node);
-                below = below.min((self.ends.distance(exit) + self.below[number as usize]).min(FAR));
+                below = below.min((self.tables.distance(exit) + self.below[number as usize]).min(FAR));
                 content.push((exit.state, number, self.register(stacks, exit, true)));
             }
             content.sort_unstable();
@@ -266,14 +269,14 @@ impl Seen<'_> {
         self.old.get(&node).or_else(|| new.get(&node)).copied().expect("it was just numbered")
     }
 
-    /// Returns no more bytes than a configuration needs, if it is new.
+    /// Adds a configuration; returns a lower bound on the bytes that complete it, or `None` if it was seen.
     fn add(&mut self, stacks: &Stacks, live: &[Pair]) -> Option<u32> {
         let mut new = HashMap::new();
         let mut needed = FAR;
         let mut content = Vec::with_capacity(live.len());
         for &pair in live {
             let node = self.node(stacks, pair.node, &mut new);
-            needed = needed.min((self.ends.distance(pair) + self.below[node as usize]).min(FAR));
+            needed = needed.min((self.tables.distance(pair) + self.below[node as usize]).min(FAR));
             content.push((pair.state, node, self.register(stacks, pair, false)));
         }
         content.sort_unstable();
@@ -281,27 +284,27 @@ impl Seen<'_> {
     }
 }
 
-/// A text under way.
-struct Way {
-    from: u32,
+/// A node of the search tree.
+struct SearchNode {
+    parent: u32,
     byte: u8,
     n_bytes: u32,
-    /// Until it is looked at.
+    /// Taken when the node is expanded.
     place: Option<(Stacks, Configuration)>,
 }
 
 struct Search<'a> {
-    seen: Seen<'a>,
+    seen: SeenConfigurations<'a>,
     weight: u64,
-    ways: Vec<Way>,
-    /// The next to be looked at, of equally good ones the longest.
-    open: BinaryHeap<(Reverse<u64>, u32, Reverse<u32>)>,
+    tree: Vec<SearchNode>,
+    /// The frontier, by cost; of equal costs the longest text first.
+    frontier: BinaryHeap<(Reverse<u64>, u32, Reverse<u32>)>,
 }
 
 impl<'a> Search<'a> {
-    fn new(ends: &'a Ends, stacks: &Stacks, is_exact: bool, weight: u64) -> Self {
-        let seen = Seen {
-            ends,
+    fn new(tables: &'a CompletionSearch, stacks: &Stacks, is_exact: bool, weight: u64) -> Self {
+        let seen = SeenConfigurations {
+            tables,
             is_exact,
             nodes: HashMap::new(),
             below: Vec::new(),
@@ -310,68 +313,68 @@ impl<'a> Search<'a> {
             n_old: if stacks.elements().is_some() { 0 } else { stacks.mark().n_nodes },
             configurations: HashSet::new(),
         };
-        Search { seen, weight, ways: Vec::new(), open: BinaryHeap::new() }
+        Search { seen, weight, tree: Vec::new(), frontier: BinaryHeap::new() }
     }
 
-    fn run(mut self, stacks: &Stacks, live: &[Pair], n_steps_max: usize) -> End {
-        let program = self.seen.ends.program();
-        self.add(Way { from: 0, byte: 0, n_bytes: 0, place: Some((stacks.clone(), live.to_vec())) });
+    fn run(mut self, stacks: &Stacks, live: &[Pair], n_steps_max: usize) -> Completion {
+        let program = self.seen.tables.program();
+        self.add(SearchNode { parent: 0, byte: 0, n_bytes: 0, place: Some((stacks.clone(), live.to_vec())) });
         let mut n_steps = 0;
-        while let Some((_, n_bytes, Reverse(at))) = self.open.pop() {
-            let (stacks, live) = self.ways[at as usize].place.take().expect("each is looked at once");
+        while let Some((_, n_bytes, Reverse(at))) = self.frontier.pop() {
+            let (stacks, live) = self.tree[at as usize].place.take().expect("each node is expanded once");
             if is_done(&live) {
-                return End::Found(self.bytes(at));
+                return Completion::Found(self.bytes(at));
             }
-            for byte in kinds_of_bytes(program, &stacks, &live, self.seen.is_exact) {
+            for byte in byte_classes(program, &stacks, &live, self.seen.is_exact) {
                 let (mut stacks, mut next) = (stacks.clone(), Configuration::new());
                 n_steps += 1;
                 step_byte(program, &mut stacks, &live, byte, &mut next);
                 if !next.is_empty() {
-                    self.add(Way { from: at, byte, n_bytes: n_bytes + 1, place: Some((stacks, next)) });
+                    self.add(SearchNode { parent: at, byte, n_bytes: n_bytes + 1, place: Some((stacks, next)) });
                 }
             }
             if n_steps > n_steps_max {
-                return End::Unknown;
+                return Completion::OutOfSteps;
             }
         }
-        End::None
+        Completion::DeadEnd
     }
 
-    fn add(&mut self, way: Way) {
-        let (stacks, live) = way.place.as_ref().expect("it was not looked at");
+    fn add(&mut self, node: SearchNode) {
+        let (stacks, live) = node.place.as_ref().expect("it was not expanded");
         if let Some(needed) = self.seen.add(stacks, live) {
-            let cost = u64::from(way.n_bytes) + self.weight * u64::from(needed);
-            self.open.push((Reverse(cost), way.n_bytes, Reverse(self.ways.len() as u32)));
-            self.ways.push(way);
+            let cost = u64::from(node.n_bytes) + self.weight * u64::from(needed);
+            self.frontier.push((Reverse(cost), node.n_bytes, Reverse(self.tree.len() as u32)));
+            self.tree.push(node);
         }
     }
 
     fn bytes(&self, mut at: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         while at != 0 {
-            bytes.push(self.ways[at as usize].byte);
-            at = self.ways[at as usize].from;
+            bytes.push(self.tree[at as usize].byte);
+            at = self.tree[at as usize].parent;
         }
         bytes.reverse();
         bytes
     }
 }
 
-/// Calls `visit` with what is left of each reserved element that the element under way is a beginning of.
-fn for_each_reserved_rest(
+/// Calls `visit` with the suffix of each declared key of which the current key is a prefix.
+fn for_each_declared_suffix(
     elements: &Elements,
     register: u64,
-    reserved: Option<&Reserved>,
+    declared_keys: Option<&DeclaredKeys>,
     mut visit: impl FnMut(&[u8]),
 ) {
-    let Some(reserved) = reserved else { return };
+    let Some(declared_keys) = declared_keys else { return };
     let n_begun = elements.n_begun(register) as usize;
-    elements.begun_reserved(register, reserved).for_each(|index| visit(&reserved.get(index)[n_begun..]));
+    elements.begun_reserved(register, declared_keys).for_each(|index| visit(&declared_keys.get(index)[n_begun..]));
 }
 
-/// Returns one byte for all that lead to the same place. Where elements are compared, each byte that an earlier one goes on with is a kind,
-/// or, if `is_exact`, each byte.
-fn kinds_of_bytes(program: &Program, stacks: &Stacks, live: &[Pair], is_exact: bool) -> Vec<u8> {
+/// Returns one byte of each class that leads to the same place. Where values must be distinct, each byte by which an earlier value
+/// continues is a class of its own, or, if `is_exact`, each byte.
+fn byte_classes(program: &Program, stacks: &Stacks, live: &[Pair], is_exact: bool) -> Vec<u8> {
     let mut special = [is_exact && stacks.elements().is_some(); 256];
     if let Some(elements) = stacks.elements() {
         for pair in live {
@@ -381,15 +384,15 @@ fn kinds_of_bytes(program: &Program, stacks: &Stacks, live: &[Pair], is_exact: b
                 if let Kind::Element(distinct) = linked.unit.info(local).kind {
                     let mut is_next = |byte: u8| special[usize::from(byte)] = true;
                     elements.for_each_rest(exit.register, |rest| elements.bytes(rest).take(1).for_each(&mut is_next));
-                    let reserved = linked.unit.reserved(distinct);
-                    for_each_reserved_rest(elements, exit.register, reserved, |rest| {
+                    let declared_keys = linked.unit.declared_keys(distinct);
+                    for_each_declared_suffix(elements, exit.register, declared_keys, |rest| {
                         rest.first().copied().into_iter().for_each(&mut is_next);
                     });
                 }
             }
         }
     }
-    // Letters and digits come first, to be read.
+    // Letters and digits first, so that completions are readable.
     let mut bytes: Vec<u8> = (0..=255).collect();
     bytes.sort_by_key(|byte| (!byte.is_ascii_lowercase(), !byte.is_ascii_digit(), !byte.is_ascii_graphic()));
     let mut seen = HashSet::new();

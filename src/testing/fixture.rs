@@ -1,36 +1,36 @@
-//! Worlds: a random grammar over a random vocabulary, compiled and judged.
+//! Fixtures: a random grammar over a random vocabulary, compiled, with the reference recognizer as its oracle.
 //!
-//! Tiny vocabularies find mistakes soon and show them short; large ones over a small alphabet have subtrees of hundreds of nodes
-//! under every character, which is where the engine takes its short cuts. Large ones are made once and shared, as are the
-//! indexes inside them: masks must not depend on what other grammars did before.
+//! Tiny vocabularies find bugs soon and with small counterexamples; large ones over a small alphabet have trie subtrees of hundreds of
+//! nodes under every character, which is where the engine takes its short cuts. Large vocabularies are built once and shared, with the
+//! indexes inside them: masks must not depend on the grammars compiled before.
 
 use super::{GrammarShape, Rng, VocabShape, dump_grammar, dump_vocab, random_grammar, random_vocab};
 use crate::grammar::{ControlRef, Grammar};
-use crate::reference::{Judge, Recognizer};
+use crate::reference::{OracleMatcher, Recognizer};
 use crate::regular::CharSet;
 use crate::vocab::{TokenKind, Vocab};
 use crate::{CompileError, CompiledGrammar, Config, GrammarCompiler, Limits};
 use std::sync::{Arc, LazyLock};
 
-/// A grammar, compiled, and the judge of it.
+/// A compiled grammar and its oracle.
 #[derive(Debug)]
-pub struct World {
+pub struct Fixture {
     /// The vocabulary.
     pub vocab: Arc<Vocab>,
     /// The compiler.
     pub compiler: GrammarCompiler,
-    /// The engine's view of the grammar.
+    /// The grammar, compiled by the engine.
     pub compiled: CompiledGrammar,
-    /// The judge's view of it.
+    /// The reference recognizer of the grammar.
     pub recognizer: Recognizer,
 }
 
-/// A kind of vocabulary, and the grammars that suit it.
+/// The kind of a fixture's vocabulary, and the grammars that suit it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// Some dozens of tokens, with everything odd.
+pub enum FixtureKind {
+    /// Some dozens of tokens of every kind.
     Tiny,
-    /// Thousands of tokens: all short texts over a few characters, so that whatever can happen within a token does.
+    /// Thousands of tokens: all short strings over a few characters, so that whatever can happen within a token does.
     Full,
     /// Thousands of tokens over some thirty characters, and grammars that loop over wide sets of them.
     Wide,
@@ -38,7 +38,7 @@ pub enum Kind {
     Huge,
 }
 
-/// Small limits, so that hard grammars are refused soon.
+/// Returns small limits, so that hard grammars are refused soon.
 pub fn limits() -> Limits {
     Limits {
         source_bytes_max: 1 << 16,
@@ -49,7 +49,7 @@ pub fn limits() -> Limits {
     }
 }
 
-/// Returns a random bound on what is kept: none, tiny, or ample.
+/// Returns caches of random sizes: default, empty, tiny or small.
 pub fn random_config(rng: &mut Rng) -> Config {
     match *rng.pick(&[None, None, Some(0), Some(4 << 10), Some(64 << 10)]) {
         None => Config::default(),
@@ -57,51 +57,58 @@ pub fn random_config(rng: &mut Rng) -> Config {
     }
 }
 
-/// Returns a configuration in which everything is bounded by so many bytes.
+/// Returns a configuration in which every cache has at most `bytes` bytes.
 pub fn tight_config(bytes: usize) -> Config {
     Config { mask_store_bytes_max: bytes, unit_store_bytes_max: bytes, grammar_cache_bytes_max: bytes }
 }
 
-impl World {
-    /// Returns a random world. `None` if its language is empty, or a limit is met.
-    pub fn random(rng: &mut Rng) -> Option<World> {
-        let kind = *rng.pick(&[Kind::Tiny, Kind::Wide, Kind::Tiny, Kind::Full, Kind::Tiny, Kind::Tiny]);
-        World::random_of(rng, kind)
+impl Fixture {
+    /// Returns a random fixture, or `None` if its language is empty or a limit is met.
+    pub fn random(rng: &mut Rng) -> Option<Fixture> {
+        let kind = *rng.pick(&[
+            FixtureKind::Tiny,
+            FixtureKind::Wide,
+            FixtureKind::Tiny,
+            FixtureKind::Full,
+            FixtureKind::Tiny,
+            FixtureKind::Tiny,
+        ]);
+        Fixture::random_of(rng, kind)
     }
 
-    /// Returns a random world of a kind. `None` if its language is empty, or a limit is met.
-    pub fn random_of(rng: &mut Rng, kind: Kind) -> Option<World> {
+    /// Returns a random fixture of a kind, or `None` if its language is empty or a limit is met.
+    pub fn random_of(rng: &mut Rng, kind: FixtureKind) -> Option<Fixture> {
         let (shape, vocab) = random_setting(rng, kind);
         let config = random_config(rng);
         let compiler = GrammarCompiler::builder(vocab).config(config).limits(limits()).build();
-        World::new(&compiler, &random_grammar(rng, &shape))
+        Fixture::new(&compiler, &random_grammar(rng, &shape))
     }
 
-    /// Compiles a grammar and reads it with the judge. `None` if its language is empty, or a limit is met.
+    /// Compiles a grammar and makes its reference recognizer; `None` if its language is empty or a limit is met.
     ///
     /// # Panics
-    /// If engine and judge disagree about whether the language is empty or an operand is regular.
-    pub fn new(compiler: &GrammarCompiler, grammar: &Grammar) -> Option<World> {
+    /// If the two disagree about whether the language is empty or an operand is regular.
+    pub fn new(compiler: &GrammarCompiler, grammar: &Grammar) -> Option<Fixture> {
         let compiled = compiler.compile(grammar);
         let recognizer = Recognizer::new(grammar, compiler.limits());
         match (compiled, recognizer) {
             (Ok(compiled), Ok(recognizer)) => {
-                Some(World { vocab: Arc::clone(compiler.vocab()), compiler: compiler.clone(), compiled, recognizer })
+                Some(Fixture { vocab: Arc::clone(compiler.vocab()), compiler: compiler.clone(), compiled, recognizer })
             }
             (Err(CompileError::Build(error)), _) if error.limit_met().is_some() => None,
             (_, Err(error)) if error.limit().is_some() => None,
-            // Operands of `&`, `-` and `~` have to be text for the engine, also in rules that are never used.
+            // The engine requires operands of `&`, `-` and `~` to be UTF-8, in unused rules too.
             (Err(error), _) if error.to_string().contains("not UTF-8") => None,
             (Err(_), Err(_)) => None,
             (compiled, recognizer) => {
-                panic!("compiling: {:?}, judge: {:?}\n{}", compiled.err(), recognizer.err(), dump_grammar(grammar))
+                panic!("compiling: {:?}, oracle: {:?}\n{}", compiled.err(), recognizer.err(), dump_grammar(grammar))
             }
         }
     }
 
-    /// Returns a judge before the first token.
-    pub fn judge(&self) -> Judge {
-        Judge::new(&self.recognizer, Arc::clone(&self.vocab))
+    /// Returns the oracle, before the first token.
+    pub fn oracle(&self) -> OracleMatcher {
+        OracleMatcher::new(&self.recognizer, Arc::clone(&self.vocab))
     }
 
     /// Returns the grammar and, if it is small, the vocabulary, for messages.
@@ -112,11 +119,11 @@ impl World {
     }
 }
 
-/// Returns a shape of grammars and a vocabulary for them.
-pub fn random_setting(rng: &mut Rng, kind: Kind) -> (GrammarShape, Arc<Vocab>) {
+/// Returns a random shape of grammars and a vocabulary for them.
+pub fn random_setting(rng: &mut Rng, kind: FixtureKind) -> (GrammarShape, Arc<Vocab>) {
     let mut shape = GrammarShape::random(rng);
     let vocab = match kind {
-        Kind::Tiny => {
+        FixtureKind::Tiny => {
             let names = shape.controls.iter().filter_map(|control| match control {
                 ControlRef::Name(name) => Some(name.to_string()),
                 ControlRef::Id(_) => None,
@@ -132,12 +139,12 @@ pub fn random_setting(rng: &mut Rng, kind: Kind) -> (GrammarShape, Arc<Vocab>) {
             }
             Arc::new(random_vocab(rng, &vocab_shape))
         }
-        Kind::Full | Kind::Huge => {
-            let (alphabet, vocab) = rng.pick(if kind == Kind::Full { &FULL } else { &HUGE });
+        FixtureKind::Full | FixtureKind::Huge => {
+            let (alphabet, vocab) = rng.pick(if kind == FixtureKind::Full { &FULL } else { &HUGE });
             shape.alphabet = alphabet.chars().collect();
             Arc::clone(vocab)
         }
-        Kind::Wide => {
+        FixtureKind::Wide => {
             shape.alphabet = "ab\"\\<é世 ".chars().collect();
             shape.wide_sets = wide_sets();
             shape.with_raw_bytes = rng.chance(40);
@@ -147,7 +154,7 @@ pub fn random_setting(rng: &mut Rng, kind: Kind) -> (GrammarShape, Arc<Vocab>) {
     (shape, vocab)
 }
 
-/// The sets that real grammars loop over.
+/// Returns character classes that real grammars repeat.
 fn wide_sets() -> Vec<CharSet> {
     let but = |text: &str| text.chars().collect::<CharSet>().negate();
     let controls: CharSet = ('\0'..' ').chain("\"\\".chars()).collect();
@@ -167,15 +174,15 @@ fn wide_sets() -> Vec<CharSet> {
     ]
 }
 
-/// All texts over a few characters, as long as they are not too many.
+/// Vocabularies of all strings over a few characters up to a length, some thousand tokens each.
 static FULL: LazyLock<Vec<(&str, Arc<Vocab>)>> =
     LazyLock::new(|| full_vocabs([("ab", 9), ("abc", 6), ("aAb", 6), ("aéè", 6), ("一丁a", 6), ("abé😀", 5)]));
 
-/// The same, up to a longer length.
+/// As [`FULL`], up to a greater length.
 static HUGE: LazyLock<Vec<(&str, Arc<Vocab>)>> =
     LazyLock::new(|| full_vocabs([("ab", 14), ("abc", 9), ("aAb", 9), ("aéè", 9), ("一丁a", 9), ("abé😀", 7)]));
 
-/// Returns vocabularies of all texts over some characters up to some length.
+/// Returns vocabularies of all strings over some characters up to some length.
 fn full_vocabs(settings: [(&'static str, usize); 6]) -> Vec<(&'static str, Arc<Vocab>)> {
     let vocab = |(alphabet, len_max): (&'static str, usize)| {
         let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
@@ -183,7 +190,7 @@ fn full_vocabs(settings: [(&'static str, usize); 6]) -> Vec<(&'static str, Arc<V
         for _ in 0..len_max {
             longest = longest.iter().flat_map(|text| alphabet.chars().map(move |c| format!("{text}{c}"))).collect();
             tokens.extend(longest.iter().map(|text| text.as_bytes().to_vec()));
-            // Some begin or end within a character.
+            // Some tokens begin or end within a character.
             tokens.extend(longest.iter().step_by(7).map(|text| text.as_bytes()[1..].to_vec()));
             tokens.extend(longest.iter().step_by(5).map(|text| text.as_bytes()[..text.len() - 1].to_vec()));
         }
@@ -194,7 +201,7 @@ fn full_vocabs(settings: [(&'static str, usize); 6]) -> Vec<(&'static str, Arc<V
 
 static WIDE: LazyLock<Arc<Vocab>> = LazyLock::new(|| {
     let mut rng = Rng::new(5);
-    // The first are frequent, so that there are subtrees within subtrees.
+    // The first five characters are frequent, so that deep subtrees share them.
     let alphabet: Vec<char> = "ab\"e \\<é1>,世n_:{}xyz\n😀\0~".chars().collect();
     let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
     for _ in 0..3_000 {

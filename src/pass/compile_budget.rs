@@ -1,9 +1,9 @@
-//! Deadlines, cancellation and the bound on the work of a compile.
+//! The budget of a compile: deadline, cancellation, and a bound on its work.
 //!
-//! Passes say what they spend in *steps*, each about a visit of a state or an arc (some nanoseconds). Every so many steps the watch looks
-//! at the clock and the flag; and since grammars come from strangers, all steps together are bounded too, at
-//! [`STEPS_PER_MOVE`] for each move that the grammar's automata may have. What is found within the bound depends on the grammar and the
-//! limits alone, never on the machine's speed.
+//! Passes count their work in *steps*, each about a visit of a state or an edge (some nanoseconds). Every [`STEPS_PER_CHECK`] steps the
+//! budget checks the clock and the flag. Since grammars come from strangers, the steps are bounded too, at [`STEPS_PER_MOVE`] for each
+//! move that the grammar's automata may have. Whether a compile stays within that bound depends on the grammar and the limits alone, never
+//! on the machine's speed.
 
 use super::BuildError;
 use crate::limits::Limits;
@@ -14,33 +14,33 @@ use std::time::Instant;
 
 /// Steps allowed per move of [`Limits::automaton_moves_max`].
 const STEPS_PER_MOVE: u64 = 64;
-/// Steps between two looks at the clock: some tens of microseconds.
-const STEPS_PER_LOOK: u64 = 1 << 13;
+/// Steps between two checks of the clock: some tens of microseconds.
+const STEPS_PER_CHECK: u64 = 1 << 13;
 
-/// Tells long loops when to give up.
+/// What a compile may spend. Long loops count their steps here and stop with its error.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct CompileBudget {
     deadline: Option<Instant>,
     cancelled: Option<Arc<AtomicBool>>,
     n_steps: Cell<u64>,
-    /// The number of steps at which to look again.
-    next_look: Cell<u64>,
+    /// The number of steps at which to check the clock and the flag again.
+    next_check: Cell<u64>,
     n_steps_max: u64,
-    /// What the steps are, with the limit that bounds them.
+    /// What the steps are and the name of the limit that bounds them, for the error.
     what: &'static str,
     n_edges: Cell<u64>,
     n_edges_max: u64,
 }
 
-impl Watch {
-    /// Returns a watch that looks at a deadline and a flag, and bounds the work by the limits.
+impl CompileBudget {
+    /// Returns a budget with a deadline, a flag to cancel, and a bound on the work by the limits.
     pub fn new(deadline: Option<Instant>, cancelled: Option<Arc<AtomicBool>>, limits: &Limits) -> Self {
         let n_edges_max = limits.automaton_moves_max as u64;
-        Watch {
+        CompileBudget {
             deadline,
             cancelled,
             n_steps: Cell::new(0),
-            next_look: Cell::new(0),
+            next_check: Cell::new(0),
             n_steps_max: n_edges_max.saturating_mul(STEPS_PER_MOVE),
             what: "steps of building the grammar's automata (64 for each of automaton_moves_max)",
             n_edges: Cell::new(0),
@@ -48,13 +48,13 @@ impl Watch {
         }
     }
 
-    /// Returns a watch with the same deadline and flag, for work of so many steps at most.
+    /// Returns a budget of at most `n_steps_max` steps with the same deadline and flag.
     pub fn for_steps(&self, n_steps_max: u64) -> Self {
-        Watch {
+        CompileBudget {
             deadline: self.deadline,
             cancelled: self.cancelled.clone(),
             n_steps: Cell::new(0),
-            next_look: Cell::new(0),
+            next_check: Cell::new(0),
             n_steps_max: self.n_steps_max.min(n_steps_max),
             what: self.what,
             n_edges: Cell::new(0),
@@ -62,16 +62,20 @@ impl Watch {
         }
     }
 
-    /// Returns a watch with the same deadline and flag, for lowering a JSON Schema.
+    /// Returns a budget for lowering a JSON Schema with the same deadline and flag.
     pub fn for_schema(&self, limits: &Limits) -> Self {
         let what = "steps of lowering the schema (schema_steps_max)";
-        Watch { n_steps_max: limits.schema_steps_max, what, ..self.for_steps(u64::MAX) }
+        CompileBudget { n_steps_max: limits.schema_steps_max, what, ..self.for_steps(u64::MAX) }
     }
 
-    /// Returns a watch that never gives up.
+    /// Returns an unlimited budget.
     #[cfg(test)]
     pub fn none() -> Self {
-        Watch { n_edges_max: u64::MAX, n_steps_max: u64::MAX, ..Watch::new(None, None, &Limits::default()) }
+        CompileBudget {
+            n_edges_max: u64::MAX,
+            n_steps_max: u64::MAX,
+            ..CompileBudget::new(None, None, &Limits::default())
+        }
     }
 
     /// Counts `n` steps.
@@ -82,7 +86,7 @@ impl Watch {
     pub fn spend(&self, n: usize) -> Result<(), BuildError> {
         let n_steps = self.n_steps.get() + n as u64;
         self.n_steps.set(n_steps);
-        if n_steps >= self.next_look.get() { self.look() } else { Ok(()) }
+        if n_steps >= self.next_check.get() { self.check() } else { Ok(()) }
     }
 
     /// Returns the steps counted so far.
@@ -90,10 +94,10 @@ impl Watch {
         self.n_steps.get()
     }
 
-    /// Counts arcs that an automaton on the way is made of, over all automata.
+    /// Counts edges of intermediate automata, over all automata of the compile.
     ///
     /// # Errors
-    /// Once they are more than the moves that the grammar may have.
+    /// Once they are more than the moves that the grammar's automata may have.
     pub fn count_edges(&self, n: usize) -> Result<(), BuildError> {
         self.n_edges.set(self.n_edges.get() + n as u64);
         if self.n_edges.get() > self.n_edges_max {
@@ -106,14 +110,14 @@ impl Watch {
         Ok(())
     }
 
-    /// Looks at the clock and the flag now; for use before something long that can't be interrupted.
+    /// Checks the clock, the flag and the steps now; for use before long work that can't be interrupted.
     ///
     /// # Errors
     /// As [`Self::spend`].
     #[cold]
-    pub fn look(&self) -> Result<(), BuildError> {
+    pub fn check(&self) -> Result<(), BuildError> {
         let n_steps = self.n_steps.get();
-        self.next_look.set(n_steps + STEPS_PER_LOOK);
+        self.next_check.set(n_steps + STEPS_PER_CHECK);
         if self.cancelled.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(BuildError::cancelled());
         }
@@ -135,17 +139,17 @@ mod tests {
     #[test]
     fn gives_up_for_each_reason() {
         let limits = Limits { automaton_moves_max: 1000, ..Limits::default() };
-        let watch = Watch::new(None, None, &limits);
-        assert!((0..64).all(|_| watch.spend(1000).is_ok()));
-        let error = (0..64).find_map(|_| watch.spend(1000).err()).expect("the steps are bounded");
+        let budget = CompileBudget::new(None, None, &limits);
+        assert!((0..64).all(|_| budget.spend(1000).is_ok()));
+        let error = (0..64).find_map(|_| budget.spend(1000).err()).expect("the steps are bounded");
         assert_eq!(error.limit_met().map(|(_, limit)| limit), Some(64_000));
-        assert!(watch.count_edges(1000).is_ok() && watch.count_edges(1).is_err());
+        assert!(budget.count_edges(1000).is_ok() && budget.count_edges(1).is_err());
         let flag = Arc::new(AtomicBool::new(false));
-        let watch = Watch::new(None, Some(Arc::clone(&flag)), &limits);
-        assert!(watch.look().is_ok());
+        let budget = CompileBudget::new(None, Some(Arc::clone(&flag)), &limits);
+        assert!(budget.check().is_ok());
         flag.store(true, Ordering::Relaxed);
-        assert!(watch.look().is_err_and(|error| error.is_interrupted()));
+        assert!(budget.check().is_err_and(|error| error.is_interrupted()));
         let past = Instant::now().checked_sub(Duration::from_secs(1));
-        assert!(Watch::new(past, None, &limits).spend(1).is_err_and(|error| error.is_interrupted()));
+        assert!(CompileBudget::new(past, None, &limits).spend(1).is_err_and(|error| error.is_interrupted()));
     }
 }

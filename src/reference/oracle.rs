@@ -1,30 +1,30 @@
-//! A matcher by definition.
+//! The oracle: a matcher by definition.
 
 use super::chart::{Chart, Recognizer};
 use super::mask::{mask_in_order, text_order};
 use crate::vocab::{TokenId, TokenKind, Vocab};
 use std::sync::Arc;
 
-/// What a matcher has to do, done slowly: tokens are read by a [`Chart`], masks are made by trying each token.
+/// A slow matcher that follows the definitions: a [`Chart`] reads the tokens, and masks are made by trying each token.
 #[derive(Clone, Debug)]
-pub struct Judge {
+pub struct OracleMatcher {
     vocab: Arc<Vocab>,
     order: Arc<[TokenId]>,
     stop_tokens: Vec<TokenId>,
     chart: Chart,
-    /// For each step the length of the chart, and whether a stop token was accepted, before it.
+    /// By step: the length of the chart before it, and whether a stop token had been accepted.
     history: Vec<(usize, bool)>,
     is_terminated: bool,
 }
 
-impl Judge {
-    /// Returns a judge at the empty text, with the stop tokens of the vocabulary.
+impl OracleMatcher {
+    /// Returns an oracle at the empty text, with the stop tokens of the vocabulary.
     pub fn new(recognizer: &Recognizer, vocab: Arc<Vocab>) -> Self {
         let (order, stop_tokens) = (text_order(&vocab).into(), vocab.stop_tokens().to_vec());
-        Judge { vocab, order, stop_tokens, chart: recognizer.start(), history: vec![], is_terminated: false }
+        OracleMatcher { vocab, order, stop_tokens, chart: recognizer.start(), history: vec![], is_terminated: false }
     }
 
-    /// Sets other stop tokens.
+    /// Replaces the stop tokens.
     pub fn set_stop_tokens(&mut self, ids: &[TokenId]) {
         self.stop_tokens = ids.to_vec();
     }
@@ -69,7 +69,7 @@ impl Judge {
         true
     }
 
-    /// Takes back the last `k` steps. Returns whether there were so many; if not, nothing changes.
+    /// Undoes the last `k` steps. Returns whether there were that many; if not, nothing changes.
     pub fn rollback(&mut self, k: usize) -> bool {
         let Some(n_left) = self.history.len().checked_sub(k) else { return false };
         if let Some(&(len, is_terminated)) = self.history.get(n_left) {
@@ -80,7 +80,7 @@ impl Judge {
         true
     }
 
-    /// Returns the longest text that every completion begins with, cut at `len_max` bytes.
+    /// Returns the longest common prefix of all completions, cut at `len_max` bytes.
     pub fn forced_text(&mut self, len_max: usize) -> Vec<u8> {
         let before = self.chart.len();
         let mut forced = Vec::new();
@@ -98,12 +98,12 @@ impl Judge {
         forced
     }
 
-    /// Tells whether the text so far is whole.
+    /// Returns whether the text so far is a sentence of the grammar.
     pub fn is_accepting(&self) -> bool {
         self.chart.is_accepting()
     }
 
-    /// Tells whether a stop token was accepted.
+    /// Returns whether a stop token was accepted.
     pub fn is_terminated(&self) -> bool {
         self.is_terminated
     }

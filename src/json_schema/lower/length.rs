@@ -13,7 +13,7 @@ use super::text::spell;
 use super::{Lowered, Lowerer};
 use crate::json_schema::options::Spelling;
 use crate::json_schema::shape::StringShape;
-use crate::machine::{Length, Tally};
+use crate::machine::{Length, RegisterRule};
 use crate::pass::Label;
 use crate::regular::Dfa;
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ const WRITTEN_MAX: u64 = 1 << 12;
 
 impl Lowerer<'_> {
     /// Adds the body and closing quote of strings of an automaton with the lengths of a shape; returns whether it can.
-    pub(super) fn tallied(
+    pub(super) fn with_length_register(
         &mut self,
         draft: &mut Draft,
         open: u32,
@@ -41,7 +41,7 @@ impl Lowerer<'_> {
             return Ok(false);
         }
         let spelled = Spelled::new(all, self.expander.options.spelling);
-        self.watch.spend(2 * spelled.draft.n_edges())?;
+        self.budget.spend(2 * spelled.draft.n_edges())?;
         let lengths = Lengths::of(&spelled);
         // What every string has anyhow is no bound.
         let min = if min <= lengths.to_end[0] { 0 } else { min };
@@ -60,12 +60,15 @@ impl Lowerer<'_> {
             return Ok(true);
         }
         let Spelled { draft: mut body, is_boundary, .. } = spelled;
-        let length = Length { counts: false, may_end: false, min, arrival_max: None };
+        let length = Length { counts_char: false, is_accepting: false, min, arrival_max: None };
         for state in 1..body.n_states() as u32 {
             let at = state as usize;
             if is_boundary[at] || (max.is_some() && lengths.needs_check[at]) {
                 let arrival_max = max.map(|max| max.saturating_sub(lengths.to_end[at]));
-                body.tallies.push((state, Tally::Length(Length { counts: is_boundary[at], arrival_max, ..length })));
+                body.register_rules.push((
+                    state,
+                    RegisterRule::Length(Length { counts_char: is_boundary[at], arrival_max, ..length }),
+                ));
             }
         }
         // Nothing leads to where too many characters would be missing.
@@ -79,7 +82,8 @@ impl Lowerer<'_> {
         body.byte(&ends, b'"', closed);
         body.accepting.fill(false);
         body.accept(closed);
-        body.tallies.push((closed, Tally::Length(Length { may_end: true, arrival_max: max, ..length })));
+        body.register_rules
+            .push((closed, RegisterRule::Length(Length { is_accepting: true, arrival_max: max, ..length })));
         self.spend(&body)?;
         let rule = self.rule("characters", body, None);
         draft.edge(open, Label::Call(rule), end);

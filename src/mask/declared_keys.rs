@@ -1,0 +1,98 @@
+//! The tokens that can spell declared keys of objects: an additional property must not repeat one.
+
+use crate::automaton::Program;
+use crate::machine::DeclaredKeys;
+use crate::vocab::{QuotedStrings, TokenId, Vocab};
+use ahash::AHashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The tokens of a vocabulary that can spell the keys of one list.
+#[derive(Debug)]
+pub(crate) struct KeyTokens {
+    /// Those that hold one of the keys whole, ascending.
+    pub holding: Box<[TokenId]>,
+    /// Those that begin with one of the keys behind its opening quote, ascending; once asked for.
+    beginning: OnceLock<Box<[TokenId]>>,
+}
+
+impl KeyTokens {
+    fn of(keys: &DeclaredKeys, strings: &QuotedStrings) -> KeyTokens {
+        let holding = keys.iter().filter_map(|key| key.get(1..)).flat_map(|string| strings.holding(string));
+        KeyTokens { holding: sorted(holding.copied()), beginning: OnceLock::new() }
+    }
+
+    /// Returns the tokens that begin with one of the keys behind its opening quote, found at the first call.
+    pub fn beginning(&self, keys: &DeclaredKeys, vocab: &Vocab) -> &[TokenId] {
+        self.beginning.get_or_init(|| {
+            let trie = vocab.trie();
+            let nodes = keys.iter().filter_map(|key| trie.find(key.get(1..)?));
+            sorted(nodes.flat_map(|node| trie.subtree_tokens(node).iter().copied()))
+        })
+    }
+}
+
+/// Returns tokens ascending, each once.
+fn sorted(tokens: impl Iterator<Item = TokenId>) -> Box<[TokenId]> {
+    let mut tokens: Vec<TokenId> = tokens.collect();
+    tokens.sort_unstable();
+    tokens.dedup();
+    tokens.into()
+}
+
+/// By list of a unit.
+type Lists = Arc<[KeyTokens]>;
+
+/// What was found for units of all grammars over one vocabulary.
+#[derive(Debug, Default)]
+pub(super) struct SharedKeyTokens {
+    by_unit: Mutex<AHashMap<u32, Lists>>,
+}
+
+impl SharedKeyTokens {
+    /// Units to remember; beyond, all are forgotten.
+    const UNITS_MAX: usize = 1 << 12;
+
+    pub fn clear(&self) {
+        self.by_unit.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn get_or_find(&self, uid: u32, find: impl FnOnce() -> Lists) -> Lists {
+        let mut by_unit = self.by_unit.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lists) = by_unit.get(&uid) {
+            return Arc::clone(lists);
+        }
+        if by_unit.len() >= Self::UNITS_MAX {
+            by_unit.clear();
+        }
+        Arc::clone(by_unit.entry(uid).or_insert_with(find))
+    }
+}
+
+/// The tokens for the declared keys of one grammar, found when a unit is first asked for.
+#[derive(Debug)]
+pub(crate) struct DeclaredKeyTokens {
+    /// By unit of the program.
+    by_unit: Box<[OnceLock<Lists>]>,
+}
+
+impl DeclaredKeyTokens {
+    pub fn of(program: &Program) -> DeclaredKeyTokens {
+        let n_units = if program.has_elements() { program.units().len() } else { 0 };
+        DeclaredKeyTokens { by_unit: (0..n_units).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// Returns the tokens for each list of declared keys of a unit.
+    pub(super) fn of_unit(
+        &self,
+        program: &Program,
+        index: usize,
+        vocab: &Vocab,
+        shared: &SharedKeyTokens,
+    ) -> &[KeyTokens] {
+        self.by_unit[index].get_or_init(|| {
+            let unit = &program.units()[index].unit;
+            let find = |keys: &Arc<DeclaredKeys>| KeyTokens::of(keys, vocab.quoted_strings());
+            shared.get_or_find(unit.uid, || unit.content.declared_keys.iter().map(find).collect())
+        })
+    }
+}

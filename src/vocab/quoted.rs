@@ -1,0 +1,131 @@
+//! Tokens by the quoted strings that they hold: which can repeat a key of an object as a whole, beginning and end.
+
+use super::{TokenId, Vocab};
+use ahash::AHashMap;
+
+/// The tokens of a vocabulary that hold quoted strings.
+#[derive(Debug)]
+pub(crate) struct QuotedStrings {
+    /// By string, with its closing quote and without the opening one.
+    holding: AHashMap<Box<[u8]>, Vec<TokenId>>,
+    string_bytes_max: usize,
+    /// Tokens that hold the same string twice.
+    holding_twice: Box<[TokenId]>,
+    /// By prefix of a string, without the opening quote: tokens that end the string and hold it once more, whole, behind a comma.
+    ending_and_holding: AHashMap<Box<[u8]>, Vec<TokenId>>,
+    prefix_bytes_max: usize,
+    /// Tokens that begin with a quote, as a mask.
+    begins_with_quote: Box<[u32]>,
+    /// The most closing brackets and braces before a quote in one token.
+    n_closed_before_quote_max: usize,
+}
+
+/// Calls `visit` with each string between two quotes, its closing quote included, and with what stands before it. Any quote may be the opening one.
+fn for_each_quoted<'a>(bytes: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a [u8])) {
+    for (open, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'"') {
+        let mut at = open + 1;
+        while let Some(&byte) = bytes.get(at) {
+            match byte {
+                b'"' => {
+                    visit(&bytes[open + 1..=at], &bytes[..open]);
+                    break;
+                }
+                b'\\' => at += 2,
+                _ => at += 1,
+            }
+        }
+    }
+}
+
+impl QuotedStrings {
+    /// Looks at all tokens: takes time in their bytes.
+    pub fn of(vocab: &Vocab) -> QuotedStrings {
+        let mut found = QuotedStrings {
+            holding: AHashMap::new(),
+            string_bytes_max: 0,
+            holding_twice: Box::new([]),
+            ending_and_holding: AHashMap::new(),
+            prefix_bytes_max: 0,
+            begins_with_quote: vec![0; vocab.n_mask_words()].into(),
+            n_closed_before_quote_max: 0,
+        };
+        let mut holding_twice = Vec::new();
+        for token in 0..vocab.n_tokens() as TokenId {
+            let bytes = vocab.bytes(token);
+            let Some(last_quote) = bytes.iter().rposition(|&byte| byte == b'"') else { continue };
+            if bytes[0] == b'"' {
+                found.begins_with_quote[token as usize / 32] |= 1 << (token % 32);
+            }
+            let n_closed = bytes[..last_quote].iter().filter(|byte| matches!(byte, b'}' | b']')).count();
+            found.n_closed_before_quote_max = found.n_closed_before_quote_max.max(n_closed);
+            let mut strings: Vec<&[u8]> = Vec::new();
+            for_each_quoted(bytes, |string, _| strings.push(string));
+            strings.sort_unstable();
+            if strings.windows(2).any(|pair| pair[0] == pair[1]) {
+                holding_twice.push(token);
+            }
+            strings.dedup();
+            for string in strings {
+                found.string_bytes_max = found.string_bytes_max.max(string.len());
+                found.holding.entry(string.into()).or_default().push(token);
+            }
+            found.add_ending_and_holding(token, bytes);
+        }
+        found.holding_twice = holding_twice.into();
+        found
+    }
+
+    fn add_ending_and_holding(&mut self, token: TokenId, bytes: &[u8]) {
+        for (end, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'"') {
+            for_each_quoted(&bytes[end + 1..], |string, before| {
+                let is_next_key = before.trim_ascii_end().ends_with(b",");
+                if let Some(prefix) = string[..string.len() - 1].strip_suffix(&bytes[..end]).filter(|_| is_next_key) {
+                    self.prefix_bytes_max = self.prefix_bytes_max.max(prefix.len());
+                    self.ending_and_holding.entry(prefix.into()).or_default().push(token);
+                }
+            });
+        }
+    }
+
+    /// Returns the tokens that hold a string whole, given with its closing quote and without the opening one.
+    pub fn holding(&self, string: &[u8]) -> &[TokenId] {
+        // PERF: most keys are longer than what any token holds, and then nothing is hashed.
+        match string.len() <= self.string_bytes_max {
+            true => self.holding.get(string).map_or(&[], |tokens| tokens),
+            false => &[],
+        }
+    }
+
+    /// Returns the tokens that hold the same string twice.
+    pub fn holding_twice(&self) -> &[TokenId] {
+        &self.holding_twice
+    }
+
+    /// Returns the tokens that may end a string of which a prefix was read, `n_bytes` long without the opening quote, and hold it once more.
+    pub fn ending_and_holding<T: AsRef<[u8]>>(&self, n_bytes: usize, prefix: impl FnOnce() -> T) -> &[TokenId] {
+        // PERF: hardly a token has the three quotes that it takes, and those hold short strings.
+        match n_bytes <= self.prefix_bytes_max {
+            true => self.ending_and_holding.get(prefix().as_ref()).map_or(&[], |tokens| tokens),
+            false => &[],
+        }
+    }
+
+    /// Clears the bits of the tokens that begin with a quote: a thousand of them, as a mask.
+    pub fn clear_beginning_with_quote(&self, row: &mut [u32]) {
+        row.iter_mut().zip(&self.begins_with_quote).for_each(|(word, quoted)| *word &= !quoted);
+    }
+
+    /// Returns the most closing brackets and braces before a quote in one token: no token holds a key of an object further out.
+    pub fn n_closed_before_quote_max(&self) -> usize {
+        self.n_closed_before_quote_max
+    }
+
+    /// Returns about how much memory this takes, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let of = |map: &AHashMap<Box<[u8]>, Vec<TokenId>>| {
+            let entries = map.iter().map(|(key, tokens)| key.len() + 4 * tokens.capacity());
+            entries.sum::<usize>() + map.capacity() * size_of::<(Box<[u8]>, Vec<TokenId>)>()
+        };
+        of(&self.holding) + of(&self.ending_and_holding) + 4 * (self.holding_twice.len() + self.begins_with_quote.len())
+    }
+}
