@@ -3,7 +3,7 @@
 //! The register of such a rule holds a set (lower half) and, in the frame of an element under way, the place where the element began (upper half).
 //! Sets are lists that share their ends; an element is a piece of the text. Both only grow at their ends and are cut back by rolling back.
 
-use crate::machine::{DeclaredKeys, Distinct, Equality, JsonScalars, ends_within_escape};
+use crate::machine::{DeclaredKeys, Distinct, Equality, JsonScalars};
 use crate::util::chunked::Chunked;
 use core::ops::Range;
 use smallvec::SmallVec;
@@ -60,6 +60,10 @@ pub(crate) enum Within {
 }
 
 impl Within {
+    pub fn is_string(self) -> bool {
+        self != Within::Nothing
+    }
+
     /// Returns what a text ends within that has one byte more.
     pub fn after(self, byte: u8) -> Within {
         match (self, byte) {
@@ -244,55 +248,8 @@ impl Elements {
         self.n_refused
     }
 
-    /// Tells whether the element under way in a frame may become one of the frame's set: false only if it can't.
-    pub fn can_repeat(&self, register: u64, equality: Equality) -> bool {
-        let begun = Piece { start: (register >> 32) as u32, end: self.n_bytes() };
-        let has_prefix = |piece: Piece| {
-            let n_bytes = begun.n_bytes() as usize;
-            piece.n_bytes() as usize >= n_bytes && self.bytes(piece).take(n_bytes).eq(self.bytes(begun))
-        };
-        let Some(first) = self.first_byte(register).filter(|_| equality == Equality::Json) else {
-            return self.any(register as u32, |set| has_prefix(set.element));
-        };
-        let is_plain = |piece: Piece| self.bytes(piece).all(|byte| byte != b'\\');
-        match first {
-            // PERF: strings without escapes are compared as they are.
-            b'"' if is_plain(begun) => self.any(register as u32, |set| {
-                self.first_of(set.element) == Some(b'"')
-                    && if is_plain(set.element) { has_prefix(set.element) } else { self.extends(begun, set.element) }
-            }),
-            b'"' => self.any(register as u32, |set| {
-                self.first_of(set.element) == Some(b'"') && self.extends(begun, set.element)
-            }),
-            b'{' | b'[' => {
-                let text: Vec<u8> = self.bytes(begun).collect();
-                let scalars = JsonScalars::of(&text);
-                let bits = scalars.bloom_bits();
-                let is_cut = ends_within_escape(&text);
-                self.any(register as u32, |set| {
-                    let may_have_all = set.print == 0 || bits & !set.leaves == 0;
-                    self.first_of(set.element) == Some(first)
-                        && (is_cut || may_have_all && scalars.can_extend_to(&self.scalars(set.element)))
-                })
-            }
-            b'-' | b'0'..=b'9' => {
-                self.any(register as u32, |set| matches!(self.first_of(set.element), Some(b'-' | b'0'..=b'9')))
-            }
-            _ => self.any(register as u32, |set| has_prefix(set.element)),
-        }
-    }
-
-    /// Tells whether an element may be what becomes of another one.
-    fn extends(&self, begun: Piece, element: Piece) -> bool {
-        let text: Vec<u8> = self.bytes(begun).collect();
-        ends_within_escape(&text) || JsonScalars::of(&text).can_extend_to(&self.scalars(element))
-    }
-
-    fn scalars(&self, element: Piece) -> JsonScalars {
-        JsonScalars::of(&self.bytes(element).collect::<Vec<u8>>())
-    }
-
-    fn first_of(&self, piece: Piece) -> Option<u8> {
+    /// Returns the first byte of a piece.
+    pub fn first_of(&self, piece: Piece) -> Option<u8> {
         (piece.n_bytes() > 0).then(|| self.text.get(piece.start as usize))
     }
 
@@ -300,6 +257,16 @@ impl Elements {
     pub fn for_each(&self, register: u64, mut visit: impl FnMut(Piece)) {
         self.any(register as u32, |set| {
             visit(set.element);
+            false
+        });
+    }
+
+    /// Calls `visit` with each element of a set, except containers that lack a scalar with one of these bits ([`JsonScalars::bloom_bits`]).
+    pub fn for_each_with(&self, register: u64, bits: u64, mut visit: impl FnMut(Piece)) {
+        self.any(register as u32, |set| {
+            if set.print == 0 || bits & !set.leaves == 0 {
+                visit(set.element);
+            }
             false
         });
     }

@@ -4,6 +4,7 @@
 //! returns included: a state that may end its unit stands beside the states that its callers go on from. A text is a whole
 //! sentence when [`DONE`](crate::automaton::DONE) is among the states.
 
+mod candidates;
 mod elements;
 mod lazy_dfa;
 mod stack;
@@ -11,6 +12,7 @@ mod step;
 mod viable;
 mod work;
 
+pub(crate) use candidates::Candidates;
 pub(crate) use elements::{Elements, Within};
 pub(crate) use lazy_dfa::{ConfigId, LazyDfa};
 pub(crate) use stack::{BOTTOM, NodeId, Stacks, StacksMark};

@@ -90,7 +90,7 @@ impl InternedNodes {
 const UNUSED: NodeId = NodeId::MAX;
 
 /// A place to truncate to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct StacksMark {
     pub n_nodes: u32,
     /// Bytes read, if elements are compared.

@@ -19,14 +19,20 @@
 
 use super::Matcher;
 use crate::automaton::{Kind, Owner, Program};
-use crate::exec::{Configuration, Elements, NodeId, OverBudget, Pair, Stacks, StacksMark, Within, step_byte};
+use crate::exec::{
+    Candidates, Configuration, Elements, NodeId, OverBudget, Pair, Stacks, StacksMark, Within, step_byte,
+};
 use crate::machine::{Distinct, Equality};
-use crate::vocab::{Punctuation, TokenId};
+use crate::util::ByteSet;
+use crate::vocab::{Punctuation, TokenId, Trie};
 use smallvec::SmallVec;
-use std::sync::Arc;
 
-/// Most nodes of the stacks to look at for one place; with more it is not known to be safe.
+/// Most nodes of the stacks to look at for one place; with more any token may make a difference.
 const STACK_NODES_MAX: usize = 256;
+/// Likewise, once for a mask.
+const ALL_STACK_NODES_MAX: usize = 1024;
+/// Most declared keys whose next bytes are looked at one by one.
+const DECLARED_KEYS_MAX: usize = 64;
 /// Work of a look at the stacks of a place.
 const WORK_PER_PLACE: u64 = 16;
 
@@ -44,24 +50,62 @@ struct Level {
     live: Configuration,
     mark: StacksMark,
     within: Within,
+    danger: Danger,
     /// Whether no place was dropped on the way because of the values before: then the cached mask is right about what is live here.
     is_complete: bool,
 }
 
-/// Memory to go down stacks.
+/// Which suffixes can make a difference from some places on.
+#[derive(Clone, Copy)]
+struct Danger {
+    /// Those with some of this punctuation.
+    punctuation: Punctuation,
+    /// Those that begin so.
+    bytes: ByteSet,
+}
+
+impl Danger {
+    const ALL: Danger = Danger { punctuation: Punctuation::NONE, bytes: ByteSet::ALL };
+
+    fn of_punctuation(punctuation: Punctuation) -> Danger {
+        Danger { punctuation, bytes: ByteSet::EMPTY }
+    }
+
+    fn of_bytes(bytes: ByteSet) -> Danger {
+        Danger { punctuation: Punctuation::NONE, bytes }
+    }
+
+    fn or(self, other: Danger) -> Danger {
+        Danger { punctuation: self.punctuation.or(other.punctuation), bytes: self.bytes | other.bytes }
+    }
+
+    /// Tells whether all suffixes can make a difference.
+    fn is_all(self) -> bool {
+        self.bytes == ByteSet::ALL
+    }
+
+    /// Tells whether suffixes that begin with a byte, with this punctuation, make no difference.
+    fn spares(self, byte: u8, punctuation: Punctuation) -> bool {
+        !self.bytes.contains(byte) && !punctuation.intersects(self.punctuation)
+    }
+
+    /// Tells whether suffixes with this punctuation make no difference.
+    fn spares_all(self, punctuation: Punctuation) -> bool {
+        self.bytes.is_empty() && !punctuation.intersects(self.punctuation)
+    }
+}
+
+/// What is known of the stacks from before the tokens, and memory to go down stacks.
 #[derive(Default)]
 struct StackWalk {
     seen: SmallVec<[NodeId; 32]>,
     pending: SmallVec<[(NodeId, usize); 16]>,
-    /// Frames whose value was no prefix of another one before the token: none of those that are longer is.
-    new_values: SmallVec<[Pair; 8]>,
-}
-
-/// What the tokens below a node may still do.
-#[derive(Clone, Copy)]
-struct Suffixes {
-    punctuation: Punctuation,
-    n_bytes_max: usize,
+    /// What there was before the tokens.
+    before: StacksMark,
+    /// Whether all frames there were looked at.
+    are_all_known: bool,
+    /// The frames there whose values may become others, with those.
+    repeating: Vec<(Pair, Candidates)>,
 }
 
 impl Matcher {
@@ -83,33 +127,26 @@ impl Matcher {
     /// Clears the bits of the tokens that the values before rule out; tells whether there may be some.
     fn clear_repeating(&mut self, row: &mut [u32], memory: &mut Recheck) -> bool {
         let grammar = self.grammar.clone();
-        let (program, vocab) = (grammar.program(), Arc::clone(grammar.vocab()));
+        let (program, vocab) = (grammar.program(), grammar.vocab());
         let (trie, punctuation) = (vocab.trie(), vocab.punctuation());
         let mark = self.stacks.mark();
-        let within = self.elements().within();
+        memory.stack.find_repeating(program, &self.stacks, &self.live);
         memory.n_levels = 0;
-        memory.push(&self.live, mark, within, true);
-        memory.stack.note_new_values(program, &self.stacks, &self.live);
-        let suffixes = |node: u32, within: Within| Suffixes {
-            punctuation: match within {
-                Within::Nothing => punctuation.below(node),
-                Within::String | Within::Escape => punctuation.below_in_string(node),
-            },
-            n_bytes_max: match trie.height(node) {
-                u8::MAX => usize::MAX,
-                height => usize::from(height),
-            },
-        };
+        let within = self.elements().within();
+        let danger = memory.stack.danger(program, &self.stacks, &self.live, height(trie, 0));
+        memory.push(&self.live, Level { live: Configuration::new(), mark, within, danger, is_complete: true });
         let mut next = core::mem::take(&mut self.scratch.next);
         let mut is_changed = false;
-        let (mut node, end) = match memory.stack.are_safe(program, &self.stacks, &self.live, suffixes(0, within)) {
-            true => (0, 0),
-            false => (1, trie.subtree_end(0)),
-        };
+        let (mut node, end) = (1, trie.subtree_end(0));
         while node < end && !self.stacks.work.is_spent() {
-            self.stacks.work.spend(WORK_PER_PLACE);
             memory.n_levels = usize::from(trie.depth(node));
             let above = &memory.levels[memory.n_levels - 1];
+            // PERF: most nodes are left here, before any step.
+            let own = || punctuation.from(trie, node, above.within.is_string());
+            if above.is_complete && above.danger.spares(trie.byte(node), own()) {
+                node = trie.subtree_end(node);
+                continue;
+            }
             self.stacks.truncate(above.mark);
             let n_refused = self.elements().n_refused();
             step_byte(program, &mut self.stacks, &above.live, trie.byte(node), &mut next);
@@ -119,23 +156,28 @@ impl Matcher {
                 self.scratch.viability.retain(program, &mut self.stacks, &mut next);
                 is_complete &= next.len() == n_live;
             }
-            let within = above.within.after(trie.byte(node));
-            let is_left = if next.is_empty() {
+            if next.is_empty() {
                 if !is_complete {
                     clear(row, trie.subtree_tokens(node));
                     is_changed = true;
                 }
-                true
-            } else {
-                let is_leaf = trie.subtree_end(node) == node + 1;
-                is_leaf || is_complete && memory.stack.are_safe(program, &self.stacks, &next, suffixes(node, within))
-            };
-            if is_left {
                 node = trie.subtree_end(node);
-            } else {
-                memory.push(&next, self.stacks.mark(), within, is_complete);
-                node += 1;
+                continue;
             }
+            if trie.subtree_end(node) == node + 1 {
+                node += 1;
+                continue;
+            }
+            self.stacks.work.spend(WORK_PER_PLACE);
+            let within = above.within.after(trie.byte(node));
+            let danger = memory.stack.danger(program, &self.stacks, &next, height(trie, node));
+            if is_complete && danger.spares_all(punctuation.below(node, within.is_string())) {
+                node = trie.subtree_end(node);
+                continue;
+            }
+            let mark = self.stacks.mark();
+            memory.push(&next, Level { live: Configuration::new(), mark, within, danger, is_complete });
+            node += 1;
         }
         self.scratch.next = next;
         self.stacks.truncate(mark);
@@ -161,80 +203,108 @@ impl Matcher {
     }
 }
 
+/// Returns the number of bytes of the longest suffix below a node.
+fn height(trie: &Trie, node: u32) -> usize {
+    match trie.height(node) {
+        u8::MAX => usize::MAX,
+        height => usize::from(height),
+    }
+}
+
 impl Recheck {
-    fn push(&mut self, live: &[Pair], mark: StacksMark, within: Within, is_complete: bool) {
+    fn push(&mut self, live: &[Pair], level: Level) {
         // PERF: levels stay, so that their configurations are not allocated anew.
         if self.n_levels == self.levels.len() {
-            self.levels.push(Level { live: Configuration::new(), mark, within, is_complete });
+            self.levels.push(level);
+        } else {
+            let live = core::mem::take(&mut self.levels[self.n_levels].live);
+            self.levels[self.n_levels] = Level { live, ..level };
         }
-        let level = &mut self.levels[self.n_levels];
-        level.live.clear();
-        level.live.extend_from_slice(live);
-        (level.mark, level.within, level.is_complete) = (mark, within, is_complete);
+        let own = &mut self.levels[self.n_levels].live;
+        own.clear();
+        own.extend_from_slice(live);
         self.n_levels += 1;
     }
 }
 
 impl StackWalk {
-    /// Finds the frames of `live` whose values are no prefixes of others.
-    fn note_new_values(&mut self, program: &Program, stacks: &Stacks, live: &[Pair]) {
-        self.new_values.clear();
-        let mut new_values = core::mem::take(&mut self.new_values);
-        self.visit(stacks, live, usize::MAX, |frame, _| {
+    /// Finds the frames of `live` whose values may become others.
+    fn find_repeating(&mut self, program: &Program, stacks: &Stacks, live: &[Pair]) {
+        self.before = stacks.mark();
+        self.repeating.clear();
+        let mut repeating = core::mem::take(&mut self.repeating);
+        self.are_all_known = self.visit(stacks, live, usize::MAX, ALL_STACK_NODES_MAX, |frame, _| {
             if let Some(Kind::Element(distinct)) = program.info(frame.state).map(|info| info.kind)
-                && !new_values.contains(&frame)
-                && !can_repeat(program, stacks, frame, distinct)
+                && !repeating.iter().any(|(known, _)| *known == frame)
             {
-                new_values.push(frame);
+                let candidates = candidates(stacks, frame, distinct);
+                if !candidates.is_empty() || !other_repetitions(program, stacks, frame, distinct).is_empty() {
+                    repeating.push((frame, candidates));
+                }
             }
             true
         });
-        self.new_values = new_values;
+        self.repeating = repeating;
     }
 
-    /// Tells whether no suffix makes a difference in any of these places.
-    fn are_safe(&mut self, program: &Program, stacks: &Stacks, live: &[Pair], suffixes: Suffixes) -> bool {
-        let holds = |bits| suffixes.punctuation.has(bits);
-        // Containers that begin within a suffix.
-        if holds(Punctuation::OPEN_COMMA) || program.has_last_items() && holds(Punctuation::OPEN) {
-            return false;
+    /// Returns which suffixes, of so many bytes at most, can make a difference in some of these places.
+    fn danger(&mut self, program: &Program, stacks: &Stacks, live: &[Pair], n_bytes_max: usize) -> Danger {
+        if !self.are_all_known {
+            return Danger::ALL;
         }
-        let is_safe_here = |pair: &Pair| {
-            let owner = program.info(pair.state).and_then(|info| info.owner);
-            !matches!(owner, Some(Owner::Elements(distinct)) if begins_value(program, *pair, distinct, suffixes, false))
-        };
-        // Further out nothing is compared unless values can be exhausted, by any byte.
-        let n_deep_max = match program.may_run_out() {
-            true => usize::MAX,
-            false if holds(Punctuation::END) => suffixes.n_bytes_max,
-            false => 0,
-        };
-        let new_values = core::mem::take(&mut self.new_values);
-        let are_safe = live.iter().all(is_safe_here)
-            && self.visit(stacks, live, n_deep_max, |frame, n_deep| {
-                let Some(info) = program.info(frame.state) else { return true };
-                if let Kind::Element(distinct) = info.kind
-                    && !new_values.contains(&frame)
-                    && can_repeat(program, stacks, frame, distinct)
-                {
-                    return false;
-                }
-                // Each frame takes a byte to leave. Behind a value comes a comma; behind white space another value may.
-                let is_reached = holds(Punctuation::END) && n_deep < suffixes.n_bytes_max;
-                let is_behind_comma = matches!(info.kind, Kind::Element(_));
-                !matches!(info.owner, Some(Owner::Elements(distinct))
-                    if is_reached && begins_value(program, frame, distinct, suffixes, is_behind_comma))
-            });
-        self.new_values = new_values;
-        are_safe
+        // Containers that begin within a suffix.
+        let mut all = Danger::of_punctuation(match program.has_last_items() {
+            true => Punctuation::OPEN,
+            false => Punctuation::OPEN_COMMA,
+        });
+        for pair in live {
+            if let Some(Owner::Elements(distinct)) = program.info(pair.state).and_then(|info| info.owner) {
+                all = all.or(next_value(program, *pair, distinct, Position::Here));
+            }
+        }
+        let (repeating, n_bytes_before) = (core::mem::take(&mut self.repeating), self.before.n_bytes);
+        // Values that may be repeated count however far down they are, which is known of those that began before; next values as far down as a
+        // suffix can return.
+        let n_deep_max = if repeating.is_empty() { n_bytes_max } else { usize::MAX };
+        let are_few = self.visit(stacks, live, n_deep_max, STACK_NODES_MAX, |frame, n_deep| {
+            let Some(info) = program.info(frame.state) else { return true };
+            if let Kind::Element(distinct) = info.kind {
+                let elements = elements_of(stacks);
+                let of_value = match repeating.iter().find(|(known, _)| *known == frame) {
+                    Some((_, candidates)) => {
+                        candidates.next_bytes(elements) | other_repetitions(program, stacks, frame, distinct)
+                    }
+                    // A value that began before and could become no other one can't now.
+                    None if frame.register >> 32 < u64::from(n_bytes_before) => ByteSet::EMPTY,
+                    None => {
+                        candidates(stacks, frame, distinct).next_bytes(elements)
+                            | other_repetitions(program, stacks, frame, distinct)
+                    }
+                };
+                all = all.or(Danger::of_bytes(of_value));
+            }
+            // Each frame takes a byte to leave. Behind a value comes a comma; behind white space another value may.
+            if let Some(Owner::Elements(distinct)) = info.owner
+                && n_deep < n_bytes_max
+            {
+                let is_value = matches!(info.kind, Kind::Element(_));
+                let position = if is_value { Position::BehindComma } else { Position::BehindSpace };
+                all = all.or(next_value(program, frame, distinct, position));
+            }
+            !all.is_all()
+        });
+        self.repeating = repeating;
+        if are_few { all } else { Danger::ALL }
     }
 
-    /// Calls `test` with all frames on the stacks of some places, up to a depth, and with how many are above each; tells whether all pass, and there are not too many.
+    /// Calls `test` with all frames on the stacks of some places, up to a depth, and with how many are above each; tells whether all pass, and there are not
+    /// more than `n_nodes_max` nodes.
     fn visit(
         &mut self,
         stacks: &Stacks,
         live: &[Pair],
         n_deep_max: usize,
+        n_nodes_max: usize,
         mut test: impl FnMut(Pair, usize) -> bool,
     ) -> bool {
         self.seen.clear();
@@ -247,7 +317,7 @@ impl StackWalk {
             if self.seen.contains(&node) {
                 continue;
             }
-            if self.seen.len() >= STACK_NODES_MAX {
+            if self.seen.len() >= n_nodes_max {
                 return false;
             }
             self.seen.push(node);
@@ -256,7 +326,8 @@ impl StackWalk {
                 if !test(frame, n_deep) {
                     return false;
                 }
-                if n_deep < n_deep_max {
+                // Nodes that the suffix made are looked at however deep they are: values began there.
+                if n_deep < n_deep_max || frame.node >= self.before.n_nodes {
                     self.pending.push((frame.node, n_deep + 1));
                 }
             }
@@ -265,28 +336,51 @@ impl StackWalk {
     }
 }
 
-/// Tells whether the value under way in a frame may become one that is there already, or must be followed by another one of which none may be left.
-fn can_repeat(program: &Program, stacks: &Stacks, frame: Pair, distinct: Distinct) -> bool {
-    let Some(elements) = stacks.elements() else { return false };
-    let is_declared = || {
-        let keys = program.place(frame.state).and_then(|(linked, _)| linked.unit.declared_keys(distinct));
-        keys.is_some_and(|keys| !elements.begun_reserved(frame.register, keys).is_empty())
-    };
-    elements.can_repeat(frame.register, distinct.equality) || program.may_have_to_close(frame.state) || is_declared()
+fn elements_of(stacks: &Stacks) -> &Elements {
+    stacks.elements().expect("values are compared")
 }
 
-/// Tells whether a suffix may begin a value that is compared with others of a frame, or oblige one to follow; `is_behind_comma` tells that a comma has to come first.
-fn begins_value(program: &Program, frame: Pair, distinct: Distinct, suffixes: Suffixes, is_behind_comma: bool) -> bool {
-    let holds = |bits| suffixes.punctuation.has(bits);
+/// Returns the values before that the one under way in a frame may become.
+fn candidates(stacks: &Stacks, frame: Pair, distinct: Distinct) -> Candidates {
+    Candidates::of(elements_of(stacks), frame.register, distinct.equality)
+}
+
+/// Returns the bytes behind which the value under way in a frame may become a declared key, or any if it must be followed by another value of which none may be left.
+fn other_repetitions(program: &Program, stacks: &Stacks, frame: Pair, distinct: Distinct) -> ByteSet {
+    if program.may_have_to_close(frame.state) {
+        return ByteSet::ALL;
+    }
+    let declared = program.place(frame.state).and_then(|(linked, _)| linked.unit.declared_keys(distinct));
+    let Some(keys) = declared else { return ByteSet::EMPTY };
+    let (elements, n_read) = (elements_of(stacks), elements_of(stacks).n_begun(frame.register) as usize);
+    let found = elements.begun_reserved(frame.register, keys);
+    if found.len() > DECLARED_KEYS_MAX {
+        return ByteSet::ALL;
+    }
+    found.filter_map(|index| keys.get(index).get(n_read).copied()).collect()
+}
+
+/// Where the next value of a container can begin.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Position {
+    Here,
+    BehindSpace,
+    BehindComma,
+}
+
+/// Returns which suffixes may begin a value that is compared with those of a frame, or oblige one to follow.
+fn next_value(program: &Program, frame: Pair, distinct: Distinct, position: Position) -> Danger {
     let is_exhaustible = distinct.has_finite_domain || program.may_have_to_close(frame.state);
     let is_first = frame.register as u32 == 0;
-    match (distinct.equality, is_behind_comma) {
-        // A comma alone may be too much.
-        _ if is_exhaustible => true,
-        (Equality::Bytes, true) => holds(Punctuation::COMMA_TWO_QUOTES),
-        (Equality::Bytes, false) => holds(Punctuation::TWO_QUOTES),
-        (Equality::Json, true) => holds(Punctuation::COMMA),
-        (Equality::Json, false) => !is_first || holds(Punctuation::COMMA),
+    let behind = Danger::of_punctuation;
+    match (distinct.equality, position) {
+        (_, Position::BehindComma) if is_exhaustible => behind(Punctuation::END),
+        _ if is_exhaustible => Danger::ALL,
+        (Equality::Bytes, Position::BehindComma) => behind(Punctuation::COMMA_TWO_QUOTES),
+        (Equality::Bytes, _) => behind(Punctuation::TWO_QUOTES),
+        (Equality::Json, Position::BehindComma) => behind(Punctuation::COMMA),
+        (Equality::Json, _) if is_first => behind(Punctuation::COMMA),
+        (Equality::Json, _) => Danger::ALL,
     }
 }
 

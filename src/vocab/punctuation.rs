@@ -11,6 +11,7 @@ use super::Trie;
 pub(crate) struct Punctuation(u8);
 
 impl Punctuation {
+    pub const NONE: Punctuation = Punctuation(0);
     /// A byte behind which an element of a list may be at its end: a quote, a comma, a closing bracket or brace, white space.
     pub const END: Punctuation = Punctuation(1);
     pub const QUOTE: Punctuation = Punctuation(2);
@@ -25,8 +26,18 @@ impl Punctuation {
     pub const OPEN_COMMA: Punctuation = Punctuation(64);
 
     /// Tells whether all of these bits are set.
-    pub fn has(self, bits: Punctuation) -> bool {
+    fn has(self, bits: Punctuation) -> bool {
         self.0 & bits.0 == bits.0
+    }
+
+    /// Tells whether one of these bits is set.
+    pub fn intersects(self, bits: Punctuation) -> bool {
+        self.0 & bits.0 != 0
+    }
+
+    /// Returns the bits that are set in one of both.
+    pub fn or(self, bits: Punctuation) -> Punctuation {
+        Punctuation(self.0 | bits.0)
     }
 
     /// Returns what a suffix with one more byte before it holds; `is_empty` tells whether it was empty.
@@ -71,12 +82,12 @@ impl PunctuationBelow {
             path.truncate(usize::from(trie.depth(node)));
             if !trie.tokens(node).is_empty() {
                 let (mut all, mut behind_quote) =
-                    trie_suffix(trie.byte(node), Punctuation::default(), Punctuation::default(), true);
+                    with_byte(trie.byte(node), Punctuation::default(), Punctuation::default(), true);
                 for &above in path.iter().rev() {
                     let found = &mut of_nodes[above as usize];
                     found.0.0 |= all.0;
                     found.1.0 |= behind_quote.0;
-                    (all, behind_quote) = trie_suffix(trie.byte(above), all, behind_quote, false);
+                    (all, behind_quote) = with_byte(trie.byte(above), all, behind_quote, false);
                 }
             }
             path.push(node);
@@ -84,16 +95,17 @@ impl PunctuationBelow {
         PunctuationBelow { of_nodes: of_nodes.into() }
     }
 
-    /// Returns what the tokens below a node hold behind the node.
-    pub fn below(&self, node: u32) -> Punctuation {
-        self.of_nodes[node as usize].0
+    /// Returns what the tokens below a node hold behind the node; within a string, what they hold from their first quote on, which may end it.
+    pub fn below(&self, node: u32, is_in_string: bool) -> Punctuation {
+        seen(self.of_nodes[node as usize], is_in_string)
     }
 
-    /// Returns what they hold behind their first quote there, together with that quote.
-    pub fn below_in_string(&self, node: u32) -> Punctuation {
+    /// As [`Self::below`], of the node's own byte and what comes behind it.
+    pub fn from(&self, trie: &Trie, node: u32, is_in_string: bool) -> Punctuation {
+        // Bits of a longer suffix come each from one bit of the shorter one, so that sets of suffixes may be taken together.
         let (all, behind_quote) = self.of_nodes[node as usize];
-        let quote = all.0 & Punctuation::QUOTE.0;
-        Punctuation(behind_quote.0 | quote | if quote != 0 { Punctuation::END.0 } else { 0 })
+        let is_leaf = trie.subtree_end(node) == node + 1;
+        seen(with_byte(trie.byte(node), all, behind_quote, is_leaf), is_in_string)
     }
 
     /// Returns the memory taken, in bytes.
@@ -102,8 +114,17 @@ impl PunctuationBelow {
     }
 }
 
+/// Returns what counts of a suffix.
+fn seen((all, behind_quote): (Punctuation, Punctuation), is_in_string: bool) -> Punctuation {
+    match is_in_string {
+        false => all,
+        true if all.has(Punctuation::QUOTE) => behind_quote.or(Punctuation::QUOTE).or(Punctuation::END),
+        true => behind_quote,
+    }
+}
+
 /// Puts a byte before a suffix: returns what it holds then, and what it holds behind its first quote.
-fn trie_suffix(byte: u8, all: Punctuation, behind_quote: Punctuation, is_empty: bool) -> (Punctuation, Punctuation) {
+fn with_byte(byte: u8, all: Punctuation, behind_quote: Punctuation, is_empty: bool) -> (Punctuation, Punctuation) {
     (all.after(byte, is_empty), if byte == b'"' { all } else { behind_quote })
 }
 
@@ -120,7 +141,7 @@ mod tests {
         let trie = Trie::new(&bytes, &starts);
         let found = PunctuationBelow::of(&trie);
         let node = trie.find(node_of.as_bytes()).expect("a token begins so");
-        (found.below(node), found.below_in_string(node))
+        (found.below(node, false), found.below(node, true))
     }
 
     #[test]
