@@ -20,6 +20,7 @@
 //!
 //! To have no completion is inherited by all that follows, so it is enough to ask at the end of a token.
 
+use super::candidates::Candidates;
 use super::elements::Elements;
 use super::stack::{NodeId, Stacks, StacksMark};
 use super::step::{Configuration, Pair, step_byte};
@@ -163,17 +164,20 @@ impl Viability {
         if program.must_close(pair.state) {
             return false;
         }
-        // PERF: mostly there is no element yet that could be repeated; then what can be read from states is not asked, which is found for whole units.
-        let never = |_| false;
+        // PERF: mostly there is no element yet that could be repeated; what can be read from states is found for whole units, and candidates take a look
+        // at all elements.
         let is_unbounded = |state| {
             program.reaches_unbounded(state, false) || program.reaches_unbounded(state, true) && is_plain(elements)
         };
-        self.has_free_way(program, stacks, pair, never, never)
-            || self.has_free_way(program, stacks, pair, is_unbounded, |state| program.reaches_unbounded(state, false))
+        let is_unbounded_behind = |state| program.reaches_unbounded(state, false);
+        let has_candidates = |frame: Pair, equality| !Candidates::of(elements, frame.register, equality).is_empty();
+        self.has_free_way(program, stacks, pair, |_| false, |_| false, |_, _| true)
+            || self.has_free_way(program, stacks, pair, is_unbounded, is_unbounded_behind, |_, _| true)
+            || self.has_free_way(program, stacks, pair, is_unbounded, is_unbounded_behind, has_candidates)
     }
 
-    /// Tells whether on some way down the stack of a pair no element has others before it, unless something unbounded can be read above it: from the
-    /// pair's state (`is_unbounded`), or from one that is returned to (`is_unbounded_behind`).
+    /// Tells whether on some way down the stack of a pair no element under way can become one that is there already (`has_candidates`), unless something unbounded can be
+    /// read above it: from the pair's state (`is_unbounded`), or from one that is returned to (`is_unbounded_behind`).
     fn has_free_way(
         &mut self,
         program: &Program,
@@ -181,6 +185,7 @@ impl Viability {
         pair: Pair,
         is_unbounded: impl Fn(StateId) -> bool,
         is_unbounded_behind: impl Fn(StateId) -> bool,
+        has_candidates: impl Fn(Pair, Equality) -> bool,
     ) -> bool {
         self.nodes.clear();
         self.pending.clear();
@@ -197,7 +202,12 @@ impl Viability {
                 let exit = stacks.exit(node, index);
                 let Some(info) = program.info(exit.state) else { return true };
                 let is_bound = match info.kind {
-                    Kind::Element(distinct) => !is_unbounded && is_compared(distinct) && exit.register as u32 != 0,
+                    Kind::Element(distinct) => {
+                        !is_unbounded
+                            && is_compared(distinct)
+                            && exit.register as u32 != 0
+                            && (distinct.declared_keys.is_some() || has_candidates(exit, distinct.equality))
+                    }
                     _ => false,
                 };
                 if is_bound || program.must_close(exit.state) {

@@ -25,6 +25,8 @@ const PLACES_FIRST: usize = 192;
 const STATES_MAX: usize = 1 << 14;
 /// Bytes that the characters of a field surely lead from where it is looked for.
 const RADIUS_MIN: u8 = 5;
+/// Alphabets that are tried for one state, each smaller than the one before.
+const ALPHABETS_MAX: usize = 8;
 /// Letters by which a state is asked what follows.
 const SAMPLE: &[u8] = b"eaqnzXT5";
 /// A radius that is good enough for a place at the rim of a field, where more might be known by looking from there.
@@ -141,7 +143,7 @@ fn wide(unit: &Unit, start: u32, alphabet: Alphabet) -> Option<(Vec<u32>, Loop)>
 
 /// Returns the field of those characters that a state reads which don't soon lead to where fewer are read.
 fn safe(unit: &Unit, start: u32, mut alphabet: Alphabet) -> Option<(Vec<u32>, Loop)> {
-    loop {
+    for _ in 0..ALPHABETS_MAX {
         match Survey::of(unit, start, alphabet, RADIUS_MIN, PLACES_MAX) {
             Ok(survey) => return Some(Field::new(unit, start, alphabet, &survey).of_states(start, &survey, |_| true)),
             Err(Opens::By(characters)) => alphabet.ascii &= !characters,
@@ -151,6 +153,7 @@ fn safe(unit: &Unit, start: u32, mut alphabet: Alphabet) -> Option<(Vec<u32>, Lo
             return None;
         }
     }
+    None
 }
 
 /// Why an alphabet makes no field.
@@ -193,8 +196,13 @@ impl Survey {
         let mut survey =
             Survey { places: vec![(start, WHOLE)], targets: Vec::new(), refused: Vec::new(), is_whole: true };
         let mut distances = vec![0u8];
+        let mut opening_soon = 0u128;
         while let Some(&(state, rest)) = survey.places.get(survey.targets.len()) {
             let distance = distances[survey.targets.len()];
+            // All characters that open the field are found before any is left out: looking around anew for each took up to 10 ms.
+            if distance >= radius_min && opening_soon != 0 {
+                return Err(Opens::By(opening_soon));
+            }
             let mut targets: SmallVec<[(u32, u64); 8]> = SmallVec::new();
             let mut refused = u64::MAX;
             let mut add = |place: Place, kinds: u64, survey: &mut Survey| {
@@ -229,7 +237,7 @@ impl Survey {
                 if opening != 0 {
                     refused &= common_kind(opening);
                     if distance < radius_min {
-                        return Err(Opens::By(opening));
+                        opening_soon |= opening;
                     }
                 }
             }
@@ -270,6 +278,9 @@ impl Survey {
             }
             survey.targets.push(targets);
             survey.refused.push(refused);
+        }
+        if opening_soon != 0 {
+            return Err(Opens::By(opening_soon));
         }
         Ok(survey)
     }

@@ -133,7 +133,7 @@ impl Matcher {
         memory.stack.find_repeating(program, &self.stacks, &self.live);
         memory.n_levels = 0;
         let within = self.elements().within();
-        let danger = memory.stack.danger(program, &self.stacks, &self.live, height(trie, 0));
+        let danger = memory.stack.danger(program, &self.stacks, &self.live, within, height(trie, 0));
         memory.push(&self.live, Level { live: Configuration::new(), mark, within, danger, is_complete: true });
         let mut next = core::mem::take(&mut self.scratch.next);
         let mut is_changed = false;
@@ -170,7 +170,7 @@ impl Matcher {
             }
             self.stacks.work.spend(WORK_PER_PLACE);
             let within = above.within.after(trie.byte(node));
-            let danger = memory.stack.danger(program, &self.stacks, &next, height(trie, node));
+            let danger = memory.stack.danger(program, &self.stacks, &next, within, height(trie, node));
             if is_complete && danger.spares_all(punctuation.below(node, within.is_string())) {
                 node = trie.subtree_end(node);
                 continue;
@@ -248,7 +248,14 @@ impl StackWalk {
     }
 
     /// Returns which suffixes, of so many bytes at most, can make a difference in some of these places.
-    fn danger(&mut self, program: &Program, stacks: &Stacks, live: &[Pair], n_bytes_max: usize) -> Danger {
+    fn danger(
+        &mut self,
+        program: &Program,
+        stacks: &Stacks,
+        live: &[Pair],
+        within: Within,
+        n_bytes_max: usize,
+    ) -> Danger {
         if !self.are_all_known {
             return Danger::ALL;
         }
@@ -283,12 +290,15 @@ impl StackWalk {
                 };
                 all = all.or(Danger::of_bytes(of_value));
             }
-            // Each frame takes a byte to leave. Behind a value comes a comma; behind white space another value may.
+            // Each frame takes a byte to leave.
             if let Some(Owner::Elements(distinct)) = info.owner
                 && n_deep < n_bytes_max
             {
-                let is_value = matches!(info.kind, Kind::Element(_));
-                let position = if is_value { Position::BehindComma } else { Position::BehindSpace };
+                let position = match (info.kind, within.is_string()) {
+                    (Kind::Element(_), _) => Position::BehindComma,
+                    (_, true) => Position::BehindString,
+                    (_, false) => Position::BehindSpace,
+                };
                 all = all.or(next_value(program, frame, distinct, position));
             }
             !all.is_all()
@@ -364,7 +374,11 @@ fn other_repetitions(program: &Program, stacks: &Stacks, frame: Pair, distinct: 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
     Here,
+    /// Behind white space, or behind a comma.
     BehindSpace,
+    /// Behind the string that the text is in, and a comma.
+    BehindString,
+    /// Behind the value under way, and a comma.
     BehindComma,
 }
 
@@ -374,12 +388,15 @@ fn next_value(program: &Program, frame: Pair, distinct: Distinct, position: Posi
     let is_first = frame.register as u32 == 0;
     let behind = Danger::of_punctuation;
     match (distinct.equality, position) {
-        (_, Position::BehindComma) if is_exhaustible => behind(Punctuation::END),
-        _ if is_exhaustible => Danger::ALL,
-        (Equality::Bytes, Position::BehindComma) => behind(Punctuation::COMMA_TWO_QUOTES),
+        // A comma alone may oblige another value to follow.
+        (_, Position::BehindComma | Position::BehindString) if is_exhaustible => behind(Punctuation::COMMA),
+        // A key begins with a quote.
+        (Equality::Bytes, _) if is_exhaustible => behind(Punctuation::END),
+        (Equality::Json, _) if is_exhaustible => Danger::ALL,
+        (Equality::Bytes, Position::BehindComma | Position::BehindString) => behind(Punctuation::COMMA_TWO_QUOTES),
         (Equality::Bytes, _) => behind(Punctuation::TWO_QUOTES),
-        (Equality::Json, Position::BehindComma) => behind(Punctuation::COMMA),
-        (Equality::Json, _) if is_first => behind(Punctuation::COMMA),
+        (Equality::Json, Position::BehindComma | Position::BehindString) => behind(Punctuation::COMMA_MORE),
+        (Equality::Json, _) if is_first => behind(Punctuation::COMMA_MORE),
         (Equality::Json, _) => Danger::ALL,
     }
 }

@@ -17,7 +17,9 @@ impl Punctuation {
     pub const QUOTE: Punctuation = Punctuation(2);
     pub const TWO_QUOTES: Punctuation = Punctuation(4);
     /// A comma, and something behind it.
-    pub const COMMA: Punctuation = Punctuation(8);
+    pub const COMMA_MORE: Punctuation = Punctuation(8);
+    /// A comma.
+    pub const COMMA: Punctuation = Punctuation(128);
     /// A comma, and two quotes behind it.
     pub const COMMA_TWO_QUOTES: Punctuation = Punctuation(16);
     /// An opening bracket or brace.
@@ -52,12 +54,13 @@ impl Punctuation {
             }
             b',' => {
                 add(true, Punctuation::END);
-                add(!is_empty, Punctuation::COMMA);
+                add(true, Punctuation::COMMA);
+                add(!is_empty, Punctuation::COMMA_MORE);
                 add(self.has(Punctuation::TWO_QUOTES), Punctuation::COMMA_TWO_QUOTES);
             }
             b'[' | b'{' => {
                 add(true, Punctuation::OPEN);
-                add(self.has(Punctuation::COMMA), Punctuation::OPEN_COMMA);
+                add(self.has(Punctuation::COMMA_MORE), Punctuation::OPEN_COMMA);
             }
             b']' | b'}' => add(true, Punctuation::END),
             _ => add(byte.is_ascii_whitespace(), Punctuation::END),
@@ -155,13 +158,13 @@ mod tests {
         let (all, _) = below(&tokens, "ab");
         assert_eq!(all, Punctuation::default());
         let (all, in_string) = below(&tokens, "a\",");
-        assert!(all.has(Punctuation::TWO_QUOTES) && !all.has(Punctuation::COMMA));
+        assert!(all.has(Punctuation::TWO_QUOTES) && !all.has(Punctuation::COMMA_MORE));
         assert!(in_string.has(Punctuation::QUOTE) && !in_string.has(Punctuation::TWO_QUOTES));
     }
 
     #[test]
     fn a_comma_at_the_end_of_a_token_begins_nothing() {
         let (all, _) = below(&["x,"], "x");
-        assert!(all.has(Punctuation::END) && !all.has(Punctuation::COMMA));
+        assert!(all.has(Punctuation::END) && all.has(Punctuation::COMMA) && !all.has(Punctuation::COMMA_MORE));
     }
 }
