@@ -81,6 +81,7 @@ pub(super) fn refusal_at(grammar: &Grammar, chart: &mut Chart, bytes: &[u8], off
 
 /// Why a token is allowed or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reason {
     /// Its bytes fit.
     TextFits,

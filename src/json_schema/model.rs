@@ -109,6 +109,7 @@ pub type Named<T> = Box<[(Arc<str>, T)]>;
 
 /// A keyword with its value. Values named by a [`ValueId`] are in the document of the schema.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Keyword {
     /// `type`.
     Type(TypeSet),

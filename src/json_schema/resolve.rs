@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 /// A document as a resolver hands it out.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Source {
     /// A JSON text.
     Text(Arc<str>),

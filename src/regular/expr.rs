@@ -10,6 +10,7 @@ index_type!(
 
 /// A node of a [`Regular`]. Children always have smaller ids than their parent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Node {
     /// The empty text, like `""`.
     Empty,
