@@ -25,7 +25,7 @@ pub(crate) enum Label {
     Bytes(u8, u8),
     /// One control token, by id.
     Control(u32),
-    /// A non-empty string of another rule.
+    /// A non-empty word of another rule.
     Call(NetRuleId),
 }
 
