@@ -47,7 +47,7 @@ impl NameOrder {
         *self.places.entry(Arc::clone(name)).or_insert(n_names)
     }
 
-    /// Tells whether clauses are about names that are near each other.
+    /// Returns whether clauses are about names that are near each other.
     fn are_near(&mut self, clauses: &[Clause]) -> bool {
         clauses.iter().all(|clause| {
             let (mut first, mut last) = (usize::MAX, 0);
@@ -174,11 +174,11 @@ impl Expander<'_> {
         all.extend(absent.into_iter().map(|name| vec![Witness::Absent(Arc::clone(name))]));
         all.extend(object.obligations.iter().map(|obligation| obligation.any.clone()));
         let mut choices: Vec<Rc<Alternatives>> = Vec::new();
-        for choice in scratch.choices.iter().chain(&scratch.denials) {
+        for choice in scratch.choices.iter().chain(&scratch.negations) {
             choices.push(match choice {
                 Choice::Of(alternatives) | Choice::Failing(alternatives) => Rc::clone(alternatives),
                 Choice::One(..) => return Ok(None),
-                Choice::Denied(member) => Alternatives::new(self.denials(&scratch, *member)?),
+                Choice::Negated(member) => Alternatives::new(self.negations(&scratch, *member)?),
             });
         }
         for choice in choices {
@@ -221,7 +221,7 @@ impl Expander<'_> {
         Ok(true)
     }
 
-    /// Tells whether a witness is there, or can't be; nothing if that is open.
+    /// Returns whether a witness is there, or can't be; nothing if that is open.
     fn verdict(&mut self, object: &ObjectShape, witness: &Witness) -> Expanded<Option<bool>> {
         Ok(match witness {
             Witness::Absent(name) if object.required.contains(name) => Some(false),
@@ -278,7 +278,7 @@ impl Expander<'_> {
         Ok(self.are_never(&members).then_some(false))
     }
 
-    /// Tells whether objects of a shape surely don't have a key.
+    /// Returns whether objects of a shape surely don't have a key.
     pub(super) fn is_forbidden(&mut self, object: &ObjectShape, name: &Arc<str>) -> Expanded<bool> {
         if object.absent.contains(name) {
             return Ok(true);
@@ -327,7 +327,7 @@ fn as_fact(clause: &[Witness]) -> Option<SmallVec<[Fact; 2]>> {
     })
 }
 
-/// Tells whether one of some witnesses is always there: a name is absent or not, its value is one thing or another.
+/// Returns whether one of some witnesses is always there: a name is absent or not, its value is one thing or another.
 fn is_tautology(clause: &[Witness]) -> bool {
     clause.iter().any(|witness| {
         let Witness::Absent(name) = witness else { return false };

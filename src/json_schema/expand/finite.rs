@@ -98,7 +98,7 @@ pub(super) struct Tags {
 }
 
 impl Tags {
-    /// Tells whether an object that satisfies one can't satisfy the other.
+    /// Returns whether an object that satisfies one can't satisfy the other.
     pub fn exclude(&self, other: &Tags) -> bool {
         let (few, many) = if self.values.len() <= other.values.len() { (self, other) } else { (other, self) };
         few.values.iter().any(|(name, values)| {
@@ -119,7 +119,7 @@ impl Expander<'_> {
         found
     }
 
-    /// Tells whether a member is satisfied by some scalars and nothing else.
+    /// Returns whether a member is satisfied by some scalars and nothing else.
     pub fn is_finite(&mut self, member: Member) -> bool {
         self.finite(member).is_some_and(|finite| finite.is_exact && finite.values.iter().all(Constant::is_scalar))
     }
@@ -299,7 +299,7 @@ impl Expander<'_> {
         })
     }
 
-    /// Tells whether surely no value satisfies all members, at a glance.
+    /// Returns whether surely no value satisfies all members, at a glance.
     pub(super) fn are_never(&mut self, members: &[Member]) -> bool {
         self.allowed(members).is_some_and(|values| values.is_empty())
     }
@@ -341,7 +341,7 @@ impl Expander<'_> {
         tags
     }
 
-    /// Tells whether objects of a shape fail a member, at a glance.
+    /// Returns whether objects of a shape fail a member, at a glance.
     pub(super) fn excludes(&mut self, object: &ObjectShape, member: Member) -> bool {
         let tags = self.tags(member);
         if tags.required.iter().any(|name| object.absent.contains(name)) {

@@ -206,7 +206,7 @@ impl Expander<'_> {
     }
 
     /// Returns the alternatives of violating a keyword.
-    pub(super) fn deny_entry(
+    pub(super) fn negate_entry(
         &mut self,
         kind: ValueKind,
         schema: SchemaId,
@@ -337,7 +337,7 @@ impl Expander<'_> {
                 let mut entries = self.model.schema(schema).entries().iter();
                 let index = entries.position(|entry| core::ptr::eq(&entry.keyword, keyword));
                 let index = index.expect("the keyword is one of the schema's") as u32;
-                vec![vec![Goal::Stray(schema, index, scope)]]
+                vec![vec![Goal::UnevaluatedViolation(schema, index, scope)]]
             }
             (Keyword::AllOf(ids), _) => ids.iter().map(|&id| vec![not(id)]).collect(),
             (Keyword::AnyOf(ids), _) => vec![ids.iter().map(|&id| not(id)).collect()],

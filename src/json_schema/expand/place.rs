@@ -115,7 +115,7 @@ impl Expander<'_> {
     }
 }
 
-/// Tells whether a keyword's number may be larger, or nearer to zero, than doubles are; nothing is known of listed ones.
+/// Returns whether a keyword's number may be larger, or nearer to zero, than doubles are; nothing is known of listed ones.
 fn is_beyond_doubles(keyword: &Keyword) -> bool {
     match keyword {
         Keyword::Minimum(number)

@@ -19,7 +19,7 @@ pub(super) const COMPARISON_STEPS: usize = 32;
 pub(super) const QUESTION_ALTERNATIVES_MAX: usize = 64;
 
 impl Expander<'_> {
-    /// Tells whether surely no value of a kind satisfies both.
+    /// Returns whether surely no value of a kind satisfies both.
     pub(super) fn are_disjoint(&mut self, a: Member, b: Member, kind: ValueKind) -> Expanded<bool> {
         self.budget.spend(COMPARISON_STEPS)?;
         let key = (a.min(b), a.max(b), kind);
@@ -34,7 +34,7 @@ impl Expander<'_> {
         Ok(is_disjoint)
     }
 
-    /// Tells whether surely no value of a kind satisfies all members, looking at most `n_levels` levels down.
+    /// Returns whether surely no value of a kind satisfies all members, looking at most `n_levels` levels down.
     fn are_surely_empty(&mut self, members: &[Member], kind: ValueKind, n_levels: usize) -> Expanded<bool> {
         if self.n_deep >= QUESTIONS_DEEP_MAX {
             return Ok(false);
@@ -56,7 +56,7 @@ impl Expander<'_> {
         Ok(true)
     }
 
-    /// Tells whether surely no value satisfies a conjunction.
+    /// Returns whether surely no value satisfies a conjunction.
     pub fn is_surely_nothing(&mut self, id: ConjunctionId) -> Expanded<bool> {
         if let Some(&known) = self.empty.get(&id) {
             return Ok(known);
@@ -130,7 +130,7 @@ impl Expander<'_> {
         Ok(false)
     }
 
-    /// Tells whether a name is among some keys; nothing if that takes to look into a schema.
+    /// Returns whether a name is among some keys; nothing if that takes to look into a schema.
     pub fn has_key(&mut self, keys: &Keys, name: &str) -> Expanded<Option<bool>> {
         Ok(match keys {
             Keys::Name(known) => Some(**known == *name),
@@ -150,7 +150,7 @@ impl Expander<'_> {
         })
     }
 
-    /// Tells whether a goal may hold, as far as can be said at a glance.
+    /// Returns whether a goal may hold, as far as can be said at a glance.
     pub(super) fn may_hold(&mut self, partial: &Partial, goal: &Goal) -> bool {
         match (goal, &partial.shape) {
             (Goal::Fact(Fact::Absent(name)), Shape::Object(object)) => !object.required.contains(name),
@@ -165,7 +165,7 @@ impl Expander<'_> {
         }
     }
 
-    /// Tells whether a member may hold, as far as can be said at a glance.
+    /// Returns whether a member may hold, as far as can be said at a glance.
     pub(super) fn may_be(&mut self, partial: &Partial, member: Member) -> bool {
         if partial.followed.contains(member.negated()) {
             return false;
@@ -183,7 +183,7 @@ impl Expander<'_> {
         }
     }
 
-    /// Tells whether values of a kind fail a schema at a glance: by its types, or by constants of other kinds, here or behind references and
+    /// Returns whether values of a kind fail a schema at a glance: by its types, or by constants of other kinds, here or behind references and
     /// `allOf`.
     pub(super) fn surely_fails(&mut self, kind: ValueKind, id: SchemaId) -> bool {
         let kinds = match self.kinds[id.index()] {
