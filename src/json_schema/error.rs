@@ -131,7 +131,7 @@ impl SchemaError {
         self
     }
 
-    /// Tells whether the place was added.
+    /// Returns whether the place was added.
     pub(super) fn is_placed(&self) -> bool {
         self.parts.is_placed
     }
@@ -201,12 +201,12 @@ impl SchemaError {
         if let Kind::Limit { bound, given, limit } = self.parts.kind { Some((bound, given, limit)) } else { None }
     }
 
-    /// Tells whether no value at all is valid.
+    /// Returns whether no value at all is valid.
     pub fn is_unsatisfiable(&self) -> bool {
         matches!(self.parts.kind, Kind::Unsatisfiable { .. })
     }
 
-    /// Tells whether the schema is right and a keyword in it can't be enforced exactly.
+    /// Returns whether the schema is right and a keyword in it can't be enforced exactly.
     pub fn is_unsupported(&self) -> bool {
         matches!(self.parts.kind, Kind::Unsupported { .. })
     }

@@ -200,7 +200,7 @@ impl SchemaReport {
         self.model.memory_bytes() + self.dropped.as_deref().map_or(0, of_dropped)
     }
 
-    /// Tells whether every constraint is enforced: lenient mode dropped nothing, and no format is enforced in part.
+    /// Returns whether every constraint is enforced: lenient mode dropped nothing, and no format is enforced in part.
     pub fn is_exact(&self) -> bool {
         let is_in_part = |id, index| matches!(self.verdict_of_kept(id, index), Verdict::EnforcedInPart(_));
         let mut schemas = self.model.schemas();

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 /// A state: whether a string ends there, and its edges.
 type State = (bool, SmallVec<[Edge; 2]>);
 
-/// The states that are known for good.
+/// The final states, interned.
 #[derive(Default)]
 struct Interned {
     numbers: HashMap<State, u32>,

@@ -151,7 +151,7 @@ impl Lowerer<'_> {
         Ok(Some(self.rule("array", draft, None)))
     }
 
-    /// Tells whether the first `n_items` places of an array, each with items that satisfy what is listed for it (and the others what is listed last),
+    /// Returns whether the first `n_items` places of an array, each with items that satisfy what is listed for it (and the others what is listed last),
     /// can have different values; true where there are too many values to say.
     fn has_enough(&mut self, places: &[Vec<Member>], n_items: u64) -> Lowered<bool> {
         let Ok(n_items) = usize::try_from(n_items) else { return Ok(true) };

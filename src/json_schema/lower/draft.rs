@@ -66,7 +66,7 @@ impl Draft {
         self.state();
     }
 
-    /// Tells whether the memory is worth keeping: there is some, and not much.
+    /// Returns whether the memory is worth keeping: there is some, and not much.
     pub fn is_small(&self) -> bool {
         (1..=1 << 10).contains(&self.rows.capacity()) && self.edges.capacity() <= 1 << 10
     }

@@ -109,7 +109,7 @@ fn lower_model(
     Ok(LoweredSchema { normal, relaxed: lowerer.expander.relaxed })
 }
 
-/// Tells whether a value satisfies all of some schemas.
+/// Returns whether a value satisfies all of some schemas.
 ///
 /// # Errors
 /// As [`lower`], but for having no value.
@@ -188,7 +188,7 @@ struct DraftRule {
     counter: Option<Counter>,
     /// Where the automaton is to be kept for other schemas.
     key: Option<LeafKey>,
-    /// What was kept: then the draft is that of the empty text, or of all that it calls.
+    /// What was kept: then the draft is that of the empty string, or of all that it calls.
     kept: Option<Kept>,
 }
 

@@ -176,7 +176,7 @@ impl Places {
         ways.clear();
     }
 
-    /// Tells whether the memory is worth keeping: there is not much.
+    /// Returns whether the memory is worth keeping: there is not much.
     pub fn is_small(&self) -> bool {
         const CAPACITY_MAX: usize = 1 << 10;
         let of_seen = [self.after.others.capacity(), self.rests.others.capacity(), self.ends.others.capacity()];

@@ -28,7 +28,7 @@ impl Spare {
         }
     }
 
-    /// Returns the draft of the empty text.
+    /// Returns the draft of the empty string.
     pub(super) fn draft_of_nothing(&mut self) -> Draft {
         let mut draft = self.draft();
         draft.accept(0);

@@ -83,7 +83,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Tells whether the memory is worth keeping: there is not much.
+    /// Returns whether the memory is worth keeping: there is not much.
     pub fn is_small(&self) -> bool {
         self.live.states.capacity().max(self.live.bases.capacity()) <= 1 << 14
     }
@@ -490,7 +490,7 @@ impl Live {
     }
 }
 
-/// Tells whether the end of the rule whose states begin at `base` can be reached by an edge, as far as that is known.
+/// Returns whether the end of the rule whose states begin at `base` can be reached by an edge, as far as that is known.
 #[inline]
 fn is_live_edge(edge: &Edge, base: usize, bases: &[usize], states: &[bool]) -> bool {
     let is_called = match edge.label {

@@ -196,12 +196,12 @@ impl Multiples {
         Limit { value, n_whole: whole.checked_ilog10().map_or(0, |log| log + 1) }
     }
 
-    /// Tells whether another digit can always make a number right.
+    /// Returns whether another digit can always make a number right.
     fn is_endless(&self) -> bool {
         !self.is_multiple && self.fractions == Fractions::All
     }
 
-    /// Tells whether any number between bounds is right.
+    /// Returns whether any number between bounds is right.
     fn has_any(&self, magnitudes: &Magnitudes) -> bool {
         let Some(high) = &magnitudes.high else { return true };
         let (low, high, modulus) = (magnitudes.low.value, high.value, u128::from(self.modulus));
@@ -211,7 +211,7 @@ impl Multiples {
         }
     }
 
-    /// Tells whether each beginning of a text but `0` can be completed in infinitely many ways, to a number of its own each.
+    /// Returns whether each beginning of a text but `0` can be completed in infinitely many ways, to a number of its own each.
     pub fn has_no_end(&self) -> bool {
         self.fractions == Fractions::None && self.sides.iter().flatten().all(|side| side.high.is_none())
     }

@@ -3,7 +3,7 @@
 use crate::pass::{BuildError, CompileBudget};
 use hashbrown::HashMap;
 
-/// Tells whether each of some places can have a value of its own, of those that are listed for it: a matching, found by paths that make it larger
+/// Returns whether each of some places can have a value of its own, of those that are listed for it: a matching, found by paths that make it larger
 /// (Berge, "Two theorems in graph theory", 1957).
 pub(super) fn can_all_differ(places: &[Vec<Vec<u8>>], budget: &CompileBudget) -> Result<bool, BuildError> {
     let mut taken_by: HashMap<&[u8], usize> = HashMap::new();
