@@ -87,7 +87,7 @@ struct Tie {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Place {
+enum Position {
     Start,
     Minus,
     Whole {
@@ -221,13 +221,13 @@ impl Multiples {
         if self.sides.iter().all(Option::is_none) {
             return None;
         }
-        let mut numbers: HashMap<Place, u32> = HashMap::from([(Place::Start, 0)]);
-        let mut order = vec![Place::Start];
+        let mut numbers: HashMap<Position, u32> = HashMap::from([(Position::Start, 0)]);
+        let mut order = vec![Position::Start];
         let mut texts = RegisterTexts { edges: Vec::new(), register_rules: vec![None] };
         let mut reached = Vec::new();
         // A position has one of 10 digits, a count up to the number of digits of the bounds, and a few orders.
-        while let Some(&place) = order.get(texts.edges.len()) {
-            self.step(place, &mut reached);
+        while let Some(&position) = order.get(texts.edges.len()) {
+            self.step(position, &mut reached);
             let mut edges = Vec::with_capacity(reached.len());
             for (byte, target) in reached.drain(..) {
                 let known = numbers.get(&target).copied();
@@ -259,42 +259,42 @@ impl Multiples {
     }
 
     /// Adds the bytes that may follow a position, with their targets.
-    fn step(&self, place: Place, reached: &mut Vec<(u8, Place)>) {
-        match place {
-            Place::Start => {
+    fn step(&self, position: Position, reached: &mut Vec<(u8, Position)>) {
+        match position {
+            Position::Start => {
                 if self.sides[1].is_some() {
-                    reached.push((b'-', Place::Minus));
+                    reached.push((b'-', Position::Minus));
                 }
                 self.first_digits(0, reached);
             }
-            Place::Minus => self.first_digits(self.side_of_minus(), reached),
-            Place::Whole { side, tie, .. } => {
+            Position::Minus => self.first_digits(self.side_of_minus(), reached),
+            Position::Whole { side, tie, .. } => {
                 if self.fractions != Fractions::None
                     && let Some(order) = self.whole_order(side, tie, 0)
                 {
-                    reached.push((b'.', Place::Point { side, order }));
+                    reached.push((b'.', Position::Point { side, order }));
                 }
                 if tie.n > 0 {
                     self.whole_digits(side, tie, 0, reached);
                 }
             }
-            Place::Point { side, order } => self.fraction_digits(side, order, 0, reached),
-            Place::Fraction { side, order, n, .. } => self.fraction_digits(side, order, n, reached),
-            Place::Zeros => self.last_digits(reached),
-            Place::Free => reached.extend((b'0'..=b'9').map(|byte| (byte, Place::Free))),
+            Position::Point { side, order } => self.fraction_digits(side, order, 0, reached),
+            Position::Fraction { side, order, n, .. } => self.fraction_digits(side, order, n, reached),
+            Position::Zeros => self.last_digits(reached),
+            Position::Free => reached.extend((b'0'..=b'9').map(|byte| (byte, Position::Free))),
         }
     }
 
-    fn first_digits(&self, side: u8, reached: &mut Vec<(u8, Place)>) {
+    fn first_digits(&self, side: u8, reached: &mut Vec<(u8, Position)>) {
         let tie = Tie { n: 0, order: Order { low: Ordering::Equal, high: Ordering::Equal } };
         if self.side(side).is_some() {
-            reached.push((b'0', Place::Whole { side, tie, digit: 0 }));
+            reached.push((b'0', Position::Whole { side, tie, digit: 0 }));
             self.whole_digits(side, tie, 1, reached);
         }
     }
 
     /// Adds the digits, from `least` on, that may follow others before the point.
-    fn whole_digits(&self, side: u8, tie: Tie, least: u8, reached: &mut Vec<(u8, Place)>) {
+    fn whole_digits(&self, side: u8, tie: Tie, least: u8, reached: &mut Vec<(u8, Position)>) {
         let Some(Magnitudes { low, high }) = self.side(side) else { return };
         let compare = |limit: &Limit, order: Ordering, digit: u8| match limit.n_whole.checked_sub(tie.n + 1) {
             None => Ordering::Greater,
@@ -309,12 +309,12 @@ impl Multiples {
             };
             let order = Order { low: compare(low, tie.order.low, digit), high: above };
             let tie = Tie { n, order };
-            reached.push((b'0' + digit, Place::Whole { side, tie, digit }));
+            reached.push((b'0' + digit, Position::Whole { side, tie, digit }));
         }
     }
 
     /// Adds the digits that may follow `n` others after the point.
-    fn fraction_digits(&self, side: u8, order: Order, n: u32, reached: &mut Vec<(u8, Place)>) {
+    fn fraction_digits(&self, side: u8, order: Order, n: u32, reached: &mut Vec<(u8, Position)>) {
         let Some(n_left) = self.n_fraction.checked_sub(n + 1) else { return self.last_digits(reached) };
         let Some(Magnitudes { low, high }) = self.side(side) else { return };
         for digit in 0..=9 {
@@ -323,15 +323,15 @@ impl Multiples {
                 low: compare(low, order.low),
                 high: high.as_ref().map_or(Ordering::Less, |high| compare(high, order.high)),
             };
-            reached.push((b'0' + digit, Place::Fraction { side, order, n: n + 1, digit }));
+            reached.push((b'0' + digit, Position::Fraction { side, order, n: n + 1, digit }));
         }
     }
 
     /// Adds the digits after the significant ones.
-    fn last_digits(&self, reached: &mut Vec<(u8, Place)>) {
-        reached.push((b'0', Place::Zeros));
+    fn last_digits(&self, reached: &mut Vec<(u8, Position)>) {
+        reached.push((b'0', Position::Zeros));
         if self.is_endless() {
-            reached.extend((b'1'..=b'9').map(|byte| (byte, Place::Free)));
+            reached.extend((b'1'..=b'9').map(|byte| (byte, Position::Free)));
         }
     }
 
@@ -341,23 +341,23 @@ impl Multiples {
     }
 
     /// Returns the register rule of a position, if it has one; `None` if the position is a dead end.
-    fn register_rule(&self, place: Place) -> Option<Option<RegisterRule>> {
+    fn register_rule(&self, position: Position) -> Option<Option<RegisterRule>> {
         let unread = |end, more| (None, end, more);
-        let (digit, end, more) = match place {
-            Place::Start | Place::Minus => return Some(None),
-            Place::Whole { side, tie, digit } => {
+        let (digit, end, more) = match position {
+            Position::Start | Position::Minus => return Some(None),
+            Position::Whole { side, tie, digit } => {
                 let (end, more) = self.whole_continuations(side, tie);
                 (Some(digit), end, more)
             }
-            Place::Point { side, order } => {
+            Position::Point { side, order } => {
                 unread(EndCondition::Never, self.continuations(self.range(side, order, self.n_fraction)))
             }
-            Place::Fraction { side, order, n, digit } => {
+            Position::Fraction { side, order, n, digit } => {
                 let range = self.range(side, order, self.n_fraction - n);
                 (Some(digit), self.end_of(range), self.continuations(range))
             }
-            Place::Zeros => unread(EndCondition::Scaled(1), self.continuations([(0, 0, 0)])),
-            Place::Free => unread(EndCondition::Always, Continuations::Any),
+            Position::Zeros => unread(EndCondition::Scaled(1), self.continuations([(0, 0, 0)])),
+            Position::Free => unread(EndCondition::Always, Continuations::Any),
         };
         let is_stuck = end == EndCondition::Never
             && matches!(&more, Continuations::AnyOf(continuations) if continuations.is_empty());
