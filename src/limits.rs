@@ -1,10 +1,12 @@
-//! Every bound that the crate enforces is a field here.
+//! The limits on untrusted grammars and on the steps of matchers.
 //!
-//! Grammars come from strangers, so each stage that could grow without bound is given a limit and answers with a typed error
-//! that names the bound, the value met and the limit. Nearly all are met while compiling. What one step of a matcher may cost depends on
-//! the text as well, where it can be read in many ways: it has bounds of its own, counted in work and bytes, never in time.
+//! Grammars come from strangers, so each stage that could grow without bound has a limit; beyond it the stage returns a typed error with
+//! the name of the limit, the given value and the limit. Nearly all concern compiling. The cost of one step of a matcher depends on the
+//! text as well if the grammar is ambiguous: it is limited in work and bytes, never in time.
+//!
+//! Some stages of JSON Schema have further bounds, private constants that are not configurable, next to the code that enforces them.
 
-/// Bounds on what compiling may use. `Limits::default()` suits a server that compiles grammars sent by its users.
+/// The limits on compiling a grammar and on running it. `Limits::default()` suits a server that compiles grammars sent by its users.
 ///
 /// ```
 /// let limits = maskwright::Limits { source_bytes_max: 1 << 16, ..Default::default() };
@@ -14,35 +16,35 @@
 pub struct Limits {
     /// Longest grammar source, in bytes.
     pub source_bytes_max: usize,
-    /// Longest regular expression, in bytes (its parser makes a tree of it, of some 200 bytes for each character).
+    /// Longest regular expression, in bytes (its syntax tree takes some 200 bytes for each character).
     pub pattern_bytes_max: usize,
     /// Deepest nesting of groups and classes in a source text.
     pub nesting_max: usize,
     /// Most rules in one grammar.
     pub n_rules_max: usize,
-    /// Most expression nodes in one grammar, those of its regular expressions included.
+    /// Most expressions in one grammar, the nodes of its regular expressions included.
     pub n_exprs_max: usize,
     /// Largest finite bound of a repetition such as `{n,m}`.
     pub repeat_max: u32,
-    /// Most states of one deterministic automaton over bytes made by an intersection or a complement.
+    /// Most states of one deterministic automaton over bytes, intermediate ones of intersections and complements included.
     pub dfa_states_max: usize,
     /// Most states of the automata of one grammar, all units together.
     pub automaton_states_max: usize,
     /// Most moves of the automata of one grammar, all units together.
     pub automaton_moves_max: usize,
-    /// Deepest nesting of arrays and objects in a JSON text (its reader does not recurse).
+    /// Deepest nesting of arrays and objects in a JSON document (its parser does not recurse).
     pub json_nesting_max: usize,
-    /// Most values in one JSON text.
+    /// Most values in one JSON document.
     pub json_values_max: usize,
-    /// Most digits of one number in a JSON text, before its exponent.
+    /// Most digits of one number in a JSON document, before its exponent.
     pub number_digits_max: usize,
     /// Most sub-schemas of one JSON Schema that are in use, over all its documents.
     pub n_schemas_max: usize,
-    /// Most alternatives that choices such as `anyOf` and `oneOf` may have together at one place of a JSON Schema; sixteen times as many in
-    /// all.
+    /// Most alternatives at one location of a JSON Schema, after choices such as `anyOf` and `oneOf` are combined; sixteen times as many in
+    /// the whole schema.
     pub schema_alternatives_max: usize,
-    /// Most facts (properties, required names, items, listed values and the like) that all alternatives of a JSON Schema say together: each
-    /// takes some hundred bytes.
+    /// Most facts (properties, required names, items, listed values and the like) in all alternatives of a JSON Schema together; each takes
+    /// some hundred bytes.
     pub schema_facts_max: usize,
     /// Most steps of lowering one JSON Schema to automata, of about ten nanoseconds each.
     pub schema_steps_max: u64,
@@ -50,11 +52,11 @@ pub struct Limits {
     pub n_documents_max: usize,
     /// Longest URI of a JSON Schema or of a reference in it, in bytes.
     pub uri_bytes_max: usize,
-    /// Most work of one call of a matcher (filling a mask, accepting a token, forced text). A unit is about a step of one place in the grammar by
-    /// one byte, or a visit to a node of the vocabulary's trie: 5 to 20 ns. What earlier calls found and is kept costs nothing, so whether a call is within the bound can
-    /// depend on them; what its mask is never does.
+    /// Most work of one call of a matcher (filling a mask, accepting a token, forced text). A unit of work is about a step of one automaton state
+    /// by one byte, or a visit to a node of the vocabulary's trie: 5 to 20 ns. Cached results cost nothing, so whether a call stays within
+    /// the limit can depend on earlier calls; the contents of its mask never do.
     pub step_work_max: u64,
-    /// Most memory of one matcher without the grammar, and of what finding one mask takes beside it, in bytes.
+    /// Most memory of one matcher without its grammar, and of the computation of one mask, in bytes.
     pub matcher_bytes_max: usize,
 }
 

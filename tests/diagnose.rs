@@ -105,7 +105,7 @@ fn tokens_are_explained() {
     );
     assert_eq!(
         say(&mut chart, 303),
-        "token 303 `<|end|>` is refused: it is a stop token and the text is not whole; expected \"a\" in rule `root`"
+        "token 303 `<|end|>` is refused: it is a stop token and the text is incomplete; expected \"a\" in rule `root`"
     );
     assert_eq!(say(&mut chart, 310), "token 310 is padding, which is never allowed");
     assert_eq!(say(&mut chart, 320), "token 320 is not in the vocabulary");

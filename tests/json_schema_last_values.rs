@@ -7,7 +7,7 @@ use maskwright::CompileOptions;
 use maskwright::json_schema::{SchemaOptions, WhiteSpace};
 use maskwright::testing::Rng;
 use maskwright::testing::completion_search::{Completion, CompletionSearch};
-use maskwright::testing::sampling::{Sampler, Taste};
+use maskwright::testing::sampling::{Sampler, SamplingMode};
 use maskwright::{GrammarCompiler, Matcher, Vocab};
 use std::sync::Arc;
 
@@ -185,9 +185,9 @@ fn as_many_items_as_values_can_be_written() {
             let schema = format!(r#"{{"type":"array","uniqueItems":true,"items":{items},"minItems":{n_items}}}"#);
             let grammar = compiler.compile_json_schema(&schema).unwrap_or_else(|error| panic!("{schema}: {error}"));
             for seed in 0..4 {
-                let taste = if seed % 2 == 0 { Taste::Common } else { Taste::Rare };
+                let mode = if seed % 2 == 0 { SamplingMode::Common } else { SamplingMode::Rare };
                 // It panics where nothing may follow.
-                n_written += usize::from(sampler.sample(&mut Rng::new(seed), taste, grammar.matcher()).is_some());
+                n_written += usize::from(sampler.sample(&mut Rng::new(seed), mode, grammar.matcher()).is_some());
             }
         }
     }

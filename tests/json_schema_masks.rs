@@ -9,7 +9,7 @@
 use maskwright::json_schema::SchemaOptions;
 use maskwright::testing::Rng;
 use maskwright::testing::corpus::{SchemaCase, data};
-use maskwright::testing::sampling::{Sample, Sampler, Taste};
+use maskwright::testing::sampling::{Sample, Sampler, SamplingMode};
 use maskwright::{CompileOptions, Encoding, GrammarCompiler, Matcher, TokenId, Vocab};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -278,14 +278,14 @@ fn masks_are_what_trying_each_token_says() {
                         compiler.compile_json_schema_with(&case.schema, &SchemaOptions::default(), &deadline);
                     let Ok(compiled) = compiled else { continue };
                     n_schemas.fetch_add(1, Ordering::Relaxed);
-                    let taste = if rng.chance(50) { Taste::Common } else { Taste::Rare };
+                    let mode = if rng.chance(50) { SamplingMode::Common } else { SamplingMode::Rare };
                     let mut sample = Sample::new(compiled.matcher());
                     for _ in 0..N_STEPS {
                         if rng.below(N_STEPS) < N_COMPARED {
                             compare(&mut rng, &case, &mut sample.matcher, &sample.text);
                             n_masks.fetch_add(1, Ordering::Relaxed);
                         }
-                        if !sampler.step(&mut rng, taste, &mut sample) {
+                        if !sampler.step(&mut rng, mode, &mut sample) {
                             break;
                         }
                     }

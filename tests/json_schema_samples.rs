@@ -10,7 +10,7 @@ use maskwright::json_schema::{Json, SchemaOptions};
 use maskwright::testing::Rng;
 use maskwright::testing::completion_search::{Completion, CompletionSearch};
 use maskwright::testing::corpus::{SchemaCase, data};
-use maskwright::testing::sampling::{Sample, Sampler, Taste};
+use maskwright::testing::sampling::{Sample, Sampler, SamplingMode};
 use maskwright::{CompileOptions, CompiledGrammar, GrammarCompiler, Limits, Vocab};
 use serde_json::Value;
 use std::fs::File;
@@ -275,7 +275,7 @@ fn sample(rng: &mut Rng, case: &SchemaCase, compiled: &CompiledGrammar, sampler:
     let validators = Validators::new(&case.schema, rng.chance(25));
     let completions = CompletionSearch::new(compiled);
     for i in 0..N_TEXTS {
-        let taste = if i % 2 == 0 { Taste::Common } else { Taste::Rare };
+        let mode = if i % 2 == 0 { SamplingMode::Common } else { SamplingMode::Rare };
         let mut sample = Sample::new(compiled.matcher());
         // A state on the way, whose end is looked for.
         let way_point = rng.below(sampler.n_bytes_soft);
@@ -293,7 +293,7 @@ fn sample(rng: &mut Rng, case: &SchemaCase, compiled: &CompiledGrammar, sampler:
                 break complete(&completions, &sample, coverage);
             }
             n_tokens += 1;
-            if !sampler.step(rng, taste, &mut sample) {
+            if !sampler.step(rng, mode, &mut sample) {
                 break Some(sample.text);
             }
         };

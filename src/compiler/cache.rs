@@ -1,8 +1,7 @@
-//! Compiled grammars by their source: compiled once, even when many threads ask at once.
+//! The cache of compiled grammars by source. A source is compiled once, even if many threads request it at the same time.
 //!
-//! A source that is being compiled has a cell in the map, and those who ask for it wait on the cell. Failures are handed to those
-//! who waited and then forgotten, so that a timeout is never remembered. The least recently used go first when the cache is
-//! over its bound in bytes.
+//! A source that is being compiled has a cell in `pending`, on which further requests wait. An error is returned to all that waited
+//! and not cached, so that a timeout does not outlive its compile. Beyond the bound in bytes the least recently used grammars are evicted.
 
 use super::{CompileError, CompileOptions, CompiledGrammar};
 use crate::json_schema::SchemaOptions;
@@ -12,17 +11,17 @@ use ahash::AHashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long to wait for another's compile before looking at one's own deadline.
+/// How long a request waits for another thread's compile before it checks its own deadline.
 const WAIT: Duration = Duration::from_millis(5);
 
-/// What a compiled grammar was made from.
+/// The source of a compiled grammar.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum SourceKey {
     /// EBNF, and the root rule.
     Ebnf(Arc<str>, Box<str>),
     /// A regular expression.
     Regex(Arc<str>),
-    /// A JSON Schema and its options; a resolver that is the same is taken to give the same documents.
+    /// A JSON Schema and its options; the same resolver is assumed to return the same documents.
     Schema(Arc<str>, Box<SchemaOptions>),
 }
 
@@ -36,14 +35,15 @@ impl SourceKey {
     }
 }
 
+/// The outcome of a compile in progress, for the requests that wait for it.
 #[derive(Debug, Default)]
-struct Cell {
+struct PendingCell {
     outcome: Mutex<Option<Result<CompiledGrammar, CompileError>>>,
     is_done: Condvar,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedGrammar {
     grammar: CompiledGrammar,
     bytes: usize,
     last_use: u64,
@@ -51,8 +51,8 @@ struct Kept {
 
 #[derive(Debug, Default)]
 struct Inner {
-    kept: AHashMap<SourceKey, Kept>,
-    pending: AHashMap<SourceKey, Arc<Cell>>,
+    cached: AHashMap<SourceKey, CachedGrammar>,
+    pending: AHashMap<SourceKey, Arc<PendingCell>>,
     bytes: usize,
     clock: u64,
     hits: u64,
@@ -71,7 +71,7 @@ impl GrammarCache {
         GrammarCache { bytes_max, inner: Mutex::default() }
     }
 
-    /// Returns the grammar of `key`, from the cache or by `compile`; the key is only made if there is a cache.
+    /// Returns the grammar of `key`, from the cache or by `compile`. Without a cache, `key` is not called.
     pub fn get_or_compile(
         &self,
         key: impl FnOnce() -> SourceKey,
@@ -86,9 +86,9 @@ impl GrammarCache {
             let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
             inner.clock += 1;
             let clock = inner.clock;
-            if let Some(kept) = inner.kept.get_mut(&key) {
-                kept.last_use = clock;
-                let grammar = kept.grammar.clone();
+            if let Some(cached) = inner.cached.get_mut(&key) {
+                cached.last_use = clock;
+                let grammar = cached.grammar.clone();
                 inner.hits += 1;
                 return Ok(grammar);
             }
@@ -102,7 +102,7 @@ impl GrammarCache {
             }
         };
         if let Some(cell) = cell {
-            // Another's compile is no reason to miss one's own deadline, or to overlook one's own flag.
+            // While it waits, this request keeps to its own deadline and flag.
             let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &Limits::default());
             let mut outcome = cell.outcome.lock().unwrap_or_else(PoisonError::into_inner);
             while outcome.is_none() {
@@ -110,19 +110,19 @@ impl GrammarCache {
                 outcome = cell.is_done.wait_timeout(outcome, WAIT).unwrap_or_else(PoisonError::into_inner).0;
             }
             return match outcome.clone() {
-                // Another's deadline or cancellation says nothing about this call.
+                // The deadline or cancellation of another request does not concern this one.
                 Some(Err(CompileError::Build(error))) if error.is_interrupted() => compile(),
                 Some(outcome) => outcome,
                 None => unreachable!("waited for the outcome"),
             };
         }
-        let guard = Pending { cache: self, key: &key, is_finished: false };
+        let guard = CompileGuard { cache: self, key: &key, is_finished: false };
         let outcome = compile();
         guard.finish(outcome.clone());
         outcome
     }
 
-    /// Returns (hits, misses, bytes kept).
+    /// Returns (hits, misses, bytes cached).
     pub fn stats(&self) -> (u64, u64, usize) {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         (inner.hits, inner.misses, inner.bytes)
@@ -131,26 +131,28 @@ impl GrammarCache {
     /// Forgets all grammars.
     pub fn clear(&self) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.kept.clear();
+        inner.cached.clear();
         inner.bytes = 0;
     }
 
-    fn settle(&self, key: &SourceKey, outcome: Result<CompiledGrammar, CompileError>) {
+    /// Caches a grammar, if the compile succeeded, and hands the outcome to all that wait.
+    fn publish(&self, key: &SourceKey, outcome: Result<CompiledGrammar, CompileError>) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(grammar) = &outcome {
             let bytes = grammar.memory_bytes() + 2 * key.len();
             inner.clock += 1;
-            let kept = Kept { grammar: grammar.clone(), bytes, last_use: inner.clock };
+            let cached = CachedGrammar { grammar: grammar.clone(), bytes, last_use: inner.clock };
             inner.bytes += bytes;
-            if let Some(old) = inner.kept.insert(key.clone(), kept) {
+            if let Some(old) = inner.cached.insert(key.clone(), cached) {
                 inner.bytes -= old.bytes;
             }
             while inner.bytes > self.bytes_max {
-                let Some(oldest) = inner.kept.iter().min_by_key(|(_, kept)| kept.last_use).map(|(key, _)| key.clone())
+                let Some(oldest) =
+                    inner.cached.iter().min_by_key(|(_, cached)| cached.last_use).map(|(key, _)| key.clone())
                 else {
                     break;
                 };
-                if let Some(gone) = inner.kept.remove(&oldest) {
+                if let Some(gone) = inner.cached.remove(&oldest) {
                     inner.bytes -= gone.bytes;
                 }
             }
@@ -162,24 +164,24 @@ impl GrammarCache {
     }
 }
 
-/// A compile under way. If it panics, those who wait are told that it was cancelled, and compile for themselves.
-struct Pending<'a> {
+/// A guard of a compile in progress. If the compile panics, requests that wait get `cancelled` and compile for themselves.
+struct CompileGuard<'a> {
     cache: &'a GrammarCache,
     key: &'a SourceKey,
     is_finished: bool,
 }
 
-impl Pending<'_> {
+impl CompileGuard<'_> {
     fn finish(mut self, outcome: Result<CompiledGrammar, CompileError>) {
         self.is_finished = true;
-        self.cache.settle(self.key, outcome);
+        self.cache.publish(self.key, outcome);
     }
 }
 
-impl Drop for Pending<'_> {
+impl Drop for CompileGuard<'_> {
     fn drop(&mut self) {
         if !self.is_finished {
-            self.cache.settle(self.key, Err(CompileError::Build(crate::pass::BuildError::cancelled())));
+            self.cache.publish(self.key, Err(CompileError::Build(crate::pass::BuildError::cancelled())));
         }
     }
 }
@@ -220,19 +222,19 @@ mod tests {
     }
 
     #[test]
-    fn those_who_wait_keep_their_own_deadline_and_a_timeout_is_not_remembered() {
+    fn a_waiting_request_keeps_its_own_deadline_and_its_timeout_is_not_cached() {
         let cache = GrammarCache::new(1 << 20);
-        let is_begun = AtomicUsize::new(0);
+        let is_started = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let compile = || {
-                    is_begun.store(1, Ordering::Release);
+                    is_started.store(1, Ordering::Release);
                     std::thread::sleep(Duration::from_millis(400));
                     Ok(grammar())
                 };
                 cache.get_or_compile(|| key(1), &CompileOptions::default(), compile).unwrap();
             });
-            while is_begun.load(Ordering::Acquire) == 0 {
+            while is_started.load(Ordering::Acquire) == 0 {
                 std::thread::yield_now();
             }
             let options =
@@ -240,7 +242,7 @@ mod tests {
             let waited = cache.get_or_compile(|| key(1), &options, || unreachable!("another compiles it"));
             assert!(matches!(waited, Err(CompileError::Build(error)) if error.is_interrupted()));
         });
-        cache.get_or_compile(|| key(1), &CompileOptions::default(), || unreachable!("it is kept")).unwrap();
+        cache.get_or_compile(|| key(1), &CompileOptions::default(), || unreachable!("it is cached")).unwrap();
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Finding the tokens that a grammar names.
+//! Resolution of the control tokens that a grammar names.
 
 use crate::grammar::ControlRef;
 use crate::pass::{BuildError, Controls};
@@ -19,8 +19,8 @@ impl Controls for VocabControls<'_> {
             ControlRef::Id(id) => Err(BuildError::unknown_token_id(*id, vocab.n_tokens())),
             ControlRef::Name(name) => match vocab.ids_named(name) {
                 [] => {
-                    let known = vocab.names().map(|(name, _)| name);
-                    Err(BuildError::unknown_control(name, closest_name(name, known)))
+                    let names = vocab.names().map(|(name, _)| name);
+                    Err(BuildError::unknown_control(name, closest_name(name, names)))
                 }
                 ids => Ok(SmallVec::from_slice(ids)),
             },

@@ -1,19 +1,19 @@
-//! Why a source can't be compiled.
+//! Errors of compiling a source.
 
 use crate::frontend::SyntaxError;
 use crate::json_schema::{LowerError, SchemaError};
 use crate::pass::BuildError;
 use core::fmt;
 
-/// Why a source can't be compiled: it is malformed, or it is well formed and means something that can't be built.
+/// The reason why a source can't be compiled: it is malformed, or it is well formed and can't be built.
 ///
-/// `{}` is one line; `{:#}` adds the source line with a caret where there is a place to point at.
+/// `{}` is one line; `{:#}` adds the source line with a caret, if the error has a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CompileError {
     /// The source is malformed.
     Syntax(SyntaxError),
-    /// The JSON Schema is malformed, can't be satisfied, or says something that can't be enforced.
+    /// The JSON Schema is malformed, unsatisfiable, or has a constraint that can't be enforced.
     Schema(SchemaError),
     /// The grammar can't be built: an empty language, an unknown control token, a limit, a deadline.
     Build(BuildError),

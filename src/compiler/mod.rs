@@ -23,17 +23,17 @@ use core::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// Bounds on what a compiler keeps, in bytes. Smaller bounds cost time and change nothing else.
+/// The sizes of a compiler's caches, in bytes. Smaller caches cost time and change nothing else.
 ///
-/// Masks are found by the units that they belong to, and are of no use once those are forgotten. Of JSON Schemas both take about as much, some
-/// 40 KB each for a schema like no other.
+/// Masks are cached by unit and become useless when the unit is evicted. For JSON Schemas both take about the same memory, some 40 KB each
+/// for a schema that has nothing in common with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Masks and decision trees.
+    /// Bound on masks and decision trees.
     pub mask_store_bytes_max: usize,
-    /// Units of automata.
+    /// Bound on units of automata.
     pub unit_store_bytes_max: usize,
-    /// Compiled grammars by their source; 0 compiles each time.
+    /// Bound on compiled grammars, cached by source; 0 turns this cache off.
     pub grammar_cache_bytes_max: usize,
 }
 
@@ -43,10 +43,10 @@ impl Default for Config {
     }
 }
 
-/// What reading a byte of a grammar counts among the steps of a compile. EBNF is read twice.
+/// Steps of a compile that parsing one byte of a source counts as. EBNF is scanned twice.
 const STEPS_PER_BYTE: usize = 2;
 
-/// When to give up compiling. All stages look at the clock and the flag at least every few milliseconds.
+/// A deadline and a flag to cancel a compile. All stages check both at least every few milliseconds.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
     /// Compiling fails once this time has passed.
@@ -55,9 +55,9 @@ pub struct CompileOptions {
     pub cancelled: Option<Arc<AtomicBool>>,
 }
 
-/// Compiles grammars for one vocabulary. Thread-safe and cheap to clone; clones share what they keep.
+/// A compiler of grammars for one vocabulary. Thread-safe and cheap to clone; clones share their caches.
 ///
-/// What grammars have in common (automata, masks) is found again instead of made again, whichever grammar came first.
+/// Automata and masks that grammars have in common are built once, whichever grammar is compiled first.
 ///
 /// ```
 /// use maskwright::{GrammarCompiler, Vocab};
@@ -82,7 +82,7 @@ struct Shared {
     grammars: GrammarCache,
 }
 
-/// Configures a [`GrammarCompiler`].
+/// A builder of a [`GrammarCompiler`].
 pub struct GrammarCompilerBuilder {
     vocab: Arc<Vocab>,
     limits: Limits,
@@ -96,7 +96,7 @@ impl GrammarCompilerBuilder {
         self
     }
 
-    /// Sets the bounds on what is kept.
+    /// Sets the sizes of the caches.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
@@ -118,23 +118,23 @@ impl GrammarCompilerBuilder {
     }
 }
 
-/// Counts of a [`GrammarCompiler`] since it was made.
+/// Statistics of a [`GrammarCompiler`] since it was built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Stats {
     /// Masks: entries by form, bytes, hits, misses, evictions, walks.
     pub masks: MaskStats,
-    /// Units of automata that an earlier grammar had built.
+    /// Units of automata found in the cache.
     pub units_found: u64,
-    /// Units built.
+    /// Units of automata built.
     pub units_made: u64,
-    /// Memory of the units kept, in bytes.
+    /// Memory of the cached units, in bytes.
     pub unit_bytes: usize,
-    /// Compiles answered from the cache of grammars.
+    /// Compiles answered by the cache of grammars.
     pub grammar_hits: u64,
-    /// Compiles that were not.
+    /// Compiles that the cache of grammars could not answer.
     pub grammar_misses: u64,
-    /// Memory of the grammars kept, in bytes.
+    /// Memory of the cached grammars, in bytes.
     pub grammar_bytes: usize,
 }
 
@@ -175,7 +175,7 @@ impl GrammarCompiler {
         self.compile_ebnf_with(text, root, &CompileOptions::default())
     }
 
-    /// Compiles an EBNF grammar with a chosen root rule, a deadline, a flag to cancel.
+    /// Compiles an EBNF grammar with a chosen root rule, a deadline and a flag to cancel.
     ///
     /// # Errors
     /// As [`compile_ebnf_with_root`](Self::compile_ebnf_with_root), and if the deadline passes or the flag is set.
@@ -206,7 +206,7 @@ impl GrammarCompiler {
         self.compile_regex_with(pattern, &CompileOptions::default())
     }
 
-    /// Compiles a regular expression with a deadline, a flag to cancel.
+    /// Compiles a regular expression with a deadline and a flag to cancel.
     ///
     /// # Errors
     /// As [`compile_regex`](Self::compile_regex), and if the deadline passes or the flag is set.
@@ -238,10 +238,10 @@ impl GrammarCompiler {
         )
     }
 
-    /// Compiles a JSON Schema, so that the output is a JSON text that the schema accepts.
+    /// Compiles a JSON Schema: the output is a JSON document that the schema accepts.
     ///
     /// # Errors
-    /// If the schema is malformed, no value satisfies it, or it says something that can't be enforced exactly.
+    /// If the schema is malformed, unsatisfiable, or has a constraint that can't be enforced exactly.
     ///
     /// ```
     /// use maskwright::{GrammarCompiler, Vocab};
@@ -257,7 +257,7 @@ impl GrammarCompiler {
         self.compile_json_schema_with(schema, &SchemaOptions::default(), &CompileOptions::default())
     }
 
-    /// Compiles a JSON Schema with options, a deadline, a flag to cancel.
+    /// Compiles a JSON Schema with options, a deadline and a flag to cancel.
     ///
     /// # Errors
     /// As [`compile_json_schema`](Self::compile_json_schema), and if the deadline passes or the flag is set.
@@ -289,7 +289,7 @@ impl GrammarCompiler {
         Ok(self.finish(program, origin, Vec::new()))
     }
 
-    /// Compiles a grammar that was built from parts. Not cached.
+    /// Compiles a grammar made by a [`GrammarBuilder`]. Not cached.
     ///
     /// # Errors
     /// If the grammar can't be built.
@@ -297,7 +297,7 @@ impl GrammarCompiler {
         self.compile_with(grammar, &CompileOptions::default())
     }
 
-    /// Compiles a grammar that was built from parts, with a deadline and a flag to cancel. Not cached.
+    /// Compiles a grammar made by a [`GrammarBuilder`], with a deadline and a flag to cancel. Not cached.
     ///
     /// # Errors
     /// If the grammar can't be built, the deadline passes or the flag is set.
@@ -333,7 +333,7 @@ impl GrammarCompiler {
         CompiledGrammar { inner: Arc::new(inner) }
     }
 
-    /// Returns what has been counted so far.
+    /// Returns the statistics so far.
     pub fn stats(&self) -> Stats {
         let (units_found, units_made, unit_bytes) = self.shared.units.stats();
         let (grammar_hits, grammar_misses, grammar_bytes) = self.shared.grammars.stats();
@@ -341,14 +341,14 @@ impl GrammarCompiler {
         Stats { masks, units_found, units_made, unit_bytes, grammar_hits, grammar_misses, grammar_bytes }
     }
 
-    /// Returns the names of rules that were found to be of the slow kind, 64 of them at most: their texts can be read in so many ways that masks are
-    /// found by walking the vocabulary with all of these ways together ([`MaskStats::ambiguous_walks`] counts those walks). Masks are exact all the same;
-    /// where a step takes more than [`Limits::step_work_max`] allows, it is an error ([`MatchError::is_over_budget`](crate::MatchError::is_over_budget)).
+    /// Returns the names of rules that proved so ambiguous that their masks were computed by walking the vocabulary with whole configurations,
+    /// at most 64 of them ([`MaskStats::ambiguous_walks`] counts those walks). Such masks are slower, and exact all the same; a step that needs
+    /// more work than [`Limits::step_work_max`] is an error ([`MatchError::is_over_budget`](crate::MatchError::is_over_budget)).
     pub fn ambiguous_rules(&self) -> Vec<String> {
         self.shared.masks.ambiguous_rules()
     }
 
-    /// Forgets all kept masks and grammars. Grammars and matchers in use go on as before.
+    /// Clears the caches of masks and grammars. Grammars and matchers in use are not affected.
     pub fn clear_caches(&self) {
         self.shared.masks.clear();
         self.shared.grammars.clear();
@@ -364,8 +364,9 @@ impl fmt::Debug for GrammarCompiler {
     }
 }
 
-/// The form of a [`CompiledGrammar::dump`].
+/// The format of a [`CompiledGrammar::dump`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Dump {
     /// A listing for people.
     Text,
@@ -373,18 +374,18 @@ pub enum Dump {
     Dot,
 }
 
-/// A grammar ready to run over one vocabulary. `Send + Sync`, cheap to clone; any number of matchers on any number of threads.
+/// A grammar compiled for one vocabulary. `Send + Sync` and cheap to clone; any number of matchers on any number of threads use it.
 #[derive(Clone)]
 pub struct CompiledGrammar {
     inner: Arc<Inner>,
 }
 
-/// What a compiled grammar was made from.
+/// The source of a compiled grammar, in the form that explanations need.
 enum Origin {
     Grammar(Grammar),
     Schema {
         normal: NormalGrammar,
-        /// The automata as a grammar, for explanations: made when first asked for.
+        /// The automata as a grammar, made on demand.
         grammar: OnceLock<Grammar>,
         report: Box<SchemaReport>,
     },
@@ -400,7 +401,7 @@ struct Inner {
     step_limits: StepLimits,
 }
 
-/// What a step of a matcher may take.
+/// The limits on one step of a matcher.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StepLimits {
     pub work_max: u64,
@@ -425,12 +426,12 @@ impl CompiledGrammar {
         }
     }
 
-    /// Returns what the author may want to know: rules that are never used, and the like.
+    /// Returns probable mistakes in the grammar, such as rules that are never used.
     pub fn warnings(&self) -> &[Warning] {
         &self.inner.warnings
     }
 
-    /// Returns what became of each keyword, if this was compiled from a JSON Schema.
+    /// Returns how each keyword is enforced, if this was compiled from a JSON Schema.
     pub fn schema_report(&self) -> Option<&SchemaReport> {
         match &self.inner.origin {
             Origin::Grammar(_) => None,
@@ -443,7 +444,7 @@ impl CompiledGrammar {
         &self.inner.vocab
     }
 
-    /// Returns about how much memory the grammar takes, in bytes: automata (also those that it shares with other grammars) and the
+    /// Returns about how much memory the grammar takes, in bytes: automata (those shared with other grammars included) and the
     /// grammar as written, but not masks, which belong to the compiler.
     pub fn memory_bytes(&self) -> usize {
         let written = match &self.inner.origin {
@@ -462,7 +463,7 @@ impl CompiledGrammar {
         self.inner.program.n_states()
     }
 
-    /// Returns the automata for people to look at.
+    /// Returns the automata in a readable format.
     pub fn dump(&self, form: Dump) -> String {
         match form {
             Dump::Text => dump_text(&self.inner.program),
@@ -470,7 +471,7 @@ impl CompiledGrammar {
         }
     }
 
-    /// Returns what has been counted about masks, over all grammars of the same compiler.
+    /// Returns the statistics of masks, over all grammars of the same compiler.
     pub fn stats(&self) -> MaskStats {
         self.inner.masks.stats()
     }

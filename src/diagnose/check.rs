@@ -1,4 +1,4 @@
-//! Does a document match a grammar, and where not?
+//! Checking a document against a grammar, with the position and reason of the first error.
 
 use super::expected::{Expected, RuleInProgress, expected, rules_in_progress};
 use super::explain::rules_to_json;
@@ -9,12 +9,12 @@ use crate::util::Span;
 use core::fmt;
 use serde_json::{Value, json};
 
-/// Where and why a document doesn't match a grammar.
+/// The position and reason of the first error of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     offset: usize,
     line_column: (usize, usize),
-    /// The character that is refused, or the byte if it is none; `None` if the document ends too early.
+    /// The character that is refused, or the byte if it is not UTF-8; `None` if the document ends too early.
     refused: Option<Box<[u8]>>,
     expected: Expected,
     rules: Vec<RuleInProgress>,
@@ -24,14 +24,14 @@ pub struct Failure {
 /// Checks a document. `recognizer` was made from `grammar`.
 ///
 /// # Errors
-/// The first byte that can't follow the bytes before it, or the end of a document that could go on but not end there.
+/// The first byte that is refused after the bytes before it, or the end of a document that is incomplete.
 pub fn check(grammar: &Grammar, recognizer: &Recognizer, document: &[u8]) -> Result<(), Box<Failure>> {
     let mut chart = recognizer.start();
     let offset = chart.push_bytes(document);
     if offset == document.len() && chart.is_accepting() {
         return Ok(());
     }
-    // Offsets refer to bytes; places on the screen to the text, in which bytes that are no text are shown as one sign each.
+    // Offsets count bytes; columns count characters of the text as shown, where each byte that is not UTF-8 is one character.
     let text = String::from_utf8_lossy(document);
     let start = match &text {
         std::borrow::Cow::Borrowed(text) => (0..=offset).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0),
@@ -56,7 +56,7 @@ pub fn check(grammar: &Grammar, recognizer: &Recognizer, document: &[u8]) -> Res
 }
 
 impl Failure {
-    /// Returns how many bytes of the document are fine.
+    /// Returns the number of bytes of the document before the error.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -66,7 +66,7 @@ impl Failure {
         self.line_column
     }
 
-    /// Returns whether the document is fine as far as it goes, and ends too early.
+    /// Returns whether the document is a viable prefix that ends too early.
     pub fn is_incomplete(&self) -> bool {
         self.refused.is_none()
     }
@@ -76,7 +76,7 @@ impl Failure {
         &self.expected
     }
 
-    /// Returns the rules that are being read there, innermost first.
+    /// Returns the rules in progress there, innermost first.
     pub fn rules(&self) -> &[RuleInProgress] {
         &self.rules
     }
@@ -96,7 +96,7 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
-    /// The alternate form adds the line of the document with a caret, and the rules that are being read.
+    /// The alternate form adds the line of the document with a caret, and the rules in progress.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (line, column) = self.line_column;
         write!(f, "line {line}, column {column}: ")?;

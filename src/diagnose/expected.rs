@@ -1,4 +1,4 @@
-//! What may come next, and the rules that say so.
+//! What may come next, and the rules that it comes from.
 
 use super::show;
 use crate::grammar::{Grammar, RuleId};
@@ -7,17 +7,17 @@ use crate::util::{ByteSet, Span};
 use core::fmt;
 use serde_json::{Value, json};
 
-/// A rule by name, and where it is written.
+/// The name of a rule and the span of its definition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RulePlace {
+pub struct RuleLocation {
     name: Box<str>,
     span: Option<Span>,
 }
 
-impl RulePlace {
+impl RuleLocation {
     fn new(grammar: &Grammar, rule: RuleId) -> Self {
         let rule = grammar.rule(rule);
-        RulePlace { name: rule.name.clone(), span: rule.span }
+        RuleLocation { name: rule.name.clone(), span: rule.span }
     }
 
     /// Returns the name.
@@ -25,7 +25,7 @@ impl RulePlace {
         &self.name
     }
 
-    /// Returns where the rule is written.
+    /// Returns the span of the rule's definition.
     pub fn span(&self) -> Option<Span> {
         self.span
     }
@@ -35,7 +35,7 @@ impl RulePlace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpectedItem {
     terminal: Terminal,
-    rules: Vec<RulePlace>,
+    rules: Vec<RuleLocation>,
     spans: Vec<Span>,
 }
 
@@ -45,12 +45,12 @@ impl ExpectedItem {
         &self.terminal
     }
 
-    /// Returns the innermost rules that say so.
-    pub fn rules(&self) -> &[RulePlace] {
+    /// Returns the innermost rules that it belongs to.
+    pub fn rules(&self) -> &[RuleLocation] {
         &self.rules
     }
 
-    /// Returns where the grammar says so.
+    /// Returns the spans of the expressions in the grammar.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
@@ -77,7 +77,7 @@ pub fn expected(grammar: &Grammar, chart: &Chart) -> Expected {
             items.push(ExpectedItem { terminal: expectation.terminal.clone(), rules: vec![], spans: vec![] });
             items.len() - 1
         });
-        items[at].rules.extend(expectation.rules.iter().map(|&rule| RulePlace::new(grammar, rule)));
+        items[at].rules.extend(expectation.rules.iter().map(|&rule| RuleLocation::new(grammar, rule)));
         items[at].spans.extend(grammar.span(expectation.expr));
     }
     for item in &mut items {
@@ -90,7 +90,7 @@ pub fn expected(grammar: &Grammar, chart: &Chart) -> Expected {
 }
 
 impl Expected {
-    /// Returns the things that may come, each once.
+    /// Returns the items, each once.
     pub fn items(&self) -> &[ExpectedItem] {
         &self.items
     }
@@ -111,7 +111,7 @@ impl Expected {
             .items
             .iter()
             .map(|item| {
-                let rules: Vec<&str> = item.rules.iter().map(RulePlace::name).collect();
+                let rules: Vec<&str> = item.rules.iter().map(RuleLocation::name).collect();
                 let spans: Vec<Value> = item.spans.iter().map(|span| json!([span.start, span.end])).collect();
                 json!({ "what": item.to_string(), "rules": rules, "spans": spans })
             })
@@ -136,7 +136,7 @@ impl fmt::Display for Expected {
                 ", "
             };
             write!(f, "{separator}{item}")?;
-            // The rule is said once for neighbours of the same rule.
+            // Neighbouring items of the same rule name it once.
             if shown.get(i + 1).is_none_or(|next| next.rules != item.rules)
                 && let Some(rule) = item.rules.first()
             {
@@ -154,20 +154,20 @@ impl fmt::Display for Expected {
     }
 }
 
-/// A rule that is being read, and where it began.
+/// A rule in progress, and where it began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleInProgress {
-    rule: RulePlace,
+    rule: RuleLocation,
     start: usize,
 }
 
 impl RuleInProgress {
     /// Returns the rule.
-    pub fn rule(&self) -> &RulePlace {
+    pub fn rule(&self) -> &RuleLocation {
         &self.rule
     }
 
-    /// Returns how many bytes and control tokens came before it.
+    /// Returns the number of bytes and control tokens before it.
     pub fn start(&self) -> usize {
         self.start
     }
@@ -179,8 +179,8 @@ impl fmt::Display for RuleInProgress {
     }
 }
 
-/// Returns the rules that are being read after the text of `chart`, innermost first, along one reading of it.
+/// Returns the rules in progress after the text of `chart`, innermost first, along one parse of it.
 pub fn rules_in_progress(grammar: &Grammar, chart: &Chart) -> Vec<RuleInProgress> {
     let open = chart.open_rules();
-    open.iter().map(|open| RuleInProgress { rule: RulePlace::new(grammar, open.rule), start: open.start }).collect()
+    open.iter().map(|open| RuleInProgress { rule: RuleLocation::new(grammar, open.rule), start: open.start }).collect()
 }

@@ -1,4 +1,4 @@
-//! Why bytes or a token are refused.
+//! Explanations of why bytes or a token are refused.
 
 use super::expected::{Expected, RuleInProgress, expected, rules_in_progress};
 use super::show;
@@ -18,7 +18,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Returns how many bytes were fine before it.
+    /// Returns the number of bytes accepted before it.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -33,7 +33,7 @@ impl Refusal {
         &self.expected
     }
 
-    /// Returns the rules that are being read there, innermost first.
+    /// Returns the rules in progress there, innermost first.
     pub fn rules(&self) -> &[RuleInProgress] {
         &self.rules
     }
@@ -60,7 +60,7 @@ pub(super) fn rules_to_json(rules: &[RuleInProgress]) -> Value {
     rules.iter().map(|rule| json!({ "name": rule.rule().name(), "start": rule.start() })).collect()
 }
 
-/// Says why `bytes` can't follow the text of `chart`, which was made from `grammar`; `None` if they can. The chart ends as it began.
+/// Explains why `bytes` can't follow the text of `chart`, which was made from `grammar`; `None` if they can. The chart is unchanged afterwards.
 pub fn explain_bytes(grammar: &Grammar, chart: &mut Chart, bytes: &[u8]) -> Option<Refusal> {
     let before = chart.len();
     let offset = chart.push_bytes(bytes);
@@ -68,7 +68,7 @@ pub fn explain_bytes(grammar: &Grammar, chart: &mut Chart, bytes: &[u8]) -> Opti
     refusal_at(grammar, chart, bytes, offset)
 }
 
-/// Says what was expected where one of `bytes` is refused; `None` behind the last. The chart ends as it began.
+/// Returns the refusal of the byte at an offset of `bytes`; `None` if the offset is after the last. The chart is unchanged afterwards.
 pub(super) fn refusal_at(grammar: &Grammar, chart: &mut Chart, bytes: &[u8], offset: usize) -> Option<Refusal> {
     let &byte = bytes.get(offset)?;
     let before = chart.len();
@@ -79,14 +79,15 @@ pub(super) fn refusal_at(grammar: &Grammar, chart: &mut Chart, bytes: &[u8], off
     Some(refusal)
 }
 
-/// Why a token is allowed or not.
+/// The reason why a token is allowed or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reason {
-    /// Its bytes fit.
+    /// The grammar allows its bytes.
     TextFits,
     /// The grammar names it here.
     Named,
-    /// It is a stop token, and the text is whole or a stop token came before.
+    /// It is a stop token, and the text is complete or a stop token came before.
     Stops,
     /// There is no such token.
     UnknownId,
@@ -94,15 +95,15 @@ pub enum Reason {
     Padding,
     /// A stop token came before it.
     Terminated,
-    /// It is a stop token, the text isn't whole, and this is expected instead.
-    NotWhole(Expected),
+    /// It is a stop token, the text is incomplete, and this is expected instead.
+    Incomplete(Expected),
     /// It is a control token, or has no bytes, and the grammar names others (or none) here.
     NotNamed(Expected),
-    /// Its bytes don't fit.
+    /// The grammar refuses one of its bytes.
     TextRefused(Refusal),
 }
 
-/// Why a token is allowed or not.
+/// The explanation why a token is allowed or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenExplanation {
     id: TokenId,
@@ -126,7 +127,7 @@ impl TokenExplanation {
         matches!(self.reason, Reason::TextFits | Reason::Named | Reason::Stops)
     }
 
-    /// Returns why.
+    /// Returns the reason.
     pub fn reason(&self) -> &Reason {
         &self.reason
     }
@@ -137,7 +138,7 @@ impl TokenExplanation {
             json!({ "id": self.id, "token": &*self.shown, "allowed": self.is_allowed(), "why": self.to_string() });
         match &self.reason {
             Reason::TextRefused(refusal) => value["refusal"] = refusal.to_json(),
-            Reason::NotWhole(expected) | Reason::NotNamed(expected) => value["expected"] = expected.to_json(),
+            Reason::Incomplete(expected) | Reason::NotNamed(expected) => value["expected"] = expected.to_json(),
             _ => {}
         }
         value
@@ -153,12 +154,12 @@ impl fmt::Display for TokenExplanation {
         match &self.reason {
             Reason::TextFits => f.write_str(" is allowed: its text fits"),
             Reason::Named => f.write_str(" is allowed: the grammar names it here"),
-            Reason::Stops => f.write_str(" is allowed: it is a stop token and the text is whole"),
+            Reason::Stops => f.write_str(" is allowed: it is a stop token and the text is complete"),
             Reason::UnknownId => f.write_str(" is not in the vocabulary"),
             Reason::Padding => f.write_str(" is padding, which is never allowed"),
             Reason::Terminated => f.write_str(" is refused: a stop token came before it"),
-            Reason::NotWhole(expected) => {
-                write!(f, " is refused: it is a stop token and the text is not whole; expected {expected}")
+            Reason::Incomplete(expected) => {
+                write!(f, " is refused: it is a stop token and the text is incomplete; expected {expected}")
             }
             Reason::NotNamed(expected) => {
                 write!(f, " is refused: it is no text and the grammar does not name it here; expected {expected}")
@@ -168,7 +169,7 @@ impl fmt::Display for TokenExplanation {
     }
 }
 
-/// Says why a token can or can't follow the text of `chart`, which was made from `grammar`. The chart ends as it began.
+/// Explains why a token may or may not follow the text of `chart`, which was made from `grammar`. The chart is unchanged afterwards.
 pub fn explain_token(
     grammar: &Grammar,
     chart: &mut Chart,
@@ -190,7 +191,7 @@ pub fn explain_token(
         chart.truncate(before);
         Reason::Named
     } else if is_stop {
-        if chart.is_accepting() { Reason::Stops } else { Reason::NotWhole(expected(grammar, chart)) }
+        if chart.is_accepting() { Reason::Stops } else { Reason::Incomplete(expected(grammar, chart)) }
     } else if bytes.is_empty() {
         Reason::NotNamed(expected(grammar, chart))
     } else {

@@ -115,7 +115,7 @@ impl Matcher {
         // The grammar shown omits counts of characters and residues that would need too many rules to be written as such.
         Ok(match explanation.reason() {
             Reason::Stops if !is_terminated && !self.is_accepting() => {
-                explanation.with_reason(Reason::NotWhole(expected(written, &chart)))
+                explanation.with_reason(Reason::Incomplete(expected(written, &chart)))
             }
             Reason::TextFits => match self.refused(&mut chart, vocab.bytes(token)) {
                 Some(refusal) => explanation.with_reason(Reason::TextRefused(refusal)),

@@ -21,6 +21,6 @@ mod matcher;
 mod show;
 
 pub use check::{Failure, check};
-pub use expected::{Expected, ExpectedItem, RuleInProgress, RulePlace, expected, rules_in_progress};
+pub use expected::{Expected, ExpectedItem, RuleInProgress, RuleLocation, expected, rules_in_progress};
 pub use explain::{Reason, Refusal, TokenExplanation, explain_bytes, explain_token};
 pub use matcher::{ExplainError, Explanation};

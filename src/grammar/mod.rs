@@ -47,6 +47,7 @@ pub struct Regex {
 
 /// An expression. Its operands always have smaller ids.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Expr {
     /// The empty string, like `""`.
     Empty,

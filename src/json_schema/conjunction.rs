@@ -1,11 +1,11 @@
-//! Conjunctions: what a value at one place must satisfy, all together.
+//! Conjunctions: the set of all constraints on a value at one location.
 //!
-//! A *member* is a sub-schema (or a constant, or a choice between conjunctions) with a sign; a *conjunction* is a sorted set of members. References are followed
-//! when members are looked into, so a recursive schema is a cycle of conjunctions, and equal conjunctions are one. `allOf`, keywords
-//! beside `$ref`, a name under several `properties`: all of them only add members.
+//! A *member* is a sub-schema (or a constant, or a choice between conjunctions) with a sign; a *conjunction* is a sorted set of members.
+//! References are followed when members are expanded, so a recursive schema is a cycle of conjunctions, and equal conjunctions are interned.
+//! `allOf`, keywords beside `$ref`, a name under several `properties`: all of them only add members.
 //!
-//! The meaning of `$dynamicRef` depends on the resources on the way to it: the *scope*. A member carries its scope, which is always the
-//! empty one in schemas without dynamic references.
+//! The meaning of `$dynamicRef` depends on the resources on the path to it: the *dynamic scope*. A member carries its scope, which is
+//! always the empty one in schemas without dynamic references.
 
 use super::model::{DocumentId, Keyword, ResourceId, SchemaId, SchemaModel};
 use super::value::ValueId;
@@ -14,28 +14,28 @@ use hashbrown::HashMap;
 use smallvec::{SmallVec, smallvec};
 
 index_type!(
-    /// Names a conjunction.
+    /// The index of a conjunction.
     pub(super) ConjunctionId
 );
 index_type!(
-    /// Names a choice between conjunctions.
+    /// The index of a choice between conjunctions.
     pub(super) ChoiceId
 );
 index_type!(
-    /// Names a dynamic scope.
+    /// The index of a dynamic scope.
     pub(super) ScopeId
 );
 
-/// What a member is about.
+/// A member without its sign.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Subject {
-    /// No value at all.
+    /// No value.
     Nothing,
-    /// What a sub-schema says.
+    /// A sub-schema.
     Schema(SchemaId),
-    /// Equal to a constant of a document.
+    /// Equality with a constant of a document.
     Value(DocumentId, ValueId),
-    /// What any of some conjunctions says.
+    /// A disjunction of conjunctions.
     Choice(ChoiceId),
 }
 
@@ -63,10 +63,10 @@ impl Member {
     }
 }
 
-/// What a value must satisfy all at once: nearly always one subject.
+/// The members of a conjunction: nearly always one.
 pub(super) type Members = SmallVec<[Member; 1]>;
 
-/// All conjunctions met, each once.
+/// All conjunctions, interned.
 #[derive(Default)]
 pub(super) struct Conjunctions {
     members: Vec<Members>,
@@ -78,7 +78,7 @@ pub(super) struct Conjunctions {
 
 impl Conjunctions {
     pub fn new(model: &SchemaModel) -> Self {
-        // PERF: room for what most schemas have.
+        // Capacity for most schemas.
         let ids = HashMap::with_capacity(28);
         Conjunctions { ids, scopes: Scopes::new(model), ..Default::default() }
     }
@@ -111,12 +111,12 @@ impl Conjunctions {
         self.members[id.index()].clone()
     }
 
-    /// Tells whether a conjunction is that of no value at all, on its face.
+    /// Returns whether a conjunction is trivially unsatisfiable.
     pub fn is_nothing(&self, id: ConjunctionId) -> bool {
         self.members(id) == [Member::NOTHING]
     }
 
-    /// Returns the member that says "any of these".
+    /// Returns the member that is the disjunction of some conjunctions.
     pub fn choice(&mut self, mut of: Vec<ConjunctionId>) -> Member {
         of.sort_unstable();
         of.dedup();
@@ -137,13 +137,13 @@ impl Conjunctions {
         self.scopes.enter(scope, model.schema(schema).resource())
     }
 
-    /// Returns where a dynamic reference leads.
+    /// Returns the target of a dynamic reference.
     pub fn dynamic_target(&self, model: &SchemaModel, scope: ScopeId, anchor: &str) -> Option<SchemaId> {
         self.scopes.lists[scope.index()].iter().find_map(|&resource| model.dynamic_target(resource, anchor))
     }
 }
 
-/// What is plain about a member, whatever the value.
+/// Returns whether a member holds or fails for every value, if that is trivial.
 fn verdict(model: &SchemaModel, member: Member) -> Option<bool> {
     use super::model::Body;
     let says = match member.subject {
@@ -158,12 +158,12 @@ fn verdict(model: &SchemaModel, member: Member) -> Option<bool> {
     Some(says != member.is_negated)
 }
 
-/// Dynamic scopes: of the resources on the way those that matter, each where it came first. A resource matters if it answers to a dynamic
-/// anchor to which none before does: all of the metaschema of draft 2020-12 has one scope, whatever the order of its vocabularies.
+/// Dynamic scopes: the relevant resources on the path, in the order of their first occurrence. A resource is relevant if it has a dynamic
+/// anchor that none before it has: all of the metaschema of draft 2020-12 has one scope, whatever the order of its vocabularies.
 struct Scopes {
     lists: Vec<Box<[ResourceId]>>,
     ids: HashMap<Box<[ResourceId]>, ScopeId>,
-    /// By resource: the names that it answers to. None without dynamic references: then there is one scope only.
+    /// By resource: its dynamic anchors. Empty without dynamic references: then there is one scope only.
     answers: HashMap<ResourceId, Vec<Box<str>>>,
 }
 

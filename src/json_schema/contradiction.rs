@@ -411,7 +411,7 @@ impl Search<'_> {
         Some((id, self.below_key(schema, *place, entry, None)))
     }
 
-    /// Tells whether no value is left even where numbers may be fractions.
+    /// Returns whether no value is left even where numbers may be fractions.
     fn widen_integers(&mut self, parts: &mut [Part], atoms: &[Atom]) -> bool {
         let mut is_changed = false;
         let before: Vec<Schema> = parts.iter().map(|part| part.schema.clone()).collect();
@@ -431,7 +431,7 @@ impl Search<'_> {
         is_wide
     }
 
-    /// Tells whether surely no value satisfies what is left of some parts.
+    /// Returns whether surely no value satisfies what is left of some parts.
     fn are_empty_with(&mut self, parts: &[Part], atoms: &[Atom]) -> bool {
         let kept: HashSet<Atom> = atoms.iter().copied().collect();
         for (part_index, part) in parts.iter().enumerate() {
@@ -476,7 +476,7 @@ impl Search<'_> {
         })
     }
 
-    /// Tells whether surely no value satisfies all of some schemas of the probe.
+    /// Returns whether surely no value satisfies all of some schemas of the probe.
     fn are_empty(&mut self, ids: &[SchemaId]) -> bool {
         if self.is_spent() {
             return false;
@@ -527,7 +527,7 @@ fn is_unevaluated(keyword: &Keyword) -> bool {
     matches!(keyword, Keyword::UnevaluatedProperties(_) | Keyword::UnevaluatedItems(_))
 }
 
-/// Tells whether a keyword that is left out could make more unevaluated.
+/// Returns whether a keyword that is left out could make more unevaluated.
 fn may_evaluate(keyword: &Keyword) -> bool {
     matches!(
         keyword,

@@ -5,6 +5,7 @@ use core::ops::RangeInclusive;
 
 /// A draft of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[non_exhaustive]
 pub enum Draft {
     /// Draft 4.
     Draft4,

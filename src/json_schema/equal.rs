@@ -1,10 +1,10 @@
-//! Sub-schemas that say the same become one.
+//! Merging of equal sub-schemas.
 //!
 //! Schemas repeat themselves: a hundred kinds of records of which each has the same forty fields, written out; `{"$ref": "#"}` with a
-//! hundred descriptions. Automata are made for conjunctions of sub-schemas, so what is equal should be one sub-schema. Two are merged
-//! when their keywords are equal and what stands below is one already; the last ones are looked at first, so that nearly all is found in
-//! one round. Whatever is merged says the same, so the search may stop at any time: schemas that are equal only because they refer to
-//! themselves in the same way stay apart.
+//! hundred descriptions. Automata are built for conjunctions of sub-schemas, so equal ones should be one sub-schema. Two are merged
+//! if their keywords are equal and their sub-schemas are merged already; the last ones are visited first, so that one round finds nearly
+//! all. Merged sub-schemas are equivalent, so the search may stop at any time: schemas that are equal only because they refer to themselves
+//! in the same way stay separate.
 
 use super::model::{Body, Entry, Keyword, Schema, SchemaId, SchemaModel};
 use super::value::{Json, Value, ValueId};
@@ -13,13 +13,13 @@ use core::hash::{BuildHasher, Hash, Hasher};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-/// Rounds of merging, at most.
+/// Most rounds of merging.
 const ROUNDS_MAX: usize = 8;
-/// Sub-schemas that one is compared with, at most.
+/// Most sub-schemas that one is compared with.
 const CANDIDATES_MAX: usize = 16;
 
 impl SchemaModel {
-    /// Makes references lead to the first of the sub-schemas that say the same; returns it by sub-schema.
+    /// Redirects references to the first of equal sub-schemas; returns that representative by sub-schema.
     pub(super) fn merge_equal(&mut self) -> Box<[SchemaId]> {
         let n_schemas = self.schemas.len();
         let mut merged: Vec<SchemaId> = (0..n_schemas).map(SchemaId::new).collect();
@@ -47,7 +47,7 @@ impl SchemaModel {
                 break;
             }
         }
-        // What was merged into may have been merged in a later round; then the first of each class stands for it.
+        // A representative may have been merged in a later round; the first of each class represents all.
         let mut first: Vec<Option<SchemaId>> = vec![None; n_schemas];
         for index in 0..n_schemas {
             let mut of = merged[index];
@@ -92,7 +92,7 @@ impl SchemaModel {
     }
 }
 
-/// Hashes a value as far as it is a scalar.
+/// Hashes a value if it is a scalar.
 fn hash_value(json: &Json, value: ValueId, state: &mut impl Hasher) {
     match json.value(value) {
         Value::Null => 0.hash(state),
@@ -113,13 +113,13 @@ fn say_the_same(a: &Entry, in_a: &Json, b: &Entry, in_b: &Json) -> bool {
     }
 }
 
-/// Calls `visit` with each sub-schema that a schema names.
+/// Calls `visit` with each direct sub-schema of a schema.
 fn for_each_below(body: &mut Body, mut visit: impl FnMut(&mut SchemaId)) {
     let Body::Keywords { entries, .. } = body else { return };
     entries.iter_mut().for_each(|entry| for_each_in(&mut entry.keyword, &mut visit));
 }
 
-/// Calls `visit` with each sub-schema that a keyword names.
+/// Calls `visit` with each direct sub-schema of a keyword.
 pub(super) fn for_each_in(keyword: &mut Keyword, mut visit: impl FnMut(&mut SchemaId)) {
     match keyword {
         Keyword::Properties(named) | Keyword::PatternProperties(named) | Keyword::DependentSchemas(named) => {

@@ -1,13 +1,13 @@
-//! Why a schema can't be read.
+//! Errors of schemas.
 
 use super::value::{Json, ValueId};
 use crate::frontend::SyntaxError;
 use crate::util::Span;
 use core::fmt;
 
-/// Why a schema can't be read: what is wrong, in which document, at which JSON pointer.
+/// The reason why a schema can't be compiled, with the document and the JSON pointer.
 ///
-/// `{}` is one line; `{:#}` adds the source line with a caret where there is one.
+/// `{}` is one line; `{:#}` adds the source line with a caret, if the schema came from a text.
 ///
 /// ```
 /// use maskwright::{Limits, json_schema::{Json, NoDocuments, ReadOptions, SchemaModel}};
@@ -87,23 +87,23 @@ impl SchemaError {
         SchemaError::new(Kind::Limit { bound, given, limit })
     }
 
-    /// A keyword that can't be enforced exactly.
+    /// Returns the error for a keyword that can't be enforced exactly.
     pub(super) fn unsupported(keyword: &str, reason: impl Into<String>) -> Self {
         SchemaError::new(Kind::Unsupported { keyword: keyword.into(), reason: reason.into().into() })
     }
 
-    /// No value is valid, because of some keywords.
+    /// Returns the error for a schema without values, because of some keywords.
     pub(super) fn unsatisfiable(reason: impl Into<String>, keywords: Vec<String>) -> Self {
         let keywords = keywords.into_iter().map(Into::into).collect();
         SchemaError::new(Kind::Unsatisfiable { reason: reason.into().into(), keywords })
     }
 
-    /// An option that makes no sense.
+    /// Returns the error for an invalid option.
     pub(super) fn option(option: &'static str, reason: impl Into<String>) -> Self {
         SchemaError::new(Kind::Option { option, reason: reason.into().into() })
     }
 
-    /// Adds the place: a value of a document.
+    /// Adds the location: a value of a document.
     pub(super) fn at(mut self, document: &str, json: &Json, id: ValueId) -> Self {
         self.parts.document = document.into();
         self.parts.pointer = json.pointer(id).into();
@@ -114,7 +114,7 @@ impl SchemaError {
         self
     }
 
-    /// Adds the place: a span of a source text.
+    /// Adds the location: a span of a source text.
     pub(super) fn in_source(mut self, source: &str, span: Span) -> Self {
         let mut excerpt = String::new();
         span.write_caret(source, &mut excerpt).expect("writing to a string succeeds");
@@ -123,7 +123,7 @@ impl SchemaError {
         self
     }
 
-    /// Names the keyword that an unsupported one turned out to be.
+    /// Replaces the keyword of the error.
     pub(super) fn about(mut self, word: &str) -> Self {
         if let Kind::Unsupported { keyword, .. } = &mut self.parts.kind {
             *keyword = word.into();
@@ -131,7 +131,7 @@ impl SchemaError {
         self
     }
 
-    /// Tells whether the place was added.
+    /// Returns whether the location was added.
     pub(super) fn is_placed(&self) -> bool {
         self.parts.is_placed
     }
@@ -141,7 +141,7 @@ impl SchemaError {
         self
     }
 
-    /// Returns the keyword whose value is wrong or whose reference leads nowhere.
+    /// Returns the keyword whose value is malformed, unsupported or an unresolvable reference.
     pub fn keyword(&self) -> Option<&str> {
         match &self.parts.kind {
             Kind::Keyword { keyword, .. }
@@ -152,7 +152,7 @@ impl SchemaError {
         }
     }
 
-    /// Returns the keywords that leave no value together, as they are written; none where the error is another or they aren't known.
+    /// Returns the keywords that contradict each other, as they are written; none if the error is another or they are unknown.
     ///
     /// ```
     /// use maskwright::{CompileError, GrammarCompiler, Vocab};
@@ -171,52 +171,52 @@ impl SchemaError {
         keywords.iter().map(|keyword| &**keyword)
     }
 
-    /// Returns the JSON pointer of the place, from the root of its document.
+    /// Returns the JSON pointer of the location, from the root of its document.
     pub fn pointer(&self) -> &str {
         &self.parts.pointer
     }
 
-    /// Returns the URI of the document that the place is in; empty for a schema without one.
+    /// Returns the URI of the document of the location; empty for a schema without one.
     pub fn document(&self) -> &str {
         &self.parts.document
     }
 
-    /// Returns the place in the source text, if the document was read from a text.
+    /// Returns the span in the source text, if the document was read from a text.
     pub fn span(&self) -> Option<Span> {
         self.parts.span
     }
 
-    /// Returns the error in the text, if the document is not JSON.
+    /// Returns the syntax error, if the document is not JSON.
     pub fn as_syntax(&self) -> Option<&SyntaxError> {
         if let Kind::Syntax(error) = &self.parts.kind { Some(error) } else { None }
     }
 
-    /// Returns the URI of the document that a reference needs and the resolver doesn't have.
+    /// Returns the URI of a referenced document that the resolver doesn't know.
     pub fn missing_document(&self) -> Option<&str> {
         if let Kind::MissingDocument { uri, .. } = &self.parts.kind { Some(uri) } else { None }
     }
 
-    /// Returns the field of [`Limits`](crate::Limits) that was met, the value met, and the limit.
+    /// Returns the field of [`Limits`](crate::Limits) that was exceeded, the given value, and the limit.
     pub fn limit(&self) -> Option<(&'static str, usize, usize)> {
         if let Kind::Limit { bound, given, limit } = self.parts.kind { Some((bound, given, limit)) } else { None }
     }
 
-    /// Tells whether no value at all is valid.
+    /// Returns whether no value is valid.
     pub fn is_unsatisfiable(&self) -> bool {
         matches!(self.parts.kind, Kind::Unsatisfiable { .. })
     }
 
-    /// Tells whether the schema is right and a keyword in it can't be enforced exactly.
+    /// Returns whether the schema is well-formed and has a keyword that can't be enforced exactly.
     pub fn is_unsupported(&self) -> bool {
         matches!(self.parts.kind, Kind::Unsupported { .. })
     }
 
-    /// Returns the option that makes no sense, like `WhiteSpace::Separators`: nothing is wrong with the schema then.
+    /// Returns the invalid option, like `WhiteSpace::Separators`; the schema is well-formed then.
     pub fn invalid_option(&self) -> Option<&'static str> {
         if let Kind::Option { option, .. } = self.parts.kind { Some(option) } else { None }
     }
 
-    /// Returns what is wrong, without the place.
+    /// Returns the reason, without the location.
     pub fn reason(&self) -> String {
         match &self.parts.kind {
             Kind::Syntax(error) => error.message().to_owned(),
@@ -232,7 +232,7 @@ impl SchemaError {
     }
 }
 
-/// Returns a text from outside in quotes, cut to a length for messages.
+/// Returns an untrusted text in quotes, truncated for messages.
 pub(super) fn shown(text: &str) -> String {
     const CHARS_MAX: usize = 80;
     match text.char_indices().nth(CHARS_MAX) {

@@ -1,16 +1,17 @@
-//! From conjunctions to shapes: choices become alternatives, kind by kind.
+//! Expansion: from conjunctions to shapes, kind by kind.
 //!
-//! For one kind of values a conjunction is a formula of *and*, *or* and *not* over simple facts, and is brought into disjunctive form: what holds
-//! in any case first, then positive choices (`anyOf`, `oneOf`, `if`, ...), then negated ones, since the more is known, the more
-//! alternatives of those die at once. Work lists only, no recursion over the schema.
+//! For one kind of values a conjunction is a formula of *and*, *or* and *not* over simple facts, and is brought into disjunctive normal
+//! form: unconditional facts first, then positive choices (`anyOf`, `oneOf`, `if`, ...), then negated ones, since the more facts are known,
+//! the more alternatives fail at once. There are only worklists, no recursion over the schema.
 //!
-//! *One of.* `oneOf` asks that all other branches fail. Most branches exclude each other anyhow (another type, another constant under a key that both
-//! require): what can be seen to be disjoint needs no negation.
+//! *One of.* `oneOf` requires that all other branches fail. Most branches exclude each other anyway (another type, another constant under a
+//! key that both require): a branch that is visibly disjoint needs no negation.
 //!
-//! *Unevaluated.* A schema with `unevaluatedProperties` or `unevaluatedItems` opens a *frame*; what the applicators below it evaluate is noted in
-//! the frame on the way, and the rest is constrained when all else is known. Of `anyOf` any subset of branches may hold, and each evaluates
-//! its own: subsets are alternatives then. That is exact without negations: an alternative that claims less to be evaluated than is true only
-//! asks for more. Where it is denied that nothing else is there, less would be wrong: then the branches outside the subset are negated.
+//! *Unevaluated.* A schema with `unevaluatedProperties` or `unevaluatedItems` opens a *frame*, which records what the applicators below it
+//! evaluate; the remaining keys or items are constrained when everything else is known. Any subset of the branches of `anyOf` may hold,
+//! and each evaluates its own: then the subsets are the alternatives. That is exact without negations: an alternative that records fewer
+//! evaluated keys than are evaluated only constrains more. Under a negation fewer would be wrong: there the branches outside the subset
+//! are negated.
 
 use super::conjunction::{ConjunctionId, Conjunctions, Member, Members, ScopeId, Subject};
 use super::decimal::Decimal;
@@ -33,13 +34,13 @@ use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Most branches of one `anyOf` whose subsets are told apart for `unevaluated...`.
+/// Most branches of one `anyOf` whose subsets are alternatives for `unevaluated...`.
 const UNEVALUATED_BRANCHES_MAX: usize = 8;
 
-/// Steps that a fact counts for where a partial is copied and followed.
+/// Steps that a fact counts as where a partial is copied and expanded.
 const STEPS_PER_FACT: usize = 4;
 
-/// Obligations that a new one is compared with, at most.
+/// Most obligations that a new one is compared with.
 const OBLIGATIONS_COMPARED_MAX: usize = 64;
 
 /// Keywords whose values are patterns.
@@ -59,34 +60,34 @@ pub(super) struct Expander<'a> {
     finite: HashMap<Member, Option<finite::Finite>>,
     tags: HashMap<Member, Rc<finite::Tags>>,
     tests: HashMap<Member, Option<Rc<switch::Test>>>,
-    /// By schema, once asked for: the kinds of values that it allows at most.
+    /// By schema, computed on demand: a superset of the kinds of values that it allows.
     kinds: Vec<Option<u8>>,
-    /// By schema: whether it may lead back to itself without reading anything.
+    /// By schema: whether it may refer to itself at the same value.
     circular: Box<[bool]>,
     n_deep: usize,
     spare_goals: Vec<Vec<Goal>>,
     /// Alternatives tried so far.
     n_tried: usize,
-    /// Facts of all shapes so far.
+    /// Number of facts of all shapes so far.
     n_facts: usize,
     pub relaxed: Vec<Relaxed>,
-    /// Times that something was dropped.
+    /// Number of constraints dropped in lenient mode.
     pub n_relaxed: usize,
-    /// The keyword that is followed, if it is one alone.
+    /// The keyword being expanded, if it is a single one.
     keyword: Option<(SchemaId, ValueId)>,
 }
 
-/// Frames that a goal evaluates for.
+/// The frames that record what a goal evaluates.
 type Frames = SmallVec<[u32; 2]>;
 
-/// Something that must hold.
+/// A constraint to be expanded.
 #[derive(Clone, Debug)]
 enum Goal {
     Member(Member, Frames),
     /// A keyword, with the scope within its schema.
     Entry(SchemaId, u32, ScopeId, Frames),
-    /// All keywords of a schema hold but `unevaluated...`, at this place among them: something is left that it is about and that fails it.
-    Stray(SchemaId, u32, ScopeId),
+    /// All keywords of a schema hold except the `unevaluated...` keyword with this index, which some unevaluated key or item violates.
+    UnevaluatedViolation(SchemaId, u32, ScopeId),
     Fact(Fact),
 }
 
@@ -121,7 +122,7 @@ type Alternative = Vec<Goal>;
 /// The shapes of a conjunction for one kind, nearly always one.
 type Shapes = SmallVec<[Shape; 1]>;
 
-/// The alternatives of a choice, and the clauses that say the same, once asked for.
+/// The alternatives of a choice, and equivalent clauses, computed on demand.
 #[derive(Clone, Debug)]
 struct Alternatives {
     all: Vec<Alternative>,
@@ -134,17 +135,17 @@ impl Alternatives {
     }
 }
 
-/// A choice that waits.
+/// A pending choice.
 #[derive(Clone, Debug)]
 enum Choice {
     // Shared, since partials are copied with their choices at each fork.
     Of(Rc<Alternatives>),
-    /// Ways for something to fail.
+    /// The alternatives by which something fails.
     Failing(Rc<Alternatives>),
     /// Exactly one of these.
     One(Rc<[Member]>, Frames),
-    /// None of what a negated member says.
-    Denied(Member),
+    /// A member that must fail.
+    Negated(Member),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -154,13 +155,13 @@ struct Frame {
     has_all: bool,
     n_items: u64,
     contains: Vec<Member>,
-    /// Whether more may be evaluated, by what lenient mode dropped.
+    /// Whether constraints dropped in lenient mode might evaluate more.
     is_open: bool,
-    /// Whether less than what is evaluated must not be noted.
+    /// Whether the record must be exact instead of a subset of what is evaluated.
     is_exact: bool,
 }
 
-/// A schema whose `unevaluated...` keyword waits.
+/// A schema whose `unevaluated...` keyword is pending.
 #[derive(Clone, Debug)]
 struct Unevaluated {
     schema: Member,
@@ -168,32 +169,32 @@ struct Unevaluated {
     place: (SchemaId, ValueId),
     frame: u32,
     outer: Frames,
-    /// Whether something is left that fails the schema.
-    is_denied: bool,
+    /// Whether the keyword must be violated.
+    is_negated: bool,
 }
 
 #[derive(Clone)]
 struct Partial {
     kind: ValueKind,
     shape: Shape,
-    /// The last is next.
+    /// A stack: the last goal is next.
     goals: Vec<Goal>,
     choices: VecDeque<Choice>,
-    denials: VecDeque<Choice>,
+    negations: VecDeque<Choice>,
     frames: Vec<Frame>,
     unevaluated: Vec<Unevaluated>,
-    /// Members that hold already, but for what they evaluate.
+    /// Members expanded already, apart from what they evaluate.
     followed: Followed,
-    /// Forks over names that nothing declares.
+    /// Number of forks over names that nothing declares.
     n_name_forks: usize,
-    /// Members followed so far of those that may lead back to themselves: many more than there are schemas means that they do.
+    /// Number of members expanded that may refer to themselves: many more than there are schemas proves that they do.
     n_followed: usize,
 }
 
-/// Members, each once.
+/// A set of members.
 #[derive(Clone, Default)]
 struct Followed {
-    // PERF: most values have few, and then a table would be made for nothing.
+    // Most sets are small and need no hash table.
     few: SmallVec<[Member; 4]>,
     many: HashSet<Member>,
 }
@@ -201,7 +202,7 @@ struct Followed {
 impl Followed {
     const FEW_MAX: usize = 32;
 
-    /// Adds a member; tells whether it is new.
+    /// Adds a member; returns whether it is new.
     fn insert(&mut self, member: Member) -> bool {
         if self.contains(member) {
             return false;
@@ -222,7 +223,7 @@ impl Followed {
     }
 }
 
-/// A partial, and the alternatives that are left for it: it is copied for one after the other, so that few copies exist at a time.
+/// A partial and its pending alternatives: it is copied for one after the other, so that few copies exist at a time.
 struct Fork {
     partial: Partial,
     left: std::vec::IntoIter<Alternative>,
@@ -248,7 +249,7 @@ impl Partial {
             shape: Shape::any(kind),
             goals,
             choices: VecDeque::new(),
-            denials: VecDeque::new(),
+            negations: VecDeque::new(),
             frames: Vec::new(),
             unevaluated: Vec::new(),
             followed: Followed::default(),
@@ -259,7 +260,7 @@ impl Partial {
 
     /// Returns about how much a copy takes.
     fn size(&self) -> usize {
-        self.shape.n_facts() + self.goals.len() + self.denials.len() + self.followed.len() + self.choices.len()
+        self.shape.n_facts() + self.goals.len() + self.negations.len() + self.followed.len() + self.choices.len()
     }
 }
 
@@ -280,7 +281,7 @@ impl<'a> Expander<'a> {
             budget,
             conjunctions: Conjunctions::new(model),
             languages,
-            // PERF: room for what most schemas have.
+            // Capacity for most schemas.
             shapes: HashMap::with_capacity(28),
             no_shapes: Rc::new([]),
             disjoint: HashMap::new(),
@@ -311,7 +312,7 @@ impl<'a> Expander<'a> {
 
     /// Returns the shapes of a conjunction for one kind; no value of that kind satisfies it if there are none.
     pub fn shapes(&mut self, id: ConjunctionId, kind: ValueKind) -> Expanded<Rc<[Shape]>> {
-        // PERF: most values are of one kind, and the others need no look at the rest.
+        // Most conjunctions allow one kind: the others fail by their first members.
         for index in 0..self.conjunctions.members(id).len() {
             let member = self.conjunctions.members(id)[index];
             if let Member { subject: Subject::Schema(id), is_negated: false, .. } = member
@@ -345,13 +346,13 @@ impl<'a> Expander<'a> {
 
     /// Returns the shapes of members for one kind; nothing if there are more than `n_max` alternatives to try.
     fn expand(&mut self, members: &[Member], kind: ValueKind, n_max: usize) -> Expanded<Option<Shapes>> {
-        // PERF: most shapes are the only ones, and take no memory but what the last ones left.
+        // The lists of goals are reused.
         let mut goals = self.spare_goals.pop().unwrap_or_default();
         goals.extend(members.iter().rev().map(|&member| Goal::Member(member, Frames::new())));
         self.expand_goals(members, goals, kind, n_max)
     }
 
-    /// As [`Self::expand`], of goals, the last of which is the first to follow; errors are about the `members`.
+    /// As [`Self::expand`], of goals, the last one first; errors are about the `members`.
     fn expand_goals(
         &mut self,
         members: &[Member],
@@ -367,7 +368,7 @@ impl<'a> Expander<'a> {
         let mut n_tried = 0;
         while let Some(mut partial) = next.take().or_else(|| next_of(&mut forks)) {
             n_tried += 1;
-            // What is not chosen from costs no more than it is long.
+            // A single alternative costs no more than its size.
             self.n_tried += usize::from(n_tried > 1);
             self.budget.spend(STEPS_PER_FACT * partial.size())?;
             if n_tried > n_max {
@@ -406,7 +407,7 @@ impl<'a> Expander<'a> {
     /// Counts the facts of a shape.
     fn count_facts(&mut self, members: &[Member], shape: &Shape) -> Expanded<()> {
         let (n_facts, limit) = (shape.n_facts(), self.limits.schema_facts_max);
-        // Questions ask about one shape after the other, and keep none.
+        // Questions consider one shape after the other, and store none.
         self.n_facts += if self.n_deep == 0 { n_facts } else { 0 };
         if self.n_facts > limit || n_facts > limit {
             let error = SchemaError::too_much("schema_facts_max", self.n_facts.max(n_facts), limit);
@@ -415,7 +416,7 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    /// Keeps the memory of goals for the next ones.
+    /// Stores an empty list of goals for reuse.
     fn keep_goals(&mut self, mut goals: Vec<Goal>) {
         const KEPT_MAX: usize = 4;
         goals.clear();
@@ -424,7 +425,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Follows what must hold in any case; stops at the next choice.
+    /// Expands unconditional goals; stops at the next choice.
     fn advance(&mut self, partial: &mut Partial) -> Expanded<Outcome> {
         loop {
             while let Some(goal) = partial.goals.pop() {
@@ -438,15 +439,15 @@ impl<'a> Expander<'a> {
             if !partial.goals.is_empty() {
                 continue;
             }
-            // Choices that are none any more come first.
+            // Choices with a single alternative come first.
             match self.propagate(partial)? {
                 Progress::Dead => return Ok(Outcome::Dead),
                 Progress::More => continue,
                 Progress::None => {}
             }
-            if let Some(choice) = partial.denials.pop_front() {
-                let Choice::Denied(member) = choice else { unreachable!("only denials wait there") };
-                let alternatives = self.denials(partial, member)?;
+            if let Some(choice) = partial.negations.pop_front() {
+                let Choice::Negated(member) = choice else { unreachable!("only negations wait there") };
+                let alternatives = self.negations(partial, member)?;
                 partial.choices.push_back(Choice::Failing(Alternatives::new(alternatives)));
                 continue;
             }
@@ -467,7 +468,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Drops alternatives that can't hold; what is left of a choice of one must hold.
+    /// Drops alternatives that can't hold; a single remaining alternative becomes unconditional.
     fn propagate(&mut self, partial: &mut Partial) -> Expanded<Progress> {
         let mut choices = core::mem::take(&mut partial.choices);
         let mut progress = Progress::None;
@@ -483,7 +484,7 @@ impl<'a> Expander<'a> {
                             holding.push(index as u32);
                         }
                     }
-                    // One that asks for nothing new is implied by all others.
+                    // An alternative without new constraints is implied by all others.
                     let goals_of = |&index: &u32| &alternatives[index as usize];
                     if holding.iter().any(|index| goals_of(index).iter().all(|goal| is_implied(partial, goal))) {
                         continue;
@@ -518,7 +519,7 @@ impl<'a> Expander<'a> {
                         _ => left.push_back(Choice::One(alive.into(), frames)),
                     }
                 }
-                Choice::Denied(_) => unreachable!("denials wait elsewhere"),
+                Choice::Negated(_) => unreachable!("negations wait elsewhere"),
             }
             if matches!(progress, Progress::More) {
                 self.budget.spend(choices.len())?;
@@ -529,8 +530,8 @@ impl<'a> Expander<'a> {
         Ok(progress)
     }
 
-    /// Takes the choice with the fewest alternatives, once those are set aside that an automaton can keep in mind; nothing if none is left,
-    /// an empty list if there is more to follow first.
+    /// Removes the choice with the fewest alternatives, after choices that become clauses; `None` if there is none, an empty list if
+    /// there are goals to expand first.
     fn next_fork(&mut self, partial: &mut Partial) -> Expanded<Option<Vec<Alternative>>> {
         if let Some(alternatives) = self.switch(partial)? {
             return Ok(Some(alternatives));
@@ -563,7 +564,7 @@ impl<'a> Expander<'a> {
         let size = |choice: &Choice| match choice {
             Choice::Of(alternatives) | Choice::Failing(alternatives) => alternatives.all.len(),
             Choice::One(branches, _) => branches.len(),
-            Choice::Denied(_) => unreachable!("denials wait elsewhere"),
+            Choice::Negated(_) => unreachable!("negations wait elsewhere"),
         };
         let least = (0..partial.choices.len()).min_by_key(|&index| size(&partial.choices[index]));
         let Some(choice) = least.and_then(|index| partial.choices.remove(index)) else { return Ok(None) };
@@ -574,17 +575,17 @@ impl<'a> Expander<'a> {
             }
             Choice::Failing(alternatives) => alternatives.all.clone(),
             Choice::One(branches, frames) => self.one_of(partial.kind, &branches, &frames)?,
-            Choice::Denied(_) => unreachable!("denials wait elsewhere"),
+            Choice::Negated(_) => unreachable!("negations wait elsewhere"),
         }))
     }
 
-    /// Adds what a goal says; returns whether that can hold.
+    /// Expands a goal; returns whether it can hold.
     fn pursue(&mut self, partial: &mut Partial, goal: Goal) -> Expanded<bool> {
         match goal {
             Goal::Fact(fact) => Ok(self.add(partial, fact)),
             Goal::Member(member, frames) => self.pursue_member(partial, member, frames),
-            Goal::Stray(schema, index, scope) => {
-                self.pursue_stray(partial, schema, index, scope);
+            Goal::UnevaluatedViolation(schema, index, scope) => {
+                self.pursue_unevaluated_violation(partial, schema, index, scope);
                 Ok(true)
             }
             Goal::Entry(schema, index, scope, frames) => {
@@ -594,7 +595,7 @@ impl<'a> Expander<'a> {
                 match self.pursue_entry(partial, schema, &entry.keyword, scope, frames) {
                     Err(LowerError::Schema(error)) => {
                         self.relax(schema, entry.value, None, error)?;
-                        // Nobody knows what it would have evaluated.
+                        // It is unknown what the dropped constraint would have evaluated.
                         kept.iter().for_each(|&frame| partial.frames[frame as usize].is_open = true);
                         Ok(true)
                     }
@@ -604,13 +605,13 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// In lenient mode, notes that a keyword, or an entry of its map, is not enforced.
+    /// In lenient mode, records that a keyword, or an entry of its map, is not enforced.
     ///
     /// # Errors
-    /// The error, with the place, if it is not lenient mode, or says something else than that a keyword can't be enforced.
+    /// The error, with its location, in strict mode, or if it is not about a keyword that can't be enforced.
     pub fn relax(&mut self, schema: SchemaId, value: ValueId, part: Option<u32>, error: SchemaError) -> Expanded<()> {
         let error = if error.is_placed() { error } else { self.model.error_at(schema, value, error) };
-        // What isn't right isn't enforced either, where the schema could be read.
+        // A malformed pattern may be dropped as well, since the rest of the schema could be read.
         let may_be_dropped = error.is_unsupported() || error.keyword().is_some_and(|word| PATTERNS.contains(&word));
         if !self.options.is_lenient || !may_be_dropped {
             return Err(error.into());
@@ -652,7 +653,7 @@ impl<'a> Expander<'a> {
                 return Ok(true);
             }
             Subject::Value(..) | Subject::Choice(_) => {
-                partial.denials.push_back(Choice::Denied(member));
+                partial.negations.push_back(Choice::Negated(member));
                 return Ok(true);
             }
             Subject::Schema(_) => {}
@@ -667,7 +668,7 @@ impl<'a> Expander<'a> {
             Body::Keywords { entries, .. } => entries,
         };
         if member.is_negated {
-            partial.denials.push_back(Choice::Denied(member));
+            partial.negations.push_back(Choice::Negated(member));
             return Ok(true);
         }
         if self.surely_fails(partial.kind, id) {
@@ -685,7 +686,7 @@ impl<'a> Expander<'a> {
             partial.frames.push(Frame::default());
             inner.push(frame);
             let (schema, place) = (Member::schema(*rest, scope), (id, entry.value));
-            partial.unevaluated.push(Unevaluated { schema, place, frame, outer: frames.clone(), is_denied: false });
+            partial.unevaluated.push(Unevaluated { schema, place, frame, outer: frames.clone(), is_negated: false });
         }
         let goals = (0..entries.len() as u32).rev().map(|index| Goal::Entry(id, index, scope, inner.clone()));
         partial.goals.extend(goals);
@@ -695,8 +696,8 @@ impl<'a> Expander<'a> {
         Ok(true)
     }
 
-    /// Adds that a schema holds but for its `unevaluated...`.
-    fn pursue_stray(&mut self, partial: &mut Partial, id: SchemaId, index: u32, scope: ScopeId) {
+    /// Expands a schema without the `unevaluated...` keyword that must be violated.
+    fn pursue_unevaluated_violation(&mut self, partial: &mut Partial, id: SchemaId, index: u32, scope: ScopeId) {
         let entries = self.model.schema(id).entries();
         let (Keyword::UnevaluatedProperties(rest) | Keyword::UnevaluatedItems(rest)) = entries[index as usize].keyword
         else {
@@ -705,7 +706,7 @@ impl<'a> Expander<'a> {
         let frame = partial.frames.len() as u32;
         partial.frames.push(Frame { is_exact: true, ..Frame::default() });
         let (schema, place) = (Member::schema(rest, scope), (id, entries[index as usize].value));
-        partial.unevaluated.push(Unevaluated { schema, place, frame, outer: Frames::new(), is_denied: true });
+        partial.unevaluated.push(Unevaluated { schema, place, frame, outer: Frames::new(), is_negated: true });
         let others = (0..entries.len() as u32).rev().filter(|&other| other != index);
         partial.goals.extend(others.map(|other| Goal::Entry(id, other, scope, smallvec::smallvec![frame])));
     }
@@ -725,7 +726,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Returns what a constant says; nothing if it is of another kind.
+    /// Returns the facts of a constant; `None` if it is of another kind.
     fn constant(&mut self, kind: ValueKind, document: DocumentId, value: ValueId) -> Option<Vec<Fact>> {
         let json = self.model.json(document);
         Some(match (kind, json.value(value)) {
@@ -762,7 +763,7 @@ impl<'a> Expander<'a> {
         })
     }
 
-    /// Returns the alternatives of being another value than a constant.
+    /// Returns the alternatives of a value that differs from a constant.
     fn other_than(&mut self, kind: ValueKind, document: DocumentId, value: ValueId) -> Vec<Alternative> {
         let json = self.model.json(document);
         let fact = |fact| vec![Goal::Fact(fact)];
@@ -808,12 +809,12 @@ impl<'a> Expander<'a> {
     }
 
     /// Returns the alternatives of not satisfying a member (whose sign is negative).
-    fn denials(&mut self, partial: &Partial, member: Member) -> Expanded<Vec<Alternative>> {
+    fn negations(&mut self, partial: &Partial, member: Member) -> Expanded<Vec<Alternative>> {
         let id = match member.subject {
             Subject::Nothing => return Ok(vec![vec![]]),
             Subject::Value(document, value) => return Ok(self.other_than(partial.kind, document, value)),
             Subject::Choice(id) => {
-                // Each of the conjunctions fails: alternatives of alternatives, one conjunction after the other.
+                // Each of the conjunctions must fail: the product of their alternatives.
                 let of = self.conjunctions.choices(id).to_vec();
                 if of.iter().all(|&id| self.conjunctions.members(id).len() == 1) {
                     let only = |id: &ConjunctionId| self.conjunctions.members(*id)[0].negated();
@@ -847,7 +848,7 @@ impl<'a> Expander<'a> {
         let scope = self.conjunctions.enter(self.model, member.scope, id);
         let mut alternatives = Vec::new();
         for entry in self.model.schema(id).entries() {
-            match self.deny_entry(partial.kind, id, &entry.keyword, scope) {
+            match self.negate_entry(partial.kind, id, &entry.keyword, scope) {
                 Ok(found) => alternatives.extend(found),
                 Err(LowerError::Schema(error)) => {
                     self.relax(id, entry.value, None, error)?;
@@ -859,14 +860,14 @@ impl<'a> Expander<'a> {
         Ok(alternatives)
     }
 
-    /// Constrains what no keyword has evaluated; returns whether that can hold.
+    /// Constrains the unevaluated keys or items; returns whether that can hold.
     fn constrain_rest(&mut self, partial: &mut Partial, waiting: &Unevaluated) -> Expanded<bool> {
         let frame = core::mem::take(&mut partial.frames[waiting.frame as usize]);
         for &outer in &waiting.outer {
             partial.frames[outer as usize].has_all = true;
         }
         if frame.has_all {
-            return Ok(!waiting.is_denied);
+            return Ok(!waiting.is_negated);
         }
         if frame.is_open {
             let (keyword, what) = match partial.kind {
@@ -881,7 +882,7 @@ impl<'a> Expander<'a> {
         let fact = match partial.kind {
             ValueKind::Object => {
                 let keys = Keys::Beside { names: Rc::new(frame.names), languages: frame.languages.into() };
-                match waiting.is_denied {
+                match waiting.is_negated {
                     true => Fact::Obligation(Obligation::key(keys, Some(waiting.schema.negated()))),
                     false => Fact::Keys(KeyRule { keys, member: waiting.schema }),
                 }
@@ -894,7 +895,7 @@ impl<'a> Expander<'a> {
                     member = self.conjunctions.choice(of);
                 }
                 let from = frame.n_items;
-                match waiting.is_denied {
+                match waiting.is_negated {
                     true => Fact::Count(ItemCount { from, to: None, member: member.negated(), min: 1, max: None }),
                     false => Fact::Items(ItemRule { from, to: None, member }),
                 }
@@ -965,7 +966,7 @@ impl<'a> Expander<'a> {
                 }
             }
             (Shape::Object(object), Fact::Obligation(obligation)) => {
-                // One that is there twice says no more, so a look at the last ones is enough.
+                // Duplicates do no harm, so comparing with the last few is enough.
                 let first = object.obligations.len().saturating_sub(OBLIGATIONS_COMPARED_MAX);
                 if !object.obligations[first..].contains(&obligation) {
                     object.obligations.push(obligation);
@@ -995,12 +996,12 @@ impl<'a> Expander<'a> {
             }
             _ => unreachable!("facts are about the kind at hand"),
         }
-        !is_crossed(&partial.shape)
+        !is_contradictory(&partial.shape)
     }
 }
 
-/// Returns a copy of the last partial that has alternatives left, with the goals of the next one; the last alternative takes the partial
-/// itself.
+/// Returns a copy of the last partial that has pending alternatives, with the goals of the next one; the last alternative gets the
+/// partial itself.
 fn next_of(forks: &mut Vec<Fork>) -> Option<Partial> {
     let fork = forks.last_mut()?;
     let alternative = fork.left.next().expect("forks have alternatives left");
@@ -1012,7 +1013,7 @@ fn next_of(forks: &mut Vec<Fork>) -> Option<Partial> {
     Some(partial)
 }
 
-/// Returns, by schema, whether keywords that apply to the same value may lead back to it, or to a schema of which that is true.
+/// Returns by schema whether keywords that apply to the same value may refer back to it, or to a schema of which that is true.
 fn circular(model: &SchemaModel) -> Box<[bool]> {
     let n = model.n_schemas();
     // Source and target.
@@ -1045,7 +1046,7 @@ fn circular(model: &SchemaModel) -> Box<[bool]> {
         n_targets[source.index()] += 1;
         sources[target.index()].push(source.index() as u32);
     }
-    // Those without targets go first, then those that led to them only.
+    // Schemas without targets are removed first, then those that refer to removed ones only.
     let mut circular = vec![true; n];
     let mut pending: Vec<usize> = (0..n).filter(|&index| n_targets[index] == 0).collect();
     while let Some(index) = pending.pop() {
@@ -1060,7 +1061,7 @@ fn circular(model: &SchemaModel) -> Box<[bool]> {
     circular.into()
 }
 
-/// Tells whether a goal is known to hold.
+/// Returns whether a goal is implied by the partial.
 fn is_implied(partial: &Partial, goal: &Goal) -> bool {
     match (goal, &partial.shape) {
         (Goal::Member(member, frames), _) => frames.is_empty() && partial.followed.contains(*member),
@@ -1073,8 +1074,8 @@ fn is_implied(partial: &Partial, goal: &Goal) -> bool {
     }
 }
 
-/// Tells whether plainly no value has a shape.
-fn is_crossed(shape: &Shape) -> bool {
+/// Returns whether a shape is visibly contradictory.
+fn is_contradictory(shape: &Shape) -> bool {
     let are_crossed = |min: u64, max: Option<u64>| max.is_some_and(|max| min > max);
     match shape {
         Shape::Only => false,
@@ -1087,7 +1088,7 @@ fn is_crossed(shape: &Shape) -> bool {
     }
 }
 
-/// Makes one shape of those that only list values.
+/// Merges the shapes that only list values into one.
 fn merge_values(shapes: &mut Shapes) {
     if shapes.len() < 2 {
         return;

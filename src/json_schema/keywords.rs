@@ -89,7 +89,7 @@ impl<'a> KeywordReader<'a, '_> {
         })
     }
 
-    /// Tells whether a keyword counts in this dialect.
+    /// Returns whether a keyword counts in this dialect.
     fn counts(&self, name: &str) -> bool {
         word(name).is_some_and(|word| self.counts_as(name, &word))
     }
@@ -371,7 +371,7 @@ impl<'a> KeywordReader<'a, '_> {
     }
 }
 
-/// Tells whether a keyword belongs to other drafts.
+/// Returns whether a keyword belongs to other drafts.
 fn is_foreign(name: &str, word: &Word, draft: Draft) -> bool {
     !word.drafts.contains(&draft) || name == "nullable"
 }

@@ -6,26 +6,26 @@
 //! other documents -------------resolve-----+
 //! ```
 //!
-//! *Conjunction before automata, disjunction in the configuration.* What a value at one place must satisfy is a conjunction of sub-schemas with
-//! signs; for each kind of values it becomes a list of shapes without choices; shapes become automata, and what can't be completed is cut
-//! away at the end. So references, recursion and unsatisfiable branches need no care of their own.
+//! *Conjunctions before automata, disjunctions at run time.* The constraints on a value at one location are a conjunction of signed
+//! sub-schemas; for each kind of values it becomes a list of shapes without disjunctions; shapes become automata, whose alternatives are
+//! followed at run time, and dead states are removed at the end. So references, recursion and unsatisfiable branches need no special care.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `decimal`, `number` | exact numbers; the texts of the numbers that bounds and divisors allow |
-//! | `value`, `read` | JSON with places, repeated keys and exact numbers |
+//! | `decimal`, `number` | exact numbers; the spellings of the numbers that bounds and divisors allow |
+//! | `value`, `read` | JSON documents with spans, duplicate keys and exact numbers, and their parser |
 //! | `uri`, `draft`, `resolve` | identifiers; which keyword belongs to which draft; other documents |
 //! | `model` | sub-schemas with typed keywords, references as indices |
 //! | `load`, `keywords` | from documents to the model |
-//! | `equal` | sub-schemas that say the same become one |
-//! | [`mod@format`], `language` | the formats that are asserted, patterns: regular languages of decoded strings |
-//! | `conjunction`, `shape`, `expand` | what must hold together; what is left of it for one kind of values; from one to the other |
+//! | `equal` | merging of equal sub-schemas |
+//! | [`mod@format`], `language` | asserted formats and patterns: regular languages of decoded strings |
+//! | `conjunction`, `shape`, `expand` | conjunctions of constraints; shapes, which have no disjunctions; from one to the other |
 //! | `lower` | from shapes to automata: objects, arrays, strings, white space |
-//! | `contradiction` | which keywords leave no value, and where |
-//! | `options`, `report` | what the standard leaves open; what became of each keyword |
+//! | `contradiction` | why a schema is unsatisfiable: which keywords, where |
+//! | `options`, `report` | what the standard leaves open; how each keyword is enforced |
 //!
-//! Schemas come from strangers: nothing here recurses, every bound is a field of [`Limits`](crate::Limits), and each
-//! error says which keyword, where, why.
+//! Schemas come from strangers: nothing here recurses over the input, sizes are bounded by [`Limits`](crate::Limits) and by constants of
+//! the stages, and each error has a keyword, a location and a reason.
 
 mod conjunction;
 mod contradiction;

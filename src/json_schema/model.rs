@@ -1,12 +1,11 @@
-//! A schema as it was written, keyword by keyword, with types.
+//! The model of a schema as it was written, with typed keywords.
 //!
-//! All sub-schemas that can be reached from the root stand in one arena, references included: `$ref` is an index, so
+//! All sub-schemas reachable from the root, references included, are in one arena: `$ref` is an index, so
 //! that recursive schemas are cycles of indices. Each has a list of [`Keyword`]s in the order in which they were
-//! written. Where drafts write one thing in several ways the model has one: a list under `items` is
+//! written. Constructs that drafts write differently have one form: a list under `items` is
 //! [`Keyword::PrefixItems`], and then `additionalItems` is [`Keyword::Items`]; `dependencies` is split into its two
-//! kinds; `exclusiveMinimum: true` is the number that it refers to; keywords that mean nothing alone (`then` without
-//! `if`) are annotations. The model says nothing about satisfiability: `minLength: 5` beside `maxLength: 3` is fine
-//! here.
+//! kinds; `exclusiveMinimum: true` is the number that it refers to; keywords without effect (`then` without `if`)
+//! are annotations. Satisfiability is not checked here: `minLength: 5` beside `maxLength: 3` is fine.
 
 use super::decimal::Decimal;
 use super::draft::Draft;
@@ -17,19 +16,19 @@ use hashbrown::HashMap;
 use std::sync::Arc;
 
 index_type!(
-    /// Names a sub-schema of a [`SchemaModel`].
+    /// The index of a sub-schema of a [`SchemaModel`].
     pub SchemaId
 );
 index_type!(
-    /// Names a document of a [`SchemaModel`].
+    /// The index of a document of a [`SchemaModel`].
     pub DocumentId
 );
 index_type!(
-    /// Names a schema resource of a [`SchemaModel`]: a document, or a part of one with an `$id` of its own.
+    /// The index of a schema resource of a [`SchemaModel`]: a document, or a part of one with its own `$id`.
     pub ResourceId
 );
 
-/// A schema and all that it refers to.
+/// A schema with all schemas that it refers to.
 ///
 /// ```
 /// use maskwright::{Limits, json_schema::{Body, Json, Keyword, NoDocuments, ReadOptions, SchemaModel}};
@@ -47,7 +46,7 @@ pub struct SchemaModel {
     pub(super) documents: Vec<Document>,
     pub(super) resources: Vec<Resource>,
     pub(super) schemas: Vec<Schema>,
-    /// Who answers to a dynamic anchor in a resource.
+    /// The target of a dynamic anchor in a resource.
     pub(super) dynamic: HashMap<(ResourceId, Box<str>), SchemaId>,
 }
 
@@ -61,7 +60,7 @@ pub(super) struct Document {
 pub(super) struct Resource {
     pub document: DocumentId,
     pub value: ValueId,
-    /// Absolute as far as the documents say, without fragment.
+    /// The URI without fragment, absolute if the documents define a base.
     pub uri: Box<str>,
     pub dialect: super::load::Dialect,
     pub anchors: HashMap<Box<str>, ValueId>,
@@ -69,7 +68,7 @@ pub(super) struct Resource {
     pub dynamic_anchors: HashMap<Box<str>, ValueId>,
 }
 
-/// A sub-schema: where it stands and what it says.
+/// A sub-schema: its location and its keywords.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
     pub(super) document: DocumentId,
@@ -79,36 +78,37 @@ pub struct Schema {
     pub(super) body: Body,
 }
 
-/// What a sub-schema says.
+/// The content of a sub-schema.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// Everything (`true`) or nothing (`false`).
+    /// All values (`true`) or none (`false`).
     Bool(bool),
-    /// What all its keywords say.
+    /// The conjunction of its keywords.
     Keywords {
-        /// The keywords that constrain, in the order in which they stand.
+        /// The keywords that constrain values, in the order in which they are written.
         entries: Vec<Entry>,
-        /// The values of all other keywords: annotations, unknown words, and words without effect where they stand.
+        /// The values of all other keywords: annotations, unknown keywords, and keywords without effect here.
         annotations: Vec<ValueId>,
     },
 }
 
-/// A keyword of a schema, with its place.
+/// A keyword of a schema, with its location.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The value in the document; its pointer is the place to report.
+    /// The value in the document; its pointer is the location to report.
     pub value: ValueId,
     /// Whether the keyword belongs to another draft than the schema's.
     pub is_foreign: bool,
-    /// What it says.
+    /// The keyword with its typed value.
     pub keyword: Keyword,
 }
 
-/// Names in the order in which they were written, each with what stands under it.
+/// Names in the order in which they were written, each with its value.
 pub type Named<T> = Box<[(Arc<str>, T)]>;
 
 /// A keyword with its value. Values named by a [`ValueId`] are in the document of the schema.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Keyword {
     /// `type`.
     Type(TypeSet),
@@ -128,19 +128,19 @@ pub enum Keyword {
     ExclusiveMinimum(Decimal),
     /// `exclusiveMaximum`, as a number.
     ExclusiveMaximum(Decimal),
-    /// `minLength`; counts beyond 64 bits are cut to them, here and below.
+    /// `minLength`; counts beyond 64 bits saturate, here and below.
     MinLength(u64),
     /// `maxLength`.
     MaxLength(u64),
     /// `pattern`, as written.
     Pattern(Box<str>),
-    /// `format`, known or not, and the draft that says what it means.
+    /// `format`, known or not, and the draft that defines it.
     Format(Box<str>, Draft),
     /// `properties`, in their order.
     Properties(Named<SchemaId>),
     /// `patternProperties`: patterns as written.
     PatternProperties(Named<SchemaId>),
-    /// `additionalProperties`: for the keys that `properties` and `patternProperties` of the same schema don't know.
+    /// `additionalProperties`: for the keys that `properties` and `patternProperties` of the same schema don't match.
     AdditionalProperties(SchemaId),
     /// `propertyNames`.
     PropertyNames(SchemaId),
@@ -162,7 +162,7 @@ pub enum Keyword {
     Items(SchemaId),
     /// `contains` with `minContains` and `maxContains`.
     Contains {
-        /// What the items that count match.
+        /// The schema of the items that count.
         schema: SchemaId,
         /// `minContains`, 1 where it is absent.
         min: u64,
@@ -194,10 +194,10 @@ pub enum Keyword {
         /// `else`.
         otherwise: Option<SchemaId>,
     },
-    /// `$ref`; `$dynamicRef` and `$recursiveRef` too where they lead to one place only.
+    /// `$ref`; `$dynamicRef` and `$recursiveRef` too if they have one target only.
     Ref(SchemaId),
-    /// `$dynamicRef` or `$recursiveRef` to an anchor that outer resources may redefine: the answer of the outermost
-    /// resource in the dynamic scope that has one ([`SchemaModel::dynamic_target`]), else `target`.
+    /// `$dynamicRef` or `$recursiveRef` to an anchor that outer resources may redefine: the target in the outermost
+    /// resource of the dynamic scope that has one ([`SchemaModel::dynamic_target`]), else `target`.
     DynamicRef {
         /// The target as written.
         target: SchemaId,
@@ -284,7 +284,7 @@ impl SchemaModel {
         &self.schemas[id.index()]
     }
 
-    /// Returns the sub-schemas in the order in which they were met.
+    /// Returns the sub-schemas in the order in which they were read.
     pub fn schemas(&self) -> impl Iterator<Item = (SchemaId, &Schema)> {
         self.schemas.iter().enumerate().map(|(i, schema)| (SchemaId::new(i), schema))
     }
@@ -304,18 +304,18 @@ impl SchemaModel {
         &self.resources[resource.index()].uri
     }
 
-    /// Returns the schema that answers in `resource` to a dynamic anchor (the empty name: `$recursiveAnchor`).
+    /// Returns the target of a dynamic anchor in `resource` (the empty name: `$recursiveAnchor`).
     pub fn dynamic_target(&self, resource: ResourceId, anchor: &str) -> Option<SchemaId> {
         self.dynamic.get(&(resource, anchor.into())).copied()
     }
 
-    /// Returns the place of a value of a schema's document as its URI and pointer, like `#/properties/a`.
+    /// Returns the location of a value of a schema's document as its URI and pointer, like `#/properties/a`.
     pub fn place(&self, schema: SchemaId, value: ValueId) -> String {
         let Document { uri, json } = &self.documents[self.schema(schema).document.index()];
         format!("{uri}#{}", json.pointer(value))
     }
 
-    /// Adds the place to an error: a value of a schema's document.
+    /// Adds the location to an error: a value of a schema's document.
     pub(super) fn error_at(&self, schema: SchemaId, value: ValueId, error: SchemaError) -> SchemaError {
         let Document { uri, json } = &self.documents[self.schema(schema).document.index()];
         error.at(uri, json, value)
@@ -331,7 +331,7 @@ impl SchemaModel {
         documents + size_of_val(&*self.schemas) + self.schemas.iter().map(body).sum::<usize>()
     }
 
-    /// Returns the annotations of all sub-schemas: the schema, the word, and its value in the schema's document.
+    /// Returns the annotations of all sub-schemas: the schema, the keyword, and its value in the schema's document.
     pub fn annotations(&self) -> impl Iterator<Item = (SchemaId, &str, ValueId)> {
         self.schemas().flat_map(move |(id, schema)| {
             let values: &[ValueId] = match &schema.body {
@@ -345,7 +345,7 @@ impl SchemaModel {
 }
 
 impl Schema {
-    /// Returns the document that the schema stands in.
+    /// Returns the document of the schema.
     pub fn document(&self) -> DocumentId {
         self.document
     }
@@ -360,17 +360,17 @@ impl Schema {
         self.resource
     }
 
-    /// Returns the draft by which the schema was read.
+    /// Returns the draft of the schema.
     pub fn draft(&self) -> Draft {
         self.draft
     }
 
-    /// Returns what the schema says.
+    /// Returns the content of the schema.
     pub fn body(&self) -> &Body {
         &self.body
     }
 
-    /// Returns the keywords that constrain; none for a boolean schema.
+    /// Returns the keywords that constrain values; none for a boolean schema.
     pub fn entries(&self) -> &[Entry] {
         match &self.body {
             Body::Bool(_) => &[],

@@ -1,26 +1,26 @@
-//! How a schema is to be compiled: everything that JSON Schema leaves open.
+//! Options of compiling a schema: everything that JSON Schema leaves open.
 
 use super::load::ReadOptions;
 use super::resolve::{NoDocuments, Resolve};
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// The white space between the tokens of a JSON text.
+/// The white space between the tokens of a JSON document.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WhiteSpace {
     /// None at all: `{"a":1,"b":[2]}`.
     Compact,
-    /// Any run of spaces, tabs and line ends of at most so many characters between two tokens; none before the first
+    /// Any run of spaces, tabs and line ends of at most `run_max` characters between two tokens; none before the first
     /// and after the last.
     Flexible {
         /// The longest run, in characters; at most [`Limits::repeat_max`](crate::Limits::repeat_max).
         run_max: u32,
     },
-    /// A line for each member and item, indented by so many spaces a level, one space after `:`. What `json.dumps(value, indent=2)` and
+    /// A line for each member and item, indented by `spaces` per level, one space after `:`. What `json.dumps(value, indent=2)` and
     /// `serde_json::to_string_pretty` print.
     Indent {
-        /// Spaces a level. Each is a state of an automaton wherever a line begins, so that very many meet
+        /// Spaces per level. Each is a state of an automaton wherever a line begins, so that very many exceed
         /// [`Limits::automaton_states_max`](crate::Limits::automaton_states_max).
         spaces: u32,
     },
@@ -40,14 +40,14 @@ impl Default for WhiteSpace {
     }
 }
 
-/// How characters are spelled in strings that a schema says more about than their length: by `pattern`, `const`, `enum`, `format`, or under
-/// `not`. All other strings take every spelling; keys and items under `uniqueItems` always have the shortest, so that equal ones are
-/// written alike.
+/// The spelling of characters in strings that a schema constrains by more than their length: by `pattern`, `const`, `enum`, `format`, or
+/// under `not`. All other strings may have every spelling; keys and items under `uniqueItems` always have the shortest, so that equal ones
+/// have equal bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Spelling {
-    /// Each character in one way: itself, or for quotes, backslashes and control characters the shortest escape that JSON has for it, with
-    /// small letters. What `JSON.stringify` and `json.dumps(value, ensure_ascii=False)` print.
+    /// Each character in one way: itself, or for quotes, backslashes and control characters the shortest escape that JSON has for it, in
+    /// lower case. What `JSON.stringify` and `json.dumps(value, ensure_ascii=False)` print.
     #[default]
     Shortest,
     /// Each character in every way of JSON: `\/`, `\u00e9` and `\u00E9`, pairs of surrogates. Automata of constants and patterns have some
@@ -55,7 +55,7 @@ pub enum Spelling {
     Any,
 }
 
-/// How a schema is compiled.
+/// The options of compiling a schema.
 ///
 /// ```
 /// use maskwright::json_schema::{SchemaOptions, WhiteSpace};
@@ -66,10 +66,9 @@ pub enum Spelling {
 pub struct SchemaOptions {
     /// White space between tokens.
     pub white_space: WhiteSpace,
-    /// What an object without `additionalProperties` allows beside its `properties`: anything, as the standard says
-    /// (true), or nothing.
+    /// Whether an object without `additionalProperties` allows other keys than its `properties`, as the standard says.
     pub has_additional_properties: bool,
-    /// How characters are spelled in strings that are constrained.
+    /// The spelling of characters in constrained strings.
     pub spelling: Spelling,
     /// Whether `format` is asserted.
     pub has_formats: bool,
@@ -77,17 +76,17 @@ pub struct SchemaOptions {
     pub has_integer_fractions: bool,
     /// Whether a constraint that can't be enforced is dropped and reported, instead of an error.
     ///
-    /// What is dropped lets more texts through, and never fewer: where it stands under a negation, the negated schema counts as one that may
-    /// fail, so that nothing is asked there at all. `additionalProperties` is dropped with a pattern beside it, `unevaluatedProperties` and
-    /// `unevaluatedItems` with whatever might evaluate more. Where several keywords may be to blame, all of them are reported.
+    /// Dropping a constraint allows more documents, never fewer: under a negation, the negated schema counts as one that may fail, so that it
+    /// constrains nothing. `additionalProperties` is dropped with a pattern beside it, `unevaluatedProperties` and `unevaluatedItems` with
+    /// whatever might evaluate more. If several keywords may be the reason, all of them are reported.
     ///
-    /// Still refused: schemas that are wrong or have no value; what is beyond the [`Limits`](crate::Limits); references that lead back to
-    /// themselves without reading anything; numbers that no double comes near, like `{"const": 1e309}`; patterns that tell apart more
-    /// than 64 classes of keys; more than 64 conditions that wait for keys at once, and more than 64 combinations of those that wait for one key.
+    /// Still refused: malformed or unsatisfiable schemas; what exceeds the [`Limits`](crate::Limits); references that refer to themselves at
+    /// the same value; numbers outside of the range of doubles, like `{"const": 1e309}`; patterns that distinguish more than 64 classes of
+    /// keys; more than 64 conditions on keys that are pending at once, and more than 64 combinations of those pending on one key.
     pub is_lenient: bool,
     /// Drafts and identifiers.
     pub read: ReadOptions,
-    /// Where other documents come from. The metaschemas of the drafts are known without it.
+    /// The resolver of other documents. The metaschemas of the drafts are built in.
     pub resolver: Arc<dyn Resolve + Send + Sync>,
 }
 
@@ -106,13 +105,13 @@ impl Default for SchemaOptions {
     }
 }
 
-/// Returns the resolver of options by default, which is one for all, so that equal options are seen to be equal.
+/// Returns the resolver of default options, a single one, so that default options are equal.
 fn no_documents() -> &'static Arc<dyn Resolve + Send + Sync> {
     static NONE: OnceLock<Arc<dyn Resolve + Send + Sync>> = OnceLock::new();
     NONE.get_or_init(|| Arc::new(NoDocuments))
 }
 
-/// Options are equal when all fields are and the resolver is the same one.
+/// Options are equal if all fields are and the resolver is the same object.
 impl PartialEq for SchemaOptions {
     fn eq(&self, other: &Self) -> bool {
         let fields = |options: &Self| {

@@ -1,7 +1,7 @@
-//! From a JSON text, or a `serde_json::Value`, to a [`Json`] document.
+//! The parser of JSON: from a text, or a `serde_json::Value`, to a [`Json`] document.
 //!
-//! The reader accepts RFC 8259 and nothing else: no comments, no trailing commas, no lone surrogates. It keeps the
-//! open arrays and objects on a list of its own, so that nesting costs memory and never stack. Children wait on two
+//! The parser accepts RFC 8259 and nothing else: no comments, no trailing commas, no lone surrogates. It has an explicit
+//! stack of open arrays and objects, so that nesting costs heap memory and never call stack. Children are on two
 //! stacks until their parent ends and then move into the arena together, which makes the children of a value one
 //! slice.
 
@@ -13,10 +13,10 @@ use crate::frontend::SyntaxError;
 use crate::util::Span;
 
 impl Json {
-    /// Reads a text as one JSON value.
+    /// Parses a text as one JSON value.
     ///
     /// # Errors
-    /// If the text is not JSON, or meets `source_bytes_max`, `json_nesting_max`, `json_values_max` or
+    /// If the text is not JSON, or exceeds `source_bytes_max`, `json_nesting_max`, `json_values_max` or
     /// `number_digits_max` of the limits.
     pub fn parse(source: &str, limits: &Limits) -> Result<Json, SchemaError> {
         let bytes_max = limits.source_bytes_max.min(u32::MAX as usize - 1);
@@ -24,7 +24,7 @@ impl Json {
             return Err(SchemaError::too_much("source_bytes_max", source.len(), bytes_max));
         }
         let json = Json::empty(source.into());
-        // PERF: enough for most texts.
+        // Capacity for most documents.
         let open =
             Open { frames: Vec::with_capacity(16), items: Vec::with_capacity(16), members: Vec::with_capacity(32) };
         let mut reader = Reader { source, bytes: source.as_bytes(), at: 0, limits, json, open };
@@ -32,16 +32,16 @@ impl Json {
         Ok(reader.json)
     }
 
-    /// Copies a `serde_json` value. It has no spans, and no keys twice.
+    /// Copies a `serde_json` value, which has no spans and no duplicate keys.
     ///
     /// # Errors
-    /// If the value meets `json_nesting_max`, `json_values_max` or `number_digits_max` of the limits.
+    /// If the value exceeds `json_nesting_max`, `json_values_max` or `number_digits_max` of the limits.
     pub fn from_value(value: &serde_json::Value, limits: &Limits) -> Result<Json, SchemaError> {
         copy(value, limits)
     }
 }
 
-/// The arrays and objects that have begun and not ended, the outermost first.
+/// The stack of open arrays and objects, the outermost first.
 #[derive(Default)]
 struct Open {
     frames: Vec<Frame>,
@@ -64,7 +64,7 @@ impl Open {
         self.frames.push(Frame { id, is_object, first, key: None });
     }
 
-    /// Hands a value to the innermost open array or object.
+    /// Adds a value to the innermost open array or object.
     fn add(&mut self, value: ValueId) {
         let Some(frame) = self.frames.last_mut() else { return };
         match frame.key.take() {
@@ -403,7 +403,7 @@ fn copy(value: &serde_json::Value, limits: &Limits) -> Result<Json, SchemaError>
 /// Returns how many bytes come before the first that is a quote, a backslash or a control character.
 fn n_plain(bytes: &[u8]) -> usize {
     let is_plain = |byte: &u8| *byte >= 0x20 && *byte != b'"' && *byte != b'\\';
-    // PERF: eight bytes at a time. A byte is less than `n` if taking `n` away borrows; what was lent spoils only the bytes above
+    // Eight bytes at a time. A byte is less than `n` if subtracting `n` borrows; a borrow affects only the bytes above
     // (Anderson, "Bit Twiddling Hacks": determine if a word has a byte less than n).
     const ONES: u64 = u64::MAX / 255;
     let less = |word: u64, n: u64| word.wrapping_sub(ONES * n) & !word & (ONES << 7);

@@ -1,6 +1,6 @@
-//! What became of each keyword of a schema.
+//! The report of how each keyword of a schema is enforced.
 //!
-//! Findings are made when they are asked for: ten thousand nested schemas have pointers of three hundred megabytes.
+//! Findings are made on demand: ten thousand nested schemas have pointers of three hundred megabytes.
 
 use super::equal::for_each_in;
 use super::format::Format;
@@ -10,59 +10,59 @@ use super::value::ValueId;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// What became of a keyword.
+/// How a keyword is enforced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
     /// Every mask obeys it.
     Enforced,
-    /// Every mask obeys it as far as it is regular; what is not enforced. Only formats are such: `idn-hostname`.
+    /// Every mask obeys its regular part; the rest, described here, is not enforced. Only formats are such: `idn-hostname`.
     EnforcedInPart(Box<str>),
-    /// It could not be enforced, and lenient mode dropped it; the reason.
+    /// It can't be enforced, and lenient mode dropped it for this reason.
     Relaxed(Box<str>),
-    /// It says nothing about which values are valid: annotations, unknown words, formats that are not asserted.
+    /// It does not constrain values: annotations, unknown keywords, formats that are not asserted.
     Annotation,
 }
 
-/// A keyword of a schema, its place, and what became of it.
+/// A keyword of a schema, its location, and how it is enforced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The keyword, like `minLength`.
     pub keyword: Box<str>,
     /// The URI of the document, if it has one, and the JSON pointer of the keyword's value: `#/properties/a/minLength`.
     pub place: Box<str>,
-    /// What became of it.
+    /// How it is enforced.
     pub verdict: Verdict,
 }
 
 /// A keyword that lenient mode dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Relaxed {
-    /// Of those that say the same, the one that stands for them.
+    /// The representative of equal schemas.
     pub schema: SchemaId,
     /// The keyword's value.
     pub value: ValueId,
-    /// Of a map, the entry that was dropped; else all of it was.
+    /// The entry of a map that was dropped; `None` if the whole keyword was.
     pub part: Option<u32>,
     pub reason: Box<str>,
 }
 
-/// What became of each keyword of a schema: all that was read, in the order in which sub-schemas were met.
+/// The report of all keywords of a schema, in the order in which sub-schemas were read.
 #[derive(Clone, Debug)]
 pub struct SchemaReport {
-    /// As it was written.
+    /// The model before equal sub-schemas were merged.
     model: SchemaModel,
     has_formats: bool,
     dropped: Option<Box<Dropped>>,
 }
 
-/// What lenient mode dropped.
+/// The constraints that lenient mode dropped.
 #[derive(Clone, Debug)]
 struct Dropped {
-    /// By sub-schema: the one that stands for it.
+    /// By sub-schema: the representative of its equals.
     merged: Box<[SchemaId]>,
     reasons: HashMap<(SchemaId, ValueId, Option<u32>), Box<str>>,
-    /// By sub-schema: whether anything that was not dropped leads to it.
+    /// By sub-schema: whether it is reachable by keywords that were not dropped.
     is_reached: Box<[bool]>,
 }
 
@@ -95,7 +95,7 @@ impl Dropped {
         this
     }
 
-    /// Returns why a keyword, or an entry of its map, was dropped, if it was.
+    /// Returns the reason why a keyword, or an entry of its map, was dropped, if it was.
     fn reason(&self, model: &SchemaModel, schema: SchemaId, index: usize, part: Option<u32>) -> Option<&str> {
         let same = self.merged[schema.index()];
         let value = model.schema(same).entries()[index].value;
@@ -114,7 +114,7 @@ impl SchemaReport {
         SchemaReport { model, has_formats: options.has_formats, dropped }
     }
 
-    /// Returns all findings: first the keywords that constrain, then annotations. Each is made on the way.
+    /// Returns all findings, lazily: first the keywords that constrain values, then annotations.
     pub fn findings(&self) -> impl Iterator<Item = Finding> {
         let constraints = self.model.schemas().flat_map(move |(id, schema)| {
             (0..schema.entries().len()).flat_map(move |index| self.findings_of(id, index))
@@ -123,7 +123,7 @@ impl SchemaReport {
         constraints.chain(annotations.map(move |(id, word, value)| self.finding(id, word, value, Verdict::Annotation)))
     }
 
-    /// Returns what became of a keyword, and of those that are a part of it, like `then` of `if`.
+    /// Returns the findings of a keyword and of those that belong to it, like `then` to `if`.
     fn findings_of(&self, id: SchemaId, index: usize) -> SmallVec<[Finding; 1]> {
         let mut found = SmallVec::new();
         let schema = self.model.schema(id);
@@ -178,7 +178,7 @@ impl SchemaReport {
         Finding { keyword: keyword.into(), place: self.model.place(schema, value).into(), verdict }
     }
 
-    /// Returns what becomes of a keyword that lenient mode did not drop.
+    /// Returns the verdict on a keyword that lenient mode did not drop.
     fn verdict_of_kept(&self, id: SchemaId, index: usize) -> Verdict {
         let Keyword::Format(name, draft) = &self.model.schema(id).entries()[index].keyword else {
             return Verdict::Enforced;
@@ -200,7 +200,7 @@ impl SchemaReport {
         self.model.memory_bytes() + self.dropped.as_deref().map_or(0, of_dropped)
     }
 
-    /// Tells whether every constraint is enforced: lenient mode dropped nothing, and no format is enforced in part.
+    /// Returns whether every constraint is enforced: lenient mode dropped nothing, and no format is enforced in part.
     pub fn is_exact(&self) -> bool {
         let is_in_part = |id, index| matches!(self.verdict_of_kept(id, index), Verdict::EnforcedInPart(_));
         let mut schemas = self.model.schemas();

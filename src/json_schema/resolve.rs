@@ -1,12 +1,13 @@
-//! Where other documents come from: from the caller. Nothing is fetched. (Metaschemas are built in.)
+//! Resolution of other documents, by the caller. Nothing is fetched, and metaschemas are built in.
 
 use super::error::SchemaError;
 use super::value::Json;
 use crate::Limits;
 use std::sync::Arc;
 
-/// A document as a resolver hands it out.
+/// A document as a resolver returns it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Source {
     /// A JSON text.
     Text(Arc<str>),
@@ -41,7 +42,7 @@ impl From<serde_json::Value> for Source {
     }
 }
 
-/// Knows other documents by their URIs. A closure is one.
+/// A resolver of other documents by their URIs. A closure is one.
 ///
 /// ```
 /// use maskwright::{Limits, json_schema::{Json, ReadOptions, SchemaModel, Source}};
@@ -62,7 +63,7 @@ impl<F: Fn(&str) -> Option<Source>> Resolve for F {
     }
 }
 
-/// Knows no documents.
+/// The resolver without documents.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoDocuments;
 

@@ -1,7 +1,7 @@
-//! Shapes: what one alternative of a conjunction says about values of one kind, without any choice left.
+//! Shapes: the constraints of one alternative of a conjunction on values of one kind, without disjunctions.
 //!
-//! A conjunction is, kind by kind, a list of shapes: a value satisfies it when it has any of them. The members of a shape's parts (properties, items, keys)
-//! are conjunctions again.
+//! A conjunction is, for each kind of values, a list of shapes: a value satisfies it if it has any of them. The constraints on properties,
+//! items and keys of a shape are conjunctions again.
 
 use super::conjunction::{Member, Members};
 use super::decimal::Decimal;
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The kinds of values: the types of JSON, with the booleans apart.
+/// The kinds of values: the types of JSON, but `true` and `false` are separate kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum ValueKind {
     Null,
@@ -50,7 +50,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// Returns a number that equal shapes have in common, and few others.
+    /// Returns a fingerprint of the shape.
     pub fn print(&self) -> u64 {
         use core::hash::{Hash, Hasher};
         let mut hasher = ahash::AHasher::default();
@@ -78,7 +78,7 @@ impl Shape {
         hasher.finish()
     }
 
-    /// Returns about how much is said.
+    /// Returns about how many facts the shape has.
     pub fn n_facts(&self) -> usize {
         match self {
             Shape::Object(object) => {
@@ -89,7 +89,7 @@ impl Shape {
                     + object.obligations.iter().map(|obligation| obligation.any.len()).sum::<usize>()
             }
             Shape::Array(array) => array.rules.len() + array.counts.len(),
-            // Listed values are small.
+            // Eight listed values count as one fact.
             Shape::String(string) => 1 + (string.values.as_ref().map_or(0, Vec::len) + string.excluded.len()) / 8,
             Shape::Number(number) => 1 + (number.values.as_ref().map_or(0, Vec::len) + number.excluded.len()) / 8,
             Shape::Only => 1,
@@ -129,7 +129,7 @@ impl NumberShape {
         }
     }
 
-    /// Returns sets that together are the shape.
+    /// Returns sets whose union is the shape.
     pub fn sets(&self) -> Vec<NumberSet> {
         if let Some(values) = self.listed() {
             return sets_of(&self.set, values);
@@ -147,16 +147,16 @@ impl NumberShape {
         sets
     }
 
-    /// Returns the listed values that satisfy the rest, if values are listed.
+    /// Returns the listed values that satisfy all other constraints, if values are listed.
     pub fn listed(&self) -> Option<Vec<&Decimal>> {
         let values = self.values.as_ref()?;
         Some(values.iter().filter(|value| self.set.contains(value) && !self.excluded.contains(value)).collect())
     }
 }
 
-/// Returns sets that together are some values of a set: integers in a row are one.
+/// Returns sets whose union is some values of a set: consecutive integers are one set.
 fn sets_of(set: &NumberSet, mut values: Vec<&Decimal>) -> Vec<NumberSet> {
-    /// Fewest integers in a row that are one set.
+    /// Fewest consecutive integers that become one set.
     const ROW_MIN: usize = 8;
     values.sort_unstable();
     values.dedup();
@@ -187,7 +187,7 @@ pub(super) struct StringShape {
     /// Bounds on the number of characters.
     pub min: u64,
     pub max: Option<u64>,
-    /// Languages that the string must be in (true) or not be in.
+    /// Languages to which the string must belong (true) or must not belong.
     pub languages: Vec<(LanguageId, bool)>,
     /// Only these, if given.
     pub values: Option<Vec<Arc<str>>>,
@@ -206,7 +206,7 @@ impl StringShape {
         }
     }
 
-    /// Tells whether nothing is said about the string.
+    /// Returns whether the string is unconstrained.
     pub fn is_any(&self) -> bool {
         *self == StringShape::default()
     }
@@ -217,7 +217,7 @@ impl StringShape {
     }
 }
 
-/// Items `from..to` (to the end: `None`) satisfy a member.
+/// The constraint that items `from..to` (to the end: `None`) satisfy a member.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct ItemRule {
     pub from: u64,
@@ -225,7 +225,7 @@ pub(super) struct ItemRule {
     pub member: Member,
 }
 
-/// At least `min` and at most `max` items from `from` to `to` satisfy a member.
+/// The constraint that at least `min` and at most `max` of the items `from..to` satisfy a member.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct ItemCount {
     pub from: u64,
@@ -242,12 +242,12 @@ pub(super) struct ArrayShape {
     pub min: u64,
     pub max: Option<u64>,
     pub is_unique: bool,
-    /// In lenient mode, the keywords that ask for that.
+    /// In lenient mode: the keywords that require distinct items.
     pub unique_by: Vec<(SchemaId, ValueId)>,
 }
 
 impl ArrayShape {
-    /// Tells whether items have to be compared.
+    /// Returns whether items must be distinct.
     pub fn has_distinct_items(&self) -> bool {
         self.is_unique && self.max.is_none_or(|max| max > 1)
     }
@@ -258,31 +258,31 @@ impl ArrayShape {
 pub(super) enum Keys {
     /// One name.
     Name(Arc<str>),
-    /// All in a language.
+    /// All keys of a language.
     In(LanguageId),
-    /// All but some names and those of some languages: what `additionalProperties` is about.
+    /// All but some names and the keys of some languages: those to which `additionalProperties` applies.
     Beside { names: Rc<HashSet<Arc<str>>>, languages: Rc<[LanguageId]> },
-    /// All that, as strings, satisfy a member.
+    /// All keys that, as strings, satisfy a member.
     Satisfying(Member),
 }
 
-/// The values of some keys satisfy a member.
+/// The constraint that the values of some keys satisfy a member.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct KeyRule {
     pub keys: Keys,
     pub member: Member,
 }
 
-/// A way to meet an obligation.
+/// A fact that satisfies an obligation.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Witness {
     /// Some key has a value that satisfies a member (any value: `None`).
     Key(Keys, Option<Member>),
-    /// A name is not there.
+    /// A name is absent.
     Absent(Arc<str>),
 }
 
-/// An object has at least one of some witnesses.
+/// The constraint that an object has at least one of some witnesses.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Obligation {
     pub any: Vec<Witness>,
@@ -293,7 +293,7 @@ impl Obligation {
         Obligation { any: vec![Witness::Key(keys, member)] }
     }
 
-    /// Returns the sets of keys that are looked at.
+    /// Returns the sets of keys that its witnesses refer to.
     pub fn keys(&self) -> impl Iterator<Item = &Keys> {
         self.any.iter().filter_map(|witness| match witness {
             Witness::Key(keys, _) => Some(keys),
@@ -304,13 +304,13 @@ impl Obligation {
 
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct ObjectShape {
-    /// By name, in the order in which the names were met.
+    /// Constraints by name, in the order in which the names were first met.
     pub properties: NameMap<Members>,
     pub required: NameMap<()>,
-    /// Names that must not be there.
+    /// Names that must be absent.
     pub absent: HashSet<Arc<str>>,
     pub rules: Vec<KeyRule>,
-    /// What keys satisfy as strings.
+    /// Constraints on the keys, as strings.
     pub names: Vec<Member>,
     pub obligations: Vec<Obligation>,
     pub min: u64,
@@ -321,15 +321,15 @@ mod indexed {
     use hashbrown::HashMap;
     use std::sync::Arc;
 
-    /// A map from names that keeps the order in which they came.
+    /// A map from names, in the order of insertion.
     #[derive(Clone, PartialEq, Debug)]
     pub(in super::super) struct NameMap<T> {
         entries: Vec<(Arc<str>, T)>,
-        /// Where each name is, once there are many. PERF: a few are compared faster than one is hashed.
+        /// The index of each name, once there are many: a few names are compared faster than one is hashed.
         places: HashMap<Arc<str>, u32>,
     }
 
-    /// Most names that are compared one by one.
+    /// Most names that are searched linearly.
     const FEW_MAX: usize = 12;
 
     impl<T> Default for NameMap<T> {
@@ -339,7 +339,7 @@ mod indexed {
     }
 
     impl<T: Default> NameMap<T> {
-        /// Makes room for more names.
+        /// Reserves capacity for more names.
         pub fn reserve(&mut self, n_names: usize) {
             self.entries.reserve(n_names);
             if self.entries.len() + n_names > FEW_MAX {

@@ -1,12 +1,12 @@
 //! JSON documents as flat arenas.
 //!
 //! A tree of boxes overflows the stack when it is dropped, compared or printed at 100,000 levels, and
-//! `serde_json::Value` keeps neither the places, nor repeated keys, nor numbers as written. A [`Json`] is four
-//! tables: values in the order in which they begin, the lists of children, the decoded texts end to end, and the
-//! numbers. A value knows its parent and its place in it, so that JSON pointers are made when somebody asks. Every
-//! walk is a loop.
+//! `serde_json::Value` has neither spans, nor duplicate keys, nor numbers as written. A [`Json`] is four
+//! tables: values in the order in which they begin, the lists of children, the decoded strings concatenated, and the
+//! numbers. A value has its parent and its index in it, so that JSON pointers are computed on demand. Every
+//! traversal is a loop.
 //!
-//! Objects of more than a few members also keep their members sorted by key, so that a look-up in 50,000 properties
+//! Objects of more than a few members also have their members sorted by key, so that a lookup in 50,000 properties
 //! is a binary search.
 
 use super::decimal::Decimal;
@@ -14,11 +14,11 @@ use crate::util::{Span, index_type};
 use core::fmt::{self, Write as _};
 
 index_type!(
-    /// Names a value of a [`Json`] document.
+    /// The index of a value of a [`Json`] document.
     pub ValueId
 );
 
-/// A JSON document: values with their places, keys in their order, repeated keys, exact numbers.
+/// A JSON document: values with their spans, keys in their order, duplicate keys, exact numbers.
 ///
 /// ```
 /// use maskwright::{Limits, json_schema::{Json, Value}};
@@ -59,28 +59,28 @@ pub enum Value<'a> {
     Object(&'a [Member]),
 }
 
-/// A key of an object, its place, and its value.
+/// A key of an object, its span, and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
     pub(super) key: Text,
-    /// The place of the key, with its quotes.
+    /// The span of the key, with its quotes.
     pub key_span: Span,
     /// The value.
     pub value: ValueId,
 }
 
-/// A key that an object had before.
+/// A duplicate key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Duplicate {
     /// The object.
     pub object: ValueId,
-    /// The place of the later key, with its quotes.
+    /// The span of the later key, with its quotes.
     pub key_span: Span,
     /// The value of the later key.
     pub value: ValueId,
 }
 
-/// A piece of the decoded texts.
+/// A range of the decoded strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Text {
     pub start: u32,
@@ -91,7 +91,7 @@ pub(super) struct Text {
 pub(super) struct Node {
     /// `NONE` for the root.
     parent: u32,
-    /// The place among the parent's children.
+    /// The index among the parent's children.
     place: u32,
     span: Span,
     kind: Kind,
@@ -109,13 +109,13 @@ pub(super) enum Kind {
 
 const NONE: u32 = u32::MAX;
 
-/// Objects with more members are looked up by binary search.
+/// Most members of an object that is searched linearly; larger ones by binary search.
 const LINEAR_MAX: usize = 8;
 
 impl Json {
     pub(super) fn empty(source: Box<str>) -> Json {
         let (items, sorted, numbers, duplicates) = Default::default();
-        // PERF: about what most texts need.
+        // Capacity for most documents.
         let (n_values, n_bytes) = (source.len() / 24 + 1, source.len() / 2);
         let (nodes, members) = (Vec::with_capacity(n_values), Vec::with_capacity(n_values));
         let texts = String::with_capacity(n_bytes);
@@ -166,7 +166,7 @@ impl Json {
         self.text(member.key)
     }
 
-    /// Returns the key under which a value stands; `None` if its parent is not an object.
+    /// Returns the key of a value; `None` if its parent is not an object.
     pub fn key_of(&self, id: ValueId) -> Option<&str> {
         let node = &self.nodes[id.index()];
         match self.value(self.parent(id)?) {
@@ -175,17 +175,17 @@ impl Json {
         }
     }
 
-    /// Returns where a value stands in the source.
+    /// Returns the span of a value in the source.
     pub fn span(&self, id: ValueId) -> Span {
         self.nodes[id.index()].span
     }
 
-    /// Returns the array or object that holds a value; `None` for the root.
+    /// Returns the array or object that contains a value; `None` for the root.
     pub fn parent(&self, id: ValueId) -> Option<ValueId> {
         Some(self.nodes[id.index()].parent).filter(|&parent| parent != NONE).map(ValueId)
     }
 
-    /// Returns the value of a key of an object, the last one if the key is repeated; `None` too if `id` is not an
+    /// Returns the value of a key of an object, the last one if the key is duplicate; `None` too if `id` is not an
     /// object.
     pub fn member(&self, id: ValueId, key: &str) -> Option<ValueId> {
         let Kind::Object { start, end, sorted } = self.nodes[id.index()].kind else { return None };
@@ -199,7 +199,7 @@ impl Json {
         (self.key(last) == key).then_some(last.value)
     }
 
-    /// Returns the keys that came again in their objects, in the order in which those objects end.
+    /// Returns the duplicate keys, in the order in which their objects end.
     pub fn duplicates(&self) -> &[Duplicate] {
         &self.duplicates
     }
@@ -244,8 +244,8 @@ impl Json {
         })
     }
 
-    /// Returns whether two values are equal as JSON Schema sees them: numbers by value, objects whatever the order of
-    /// their keys. Of repeated keys the last counts.
+    /// Returns whether two values are equal by JSON Schema: numbers by value, objects in any order of
+    /// their keys. Of duplicate keys the last counts.
     pub fn equal(&self, a: ValueId, other: &Json, b: ValueId) -> bool {
         let mut open = vec![(a, b)];
         while let Some((a, b)) = open.pop() {
@@ -325,7 +325,7 @@ impl Json {
         &self.texts[text.start as usize..text.end as usize]
     }
 
-    /// Adds a value without children; its parent comes with the parent's end.
+    /// Adds a value without children; its parent is set when the parent ends.
     pub(super) fn push(&mut self, kind: Kind, span: Span) -> ValueId {
         let id = ValueId::new(self.nodes.len());
         self.nodes.push(Node { parent: NONE, place: 0, span, kind });
@@ -337,14 +337,14 @@ impl Json {
         self.push(Kind::Number((self.numbers.len() - 1) as u32), span)
     }
 
-    /// Gives an array its items, now that they are known.
+    /// Sets the items of an array.
     pub(super) fn close_array(&mut self, id: ValueId, items: &[ValueId], end: usize) {
         let start = self.items.len() as u32;
         self.items.extend_from_slice(items);
         self.close(id, Kind::Array { start, end: start + items.len() as u32 }, end, items.iter().copied());
     }
 
-    /// Gives an object its members, now that they are known.
+    /// Sets the members of an object.
     pub(super) fn close_object(&mut self, id: ValueId, members: &[Member], end: usize) {
         let start = self.members.len() as u32;
         self.members.extend_from_slice(members);

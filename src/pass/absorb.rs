@@ -1,14 +1,14 @@
-//! Trailing recursion into the rule's own loop, absorbed.
+//! Trailing recursion, turned into loops.
 //!
-//! In `e ::= "1" ("+" e)*` the inner `e` is called, and after it returns the outer one may go on with `"+" e` — but so may the inner
-//! one. Calling would push a frame for each `+`, and after each number every frame would be a place to go on from. When the call
-//! returns to a state r that accepts, and whatever may follow at r may also follow at every place where the rule ends, then
+//! In `e ::= "1" ("+" e)*` the inner `e` is called, and after it returns the outer one may continue with `"+" e` — but so may the inner
+//! one. Calling would push a frame for each `+`, and after each number the text could continue from every frame. If the call
+//! returns to an accepting state r, and every continuation of r is also one of each accepting state f of the rule, then
 //! `L(e) L(r) = L(e)`: the call may as well *jump* to the rule's start. This turns `s ::= s s | [a-z ]` into `[a-z ]+`, expression
 //! grammars into deterministic ones, and right recursion into loops.
 //!
-//! "Whatever may follow at r may follow at f" is checked on the automaton with labels as letters: a walk over pairs of states,
+//! Inclusion of the continuations of r in those of f is checked on the automaton with labels as letters: a walk over pairs of states,
 //! at most [`PAIRS_MAX`] of them, and [`EDGES_MAX`] edges compared in all. A check that would be larger counts as failed: the call
-//! stays, which is slower and just as right.
+//! stays, which is slower and exact as well.
 
 use super::BuildError;
 use super::compile_budget::CompileBudget;
@@ -17,11 +17,11 @@ use super::network::{Label, NetRuleId, Nfa, RuleAutomaton};
 use hashbrown::HashSet;
 
 const PAIRS_MAX: usize = 4096;
-/// Edges that all checks of one round may compare: with many ends and many returns there are many checks.
+/// Most edges that all checks of one round compare: with many accepting states and many returns there are many checks.
 const EDGES_MAX: usize = 1 << 20;
 const ROUNDS_MAX: usize = 8;
 
-/// Returns the automaton of the plain rule `id` without calls of itself that may as well be jumps.
+/// Returns the automaton of the rule `id`, which has no counter, with calls of itself replaced by jumps where that is exact.
 pub(crate) fn absorb(
     id: NetRuleId,
     mut automaton: RuleAutomaton,
@@ -42,7 +42,7 @@ fn absorbed(id: NetRuleId, automaton: &RuleAutomaton) -> Option<Nfa> {
         return None;
     }
     let mut returns: Vec<u32> = returns.into_iter().collect();
-    // In order, since the bound must not depend on chance.
+    // Sorted, so that what the bound cuts off does not depend on hashing.
     returns.sort_unstable();
     let mut n_edges_left = EDGES_MAX;
     let is_jump = |&state: &u32| {
@@ -57,17 +57,17 @@ fn absorbed(id: NetRuleId, automaton: &RuleAutomaton) -> Option<Nfa> {
     }
     let mut nfa = Nfa::new();
     let base = nfa.embed(automaton);
-    nfa.empties.push((nfa.start, base));
-    nfa.empties.extend(automaton.accepting_states().map(|state| (base + state, nfa.accept)));
+    nfa.epsilons.push((nfa.start, base));
+    nfa.epsilons.extend(automaton.accepting_states().map(|state| (base + state, nfa.accept)));
     let (kept, calls): (Vec<_>, Vec<_>) =
-        nfa.arcs.iter().partition(|arc| !(arc.1 == Label::Call(id) && jumps.contains(&(arc.2 - base))));
-    nfa.arcs = kept;
-    nfa.empties.extend(calls.iter().map(|&(from, _, _)| (from, base)));
+        nfa.edges.iter().partition(|edge| !(edge.1 == Label::Call(id) && jumps.contains(&(edge.2 - base))));
+    nfa.edges = kept;
+    nfa.epsilons.extend(calls.iter().map(|&(from, _, _)| (from, base)));
     Some(nfa)
 }
 
-/// Tells whether every word that leads from `small` to acceptance also leads from `large` to acceptance. Takes the edges that it
-/// compares from `n_edges_left`; when there are none, the answer is no.
+/// Returns whether every word accepted from `small` is also accepted from `large`. Subtracts the edges that it compares from
+/// `n_edges_left`; when none are left, the answer is no.
 fn follows_too(automaton: &RuleAutomaton, small: u32, large: u32, n_edges_left: &mut usize) -> bool {
     let mut seen = HashSet::new();
     let mut pending = vec![(small, large)];
@@ -78,7 +78,7 @@ fn follows_too(automaton: &RuleAutomaton, small: u32, large: u32, n_edges_left: 
         if seen.len() > PAIRS_MAX || automaton.is_accepting(a) && !automaton.is_accepting(b) {
             return false;
         }
-        // Each edge of the one is looked for among those of the other.
+        // Each edge of one state is compared with those of the other.
         let n_edges = 1 + automaton.edges(a).len() * automaton.edges(b).len();
         match n_edges_left.checked_sub(n_edges) {
             Some(left) => *n_edges_left = left,
@@ -118,8 +118,8 @@ mod tests {
         Label::Bytes(b, b)
     }
 
-    fn automaton(n_states: u32, arcs: &[(u32, Label, u32)], empties: &[(u32, u32)]) -> RuleAutomaton {
-        let nfa = Nfa { n_states, start: 0, accept: 1, arcs: arcs.to_vec(), empties: empties.to_vec() };
+    fn automaton(n_states: u32, edges: &[(u32, Label, u32)], epsilons: &[(u32, u32)]) -> RuleAutomaton {
+        let nfa = Nfa { n_states, start: 0, accept: 1, edges: edges.to_vec(), epsilons: epsilons.to_vec() };
         determinize(&nfa, &CompileBudget::none()).unwrap()
     }
 

@@ -1,4 +1,4 @@
-//! A normal form as a grammar again, for what works on grammars as written.
+//! Conversion of a normal form back to a grammar, for the reference recognizer and explanations.
 
 use super::NormalGrammar;
 use super::network::{Label, RuleAutomaton};
@@ -7,8 +7,9 @@ use crate::machine::{Register, RegisterRule};
 use std::collections::HashMap;
 
 impl NormalGrammar {
-    /// Returns a grammar of the same language: a rule for each state, which reads a letter and goes on as the next state's rule. Where pieces
-    /// are counted along, or rests of numbers kept, a rule for each state and register, up to [`REGISTER_STATES_MAX`] of them; beyond that the registers are left out.
+    /// Returns a right-linear grammar of the same language: a rule for each state, which reads a letter and then the next state's rule. For
+    /// automata with a register there is a rule for each state and register, up to [`REGISTER_STATES_MAX`] of them; with more, registers are
+    /// ignored and the grammar has a larger language.
     pub fn to_grammar(&self) -> Grammar {
         let mut builder = GrammarBuilder::new();
         let rules = &self.network.rules;
@@ -63,18 +64,18 @@ impl NormalGrammar {
     }
 }
 
-/// Returns a name that grammars can have.
+/// Returns a valid rule name.
 fn name_of(name: &str) -> String {
     name.replace(' ', "-")
 }
 
-/// Most places of one rule that are told apart by their count.
+/// Most pairs of a state and a register of one rule that get rules of their own.
 const REGISTER_STATES_MAX: usize = 1 << 18;
 
-/// The places of a rule: its states, or its states with the counts that they can have.
+/// The states of a rule, or its reachable pairs of a state and a register.
 struct Spread {
     places: Vec<(u32, Register)>,
-    /// Where pieces are counted: the places by state and count.
+    /// With a register: the index of each pair of a state and a register.
     numbers: Option<HashMap<(u32, Register), usize>>,
 }
 
@@ -84,7 +85,7 @@ impl Spread {
             || Spread { places: (0..automaton.n_states() as u32).map(|state| (state, 0)).collect(), numbers: None };
         match automaton.strictest_register_rule() {
             None => return plain(),
-            // Nearly every rest can be met.
+            // Nearly every residue is reachable.
             Some(RegisterRule::Residue(residue)) if residue.modulus > REGISTER_STATES_MAX as u64 => return plain(),
             Some(_) => {}
         }
@@ -122,7 +123,7 @@ impl Spread {
     }
 }
 
-/// Returns the place that a state is entered as.
+/// Returns the state with its register after it is entered, or `None` if the register rule refuses that.
 fn advance(automaton: &RuleAutomaton, state: u32, count: Register) -> Option<(u32, Register)> {
     let count = automaton.register_rule(state).map_or(Some(count), |register_rule| register_rule.advance(count))?;
     Some((state, count))

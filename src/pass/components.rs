@@ -2,7 +2,7 @@
 
 use super::network::NetRuleId;
 
-/// Rules that lead to each other, component after component.
+/// The strongly connected components of a graph of rules.
 pub(crate) struct Components {
     members: Vec<NetRuleId>,
     /// Where each component ends.
@@ -10,7 +10,7 @@ pub(crate) struct Components {
 }
 
 impl Components {
-    /// Returns the components, each after all that it leads to.
+    /// Returns the components in reverse topological order: each after all that are reachable from it.
     pub fn iter(&self) -> impl Iterator<Item = &[NetRuleId]> {
         let mut first = 0;
         self.ends.iter().map(move |&end| {
@@ -33,10 +33,10 @@ impl Components {
 /// Returns the strongly connected components of the graph of `n` nodes with these successors.
 pub(crate) fn components<'a>(n: usize, successors: impl Fn(NetRuleId) -> &'a [NetRuleId]) -> Components {
     const NEW: u32 = u32::MAX;
-    /// Seen by a search before; what is on the stack has its index.
+    /// Finished; nodes on the stack have their index instead.
     const DONE: u32 = u32::MAX - 1;
     let mut found = Components { members: Vec::with_capacity(n), ends: Vec::with_capacity(n) };
-    // By node: when it was met, and the first node of the stack that it leads to.
+    // By node: its discovery index and its low link.
     let mut nodes: Vec<(u32, u32)> = vec![(NEW, 0); n];
     let mut stack: Vec<NetRuleId> = Vec::with_capacity(n.min(64));
     let mut next_index = 0;
@@ -61,7 +61,7 @@ pub(crate) fn components<'a>(n: usize, successors: impl Fn(NetRuleId) -> &'a [Ne
                     DONE => {}
                     index => nodes[v].1 = nodes[v].1.min(index),
                 }
-                // A node without successors is done in the branch below; position 0 must not come again.
+                // Position 0 marks a node that was just discovered and must not occur again.
                 continue;
             }
             calls.pop();

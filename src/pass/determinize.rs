@@ -1,15 +1,15 @@
-//! From an automaton with empty arcs to a deterministic, minimal one, with labels as letters.
+//! Determinization: from an automaton with epsilon edges to a deterministic, minimal one, with labels as letters.
 //!
-//! The subset construction, then minimisation with a numbering in breadth-first order along sorted labels, so that equal languages over
-//! equal letters give equal automata. Bytes come in ranges, and ranges that overlap are cut where they
-//! begin and end. Some languages have no small deterministic automaton (`.*a.{20}`): past a number of states the result is the
-//! given automaton without empty arcs instead, and several states are followed at once while it runs.
+//! The subset construction, then minimization with a numbering in breadth-first order along sorted labels, so that equal languages over
+//! equal letters give equal automata. Bytes come in ranges, and overlapping ranges are split at each other's ends. Some languages have no
+//! small deterministic automaton (`.*a.{20}`): beyond a number of states the result is the given automaton without epsilon edges instead,
+//! of which several states are live at once at run time.
 //!
 //! The empty word is dropped: state 0 of the result never accepts.
 //!
 //! Cost: linear in the size of the result times the size of its subsets, plus one sort per state. The subsets can be as large as the
-//! automaton (`("a"? "b"? "c"? ...)*`), so the states visited for them are bounded as well; and without empty arcs the given automaton can
-//! have the square of its arcs, which is where a grammar is refused.
+//! automaton (`("a"? "b"? "c"? ...)*`), so the states visited for them are bounded as well; and without epsilon edges the given automaton can
+//! have the square of its edges, which is where a grammar is refused.
 
 use super::BuildError;
 use super::compile_budget::CompileBudget;
@@ -18,7 +18,7 @@ use super::network::{Edge, Label, Nfa, RuleAutomaton};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-/// Deterministic states allowed per state of the given automaton, and in any case.
+/// Deterministic states allowed: so many per state of the given automaton, and [`STATES_FREE`] more.
 const STATES_PER_STATE: usize = 8;
 const STATES_FREE: usize = 256;
 /// Visits for subsets allowed per state of the given automaton, when the whole compile has taken more than [`VISITS_FREE`] steps.
@@ -34,29 +34,29 @@ pub(crate) fn determinize(nfa: &Nfa, budget: &CompileBudget) -> Result<RuleAutom
     let n_states_max = STATES_FREE + STATES_PER_STATE * nfa.n_states as usize;
     match subsets(nfa, &graph, n_states_max, budget)? {
         Some((rows, accepting)) => minimize(&rows, &accepting, budget),
-        None => without_empties(nfa, &graph, budget),
+        None => without_epsilons(nfa, &graph, budget),
     }
 }
 
 type Subset = SmallVec<[u32; 8]>;
 
-/// The arcs of an automaton by the state they leave, and which states lie before acceptance.
+/// The edges of an automaton by source, and its live states (from which an accepting state is reachable).
 struct Graph {
-    arc_offsets: Vec<u32>,
-    arcs: Vec<Edge>,
-    empty_offsets: Vec<u32>,
-    empties: Vec<u32>,
+    edge_offsets: Vec<u32>,
+    edges: Vec<Edge>,
+    epsilon_offsets: Vec<u32>,
+    epsilons: Vec<u32>,
     live: Vec<bool>,
 }
 
 impl Graph {
     fn new(nfa: &Nfa) -> Self {
         let n = nfa.n_states as usize;
-        let (arc_offsets, arcs) =
-            by_source(n, nfa.arcs.iter().map(|&(from, label, target)| (from, Edge { label, target })));
-        let (empty_offsets, empties) = by_source(n, nfa.empties.iter().copied());
-        let reversed = nfa.arcs.iter().map(|&(from, _, to)| (to, from));
-        let (back_offsets, back) = by_source(n, reversed.chain(nfa.empties.iter().map(|&(from, to)| (to, from))));
+        let (edge_offsets, edges) =
+            by_source(n, nfa.edges.iter().map(|&(from, label, target)| (from, Edge { label, target })));
+        let (epsilon_offsets, epsilons) = by_source(n, nfa.epsilons.iter().copied());
+        let reversed = nfa.edges.iter().map(|&(from, _, to)| (to, from));
+        let (back_offsets, back) = by_source(n, reversed.chain(nfa.epsilons.iter().map(|&(from, to)| (to, from))));
         let mut live = vec![false; n];
         live[nfa.accept as usize] = true;
         let mut pending = vec![nfa.accept];
@@ -67,19 +67,19 @@ impl Graph {
                 }
             }
         }
-        Graph { arc_offsets, arcs, empty_offsets, empties, live }
+        Graph { edge_offsets, edges, epsilon_offsets, epsilons, live }
     }
 
     fn is_live(&self, state: u32) -> bool {
         self.live[state as usize]
     }
 
-    fn arcs(&self, state: u32) -> &[Edge] {
-        &self.arcs[self.arc_offsets[state as usize] as usize..self.arc_offsets[state as usize + 1] as usize]
+    fn edges(&self, state: u32) -> &[Edge] {
+        &self.edges[self.edge_offsets[state as usize] as usize..self.edge_offsets[state as usize + 1] as usize]
     }
 
-    fn empties(&self, state: u32) -> &[u32] {
-        &self.empties[self.empty_offsets[state as usize] as usize..self.empty_offsets[state as usize + 1] as usize]
+    fn epsilons(&self, state: u32) -> &[u32] {
+        &self.epsilons[self.epsilon_offsets[state as usize] as usize..self.epsilon_offsets[state as usize + 1] as usize]
     }
 }
 
@@ -101,14 +101,14 @@ fn by_source<T: Copy>(n: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -
     (offsets, values.into_iter().flatten().collect())
 }
 
-/// Follows empty arcs. Keeps only states that matter: live ones with arcs, and the accepting one.
+/// The epsilon closure. Drops irrelevant states: keeps live ones with edges, and the accepting one.
 struct Closure<'a> {
     graph: &'a Graph,
     accept: u32,
     stamp: Vec<u32>,
     round: u32,
     pending: Vec<u32>,
-    /// States visited since the last look.
+    /// States visited since the last check of the budget.
     n_visits: usize,
 }
 
@@ -129,10 +129,10 @@ impl<'a> Closure<'a> {
                 continue;
             }
             self.stamp[state as usize] = self.round;
-            if state == self.accept || !self.graph.arcs(state).is_empty() {
+            if state == self.accept || !self.graph.edges(state).is_empty() {
                 subset.push(state);
             }
-            self.pending.extend_from_slice(self.graph.empties(state));
+            self.pending.extend_from_slice(self.graph.epsilons(state));
         }
         subset.sort_unstable();
         subset
@@ -144,7 +144,7 @@ type Rows = (Vec<Vec<Edge>>, Vec<bool>);
 fn subsets(nfa: &Nfa, graph: &Graph, n_states_max: usize, budget: &CompileBudget) -> Result<Option<Rows>, BuildError> {
     let mut closure = Closure::new(nfa, graph);
     let mut ids: HashMap<Subset, u32> = HashMap::new();
-    // The subset of a single target is looked for once: `(w1 | w2 | ...)*` comes back to its beginning after every word.
+    // By state: the subset of that state alone, found once. `(w1 | w2 | ...)*` returns to its start after every word.
     let mut of_single = vec![u32::MAX; nfa.n_states as usize];
     let mut n_visits = 0usize;
     // The initial state is a state of its own: it never accepts.
@@ -159,7 +159,7 @@ fn subsets(nfa: &Nfa, graph: &Graph, n_states_max: usize, budget: &CompileBudget
         accepting.push(!rows.is_empty() && subset.contains(&nfa.accept));
         splitter.clear();
         for &state in &subset {
-            for edge in graph.arcs(state) {
+            for edge in graph.edges(state) {
                 if graph.is_live(edge.target) {
                     splitter.add(edge.label, edge.target);
                 }
@@ -197,7 +197,7 @@ fn subsets(nfa: &Nfa, graph: &Graph, n_states_max: usize, budget: &CompileBudget
     Ok(Some((rows, accepting)))
 }
 
-/// Groups targets by letter, cutting byte ranges where others begin or end.
+/// Groups targets by letter; overlapping byte ranges are split at each other's ends.
 #[derive(Default)]
 pub(crate) struct Splitter {
     bytes: Vec<(u8, u8, u32)>,
@@ -219,7 +219,7 @@ impl Splitter {
         }
     }
 
-    /// Calls `visit` with each letter (disjoint byte ranges ascending, then the others in order) and its targets, which may repeat.
+    /// Calls `visit` with each letter (disjoint byte ranges ascending, then other labels in order) and its targets, which may repeat.
     pub fn for_each(&mut self, mut visit: impl FnMut(Label, &[u32])) {
         self.bytes.sort_unstable();
         self.cuts.clear();
@@ -258,10 +258,10 @@ impl Splitter {
     }
 }
 
-/// The given automaton, trimmed, with empty arcs followed but several targets per letter left standing.
-fn without_empties(nfa: &Nfa, graph: &Graph, budget: &CompileBudget) -> Result<RuleAutomaton, BuildError> {
+/// Returns the given automaton, trimmed and without epsilon edges, but nondeterministic.
+fn without_epsilons(nfa: &Nfa, graph: &Graph, budget: &CompileBudget) -> Result<RuleAutomaton, BuildError> {
     let mut closure = Closure::new(nfa, graph);
-    // A state is (state of the automaton); the initial one is a copy, since it must not accept.
+    // The start state is a copy, since it must not accept.
     let mut number = vec![u32::MAX; nfa.n_states as usize];
     let mut order = vec![nfa.start];
     let (mut rows, mut accepting) = (Vec::new(), Vec::new());
@@ -270,7 +270,7 @@ fn without_empties(nfa: &Nfa, graph: &Graph, budget: &CompileBudget) -> Result<R
         accepting.push(!rows.is_empty() && subset.contains(&nfa.accept));
         let mut row = Vec::new();
         for &state in &subset {
-            for edge in graph.arcs(state).iter().filter(|edge| graph.is_live(edge.target)) {
+            for edge in graph.edges(state).iter().filter(|edge| graph.is_live(edge.target)) {
                 let target = &mut number[edge.target as usize];
                 if *target == u32::MAX {
                     *target = order.len() as u32;
@@ -293,8 +293,8 @@ mod tests {
     use super::super::network::NetRuleId;
     use super::*;
 
-    fn nfa(n_states: u32, arcs: &[(u32, Label, u32)], empties: &[(u32, u32)]) -> Nfa {
-        Nfa { n_states, start: 0, accept: 1, arcs: arcs.to_vec(), empties: empties.to_vec() }
+    fn nfa(n_states: u32, edges: &[(u32, Label, u32)], epsilons: &[(u32, u32)]) -> Nfa {
+        Nfa { n_states, start: 0, accept: 1, edges: edges.to_vec(), epsilons: epsilons.to_vec() }
     }
 
     fn byte(b: u8) -> Label {
@@ -339,10 +339,10 @@ mod tests {
         let mut last = 2;
         for _ in 0..13 {
             let next = given.state();
-            given.arcs.push((last, Label::Bytes(0, 255), next));
+            given.edges.push((last, Label::Bytes(0, 255), next));
             last = next;
         }
-        given.arcs.push((last, Label::Bytes(0, 255), 1));
+        given.edges.push((last, Label::Bytes(0, 255), 1));
         let automaton = determinize(&given, &CompileBudget::none()).unwrap();
         assert!(!automaton.is_deterministic());
         assert!(automaton.n_states() <= given.n_states as usize + 1);

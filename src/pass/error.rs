@@ -1,13 +1,13 @@
-//! Why a grammar can't be compiled.
+//! Errors of building a grammar's automata.
 
 use crate::limits::Limits;
 use crate::util::Span;
 use core::fmt;
 use std::sync::Arc;
 
-/// Why a grammar that is well formed can't be compiled.
+/// The reason why a well-formed grammar can't be compiled.
 ///
-/// `{}` is one line; `{:#}` adds the source line with a caret when the grammar came from a text.
+/// `{}` is one line; `{:#}` adds the source line with a caret, if the grammar came from a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildError {
     kind: Kind,
@@ -51,7 +51,7 @@ impl BuildError {
         Self::new(Kind::Limit { what, given, limit })
     }
 
-    /// Fails if a grammar's automata have more states than they may.
+    /// Returns an error if a grammar's automata have more states than the limit.
     pub(crate) fn check_states(n_states: usize, limits: &Limits) -> Result<(), Self> {
         if n_states > limits.automaton_states_max {
             let what = "states of the grammar's automata (automaton_states_max)";
@@ -74,12 +74,12 @@ impl BuildError {
         self
     }
 
-    /// Returns the place in the grammar's source, if it has one.
+    /// Returns the span in the grammar's source, if the error has one.
     pub fn span(&self) -> Option<Span> {
         self.span
     }
 
-    /// Returns `(given, limit)` when a bound of [`Limits`](crate::Limits) was met.
+    /// Returns `(given, limit)` if a limit of [`Limits`](crate::Limits) was exceeded.
     pub fn limit_met(&self) -> Option<(u64, u64)> {
         match self.kind {
             Kind::Limit { given, limit, .. } => Some((given, limit)),
@@ -87,7 +87,7 @@ impl BuildError {
         }
     }
 
-    /// Tells whether the deadline passed or the compile was cancelled: trying again may work.
+    /// Returns whether the deadline passed or the compile was cancelled: another attempt may succeed.
     pub fn is_interrupted(&self) -> bool {
         matches!(self.kind, Kind::Deadline | Kind::Cancelled)
     }

@@ -1,28 +1,28 @@
-//! Rule borders that only the author needs, removed.
+//! Inlining of rules.
 //!
-//! A border written by an author is not a border for the machine: calls cost frames, and a rule that may end or go on keeps two
-//! states alive. Rules are visited callees first; one that doesn't call itself, and is small or called once, is copied into its
-//! callers. What stays a rule of its own:
+//! Calls cost frames, and a rule that may end or continue keeps two states alive, so a border between rules should exist only where it pays.
+//! Rules are visited callees first; one that doesn't call itself, and is small or called once, is copied into its callers. These stay
+//! separate rules:
 //!
-//! - recursion (the copy that is left after its neighbours were inlined);
+//! - recursive rules (one of each cycle remains after its neighbours are inlined);
 //! - counters;
-//! - *wide* loops that end with a terminator of their own (the body of a string): classifying one takes a look at much of the
-//!   vocabulary, so it should be done once, and few tokens see what comes after the terminator.
+//! - *wide* loops that end with a terminator of their own (the body of a string): classifying the vocabulary for one is expensive, so it
+//!   should be done once, and few tokens reach beyond the terminator.
 //!
 //! Wide loops without a terminator (names, free text) are inlined like others: any of their tokens may end them and begin what
 //! follows, so as units they would leave most of the vocabulary to their callers.
 //!
-//! A larger rule is copied too if only one other calls it and the copies merge there, so that the result is no larger than both rules: in
-//! `e1 ::= e2 ("or" e2)*` both places go on in the same way when `e2` is a loop over operators as well. So the levels of an operator table
-//! become one loop, however many and large they are; [`super::order`] sees to it that they come one by one.
+//! A larger rule is copied too if only one other rule calls it and the copies merge there, so that the result is no larger than both rules:
+//! in `e1 ::= e2 ("or" e2)*` both calls have the same continuations if `e2` is a loop over operators as well. So the levels of an operator
+//! table become one loop, however many and large they are; [`super::order`] arranges that they are inlined one by one.
 //!
-//! Copies of copies (`x{3,}` where `x ::= y{2,}`) could be counted in many ways, which would all be under way at once, so they are counted
-//! once (`y{6,}`) where that is the same.
+//! Copies of copies (`x{3,}` where `x ::= y{2,}`) could be counted in many ways, all of them live at once, so they are counted once
+//! (`y{6,}`) where that is equivalent.
 //!
 //! A chain of rules that each call the next is copied again at each of its links, and rules that call each other can double at each; so
-//! all copies together are bounded as well, by [`COPIED_FREE`] states and as many as the grammar has. Calls that are left over stay calls.
+//! all copies together are bounded as well, by [`COPIED_FREE`] states and as many as the grammar has. Further calls stay calls.
 //!
-//! Cost: one determinisation per rule, and one per rule that is tried.
+//! Cost: one determinization per rule, and one per rule that is tried.
 
 use super::BuildError;
 use super::absorb::absorb;
@@ -38,9 +38,9 @@ use smallvec::SmallVec;
 const COPIES_MAX: usize = 160;
 /// A rule called once is inlined up to this many states.
 const SINGLE_MAX: usize = 1 << 14;
-/// States that all copies together may have, beside as many as the grammar has.
+/// Most states of all copies together, beyond as many as the grammar has.
 const COPIED_FREE: usize = 1 << 18;
-/// Bytes that a state reads without leaving itself, from which on it counts as wide.
+/// Fewest bytes on self-loops that make a state *wide*.
 const WIDE_BYTES: u32 = 20;
 
 /// Inlines rules, absorbs trailing recursion on the way, and drops rules that are no longer called.
@@ -97,7 +97,7 @@ fn callees(automaton: &RuleAutomaton) -> Vec<NetRuleId> {
     found
 }
 
-/// Tells whether none of the reasons to keep a rule holds, as far as they don't depend on its size.
+/// Returns whether no reason other than its size keeps a rule separate.
 fn may_be_copied(rule: &NetRule<RuleAutomaton>, id: NetRuleId) -> bool {
     let automaton = &rule.automaton;
     let ends_itself = || automaton.accepting_states().all(|state| automaton.is_pure_end(state));
@@ -110,7 +110,7 @@ fn is_worth_it(rule: &NetRule<RuleAutomaton>, id: NetRuleId, n_sites: usize) -> 
         && ((n_sites <= 1 && n_states <= SINGLE_MAX) || n_states.saturating_mul(n_sites) <= COPIES_MAX)
 }
 
-/// Returns for each rule the one that calls it, if it is only one.
+/// Returns by rule its caller, if it has exactly one.
 fn only_callers(callees: &[Vec<NetRuleId>]) -> Vec<Option<NetRuleId>> {
     let mut callers = vec![(None, false); callees.len()];
     for (caller, callees) in callees.iter().enumerate() {
@@ -133,7 +133,7 @@ fn distinct(rules: &[NetRuleId]) -> SmallVec<[NetRuleId; 4]> {
 }
 
 /// Copies a rule that no other rule calls into `id`, unless the copies stay apart: those of a level of an operator table, `e2 ("or" e2)*`,
-/// go on in the same way and become one. Tells whether it is done.
+/// have the same continuations and merge. Returns whether it did.
 fn merge_copies(
     network: &mut Network<RuleAutomaton>,
     id: NetRuleId,
@@ -152,7 +152,7 @@ fn merge_copies(
     Ok(is_merged)
 }
 
-/// Tells whether some state reads many bytes without leaving itself.
+/// Returns whether some state has self-loops over many bytes.
 fn is_wide(automaton: &RuleAutomaton) -> bool {
     (0..automaton.n_states() as u32).any(|state| {
         let own = automaton.edges(state).iter().filter(|edge| edge.target == state);
@@ -166,8 +166,8 @@ fn is_wide(automaton: &RuleAutomaton) -> bool {
     })
 }
 
-/// Returns the automaton of `id` with the rules to be inlined copied in, or nothing when it calls none of them. Takes the states of the
-/// copies from `n_left`; what is larger stays a call.
+/// Returns the automaton of `id` with the rules to be inlined copied in, or `None` if it calls none of them. Subtracts the states of the
+/// copies from `n_left`; a call of a larger rule stays a call.
 fn expand(network: &Network<RuleAutomaton>, id: NetRuleId, is_inlined: &[bool], n_left: &mut usize) -> Option<Nfa> {
     let is_inlined_call = |label: Label| matches!(label, Label::Call(callee) if is_inlined[callee.index()]);
     let automaton = &network.rule(id).automaton;
@@ -176,11 +176,11 @@ fn expand(network: &Network<RuleAutomaton>, id: NetRuleId, is_inlined: &[bool], 
     }
     let mut nfa = Nfa::new();
     let base = nfa.embed(automaton);
-    nfa.empties.push((nfa.start, base));
-    nfa.empties.extend(automaton.accepting_states().map(|state| (base + state, nfa.accept)));
+    nfa.epsilons.push((nfa.start, base));
+    nfa.epsilons.extend(automaton.accepting_states().map(|state| (base + state, nfa.accept)));
     let mut position = 0;
-    while position < nfa.arcs.len() {
-        let (from, label, to) = nfa.arcs[position];
+    while position < nfa.edges.len() {
+        let (from, label, to) = nfa.edges[position];
         let Label::Call(callee) = label else {
             position += 1;
             continue;
@@ -194,15 +194,15 @@ fn expand(network: &Network<RuleAutomaton>, id: NetRuleId, is_inlined: &[bool], 
                 continue;
             }
         }
-        nfa.arcs.swap_remove(position);
+        nfa.edges.swap_remove(position);
         let copy = nfa.embed(callee);
-        nfa.empties.push((from, copy));
-        nfa.empties.extend(callee.accepting_states().map(|state| (copy + state, to)));
+        nfa.epsilons.push((from, copy));
+        nfa.epsilons.extend(callee.accepting_states().map(|state| (copy + state, to)));
     }
     Some(nfa)
 }
 
-/// As long as `id` counts nothing but copies of what another rule counts, makes it count those.
+/// While `id` counts only copies of another counted rule, makes it count the copies of that rule's body instead.
 fn merge_counters(network: &mut Network<RuleAutomaton>, id: NetRuleId, n_left: &mut usize) {
     while let Some((inner, counter)) = inner_counter(network, id)
         && let Some(left) = n_left.checked_sub(network.rule(inner).automaton.n_states())
@@ -214,7 +214,7 @@ fn merge_counters(network: &mut Network<RuleAutomaton>, id: NetRuleId, n_left: &
     }
 }
 
-/// Returns the counted rule whose copies `id` counts, and the counter for what it counts, if `id` is nothing else.
+/// Returns the counted rule whose copies `id` counts, and the counter of that rule's body in `id`, if `id` has nothing else.
 fn inner_counter(network: &Network<RuleAutomaton>, id: NetRuleId) -> Option<(NetRuleId, Counter)> {
     let rule = network.rule(id);
     match *rule.automaton.all_edges() {
@@ -258,8 +258,8 @@ mod tests {
         Label::Bytes(b, b)
     }
 
-    fn rule(n_states: u32, arcs: &[(u32, Label, u32)]) -> NetRule<RuleAutomaton> {
-        let nfa = Nfa { n_states, start: 0, accept: 1, arcs: arcs.to_vec(), empties: vec![] };
+    fn rule(n_states: u32, edges: &[(u32, Label, u32)]) -> NetRule<RuleAutomaton> {
+        let nfa = Nfa { n_states, start: 0, accept: 1, edges: edges.to_vec(), epsilons: vec![] };
         NetRule { name: "r".into(), automaton: determinize(&nfa, &CompileBudget::none()).unwrap(), counter: None }
     }
 

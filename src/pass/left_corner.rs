@@ -1,14 +1,14 @@
-//! Left recursion, removed exactly.
+//! Removal of left recursion.
 //!
 //! A rule that can begin with itself (`e ::= e "+" t | t`) would be called for ever without reading a byte. The simple method —
-//! substitute and split off a tail rule — is made for one rule at a time, grows exponentially over mutual recursion, and breaks on
-//! recursion hidden behind empty texts (those were factored out before).
+//! substitute and split off a tail rule — works on one rule at a time, grows exponentially over mutual recursion, and fails on
+//! recursion hidden behind nullable symbols (those were factored out before).
 //!
 //! The method here takes a whole strongly connected component of the relation "can begin with a call of" at once. Seen from the
-//! bottom of a left spine, the text begins with something outside the component, completes a member B, goes on after the B of some
-//! rule that begins with B, completes that rule, and so on up to the member A that was asked for. That is a regular language over
-//! the other letters: one automaton, with a state "B complete" for each member, that starts with the beginnings of members that
-//! lie outside the component, goes by an empty arc from "B complete" to every state reached by an edge `start --B--> q`, and accepts
+//! bottom of a left spine, the text begins with a letter outside the component, completes a member B, continues after the B of some
+//! rule that begins with B, completes that rule, and so on up to the member A that was called. That is a regular language over
+//! the other letters: one automaton, with a state "B complete" for each member, that starts with the first letters of members that
+//! lie outside the component, has an epsilon edge from "B complete" to every state reached by an edge `start --B--> q`, and accepts
 //! at "A complete". Only the accepting state differs among members. For
 //!
 //! ```text
@@ -17,7 +17,7 @@
 //!
 //! A counted rule in such a component is first written `X{m,n} = X X{m-1,n-1}`, which takes the counter out of the left corner.
 //!
-//! Members that are only ever called at a left corner of their component are not called any more, and get no automaton.
+//! Members that are only called at a left corner of their component are not called any more, and get no automaton.
 //!
 //! Cost: the automata of a component are copied once per member that is still called.
 
@@ -30,7 +30,7 @@ use crate::limits::Limits;
 use crate::machine::Counter;
 use hashbrown::HashMap;
 
-/// Returns the network with the same words in which no rule can begin with itself.
+/// Returns an equivalent network in which no rule can begin with itself.
 pub(crate) fn remove_left_recursion(
     network: &mut Network<RuleAutomaton>,
     limits: &Limits,
@@ -43,7 +43,7 @@ pub(crate) fn remove_left_recursion(
         let n_rules_before = network.rules.len();
         take_out_counters(network, &mut members, budget)?;
         is_called.resize(network.rules.len(), false);
-        // The rest of what a counter counts is no member.
+        // The rule of the remaining copies is no member.
         for rule in network.rules[n_rules_before..].iter().filter(|rule| rule.counter.is_some()) {
             rule.automaton.for_each_call(|callee| is_called[callee.index()] = true);
         }
@@ -70,7 +70,7 @@ pub(crate) fn remove_left_recursion(
     Ok(())
 }
 
-/// Tells for each rule whether it is the root, or is called by a rule outside its component.
+/// Returns by rule whether it is the root or is called by a rule outside its component.
 fn called_from_elsewhere(network: &Network<RuleAutomaton>, components: &[Vec<NetRuleId>]) -> Vec<bool> {
     let mut component_of = vec![usize::MAX; network.rules.len()];
     for (index, members) in components.iter().enumerate() {
@@ -102,8 +102,7 @@ fn left_corners(automaton: &RuleAutomaton) -> impl Iterator<Item = NetRuleId> + 
     })
 }
 
-/// Writes each counted member `X{m,n}` as the plain rule `X X{m-1,n-1}`, where the body X and the rest are new rules; X joins the
-/// component.
+/// Rewrites each counted member `X{m,n}` as `X X{m-1,n-1}`, where the body X and the remaining copies are new rules; X joins the component.
 fn take_out_counters(
     network: &mut Network<RuleAutomaton>,
     members: &mut Vec<NetRuleId>,
@@ -121,14 +120,14 @@ fn take_out_counters(
         let body = add(body_automaton.clone(), None);
         let mut nfa = Nfa::new();
         let after_first = nfa.state();
-        nfa.arcs.push((0, Label::Call(body), after_first));
+        nfa.edges.push((0, Label::Call(body), after_first));
         if counter.min() == 1 {
-            nfa.empties.push((after_first, 1));
+            nfa.epsilons.push((after_first, 1));
         }
         let rest_max = counter.max().map(|max| max - 1);
         if rest_max != Some(0) {
             let rest = add(body_automaton, Some(Counter::new((counter.min() - 1).max(1), rest_max)));
-            nfa.arcs.push((after_first, Label::Call(rest), 1));
+            nfa.edges.push((after_first, Label::Call(rest), 1));
         }
         network.rules[id.index()].automaton = determinize(&nfa, budget)?;
         members.push(body);
@@ -152,7 +151,7 @@ impl Spine {
             let automaton = &network.rule(id).automaton;
             let base = nfa.embed(automaton);
             for state in automaton.accepting_states() {
-                nfa.empties.push((base + state, complete[index]));
+                nfa.epsilons.push((base + state, complete[index]));
             }
             for &Edge { label, target } in automaton.edges(0) {
                 let member = match label {
@@ -160,8 +159,8 @@ impl Spine {
                     _ => None,
                 };
                 match member {
-                    Some(&member) => nfa.empties.push((complete[member], base + target)),
-                    None => nfa.arcs.push((nfa.start, label, base + target)),
+                    Some(&member) => nfa.epsilons.push((complete[member], base + target)),
+                    None => nfa.edges.push((nfa.start, label, base + target)),
                 }
             }
         }
@@ -173,17 +172,17 @@ impl Spine {
     }
 
     fn n_arcs(&self) -> usize {
-        self.nfa.arcs.len() + self.nfa.empties.len()
+        self.nfa.edges.len() + self.nfa.epsilons.len()
     }
 
-    /// Calls `visit` with each rule that is still called. The copies of start states are reached only where a rule comes back to its
-    /// start after reading something.
+    /// Calls `visit` with each rule that is still called. The copies of start states are reached only where a rule returns to its start
+    /// after reading something.
     fn for_each_call(&self, mut visit: impl FnMut(NetRuleId)) {
         let mut is_entered = vec![false; self.n_states()];
         is_entered[self.nfa.start as usize] = true;
-        self.nfa.arcs.iter().for_each(|&(_, _, to)| is_entered[to as usize] = true);
-        self.nfa.empties.iter().for_each(|&(_, to)| is_entered[to as usize] = true);
-        for &(from, label, _) in &self.nfa.arcs {
+        self.nfa.edges.iter().for_each(|&(_, _, to)| is_entered[to as usize] = true);
+        self.nfa.epsilons.iter().for_each(|&(_, to)| is_entered[to as usize] = true);
+        for &(from, label, _) in &self.nfa.edges {
             if let (Label::Call(callee), true) = (label, is_entered[from as usize]) {
                 visit(callee);
             }
@@ -192,7 +191,7 @@ impl Spine {
 
     fn ending_with(&self, member: usize) -> Nfa {
         let mut nfa = self.nfa.clone();
-        nfa.empties.push((self.complete[member], nfa.accept));
+        nfa.epsilons.push((self.complete[member], nfa.accept));
         nfa
     }
 }
@@ -206,9 +205,9 @@ mod tests {
     }
 
     fn network(rules: &[&[(u32, Label, u32)]]) -> Network<RuleAutomaton> {
-        let rules = rules.iter().map(|arcs| {
-            let n_states = 2 + arcs.iter().map(|arc| arc.0.max(arc.2)).max().unwrap_or(0);
-            let nfa = Nfa { n_states, start: 0, accept: 1, arcs: arcs.to_vec(), empties: vec![] };
+        let rules = rules.iter().map(|edges| {
+            let n_states = 2 + edges.iter().map(|edge| edge.0.max(edge.2)).max().unwrap_or(0);
+            let nfa = Nfa { n_states, start: 0, accept: 1, edges: edges.to_vec(), epsilons: vec![] };
             NetRule { name: "r".into(), automaton: determinize(&nfa, &CompileBudget::none()).unwrap(), counter: None }
         });
         Network { rules: rules.collect(), root: NetRuleId::new(0) }

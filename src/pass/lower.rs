@@ -1,10 +1,10 @@
-//! From the grammar as written to a network: one automaton with empty arcs per rule (Thompson's construction).
+//! Lowering: from the grammar as written to a network, one automaton with epsilon edges per rule (Thompson's construction).
 //!
-//! Each expression is emitted between two given states and never adds an arc into the first or out of the second, so pieces
-//! compose without copies of states. A worklist takes the place of recursion. Repetitions of a bounded size are written out;
-//! larger ones become rules with a counter. Copies of copies (`("a"{3,}){3,}`) can be counted in many ways, which would all be under
-//! way at once, so they are counted once (`"a"{9,}`) where that is the same. Intersections, differences and complements are regular by definition: their
-//! automaton is built at once and copied in.
+//! Each expression is emitted between two given states and never adds an edge into the first or out of the second, so expressions
+//! compose without copies of states. A worklist replaces recursion. Small bounded repetitions are unrolled; larger ones become rules
+//! with a counter. Copies of copies (`("a"{3,}){3,}`) could be counted in many ways, all of them live at once, so they are counted once
+//! (`"a"{9,}`) where that is equivalent. Intersections, differences and complements are regular by definition: their automaton is built at
+//! once and copied in.
 
 use super::BuildError;
 use super::compile_budget::CompileBudget;
@@ -18,13 +18,13 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A repetition is written out when this many states are enough, and becomes a counter otherwise.
+/// Most states of an unrolled repetition; larger ones become counters.
 const UNROLLED_STATES_MAX: u64 = 32;
 
-/// What the UTF-8 of a small set counts among the steps of a compile.
+/// Steps of a compile that emitting the UTF-8 of a small set counts as.
 const STEPS_PER_CLASS: usize = 32;
 
-/// Finds the tokens that a grammar names.
+/// A lookup of the control tokens that a grammar names.
 pub(crate) trait Controls {
     /// Returns the ids of the tokens that `name` stands for.
     fn resolve(&self, name: &ControlRef) -> Result<SmallVec<[u32; 2]>, BuildError>;
@@ -48,7 +48,7 @@ pub(crate) fn lower(
         pending: Vec::new(),
         n_states: 0,
     };
-    // Rules that the root doesn't lead to keep their numbers, and match nothing here: whatever they are, they cost nothing.
+    // Rules that are not reachable keep their numbers and match nothing, so that they cost nothing.
     let is_used = reachable_rules(grammar);
     for (rule, &is_used) in grammar.rules().iter().zip(&is_used) {
         budget.spend(1)?;
@@ -61,7 +61,7 @@ pub(crate) fn lower(
     Ok(Network { rules: lowering.rules, root: NetRuleId::new(grammar.root().index()) })
 }
 
-/// Something to emit between two states of a rule's automaton.
+/// An expression to emit between two states of a rule's automaton.
 struct Piece {
     rule: usize,
     from: u32,
@@ -72,7 +72,7 @@ struct Piece {
 #[derive(Clone, Copy)]
 enum What {
     Expr(ExprId),
-    /// A node of one of the regular expressions met so far.
+    /// A node of one of the regular expressions, by the index of that expression.
     Node(usize, NodeId),
 }
 
@@ -81,9 +81,9 @@ struct Lowering<'a> {
     controls: &'a dyn Controls,
     limits: &'a Limits,
     budget: &'a CompileBudget,
-    /// About how many states each expression takes.
+    /// By expression: an estimate of its states.
     sizes: Vec<u64>,
-    /// The regular expressions met, with the sizes of their nodes.
+    /// The regular expressions so far, with the sizes of their nodes.
     regulars: Vec<(Arc<Regular>, Vec<u64>)>,
     rules: Vec<NetRule<Nfa>>,
     pending: Vec<Piece>,
@@ -119,12 +119,12 @@ impl Lowering<'_> {
         self.nfa(rule).state()
     }
 
-    fn arc(&mut self, rule: usize, from: u32, label: Label, to: u32) {
-        self.nfa(rule).arcs.push((from, label, to));
+    fn edge(&mut self, rule: usize, from: u32, label: Label, to: u32) {
+        self.nfa(rule).edges.push((from, label, to));
     }
 
     fn empty(&mut self, rule: usize, from: u32, to: u32) {
-        self.nfa(rule).empties.push((from, to));
+        self.nfa(rule).epsilons.push((from, to));
     }
 
     fn emit(&mut self, piece: Piece) -> Result<(), BuildError> {
@@ -153,10 +153,10 @@ impl Lowering<'_> {
             }
             Expr::Control(name) => {
                 for token in self.controls.resolve(name)? {
-                    self.arc(rule, from, Label::Control(token), to);
+                    self.edge(rule, from, Label::Control(token), to);
                 }
             }
-            Expr::Rule(callee) => self.arc(rule, from, Label::Call(NetRuleId::new(callee.index())), to),
+            Expr::Rule(callee) => self.edge(rule, from, Label::Call(NetRuleId::new(callee.index())), to),
             Expr::Sequence(parts) => self.emit_sequence(rule, from, to, parts, What::Expr),
             Expr::Choice(parts) => self.emit_choice(rule, from, to, parts, What::Expr),
             Expr::Repeat { body, min, max } => {
@@ -204,10 +204,10 @@ impl Lowering<'_> {
         let mut at = from;
         for &byte in first {
             let next = self.state(rule);
-            self.arc(rule, at, Label::Bytes(byte, byte), next);
+            self.edge(rule, at, Label::Bytes(byte, byte), next);
             at = next;
         }
-        self.arc(rule, at, Label::Bytes(last, last), to);
+        self.edge(rule, at, Label::Bytes(last, last), to);
     }
 
     fn emit_no_case(&mut self, rule: usize, from: u32, to: u32, text: &str) -> Result<(), BuildError> {
@@ -223,7 +223,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Emits the UTF-8 of a set. Sequences that end alike share the states of their ends.
+    /// Emits the UTF-8 of a set. Sequences with a common suffix share its states.
     fn emit_class(&mut self, rule: usize, from: u32, to: u32, set: &CharSet) {
         let mut ends: HashMap<SmallVec<[(u8, u8); 4]>, u32> = HashMap::new();
         for sequence in utf8_sequences(set) {
@@ -235,14 +235,14 @@ impl Lowering<'_> {
                     None => {
                         let state = self.state(rule);
                         let (low, high) = sequence[start];
-                        self.arc(rule, state, Label::Bytes(low, high), next);
+                        self.edge(rule, state, Label::Bytes(low, high), next);
                         ends.insert(end, state);
                         state
                     }
                 };
             }
             let (low, high) = sequence[0];
-            self.arc(rule, from, Label::Bytes(low, high), next);
+            self.edge(rule, from, Label::Bytes(low, high), next);
         }
     }
 
@@ -272,7 +272,7 @@ impl Lowering<'_> {
         self.empty(rule, from, base + start);
         for state in 0..dfa.n_states() as u32 {
             for (low, high, target) in dfa.edges(state) {
-                self.arc(rule, base + state, Label::Bytes(low, high), base + target);
+                self.edge(rule, base + state, Label::Bytes(low, high), base + target);
             }
             if dfa.is_accepting(state) {
                 self.empty(rule, base + state, to);
@@ -281,7 +281,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Returns what `what` repeats and how often, if it is a repetition.
+    /// Returns the body and bounds of `what`, if it is a repetition.
     fn repeat(&self, what: What) -> Option<(What, (u32, Option<u32>))> {
         match what {
             What::Expr(id) => match *self.grammar.expr(id) {
@@ -307,13 +307,13 @@ impl Lowering<'_> {
             What::Node(index, id) => self.regulars[index].1[id.index()],
         };
         let n_copies = u64::from(max.unwrap_or(min).max(1));
-        // One copy is no repetition, whatever its size; and even a body that takes no states takes some for each copy.
+        // One copy is always emitted, whatever its size; and each copy counts as a state even if the body has none.
         if n_copies > 1 && n_copies.saturating_mul(body_size.max(1)) > UNROLLED_STATES_MAX {
             let counter = Counter::new(min.max(1), max);
             let name = format!("{}{{{min},{}}}", self.rules[rule].name, max.map_or(String::new(), |m| m.to_string()));
             let counted = self.add_rule(&name, Some(counter));
             self.pending.push(Piece { rule: counted.index(), from: 0, to: 1, what: body });
-            self.arc(rule, from, Label::Call(counted), to);
+            self.edge(rule, from, Label::Call(counted), to);
             if min == 0 {
                 self.empty(rule, from, to);
             }
@@ -351,7 +351,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Returns about how many states each expression takes, at most.
+/// Returns by expression an upper estimate of its states.
 fn grammar_sizes(grammar: &Grammar) -> Vec<u64> {
     let mut sizes: Vec<u64> = Vec::with_capacity(grammar.exprs().len());
     for expr in grammar.exprs() {
@@ -460,7 +460,7 @@ mod tests {
             network.rules.iter().filter_map(|rule| rule.counter).map(|counter| (counter.min(), counter.max())).collect()
         };
         assert_eq!(counters("root ::= [a-z]{1,1000000}"), [(1, Some(1_000_000))]);
-        assert_eq!(counters("root ::= [a-z]{0,40}"), [(1, Some(40))], "none at all is an empty arc beside the call");
+        assert_eq!(counters("root ::= [a-z]{0,40}"), [(1, Some(40))], "none at all is an empty edge beside the call");
         assert_eq!(counters("root ::= /[a-z]{50,}/"), [(50, None)]);
         assert_eq!(counters("root ::= [a-z]{4} [a-z]* ([a-z]+){0,1}"), []);
         assert_eq!(counters("root ::= (([a-z]{99} \",\"){99} \";\"){99}"), [(99, Some(99)); 3]);
@@ -486,7 +486,7 @@ mod tests {
     #[test]
     fn a_name_with_several_ids_is_a_choice() {
         let nfa = &lowered("root ::= <[7]>", &Limits::default()).unwrap().rules[0].automaton;
-        let labels: Vec<Label> = nfa.arcs.iter().map(|arc| arc.1).collect();
+        let labels: Vec<Label> = nfa.edges.iter().map(|edge| edge.1).collect();
         assert_eq!(labels, [Label::Control(7), Label::Control(8)]);
     }
 

@@ -1,12 +1,12 @@
-//! Merging states with the same future.
+//! Minimization: merging states with the same future.
 //!
 //! The simple method (Moore) splits states into classes by acceptance and then, again and again, by the classes of their targets,
-//! until nothing changes: a thousand rounds over a thousand states for a literal of that length. Here a state is looked at again only
-//! when the class of one of its targets was given a new number, and when a class is split its largest part keeps the number, so
-//! that a state changes its number at most log n times (the argument of Hopcroft, 1971). States of a class that were not touched agree
-//! with each other; one of them speaks for all.
+//! until nothing changes: a thousand rounds over a thousand states for a literal of that length. Here a state is reconsidered only
+//! if the class of one of its targets got a new number, and when a class is split its largest part keeps the number, so
+//! that a state changes its number at most log n times (the argument of Hopcroft, 1971). States of a class that are not reconsidered agree
+//! with each other, and one of them represents all.
 //!
-//! Cost: O(m log n) edges looked at, for m edges and n states.
+//! Cost: O(m log n) visits of edges, for m edges and n states.
 
 use super::BuildError;
 use super::compile_budget::CompileBudget;
@@ -16,8 +16,7 @@ use smallvec::SmallVec;
 
 type Row = SmallVec<[(Label, u32); 4]>;
 
-/// Returns the minimal automaton of a deterministic one whose states all lie before acceptance, numbered in breadth-first order
-/// along sorted labels.
+/// Returns the minimal automaton of a deterministic one without dead states, numbered in breadth-first order along sorted labels.
 pub(super) fn minimize(
     rows: &[Vec<Edge>],
     accepting: &[bool],
@@ -25,7 +24,7 @@ pub(super) fn minimize(
 ) -> Result<RuleAutomaton, BuildError> {
     let class = Refinement::new(rows, accepting).run(budget)?;
     let n = rows.len();
-    // Any member stands for its class.
+    // By class: a representative.
     let mut member = vec![0u32; n];
     (0..n).for_each(|state| member[class[state] as usize] = state as u32);
     let mut number = vec![u32::MAX; n];
@@ -49,7 +48,7 @@ pub(super) fn minimize(
     Ok(RuleAutomaton::from_parts(new_rows, new_accepting, true))
 }
 
-/// Returns a row with the classes of its targets, neighbouring ranges with one class joined.
+/// Returns a row with targets replaced by their classes; neighbouring ranges with the same class are joined.
 fn merged(row: &[Edge], class: &[u32]) -> Row {
     let mut merged = Row::new();
     for edge in row {
@@ -66,7 +65,7 @@ fn merged(row: &[Edge], class: &[u32]) -> Row {
     merged
 }
 
-/// Returns the letters of a row, whatever they lead to; neighbouring ranges joined.
+/// Returns the letters of a row, whatever their targets; neighbouring ranges are joined.
 fn letters(row: &[Edge]) -> SmallVec<[Label; 4]> {
     let mut letters: SmallVec<[Label; 4]> = SmallVec::new();
     for edge in row {
@@ -86,11 +85,11 @@ struct Refinement<'a> {
     sources: Vec<u32>,
     offsets: Vec<u32>,
     class: Vec<u32>,
-    /// States by class: the states of a class lie together, those that wait to be looked at first.
+    /// The states by class: those of a class are contiguous, pending ones first.
     order: Vec<u32>,
     position: Vec<u32>,
     blocks: Vec<Block>,
-    /// Classes with states that wait.
+    /// Classes with pending states.
     pending: Vec<u32>,
 }
 
@@ -98,7 +97,7 @@ struct Refinement<'a> {
 #[derive(Clone, Copy)]
 struct Block {
     first: u32,
-    /// Where the states that don't wait begin.
+    /// Where the states begin that are not pending.
     settled: u32,
     end: u32,
 }
@@ -118,7 +117,7 @@ impl<'a> Refinement<'a> {
                 *at += 1;
             }
         }
-        // States that accept differently or don't read the same letters differ at once; in most automata that leaves few alike.
+        // The first partition is by acceptance and by letters; in most automata it leaves few states together.
         let mut ids: HashMap<(bool, SmallVec<[Label; 4]>), u32> = HashMap::with_capacity(n);
         let first_class = |(row, &accepts): (&Vec<Edge>, &bool)| {
             let fresh = ids.len() as u32;
@@ -154,7 +153,7 @@ impl<'a> Refinement<'a> {
             self.blocks[class as usize].settled = first;
             return;
         }
-        // The first settled state speaks for all of them.
+        // The first settled state represents all settled ones.
         let n_waiting = settled - first;
         let spokesman = (settled < end).then(|| self.order[settled as usize]);
         let mut groups: Vec<Vec<u32>> = Vec::new();
@@ -166,7 +165,7 @@ impl<'a> Refinement<'a> {
             });
             groups[index].push(state);
         }
-        // The group of the spokesman is the first, and stands for all settled states.
+        // The group of the representative is the first, and contains all settled states.
         let n_settled = (end - settled) as usize;
         let size = |index: usize| groups[index].len() + if index == 0 { n_settled.saturating_sub(1) } else { 0 };
         let largest = (0..groups.len()).max_by_key(|&index| size(index)).expect("a class has states");
@@ -174,7 +173,7 @@ impl<'a> Refinement<'a> {
             self.blocks[class as usize].settled = first;
             return;
         }
-        // Lay the groups out one after the other; the settled states keep their place at the end, with the first group before them.
+        // Store the groups one after the other; the settled states stay at the end, after the first group.
         let mut at = first;
         let mut ranges = vec![(0, 0); groups.len()];
         for (index, group) in groups.iter().enumerate().rev() {
@@ -199,7 +198,7 @@ impl<'a> Refinement<'a> {
             }
         }
         for (start, stop) in renamed {
-            // Waking states moves them within their blocks, maybe within this one.
+            // `wake` moves states within their blocks, maybe within this one.
             let states: Vec<u32> = self.order[start as usize..stop as usize].to_vec();
             for state in states {
                 let (from, to) = (self.offsets[state as usize], self.offsets[state as usize + 1]);
@@ -210,7 +209,7 @@ impl<'a> Refinement<'a> {
         }
     }
 
-    /// Lets a state wait to be looked at.
+    /// Makes a state pending.
     fn wake(&mut self, state: u32) {
         let class = self.class[state as usize];
         let block = &mut self.blocks[class as usize];

@@ -1,12 +1,11 @@
 //! From a grammar to its normal form, one rewrite per file.
 //!
 //! ```text
-//! Grammar --lower--> arcs with empty moves --nullable--> every call reads something --determinize--> one minimal automaton per rule
+//! Grammar --lower--> epsilon automata --nullable--> every call reads something --determinize--> one minimal automaton per rule
 //!         --left_corner--> no rule begins with itself --inline, absorb--> few rules, loops instead of trailing recursion
 //! ```
 //!
-//! Every pass keeps the language exactly; nothing else about the grammar survives, which is why explanations are made from the
-//! grammar as written instead.
+//! Every pass preserves the language exactly and nothing else about the grammar, which is why explanations use the grammar as written.
 
 mod absorb;
 mod as_grammar;
@@ -35,15 +34,15 @@ use crate::grammar::{Grammar, RuleId};
 use crate::limits::Limits;
 use network::{NetRule, Network};
 
-/// A grammar in normal form: no rule matches the empty text, begins with itself or can't be completed.
+/// A grammar in normal form: no rule is nullable, left-recursive or unproductive.
 #[derive(Clone, Debug)]
 pub(crate) struct NormalGrammar {
     pub network: FinishedNetwork,
-    /// Whether the empty text is in the language; the network has the others.
+    /// Whether the empty string is in the language; the network has all other strings.
     pub has_empty_text: bool,
 }
 
-/// Returns the normal form of `grammar`, and the rules that the root leads to and that nothing matches, such as `"a" & "b"`.
+/// Returns the normal form of `grammar`, and the reachable rules that no string matches, such as `"a" & "b"`.
 ///
 /// # Errors
 /// If the language is empty, a control token is unknown, an operand is not regular, a limit is met, or `budget` is exhausted.

@@ -1,7 +1,7 @@
-//! Recursive transition networks: what grammars become between the text and the automata.
+//! Recursive transition networks: the intermediate form between grammars and automata.
 //!
-//! A *network* has one automaton per rule, whose arcs are labelled with bytes, control tokens or calls of other rules. While
-//! it is rewritten an automaton is an [`Nfa`] with empty arcs; in between it is a [`RuleAutomaton`]: no empty arcs, trimmed,
+//! A *network* has one automaton per rule, whose edges are labelled with bytes, control tokens or calls of other rules. While
+//! it is rewritten an automaton is an [`Nfa`] with epsilon edges; in between it is a [`RuleAutomaton`]: no epsilon edges, trimmed,
 //! deterministic and minimal (unless that would be too large), state 0 first. Labels are compared as letters: two automata
 //! over the same letters denote the same language, whatever the rules behind the calls are.
 
@@ -14,23 +14,23 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 index_type!(
-    /// Names a rule of a network.
+    /// The index of a rule of a network.
     pub(crate) NetRuleId
 );
 
-/// What an arc reads. Bytes come before control tokens, and these before calls.
+/// The label of an edge. Bytes sort before control tokens, and these before calls.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Label {
     /// One byte of an inclusive range.
     Bytes(u8, u8),
     /// One control token, by id.
     Control(u32),
-    /// A non-empty text of another rule.
+    /// A non-empty word of another rule.
     Call(NetRuleId),
 }
 
 impl Label {
-    /// Returns a number that orders labels. PERF: edges are sorted all the time.
+    /// Returns a number by which labels sort, which is cheaper to compare than the enum.
     #[inline]
     pub fn key(self) -> u64 {
         match self {
@@ -55,7 +55,7 @@ impl PartialOrd for Label {
     }
 }
 
-/// An arc of a [`RuleAutomaton`].
+/// An edge of a [`RuleAutomaton`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Edge {
     pub label: Label,
@@ -64,7 +64,7 @@ pub(crate) struct Edge {
 
 impl Hash for Edge {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // PERF: nearly all arcs read bytes, and are one word so.
+        // Nearly all edges read bytes: those hash as one word.
         match self.label {
             Label::Bytes(low, high) => {
                 state.write_u64(u64::from(self.target) << 16 | u64::from(low) << 8 | u64::from(high));
@@ -81,20 +81,20 @@ impl Hash for Edge {
     }
 }
 
-/// An automaton under construction: arcs in any order, empty arcs allowed.
+/// An automaton under construction: edges in any order, epsilon edges allowed.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Nfa {
     pub n_states: u32,
     pub start: u32,
     pub accept: u32,
-    pub arcs: Vec<(u32, Label, u32)>,
-    pub empties: Vec<(u32, u32)>,
+    pub edges: Vec<(u32, Label, u32)>,
+    pub epsilons: Vec<(u32, u32)>,
 }
 
 impl Nfa {
-    /// Returns an automaton with a start state (0), an accepting state (1) and no arcs.
+    /// Returns an automaton with a start state (0), an accepting state (1) and no edges.
     pub fn new() -> Self {
-        Nfa { n_states: 2, start: 0, accept: 1, arcs: Vec::new(), empties: Vec::new() }
+        Nfa { n_states: 2, start: 0, accept: 1, edges: Vec::new(), epsilons: Vec::new() }
     }
 
     /// Adds a state.
@@ -103,37 +103,37 @@ impl Nfa {
         self.n_states - 1
     }
 
-    /// Adds the states and arcs of `automaton`; returns the number of its start state here. Its accepting states are left to
+    /// Adds the states and edges of `automaton`; returns the number of its start state here. Its accepting states are left to
     /// the caller, as `(returned value) + state`.
     pub fn embed(&mut self, automaton: &RuleAutomaton) -> u32 {
         let base = self.n_states;
         self.n_states += automaton.n_states() as u32;
         for state in 0..automaton.n_states() as u32 {
-            let arcs = automaton.edges(state).iter().map(|edge| (base + state, edge.label, base + edge.target));
-            self.arcs.extend(arcs);
+            let edges = automaton.edges(state).iter().map(|edge| (base + state, edge.label, base + edge.target));
+            self.edges.extend(edges);
         }
         base
     }
 }
 
-/// The automaton of a rule: no empty arcs, state 0 starts and doesn't accept, every state lies on a path from start to
+/// The automaton of a rule: no epsilon edges, state 0 starts and doesn't accept, every state lies on a path from start to
 /// acceptance. Edges are sorted by label.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct RuleAutomaton {
     offsets: Vec<u32>,
     edges: Vec<Edge>,
     accepting: Accepting,
-    /// Whether no two edges of a state can read the same letter. Deterministic automata are minimal too.
+    /// Whether no two edges of a state can read the same letter. A deterministic automaton is also minimal.
     is_deterministic: bool,
-    /// States that calls of elements return to, ascending; all elements of one pass through the rule are different.
+    /// States to which calls of distinct values return, ascending. All values of one call of this rule must differ.
     elements: Vec<(u32, Distinct)>,
-    /// Lists of elements that are taken before any was read.
+    /// Lists of declared keys, which count as taken from the start.
     declared_keys: SmallVec<[Arc<DeclaredKeys>; 1]>,
-    /// States that ask something of the rule's register, ascending. A rule that has some makes no calls and is deterministic.
+    /// States with a register rule, ascending. A rule that has any makes no calls and is deterministic.
     register_rules: Vec<(u32, RegisterRule)>,
 }
 
-/// Which states accept, by bit. PERF: most automata have few states, and take no other memory for that.
+/// The accepting states, as a bitmap that is inline for up to 128 states.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Accepting(SmallVec<[u64; 2]>);
 
@@ -164,7 +164,7 @@ impl FromIterator<bool> for Accepting {
 
 impl Hash for RuleAutomaton {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // PERF: what the edges leave open, in few words.
+        // The edges determine nearly everything: the rest hashes as few words.
         self.edges.hash(state);
         self.accepting.0.iter().for_each(|&states| state.write_u64(states));
         (&self.elements, &self.declared_keys, &self.register_rules).hash(state);
@@ -206,41 +206,41 @@ impl RuleAutomaton {
         }
     }
 
-    /// Returns the automaton with the states, ascending, that calls of elements return to, and nothing else leads to, and the lists of
-    /// those that are taken from the start.
+    /// Returns the automaton with states to which calls of distinct values return (ascending, and not reached otherwise) and with lists of
+    /// declared keys.
     pub fn with_elements(self, elements: Vec<(u32, Distinct)>, declared_keys: &[Arc<DeclaredKeys>]) -> Self {
         RuleAutomaton { elements, declared_keys: declared_keys.iter().cloned().collect(), ..self }
     }
 
-    /// Returns the lists of elements that are taken before any was read.
+    /// Returns the lists of declared keys.
     pub fn declared_keys(&self) -> &[Arc<DeclaredKeys>] {
         &self.declared_keys
     }
 
-    /// Returns the automaton with the states, ascending, that ask something of the rule's register.
+    /// Returns the automaton with register rules of states, ascending.
     pub fn with_register_rules(self, register_rules: Vec<(u32, RegisterRule)>) -> Self {
         RuleAutomaton { register_rules, ..self }
     }
 
-    /// Returns what a state asks of the rule's register.
+    /// Returns the register rule of a state.
     #[inline]
     pub fn register_rule(&self, state: u32) -> Option<&RegisterRule> {
         let place = self.register_rules.binary_search_by_key(&state, |&(state, _)| state).ok()?;
         Some(&self.register_rules[place].1)
     }
 
-    /// Returns what stands for all register rules of the rule, if it has any.
+    /// Returns the strictest of all register rules, if there are any.
     pub fn strictest_register_rule(&self) -> Option<RegisterRule> {
         self.register_rules.iter().map(|(_, register_rule)| register_rule.clone()).reduce(RegisterRule::strictest)
     }
 
-    /// Tells whether the states of the rule have a register.
+    /// Returns whether the states of the rule have a register.
     pub fn has_register(&self) -> bool {
         !self.elements.is_empty() || !self.register_rules.is_empty()
     }
 
-    /// Returns how the rule keeps elements apart, if it has any: those of one kind may run out and others not. That tells nothing of
-    /// declared ones.
+    /// Returns the combined constraint on the distinct values of the rule, if it has any: domains may differ, and the combination is
+    /// exhaustible if one is. It has no declared keys.
     pub fn distinct(&self) -> Option<Distinct> {
         let &(_, first) = self.elements.first()?;
         let first = Distinct { declared_keys: None, ..first };
@@ -252,12 +252,12 @@ impl RuleAutomaton {
         Some(self.elements.iter().fold(first, join))
     }
 
-    /// Returns the states, ascending, that calls of elements return to, and how these are kept apart.
+    /// Returns the states to which calls of distinct values return, ascending, with their constraints.
     pub fn elements(&self) -> &[(u32, Distinct)] {
         &self.elements
     }
 
-    /// Returns how elements are kept apart, if calls of elements return to `state`.
+    /// Returns the constraint on distinct values, if calls of them return to `state`.
     #[inline]
     pub fn element(&self, state: u32) -> Option<Distinct> {
         let place = self.elements.binary_search_by_key(&state, |&(state, _)| state).ok()?;
@@ -303,7 +303,7 @@ impl RuleAutomaton {
         self.is_deterministic
     }
 
-    /// Tells whether `state` only ends the rule: it accepts and nothing follows.
+    /// Returns whether `state` only ends the rule: it accepts and nothing follows.
     #[inline]
     pub fn is_pure_end(&self, state: u32) -> bool {
         self.is_accepting(state) && self.edges(state).is_empty()
@@ -331,10 +331,10 @@ impl RuleAutomaton {
     }
 }
 
-/// A rule that is worked on; its automaton is an `A`.
+/// A rule of a network; its automaton is an `A`.
 #[derive(Clone, Debug)]
 pub(crate) struct NetRule<A> {
-    /// A name for people: the rule of the grammar that this one comes from.
+    /// The name, for people, of the rule of the grammar that this one comes from.
     pub name: Cow<'static, str>,
     /// The words of the rule; for a counted rule, the words of its body.
     pub automaton: A,
@@ -342,7 +342,7 @@ pub(crate) struct NetRule<A> {
     pub counter: Option<Counter>,
 }
 
-/// Rules that call each other, and the one that starts.
+/// A network of rules, with its root.
 #[derive(Clone, Debug)]
 pub(crate) struct Network<A> {
     pub rules: Vec<NetRule<A>>,
@@ -355,21 +355,20 @@ impl<A> Network<A> {
     }
 }
 
-/// Rules that another one calls, each once: nearly always few.
+/// The rules that a rule calls, each once: nearly always few.
 pub(crate) type Callees = SmallVec<[NetRuleId; 4]>;
 
-/// A rule that is finished. Its automaton can be shared by grammars that number their rules differently: it calls rules by their place among
-/// the callees.
+/// A rule whose automaton calls rules by their index among its callees, so that grammars with other numbers can share the automaton.
 #[derive(Clone, Debug)]
 pub(crate) struct FinishedRule {
     pub name: Cow<'static, str>,
     pub automaton: Arc<RuleAutomaton>,
-    /// The rules that are called, each once.
+    /// The rules called, each once.
     pub callees: Callees,
     pub counter: Option<Counter>,
 }
 
-/// Finished rules that call each other, and the one that starts.
+/// A network of finished rules, with its root.
 #[derive(Clone, Debug)]
 pub(crate) struct FinishedNetwork {
     pub rules: Vec<FinishedRule>,

@@ -1,27 +1,27 @@
-//! Which rules match the empty text, which match something else, and the network in which every call reads something.
+//! Nullable rules: which rules match the empty string, which match other strings, and a network in which every call reads something.
 //!
-//! A rule that matches the empty text could be entered and left without reading a byte, so that closure would never know when to
-//! stop. Here each call of such a rule gets an empty arc beside it, and from then on a call stands for the rule's *non-empty*
-//! words. Rules without any are never called again, so what can't be completed disappears in the same sweep.
+//! A nullable rule could be entered and left without reading a byte, so that the closure might not terminate. Here each call of
+//! such a rule gets an epsilon edge beside it, and from then on a call stands for the rule's *non-empty* words. Rules without any are not
+//! called any more, so unproductive rules disappear in the same sweep.
 //!
-//! Both questions are reachability ("can the accepting state be reached through calls whose answer is yes?"), answered for all
-//! rules at once by one search that wakes up the callers of a rule when its answer turns to yes: linear in the network.
+//! Both questions are reachability ("is an accepting state reachable through calls whose answer is yes?"), answered for all
+//! rules at once by one search that resumes at the callers of a rule when its answer turns to yes: linear in the network.
 
 use super::BuildError;
 use super::compile_budget::CompileBudget;
 use super::network::{Label, NetRuleId, Network, Nfa};
 use crate::machine::Counter;
 
-/// What a rule can match.
+/// The kinds of words that a rule matches.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Words {
-    /// The empty text.
+    /// The empty string.
     pub empty: bool,
-    /// Some other text.
+    /// Some other string.
     pub other: bool,
 }
 
-/// Returns what each rule matches, counters included.
+/// Returns by rule the kinds of words that it matches, with counters taken into account.
 pub(crate) fn words(network: &Network<Nfa>, budget: &CompileBudget) -> Result<Vec<Words>, BuildError> {
     let n_rules = network.rules.len();
     let mut search = Search::new(network, budget)?;
@@ -32,19 +32,19 @@ pub(crate) fn words(network: &Network<Nfa>, budget: &CompileBudget) -> Result<Ve
     Ok(search.words)
 }
 
-/// Makes every call read something: adds empty arcs beside calls of rules that match the empty text, drops calls of rules that
-/// match nothing else, and lets counters with an empty body count only copies that read something.
+/// Makes every call read something: adds epsilon edges beside calls of nullable rules, drops calls of rules that match nothing else,
+/// and makes counters with a nullable body count only copies that read something.
 pub(crate) fn factor(network: &mut Network<Nfa>, words: &[Words]) {
     for rule in &mut network.rules {
         let automaton = &mut rule.automaton;
-        for &(from, label, to) in &automaton.arcs {
+        for &(from, label, to) in &automaton.edges {
             if let Label::Call(callee) = label
                 && words[callee.index()].empty
             {
-                automaton.empties.push((from, to));
+                automaton.epsilons.push((from, to));
             }
         }
-        automaton.arcs.retain(|&(_, label, _)| match label {
+        automaton.edges.retain(|&(_, label, _)| match label {
             Label::Call(callee) => words[callee.index()].other,
             _ => true,
         });
@@ -58,9 +58,9 @@ pub(crate) fn factor(network: &mut Network<Nfa>, words: &[Words]) {
     }
 }
 
-/// Returns what the automaton of each rule matches by itself; for a counter that is its body.
+/// Returns by rule the kinds of words of its automaton; for a counter that is its body.
 fn body_words(network: &Network<Nfa>, words: &[Words]) -> Vec<Words> {
-    // After `factor`'s arcs are in place, the body matches the empty text exactly when empty arcs lead to acceptance.
+    // With `factor`'s edges in place, the body is nullable exactly if epsilon edges lead to acceptance.
     network
         .rules
         .iter()
@@ -73,14 +73,14 @@ fn body_words(network: &Network<Nfa>, words: &[Words]) -> Vec<Words> {
 }
 
 fn reaches_by_empties(nfa: &Nfa) -> bool {
-    let mut empties = nfa.empties.clone();
-    empties.sort_unstable();
+    let mut epsilons = nfa.epsilons.clone();
+    epsilons.sort_unstable();
     let mut seen = vec![false; nfa.n_states as usize];
     let mut pending = vec![nfa.start];
     while let Some(state) = pending.pop() {
         if !core::mem::replace(&mut seen[state as usize], true) {
-            let first = empties.partition_point(|&(from, _)| from < state);
-            pending.extend(empties[first..].iter().take_while(|&&(from, _)| from == state).map(|&(_, to)| to));
+            let first = epsilons.partition_point(|&(from, _)| from < state);
+            pending.extend(epsilons[first..].iter().take_while(|&&(from, _)| from == state).map(|&(_, to)| to));
         }
     }
     seen[nfa.accept as usize]
@@ -89,13 +89,13 @@ fn reaches_by_empties(nfa: &Nfa) -> bool {
 /// A search over (rule, state, whether something has been read).
 struct Search<'a> {
     network: &'a Network<Nfa>,
-    /// Where the states of each rule begin among all states.
+    /// By rule: the number of its first state among those of all rules.
     bases: Vec<u32>,
-    /// The arcs of all states, and where those of each state begin.
-    arcs: Vec<(Option<Label>, u32)>,
+    /// The edges of all states, and where those of each state begin.
+    edges: Vec<(Option<Label>, u32)>,
     offsets: Vec<u32>,
     reached: Vec<[bool; 2]>,
-    /// Per rule: the places that wait for its words, as (caller, state after the call, something read before it).
+    /// By rule: the positions that wait for its words, as (caller, state after the call, whether something was read before it).
     waiting: Vec<Vec<(u32, u32, bool)>>,
     words: Vec<Words>,
     pending: Vec<(u32, u32, bool)>,
@@ -110,32 +110,32 @@ impl<'a> Search<'a> {
             bases.push(n_states);
             n_states += rule.automaton.n_states;
         }
-        let (mut offsets, mut arcs) = (Vec::with_capacity(n_states as usize + 1), Vec::new());
+        let (mut offsets, mut edges) = (Vec::with_capacity(n_states as usize + 1), Vec::new());
         let mut next = Vec::new();
         for rule in &network.rules {
-            let Nfa { n_states, arcs: labelled, empties, .. } = &rule.automaton;
-            budget.spend(1 + labelled.len() + empties.len())?;
+            let Nfa { n_states, edges: labelled, epsilons, .. } = &rule.automaton;
+            budget.spend(1 + labelled.len() + epsilons.len())?;
             let of_rule = labelled.iter().map(|&(from, label, to)| (from, Some(label), to));
-            let of_rule = of_rule.chain(empties.iter().map(|&(from, to)| (from, None, to)));
+            let of_rule = of_rule.chain(epsilons.iter().map(|&(from, to)| (from, None, to)));
             next.clear();
             next.resize(*n_states as usize, 0);
             of_rule.clone().for_each(|(from, ..)| next[from as usize] += 1);
-            let mut end = arcs.len() as u32;
+            let mut end = edges.len() as u32;
             for n_arcs in &mut next {
                 offsets.push(end);
                 end += core::mem::replace(n_arcs, end);
             }
-            arcs.resize(end as usize, (None, 0));
+            edges.resize(end as usize, (None, 0));
             for (from, label, to) in of_rule {
-                arcs[next[from as usize] as usize] = (label, to);
+                edges[next[from as usize] as usize] = (label, to);
                 next[from as usize] += 1;
             }
         }
-        offsets.push(arcs.len() as u32);
+        offsets.push(edges.len() as u32);
         Ok(Search {
             network,
             bases,
-            arcs,
+            edges,
             offsets,
             reached: vec![[false; 2]; n_states as usize],
             waiting: vec![Vec::new(); n_rules],
@@ -155,14 +155,14 @@ impl<'a> Search<'a> {
         while let Some((rule, state, has_read)) = self.pending.pop() {
             let rule = rule as usize;
             let at = (self.bases[rule] + state) as usize;
-            let arcs = self.offsets[at] as usize..self.offsets[at + 1] as usize;
-            budget.spend(1 + arcs.len())?;
+            let edges = self.offsets[at] as usize..self.offsets[at + 1] as usize;
+            budget.spend(1 + edges.len())?;
             if state == self.network.rules[rule].automaton.accept {
-                // A counter needs at least one copy of its body, so it matches what its body does, as far as this goes.
+                // A counter has at least one copy of its body, so it matches the same kinds of words.
                 self.learn(rule, has_read);
             }
-            for index in arcs {
-                match self.arcs[index] {
+            for index in edges {
+                match self.edges[index] {
                     (None, to) => self.reach(rule, to, has_read),
                     (Some(Label::Call(callee)), to) => self.call(rule, callee, to, has_read),
                     (Some(_), to) => self.reach(rule, to, true),
@@ -185,7 +185,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Notes that `rule` matches an empty or another text, and wakes up its callers.
+    /// Records that `rule` matches the empty or another string, and resumes the search at its callers.
     fn learn(&mut self, rule: usize, has_read: bool) {
         let words = &mut self.words[rule];
         let known = if has_read { &mut words.other } else { &mut words.empty };
@@ -204,11 +204,11 @@ mod tests {
     use super::super::network::NetRule;
     use super::*;
 
-    fn rule(arcs: &[(u32, Label, u32)], empties: &[(u32, u32)], counter: Option<Counter>) -> NetRule<Nfa> {
-        let n_states = 2 + arcs.len() as u32;
+    fn rule(edges: &[(u32, Label, u32)], epsilons: &[(u32, u32)], counter: Option<Counter>) -> NetRule<Nfa> {
+        let n_states = 2 + edges.len() as u32;
         NetRule {
             name: "r".into(),
-            automaton: Nfa { n_states, start: 0, accept: 1, arcs: arcs.to_vec(), empties: empties.to_vec() },
+            automaton: Nfa { n_states, start: 0, accept: 1, edges: edges.to_vec(), epsilons: epsilons.to_vec() },
             counter,
         }
     }
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(words[2], Words { empty: true, other: false });
         let mut factored = network;
         factor(&mut factored, &words);
-        assert!(factored.rules[2].automaton.arcs.is_empty());
+        assert!(factored.rules[2].automaton.edges.is_empty());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The order in which rules are inlined: callees first, and of rules that call each other the one last that best stays a rule.
+//! The order in which rules are inlined: callees first, and of mutually recursive rules last the one that should stay a rule.
 //!
 //! An operator table calls in one direction, from loose operators to tight ones, and back only between brackets:
 //!
@@ -8,33 +8,32 @@
 //!
 //! All of it is one strongly connected component, and in any order but callees first each level is copied with two copies of the next
 //! one in it, and so on: 2^15 copies, though the automata of all levels together are small once copies of one level merge. So a
-//! component is taken apart like the loops of a flow graph (Bourdoncle, 1993): one rule, the *head*, comes last; without it the others
-//! fall into smaller components, which come callees first, each taken apart in the same way. What is left to call itself in the end is
-//! the head.
+//! component is decomposed like the loops of a flow graph (Bourdoncle, 1993): one rule, the *head*, comes last; without it the others
+//! fall into smaller components, which come callees first, each decomposed in the same way. In the end only the head calls itself.
 //!
-//! The head is a rule that all cycles of the component go through, if one is found; rules that others enter the component by are tried
-//! first, then those that are called most.
+//! The head is a rule on all cycles of the component, if one is found; rules by which the component is entered are tried first, then those
+//! with the most calls.
 //!
-//! Cost: the calls of a component for each level of nesting, at most [`VISITS_PER_CALL`] times all calls; what is nested deeper comes in
-//! the order of the number of calls.
+//! Cost: the calls of a component for each level of nesting, at most [`VISITS_PER_CALL`] times all calls; deeper levels come in the order
+//! of the number of calls.
 
 use super::components::components;
 use super::network::NetRuleId;
 
-/// Rules tried as the head of a component that all its cycles go through.
+/// Rules tried as a head that is on all cycles of a component.
 const HEADS_TRIED_MAX: usize = 4;
-/// Calls that may be visited, for each call and rule of the network, and in any case.
+/// Visits of calls allowed: so many for each call and rule of the network, and a fixed number more.
 const VISITS_PER_CALL: usize = 16;
 const VISITS_FREE: usize = 1 << 16;
 
-/// Returns all rules, callees first as far as there are no cycles. `callees` has those of each rule, as often as they are called.
+/// Returns all rules, callees first except in cycles. `callees` has those of each rule, as often as they are called.
 pub(super) fn callees_first(callees: &[Vec<NetRuleId>], root: NetRuleId) -> Vec<NetRuleId> {
     let mut n_sites = vec![0u32; callees.len()];
     callees.iter().flatten().for_each(|callee| n_sites[callee.index()] += 1);
     let n_calls: usize = callees.iter().map(Vec::len).sum();
     let n_visits_left = VISITS_FREE + VISITS_PER_CALL * (n_calls + callees.len());
-    let places = vec![u32::MAX; callees.len()];
-    let mut order = Order { callees, root, n_sites, places, n_visits_left };
+    let indices = vec![u32::MAX; callees.len()];
+    let mut order = Order { callees, root, n_sites, indices, n_visits_left };
     let mut found = Vec::with_capacity(callees.len());
     let mut pending = vec![Part::Rules((0..callees.len()).map(NetRuleId::new).collect())];
     while let Some(part) = pending.pop() {
@@ -43,7 +42,7 @@ pub(super) fn callees_first(callees: &[Vec<NetRuleId>], root: NetRuleId) -> Vec<
             Part::Rules(rules) => {
                 let first = pending.len();
                 for component in order.components(&rules) {
-                    order.take_apart(component, &mut pending);
+                    order.decompose(component, &mut pending);
                 }
                 pending[first..].reverse();
             }
@@ -52,7 +51,7 @@ pub(super) fn callees_first(callees: &[Vec<NetRuleId>], root: NetRuleId) -> Vec<
     found
 }
 
-/// Rules that are still to be put in order.
+/// Pending rules of the decomposition.
 enum Part {
     /// The next rule.
     Head(NetRuleId),
@@ -63,29 +62,29 @@ struct Order<'a> {
     callees: &'a [Vec<NetRuleId>],
     root: NetRuleId,
     n_sites: Vec<u32>,
-    /// By rule: its place among the rules that are looked at, `u32::MAX` if it is none of them.
-    places: Vec<u32>,
+    /// By rule: its index among the rules considered, or `u32::MAX`.
+    indices: Vec<u32>,
     n_visits_left: usize,
 }
 
 impl Order<'_> {
-    /// Returns the components of the calls among some rules, each after all that it leads to.
+    /// Returns the components of the calls among some rules, in reverse topological order.
     fn components(&mut self, rules: &[NetRuleId]) -> Vec<Vec<NetRuleId>> {
-        (0..).zip(rules).for_each(|(place, rule)| self.places[rule.index()] = place);
+        (0..).zip(rules).for_each(|(place, rule)| self.indices[rule.index()] = place);
         let among = |rule: &NetRuleId| -> Vec<NetRuleId> {
-            let places = self.callees[rule.index()].iter().map(|callee| self.places[callee.index()]);
-            places.filter(|&place| place != u32::MAX).map(NetRuleId).collect()
+            let indices = self.callees[rule.index()].iter().map(|callee| self.indices[callee.index()]);
+            indices.filter(|&place| place != u32::MAX).map(NetRuleId).collect()
         };
         let calls: Vec<Vec<NetRuleId>> = rules.iter().map(among).collect();
         let found = components(rules.len(), |place| &calls[place.index()]);
-        rules.iter().for_each(|rule| self.places[rule.index()] = u32::MAX);
+        rules.iter().for_each(|rule| self.indices[rule.index()] = u32::MAX);
         let n_visits = rules.iter().map(|rule| 1 + self.callees[rule.index()].len()).sum();
         self.n_visits_left = self.n_visits_left.saturating_sub(n_visits);
-        found.iter().map(|places| places.iter().map(|place| rules[place.index()]).collect()).collect()
+        found.iter().map(|indices| indices.iter().map(|place| rules[place.index()]).collect()).collect()
     }
 
-    /// Adds the parts of a component, in order.
-    fn take_apart(&mut self, mut rules: Vec<NetRuleId>, parts: &mut Vec<Part>) {
+    /// Decomposes a component and appends its parts in order.
+    fn decompose(&mut self, mut rules: Vec<NetRuleId>, parts: &mut Vec<Part>) {
         rules.sort_unstable_by_key(|&rule| (rule == self.root, self.n_sites[rule.index()], rule));
         if rules.len() <= 2 || self.n_visits_left == 0 {
             parts.extend(rules.into_iter().map(Part::Head));
@@ -97,20 +96,20 @@ impl Order<'_> {
         parts.push(Part::Head(head));
     }
 
-    /// Returns the rule of a component that comes last; the rules are sorted, the one that is called most at the end.
+    /// Returns the head of a component; `rules` are sorted, the one with the most calls at the end.
     fn head(&mut self, rules: &[NetRuleId]) -> NetRuleId {
         let most_called = rules[rules.len() - 1];
         if most_called == self.root {
             return most_called;
         }
         let mut n_inside = vec![0; rules.len()];
-        (0..).zip(rules).for_each(|(place, rule)| self.places[rule.index()] = place);
+        (0..).zip(rules).for_each(|(place, rule)| self.indices[rule.index()] = place);
         for callee in rules.iter().flat_map(|rule| &self.callees[rule.index()]) {
-            if let Some(n_calls) = n_inside.get_mut(self.places[callee.index()] as usize) {
+            if let Some(n_calls) = n_inside.get_mut(self.indices[callee.index()] as usize) {
                 *n_calls += 1;
             }
         }
-        rules.iter().for_each(|rule| self.places[rule.index()] = u32::MAX);
+        rules.iter().for_each(|rule| self.indices[rule.index()] = u32::MAX);
         let is_entered = |&place: &usize| self.n_sites[rules[place].index()] > n_inside[place];
         let candidates = (0..rules.len()).rev().filter(is_entered).take(HEADS_TRIED_MAX - 1);
         let candidates: Vec<NetRuleId> = candidates.map(|place| rules[place]).chain([most_called]).collect();

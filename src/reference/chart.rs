@@ -107,6 +107,7 @@ pub struct Chart {
 
 /// What one terminal of the grammar can read next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Terminal {
     /// The remaining bytes of a literal.
     Literal(Box<[u8]>),

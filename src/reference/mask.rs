@@ -3,7 +3,7 @@
 use super::chart::Chart;
 use crate::vocab::{TokenId, TokenKind, Vocab};
 
-/// Returns the mask row after the text of `chart`, by trying each token; the chart ends as it began.
+/// Returns the mask row after the text of `chart`, by trying each token; the chart is unchanged afterwards.
 ///
 /// - A text token is allowed if its bytes are viable, a control token if the grammar names it, added text in both cases; any token
 ///   but padding is allowed if the grammar names its id.
@@ -58,7 +58,7 @@ pub(super) fn mask_in_order(
     row
 }
 
-/// Returns whether the grammar names the token here; the chart ends as it began.
+/// Returns whether the grammar names the token here; the chart is unchanged afterwards.
 fn push_as_control(chart: &mut Chart, vocab: &Vocab, id: TokenId) -> bool {
     let len = chart.len();
     let is_named = vocab.kind(id) != TokenKind::Padding && chart.push_control(vocab.name(id), id);

@@ -5,8 +5,8 @@ use core::fmt;
 
 /// A minimal deterministic automaton over bytes.
 ///
-/// Every state is reachable and can still accept; there is no dead state, a missing edge is one. States are numbered
-/// breadth first in the order of bytes, so two automata are equal exactly when their languages are.
+/// Every state is reachable and live: an absent edge stands for the dead state. States are numbered breadth first in the order of bytes,
+/// so two automata are equal exactly if their languages are.
 ///
 /// ```
 /// use maskwright::{Limits, regular::{Dfa, Node, Regular}};
@@ -20,7 +20,7 @@ use core::fmt;
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Dfa {
-    /// State after state, ascending by byte; edges that touch have different targets.
+    /// The edges by state, ascending by byte; adjacent ranges have different targets.
     edges: Box<[Edge]>,
     /// By state: where its edges end.
     ends: Box<[u32]>,
@@ -32,7 +32,7 @@ impl Dfa {
         Dfa { edges, ends, accepting }
     }
 
-    /// Returns the first state; `None` if the automaton matches no text at all.
+    /// Returns the first state; `None` if the automaton matches no string.
     pub fn start(&self) -> Option<u32> {
         (!self.is_empty()).then_some(0)
     }
@@ -47,12 +47,12 @@ impl Dfa {
         self.edges.len()
     }
 
-    /// Tells whether a match may end in `state`.
+    /// Returns whether a match may end in `state`.
     pub fn is_accepting(&self, state: u32) -> bool {
         self.accepting[state as usize]
     }
 
-    /// Returns the state after `state` and `byte`, or `None` if no match goes on like this.
+    /// Returns the state after `state` and `byte`, or `None` if no match continues with `byte`.
     pub fn next(&self, state: u32, byte: u8) -> Option<u32> {
         let edges = self.edge_slice(state);
         let after = edges.partition_point(|edge| edge.1 < byte);
@@ -69,18 +69,18 @@ impl Dfa {
         &self.edges[start as usize..self.ends[state as usize] as usize]
     }
 
-    /// Tells whether the automaton matches exactly these bytes.
+    /// Returns whether the automaton matches exactly these bytes.
     pub fn is_match(&self, bytes: &[u8]) -> bool {
         let end = bytes.iter().try_fold(self.start(), |state, &byte| state.map(|state| self.next(state, byte)));
         end.flatten().is_some_and(|state| self.is_accepting(state))
     }
 
-    /// Tells whether no text matches.
+    /// Returns whether the language is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Returns the least of the shortest matches, in the order of bytes; `None` if no text matches.
+    /// Returns the least of the shortest matches, in the order of bytes; `None` if the language is empty.
     pub fn witness(&self) -> Option<Vec<u8>> {
         let distances = self.distances();
         let mut state = self.start()?;
@@ -96,7 +96,7 @@ impl Dfa {
 
     /// Returns, for each state, the least number of bytes to an accepting one.
     pub fn distances(&self) -> Vec<u32> {
-        // Breadth first backwards, by way of a list of sources per target.
+        // Breadth first and backwards, over the sources of each target.
         let n = self.n_states();
         let mut starts = vec![0_usize; n + 1];
         self.edges.iter().for_each(|edge| starts[edge.2 as usize + 1] += 1);
@@ -127,10 +127,10 @@ impl Dfa {
     }
 
     /// Returns the lengths in bytes of the shortest and of the longest match, the latter `None` if matches can be of any
-    /// length; `None` if no text matches.
+    /// length; `None` if the language is empty.
     pub fn byte_lengths(&self) -> Option<(usize, Option<usize>)> {
         let shortest = self.distances()[self.start()? as usize] as usize;
-        // Take away states without sources until none is left: those on or behind a cycle stay.
+        // Remove states without sources until there are none: those on a cycle or reachable from one remain.
         let mut n_sources = vec![0_u32; self.n_states()];
         self.edges.iter().for_each(|edge| n_sources[edge.2 as usize] += 1);
         let mut depths = vec![0_usize; self.n_states()];

@@ -1,8 +1,8 @@
-//! What can go wrong when a regular language is built: only that it is too large.
+//! The error of building an automaton: it is too large.
 
 use core::fmt;
 
-/// Why an automaton was not built: it would be larger than the limits allow.
+/// The reason why an automaton was not built: it would exceed a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegularError {
     kind: Kind,
@@ -55,7 +55,7 @@ impl RegularError {
         "dfa_states_max"
     }
 
-    /// Returns the size that was needed, or the size at which building stopped when the whole was not known before.
+    /// Returns the size that was needed, or, if that is unknown, the size at which construction stopped.
     pub fn given(&self) -> u64 {
         self.given
     }

@@ -4,24 +4,25 @@ use super::CharSet;
 use crate::util::index_type;
 
 index_type!(
-    /// Names a node of a [`Regular`].
+    /// The index of a node of a [`Regular`].
     pub NodeId
 );
 
 /// A node of a [`Regular`]. Children always have smaller ids than their parent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Node {
-    /// The empty text, like `""`.
+    /// The empty string, like `""`.
     Empty,
     /// Exactly these bytes (usually the UTF-8 of a text), like `"abc"`.
     Bytes(Box<[u8]>),
-    /// One character of a set, like `[a-z]`; no text at all when the set is empty.
+    /// One character of a set, like `[a-z]`; no string when the set is empty.
     Class(CharSet),
-    /// One after the other, like `a b`.
+    /// A concatenation, like `a b`.
     Concat(Box<[NodeId]>),
-    /// Any of them, like `a | b`; no text at all without operands.
+    /// A union, like `a | b`; no string without operands.
     Union(Box<[NodeId]>),
-    /// `min` to `max` copies (no upper bound: `None`), like `a{2,5}`.
+    /// A repetition, `min` to `max` copies (no upper bound: `None`), like `a{2,5}`.
     Repeat {
         /// What is repeated.
         body: NodeId,
@@ -30,9 +31,9 @@ pub enum Node {
         /// The greatest number of copies, if any; never less than `min`.
         max: Option<u32>,
     },
-    /// What both match, like `a & b`.
+    /// An intersection, like `a & b`.
     And(NodeId, NodeId),
-    /// Every text of valid UTF-8 that the operand doesn't match, like `~a`.
+    /// A complement among all strings of valid UTF-8, like `~a`.
     Not(NodeId),
 }
 
@@ -51,7 +52,7 @@ impl Node {
         }
     }
 
-    /// Returns the same node with `new` of each operand in its place.
+    /// Returns the node with each operand mapped by `new`.
     pub fn map_operands(&self, mut new: impl FnMut(NodeId) -> NodeId) -> Node {
         match self {
             Node::Empty | Node::Bytes(_) | Node::Class(_) => self.clone(),
@@ -83,7 +84,7 @@ pub struct Regular {
 }
 
 impl Regular {
-    /// Returns an expression without nodes; it stands for no text at all until a root is set.
+    /// Returns an expression without nodes; it stands for no string until a root is set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -107,13 +108,13 @@ impl Regular {
         NodeId::new(self.nodes.len() - 1)
     }
 
-    /// Says which node is the whole expression.
+    /// Sets the node that is the whole expression.
     pub fn set_root(&mut self, root: NodeId) {
         assert!(root.index() < self.nodes.len(), "unknown root");
         self.root = Some(root);
     }
 
-    /// Returns the node that is the whole expression; `None` stands for no text at all.
+    /// Returns the node that is the whole expression; `None` stands for no string.
     pub fn root(&self) -> Option<NodeId> {
         self.root
     }

@@ -1,13 +1,13 @@
-//! From any deterministic automaton to the one minimal, trimmed and canonically numbered.
+//! Minimization: from any deterministic automaton to the minimal, trimmed and canonically numbered one.
 //!
 //! States are split into blocks until the states of a block agree on acceptance and, for each byte, on the block of the
 //! target. The simple method compares all states in each round, which takes a thousand rounds of a thousand states on
-//! `[a-z]{1000}`. Here a state is compared again only when the block of one of its targets has changed its number, and a
-//! block that is split leaves its number to its largest part: a state changes its number at most log n times, so all
-//! comparisons together look at O(m log n) edges. On `[a-z]{1000}` each round looks at one state.
+//! `[a-z]{1000}`. Here a state is compared again only if the block of one of its targets got a new number, and the largest part of a
+//! split block keeps the number: a state changes its number at most log n times, so all comparisons together visit O(m log n) edges. On
+//! `[a-z]{1000}` each round visits one state.
 //!
-//! Invariant: within a block, the states that don't wait for a comparison ("clean") agree on all their bytes. A state that
-//! waits has a target with a new number, so it differs from the clean ones for certain.
+//! Invariant: within a block, the states that are not pending ("clean") agree on all bytes. A pending state has a target with a new
+//! number, so it certainly differs from the clean ones.
 
 use super::Dfa;
 use super::error::{RegularError, Work};
@@ -22,13 +22,13 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Adds an edge to the state that is being written; its edges come in ascending order.
+    /// Adds an edge to the current state; its edges come in ascending order.
     pub(super) fn push_edge(&mut self, edge: Edge) {
         let start = self.ends.last().map_or(0, |&end| end as usize);
         push_edge(&mut self.edges, edge, start);
     }
 
-    /// Finishes the state that is being written.
+    /// Finishes the current state.
     pub(super) fn end_state(&mut self, is_accepting: bool) {
         self.ends.push(self.edges.len() as u32);
         self.accepting.push(is_accepting);
@@ -46,7 +46,7 @@ impl Table {
     /// Returns the minimal automaton of the same language.
     ///
     /// # Errors
-    /// If it is time to stop.
+    /// If the budget is exhausted.
     pub(super) fn minimize(&self, work: &mut Work<'_>) -> Result<Dfa, RegularError> {
         let before = Predecessors::new(self);
         let live = self.live(&before);
@@ -57,7 +57,7 @@ impl Table {
         Ok(self.number(&live, &blocks))
     }
 
-    /// Tells for each state whether an accepting one can be reached.
+    /// Returns by state whether an accepting one is reachable.
     fn live(&self, before: &Predecessors) -> Vec<bool> {
         let mut live = self.accepting.clone();
         let mut pending: Vec<u32> = (0..self.n_states() as u32).filter(|&s| live[s as usize]).collect();
@@ -76,7 +76,7 @@ impl Table {
         const NONE: u32 = u32::MAX;
         let n_blocks = block_of.iter().copied().max().map_or(0, |last| last as usize + 1);
         let mut numbers = vec![NONE; n_blocks];
-        // In the order of their numbers: a state of each block.
+        // By number: a representative of each block.
         let mut order: Vec<u32> = Vec::with_capacity(n_blocks);
         numbers[block_of[0] as usize] = 0;
         order.push(0);
@@ -101,7 +101,7 @@ impl Table {
     }
 }
 
-/// For each state, the sources of the edges that lead to it.
+/// By state, the sources of the edges into it.
 struct Predecessors {
     sources: Vec<u32>,
     starts: Vec<u32>,
@@ -134,7 +134,7 @@ impl Predecessors {
     }
 }
 
-/// A run of states in `Refinement::order`, those that wait for a comparison first.
+/// A run of states in `Refinement::order`, pending ones first.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     first: u32,
@@ -152,7 +152,7 @@ struct Refinement<'a> {
     /// By state: its block; meaningless for dead states.
     block_of: Vec<u32>,
     blocks: Vec<Block>,
-    /// The blocks that have states that wait.
+    /// The blocks with pending states.
     pending: Vec<u32>,
     scratch: Scratch,
 }
@@ -163,9 +163,9 @@ struct Scratch {
     edges: Vec<Edge>,
     /// (state, start and end in `edges`)
     states: Vec<(u32, u32, u32)>,
-    /// The parts into which a block falls, as runs of `Refinement::order`.
+    /// The parts into which a block is split, as runs of `Refinement::order`.
     parts: Vec<(u32, u32)>,
-    /// States whose predecessors are to wait.
+    /// States whose predecessors become pending.
     marked: Vec<u32>,
 }
 
@@ -195,7 +195,7 @@ impl<'a> Refinement<'a> {
         Refinement { table, live, order, place_of, block_of, blocks, pending, scratch: Scratch::default() }
     }
 
-    /// Splits until nothing waits, and returns the block of each state.
+    /// Splits until no state is pending, and returns the block of each state.
     fn run(mut self, before: &Predecessors, work: &mut Work<'_>) -> Result<Vec<u32>, RegularError> {
         while let Some(block) = self.pending.pop() {
             let Block { first, clean, .. } = self.blocks[block as usize];
@@ -206,7 +206,7 @@ impl<'a> Refinement<'a> {
         Ok(self.block_of)
     }
 
-    /// Groups the waiting states of a block by their edges, and lists the parts into which the block falls.
+    /// Groups the pending states of a block by their edges, and lists the parts into which the block is split.
     fn compare(&mut self, block: u32) {
         let Block { first, clean, end } = self.blocks[block as usize];
         let Scratch { edges, states, parts, .. } = &mut self.scratch;
@@ -237,7 +237,7 @@ impl<'a> Refinement<'a> {
         self.blocks[block as usize].clean = first;
     }
 
-    /// Gives all parts but the largest a number of their own; states with edges to these wait from now on.
+    /// Gives new numbers to all parts but the largest, and makes the states with edges into them pending.
     fn split(&mut self, block: u32, before: &Predecessors) {
         let parts = core::mem::take(&mut self.scratch.parts);
         let largest = (0..parts.len()).max_by_key(|&i| parts[i].1 - parts[i].0).expect("a block has states");
@@ -254,7 +254,7 @@ impl<'a> Refinement<'a> {
             self.blocks.push(renewed);
         }
         for new in n_before..self.blocks.len() {
-            // Marking below reorders states within their block, which may be this one; so go by a copy of its run.
+            // `mark` reorders states within their block, which may be this one; so iterate over a copy of its run.
             let Block { first, end, .. } = self.blocks[new];
             let mut states = core::mem::take(&mut self.scratch.marked);
             states.clear();
@@ -269,7 +269,7 @@ impl<'a> Refinement<'a> {
         self.scratch.parts = parts;
     }
 
-    /// Makes a state wait.
+    /// Makes a state pending.
     fn mark(&mut self, state: u32) {
         if !self.live[state as usize] {
             return;

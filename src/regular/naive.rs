@@ -1,13 +1,13 @@
-//! The slow matcher that is obviously right: it follows the meaning of each node word by word.
+//! The oracle of the tests: a slow matcher that follows the definition of each node.
 //!
-//! For a node and a place in the text it computes the set of places where a match may end, once. It recurses over the
-//! expression and has no bounds, so it is for tests alone.
+//! For a node and a position in the text it computes the set of positions where a match may end, once. It recurses over the
+//! expression and has no limits, so it is for tests alone.
 
 use super::{Node, NodeId, Regular};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
-/// Tells whether `regular` matches exactly `text`.
+/// Returns whether `regular` matches exactly `text`.
 pub fn is_match(regular: &Regular, text: &[u8]) -> bool {
     let mut matcher = Matcher { regular, text, known: HashMap::new() };
     regular.root().is_some_and(|root| matcher.ends(root, 0).contains(&text.len()))
@@ -20,7 +20,7 @@ struct Matcher<'a> {
 }
 
 impl Matcher<'_> {
-    /// Returns the places where a match of `id` that begins at `start` may end.
+    /// Returns the positions where a match of `id` that begins at `start` may end.
     fn ends(&mut self, id: NodeId, start: usize) -> BTreeSet<usize> {
         if let Some(ends) = self.known.get(&(id, start)) {
             return ends.clone();
@@ -53,7 +53,7 @@ impl Matcher<'_> {
                 }
                 let mut all = places.clone();
                 let mut n_copies = min;
-                // A copy beyond the length of the text can't add a place that fewer copies don't reach.
+                // More copies than the text has bytes can't reach a position that fewer copies don't reach.
                 while max.is_none_or(|max| n_copies < max) && n_copies - min <= text.len() as u32 {
                     places = self.step(body, &places);
                     all.extend(&places);

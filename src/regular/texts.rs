@@ -1,7 +1,7 @@
-//! The automaton of a list of texts.
+//! The minimal automaton of a list of strings.
 //!
-//! The texts are read in ascending order, so that what an earlier one leads to is known for good where the next one leaves it; there, states
-//! with the same edges become one (Daciuk, Mihov, Watson and Watson, "Incremental construction of minimal acyclic finite-state automata", 2000).
+//! The strings are added in ascending order, so that the states of one beyond its common prefix with the next are final, and can be merged
+//! with equal ones (Daciuk, Mihov, Watson and Watson, "Incremental construction of minimal acyclic finite-state automata", 2000).
 
 use super::Dfa;
 use super::error::RegularError;
@@ -10,19 +10,19 @@ use crate::Limits;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-/// What a state does: whether a text ends there, and its edges.
+/// A state: whether a string ends there, and its edges.
 type State = (bool, SmallVec<[Edge; 2]>);
 
-/// The states that are known for good.
+/// The final states, interned.
 #[derive(Default)]
-struct Known {
+struct Interned {
     numbers: HashMap<State, u32>,
     states: Vec<State>,
 }
 
-impl Known {
+impl Interned {
     fn number(&mut self, state: State) -> u32 {
-        let Known { numbers, states } = self;
+        let Interned { numbers, states } = self;
         *numbers.entry(state).or_insert_with_key(|state| {
             states.push(state.clone());
             states.len() as u32 - 1
@@ -31,7 +31,7 @@ impl Known {
 }
 
 impl Dfa {
-    /// Returns the automaton of exactly these texts, in any order.
+    /// Returns the automaton of exactly these strings, in any order.
     ///
     /// # Errors
     /// If it needs more than `limits.dfa_states_max` states.
@@ -42,13 +42,13 @@ impl Dfa {
         if sorted.is_empty() {
             return Ok(Dfa::default());
         }
-        let mut known = Known::default();
-        // The states along the last text, each with the byte that leads on from it.
+        let mut interned = Interned::default();
+        // The states along the last string, each with the byte of the edge to the next.
         let mut open: Vec<(State, u8)> = vec![(State::default(), 0)];
-        let close_to = |n_left: usize, open: &mut Vec<(State, u8)>, known: &mut Known| {
+        let close_to = |n_left: usize, open: &mut Vec<(State, u8)>, interned: &mut Interned| {
             while open.len() > n_left {
                 let (state, _) = open.pop().expect("more than one is open");
-                let target = known.number(state);
+                let target = interned.number(state);
                 let (before, byte) = open.last_mut().expect("the first one stays");
                 let at = before.1.len();
                 match before.1.last_mut() {
@@ -60,21 +60,21 @@ impl Dfa {
         let mut last: &[u8] = &[];
         for text in sorted {
             let n_shared = text.iter().zip(last).take_while(|(a, b)| a == b).count();
-            close_to(n_shared + 1, &mut open, &mut known);
+            close_to(n_shared + 1, &mut open, &mut interned);
             for &byte in &text[n_shared..] {
                 open.last_mut().expect("the first one stays").1 = byte;
                 open.push((State::default(), 0));
             }
             open.last_mut().expect("the first one stays").0.0 = true;
-            if known.states.len() + open.len() > limits.dfa_states_max {
-                return Err(RegularError::determinized(known.states.len() + open.len(), limits.dfa_states_max));
+            if interned.states.len() + open.len() > limits.dfa_states_max {
+                return Err(RegularError::determinized(interned.states.len() + open.len(), limits.dfa_states_max));
             }
             last = text;
         }
-        close_to(1, &mut open, &mut known);
+        close_to(1, &mut open, &mut interned);
         let (start, _) = open.pop().expect("the first one stays");
-        let start = known.number(start);
-        Ok(numbered(&known.states, start))
+        let start = interned.number(start);
+        Ok(numbered(&interned.states, start))
     }
 }
 

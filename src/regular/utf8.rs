@@ -1,10 +1,10 @@
 //! Sets of characters as automata over the bytes of UTF-8.
 //!
 //! A range of characters splits into few sequences of byte ranges: `U+0000..=U+07FF` is `00-7F` or `C2-DF 80-BF`. The
-//! sequences of a set come in ascending order, never overlap, and where two begin alike their byte ranges are equal or
-//! disjoint at every place. So the sequences of a set are the words of a deterministic automaton, and since they are
-//! sorted, its minimal form can be built in one pass: when a new sequence leaves the path of the one before, what hangs
-//! below the fork is complete, and is replaced by an equal state if there is one. Thousands of sequences of `\p{L}` share
+//! sequences of a set come in ascending order, never overlap, and after a common prefix their byte ranges are equal or
+//! disjoint. So the sequences of a set are the words of a deterministic automaton, and since they are
+//! sorted, its minimal form can be built in one pass: when a new sequence leaves the path of its predecessor, the states
+//! below the fork are final, and each is replaced by an equal one if there is one. Thousands of sequences of `\p{L}` share
 //! a few hundred states.
 
 use super::CharSet;
@@ -27,7 +27,7 @@ pub fn utf8_sequences(set: &CharSet) -> impl Iterator<Item = SmallVec<[(u8, u8);
             Some(range) => range,
             None => ranges.next().map(|&(low, high)| (u32::from(low), u32::from(high)))?,
         };
-        // Cut at the surrogates, where the length changes, and where continuation bytes would not run over all their values.
+        // Split at the surrogates, where the length changes, and where continuation bytes would not cover all their values.
         if low < 0xD800 && high > 0xDFFF {
             pending.push((0xE000, high));
             high = 0xD7FF;
@@ -111,7 +111,7 @@ impl ClassAutomaton {
     }
 }
 
-/// Appends an edge to those from `start` on, joining it with the last one when it merely goes on.
+/// Appends an edge to those from `start` on, joined with the last one if it extends it.
 pub(super) fn push_edge(edges: &mut Vec<Edge>, edge: Edge, start: usize) {
     if edges.len() > start
         && let Some(last) = edges.last_mut()
@@ -124,7 +124,7 @@ pub(super) fn push_edge(edges: &mut Vec<Edge>, edge: Edge, start: usize) {
     }
 }
 
-/// The states made so far, and the edges of the states on the path of the last sequence, which may still grow.
+/// The final states so far, and the edges of the states on the path of the last sequence, which may still grow.
 struct Builder {
     automaton: ClassAutomaton,
     known: HashTable<u32>,
@@ -144,7 +144,7 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Completes the states of the path `before` that are deeper than `shared`.
+    /// Interns the states of the path `before` that are deeper than `shared`.
     fn complete(&mut self, before: &[(u8, u8)], shared: usize) {
         for level in (shared + 1..before.len()).rev() {
             let target = self.intern(level);

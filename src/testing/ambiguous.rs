@@ -1,8 +1,8 @@
-//! Random small grammars of the slow kind: texts that can be read in many ways.
+//! Random small grammars that are very ambiguous.
 
 use super::Rng;
 
-/// Classes of all sizes, as they stand in an EBNF text.
+/// Classes of all sizes, in EBNF.
 const CLASSES: [&str; 14] = [
     "[a-z]",
     "[a-z ]",
@@ -29,8 +29,8 @@ const LITERALS: [&str; 12] = [
 /// Names of rules.
 const RULES: [&str; 3] = ["root", "item", "rest"];
 
-/// Returns the text of a random grammar with two or three rules: recursion on the left, on the right and in the middle, parts that may be empty,
-/// counters of bodies that can be read in several ways, classes of all sizes, loops beside loops. Most of them have sentences.
+/// Returns a random grammar in EBNF with two or three rules: left, right and middle recursion, optional operands, counters of ambiguous
+/// bodies, classes of all sizes, adjacent loops. Most of them have sentences.
 pub fn random_ambiguous(rng: &mut Rng) -> String {
     let n_rules = rng.between(2, 3);
     let mut text = String::new();
@@ -44,7 +44,7 @@ pub fn random_ambiguous(rng: &mut Rng) -> String {
             }
             sequence(rng, n_rules, 1, &mut text);
         }
-        // An end to recursion.
+        // An alternative that ends the recursion.
         if rng.chance(80) {
             text.push_str(" | ");
             text.push_str(leaf(rng));
@@ -58,30 +58,30 @@ fn leaf(rng: &mut Rng) -> &'static str {
     if rng.chance(60) { CLASSES[rng.below(CLASSES.len())] } else { LITERALS[rng.below(LITERALS.len())] }
 }
 
-fn sequence(rng: &mut Rng, n_rules: usize, n_deep: usize, text: &mut String) {
+fn sequence(rng: &mut Rng, n_rules: usize, depth: usize, text: &mut String) {
     for index in 0..rng.between(1, 3) {
         if index > 0 {
             text.push(' ');
         }
-        operand(rng, n_rules, n_deep, text);
+        operand(rng, n_rules, depth, text);
     }
 }
 
-fn operand(rng: &mut Rng, n_rules: usize, n_deep: usize, text: &mut String) {
+fn operand(rng: &mut Rng, n_rules: usize, depth: usize, text: &mut String) {
     match rng.below(10) {
         0..=3 => text.push_str(RULES[rng.below(n_rules)]),
         4..=6 => text.push_str(leaf(rng)),
-        _ if n_deep == 0 => text.push_str(leaf(rng)),
+        _ if depth == 0 => text.push_str(leaf(rng)),
         7 => {
             text.push('(');
-            sequence(rng, n_rules, n_deep - 1, text);
+            sequence(rng, n_rules, depth - 1, text);
             text.push_str(" | ");
-            sequence(rng, n_rules, n_deep - 1, text);
+            sequence(rng, n_rules, depth - 1, text);
             text.push(')');
         }
         _ => {
             text.push('(');
-            sequence(rng, n_rules, n_deep - 1, text);
+            sequence(rng, n_rules, depth - 1, text);
             text.push(')');
         }
     }

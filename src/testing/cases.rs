@@ -1,4 +1,4 @@
-//! Tests that are data: a grammar, a vocabulary, and verdicts. The format is described in `tests/data/README.md`.
+//! Data-driven tests: a grammar, a vocabulary, and verdicts. The format is described in `tests/data/README.md`.
 //!
 //! [`load`] reads the files, [`run`] checks a case on anything that implements [`Subject`]: the oracle, or the engine in any
 //! configuration.
@@ -13,23 +13,23 @@ use std::sync::Arc;
 
 /// An implementation under test: a matcher, the oracle, ... A fresh one is at the empty text.
 pub trait Subject {
-    /// Goes back to the empty text, with the stop tokens of the vocabulary.
+    /// Resets to the empty text, with the stop tokens of the vocabulary.
     fn reset(&mut self);
     /// Accepts a token; returns whether it is allowed.
     fn accept_token(&mut self, id: TokenId) -> bool;
     /// Accepts bytes as one step; returns whether they are viable.
     fn accept_bytes(&mut self, bytes: &[u8]) -> bool;
-    /// Takes back steps.
+    /// Undoes `k` steps; returns whether there were that many.
     fn rollback(&mut self, k: usize) -> bool;
     /// Returns the mask row.
     fn mask(&mut self) -> Vec<u32>;
     /// Returns the forced text.
     fn forced_text(&mut self) -> Vec<u8>;
-    /// Returns whether the text so far is whole.
+    /// Returns whether the text so far is a sentence.
     fn is_accepting(&mut self) -> bool;
     /// Returns whether a stop token was accepted.
     fn is_terminated(&mut self) -> bool;
-    /// Sets other stop tokens.
+    /// Replaces the stop tokens.
     fn set_stop_tokens(&mut self, ids: &[TokenId]);
 }
 
@@ -104,12 +104,12 @@ impl Subject for Matcher {
     }
 }
 
-/// A case.
+/// A test case.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The name, unique among all files.
     pub name: String,
-    /// A sentence: what goes wrong where this fails.
+    /// The reason for the case, in a sentence.
     pub why: String,
     /// EBNF text.
     pub grammar: String,
@@ -123,7 +123,7 @@ pub struct Case {
     steps: Vec<Step>,
 }
 
-/// What is true of a text.
+/// The verdict on a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Accepted,
@@ -199,7 +199,7 @@ pub fn parse(text: &str) -> Result<Vec<Case>, String> {
     Ok(parsed)
 }
 
-/// Returns the vocabulary of cases that give none: the 256 bytes (the id is the byte), some longer tokens from 256 on, then control
+/// Returns the default vocabulary of cases: the 256 bytes (the id is the byte), some longer tokens from 256 on, then control
 /// tokens `<|x|>` and `<|y|>` (ids 300 and 301), added text `<think>` (302), the stop token `<|end|>` (303), and padding up to 319.
 pub fn default_vocab() -> Vocab {
     const LONGER: [&str; 44] = [
@@ -371,7 +371,7 @@ fn read_tokens(tokens: &Value, vocab: &Vocab) -> Result<Vec<TokenId>, String> {
     }
 }
 
-/// Reads tokens of which each string means one: the first of its name or bytes.
+/// Reads a sequence of tokens, in which each string stands for one: the first of its name or bytes.
 fn read_sequence(tokens: &Value, vocab: &Vocab) -> Result<Vec<TokenId>, String> {
     match tokens {
         Value::Array(tokens) => tokens.iter().map(|token| Ok(read_tokens(token, vocab)?[0])).collect(),

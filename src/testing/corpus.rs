@@ -1,12 +1,12 @@
-//! Schemas with instances, and where they lie.
+//! Corpora of schemas with instances.
 
 use crate::Limits;
 use crate::json_schema::{Json, Value, ValueId};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Returns the path of a piece of the data: in the folder that `MASKWRIGHT_DATA` names, else in `../shared/data` beside
-/// the repository. Where it is missing a word says so.
+/// Returns the path of a data set: in the folder that `MASKWRIGHT_DATA` names, else in `../shared/data` beside the repository. Prints a
+/// notice if it is missing.
 ///
 /// # Panics
 /// If it is missing under `CI=true`.
@@ -54,12 +54,12 @@ pub fn remotes(folder: &Path) -> HashMap<String, String> {
     files(folder).iter().map(read).collect()
 }
 
-/// A value that a schema is to take or to refuse.
+/// A value with the expected verdict of a schema.
 #[derive(Clone, Debug)]
 pub struct Instance {
-    /// What it is about; may be empty.
+    /// The description; may be empty.
     pub title: String,
-    /// What the schema says.
+    /// Whether the value is valid.
     pub is_valid: bool,
     /// The value.
     pub json: Json,
@@ -81,7 +81,7 @@ impl SchemaCase {
     /// `description`, a name; `name` if it has none.
     ///
     /// # Errors
-    /// If the text has another form; says what is wrong.
+    /// If the text has another form; the message says what is wrong.
     pub fn parse(text: &str, name: &str) -> Result<SchemaCase, String> {
         let limits = Limits::default();
         let json = Json::parse(text, &limits).map_err(|error| error.to_string())?;
@@ -91,7 +91,7 @@ impl SchemaCase {
     /// Reads a list of such objects, as the files of the official suite are.
     ///
     /// # Errors
-    /// If the text has another form; says what is wrong.
+    /// If the text has another form; the message says what is wrong.
     pub fn parse_list(text: &str) -> Result<Vec<SchemaCase>, String> {
         let json = Json::parse(text, &Limits::default()).map_err(|error| error.to_string())?;
         let Value::Array(items) = json.value(json.root()) else { return Err("not a list".to_owned()) };

@@ -1,4 +1,4 @@
-//! Failing cases as text. Written apart from the crate's printer, so that a mistake of that doesn't hide what failed.
+//! Failing cases as text. Independent of the crate's printer, so that a bug of the printer doesn't hide what failed.
 
 use crate::grammar::{ControlRef, Expr, Grammar};
 use crate::regular::CharSet;
@@ -19,7 +19,7 @@ pub fn show_bytes(bytes: &[u8]) -> String {
     out
 }
 
-/// Returns a grammar as EBNF text. Literals that are no text are shown as `bytes(...)`, which no parser reads.
+/// Returns a grammar as EBNF text. Literals that are not UTF-8 are shown as `bytes(...)`, which no parser reads.
 pub fn dump_grammar(grammar: &Grammar) -> String {
     let mut texts: Vec<String> = Vec::with_capacity(grammar.exprs().len());
     for expr in grammar.exprs() {
@@ -82,7 +82,7 @@ fn class(set: &CharSet) -> String {
     out
 }
 
-/// Returns a vocabulary as text, one token per line: id, kind, bytes, name, and whether it stops.
+/// Returns a vocabulary as text, one token per line: id, kind, bytes, name, and whether it is a stop token.
 pub fn dump_vocab(vocab: &Vocab) -> String {
     let mut out = String::new();
     for id in 0..vocab.n_tokens() as TokenId {

@@ -1,4 +1,4 @@
-//! EBNF texts of any kind: an error with a place, or a grammar that prints, compiles and runs.
+//! Arbitrary EBNF texts: an error with a span, or a grammar that prints, compiles and runs.
 
 use super::engine::{Coverage, walk};
 use super::fixture::{Fixture, limits};

@@ -1,11 +1,11 @@
-//! Random grammars over a small alphabet, so that random texts have a chance to fit them.
+//! Random grammars over a small alphabet, so that random texts are often viable.
 
 use super::Rng;
 use crate::grammar::{ControlRef, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
 use crate::regular::{CharSet, Node, NodeId, Regular};
 use std::sync::Arc;
 
-/// What random grammars look like.
+/// The features of random grammars.
 #[derive(Clone, Debug)]
 pub struct GrammarShape {
     /// The characters of literals and classes.
@@ -16,11 +16,11 @@ pub struct GrammarShape {
     pub controls: Vec<ControlRef>,
     /// Most rules.
     pub n_rules_max: usize,
-    /// Most operators above one another in a rule.
+    /// Greatest depth of operators in a rule.
     pub depth_max: usize,
     /// Whether there are intersections, differences and complements.
     pub with_booleans: bool,
-    /// Whether literals may hold bytes that are no text.
+    /// Whether literals may have bytes that are not UTF-8.
     pub with_raw_bytes: bool,
     /// Whether repeats may have bounds up to a million, or only small ones.
     pub with_large_counts: bool,
@@ -70,9 +70,9 @@ pub fn random_grammar(rng: &mut Rng, shape: &GrammarShape) -> Grammar {
     let mut builder = GrammarBuilder::new();
     let n_rules = rng.between(1, shape.n_rules_max.max(1));
     let rules: Vec<RuleId> = (0..n_rules).map(|i| builder.rule(&rule_name("r", i))).collect();
-    // Rules that only hold regular expressions, for operands of `&`, `-` and `~`; each may use those before it.
+    // Regular rules, for operands of `&`, `-` and `~`; each may use those before it.
     let n_regular = if shape.with_booleans { rng.between(0, 2) } else { 0 };
-    let mut maker = Maker { rng, shape, builder, rules: vec![], n_left: 0 };
+    let mut maker = Generator { rng, shape, builder, rules: vec![], n_left: 0 };
     for i in 0..n_regular {
         let name = format!("t{i}");
         maker.n_left = 8;
@@ -95,18 +95,18 @@ fn rule_name(prefix: &str, i: usize) -> String {
     if i == 0 { "root".into() } else { format!("{prefix}{i}") }
 }
 
-struct Maker<'a> {
+struct Generator<'a> {
     rng: &'a mut Rng,
     shape: &'a GrammarShape,
     builder: GrammarBuilder,
     /// The rules that may be named.
     rules: Vec<RuleId>,
-    /// How many more operators this rule may have.
+    /// The number of operators that this rule may still have.
     n_left: usize,
 }
 
-impl Maker<'_> {
-    /// Many rules are one of the shapes on which engines fail, with random parts; the others are anything.
+impl Generator<'_> {
+    /// Returns the body of a rule: often of a form on which engines fail, with random operands; otherwise anything.
     fn rule_body(&mut self, rule: RuleId, regular_rules: &[RuleId]) -> ExprId {
         let depth = self.shape.depth_max;
         if self.shape.with_booleans && self.rng.chance(25) {
@@ -284,7 +284,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Returns a random regex; text and meaning are made side by side.
+    /// Returns a random regular expression; its pattern and its language are built side by side.
     fn regex(&mut self) -> Regex {
         let mut regular = Regular::new();
         let (mut pattern, mut branches) = (String::new(), Vec::new());

@@ -1,9 +1,9 @@
-//! Random schemas beside the slow validator: what is sampled is valid, what is valid is accepted, nothing is a dead end.
+//! Random schemas against the slow validator: sampled documents are valid, valid ones are accepted, and there are no dead ends.
 
 use super::Rng;
 use super::completion_search::{Completion, CompletionSearch};
 use super::engine::Coverage;
-use super::sampling::{Sample, Sampler, Taste};
+use super::sampling::{Sample, Sampler, SamplingMode};
 use super::schemas::{random_schema, random_value};
 use super::spelling::{Numbers, Speller};
 use super::validator::is_valid;
@@ -32,16 +32,16 @@ static SAMPLER: LazyLock<Sampler> = LazyLock::new(|| {
     sampler
 });
 
-/// Tokens of a text before its end is searched for.
+/// Tokens of a document before a completion is searched for.
 const N_TOKENS_MAX: usize = 100;
-/// Steps of a search for an end, and for another order of keys.
+/// Steps of a search for a completion, and for another order of keys.
 const N_STEPS_MAX: usize = 20_000;
 
-/// Makes a schema from bytes; if it compiles, samples texts, and compares verdicts on values. The coverage counts texts and values as
-/// masks.
+/// Makes a schema from bytes; if it compiles, samples documents and compares verdicts on values. The coverage counts documents and values
+/// as masks.
 ///
 /// # Panics
-/// If the validator says otherwise, or a state has no end.
+/// If the validator disagrees, or a prefix is a dead end.
 pub fn check(data: &[u8]) -> Coverage {
     let mut rng = Rng::from_bytes(data);
     let schema = random_schema(&mut rng);
@@ -90,7 +90,7 @@ pub fn check_schema(rng: &mut Rng, schema: &str) -> Coverage {
         }
     }
     let Some(compiled) = compiled else { return coverage };
-    // Fewer containers than `minItems` asks for are not seen when the schema is compiled (the README says so).
+    // A domain with fewer containers than `minItems` requires is not detected when the schema is compiled (see README).
     if schema.contains("\"uniqueItems\":true") && compiled.matcher().mask().is_err_and(|error| error.is_stuck()) {
         return coverage;
     }
@@ -101,12 +101,12 @@ pub fn check_schema(rng: &mut Rng, schema: &str) -> Coverage {
         assert!(value.duplicates().is_empty(), "{schema}\na key is repeated in {text}");
         assert!(is_valid(&parsed, &value) != Ok(false), "{schema}\nthe invalid {text} was sampled");
     };
-    for taste in [Taste::Common, Taste::Rare, Taste::Common, Taste::Rare] {
+    for mode in [SamplingMode::Common, SamplingMode::Rare, SamplingMode::Common, SamplingMode::Rare] {
         let mut sample = Sample::new(compiled.matcher());
         let n_tokens_free = rng.below(N_TOKENS_MAX);
         let mut is_whole = false;
         for _ in 0..n_tokens_free {
-            if !SAMPLER.step(rng, taste, &mut sample) {
+            if !SAMPLER.step(rng, mode, &mut sample) {
                 is_whole = true;
                 break;
             }
@@ -129,7 +129,7 @@ pub fn check_schema(rng: &mut Rng, schema: &str) -> Coverage {
     coverage
 }
 
-/// Prints a schema when what is done with it panics.
+/// Prints a schema if the test panics.
 struct ShownOnPanic<'a>(&'a str);
 
 impl Drop for ShownOnPanic<'_> {

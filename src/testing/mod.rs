@@ -1,6 +1,6 @@
-//! Random inputs, the definition of a language as sets of words, and data-driven cases: what tests and fuzz targets share.
+//! What tests and fuzz targets share: random inputs, oracles, bodies of fuzz targets, and data-driven cases.
 //!
-//! Everything is seeded and depends on its seed alone. Only with the feature `testing`; no promise of stability.
+//! Random inputs depend on their seed alone. Only with the feature `testing`, whose API is not stable.
 
 mod ambiguous;
 pub mod cases;

@@ -1,4 +1,4 @@
-//! Patterns of any kind: an error with a place, or a language on which automaton and engine agree.
+//! Arbitrary patterns: an error with a span, or a language on which automaton and engine agree.
 
 use super::ebnf_text::check_error;
 use super::engine::{Coverage, random_allowed};
@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 
 static VOCAB: LazyLock<Arc<Vocab>> = LazyLock::new(|| Arc::new(cases::default_vocab()));
 
-/// Reads bytes as a pattern; if it is one, compiles it, and walks beside its automaton, trying each token.
+/// Parses bytes as a pattern; if that succeeds, compiles it and compares each token of random walks with the pattern's automaton.
 ///
 /// # Panics
 /// If automaton and engine differ.
@@ -59,7 +59,7 @@ pub fn check(data: &[u8]) -> Coverage {
     coverage
 }
 
-/// Returns a pattern, or something like one.
+/// Returns a random text that is a pattern or nearly one.
 pub fn random_text(rng: &mut Rng) -> Vec<u8> {
     const PARTS: [&str; 44] = [
         "a",

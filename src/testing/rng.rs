@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Random numbers that depend on the seed alone, or on the bytes that a fuzzer gives.
+/// A generator of random numbers that depend on a seed alone, or on the bytes of a fuzzer.
 ///
 /// ```
 /// use maskwright::testing::Rng;
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Rng {
-    /// Numbers to return first.
+    /// Numbers from the fuzzer's bytes, returned first.
     given: VecDeque<u16>,
     state: u64,
 }
@@ -57,7 +57,7 @@ impl Rng {
         low + self.below(high - low + 1)
     }
 
-    /// Says yes `percent` times in a hundred.
+    /// Returns true `percent` times in a hundred.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

@@ -1,35 +1,35 @@
-//! JSON texts sampled from masks, and ways to end them.
+//! JSON documents sampled from masks.
 //!
-//! A [`Sampler`] walks from mask to mask. Left to chance it would never leave a string: one token in a thousand closes
-//! it. So it chooses in two steps, a kind of byte (quotes, brackets, digits, letters, what begins a character of
-//! several bytes, ...) and then a token that begins so; a long text is steered to its end, closers first.
+//! A [`Sampler`] chooses a token of each mask. A uniform choice would never leave a string: one token in a thousand closes
+//! it. So it chooses in two steps, a class of bytes (quotes, brackets, digits, letters, leading bytes of UTF-8, ...) and then a token that
+//! begins with such a byte; a long document is steered to its end, closers first.
 //!
-//! A text that chance doesn't end within the bounds is ended by the search of [`CompletionSearch`](super::completion_search::CompletionSearch).
+//! A document that does not end within the bounds is completed by a [`CompletionSearch`](super::completion_search::CompletionSearch).
 
 use super::Rng;
 use crate::matcher::Matcher;
 use crate::vocab::{TokenId, Vocab};
 
-/// How tokens are chosen.
+/// The way in which tokens are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Taste {
-    /// By the share of tokens, though a closing quote gets its chance.
+pub enum SamplingMode {
+    /// Classes of bytes in proportion to their tokens, with a minimum for closing quotes.
     Common,
-    /// Every kind of byte alike, however few tokens begin with it.
+    /// All classes of bytes alike, however few tokens they have.
     Rare,
 }
 
-/// Where in a JSON text we are, as far as its bytes tell.
+/// The lexical position in a JSON document.
 #[derive(Clone, Copy, Default, Debug)]
-struct Place {
+struct JsonPosition {
     is_in_string: bool,
     is_escaped: bool,
-    /// Bytes of the number or word that is being written.
+    /// Bytes of the current number or word.
     n_in_scalar: usize,
     n_in_exponent: usize,
 }
 
-impl Place {
+impl JsonPosition {
     fn step(&mut self, byte: u8) {
         if self.is_in_string {
             let is_escaped = !self.is_escaped && byte == b'\\';
@@ -45,8 +45,8 @@ impl Place {
     }
 }
 
-/// A kind of byte.
-fn kind_of(byte: u8) -> u8 {
+/// Returns the class of a byte.
+fn byte_class(byte: u8) -> u8 {
     match byte {
         b'"' => 0,
         b'}' | b']' => 1,
@@ -62,11 +62,11 @@ fn kind_of(byte: u8) -> u8 {
     }
 }
 
-/// Returns how far a byte leads away from the end of the text.
-fn distance(place: Place, byte: u8) -> u8 {
-    if place.is_in_string {
+/// Returns how unlikely a byte is to bring the document closer to its end.
+fn distance(position: JsonPosition, byte: u8) -> u8 {
+    if position.is_in_string {
         return match byte {
-            _ if place.is_escaped => 1,
+            _ if position.is_escaped => 1,
             b'"' => 0,
             b'\\' | 0x80.. => 2,
             _ => 1,
@@ -84,40 +84,40 @@ fn distance(place: Place, byte: u8) -> u8 {
     }
 }
 
-/// Samples JSON texts from the masks of one vocabulary.
+/// A sampler of JSON documents from the masks of one vocabulary.
 pub struct Sampler {
     /// The token of each byte, which the vocabulary must have.
     bytes: Vec<TokenId>,
     first_bytes: Vec<Option<u8>>,
     texts: Vec<Box<[u8]>>,
-    /// Texts longer than this are steered to their end.
+    /// Documents longer than this are steered to their end.
     pub n_bytes_soft: usize,
-    /// Texts this long are given up.
+    /// Documents this long are abandoned.
     pub n_bytes_max: usize,
 }
 
-/// A text under way.
+/// A document in progress.
 pub struct Sample {
-    /// After the text.
+    /// The matcher, after the bytes so far.
     pub matcher: Matcher,
     /// The bytes so far.
     pub text: Vec<u8>,
-    place: Place,
+    position: JsonPosition,
 }
 
 impl Sample {
-    /// Returns the empty text.
+    /// Returns a document without bytes.
     pub fn new(matcher: Matcher) -> Sample {
-        Sample { matcher, text: Vec::new(), place: Place::default() }
+        Sample { matcher, text: Vec::new(), position: JsonPosition::default() }
     }
 
     /// Returns an independent copy.
     pub fn fork(&self) -> Sample {
-        Sample { matcher: self.matcher.fork(), text: self.text.clone(), place: self.place }
+        Sample { matcher: self.matcher.fork(), text: self.text.clone(), position: self.position }
     }
 
     fn push(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.place.step(byte));
+        bytes.iter().for_each(|&byte| self.position.step(byte));
         self.text.extend_from_slice(bytes);
     }
 }
@@ -137,15 +137,15 @@ impl Sampler {
         Sampler { bytes, first_bytes, texts, n_bytes_soft: 300, n_bytes_max: 4_000 }
     }
 
-    /// Takes one step; says no where the text ends.
+    /// Appends one token; returns false where the document ends.
     ///
     /// # Panics
     /// If nothing may follow a text that is not complete, or a token of the mask is refused.
-    pub fn step(&self, rng: &mut Rng, taste: Taste, sample: &mut Sample) -> bool {
+    pub fn step(&self, rng: &mut Rng, mode: SamplingMode, sample: &mut Sample) -> bool {
         let is_long = sample.text.len() > self.n_bytes_soft;
-        let is_scalar_long = sample.place.n_in_scalar > 8 || sample.place.n_in_exponent > 2;
+        let is_scalar_long = sample.position.n_in_scalar > 8 || sample.position.n_in_exponent > 2;
         let is_accepting = sample.matcher.is_accepting();
-        // White space can follow some texts for ever, and digits numbers.
+        // Some documents can be followed by white space for ever, and numbers by digits.
         if is_accepting && (is_long || is_scalar_long || rng.chance(50)) {
             return false;
         }
@@ -162,22 +162,22 @@ impl Sampler {
         }
         let first = |id: TokenId| self.first_bytes[id as usize].expect("no empty tokens");
         let close = self.bytes[usize::from(b'"')];
-        let id = match taste {
-            Taste::Common if sample.place.is_in_string && mask.contains(close) && rng.chance(15) => close,
+        let id = match mode {
+            SamplingMode::Common if sample.position.is_in_string && mask.contains(close) && rng.chance(15) => close,
             // White space and exponents have no end.
-            Taste::Common => {
-                let is_dull = |id: TokenId| kind_of(first(id)) == 7 && !sample.place.is_in_string;
+            SamplingMode::Common => {
+                let is_dull = |id: TokenId| byte_class(first(id)) == 7 && !sample.position.is_in_string;
                 (0..3).map(|_| *rng.pick(&allowed)).find(|&id| !is_dull(id)).unwrap_or_else(|| *rng.pick(&allowed))
             }
-            Taste::Rare => {
+            SamplingMode::Rare => {
                 let mut bytes: Vec<u8> = allowed.iter().map(|&id| first(id)).collect();
                 bytes.sort_unstable();
                 bytes.dedup();
-                let mut kinds: Vec<u8> = bytes.iter().map(|&byte| kind_of(byte)).collect();
+                let mut kinds: Vec<u8> = bytes.iter().map(|&byte| byte_class(byte)).collect();
                 kinds.sort_unstable();
                 kinds.dedup();
                 let kind = *rng.pick(&kinds);
-                bytes.retain(|&byte| kind_of(byte) == kind);
+                bytes.retain(|&byte| byte_class(byte) == kind);
                 let byte = *rng.pick(&bytes);
                 let tokens: Vec<TokenId> = allowed.iter().copied().filter(|&id| first(id) == byte).collect();
                 *rng.pick(&tokens)
@@ -195,7 +195,7 @@ impl Sampler {
         sample.push(&self.texts[id as usize]);
     }
 
-    /// Takes a step towards the end, byte by byte; says no where the text ends.
+    /// Appends a byte that leads towards the end; returns false where the document ends.
     fn descend(&self, rng: &mut Rng, sample: &mut Sample) -> bool {
         if sample.matcher.is_accepting() {
             return false;
@@ -211,24 +211,24 @@ impl Sampler {
         });
         let mut bytes: Vec<u8> = (0..=255).filter(|&byte| mask.contains(self.bytes[usize::from(byte)])).collect();
         assert!(!bytes.is_empty(), "after {:?} no byte", String::from_utf8_lossy(&sample.text));
-        // A detour now and then: the nearest way can be a circle.
+        // Another byte now and then: the byte nearest to the end can lead around in a cycle.
         if !rng.chance(15) {
-            let nearest = bytes.iter().map(|&byte| distance(sample.place, byte)).min().expect("there is a byte");
-            bytes.retain(|&byte| distance(sample.place, byte) == nearest);
+            let nearest = bytes.iter().map(|&byte| distance(sample.position, byte)).min().expect("there is a byte");
+            bytes.retain(|&byte| distance(sample.position, byte) == nearest);
         }
         let id = self.bytes[usize::from(*rng.pick(&bytes))];
         self.accept(sample, id);
         true
     }
 
-    /// Returns a whole text, if one was found within the bounds.
+    /// Returns a complete document, if one was found within the bounds.
     ///
     /// # Panics
     /// As [`step`](Self::step).
-    pub fn sample(&self, rng: &mut Rng, taste: Taste, matcher: Matcher) -> Option<Vec<u8>> {
+    pub fn sample(&self, rng: &mut Rng, mode: SamplingMode, matcher: Matcher) -> Option<Vec<u8>> {
         let mut sample = Sample::new(matcher);
         while sample.text.len() < self.n_bytes_max {
-            if !self.step(rng, taste, &mut sample) {
+            if !self.step(rng, mode, &mut sample) {
                 return Some(sample.text);
             }
         }

@@ -1,4 +1,4 @@
-//! Random JSON Schemas and values, small enough that they meet.
+//! Random JSON Schemas and values, so small that many values are valid.
 
 use super::Rng;
 use super::validator::PATTERNS;
@@ -33,30 +33,30 @@ fn map(rng: &mut Rng, names: &[&str], n_max: usize, mut one: impl FnMut(&mut Rng
 }
 
 /// Returns a JSON value without white space.
-pub fn random_value(rng: &mut Rng, deep: usize) -> String {
-    match rng.below(if deep == 0 { 7 } else { 12 }) {
+pub fn random_value(rng: &mut Rng, depth: usize) -> String {
+    match rng.below(if depth == 0 { 7 } else { 12 }) {
         0 => "null".to_owned(),
         1 => ["true", "false"][rng.below(2)].to_owned(),
         2..=3 => NUMBERS[rng.below(NUMBERS.len())].to_owned(),
         4..=6 => quoted(TEXTS[rng.below(TEXTS.len())]),
-        7..=8 => list(rng, 0, 3, |rng| random_value(rng, deep - 1)),
+        7..=8 => list(rng, 0, 3, |rng| random_value(rng, depth - 1)),
         9 => "{}".to_owned(),
-        _ => map(rng, &NAMES, 3, |rng| random_value(rng, deep - 1)),
+        _ => map(rng, &NAMES, 3, |rng| random_value(rng, depth - 1)),
     }
 }
 
 /// Returns a schema of draft 2020-12 with references to its own definitions.
 pub fn random_schema(rng: &mut Rng) -> String {
-    let deep = rng.between(1, 3);
-    let body = schema(rng, deep);
+    let depth = rng.between(1, 3);
+    let body = schema(rng, depth);
     let Some(rest) = body.strip_prefix('{') else { return body };
     let definitions: Vec<String> =
-        (0..N_DEFINITIONS).map(|index| format!("\"d{index}\":{}", schema(rng, deep.min(2)))).collect();
+        (0..N_DEFINITIONS).map(|index| format!("\"d{index}\":{}", schema(rng, depth.min(2)))).collect();
     let comma = if rest == "}" { "" } else { "," };
     format!("{{\"$defs\":{{{}}}{comma}{rest}", definitions.join(","))
 }
 
-fn schema(rng: &mut Rng, deep: usize) -> String {
+fn schema(rng: &mut Rng, depth: usize) -> String {
     if rng.chance(6) {
         return ["true", "false"][rng.below(2)].to_owned();
     }
@@ -72,19 +72,19 @@ fn schema(rng: &mut Rng, deep: usize) -> String {
     for _ in 0..rng.between(1, 4) {
         let focus = if rng.chance(75) { focus } else { rng.below(5) };
         let (keyword, value) = match focus {
-            0 => of_any(rng, deep),
+            0 => of_any(rng, depth),
             1 => of_numbers(rng),
             2 => of_strings(rng),
-            3 => of_arrays(rng, deep),
-            _ => of_objects(rng, deep),
+            3 => of_arrays(rng, depth),
+            _ => of_objects(rng, depth),
         };
         let has = |name: &str| members.iter().any(|(known, _)| *known == name);
         if has(keyword) {
             continue;
         }
-        // Items of which there are few come often.
+        // Items with small domains are frequent.
         if keyword == "uniqueItems" && !has("items") && rng.chance(60) {
-            members.push(("items", if rng.chance(50) { scalar(rng) } else { inner(rng, deep) }));
+            members.push(("items", if rng.chance(50) { scalar(rng) } else { inner(rng, depth) }));
         }
         members.push((keyword, value));
     }
@@ -92,16 +92,16 @@ fn schema(rng: &mut Rng, deep: usize) -> String {
     format!("{{{}}}", parts.join(","))
 }
 
-/// Returns a schema one level down, or nearly nothing at the bottom.
-fn inner(rng: &mut Rng, deep: usize) -> String {
-    match deep {
+/// Returns a subschema, a trivial one at the greatest depth.
+fn inner(rng: &mut Rng, depth: usize) -> String {
+    match depth {
         0 => match rng.below(4) {
             0 => "true".to_owned(),
             1 => format!("{{\"type\":{}}}", quoted(TYPES[rng.below(TYPES.len())])),
             2 => format!("{{\"const\":{}}}", random_value(rng, 0)),
             _ => format!("{{\"enum\":{}}}", list(rng, 1, 3, |rng| random_value(rng, 0))),
         },
-        _ => schema(rng, deep - 1),
+        _ => schema(rng, depth - 1),
     }
 }
 
@@ -120,16 +120,16 @@ fn count(rng: &mut Rng) -> String {
     rng.below(4).to_string()
 }
 
-fn of_any(rng: &mut Rng, deep: usize) -> (&'static str, String) {
+fn of_any(rng: &mut Rng, depth: usize) -> (&'static str, String) {
     match rng.below(10) {
         0 => ("const", random_value(rng, 1)),
         1 | 2 => ("enum", list(rng, 1, 4, |rng| random_value(rng, 1))),
-        3 => ("allOf", list(rng, 1, 3, |rng| inner(rng, deep))),
-        4 => ("anyOf", list(rng, 1, 3, |rng| inner(rng, deep))),
-        5 => ("oneOf", list(rng, 1, 3, |rng| inner(rng, deep))),
-        6 => ("not", inner(rng, deep)),
+        3 => ("allOf", list(rng, 1, 3, |rng| inner(rng, depth))),
+        4 => ("anyOf", list(rng, 1, 3, |rng| inner(rng, depth))),
+        5 => ("oneOf", list(rng, 1, 3, |rng| inner(rng, depth))),
+        6 => ("not", inner(rng, depth)),
         7 => {
-            let (test, then, otherwise) = (inner(rng, deep), inner(rng, deep), inner(rng, deep));
+            let (test, then, otherwise) = (inner(rng, depth), inner(rng, depth), inner(rng, depth));
             let parts = match rng.below(3) {
                 0 => format!("{test},\"then\":{then}"),
                 1 => format!("{test},\"else\":{otherwise}"),
@@ -163,15 +163,15 @@ fn of_strings(rng: &mut Rng) -> (&'static str, String) {
     }
 }
 
-fn of_arrays(rng: &mut Rng, deep: usize) -> (&'static str, String) {
+fn of_arrays(rng: &mut Rng, depth: usize) -> (&'static str, String) {
     match rng.below(8) {
         0 => ("minItems", count(rng)),
         1 => ("maxItems", count(rng)),
         2 => ("uniqueItems", "true".to_owned()),
-        3 => ("prefixItems", list(rng, 1, 3, |rng| inner(rng, deep))),
-        4 => ("unevaluatedItems", inner(rng, deep)),
+        3 => ("prefixItems", list(rng, 1, 3, |rng| inner(rng, depth))),
+        4 => ("unevaluatedItems", inner(rng, depth)),
         5 => {
-            let wanted = inner(rng, deep);
+            let wanted = inner(rng, depth);
             let parts = match rng.below(3) {
                 0 => wanted,
                 1 => format!("{wanted},\"minContains\":{}", count(rng)),
@@ -179,31 +179,31 @@ fn of_arrays(rng: &mut Rng, deep: usize) -> (&'static str, String) {
             };
             ("contains", parts)
         }
-        _ => ("items", inner(rng, deep)),
+        _ => ("items", inner(rng, depth)),
     }
 }
 
-fn of_objects(rng: &mut Rng, deep: usize) -> (&'static str, String) {
+fn of_objects(rng: &mut Rng, depth: usize) -> (&'static str, String) {
     let names = |rng: &mut Rng| {
         let mut names: Vec<String> = (0..rng.between(1, 2)).map(|_| quoted(NAMES[rng.below(NAMES.len())])).collect();
         names.dedup();
         format!("[{}]", names.join(","))
     };
     match rng.below(12) {
-        0..=2 => ("properties", map(rng, &NAMES, 3, |rng| inner(rng, deep))),
+        0..=2 => ("properties", map(rng, &NAMES, 3, |rng| inner(rng, depth))),
         3 => {
             let patterns: Vec<&str> = PATTERNS.iter().map(|(pattern, _)| *pattern).collect();
-            ("patternProperties", map(rng, &patterns, 2, |rng| inner(rng, deep)))
+            ("patternProperties", map(rng, &patterns, 2, |rng| inner(rng, depth)))
         }
-        4 => ("additionalProperties", inner(rng, deep)),
-        5 => ("propertyNames", inner(rng, deep)),
+        4 => ("additionalProperties", inner(rng, depth)),
+        5 => ("propertyNames", inner(rng, depth)),
         6 | 7 => ("required", names(rng)),
         8 => ("minProperties", count(rng)),
         9 => ("maxProperties", count(rng)),
         10 => match rng.chance(50) {
             true => ("dependentRequired", map(rng, &NAMES, 2, names)),
-            false => ("dependentSchemas", map(rng, &NAMES, 2, |rng| inner(rng, deep))),
+            false => ("dependentSchemas", map(rng, &NAMES, 2, |rng| inner(rng, depth))),
         },
-        _ => ("unevaluatedProperties", inner(rng, deep)),
+        _ => ("unevaluatedProperties", inner(rng, depth)),
     }
 }

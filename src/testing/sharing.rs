@@ -1,4 +1,4 @@
-//! Masks do not depend on what is kept: caches of any size, shared by many grammars in any order, on many threads at once.
+//! Masks do not depend on caches: of any size, shared by many grammars in any order, on many threads at once.
 
 use super::cases::Subject;
 use super::engine::{Coverage, is_expensive, random_allowed};
@@ -9,14 +9,14 @@ use crate::vocab::TokenId;
 use crate::{CompiledGrammar, Config, GrammarCompiler};
 use std::sync::Arc;
 
-/// A grammar, a way through it, and the masks along the way.
+/// A grammar, a sequence of tokens, and the masks along it.
 struct Walk {
     grammar: Grammar,
     tokens: Vec<TokenId>,
     rows: Vec<Vec<u32>>,
 }
 
-/// Walks through random grammars with a compiler of its own for each, and again with shared ones.
+/// Walks through random grammars with a separate compiler for each, and again with shared ones.
 ///
 /// # Panics
 /// If a mask differs.
@@ -36,7 +36,7 @@ pub fn check(data: &[u8]) -> Coverage {
     let mut coverage = Coverage { n_grammars: walks.len() as u64, ..Coverage::default() };
     for bytes in [Some(0), Some(4 << 10), Some(32 << 10), None] {
         let shared = compiler(bytes.map_or_else(Config::default, tight_config));
-        // Twice, the second time in another order, with everything known that could be kept.
+        // Twice, the second time in another order and with warm caches.
         for _ in 0..2 {
             for i in (1..walks.len()).rev() {
                 walks.swap(i, rng.below(i + 1));

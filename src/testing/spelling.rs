@@ -1,13 +1,12 @@
-//! How values are written: as Python does, and in whatever way a matcher takes.
+//! Spellings of JSON values: that of Python, and any that a matcher accepts.
 //!
-//! Masks fix an order of keys and, for integers, a spelling. To show that nothing else keeps a valid value out, a
-//! [`Speller`] looks for a spelling that a matcher takes: a search whose choices are the next key of each object and
-//! the spelling of each number. Optional keys can be skipped, and a blind search would notice a wrong choice only when a
-//! key that was skipped is refused in the end; from a reversed object of 30 keys it would not return. So it tries keys
-//! first in the order in which the schema declares them, which is nearly always right, and goes on where the fewest keys
-//! were *lost*: those that could have come before the last member and can't come after it; and then where the fewest keys
-//! were taken out of that order. After a number of steps it gives up and goes depth first instead, for as many steps: a key
-//! may be lost to some alternatives of a schema only.
+//! Masks fix an order of keys and, for integers, a spelling. To show that nothing else excludes a valid value, a
+//! [`Speller`] searches for a spelling that a matcher accepts. Its choices are the next key of each object and the spelling of each number.
+//! Optional keys can be skipped, and an uninformed search would notice a wrong choice only when a skipped key is refused at the end: it
+//! would not terminate for a reversed object of 30 keys. So it tries keys in the order in which the schema declares them, which is nearly
+//! always right, and expands the branch with the fewest *lost* keys (those that could have come before the last member and can't come
+//! after it), and among those the one with the fewest keys out of that order. After a number of steps it searches depth first instead, for
+//! as many steps: a key may be lost to some alternatives of a schema only.
 
 use crate::Limits;
 use crate::json_schema::{Decimal, Json, Member, Value, ValueId};
@@ -24,8 +23,8 @@ pub fn python(json: &Json) -> String {
         Raw(&'static str),
     }
     let mut out = String::new();
-    let mut open = vec![Task::Value(json.root())];
-    while let Some(task) = open.pop() {
+    let mut frontier = vec![Task::Value(json.root())];
+    while let Some(task) = frontier.pop() {
         let id = match task {
             Task::Raw(text) => {
                 out += text;
@@ -41,18 +40,18 @@ pub fn python(json: &Json) -> String {
         match json.value(id) {
             Value::Array(items) => {
                 out.push('[');
-                open.push(Task::Raw("]"));
+                frontier.push(Task::Raw("]"));
                 for (i, &item) in items.iter().enumerate().rev() {
-                    open.push(Task::Value(item));
-                    open.extend((i > 0).then_some(Task::Raw(", ")));
+                    frontier.push(Task::Value(item));
+                    frontier.extend((i > 0).then_some(Task::Raw(", ")));
                 }
             }
             Value::Object(members) => {
                 out.push('{');
-                open.push(Task::Raw("}"));
+                frontier.push(Task::Raw("}"));
                 for (i, member) in members.iter().enumerate().rev() {
-                    open.extend([Task::Value(member.value), Task::Key(json.key(member))]);
-                    open.extend((i > 0).then_some(Task::Raw(", ")));
+                    frontier.extend([Task::Value(member.value), Task::Key(json.key(member))]);
+                    frontier.extend((i > 0).then_some(Task::Raw(", ")));
                 }
             }
             Value::Number(_) => out += &python_number(written(json, id)),
@@ -100,7 +99,7 @@ fn scalar(json: &Json, id: ValueId) -> String {
     }
 }
 
-/// Returns an integer without fraction and exponent, unless it is out of all proportion.
+/// Returns an integer without fraction and exponent, unless it has very many digits.
 fn plain_integer(number: &Decimal) -> Option<String> {
     const ZEROS_MAX: i64 = 5_000;
     if !number.is_integer() || number.exponent() > ZEROS_MAX {
@@ -112,7 +111,7 @@ fn plain_integer(number: &Decimal) -> Option<String> {
     Some(if number.is_zero() { "0".to_owned() } else { text })
 }
 
-/// Returns a number without exponent, with the digits that it needs.
+/// Returns a number without exponent and without superfluous zeros.
 fn plain_fraction(number: &Decimal) -> Option<String> {
     const PLACES_MAX: i64 = 5_000;
     let n_places = usize::try_from(-number.exponent()).ok().filter(|&n| 0 < n && n <= PLACES_MAX as usize)?;
@@ -122,7 +121,7 @@ fn plain_fraction(number: &Decimal) -> Option<String> {
     Some(format!("{}{whole}.{fraction}", if number.is_negative() { "-" } else { "" }))
 }
 
-/// What is still to be written, the next thing first; shared by all branches of the search.
+/// The pending tasks of a branch, the next one first: a linked list whose tails branches share.
 type Agenda<'a> = Option<Rc<Step<'a>>>;
 
 struct Step<'a> {
@@ -132,13 +131,13 @@ struct Step<'a> {
 
 enum Task<'a> {
     Value(ValueId),
-    /// The rest of an array.
+    /// The remaining items of an array.
     Items(&'a [ValueId], bool),
-    /// The members of an object that are still to come, by index, and those of them that could have come before the last.
+    /// The pending members of an object, by index, and those of them that could have come before the last one written.
     Members(ValueId, Vec<usize>, Option<Vec<usize>>),
 }
 
-/// A beginning of a spelling, and what is left.
+/// The prefix of a spelling and its pending tasks.
 struct Branch<'a> {
     matcher: Matcher,
     text: String,
@@ -146,23 +145,23 @@ struct Branch<'a> {
     cost: Cost,
 }
 
-/// The keys that were lost, and those that were taken out of their order.
+/// The number of keys lost, and of those out of order.
 type Cost = (usize, usize);
 
-/// Branches by their cost, the last of each first.
-struct Open<'a> {
-    /// Whether there are costs; without, the last is next.
+/// The frontier of the search: branches by cost, the last of each cost first.
+struct Frontier<'a> {
+    /// Whether costs count; otherwise the search is depth first.
     counts_cost: bool,
     by_cost: BTreeMap<Cost, Vec<Branch<'a>>>,
 }
 
-impl<'a> Open<'a> {
+impl<'a> Frontier<'a> {
     fn push(&mut self, branch: Branch<'a>) {
         let cost = if self.counts_cost { branch.cost } else { (0, 0) };
         self.by_cost.entry(cost).or_default().push(branch);
     }
 
-    /// Takes the last of the cheapest.
+    /// Removes the last of the cheapest branches.
     fn pop(&mut self) -> Option<Branch<'a>> {
         let mut least = self.by_cost.first_entry()?;
         let branch = least.get_mut().pop();
@@ -177,7 +176,7 @@ fn step<'a>(task: Task<'a>, then: &Agenda<'a>) -> Agenda<'a> {
     Some(Rc::new(Step { task, then: then.clone() }))
 }
 
-/// Which numbers may be written in another way.
+/// The numbers that may be written in another way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Numbers {
     /// None.
@@ -186,28 +185,28 @@ pub enum Numbers {
     Respelled,
 }
 
-/// Looks for spellings of values; knows the orders in which a schema declares its properties.
+/// A search for spellings of values, in the orders in which a schema declares its properties.
 #[derive(Clone, Debug, Default)]
 pub struct Speller {
-    /// The names of each `properties` by their places in it.
+    /// By `properties` object: its names and their positions.
     declared: Vec<HashMap<String, usize>>,
-    /// The names of all `properties`, then of all `required`, by their first places.
+    /// The names of all `properties`, then of all `required`, and their first positions.
     any: HashMap<String, usize>,
     numbers: Option<Numbers>,
     n_steps_max: usize,
 }
 
 impl Speller {
-    /// Returns a speller for a schema; searches take so many steps at most.
+    /// Returns a speller for a schema; a search takes at most `n_steps_max` steps.
     pub fn new(schema: &str, numbers: Numbers, n_steps_max: usize) -> Speller {
         let mut this = Speller { numbers: Some(numbers), n_steps_max, ..Speller::default() };
         let Ok(json) = Json::parse(schema, &Limits::default()) else { return this };
-        let (mut open, mut required) = (vec![json.root()], Vec::new());
-        while let Some(id) = open.pop() {
+        let (mut frontier, mut required) = (vec![json.root()], Vec::new());
+        while let Some(id) = frontier.pop() {
             match json.value(id) {
-                Value::Array(items) => open.extend(items.iter().rev()),
+                Value::Array(items) => frontier.extend(items.iter().rev()),
                 Value::Object(members) => {
-                    open.extend(members.iter().rev().map(|member| member.value));
+                    frontier.extend(members.iter().rev().map(|member| member.value));
                     match json.key_of(id) {
                         Some("properties") => {
                             let names = members.iter().map(|member| json.key(member).to_owned());
@@ -235,7 +234,7 @@ impl Speller {
         this
     }
 
-    /// Returns the members of an object, those first that are likely to come first.
+    /// Returns the members of an object, in the likely order.
     fn order(&self, json: &Json, members: &[Member]) -> Vec<usize> {
         let n_known = |names: &HashMap<String, usize>| {
             members.iter().filter(|member| names.contains_key(json.key(member))).count()
@@ -250,28 +249,28 @@ impl Speller {
         order
     }
 
-    /// Returns a spelling of the value that the matcher takes, keys in any order, if the search finds one.
+    /// Returns a spelling of the value that the matcher accepts, with keys in any order, if the search finds one.
     pub fn respell(&self, matcher: &Matcher, json: &Json) -> Option<String> {
         self.search(matcher, json, true).or_else(|| self.search(matcher, json, false))
     }
 
-    /// Looks for a spelling, the cheapest beginnings first or the latest.
+    /// Searches for a spelling, the cheapest branch first or depth first.
     fn search(&self, matcher: &Matcher, json: &Json, counts_cost: bool) -> Option<String> {
-        let mut open = Open { counts_cost, by_cost: BTreeMap::new() };
+        let mut frontier = Frontier { counts_cost, by_cost: BTreeMap::new() };
         let agenda = step(Task::Value(json.root()), &None);
-        open.push(Branch { matcher: matcher.fork(), text: String::new(), agenda, cost: (0, 0) });
+        frontier.push(Branch { matcher: matcher.fork(), text: String::new(), agenda, cost: (0, 0) });
         for _ in 0..self.n_steps_max {
-            let branch = open.pop()?;
+            let branch = frontier.pop()?;
             match branch.agenda.clone() {
                 None if branch.matcher.is_accepting() => return Some(branch.text),
                 None => {}
-                Some(next) => self.take_step(branch, json, &next, &mut open),
+                Some(next) => self.take_step(branch, json, &next, &mut frontier),
             }
         }
         None
     }
 
-    fn take_step<'a>(&self, from: Branch<'a>, json: &'a Json, next: &Step<'a>, open: &mut Open<'a>) {
+    fn take_step<'a>(&self, from: Branch<'a>, json: &'a Json, next: &Step<'a>, frontier: &mut Frontier<'a>) {
         let branch = |piece: &str, then: Agenda<'a>| {
             let mut matcher = from.matcher.fork();
             let is_taken = matcher.accept_bytes(piece.as_bytes()).is_ok();
@@ -288,7 +287,7 @@ impl Speller {
                     ways.extend(plain_integer(number).into_iter().chain(plain_fraction(number)));
                     ways.dedup();
                     let branches = ways.iter().rev().filter_map(|way| branch(way, next.then.clone()));
-                    branches.for_each(|branch| open.push(branch));
+                    branches.for_each(|branch| frontier.push(branch));
                     return;
                 }
                 _ => (scalar(json, *id), next.then.clone()),
@@ -315,13 +314,13 @@ impl Speller {
                     let then = step(Task::Members(*id, others, Some(possible.clone())), &next.then);
                     let agenda = step(Task::Value(members[at].value), &then);
                     let cost = (n_lost, n_moved + usize::from(place > 0));
-                    open.push(Branch { agenda, cost, ..branch });
+                    frontier.push(Branch { agenda, cost, ..branch });
                 }
                 return;
             }
         };
         if let Some(branch) = branch(&piece, then) {
-            open.push(branch);
+            frontier.push(branch);
         }
     }
 }
@@ -353,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spelling_that_the_grammar_takes() {
+    fn a_spelling_that_the_grammar_accepts() {
         let vocab = Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap();
         let text = r#"root ::= "{\"b\":" [0-9]+ ",\"a\":[" [0-9.]* ("," [0-9.]+)* "]}""#;
         let matcher = GrammarCompiler::new(vocab.into()).compile_ebnf(text).unwrap().matcher();

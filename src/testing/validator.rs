@@ -1,15 +1,15 @@
-//! Whether a value is valid, keyword by keyword as draft 2020-12 words it: slow, recursive, and obviously right.
+//! A slow, recursive validator of JSON Schema that follows draft 2020-12 keyword by keyword.
 //!
-//! It reads values with the library's reader, and shares nothing else. Of patterns it knows [`PATTERNS`], of references
-//! those to `#/$defs/NAME`; formats are annotations.
+//! It parses values with the library's parser and shares nothing else with it. It supports the patterns of [`PATTERNS`] and references to
+//! `#/$defs/NAME`; formats are annotations.
 
 use crate::json_schema::{Decimal, Json, Value, ValueId};
 use std::collections::BTreeSet;
 
-/// A pattern, and whether it matches a text.
+/// A pattern, and the function that matches a string against it.
 pub type Pattern = (&'static str, fn(&str) -> bool);
 
-/// The patterns that are known, each with what it means.
+/// The supported patterns.
 pub const PATTERNS: &[Pattern] = &[
     ("^a", |text| text.starts_with('a')),
     ("b$", |text| text.ends_with('b')),
@@ -22,29 +22,29 @@ pub const PATTERNS: &[Pattern] = &[
     ("^x-", |text| text.starts_with("x-")),
 ];
 
-/// The items and keys that a schema has looked at: what `unevaluated...` leaves alone.
+/// The items and keys that a schema has evaluated, which `unevaluatedItems` and `unevaluatedProperties` skip.
 #[derive(Clone, Default)]
-struct Seen {
+struct Evaluated {
     items: BTreeSet<usize>,
     keys: BTreeSet<String>,
 }
 
-impl Seen {
-    fn add(&mut self, other: Seen) {
+impl Evaluated {
+    fn add(&mut self, other: Evaluated) {
         self.items.extend(other.items);
         self.keys.extend(other.keys);
     }
 }
 
-/// A schema that goes round in a circle without reading anything, or says what is not known here.
+/// The error for a schema with a cycle of references at one value, or with an unsupported keyword.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NotKnown;
+pub struct Undecided;
 
 /// Returns whether a value is valid.
 ///
 /// # Errors
-/// If the schema can't be followed.
-pub fn is_valid(schema: &Json, json: &Json) -> Result<bool, NotKnown> {
+/// If the schema is not supported.
+pub fn is_valid(schema: &Json, json: &Json) -> Result<bool, Undecided> {
     let validator = Validator { schema, json };
     Ok(validator.check(schema.root(), json.root(), 0)?.is_some())
 }
@@ -54,8 +54,8 @@ struct Validator<'a> {
     json: &'a Json,
 }
 
-/// What was looked at, if the value is valid.
-type Verdict = Result<Option<Seen>, NotKnown>;
+/// The items and keys evaluated, if the value is valid.
+type Verdict = Result<Option<Evaluated>, Undecided>;
 
 impl Validator<'_> {
     fn get(&self, schema: ValueId, keyword: &str) -> Option<ValueId> {
@@ -94,39 +94,39 @@ impl Validator<'_> {
         self.number(schema, keyword)?.to_u64().map(|count| count as usize)
     }
 
-    fn is(&self, schema: ValueId, value: ValueId, deep: usize) -> Result<bool, NotKnown> {
-        Ok(self.check(schema, value, deep)?.is_some())
+    fn is(&self, schema: ValueId, value: ValueId, depth: usize) -> Result<bool, Undecided> {
+        Ok(self.check(schema, value, depth)?.is_some())
     }
 
-    fn check(&self, schema: ValueId, value: ValueId, deep: usize) -> Verdict {
-        if deep > 60 {
-            return Err(NotKnown);
+    fn check(&self, schema: ValueId, value: ValueId, depth: usize) -> Verdict {
+        if depth > 60 {
+            return Err(Undecided);
         }
         match self.schema.value(schema) {
-            Value::Bool(true) => return Ok(Some(Seen::default())),
+            Value::Bool(true) => return Ok(Some(Evaluated::default())),
             Value::Bool(false) => return Ok(None),
             _ => {}
         }
-        let mut seen = Seen::default();
+        let mut evaluated = Evaluated::default();
         if !self.has_type(schema, value) || !self.has_value(schema, value) {
             return Ok(None);
         }
         let holds = match self.json.value(value) {
-            Value::Number(number) => self.holds_number(schema, number),
-            Value::String(text) => self.holds_string(schema, text)?,
-            Value::Array(items) => self.holds_array(schema, items, deep, &mut seen)?,
-            Value::Object(_) => self.holds_object(schema, value, deep, &mut seen)?,
+            Value::Number(number) => self.number_is_valid(schema, number),
+            Value::String(text) => self.string_is_valid(schema, text)?,
+            Value::Array(items) => self.array_is_valid(schema, items, depth, &mut evaluated)?,
+            Value::Object(_) => self.object_is_valid(schema, value, depth, &mut evaluated)?,
             Value::Null | Value::Bool(_) => true,
         };
-        if !holds || !self.holds_together(schema, value, deep, &mut seen)? {
+        if !holds || !self.applicators_are_valid(schema, value, depth, &mut evaluated)? {
             return Ok(None);
         }
-        // What nothing before has looked at.
+        // What no other keyword has evaluated.
         match self.json.value(value) {
             Value::Array(items) => {
                 if let Some(rest) = self.get(schema, "unevaluatedItems") {
                     for (index, &item) in items.iter().enumerate() {
-                        if seen.items.insert(index) && !self.is(rest, item, deep + 1)? {
+                        if evaluated.items.insert(index) && !self.is(rest, item, depth + 1)? {
                             return Ok(None);
                         }
                     }
@@ -135,8 +135,8 @@ impl Validator<'_> {
             Value::Object(members) => {
                 if let Some(rest) = self.get(schema, "unevaluatedProperties") {
                     for member in members {
-                        let is_new = seen.keys.insert(self.json.key(member).to_owned());
-                        if is_new && !self.is(rest, member.value, deep + 1)? {
+                        let is_new = evaluated.keys.insert(self.json.key(member).to_owned());
+                        if is_new && !self.is(rest, member.value, depth + 1)? {
                             return Ok(None);
                         }
                     }
@@ -144,7 +144,7 @@ impl Validator<'_> {
             }
             _ => {}
         }
-        Ok(Some(seen))
+        Ok(Some(evaluated))
     }
 
     fn has_type(&self, schema: ValueId, value: ValueId) -> bool {
@@ -170,7 +170,7 @@ impl Validator<'_> {
             && (self.get(schema, "enum").is_none() || self.list(schema, "enum").iter().any(|&other| is(other)))
     }
 
-    fn holds_number(&self, schema: ValueId, number: &Decimal) -> bool {
+    fn number_is_valid(&self, schema: ValueId, number: &Decimal) -> bool {
         self.number(schema, "minimum").is_none_or(|bound| number >= bound)
             && self.number(schema, "maximum").is_none_or(|bound| number <= bound)
             && self.number(schema, "exclusiveMinimum").is_none_or(|bound| number > bound)
@@ -178,12 +178,12 @@ impl Validator<'_> {
             && self.number(schema, "multipleOf").is_none_or(|divisor| is_multiple(number, divisor))
     }
 
-    fn matches(&self, pattern: &str, text: &str) -> Result<bool, NotKnown> {
+    fn matches(&self, pattern: &str, text: &str) -> Result<bool, Undecided> {
         let known = PATTERNS.iter().find(|(known, _)| *known == pattern);
-        known.map(|(_, matches)| matches(text)).ok_or(NotKnown)
+        known.map(|(_, matches)| matches(text)).ok_or(Undecided)
     }
 
-    fn holds_string(&self, schema: ValueId, text: &str) -> Result<bool, NotKnown> {
+    fn string_is_valid(&self, schema: ValueId, text: &str) -> Result<bool, Undecided> {
         let n_chars = text.chars().count();
         let pattern = self.get(schema, "pattern").map(|at| self.matches(self.text(at), text)).transpose()?;
         Ok(self.count(schema, "minLength").is_none_or(|min| n_chars >= min)
@@ -191,13 +191,19 @@ impl Validator<'_> {
             && pattern != Some(false))
     }
 
-    fn holds_array(&self, schema: ValueId, items: &[ValueId], deep: usize, seen: &mut Seen) -> Result<bool, NotKnown> {
+    fn array_is_valid(
+        &self,
+        schema: ValueId,
+        items: &[ValueId],
+        depth: usize,
+        evaluated: &mut Evaluated,
+    ) -> Result<bool, Undecided> {
         let prefix = self.list(schema, "prefixItems");
         for (index, &item) in items.iter().enumerate() {
             let rule = prefix.get(index).copied().or_else(|| self.get(schema, "items"));
             if let Some(rule) = rule {
-                seen.items.insert(index);
-                if !self.is(rule, item, deep + 1)? {
+                evaluated.items.insert(index);
+                if !self.is(rule, item, depth + 1)? {
                     return Ok(false);
                 }
             }
@@ -205,8 +211,8 @@ impl Validator<'_> {
         if let Some(wanted) = self.get(schema, "contains") {
             let mut n_found = 0;
             for (index, &item) in items.iter().enumerate() {
-                if self.is(wanted, item, deep + 1)? {
-                    seen.items.insert(index);
+                if self.is(wanted, item, depth + 1)? {
+                    evaluated.items.insert(index);
                     n_found += 1;
                 }
             }
@@ -225,7 +231,13 @@ impl Validator<'_> {
             && !(is_unique && (0..items.len()).any(is_repeated)))
     }
 
-    fn holds_object(&self, schema: ValueId, object: ValueId, deep: usize, seen: &mut Seen) -> Result<bool, NotKnown> {
+    fn object_is_valid(
+        &self,
+        schema: ValueId,
+        object: ValueId,
+        depth: usize,
+        evaluated: &mut Evaluated,
+    ) -> Result<bool, Undecided> {
         let Value::Object(members) = self.json.value(object) else { return Ok(true) };
         let has = |name: &str| self.json.member(object, name).is_some();
         let (named, patterns) = (self.map(schema, "properties"), self.map(schema, "patternProperties"));
@@ -241,10 +253,10 @@ impl Validator<'_> {
                 rules.extend(self.get(schema, "additionalProperties"));
             }
             if !rules.is_empty() {
-                seen.keys.insert(key.to_owned());
+                evaluated.keys.insert(key.to_owned());
             }
             for rule in rules {
-                if !self.is(rule, member.value, deep + 1)? {
+                if !self.is(rule, member.value, depth + 1)? {
                     return Ok(false);
                 }
             }
@@ -252,7 +264,7 @@ impl Validator<'_> {
                 let quoted = serde_json::to_string(key).expect("a string can be written");
                 let name = Json::parse(&quoted, &crate::Limits::default()).expect("a string is JSON");
                 let validator = Validator { schema: self.schema, json: &name };
-                if !validator.is(names, name.root(), deep + 1)? {
+                if !validator.is(names, name.root(), depth + 1)? {
                     return Ok(false);
                 }
             }
@@ -265,8 +277,8 @@ impl Validator<'_> {
         }
         for (name, asked) in self.map(schema, "dependentSchemas") {
             if has(name) {
-                match self.check(asked, object, deep + 1)? {
-                    Some(also) => seen.add(also),
+                match self.check(asked, object, depth + 1)? {
+                    Some(also) => evaluated.add(also),
                     None => return Ok(false),
                 }
             }
@@ -276,22 +288,28 @@ impl Validator<'_> {
             && self.count(schema, "maxProperties").is_none_or(|max| members.len() <= max))
     }
 
-    /// Checks what applies other schemas to the same value.
-    fn holds_together(&self, schema: ValueId, value: ValueId, deep: usize, seen: &mut Seen) -> Result<bool, NotKnown> {
+    /// Checks the keywords that apply other schemas to the same value.
+    fn applicators_are_valid(
+        &self,
+        schema: ValueId,
+        value: ValueId,
+        depth: usize,
+        evaluated: &mut Evaluated,
+    ) -> Result<bool, Undecided> {
         if let Some(at) = self.get(schema, "$ref") {
-            let name = self.text(at).strip_prefix("#/$defs/").ok_or(NotKnown)?;
-            let definitions = self.get(self.schema.root(), "$defs").ok_or(NotKnown)?;
-            let target = self.schema.member(definitions, name).ok_or(NotKnown)?;
-            match self.check(target, value, deep + 1)? {
-                Some(also) => seen.add(also),
+            let name = self.text(at).strip_prefix("#/$defs/").ok_or(Undecided)?;
+            let definitions = self.get(self.schema.root(), "$defs").ok_or(Undecided)?;
+            let target = self.schema.member(definitions, name).ok_or(Undecided)?;
+            match self.check(target, value, depth + 1)? {
+                Some(also) => evaluated.add(also),
                 None => return Ok(false),
             }
         }
         let all = self.list(schema, "allOf");
-        let holding = |keyword: &str| -> Result<Vec<Seen>, NotKnown> {
+        let holding = |keyword: &str| -> Result<Vec<Evaluated>, Undecided> {
             let branches = self.list(schema, keyword).iter();
-            let verdicts: Result<Vec<_>, NotKnown> =
-                branches.map(|&branch| self.check(branch, value, deep + 1)).collect();
+            let verdicts: Result<Vec<_>, Undecided> =
+                branches.map(|&branch| self.check(branch, value, depth + 1)).collect();
             Ok(verdicts?.into_iter().flatten().collect())
         };
         let (of_all, of_any, of_one) = (holding("allOf")?, holding("anyOf")?, holding("oneOf")?);
@@ -301,19 +319,19 @@ impl Validator<'_> {
         {
             return Ok(false);
         }
-        of_all.into_iter().chain(of_any).chain(of_one).for_each(|also| seen.add(also));
+        of_all.into_iter().chain(of_any).chain(of_one).for_each(|also| evaluated.add(also));
         if let Some(not) = self.get(schema, "not")
-            && self.is(not, value, deep + 1)?
+            && self.is(not, value, depth + 1)?
         {
             return Ok(false);
         }
         if let Some(test) = self.get(schema, "if") {
-            let tested = self.check(test, value, deep + 1)?;
+            let tested = self.check(test, value, depth + 1)?;
             let next = if tested.is_some() { "then" } else { "else" };
-            seen.add(tested.unwrap_or_default());
+            evaluated.add(tested.unwrap_or_default());
             if let Some(next) = self.get(schema, next) {
-                match self.check(next, value, deep + 1)? {
-                    Some(also) => seen.add(also),
+                match self.check(next, value, depth + 1)? {
+                    Some(also) => evaluated.add(also),
                     None => return Ok(false),
                 }
             }
@@ -334,11 +352,11 @@ fn is_multiple(number: &Decimal, divisor: &Decimal) -> bool {
             whole.checked_mul(10)?.checked_add(u128::from(digit)).filter(|&whole| whole < 1 << 120)
         })
     else {
-        // The number has a digit that is far too small.
+        // The number has a digit far below those of the divisor.
         return false;
     };
     let digits = number.digits().iter().copied().chain(zeros(number.exponent()));
-    digits.fold(0, |rest, digit| (rest * 10 + u128::from(digit)) % whole) == 0
+    digits.fold(0, |remainder, digit| (remainder * 10 + u128::from(digit)) % whole) == 0
 }
 
 #[cfg(test)]
@@ -381,7 +399,7 @@ mod tests {
         }
         assert_eq!(
             is_valid(&json(r##"{"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}"##), &json("1")),
-            Err(NotKnown)
+            Err(Undecided)
         );
     }
 }

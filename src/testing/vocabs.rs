@@ -4,7 +4,7 @@ use super::Rng;
 use crate::reference::OracleMatcher;
 use crate::vocab::{TokenId, TokenKind, Vocab};
 
-/// What random vocabularies look like.
+/// The features of random vocabularies.
 #[derive(Clone, Debug)]
 pub struct VocabShape {
     /// The characters of the tokens.
@@ -17,7 +17,7 @@ pub struct VocabShape {
     pub spells_everything: bool,
 }
 
-/// Returns a random vocabulary: short texts, duplicates, empty tokens, parts of characters, bytes that are no text, control tokens,
+/// Returns a random vocabulary: short strings, duplicates, empty tokens, parts of characters, bytes that are not UTF-8, control tokens,
 /// added text, padding, and one or two stop tokens.
 pub fn random_vocab(rng: &mut Rng, shape: &VocabShape) -> Vocab {
     let mut builder = Vocab::builder();
@@ -44,7 +44,7 @@ pub fn random_vocab(rng: &mut Rng, shape: &VocabShape) -> Vocab {
         };
         tokens.push(token);
     }
-    // Ids in random order, so that nothing depends on it.
+    // Ids in random order, so that no test depends on their order.
     for i in (1..tokens.len()).rev() {
         tokens.swap(i, rng.below(i + 1));
     }

@@ -1,7 +1,7 @@
 //! The definition of a language, taken literally: the set of its words up to some length.
 //!
-//! Every expression is a set of words, every operator one on sets, recursion a least fixpoint. This checks the oracle itself. Words are
-//! over the characters of an alphabet and control tokens; classes and complements are cut to that alphabet.
+//! Every expression is a set of words, every operator an operation on sets, recursion a least fixpoint. This checks the oracle itself.
+//! Words are over the characters of an alphabet and control tokens; classes and complements are restricted to that alphabet.
 
 use crate::grammar::{ControlRef, Expr, Grammar};
 use crate::regular::{CharSet, Node, Regular};
@@ -43,8 +43,7 @@ pub fn all_words(letters: &[Letter], len_max: usize) -> Words {
     words
 }
 
-/// Returns the words of a grammar of at most `len_max` letters, as far as they are over `alphabet` and control tokens. `None` if a
-/// literal is no text.
+/// Returns the words of a grammar over `alphabet` and control tokens, of at most `len_max` letters. `None` if a literal is not UTF-8.
 pub fn words_of(grammar: &Grammar, alphabet: &[char], len_max: usize) -> Option<Words> {
     let letters: Vec<Letter> = alphabet.iter().map(|&c| Letter::Char(c)).collect();
     let universe = Universe { alphabet: alphabet.to_vec(), len_max, texts: all_words(&letters, len_max) };
@@ -78,7 +77,7 @@ pub fn words_of(grammar: &Grammar, alphabet: &[char], len_max: usize) -> Option<
         }
         let mut next: Vec<Words> = grammar.rules().iter().map(|rule| of_expr[rule.body.index()].clone()).collect();
         if n_rounds <= grammar.rules().len() {
-            // Sets may shrink where an operand of `-` or `~` grows. Such operands don't recurse, so they come to rest first.
+            // Sets may shrink where an operand of `-` or `~` grows. Such operands don't recurse, so they converge first.
             next.iter_mut()
                 .zip(&is_recursive)
                 .filter(|(_, recursive)| **recursive)
@@ -91,7 +90,7 @@ pub fn words_of(grammar: &Grammar, alphabet: &[char], len_max: usize) -> Option<
     unreachable!("there are finitely many words")
 }
 
-/// Tells for each rule whether it reaches itself.
+/// Returns by rule whether it is recursive.
 fn recursive_rules(grammar: &Grammar) -> Vec<bool> {
     let reaches = |from: usize| {
         let mut seen = vec![false; grammar.rules().len()];
@@ -143,7 +142,7 @@ impl Universe {
             }
             let next = self.concat(&copies, body);
             if next == copies && n < min {
-                // Nothing changes any more (no words, or all there can be).
+                // Converged.
                 words.extend(copies);
                 break;
             }

@@ -10,6 +10,7 @@ use tiktoken_rs::CoreBPE;
 
 /// An embedded encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Encoding {
     /// `cl100k_base`: 100,256 text tokens, 5 special tokens.
     Cl100kBase,

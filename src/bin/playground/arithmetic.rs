@@ -1,18 +1,18 @@
-//! An evaluator that checks what the demo writes with the arithmetic grammar. It shares nothing with the grammar or the engine.
+//! An evaluator that checks the demo's outputs of the arithmetic grammar. It shares nothing with the grammar or the engine.
 //!
-//! Two stacks, of values and of what waits for its right operand or its closing parenthesis, so that nesting is bounded by memory
-//! alone. Names and calls of them have no value: an expression that has any is only parsed.
+//! An operator-precedence parser with a stack of values and a stack of pending operators and parentheses, so that nesting is bounded by
+//! memory alone. Names and calls have no value: an expression that has any is only parsed.
 
-/// What an expression comes to.
+/// The result of an expression.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Outcome {
-    /// The value; not a number when names occur.
+    /// The value; NaN if there are names.
     pub value: f64,
-    /// How many names occur.
+    /// The number of names.
     pub n_names: usize,
 }
 
-/// Something that is not finished.
+/// A pending operator or parenthesis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Waiting {
     Binary(u8),
@@ -34,10 +34,10 @@ impl Waiting {
     }
 }
 
-/// What came last.
+/// The kind of the last token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Last {
-    /// An operator, an open parenthesis or nothing: an operand must come.
+    /// An operator, an opening parenthesis or nothing: an operand must follow.
     Operator,
     /// The parenthesis of a call, which may close at once.
     CallOpened,
@@ -50,21 +50,21 @@ enum Last {
 /// Evaluates an expression of numbers, names, calls, `+ - * / ^`, signs and parentheses.
 ///
 /// # Errors
-/// If it is none, with the byte offset of the trouble.
+/// The byte offset of the first error.
 pub fn evaluate(text: &str) -> Result<Outcome, String> {
     let bytes = text.as_bytes();
     let (mut values, mut waiting): (Vec<f64>, Vec<Waiting>) = Default::default();
     let (mut last, mut n_names, mut at) = (Last::Operator, 0, 0);
     while let Some(&byte) = bytes.get(at) {
-        let place = at;
-        let trouble = |what: &str| format!("{what} at byte {place}");
+        let position = at;
+        let trouble = |what: &str| format!("{what} at byte {position}");
         let needs_operand = matches!(last, Last::Operator | Last::CallOpened);
         at += 1;
         last = match byte {
             b' ' | b'\t' | b'\n' | b'\r' => continue,
             b'0'..=b'9' | b'.' if needs_operand => {
-                at = place + number_len(&bytes[place..]);
-                values.push(text[place..at].parse().map_err(|_| trouble("not a number"))?);
+                at = position + number_len(&bytes[position..]);
+                values.push(text[position..at].parse().map_err(|_| trouble("not a number"))?);
                 Last::Operand
             }
             b'A'..=b'Z' | b'a'..=b'z' | b'_' if needs_operand => {
@@ -110,7 +110,7 @@ pub fn evaluate(text: &str) -> Result<Outcome, String> {
             }
             b'+' | b'-' | b'*' | b'/' | b'^' if !needs_operand => {
                 let operator = Waiting::Binary(byte);
-                // A power binds to the right.
+                // A power is right-associative.
                 apply(&mut values, &mut waiting, operator.strength() + u8::from(byte == b'^'));
                 waiting.push(operator);
                 Last::Operator
@@ -142,7 +142,7 @@ fn number_len(bytes: &[u8]) -> usize {
     len.min(bytes.len())
 }
 
-/// Applies what waits and is at least as strong.
+/// Applies the pending operators that bind at least as tightly.
 fn apply(values: &mut Vec<f64>, waiting: &mut Vec<Waiting>, strength: u8) {
     while let Some(operator) = waiting.pop_if(|operator| operator.strength() >= strength) {
         let right = values.pop().unwrap_or(f64::NAN);

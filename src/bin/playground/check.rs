@@ -1,8 +1,8 @@
-//! `playground check`: does a document match a grammar, and if not, where and why?
+//! `playground check`: checks documents against a grammar and shows the first error of each.
 
 use crate::cli::CheckArgs;
 use crate::controls::{self, Piece, pieces};
-use crate::document::Place;
+use crate::document::DocumentPosition;
 use crate::expected::Expected;
 use crate::failure::{Failure, Verdict};
 use crate::output::{Output, complain, counted, quoted_short, shown_time};
@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 /// Runs the command.
 ///
 /// # Errors
-/// If the grammar can't be read or compiled. Documents that can't be read are told, the others checked, and the first such failure
-/// is the outcome.
+/// If the grammar can't be read or compiled. Documents that can't be read are reported and the others checked; the first such failure is
+/// the outcome.
 pub fn run(args: &CheckArgs, output: &mut Output) -> Result<Verdict, Failure> {
     let (grammar_file, files): (Option<&Path>, &[PathBuf]) = match (&args.grammar.regex, &args.files[..]) {
         (Some(_), files) => (None, files),
@@ -100,19 +100,19 @@ pub fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What came of a document.
+/// The outcome for a document.
 struct Outcome {
     n_bytes: usize,
     time: Duration,
     mismatch: Option<Mismatch>,
 }
 
-/// Where a document stops matching, and what would go on.
+/// The position of the first error of a document, and what was expected there.
 struct Mismatch {
-    place: Place,
-    /// The document ends too early; else what is at the place is refused.
+    position: DocumentPosition,
+    /// The document ends too early; otherwise the character at the position is refused.
     is_incomplete: bool,
-    /// What is refused.
+    /// The character that is refused.
     found: String,
     expected: Expected,
 }
@@ -137,7 +137,12 @@ impl Outcome {
                 _ => found(document, offset),
             };
             let expected = Expected::new(&matcher, &document[..offset], &read);
-            Mismatch { place: Place::new(document, offset), is_incomplete: refused_at.is_none(), found, expected }
+            Mismatch {
+                position: DocumentPosition::new(document, offset),
+                is_incomplete: refused_at.is_none(),
+                found,
+                expected,
+            }
         });
         Outcome { n_bytes: document.len(), time, mismatch }
     }
@@ -147,13 +152,13 @@ impl Outcome {
             output.line(format_args!("{name}: matches ({}, {})", counted(self.n_bytes, "byte"), shown_time(self.time)));
             return;
         };
-        let Place { line, column, offset, .. } = mismatch.place;
+        let DocumentPosition { line, column, offset, .. } = mismatch.position;
         let at = format!("line {line}, column {column} (byte {offset})");
         match mismatch.is_incomplete {
             true => output.line(format_args!("{name}: does not match: it is incomplete, and ends at {at}")),
             false => output.line(format_args!("{name}: does not match: {} is not allowed at {at}", mismatch.found)),
         }
-        output.line(&mismatch.place);
+        output.line(&mismatch.position);
         let mut label = "expected: ";
         for line in mismatch.expected.lines() {
             output.line(format_args!(" {label}{line}"));
@@ -179,9 +184,9 @@ impl Outcome {
         });
         if let Some(mismatch) = &self.mismatch {
             report["reason"] = if mismatch.is_incomplete { "incomplete" } else { "refused" }.into();
-            report["offset"] = mismatch.place.offset.into();
-            report["line"] = mismatch.place.line.into();
-            report["column"] = mismatch.place.column.into();
+            report["offset"] = mismatch.position.offset.into();
+            report["line"] = mismatch.position.line.into();
+            report["column"] = mismatch.position.column.into();
             report["found"] = if mismatch.is_incomplete { Value::Null } else { mismatch.found.as_str().into() };
             if let (Value::Object(report), Value::Object(expected)) = (&mut report, mismatch.expected.to_json()) {
                 report.extend(expected);

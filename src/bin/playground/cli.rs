@@ -19,18 +19,18 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// What to do.
+/// The command.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Samples JSON, arithmetic and a tool call from the embedded cl100k_base vocabulary, and checks the results.
     Demo(DemoArgs),
-    /// Returns whether documents match a grammar; if not, where and why. Without documents, checks the grammar.
+    /// Checks documents against a grammar and shows where and why one doesn't match. Without documents, checks the grammar.
     Check(CheckArgs),
     /// Shows the tokens that may follow a prefix, and why others may not.
     Mask(MaskArgs),
     /// Samples a document of a grammar or schema, and prints it.
     Generate(GenerateArgs),
-    /// Tells what becomes of each keyword of a JSON Schema: enforced, relaxed, an annotation.
+    /// Shows for each keyword of a JSON Schema whether it is enforced, relaxed or an annotation.
     Explain(ExplainArgs),
 }
 
@@ -99,7 +99,7 @@ pub struct MaskArgs {
     /// How many of the allowed tokens to show
     #[arg(short = 'n', long = "show", value_name = "N", default_value_t = 20)]
     pub show: usize,
-    /// Tell why a token is allowed or not: an id, a name, or its text (can be repeated)
+    /// Explain why a token is allowed or not: an id, a name, or its text (can be repeated)
     ///
     /// Text is read with the escapes \n \r \t \\ \xHH; put it in double quotes if it is a number.
     #[arg(long, value_name = "TOKEN", allow_hyphen_values = true)]
@@ -153,7 +153,7 @@ pub struct ExplainArgs {
     pub json: bool,
 }
 
-/// Where the grammar comes from, if not from a file.
+/// The form of the grammar.
 #[derive(Args, Debug)]
 pub struct GrammarArgs {
     /// The rule that the whole document matches

@@ -4,16 +4,16 @@ use crate::vocabulary::control_refs;
 use maskwright::grammar::ControlRef;
 use maskwright::{CompiledGrammar, Matcher, TokenId};
 
-/// A part of a text.
+/// A piece of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Piece {
-    /// Bytes that are what they are.
+    /// Bytes.
     Bytes(std::ops::Range<usize>),
     /// A name, and the tokens that it stands for.
     Control { at: std::ops::Range<usize>, control: ControlRef, ids: Vec<TokenId> },
 }
 
-/// Cuts a text into pieces; without `with_controls` all of it is bytes. Of two names at the same place the longer counts.
+/// Splits a text into pieces; without `with_controls` all of it is bytes. Of two names at the same position the longer one is taken.
 pub fn pieces(text: &[u8], grammar: &CompiledGrammar, with_controls: bool) -> Vec<Piece> {
     let mut names: Vec<(Vec<u8>, ControlRef, Vec<TokenId>)> = Vec::new();
     if with_controls {
@@ -56,7 +56,7 @@ pub fn accept(matcher: &mut Matcher, text: &[u8], pieces: &[Piece]) -> Option<us
                 let outcome = matcher.accept_bytes(&text[at.clone()]);
                 outcome.err().map(|error| at.start + error.byte_offset().unwrap_or(0))
             }
-            // Several ids of one name are one symbol of the grammar: the first that is allowed will do.
+            // Several ids of one name are one symbol of the grammar: the first that is allowed is accepted.
             Piece::Control { at, ids, .. } => {
                 let is_accepted = ids.iter().any(|&id| matcher.accept_token(id).is_ok());
                 (!is_accepted).then_some(at.start)

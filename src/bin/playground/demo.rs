@@ -1,10 +1,10 @@
-//! `playground demo`: the main job on a bare machine.
+//! `playground demo`: constrained sampling without a model or any files.
 //!
-//! For each grammar and schema: compile, then sample token by token as an inference engine does (fill the mask, choose, accept), with forced text
-//! added without asking the model. The output always ends within the budget: before each choice the oracle tells a shortest
+//! For each grammar and schema: compile, then sample token by token as an inference engine does (fill the mask, choose, accept), with forced
+//! text appended without a choice. The output always ends within the budget: before each choice the reference recognizer finds a shortest
 //! completion of the text with the chosen token. Every byte is a token, so a completion of n bytes takes at most n tokens and the stop
-//! token; once a choice would not leave room for that, the completion is written instead. The result is then checked by a
-//! program that has never heard of the grammar.
+//! token; once a choice would not leave room for that, the completion is written instead. The result is then checked independently of the
+//! grammar.
 
 use crate::arithmetic;
 use crate::check::nanos;
@@ -63,7 +63,7 @@ fn check_json(text: &[u8]) -> Result<String, String> {
     Ok(format!("serde_json reads {size}"))
 }
 
-/// Checks by hand what the schema of the tool call says.
+/// Checks the constraints of the tool call's schema by hand.
 fn check_tool_call(text: &[u8]) -> Result<String, String> {
     let value: Value = serde_json::from_slice(text).map_err(|error| format!("serde_json: {error}"))?;
     let arguments = &value["arguments"];
@@ -102,7 +102,7 @@ fn check_arithmetic(text: &[u8]) -> Result<String, String> {
 /// Runs the command.
 ///
 /// # Errors
-/// If no token can follow, which would be a mistake of the engine.
+/// If no token can follow, which would be a bug of the engine.
 pub fn run(args: &DemoArgs, output: &mut Output) -> Result<Verdict, Failure> {
     let start = Instant::now();
     let vocab = Vocab::tiktoken(Encoding::Cl100kBase)
@@ -159,14 +159,14 @@ pub struct Step {
     pub token: TokenId,
     /// The token closes the text because the budget is nearly used.
     is_closing: bool,
-    /// What every completion goes on with after the token; added as it is.
+    /// The forced text after the token.
     forced: String,
     fill_time: Duration,
     accept_time: Duration,
     forced_time: Duration,
 }
 
-/// An output under way.
+/// An output in progress.
 pub struct Run {
     matcher: Matcher,
     chart: Chart,
@@ -193,7 +193,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Returns the empty output; a budget that is too small for any is made twice what the shortest takes.
+    /// Returns the empty output; a budget that is too small for any output becomes twice that of the shortest.
     fn with_room(grammar: &CompiledGrammar, max_tokens: usize) -> Result<Self, Failure> {
         let recognizer = Recognizer::new(grammar.grammar(), &Limits::default())
             .map_err(|error| Failure::Usage(format!("the oracle can't read the grammar: {error}")))?;
@@ -206,7 +206,7 @@ impl Run {
     /// Samples to the end.
     ///
     /// # Errors
-    /// If nothing may follow, or oracle and mask differ.
+    /// If nothing may follow, or reference recognizer and mask differ.
     pub fn finish(mut self, sampler: &mut Sampler, mut tell: impl FnMut(&Step)) -> Result<Self, Failure> {
         let vocab = Arc::clone(self.matcher.grammar().vocab());
         let mut mask = TokenMask::new(vocab.n_tokens());
@@ -229,7 +229,7 @@ impl Run {
             let forced_time = start.elapsed();
             self.chart.push_bytes(forced.as_bytes());
             self.text.extend_from_slice(forced.as_bytes());
-            // What is forced is part of every completion, so this stays within the budget.
+            // Forced text is part of every completion, so this stays within the budget.
             let n_forced = vocab.tokenize_greedy(forced.as_bytes()).len();
             (self.n_used, self.n_forced) = (self.n_used + n_forced, self.n_forced + n_forced);
             let index = self.steps.len() + 1;
@@ -241,7 +241,7 @@ impl Run {
         Ok(self)
     }
 
-    /// Chooses an allowed token that leaves room to end, and tells whether it was chosen to end in time.
+    /// Returns an allowed token that leaves room to end, and whether it was chosen to end in time.
     fn choose(&mut self, sampler: &mut Sampler, mask: &TokenMask, vocab: &Vocab) -> Result<(TokenId, bool), Failure> {
         const N_TRIES: usize = 8;
         let used = (1.5 * self.n_used as f64 / self.max_tokens as f64).min(1.0);
@@ -262,7 +262,7 @@ impl Run {
                 return Err(Failure::Stuck(format!("the oracle refuses token {token}, which the mask allows")));
             }
             let has_room = self.n_used + 1 + n_to_end <= self.max_tokens;
-            // Nothing but white space could follow: too early for the first half of the budget.
+            // Only white space could follow: too early in the first half of the budget.
             let is_early = used < 0.5 && n_to_end == 1 && self.ends_with(token, vocab);
             if has_room && !is_early {
                 return Ok((token, false));
@@ -289,7 +289,7 @@ impl Run {
         mask.iter().all(is_blank)
     }
 
-    /// Goes through the same steps again, now that every state was seen; returns the mean time of masks and of accepts.
+    /// Replays the steps with warm caches; returns the mean time of masks and of accepts.
     fn again(&self) -> (Duration, Duration) {
         let mut matcher = self.matcher.grammar().matcher();
         let mut mask = TokenMask::new(matcher.grammar().vocab().n_tokens());
@@ -367,7 +367,7 @@ impl Run {
     }
 }
 
-/// Returns how many tokens certainly suffice to end: one for each byte that is missing, and the stop token.
+/// Returns a number of tokens that suffices to end: one for each missing byte, and the stop token.
 fn n_tokens_to_end(chart: &Chart) -> usize {
     usize::try_from(chart.completion_len()).unwrap_or(usize::MAX).saturating_add(1)
 }
@@ -383,7 +383,7 @@ fn unexpected(error: &MatchError) -> Failure {
     Failure::Stuck(error.to_string())
 }
 
-/// Times of all steps together.
+/// Total times of all steps.
 struct Totals {
     first_fill: Duration,
     mean_fill: Duration,

@@ -1,15 +1,15 @@
-//! Places in documents, which may be anything: valid UTF-8 or not, lines of any length.
+//! Positions in documents of arbitrary bytes: valid UTF-8 or not, with lines of any length.
 
 use crate::output::is_unseen;
 use std::fmt;
 
-/// How much of a line is shown before and after the place, in characters.
+/// How much of a line is shown before and after a position, in characters.
 const SHOWN_BEFORE: usize = 60;
 const SHOWN_AFTER: usize = 40;
 
-/// A place in a document.
+/// A position in a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct DocumentPosition {
     /// Offset in bytes.
     pub offset: usize,
     /// Line, from 1.
@@ -20,14 +20,14 @@ pub struct Place {
     n_before: usize,
 }
 
-impl Place {
-    /// Finds the place of a byte offset.
+impl DocumentPosition {
+    /// Returns the position of a byte offset.
     pub fn new(document: &[u8], offset: usize) -> Self {
         let offset = offset.min(document.len());
         let line_start = document[..offset].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let line_end =
             document[offset..].iter().position(|&byte| byte == b'\n').map_or(document.len(), |at| offset + at);
-        // Within a character the place is that of the character.
+        // Within a character the position is that of the character.
         let char_start = (offset.saturating_sub(3)..=offset)
             .find(|&at| at >= line_start && at < line_end && char_len(&document[at..line_end]) > offset - at)
             .unwrap_or(offset);
@@ -37,12 +37,12 @@ impl Place {
         let mut excerpt: String = before[n_skipped..].iter().collect();
         excerpt.extend(after.take(SHOWN_AFTER));
         let line = document[..line_start].iter().filter(|&&byte| byte == b'\n').count() + 1;
-        Place { offset, line, column: before.len() + 1, excerpt, n_before: before.len() - n_skipped }
+        DocumentPosition { offset, line, column: before.len() + 1, excerpt, n_before: before.len() - n_skipped }
     }
 }
 
-/// Writes the line with a caret below the place.
-impl fmt::Display for Place {
+/// Writes the line with a caret below the position.
+impl fmt::Display for DocumentPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.line.to_string();
         writeln!(f, " {number} | {}", self.excerpt)?;
@@ -72,11 +72,15 @@ mod tests {
     #[test]
     fn places_are_lines_and_columns() {
         let document = "ab\nc\u{E9}\tx\nlast".as_bytes();
-        let place = Place::new(document, 7);
-        assert_eq!((place.line, place.column), (2, 4));
-        assert_eq!(place.to_string(), " 2 | cé x\n   |    ^");
-        assert_eq!((Place::new(document, 5).line, Place::new(document, 5).column), (2, 2), "within a character");
-        let end = Place::new(document, document.len());
+        let position = DocumentPosition::new(document, 7);
+        assert_eq!((position.line, position.column), (2, 4));
+        assert_eq!(position.to_string(), " 2 | cé x\n   |    ^");
+        assert_eq!(
+            (DocumentPosition::new(document, 5).line, DocumentPosition::new(document, 5).column),
+            (2, 2),
+            "within a character"
+        );
+        let end = DocumentPosition::new(document, document.len());
         assert_eq!((end.line, end.column, end.offset), (3, 5, 13));
     }
 
@@ -84,11 +88,11 @@ mod tests {
     fn any_bytes_have_places() {
         let document = b"\xFF\xE4\xB8\n\xF0\x9F\x98\x80\n\n\xC3";
         for offset in 0..=document.len() + 2 {
-            let place = Place::new(document, offset);
-            assert!(place.column >= 1 && place.to_string().ends_with('^'), "{offset}");
+            let position = DocumentPosition::new(document, offset);
+            assert!(position.column >= 1 && position.to_string().ends_with('^'), "{offset}");
         }
         let long = vec![b'a'; 100_000];
-        assert_eq!(Place::new(&long, 50_000).column, 50_001);
-        assert!(Place::new(&long, 50_000).to_string().len() < 300);
+        assert_eq!(DocumentPosition::new(&long, 50_000).column, 50_001);
+        assert!(DocumentPosition::new(&long, 50_000).to_string().len() < 300);
     }
 }

@@ -1,7 +1,7 @@
-//! What a grammar expects at a place, in the words of its author.
+//! What a grammar expects after a text, in terms of its rules.
 //!
-//! The engine's automata have lost the rules that a person wrote, so the reference recognizer is asked: it reads the text so far again. It takes
-//! memory for each byte; after very long texts only the bytes that may follow are told, which the engine knows.
+//! The engine's automata have lost the rules that a person wrote, so the reference recognizer parses the text so far again. It takes memory
+//! for each byte; after very long texts only the bytes that may follow are shown, which the engine knows.
 
 use crate::controls::Piece;
 use crate::output::{is_unseen, quoted};
@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 
 /// The longest text that the reference recognizer is asked about, in bytes.
 const RECOGNIZED_BYTES_MAX: usize = 1 << 16;
-/// The most things that are told.
+/// Most items shown.
 const SHOWN_MAX: usize = 8;
 
 /// What may follow a text.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
-    /// What may come, and in which rules; the recognizer's answer, if it was asked.
+    /// What may come, and in which rules, if the recognizer was asked.
     pub items: Vec<(String, Vec<String>)>,
     /// The bytes that may come.
     pub bytes: ByteSet,
@@ -33,7 +33,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Finds what may follow; `matcher` and `pieces` are both at that place.
+    /// Finds what may follow; `matcher` has accepted `pieces`.
     pub fn new(matcher: &Matcher, text: &[u8], pieces: &[Piece]) -> Self {
         let mut expected = Expected { is_accepting: matcher.is_accepting(), ..Expected::default() };
         let mut probe = matcher.fork();
@@ -57,7 +57,7 @@ impl Expected {
         expected
     }
 
-    /// Returns lines that tell it to people.
+    /// Returns it as lines for people.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (what, rules) in self.items.iter().take(SHOWN_MAX) {
@@ -80,7 +80,7 @@ impl Expected {
         lines
     }
 
-    /// Returns it for programs.
+    /// Returns it as JSON.
     pub fn to_json(&self) -> Value {
         let items: Vec<Value> =
             self.items.iter().map(|(what, rules)| json!({ "what": what, "rules": rules })).collect();

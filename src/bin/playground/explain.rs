@@ -1,4 +1,4 @@
-//! `playground explain`: what becomes of each keyword of a schema.
+//! `playground explain`: how each keyword of a schema is enforced.
 
 use crate::check::nanos;
 use crate::cli::ExplainArgs;
@@ -51,7 +51,7 @@ pub fn run(args: &ExplainArgs, output: &mut Output) -> Result<Verdict, Failure> 
     Ok(Verdict::of(report.is_exact()))
 }
 
-/// Returns a text from the schema for a terminal: what can't be seen is a question mark.
+/// Returns a text of the schema for a terminal: invisible characters are question marks.
 fn shown(text: &str) -> String {
     text.chars().map(|c| if crate::output::is_unseen(c) { '?' } else { c }).collect()
 }

@@ -1,4 +1,4 @@
-//! What ends a command early, and the exit codes.
+//! Failures of commands, and the exit codes.
 
 use maskwright::{CompileError, VocabError};
 use serde_json::{Value, json};
@@ -15,21 +15,21 @@ pub const CODE_GRAMMAR: u8 = 3;
 /// Something can't be read or written.
 pub const CODE_FILE: u8 = 4;
 
-/// The answer of a command that could do its work.
+/// The answer of a command that did not fail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Everything matches, is allowed, passed.
     Yes,
     /// Something doesn't.
     No,
-    /// Some documents could not be read, which was told already.
+    /// Some documents could not be read, which was reported already.
     Unread,
 }
 
 impl Verdict {
-    /// Returns `Yes` if all is well.
-    pub fn of(is_well: bool) -> Self {
-        if is_well { Verdict::Yes } else { Verdict::No }
+    /// Returns `Yes` if the condition holds, else `No`.
+    pub fn of(holds: bool) -> Self {
+        if holds { Verdict::Yes } else { Verdict::No }
     }
 
     /// Returns the exit code.
@@ -42,7 +42,7 @@ impl Verdict {
     }
 }
 
-/// Why a command could not do its work.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub enum Failure {
     /// The command line asks for something impossible.
@@ -55,7 +55,7 @@ pub enum Failure {
     Vocabulary { from: String, error: VocabError },
     /// The text before the mask is refused, which leaves nothing to show.
     Prefix(String),
-    /// The vocabulary can't spell what the grammar asks for.
+    /// The vocabulary can't spell what the grammar requires.
     Stuck(String),
 }
 
@@ -70,7 +70,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure for programs to read.
+    /// Returns the failure as JSON.
     pub fn to_json(&self) -> Value {
         let kind = match self {
             Failure::Usage(_) => "usage",

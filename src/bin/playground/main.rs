@@ -1,8 +1,7 @@
 //! The playground: try grammars on vocabularies, documents and a sampler, from the command line.
 //!
 //! One file per command ([`demo`], [`check`], [`mask`], [`mod@generate`], [`explain`]); each computes a report first and prints it then, as text or as JSON.
-//! Nothing that comes from outside may make the program panic: texts are bytes until shown to be more, and output that nobody
-//! reads any more is dropped.
+//! No input may make the program panic: texts are bytes until they prove to be UTF-8, and output to a closed pipe is dropped.
 
 mod arithmetic;
 mod check;
@@ -28,7 +27,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // Prints to the right stream, and knows the exit code of help and of a mistake.
+        // Prints help or the error to the right stream, with the right exit code.
         Err(error) => error.exit(),
     };
     let mut output = Output::stdout();

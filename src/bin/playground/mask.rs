@@ -1,9 +1,9 @@
-//! `playground mask`: which tokens may follow a text, and why not others?
+//! `playground mask`: the tokens that may follow a text, and why others may not.
 
 use crate::check::nanos;
 use crate::cli::MaskArgs;
 use crate::controls::{self, Piece, pieces};
-use crate::document::Place;
+use crate::document::DocumentPosition;
 use crate::expected::{Expected, shown_control};
 use crate::failure::{Failure, Verdict};
 use crate::output::{Output, counted, grouped, quoted, quoted_short, shown_time};
@@ -55,7 +55,7 @@ struct Times {
     again_time: Duration,
 }
 
-/// That no token can follow is an answer here: the mask without tokens.
+/// Returns the mask; if no token can follow, that is the empty mask and no error.
 fn stuck_is_empty(error: MatchError, vocab: &Vocab) -> Result<TokenMask, Failure> {
     if error.is_stuck() { Ok(TokenMask::new(vocab.n_tokens())) } else { Err(Failure::Prefix(error.to_string())) }
 }
@@ -63,12 +63,12 @@ fn stuck_is_empty(error: MatchError, vocab: &Vocab) -> Result<TokenMask, Failure
 fn at_prefix(grammar: &CompiledGrammar, prefix: &[u8], read: &[Piece]) -> Result<Matcher, Failure> {
     let mut matcher = grammar.matcher();
     let Some(offset) = controls::accept(&mut matcher, prefix, read) else { return Ok(matcher) };
-    let place = Place::new(prefix, offset);
+    let position = DocumentPosition::new(prefix, offset);
     let mut matcher = grammar.matcher();
     let read = controls::cut(read, offset);
     controls::accept(&mut matcher, prefix, &read);
-    let (line, column) = (place.line, place.column);
-    let mut message = format!("the prefix does not match at line {line}, column {column} (byte {offset})\n{place}");
+    let (line, column) = (position.line, position.column);
+    let mut message = format!("the prefix does not match at line {line}, column {column} (byte {offset})\n{position}");
     for line in Expected::new(&matcher, &prefix[..offset], &read).lines() {
         message.push_str(&format!("\n expected: {line}"));
     }
@@ -182,14 +182,14 @@ fn to_json(
     })
 }
 
-/// Why a token is allowed or not.
+/// The reason why a token is allowed or not.
 struct Reason {
     asked: String,
     id: Option<TokenId>,
     shown: String,
     is_allowed: bool,
     reason: String,
-    /// How many bytes of the token can be read, when it is its text that is refused.
+    /// The number of bytes of the token that are accepted, if its text is refused.
     n_read: Option<usize>,
     expected: Option<Expected>,
 }
@@ -303,7 +303,7 @@ fn shown_at(bytes: &[u8], index: usize) -> String {
     })
 }
 
-/// What the user asked about.
+/// What the user asks about.
 #[derive(PartialEq, Eq, Debug)]
 enum Asked {
     /// A token.

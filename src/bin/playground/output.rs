@@ -1,11 +1,11 @@
-//! Writing: to a pipe that may close at any time, and with what comes from outside made harmless.
+//! Output: to a pipe that may close at any time, with untrusted text escaped.
 
 use serde_json::Value;
 use std::fmt::{self, Write as _};
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::time::Duration;
 
-/// Where a command writes its report. A closed pipe ends the writing in silence: the reader has seen enough.
+/// The output of a command. A closed pipe is no error: further output is dropped.
 pub struct Output {
     sink: BufWriter<StdoutLock<'static>>,
     error: Option<io::Error>,
@@ -29,7 +29,7 @@ impl Output {
         self.line(format_args!("{value:#}"));
     }
 
-    /// Writes what is still held back.
+    /// Writes buffered output.
     ///
     /// # Errors
     /// If something could not be written, for another reason than a closed pipe.
@@ -38,7 +38,7 @@ impl Output {
             Some(error) => Err(error),
             None => self.sink.flush(),
         };
-        // What can't be written must not be tried again when the buffer is dropped.
+        // Output that can't be written must not be tried again when the buffer is dropped.
         let (_, _) = self.sink.into_parts();
         match outcome {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -75,7 +75,7 @@ pub fn quoted(bytes: &[u8]) -> String {
     shown
 }
 
-/// Returns whether a character would move the cursor, hide itself or turn the text around.
+/// Returns whether a character would move the cursor, be invisible or change the direction of the text.
 pub fn is_unseen(c: char) -> bool {
     c.is_control()
         || (c.is_whitespace() && c != ' ')
@@ -93,7 +93,7 @@ pub fn quoted_short(bytes: &[u8], n_chars: usize) -> String {
     cut
 }
 
-/// Shows a number with its thousands apart.
+/// Shows a number with thousands separators.
 pub fn grouped(n: impl TryInto<u64>) -> String {
     let digits = n.try_into().unwrap_or(u64::MAX).to_string();
     let mut shown = String::new();
@@ -106,7 +106,7 @@ pub fn grouped(n: impl TryInto<u64>) -> String {
     shown
 }
 
-/// Shows a number of things: `1 byte`, `2,000 bytes`.
+/// Shows a number with a unit: `1 byte`, `2,000 bytes`.
 pub fn counted(n: usize, noun: &str) -> String {
     format!("{} {noun}{}", grouped(n as u64), if n == 1 { "" } else { "s" })
 }

@@ -1,8 +1,8 @@
-//! A stand-in for a language model: picks among the allowed tokens with a taste for what looks like text.
+//! A stand-in for a language model: draws among the allowed tokens with weights that favour what looks like text.
 //!
-//! Uniform choice among 100,000 tokens writes noise and seldom ends. Here tokens have a class (word, number, opening, ...); the class
-//! is drawn by weight, then a token of it, where lower ids, which the tokenizer made first because they are frequent, are drawn more
-//! often. The mask alone says what is allowed: the weights only choose, and no weight makes a token allowed.
+//! A uniform choice among 100,000 tokens gives noise and seldom ends. Here tokens have a class (word, number, opening, ...); the class
+//! is drawn by weight, then a token of it, with a preference for low ids, which a tokenizer gives to frequent tokens. The mask alone
+//! decides what is allowed: weights only choose among allowed tokens.
 
 use maskwright::{TokenId, TokenKind, TokenMask, Vocab};
 
@@ -29,7 +29,7 @@ impl Rng {
     }
 }
 
-/// What a token looks like.
+/// The class of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Class {
     /// Lower-case letters, with a space before them or not.
@@ -40,19 +40,19 @@ enum Class {
     Quote,
     /// A quote that ends a string, and what follows, like `",`.
     EndOfString,
-    /// Marks of which the first opens, like `{"`.
+    /// Punctuation that begins with an opening bracket, like `{"`.
     Opening,
-    /// Other marks, like `},`.
+    /// Other punctuation, like `},`.
     Mark,
-    /// One blank or line end.
+    /// One space or line end.
     Blank,
-    /// Everything else; only where nothing else is allowed.
+    /// Everything else; drawn only if nothing else is allowed.
     Other,
 }
 
 const N_CLASSES: usize = 8;
 
-/// Marks with meaning in the grammars of the demo.
+/// Punctuation with a meaning in the grammars of the demo.
 const MARKS: &[u8] = b"{}[](),:+-*/^\" ";
 
 fn class_of(bytes: &[u8]) -> Class {
@@ -77,13 +77,13 @@ fn class_of(bytes: &[u8]) -> Class {
     }
 }
 
-/// Returns whether marks are more likely a line across a page than syntax.
+/// Returns whether punctuation is more likely a ruler line than syntax.
 fn is_ornament(bytes: &[u8]) -> bool {
     let repeats = |pair: &[u8]| pair[0] == pair[1] && !b")]}".contains(&pair[0]);
     bytes.len() > 4 || bytes.windows(2).any(repeats)
 }
 
-/// Draws tokens.
+/// A sampler of tokens.
 pub struct Sampler {
     rng: Rng,
     classes: Vec<Class>,
@@ -93,7 +93,7 @@ pub struct Sampler {
     object_probe: Option<TokenId>,
 }
 
-/// What the sampler looks at, beside the mask.
+/// The context of a choice, beside the mask.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// The text so far.
@@ -153,8 +153,8 @@ impl Sampler {
 
     /// Draws from ascending ids with a preference for the first.
     fn draw_frequent(&mut self, tokens: &[TokenId]) -> Option<TokenId> {
-        let place = self.rng.unit().powi(3) * tokens.len() as f64;
-        tokens.get(place as usize).or(tokens.last()).copied()
+        let position = self.rng.unit().powi(3) * tokens.len() as f64;
+        tokens.get(position as usize).or(tokens.last()).copied()
     }
 }
 
@@ -187,7 +187,7 @@ fn weights(is_free_text: bool, is_value: bool, view: View) -> [f64; N_CLASSES] {
     weights
 }
 
-/// Returns the number of brackets that are open; those within strings count too, which only bends the taste.
+/// Returns the number of open brackets; those within strings count too, which only affects weights.
 fn depth(text: &[u8]) -> usize {
     text.iter().fold(0, |depth: usize, byte| match byte {
         b'{' | b'[' | b'(' => depth + 1,

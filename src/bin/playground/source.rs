@@ -16,7 +16,7 @@ const FILE_BYTES_MAX: u64 = 1 << 28;
 /// A grammar to compile.
 #[derive(Clone, Debug)]
 pub struct GrammarSource {
-    /// Where it comes from.
+    /// The path, or a description of the source.
     pub name: String,
     /// EBNF, a pattern or a schema.
     pub text: String,
@@ -24,7 +24,7 @@ pub struct GrammarSource {
     pub form: Form,
 }
 
-/// How a grammar is written.
+/// The form of a grammar.
 #[derive(Clone, Debug)]
 pub enum Form {
     /// EBNF, with its root rule.
@@ -50,7 +50,7 @@ impl GrammarSource {
             path: name.clone(),
             message: format!("the grammar is not UTF-8 at byte {}", error.utf8_error().valid_up_to()),
         })?;
-        // A mark that some editors write before the text.
+        // The byte order mark that some editors write.
         let text = text.strip_prefix('\u{FEFF}').map_or(text.clone(), str::to_owned);
         let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
         let form = match args.schema || is_json {
@@ -69,7 +69,7 @@ impl GrammarSource {
         Ok(GrammarSource { form: Form::Schema { is_lenient }, ..GrammarSource::read(&args, Some(file))? })
     }
 
-    /// Compiles the grammar, tells its warnings on standard error, and returns how long it took.
+    /// Compiles the grammar, prints its warnings to standard error, and returns the time it took.
     ///
     /// # Errors
     /// If the grammar can't be compiled.

@@ -260,7 +260,7 @@ pub(super) fn asking(through: &Through) -> (String, &'static str) {
     }
 }
 
-/// Tells whether a keyword asks for a value below or says what it is.
+/// Returns whether a keyword asks for a value below or says what it is.
 fn is_about_values(keyword: &Keyword) -> bool {
     matches!(
         keyword,

@@ -1,25 +1,26 @@
-//! Clauses: choices that the automaton of an object keeps in mind instead of a fork.
+//! Clauses: choices that the automaton of an object tracks in its state, instead of a fork into several shapes.
 //!
-//! `{"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}` is one object in which a key `a` or a key `b` is owed; `oneOf` with n branches that
-//! each name a key of their own makes n - 1 such conditions in each branch. As alternatives that would be 2^n shapes; as *clauses*, each a
-//! list of witnesses of which one must be found, they are n bits that are set on the way through the keys. A choice becomes clauses when
-//! each alternative is a conjunction of clauses itself, by multiplying out, if that gives few.
+//! `{"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}` is one object in which a key `a` or a key `b` is pending; `oneOf` with n branches
+//! that each name another key makes n - 1 such conditions in each branch. As alternatives that would be 2^n shapes; as *clauses*, each a
+//! disjunction of witnesses, they are n bits that are set while keys are read. A choice becomes clauses if each alternative is a
+//! conjunction of clauses, by the distributive law, as long as the result is small.
 
 use super::*;
 
-/// Most clauses that one choice becomes.
+/// Most clauses of one choice.
 const CLAUSES_MAX: usize = 4;
-/// Most clauses in one shape before choices fork again, but for those about names that are near each other.
+/// Most clauses of one shape before choices fork again, except clauses about nearby names.
 const PENDING_MAX: usize = 32;
-/// Most choices that fork where they would be many clauses each.
+/// Most choices that fork instead of becoming many clauses each.
 const CHOICES_FORKED_MAX: usize = 8;
-/// How far names are apart at most that are near each other: such clauses wait for a while only, and keep few bits at a time.
+/// Greatest distance, in the order of keys, of nearby names: clauses about them are pending for a short while, so few bits are in use at
+/// a time.
 const NEAR_MAX: usize = 8;
-/// How often the alternatives of names that nothing declares are told apart.
+/// Most forks over names that nothing declares.
 const NAME_FORKS_MAX: usize = 3;
 /// Most witnesses of one clause.
 const WITNESSES_MAX: usize = 64;
-/// How deep choices within choices are followed.
+/// Greatest depth to which choices within choices are expanded.
 const DEEP_MAX: usize = 6;
 
 pub(super) type Clause = Vec<Witness>;
@@ -41,13 +42,13 @@ impl NameOrder {
         order
     }
 
-    /// Returns the place of a name, behind all others if it is new.
+    /// Returns the position of a name, after all others if it is new.
     fn place(&mut self, name: &Arc<str>) -> usize {
         let n_names = self.places.len();
         *self.places.entry(Arc::clone(name)).or_insert(n_names)
     }
 
-    /// Tells whether clauses are about names that are near each other.
+    /// Returns whether clauses are about nearby names.
     fn are_near(&mut self, clauses: &[Clause]) -> bool {
         clauses.iter().all(|clause| {
             let (mut first, mut last) = (usize::MAX, 0);
@@ -62,16 +63,17 @@ impl NameOrder {
 }
 
 impl Expander<'_> {
-    /// Returns the clauses that say the same as a choice, if there are few and another `n_waiting` may stand beside them.
+    /// Returns the clauses equivalent to a choice, if they are few, given that `n_pending` others are pending.
     ///
-    /// Keys come in the order in which a shape names them, and an alternative that names keys of its own has an order of its own; so the first
-    /// few choices of that kind fork. Where there are `n_choices` and no more than a few, one that makes many clauses forks too. Ways to fail (`is_failing`) name what other branches are about.
+    /// Keys come in the order in which a shape names them, and an alternative that names further keys has another order; so the first few
+    /// choices of that kind fork. If there are few choices (`n_choices`), one that makes many clauses forks too. The alternatives of a failure
+    /// (`is_failing`) name only keys that other branches name.
     pub(super) fn clauses(
         &mut self,
         partial: &Partial,
         choice: &Alternatives,
         is_failing: bool,
-        (n_choices, n_waiting): (usize, usize),
+        (n_choices, n_pending): (usize, usize),
         order: &mut Option<NameOrder>,
     ) -> Expanded<Option<Vec<Clause>>> {
         let Shape::Object(object) = &partial.shape else { return Ok(None) };
@@ -85,7 +87,7 @@ impl Expander<'_> {
         };
         let Some(clauses) = clauses else { return Ok(None) };
         let n_new = clauses.iter().filter(|clause| as_fact(clause).is_none()).count();
-        let n_pending = object.obligations.len() + n_waiting + n_new;
+        let n_pending = object.obligations.len() + n_pending + n_new;
         let names_are_declared = clauses.iter().flatten().all(|witness| match witness {
             Witness::Absent(name) | Witness::Key(Keys::Name(name), _) => {
                 object.properties.contains(name) || object.required.contains(name)
@@ -124,7 +126,7 @@ impl Expander<'_> {
             }
             all = product;
         }
-        // A clause that holds more witnesses than another is implied.
+        // A clause with all witnesses of another is implied by it.
         let is_implied = |index: usize| {
             let others = all.iter().enumerate().filter(|(other, _)| *other != index);
             others.into_iter().any(|(other, less)| {
@@ -137,13 +139,13 @@ impl Expander<'_> {
         Ok(Some(all))
     }
 
-    /// Returns the clauses that say the same as some goals together.
+    /// Returns the clauses equivalent to a conjunction of goals.
     fn clauses_of_goals(&mut self, goals: &Alternative, n_levels: usize) -> Expanded<Option<Vec<Clause>>> {
         let has_frames = |goal: &Goal| matches!(goal, Goal::Member(_, frames) if !frames.is_empty());
         if n_levels == 0 || goals.iter().any(has_frames) {
             return Ok(None);
         }
-        // All that is said without a choice makes a shape.
+        // The unconditional goals make a shape.
         let mut scratch = Partial::new(ValueKind::Object, goals.iter().rev().cloned().collect());
         while let Some(goal) = scratch.goals.pop() {
             self.budget.spend(1)?;
@@ -174,11 +176,11 @@ impl Expander<'_> {
         all.extend(absent.into_iter().map(|name| vec![Witness::Absent(Arc::clone(name))]));
         all.extend(object.obligations.iter().map(|obligation| obligation.any.clone()));
         let mut choices: Vec<Rc<Alternatives>> = Vec::new();
-        for choice in scratch.choices.iter().chain(&scratch.denials) {
+        for choice in scratch.choices.iter().chain(&scratch.negations) {
             choices.push(match choice {
                 Choice::Of(alternatives) | Choice::Failing(alternatives) => Rc::clone(alternatives),
                 Choice::One(..) => return Ok(None),
-                Choice::Denied(member) => Alternatives::new(self.denials(&scratch, *member)?),
+                Choice::Negated(member) => Alternatives::new(self.negations(&scratch, *member)?),
             });
         }
         for choice in choices {
@@ -189,7 +191,7 @@ impl Expander<'_> {
         Ok((all.len() <= 4 * CLAUSES_MAX).then_some(all))
     }
 
-    /// Works out what is left of the clauses now; returns whether all can hold. What a clause of one witness says becomes a goal.
+    /// Simplifies the clauses by what is known now; returns whether all can hold. A clause of a single witness becomes a goal.
     pub(super) fn settle(&mut self, partial: &mut Partial) -> Expanded<bool> {
         let Shape::Object(object) = &mut partial.shape else { return Ok(true) };
         let mut obligations = Vec::with_capacity(object.obligations.len());
@@ -221,7 +223,7 @@ impl Expander<'_> {
         Ok(true)
     }
 
-    /// Tells whether a witness is there, or can't be; nothing if that is open.
+    /// Returns whether a witness holds or fails; `None` if that is open.
     fn verdict(&mut self, object: &ObjectShape, witness: &Witness) -> Expanded<Option<bool>> {
         Ok(match witness {
             Witness::Absent(name) if object.required.contains(name) => Some(false),
@@ -229,7 +231,7 @@ impl Expander<'_> {
             Witness::Key(Keys::Name(name), member) => self.name_verdict(object, name, *member)?,
             Witness::Key(Keys::Satisfying(_), _) => None,
             Witness::Key(keys, member) => {
-                // Where only some names are allowed, one of them must do.
+                // If only certain names are allowed, one of them must be the witness.
                 let closed = object.rules.iter().find_map(|rule| match &rule.keys {
                     Keys::Beside { names, languages } if languages.is_empty() && self.is_false(rule.member) => {
                         Some(names)
@@ -278,7 +280,7 @@ impl Expander<'_> {
         Ok(self.are_never(&members).then_some(false))
     }
 
-    /// Tells whether objects of a shape surely don't have a key.
+    /// Returns whether objects of a shape surely don't have a key.
     pub(super) fn is_forbidden(&mut self, object: &ObjectShape, name: &Arc<str>) -> Expanded<bool> {
         if object.absent.contains(name) {
             return Ok(true);
@@ -309,7 +311,7 @@ fn name_of(witness: &Witness) -> Option<&Arc<str>> {
     }
 }
 
-/// Returns the facts that say the same as a clause, if they are simpler.
+/// Returns simpler facts that are equivalent to a clause, if there are any.
 fn as_fact(clause: &[Witness]) -> Option<SmallVec<[Fact; 2]>> {
     Some(match clause {
         [Witness::Absent(name)] => smallvec::smallvec![Fact::Absent(Arc::clone(name))],
@@ -327,7 +329,7 @@ fn as_fact(clause: &[Witness]) -> Option<SmallVec<[Fact; 2]>> {
     })
 }
 
-/// Tells whether one of some witnesses is always there: a name is absent or not, its value is one thing or another.
+/// Returns whether a clause always holds: a name is present or absent, its value satisfies a member or not.
 fn is_tautology(clause: &[Witness]) -> bool {
     clause.iter().any(|witness| {
         let Witness::Absent(name) = witness else { return false };

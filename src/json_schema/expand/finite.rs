@@ -1,20 +1,20 @@
-//! Finite sets of constants: what can be seen about a member without expanding it.
+//! Finite sets of constants: a cheap approximation of a member, without expansion.
 //!
-//! Most choices are told apart by a constant under a key: `{"properties": {"type": {"const": "a"}}, "required": ["type"]}`. So that n branches
-//! can be compared with each other, and with what is known already, the constants that a member allows and those that it asks for under its
-//! keys are read off once, following references and `allOf`. What is found is never too small: more may be forbidden than is seen here.
+//! Most choices are discriminated by a constant under a key: `{"properties": {"type": {"const": "a"}}, "required": ["type"]}`. So that n
+//! branches can be compared with each other, and with what is known already, the constants that a member allows, and those that it
+//! requires under its keys, are collected once, across references and `allOf`. The sets are supersets: a member may allow less.
 
 use super::super::language::few_texts;
 use super::*;
 use crate::json_schema::conjunction::ChoiceId;
 
-/// How many sub-schemas one look goes into.
+/// Most sub-schemas that one search visits.
 const LOOKS_MAX: usize = 64;
-/// Most strings that a pattern is read off as.
+/// Most strings of a pattern that counts as a finite set.
 const STRINGS_MAX: usize = 32;
 /// Most values in an array or object that is compared as a whole.
 const COMPOUND_VALUES_MAX: usize = 256;
-/// How deep `anyOf` is looked into.
+/// Greatest nesting of `anyOf` that is searched.
 const UNIONS_DEEP_MAX: usize = 3;
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -23,7 +23,7 @@ pub(super) enum Constant {
     Bool(bool),
     Number(Decimal),
     Text(Arc<str>),
-    /// An array or an object, as one text for all its spellings.
+    /// An array or an object, in canonical form.
     Compound {
         is_object: bool,
         text: Arc<str>,
@@ -31,7 +31,7 @@ pub(super) enum Constant {
 }
 
 impl Constant {
-    /// Returns a value of a document; nothing if it is an array or object with too many values to compare.
+    /// Returns a value of a document; `None` if it is an array or object with too many values to compare.
     pub(super) fn new(json: &Json, id: ValueId) -> Option<Constant> {
         Some(match json.value(id) {
             Value::Null => Constant::Null,
@@ -82,23 +82,23 @@ impl Constant {
     }
 }
 
-/// The values that a member allows at most; exactly those if `is_exact`.
+/// A superset of the values that a member allows; equal to it if `is_exact`.
 #[derive(Clone, Debug)]
 pub(super) struct Finite {
     pub values: Rc<HashSet<Constant>>,
     pub is_exact: bool,
 }
 
-/// What objects must look like that satisfy a member.
+/// Necessary conditions on the objects that satisfy a member: the discriminators of `oneOf` and `anyOf`.
 #[derive(Default, Debug)]
 pub(super) struct Tags {
     pub required: HashSet<Arc<str>>,
-    /// By key: the values that it may have, where they are finitely many.
+    /// By key: a superset of its values, if they are finitely many.
     pub values: HashMap<Arc<str>, Rc<HashSet<Constant>>>,
 }
 
 impl Tags {
-    /// Tells whether an object that satisfies one can't satisfy the other.
+    /// Returns whether no object satisfies both.
     pub fn exclude(&self, other: &Tags) -> bool {
         let (few, many) = if self.values.len() <= other.values.len() { (self, other) } else { (other, self) };
         few.values.iter().any(|(name, values)| {
@@ -109,7 +109,7 @@ impl Tags {
 }
 
 impl Expander<'_> {
-    /// Returns the values that a member allows at most, where they are finitely many.
+    /// Returns a superset of the values that a member allows, if they are finitely many.
     pub(super) fn finite(&mut self, member: Member) -> Option<Finite> {
         if let Some(known) = self.finite.get(&member) {
             return known.clone();
@@ -119,12 +119,12 @@ impl Expander<'_> {
         found
     }
 
-    /// Tells whether a member is satisfied by some scalars and nothing else.
+    /// Returns whether a member is satisfied by finitely many scalars only.
     pub fn is_finite(&mut self, member: Member) -> bool {
         self.finite(member).is_some_and(|finite| finite.is_exact && finite.values.iter().all(Constant::is_scalar))
     }
 
-    /// Returns how many values satisfy a member, where they are finitely many scalars and known exactly.
+    /// Returns the number of values that satisfy a member, if they are finitely many scalars and known exactly.
     pub fn n_values(&mut self, member: Member) -> Option<usize> {
         let finite = self.finite(member).filter(|finite| finite.is_exact)?;
         finite.values.iter().all(Constant::is_scalar).then_some(finite.values.len())
@@ -218,7 +218,7 @@ impl Expander<'_> {
                 }
             }
         }
-        // A pattern says nothing of other values.
+        // A pattern does not constrain other values.
         if let Some(texts) = texts {
             match &mut found {
                 Some(found) => found.retain(|value| !matches!(value, Constant::Text(_)) || texts.contains(value)),
@@ -244,19 +244,19 @@ impl Expander<'_> {
 
     /// Returns the strings in which a pattern matches, if they are few.
     fn few_strings(&mut self, pattern: &str) -> Option<HashSet<Constant>> {
-        // A pattern that can't be had is an error where it is needed.
+        // A pattern that can't be compiled is an error where it is needed.
         let language = self.languages.pattern(pattern, "pattern", self.limits).ok()?;
         let texts = few_texts(self.languages.dfa(language), STRINGS_MAX)?;
         texts.iter().map(|text| Some(Constant::Text(core::str::from_utf8(text).ok()?.into()))).collect()
     }
 
-    /// Returns the values that satisfy all members at most, where they are finitely many.
+    /// Returns a superset of the values that satisfy all members, if they are finitely many.
     pub(super) fn allowed(&mut self, members: &[Member]) -> Option<Rc<HashSet<Constant>>> {
         let mut lists: SmallVec<[Rc<HashSet<Constant>>; 4]> = SmallVec::new();
         for &member in members {
             lists.extend(self.finite(member).map(|finite| finite.values));
         }
-        // The shortest is looked through, so that a list is never copied to be compared with a constant.
+        // The shortest list is filtered, so that no list is copied to be compared with a constant.
         let shortest = (0..lists.len()).min_by_key(|&index| lists[index].len())?;
         let shortest = lists.swap_remove(shortest);
         let mut denied: SmallVec<[Rc<HashSet<Constant>>; 4]> = SmallVec::new();
@@ -273,7 +273,7 @@ impl Expander<'_> {
         })
     }
 
-    /// Returns the shapes of the scalars that satisfy all members, where each member lists the values that satisfy it, or those that don't.
+    /// Returns the shapes of the scalars that satisfy all members, if each member lists the values that satisfy it, or those that don't.
     pub(super) fn listed_shapes(&mut self, members: &[Member], kind: ValueKind) -> Option<Rc<[Shape]>> {
         for &member in members {
             let finite = self.finite(Member { is_negated: false, ..member })?;
@@ -299,12 +299,12 @@ impl Expander<'_> {
         })
     }
 
-    /// Tells whether surely no value satisfies all members, at a glance.
+    /// Returns whether visibly no value satisfies all members.
     pub(super) fn are_never(&mut self, members: &[Member]) -> bool {
         self.allowed(members).is_some_and(|values| values.is_empty())
     }
 
-    /// Returns what objects must look like that satisfy a member.
+    /// Returns the necessary conditions on the objects that satisfy a member.
     pub(super) fn tags(&mut self, member: Member) -> Rc<Tags> {
         if let Some(known) = self.tags.get(&member) {
             return Rc::clone(known);
@@ -341,7 +341,7 @@ impl Expander<'_> {
         tags
     }
 
-    /// Tells whether objects of a shape fail a member, at a glance.
+    /// Returns whether objects of a shape visibly fail a member.
     pub(super) fn excludes(&mut self, object: &ObjectShape, member: Member) -> bool {
         let tags = self.tags(member);
         if tags.required.iter().any(|name| object.absent.contains(name)) {
@@ -357,11 +357,10 @@ impl Expander<'_> {
     }
 }
 
-/// Returns one text for all spellings of a value: keys sorted, numbers by value; nothing if it holds more than
-/// [`COMPOUND_VALUES_MAX`] values.
+/// Returns the canonical form of a value: keys sorted, numbers by value; `None` if it has more than [`COMPOUND_VALUES_MAX`] values.
 fn canonical_text(json: &Json, id: ValueId) -> Option<String> {
     use core::fmt::Write;
-    /// What is left to write, the last first.
+    /// Pending output, the last first.
     enum Left {
         Value(ValueId),
         Text(&'static str),

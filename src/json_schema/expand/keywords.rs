@@ -1,11 +1,11 @@
-//! What each keyword says, and what it takes to violate it.
+//! The facts that each keyword asserts, and the alternatives of its negation.
 
 use super::*;
 use crate::json_schema::language::LanguageId;
 use crate::json_schema::lower::{MEMBERS_MAX, too_many_members};
 
 impl Expander<'_> {
-    /// Adds what a keyword says; returns whether that can hold.
+    /// Expands a keyword; returns whether it can hold.
     pub(super) fn pursue_entry(
         &mut self,
         partial: &mut Partial,
@@ -19,7 +19,7 @@ impl Expander<'_> {
         let facts: SmallVec<[Fact; 2]> = match (keyword, kind) {
             (Keyword::Type(set), ValueKind::Number) if set.contains(TypeSet::NUMBER) => return Ok(true),
             (Keyword::Type(_), ValueKind::Number) => one(Fact::Number(NumberSet::integers())),
-            // What fails at a glance was ruled out before.
+            // A type that fails was ruled out before.
             (Keyword::Type(_) | Keyword::Nullable(_), _) => return Ok(true),
             (Keyword::Enum(values), _) => return Ok(self.pursue_values(partial, schema, values)),
             (Keyword::Const(value), _) => return Ok(self.pursue_values(partial, schema, &[*value])),
@@ -163,14 +163,14 @@ impl Expander<'_> {
                 partial.goals.push(Goal::Member(member(target), frames));
                 return Ok(true);
             }
-            // Of other kinds, or done when all else is known.
+            // Keywords of other kinds, and those that are expanded when everything else is known.
             _ => return Ok(true),
         };
         partial.goals.extend(facts.into_iter().rev().map(Goal::Fact));
         Ok(true)
     }
 
-    /// Adds that the value is one of a list; returns whether that can hold.
+    /// Adds the fact that the value is one of a list; returns whether that can hold.
     fn pursue_values(&mut self, partial: &mut Partial, schema: SchemaId, values: &[ValueId]) -> bool {
         let document = self.model.schema(schema).document();
         let json = self.model.json(document);
@@ -206,7 +206,7 @@ impl Expander<'_> {
     }
 
     /// Returns the alternatives of violating a keyword.
-    pub(super) fn deny_entry(
+    pub(super) fn negate_entry(
         &mut self,
         kind: ValueKind,
         schema: SchemaId,
@@ -223,7 +223,7 @@ impl Expander<'_> {
             }
             (Keyword::Enum(values), _) => {
                 let document = self.model.schema(schema).document();
-                // Other than each: one fact after the other where they are simple, else one denial after the other.
+                // Different from each: simple facts if there are such, else one negation after the other.
                 let same_kind: Vec<ValueId> = {
                     let json = self.model.json(document);
                     values.iter().copied().filter(|&value| is_of_kind(json.value(value), kind)).collect()
@@ -337,7 +337,7 @@ impl Expander<'_> {
                 let mut entries = self.model.schema(schema).entries().iter();
                 let index = entries.position(|entry| core::ptr::eq(&entry.keyword, keyword));
                 let index = index.expect("the keyword is one of the schema's") as u32;
-                vec![vec![Goal::Stray(schema, index, scope)]]
+                vec![vec![Goal::UnevaluatedViolation(schema, index, scope)]]
             }
             (Keyword::AllOf(ids), _) => ids.iter().map(|&id| vec![not(id)]).collect(),
             (Keyword::AnyOf(ids), _) => vec![ids.iter().map(|&id| not(id)).collect()],
@@ -362,7 +362,7 @@ impl Expander<'_> {
             (Keyword::DynamicRef { target, anchor }, _) => {
                 vec![vec![not(self.conjunctions.dynamic_target(self.model, scope, anchor).unwrap_or(*target))]]
             }
-            // A type that fails was found at a glance; all else can't be violated by values of this kind.
+            // A type that fails was detected before; values of this kind can't violate anything else.
             _ => vec![],
         })
     }
@@ -372,7 +372,7 @@ impl Expander<'_> {
         if self.options.has_formats { self.languages.format(name, draft) } else { None }
     }
 
-    /// Returns the language of a pattern of `patternProperties`, by its place there; nothing if lenient mode drops it.
+    /// Returns the language of a pattern of `patternProperties`, by its index; `None` if lenient mode drops it.
     fn key_pattern(&mut self, schema: SchemaId, place: usize) -> Expanded<Option<LanguageId>> {
         let model = self.model;
         let found = model.schema(schema).entries().iter().find_map(|entry| match &entry.keyword {
@@ -392,7 +392,7 @@ impl Expander<'_> {
         }
     }
 
-    /// Returns the keys that `additionalProperties` of a schema is about.
+    /// Returns the keys to which `additionalProperties` of a schema applies.
     pub(super) fn keys_beside(&mut self, schema: SchemaId) -> Expanded<Keys> {
         let (mut names, mut languages) = (HashSet::new(), Vec::new());
         for entry in self.model.schema(schema).entries() {
@@ -413,10 +413,11 @@ impl Expander<'_> {
         Ok(Keys::Beside { names: Rc::new(names), languages: languages.into() })
     }
 
-    /// Returns the least number of members that a keyword asks for.
+    /// Returns the least number of members that a keyword requires.
     ///
     /// # Errors
-    /// In lenient mode, if it is too large: later nobody would know whose it is. Without that it may be that other bounds leave nothing at all.
+    /// In lenient mode, if it is too large: later its keyword would be unknown. In strict mode other bounds may still make it unsatisfiable,
+    /// which is the better error.
     pub(in super::super) fn checked_min(&self, keyword: &str, min: u64) -> Expanded<u64> {
         match self.options.is_lenient && min > MEMBERS_MAX {
             true => Err(too_many_members(keyword, min).into()),

@@ -1,8 +1,8 @@
-//! Objects other than some constants.
+//! Objects different from some constants.
 //!
-//! To be another object than each of n constants with the same keys is n conditions on those keys, which forks or states multiply. Constants
-//! that differ under one key only are one condition: to lack a key, to have another one, another value under one of the equal keys, or none
-//! of the n values under that one.
+//! To differ from each of n constant objects with the same keys is n conditions on those keys, which multiply forks or states. Constants
+//! that differ under a single key are one condition: the object lacks a key, has another key, has another value under one of the equal
+//! keys, or none of the n values under that key.
 
 use super::finite::Constant;
 use super::*;
@@ -10,7 +10,7 @@ use super::*;
 /// Constants with the same keys, and the same values but under one key.
 struct Family {
     values: Vec<ValueId>,
-    /// The key whose values differ, by its place among the sorted keys.
+    /// The key whose values differ, by its index among the sorted keys.
     place: usize,
 }
 
@@ -18,7 +18,7 @@ struct Family {
 type Entries = Vec<(Arc<str>, ValueId, Constant)>;
 
 impl Expander<'_> {
-    /// Returns what holds of objects other than some constants.
+    /// Returns the goals of objects different from some constants.
     pub(super) fn other_objects(&mut self, document: DocumentId, values: &[ValueId]) -> Expanded<Alternative> {
         let mut goals: Alternative = Vec::new();
         for Family { values, place } in self.families(document, values)? {
@@ -48,7 +48,7 @@ impl Expander<'_> {
         Ok(goals)
     }
 
-    /// Sorts constants into families, as few as one key for all with the same keys makes.
+    /// Partitions constants into families, with one differing key for all constants of the same keys, chosen to make few families.
     fn families(&mut self, document: DocumentId, values: &[ValueId]) -> Expanded<Vec<Family>> {
         let json = self.model.json(document);
         let mut families = Vec::new();
@@ -90,7 +90,7 @@ impl Expander<'_> {
 /// Objects by the values of all keys but one.
 type ByOthers<'a> = HashMap<Vec<&'a Constant>, Vec<ValueId>>;
 
-/// Returns the keys of an object with their values; nothing if one is too large to compare.
+/// Returns the keys of an object with their values; `None` if a value is too large to compare.
 fn entries(json: &Json, object: ValueId) -> Option<Entries> {
     let Value::Object(members) = json.value(object) else { return None };
     let mut names: Vec<&str> = members.iter().map(|member| json.key(member)).collect();

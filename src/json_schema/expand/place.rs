@@ -1,13 +1,13 @@
-//! Where an error that comes up late belongs: the keyword that it names, among those that apply to the value at hand.
+//! Locations of late errors: the keyword that an error names, among those that apply to the value.
 
 use super::*;
 
-/// Most sub-schemas that are looked through for a keyword.
+/// Most sub-schemas that are searched for a keyword.
 const LOOKS_MAX: usize = 4096;
-/// Decimal exponents of numbers that doubles hold for sure.
+/// Greatest decimal exponent of numbers that doubles certainly represent.
 const EXPONENT_MAX: i64 = 300;
 
-/// Returns the keywords that may be meant by the name of one, those first that are most likely to blame.
+/// Returns the keywords that an error about one may refer to, the most likely ones first.
 fn meant_by(keyword: &str) -> &[&str] {
     const BOUNDS: [&str; 8] =
         ["multipleOf", "const", "enum", "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "type"];
@@ -15,7 +15,7 @@ fn meant_by(keyword: &str) -> &[&str] {
         ["not", "oneOf", "if", "anyOf", "dependentSchemas", "dependencies", "dependentRequired", "enum"];
     match keyword {
         "multipleOf" => &BOUNDS,
-        // Bounds that no double has: a divisor is the last to make them.
+        // Bounds outside of the doubles: a divisor is the least likely cause.
         "minimum" => &["const", "enum", "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"],
         "not" => &CONDITIONS,
         "contains" => &["contains", "not", "oneOf", "if", "anyOf", "items", "additionalItems"],
@@ -28,7 +28,7 @@ fn meant_by(keyword: &str) -> &[&str] {
 }
 
 impl Expander<'_> {
-    /// Adds the place to an error about the values of a conjunction that has none.
+    /// Adds the location to an error about the values of a conjunction, if it has none.
     pub fn placed_at(&self, id: ConjunctionId, error: LowerError) -> LowerError {
         match error {
             LowerError::Schema(error) => self.placed(self.conjunctions.members(id), error).into(),
@@ -36,9 +36,9 @@ impl Expander<'_> {
         }
     }
 
-    /// Adds the place to an error about the values of some members that has none.
+    /// Adds the location to an error about the values of some members, if it has none.
     pub(super) fn placed(&self, members: &[Member], error: SchemaError) -> SchemaError {
-        // All automata together are at no place.
+        // A limit on all automata together has no location.
         if error.is_placed() || error.limit().is_some_and(|(bound, ..)| bound == "automaton_states_max") {
             return error;
         }
@@ -61,7 +61,7 @@ impl Expander<'_> {
         }
     }
 
-    /// Returns the keyword that is meant by a name, among those that apply to values of some members, whatever they say together.
+    /// Returns the keyword that a name refers to, among those that apply to values of some members.
     fn find_keyword(&self, members: &[Member], name: &str) -> Option<(SchemaId, ValueId)> {
         let only = [name];
         let wanted = match meant_by(name) {
@@ -115,7 +115,7 @@ impl Expander<'_> {
     }
 }
 
-/// Tells whether a keyword's number may be larger, or nearer to zero, than doubles are; nothing is known of listed ones.
+/// Returns whether a keyword's number may be outside of the range of doubles; true for lists of values.
 fn is_beyond_doubles(keyword: &Keyword) -> bool {
     match keyword {
         Keyword::Minimum(number)

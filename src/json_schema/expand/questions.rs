@@ -1,25 +1,25 @@
-//! Questions about what can't be: answered quickly or not at all.
+//! Cheap one-sided tests of disjointness and unsatisfiability.
 //!
-//! Branches that surely exclude each other need no negation, and alternatives that surely fail are not followed. "Surely" takes a few levels of
-//! properties and items, and a few alternatives; what isn't seen to be empty then counts as possible, and makes work rather than mistakes.
+//! Branches that surely exclude each other need no negation, and alternatives that surely fail are not expanded. A test examines a few levels
+//! of properties and items and a few alternatives; what it can't prove empty counts as possible, which costs work but is exact.
 
 use super::*;
 
-/// Deepest nesting of questions about disjointness; beyond it the answer is "not known".
+/// Greatest nesting of disjointness tests; beyond it the answer is "unknown".
 const QUESTIONS_DEEP_MAX: usize = 6;
-/// How many levels of properties and items such a question looks into.
+/// Levels of properties and items that a test examines.
 const EMPTY_LEVELS: usize = 3;
-/// How many sub-schemas are looked at for the kinds of values that one allows.
+/// Most sub-schemas visited to find the kinds of values that one allows.
 const KINDS_LOOKS_MAX: usize = 64;
-/// Steps that a product of languages counts for.
+/// Steps that a product of languages counts as.
 const PRODUCT_STEPS: usize = 2048;
-/// Steps that a comparison of two branches counts for.
+/// Steps that a comparison of two branches counts as.
 pub(super) const COMPARISON_STEPS: usize = 32;
-/// Alternatives that such a question may try.
+/// Most alternatives that a test tries.
 pub(super) const QUESTION_ALTERNATIVES_MAX: usize = 64;
 
 impl Expander<'_> {
-    /// Tells whether surely no value of a kind satisfies both.
+    /// Returns whether surely no value of a kind satisfies both.
     pub(super) fn are_disjoint(&mut self, a: Member, b: Member, kind: ValueKind) -> Expanded<bool> {
         self.budget.spend(COMPARISON_STEPS)?;
         let key = (a.min(b), a.max(b), kind);
@@ -34,7 +34,7 @@ impl Expander<'_> {
         Ok(is_disjoint)
     }
 
-    /// Tells whether surely no value of a kind satisfies all members, looking at most `n_levels` levels down.
+    /// Returns whether surely no value of a kind satisfies all members, by an examination of at most `n_levels` levels.
     fn are_surely_empty(&mut self, members: &[Member], kind: ValueKind, n_levels: usize) -> Expanded<bool> {
         if self.n_deep >= QUESTIONS_DEEP_MAX {
             return Ok(false);
@@ -42,7 +42,7 @@ impl Expander<'_> {
         self.n_deep += 1;
         let shapes = self.expand(members, kind, QUESTION_ALTERNATIVES_MAX);
         self.n_deep -= 1;
-        // What can't be expanded is an error where it is needed, not where it is asked about.
+        // A member that can't be expanded is an error where it is needed, not in a test.
         let shapes = match shapes {
             Ok(Some(shapes)) => shapes,
             Ok(None) | Err(LowerError::Schema(_)) => return Ok(false),
@@ -56,7 +56,7 @@ impl Expander<'_> {
         Ok(true)
     }
 
-    /// Tells whether surely no value satisfies a conjunction.
+    /// Returns whether surely no value satisfies a conjunction.
     pub fn is_surely_nothing(&mut self, id: ConjunctionId) -> Expanded<bool> {
         if let Some(&known) = self.empty.get(&id) {
             return Ok(known);
@@ -130,7 +130,7 @@ impl Expander<'_> {
         Ok(false)
     }
 
-    /// Tells whether a name is among some keys; nothing if that takes to look into a schema.
+    /// Returns whether a name is among some keys; `None` if that depends on a schema.
     pub fn has_key(&mut self, keys: &Keys, name: &str) -> Expanded<Option<bool>> {
         Ok(match keys {
             Keys::Name(known) => Some(**known == *name),
@@ -150,7 +150,7 @@ impl Expander<'_> {
         })
     }
 
-    /// Tells whether a goal may hold, as far as can be said at a glance.
+    /// Returns false if a goal visibly fails.
     pub(super) fn may_hold(&mut self, partial: &Partial, goal: &Goal) -> bool {
         match (goal, &partial.shape) {
             (Goal::Fact(Fact::Absent(name)), Shape::Object(object)) => !object.required.contains(name),
@@ -165,7 +165,7 @@ impl Expander<'_> {
         }
     }
 
-    /// Tells whether a member may hold, as far as can be said at a glance.
+    /// Returns false if a member visibly fails.
     pub(super) fn may_be(&mut self, partial: &Partial, member: Member) -> bool {
         if partial.followed.contains(member.negated()) {
             return false;
@@ -183,7 +183,7 @@ impl Expander<'_> {
         }
     }
 
-    /// Tells whether values of a kind fail a schema at a glance: by its types, or by constants of other kinds, here or behind references and
+    /// Returns whether values of a kind visibly fail a schema: by its types or by constants of other kinds, here or across references and
     /// `allOf`.
     pub(super) fn surely_fails(&mut self, kind: ValueKind, id: SchemaId) -> bool {
         let kinds = match self.kinds[id.index()] {
@@ -197,7 +197,7 @@ impl Expander<'_> {
         kinds >> kind as u8 & 1 == 0
     }
 
-    /// Returns the kinds of values that a schema allows at most, a bit for each.
+    /// Returns a superset of the kinds of values that a schema allows, a bit for each.
     fn find_kinds(&self, id: SchemaId) -> u8 {
         let all_kinds = (1 << ValueKind::ALL.len()) - 1;
         let mut kinds = all_kinds;
@@ -255,12 +255,12 @@ impl Expander<'_> {
     }
 }
 
-/// Returns the least type that all values of a kind have.
+/// Returns the most specific type of all values of a kind.
 fn least_type(kind: ValueKind) -> TypeSet {
     match kind {
         ValueKind::Null => TypeSet::NULL,
         ValueKind::False | ValueKind::True => TypeSet::BOOLEAN,
-        // Some numbers are integers, so `integer` alone can't be ruled out.
+        // Some numbers are integers, so a schema of type `integer` can't be ruled out.
         ValueKind::Number => TypeSet::INTEGER,
         ValueKind::String => TypeSet::STRING,
         ValueKind::Array => TypeSet::ARRAY,

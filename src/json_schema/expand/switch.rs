@@ -1,49 +1,49 @@
 //! Switches: many conditions on one key, decided together.
 //!
-//! `{"allOf": [{"if": {"properties": {"kind": {"const": "a"}}}, "then": ..}, ..]}` with n conditions on `kind`, or one whose `else` asks
-//! the next, is n choices. One after the other they make n forks, each with n choices in which the same key is looked at again: n³ steps in all.
-//! Where a condition says no more than which constants a key may have (an *exact test*), all of one key are decided by its value: an
-//! alternative for each group of values that lead the same ways, one for other values, one for objects without the key.
+//! `{"allOf": [{"if": {"properties": {"kind": {"const": "a"}}}, "then": ..}, ..]}` with n conditions on `kind`, or a chain of them by `else`,
+//! is n choices. One after the other they make n forks, each with n choices that test the same key again: n³ steps in all.
+//! If the conditions only test which constants a key has (*exact tests*), all those on one key are decided by its value: one
+//! alternative for each group of values that take the same branches, one for other values, one for objects without the key.
 
 use super::finite::Constant;
 use super::*;
 
-/// Fewest conditions on one key that are decided together: few are clauses, or forks as cheap.
+/// Fewest conditions on one key that are decided together: a few are as cheap as clauses or forks.
 const CONDITIONS_MIN: usize = 8;
-/// Steps that a goal of an alternative counts for, which takes some hundred bytes.
+/// Steps that a goal of an alternative counts as; it takes some hundred bytes.
 const STEPS_PER_GOAL: usize = 64;
-/// Most sub-schemas that a test is made of.
+/// Most sub-schemas of a test.
 const LOOKS_MAX: usize = 16;
 
-/// What a test says, if that is which constants a key may have and nothing else.
+/// An exact test: it constrains one key to certain constants and nothing else.
 #[derive(Debug)]
 pub(super) struct Test {
     name: Arc<str>,
     values: Rc<HashSet<Constant>>,
-    /// What the value of the key satisfies.
+    /// The constraint on the value of the key.
     value: Member,
     /// Whether objects without the key fail.
     is_required: bool,
 }
 
-/// What follows where a test holds, and those before it fail.
+/// The consequence of a test that holds while all tests before it fail.
 struct Arm {
     test: Rc<Test>,
     goals: Alternative,
 }
 
-/// A condition on a key, with those that its `else` asks.
+/// A condition on a key, with the chain of conditions under its `else`.
 struct Switch {
     arms: Vec<Arm>,
-    /// What follows where all tests fail.
+    /// The consequence if all tests fail.
     otherwise: Alternative,
 }
 
-/// The arms that are taken: by number of the switch, and of the arm in it.
+/// The arms taken: the index of the switch, and that of the arm in it.
 type Taken = SmallVec<[(u32, u32); 2]>;
 
 impl Expander<'_> {
-    /// Returns the alternatives of all conditions on one key together, and takes those from the choices that wait; nothing if there are few.
+    /// Returns the alternatives of all conditions on one key together, and removes those from the pending choices; `None` if there are few.
     pub(super) fn switch(&mut self, partial: &mut Partial) -> Expanded<Option<Vec<Alternative>>> {
         let Some(name) = self.switched_key(partial) else { return Ok(None) };
         let (mut switches, mut left) = (Vec::new(), VecDeque::new());
@@ -104,8 +104,8 @@ impl Expander<'_> {
         None
     }
 
-    /// Returns the test of a condition, and the number of tests up to [`CONDITIONS_MIN`] with those that its `else` asks; nothing if a choice is
-    /// no condition, or its test says more.
+    /// Returns the test of a condition, and the number of tests in its chain, up to [`CONDITIONS_MIN`]; `None` if a choice is no condition or
+    /// its test is not exact.
     fn test_of(&mut self, choice: &Choice) -> Option<(Rc<Test>, usize)> {
         let Choice::Of(alternatives) = choice else { return None };
         let [holds, fails] = &alternatives.all[..] else { return None };
@@ -133,7 +133,7 @@ impl Expander<'_> {
         let Choice::Of(alternatives) = choice else { unreachable!("conditions are choices") };
         let alternatives = &alternatives.all;
         let goals = match alternatives[0].first() {
-            // Where it matters what the test evaluates, it is followed.
+            // If a frame records what the test evaluates, it is expanded.
             Some(Goal::Member(_, frames)) if !frames.is_empty() => alternatives[0].clone(),
             _ => alternatives[0][1..].to_vec(),
         };
@@ -150,7 +150,7 @@ impl Expander<'_> {
         Ok(Switch { arms, otherwise })
     }
 
-    /// Returns the condition that goals are, if they are one with an exact test: the test, and what follows where it holds and where it fails.
+    /// Returns the condition that some goals are, if its test is exact: the test, and its consequences if it holds and if it fails.
     fn next_condition(&mut self, goals: &[Goal]) -> Option<(Rc<Test>, Alternative, Alternative)> {
         let &[Goal::Member(Member { subject: Subject::Schema(id), scope, is_negated: false }, ref frames)] = goals
         else {
@@ -197,7 +197,7 @@ impl Expander<'_> {
         Ok(groups)
     }
 
-    /// Returns what holds where the key has one of some values, which take these arms.
+    /// Returns the goals of objects whose key has one of some values, which take these arms.
     fn with_values(
         &mut self,
         switches: &[Switch],
@@ -208,7 +208,7 @@ impl Expander<'_> {
         let arm_at = |&(switch, arm): &(u32, u32)| &switches[switch as usize].arms[arm as usize];
         let name = &arm_at(&taken[0]).test.name;
         let mut members: Vec<Member> = taken.iter().map(|at| arm_at(at).test.value).collect();
-        // Values that satisfy all of these and yet take other arms: tests that they pass are failed.
+        // Values that satisfy all of these tests and take other arms satisfy further tests, which must fail here.
         let smallest = taken.iter().map(|at| &arm_at(at).test.values).min_by_key(|values| values.len());
         let of_group: HashSet<&Constant> = values.iter().collect();
         let passes = |value: &&Constant| {
@@ -240,7 +240,7 @@ impl Expander<'_> {
         Ok(goals)
     }
 
-    /// Returns what a test says, if that is which scalars one key may have and nothing else.
+    /// Returns a member as an exact test on scalars of one key, if it is one.
     fn exact_test(&mut self, member: Member) -> Option<Rc<Test>> {
         if let Some(known) = self.tests.get(&member) {
             return known.clone();
@@ -251,7 +251,7 @@ impl Expander<'_> {
     }
 
     fn find_exact_test(&mut self, member: Member) -> Option<Test> {
-        // Else the test forbids all keys but those that it names.
+        // Without additional properties the test would forbid all other keys.
         if !self.options.has_additional_properties {
             return None;
         }
@@ -292,7 +292,7 @@ impl Expander<'_> {
     }
 }
 
-/// Returns the goals that the value of a key satisfies each of some members.
+/// Returns the goals that constrain the value of a key by each of some members.
 fn properties(name: &Arc<str>, members: impl IntoIterator<Item = Member>) -> Alternative {
     members.into_iter().map(|member| Goal::Fact(Fact::Property(Arc::clone(name), member))).collect()
 }

@@ -1,40 +1,40 @@
-//! Unions: `anyOf`, and `oneOf`, where all other branches fail.
+//! Unions: `anyOf`, and `oneOf`, where all other branches must fail.
 //!
-//! n branches make n (n - 1) pairs of which each asks whether the two have a value in common: 100 million for a `oneOf` of 10,000 constants.
-//! So branches are sorted out before pairs are looked at. Scalars that branches list are counted: those that one branch alone lists
-//! are one alternative together. Arrays and objects are told apart by what their branches list as a whole, or for a key (a
-//! *discriminator*): a branch is compared with those only that list one of its values, or that list none.
+//! n branches have n (n - 1) pairs, each of which must be tested for a common value: 100 million for a `oneOf` of 10,000 constants.
+//! So branches are indexed before pairs are compared. Scalars that branches list are counted: those listed by exactly one branch
+//! are one alternative together. Arrays and objects are distinguished by the constants that their branches list for the whole value or for
+//! a key (a *discriminator*): a branch is compared only with those that list one of its constants, or that list none.
 
 use super::finite::{Constant, Finite};
 use super::questions::COMPARISON_STEPS;
 use super::*;
 
-/// The scalars of a kind that branches list, with the number of branches that do.
+/// The scalars of a kind that branches list, with the number of branches that list each.
 struct Listed {
     kind: ValueKind,
     n_branches: HashMap<Constant, usize>,
 }
 
-/// What discriminates: the value itself, or that of a key.
+/// A discriminator: the value itself, or the value of a key.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Discriminator {
     Value,
     Key(Arc<str>),
 }
 
-/// What branches list for a discriminator.
+/// The branches by the constants that they list for a discriminator.
 #[derive(Default)]
 struct Index {
     by_value: HashMap<Constant, Vec<u32>>,
     is_listing: Vec<bool>,
     n_listing: usize,
-    /// The branches that list nothing, once they are asked for.
+    /// The branches that list nothing, computed on demand.
     silent: Option<Rc<[u32]>>,
 }
 
 impl Expander<'_> {
-    /// Returns the choice of `anyOf`; where it matters what is evaluated, between all sets of branches, and if that `is_exact`, the others
-    /// fail.
+    /// Returns the choice of `anyOf`; if frames record what is evaluated, between all sets of branches, where the others fail if the record
+    /// `is_exact`.
     pub(super) fn any_of(
         &mut self,
         partial: &mut Partial,
@@ -54,7 +54,7 @@ impl Expander<'_> {
             return Ok(Choice::Of(Alternatives::new(alive.into_iter().map(|id| vec![goal(id)]).collect())));
         }
         if alive.len() > UNEVALUATED_BRANCHES_MAX && self.options.is_lenient {
-            // What was evaluated is not told apart, so that nothing is asked of the rest.
+            // It is unknown which branch evaluated, so the rest is not constrained.
             frames.iter().for_each(|&frame| partial.frames[frame as usize].is_open = true);
             return Ok(Choice::Of(Alternatives::new(alive.into_iter().map(|id| vec![goal(id)]).collect())));
         }
@@ -77,7 +77,7 @@ impl Expander<'_> {
         Ok(Choice::Of(Alternatives::new(subsets.collect())))
     }
 
-    /// Returns the alternatives of `anyOf` for scalars: what branches list is one.
+    /// Returns the alternatives of `anyOf` for scalars: all listed values are one.
     fn any_of_scalars(&mut self, kind: ValueKind, branches: Vec<Member>) -> Rc<Alternatives> {
         let mut listed = Listed::new(kind);
         let mut alternatives: Vec<Alternative> = Vec::new();
@@ -94,7 +94,7 @@ impl Expander<'_> {
         Alternatives::new(alternatives)
     }
 
-    /// Returns the alternatives of `oneOf`: one branch holds, and those fail that are not known to be disjoint from it.
+    /// Returns the alternatives of `oneOf`: one branch holds, and all that are not known to be disjoint from it fail.
     pub(super) fn one_of(
         &mut self,
         kind: ValueKind,
@@ -112,13 +112,13 @@ impl Expander<'_> {
         }
         let all = listed.values(|_| true);
         let mut alternatives = Vec::with_capacity(others.len() + 1);
-        // What holds of a value that is listed alone.
+        // The goals of a value that only one branch lists.
         let mut alone: Alternative = Vec::new();
         let rivals = self.rivals(kind, &others)?;
         for (&branch, rivals) in others.iter().zip(rivals) {
             let mut goals = vec![Goal::Member(branch, frames.clone())];
             goals.extend(rivals.iter().map(|rival| Goal::Member(rival.negated(), Frames::new())));
-            // Of the values that are listed none.
+            // The value must be none of the listed ones.
             let common = self.common_values(kind, branch, &all)?;
             for value in common.as_ref().unwrap_or(&all) {
                 match other_than(value) {
@@ -140,7 +140,7 @@ impl Expander<'_> {
         Ok(alternatives)
     }
 
-    /// Returns those of some values of a kind that satisfy a member; nothing if that can't be said.
+    /// Returns those of some values of a kind that satisfy a member; `None` if that is unknown.
     fn common_values(
         &mut self,
         kind: ValueKind,
@@ -159,7 +159,7 @@ impl Expander<'_> {
             Ok(None) | Err(LowerError::Schema(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        // What lenient mode dropped may have ruled out some.
+        // A constraint dropped in lenient mode might have excluded some.
         if self.n_relaxed != n_relaxed {
             return Ok(None);
         }
@@ -181,7 +181,7 @@ impl Expander<'_> {
         Ok(Some(values.iter().filter(|&value| common.contains(value)).cloned().collect()))
     }
 
-    /// Returns, for each branch, the others that are not known to be disjoint from it.
+    /// Returns by branch the others that are not known to be disjoint from it.
     fn rivals(&mut self, kind: ValueKind, branches: &[Member]) -> Expanded<Vec<Vec<Member>>> {
         let mut indexes = self.indexes(kind, branches)?;
         let everything: Rc<[u32]> = (0..branches.len() as u32).collect();
@@ -219,7 +219,7 @@ impl Expander<'_> {
         Ok(rivals)
     }
 
-    /// Returns what branches list, by discriminator.
+    /// Returns the indexes of branches, by discriminator.
     fn indexes(&mut self, kind: ValueKind, branches: &[Member]) -> Expanded<HashMap<Discriminator, Index>> {
         let mut indexes: HashMap<Discriminator, Index> = HashMap::new();
         for (place, &branch) in branches.iter().enumerate() {
@@ -237,12 +237,12 @@ impl Expander<'_> {
         Ok(indexes)
     }
 
-    /// Returns what a branch lists; only what tells it apart from any other list if it `is_enough`.
+    /// Returns the constants that a branch lists, by discriminator; if `only_required`, without optional keys, which an object may lack.
     fn discriminators(
         &mut self,
         kind: ValueKind,
         branch: Member,
-        is_enough: bool,
+        only_required: bool,
     ) -> Vec<(Discriminator, Rc<HashSet<Constant>>)> {
         let mut found = Vec::new();
         if let Some(finite) = self.finite(branch) {
@@ -250,7 +250,7 @@ impl Expander<'_> {
         }
         if kind == ValueKind::Object {
             let tags = self.tags(branch);
-            let lists = tags.values.iter().filter(|(name, _)| !is_enough || tags.required.contains(*name));
+            let lists = tags.values.iter().filter(|(name, _)| !only_required || tags.required.contains(*name));
             found.extend(lists.map(|(name, values)| (Discriminator::Key(Arc::clone(name)), Rc::clone(values))));
         }
         found
@@ -273,7 +273,7 @@ impl Listed {
         }
     }
 
-    /// Returns the values that so many branches list.
+    /// Returns the values whose number of branches `is_wanted`.
     fn values(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<Constant> {
         let wanted = self.n_branches.iter().filter(|(_, n_branches)| is_wanted(**n_branches));
         let mut values: Vec<Constant> = wanted.map(|(value, _)| value.clone()).collect();
@@ -289,7 +289,7 @@ impl Index {
     }
 }
 
-/// Returns the fact that a scalar of a kind is one of some; nothing if it can't be another.
+/// Returns the fact that a scalar of a kind is one of some values; `None` if the kind has no other value.
 fn fact_in(kind: ValueKind, values: &[Constant]) -> Option<Fact> {
     let numbers = || values.iter().filter_map(Constant::number).cloned().collect();
     let texts = || values.iter().filter_map(Constant::text).cloned().collect();
@@ -300,7 +300,7 @@ fn fact_in(kind: ValueKind, values: &[Constant]) -> Option<Fact> {
     }
 }
 
-/// Returns the fact that a scalar is another one; nothing if there is no other of its kind.
+/// Returns the fact that a scalar differs from a value; `None` if its kind has no other value.
 fn other_than(value: &Constant) -> Option<Fact> {
     match value {
         Constant::Number(number) => Some(Fact::NumberNot(number.clone())),

@@ -1,4 +1,4 @@
-//! Arrays: prefixes, the rest, lengths, and items that must be counted.
+//! Arrays: prefix items, further items, lengths, `contains` and distinct items.
 
 mod matching;
 mod values;
@@ -17,28 +17,28 @@ use smallvec::SmallVec;
 pub(super) use values::Few;
 use values::Others;
 
-/// Numbers of items up to this are written out; larger ones are counted.
+/// Largest number of items that is tracked in states; larger ones take a counter.
 const WRITTEN_MAX: u64 = 16;
-/// Most ways for one item to be, by the kinds that it is counted as.
-const WAYS_MAX: usize = 64;
+/// Most variants of one item, by the conditions that count it.
+const VARIANTS_MAX: usize = 64;
 
-/// Most values of counted items that bound their number.
+/// Most values of counted items that are used to bound their number.
 const COUNTED_MAX: usize = 64;
 
-/// Most values of items that are listed one by one.
+/// Most values of items that are enumerated.
 const VALUES_MAX: usize = 4096;
-/// Most values whose sets are told apart where places of an array have different ones.
+/// Most values whose sets are tracked in states, where the positions of an array have different domains.
 const FEW_MAX: usize = 12;
 
-/// The values that an item may have.
+/// The domain of an item: the values that it may have.
 enum Domain {
-    /// These, in the one spelling that elements have.
+    /// These values, in the unique spelling of distinct items.
     Few(Vec<Vec<u8>>),
-    /// More than are listed; `is_finite`: some beginnings have few; `is_endless`: some kind has infinitely many for sure.
+    /// More values than are listed; `is_finite`: some prefix has few completions; `is_endless`: some kind certainly has infinitely many values.
     Many { is_finite: bool, is_endless: bool },
 }
 
-/// Returns the place from which on the rules of an array are the same.
+/// Returns the position from which on all items have the same constraints.
 fn n_prefix(shape: &ArrayShape) -> u64 {
     let bounds = shape.rules.iter().flat_map(|rule| [Some(rule.from), rule.to]);
     let bounds = bounds.chain(shape.counts.iter().flat_map(|count| [Some(count.from), count.to]));
@@ -46,7 +46,7 @@ fn n_prefix(shape: &ArrayShape) -> u64 {
     shape.max.map_or(n_prefix, |max| n_prefix.min(max))
 }
 
-/// What is known after some items: the place, the number of items as far as it matters, and how many there were of each counted kind.
+/// The state after some items: the position, the number of items as far as it matters, and the number that each `contains` has counted.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Seen {
     place: u64,
@@ -54,24 +54,24 @@ struct Seen {
     counts: SmallVec<[u64; 4]>,
 }
 
-/// A way for the next item to be: what it satisfies, and what is known after it.
-type Way = (ConjunctionId, Seen);
+/// A variant of the next item: its constraint, and the state after it.
+type Variant = (ConjunctionId, Seen);
 
 struct Plan<'s> {
     shape: &'s ArrayShape,
-    /// Where the rules no longer change.
+    /// The position from which on all items have the same constraints.
     n_prefix: u64,
-    /// Whether numbers of items are states; else a machine counts those behind the prefix.
+    /// Whether numbers of items are tracked in states; otherwise a counter counts those after the prefix.
     is_written: bool,
-    /// How items are kept apart, if they are.
+    /// The constraint that items are distinct, if there is one.
     distinct: Option<Distinct>,
 }
 
-/// The states after an item, by what is known there.
+/// The automaton states drafted so far, by the state of the array after an item.
 #[derive(Default)]
 struct Places {
     states: HashMap<Seen, u32>,
-    /// Those that nothing follows yet.
+    /// Those that are not expanded yet.
     pending: Vec<(Seen, u32)>,
 }
 
@@ -92,12 +92,12 @@ impl Lowerer<'_> {
         self.array_with(draft, shape, depth, end, None)
     }
 
-    /// Returns the rule of the arrays of a shape whose items must all be different; nothing if there are none.
+    /// Returns the rule of the arrays of a shape with distinct items; `None` if there are none.
     pub(super) fn unique_array(&mut self, shape: &ArrayShape, depth: u32) -> Lowered<Option<NetRuleId>> {
         let mut draft = self.spare.draft();
         let end = draft.state();
         draft.accept(end);
-        // What is possible at each place, and behind the last.
+        // The domain of each position of the prefix, and of all after it.
         let n_prefix = n_prefix(shape);
         let places = (0..=n_prefix).map(|place| {
             let holds = shape.rules.iter().filter(|rule| rule.from <= place && rule.to.is_none_or(|to| place < to));
@@ -110,7 +110,7 @@ impl Lowerer<'_> {
             domains.push(self.domain(conjunction)?);
         }
         let mut shape = ArrayShape { is_unique: false, ..shape.clone() };
-        // Places that no array reaches don't matter: those behind the longest, and from the first on that nothing can stand at.
+        // Unreachable positions don't matter: those after the greatest length, and from the first with an empty domain on.
         if let Some(place) =
             domains.iter().position(|domain| matches!(domain, Domain::Few(values) if values.is_empty()))
         {
@@ -119,14 +119,14 @@ impl Lowerer<'_> {
         if let Some(max) = shape.max {
             domains.truncate(usize::try_from(max).unwrap_or(usize::MAX).max(1));
         }
-        // Of items that are all alike there are no more than values.
+        // If all items have the same domain, there are at most as many items as values.
         if let [Domain::Few(values)] = &domains[..] {
             shape.max = Some(shape.max.map_or(values.len() as u64, |max| max.min(values.len() as u64)));
         }
         if shape.max.is_some_and(|max| max < shape.min) || !self.has_enough(&places, shape.min)? {
             return Ok(None);
         }
-        // With as many values as items up to there, a place is never without one.
+        // A position with as many values as there are items up to it always has one left.
         let is_last = |index: usize| index + 1 == domains.len();
         let n_items = |index: usize| if is_last(index) { shape.max } else { Some(index as u64 + 1) };
         let is_filled = domains.iter().enumerate().all(|(index, domain)| match domain {
@@ -151,14 +151,14 @@ impl Lowerer<'_> {
         Ok(Some(self.rule("array", draft, None)))
     }
 
-    /// Tells whether the first `n_items` places of an array, each with items that satisfy what is listed for it (and the others what is listed last),
-    /// can have different values; true where there are too many values to say.
+    /// Returns whether the first `n_items` positions of an array can have distinct values, where the items of each satisfy its members (those
+    /// of further positions the last members); true if there are too many values to decide.
     fn has_enough(&mut self, places: &[Vec<Member>], n_items: u64) -> Lowered<bool> {
         let Ok(n_items) = usize::try_from(n_items) else { return Ok(true) };
         if !(2..=VALUES_MAX).contains(&n_items) {
             return Ok(true);
         }
-        // A place with as many values as there are items always has one left.
+        // A position with as many values as there are items always has one left.
         let mut few: Vec<Vec<Vec<u8>>> = Vec::new();
         for (place, members) in places.iter().enumerate().take(n_items) {
             let conjunction = self.expander.intern(members.clone());
@@ -173,8 +173,8 @@ impl Lowerer<'_> {
         Ok(can_all_differ(&few, self.budget)?)
     }
 
-    /// Bounds the numbers of items that count, and of those that don't, by the numbers of their values; tells whether that keeps any item
-    /// from running out of values. It does where all items are alike and one condition counts them.
+    /// Bounds the number of counted and of uncounted items by the sizes of their domains; returns whether that alone prevents exhaustion. It
+    /// does if all items have the same constraint and one condition counts them.
     fn bound_counts(&mut self, shape: &mut ArrayShape) -> Lowered<bool> {
         if shape.counts.is_empty() {
             return Ok(true);
@@ -207,7 +207,7 @@ impl Lowerer<'_> {
         Ok(is_safe)
     }
 
-    /// Adds arrays whose items are chosen from few values, each at most once: every set of those that are used up is a place of its own.
+    /// Adds arrays whose items have few values, each at most once: every set of used values is a state.
     fn few_items(
         &mut self,
         draft: &mut Draft,
@@ -274,7 +274,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Returns what is known of the number of values of a conjunction.
+    /// Returns the domain of a conjunction.
     fn domain(&mut self, conjunction: ConjunctionId) -> Lowered<Domain> {
         let mut texts: Vec<Vec<u8>> = Vec::new();
         let mut all = Others::default();
@@ -320,7 +320,7 @@ impl Lowerer<'_> {
             self.check_written("items", places.states.len())?;
             let from = self.after_element(draft, state)?;
             if !is_written && seen.place >= n_prefix {
-                // Behind the prefix a machine counts.
+                // After the prefix a counter counts.
                 self.counted_tail(draft, &plan, &from, depth, end, seen.n_items)?;
                 continue;
             }
@@ -337,7 +337,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Adds the next item, in all ways in which it can be.
+    /// Adds the next item, in all variants.
     fn item(
         &mut self,
         draft: &mut Draft,
@@ -347,7 +347,7 @@ impl Lowerer<'_> {
         seen: &Seen,
         depth: u32,
     ) -> Lowered<()> {
-        for (conjunction, seen) in self.item_ways(plan, seen)? {
+        for (conjunction, seen) in self.item_variants(plan, seen)? {
             if !self.expander.conjunctions.is_nothing(conjunction) {
                 let rule = self.value(conjunction, depth + 1, plan.distinct.is_some())?;
                 let target = places.after(draft, seen, plan.distinct);
@@ -357,25 +357,25 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Returns the ways for the next item to be.
-    fn item_ways(&mut self, plan: &Plan<'_>, seen: &Seen) -> Lowered<Vec<Way>> {
+    /// Returns the variants of the next item.
+    fn item_variants(&mut self, plan: &Plan<'_>, seen: &Seen) -> Lowered<Vec<Variant>> {
         let Plan { shape, n_prefix, is_written, .. } = *plan;
         let place = seen.place;
         let is_at = |from: u64, to: Option<u64>| from <= place && to.is_none_or(|to| place < to);
         let members: Vec<Member> =
             shape.rules.iter().filter(|rule| is_at(rule.from, rule.to)).map(|rule| rule.member).collect();
         let n_items = match is_written && shape.max.is_none() {
-            // Beyond the minimum all numbers are the same.
+            // All numbers from the minimum on are equivalent.
             true => (seen.n_items + 1).min(shape.min),
             false => seen.n_items + 1,
         };
         let next = Seen { place: (place + 1).min(n_prefix), n_items, counts: seen.counts.clone() };
-        let mut ways: Vec<(Vec<Member>, Seen)> = vec![(members, next)];
+        let mut variants: Vec<(Vec<Member>, Seen)> = vec![(members, next)];
         for (index, count) in shape.counts.iter().enumerate().filter(|(_, count)| is_at(count.from, count.to)) {
             let n_seen = seen.counts[index];
-            let mut longer = Vec::with_capacity(2 * ways.len());
-            for (members, next) in ways {
-                // Without an upper bound nobody needs to know that an item doesn't count.
+            let mut longer = Vec::with_capacity(2 * variants.len());
+            for (members, next) in variants {
+                // Without an upper bound it need not be known that an item doesn't count.
                 if count.max.is_none() && n_seen >= count.min {
                     longer.push((members, next));
                     continue;
@@ -395,16 +395,16 @@ impl Lowerer<'_> {
                 }
                 longer.push((other, next));
             }
-            ways = longer;
-            if ways.len() > WAYS_MAX {
-                let reason = format!("more than {WAYS_MAX} combinations of conditions count the same items");
+            variants = longer;
+            if variants.len() > VARIANTS_MAX {
+                let reason = format!("more than {VARIANTS_MAX} combinations of conditions count the same items");
                 return Err(SchemaError::unsupported("contains", reason).into());
             }
         }
-        Ok(ways.into_iter().map(|(members, next)| (self.expander.intern(members), next)).collect())
+        Ok(variants.into_iter().map(|(members, next)| (self.expander.intern(members), next)).collect())
     }
 
-    /// Adds what follows after `n_items` items: more of the rest, counted by machine, and the closing bracket.
+    /// Adds what follows `n_items` items: further items, counted by a counter, and the closing bracket.
     fn counted_tail(
         &mut self,
         draft: &mut Draft,
@@ -443,14 +443,14 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Returns what items behind the prefix satisfy.
+    /// Returns the constraint on items after the prefix.
     fn rest(&mut self, plan: &Plan<'_>) -> ConjunctionId {
         let rules = plan.shape.rules.iter().filter(|rule| rule.to.is_none());
         let members: Members = rules.map(|rule| rule.member).collect();
         self.expander.intern(members)
     }
 
-    /// Checks how many places of a container were written out.
+    /// Checks the number of states of a container.
     pub(super) fn check_written(&self, what: &'static str, n_written: usize) -> Lowered<()> {
         self.budget.spend(1)?;
         let limit = self.limits.automaton_states_max / 8;

@@ -1,4 +1,4 @@
-//! Automata as they are drafted: states and edges in any order, several edges for one letter allowed.
+//! Drafts: automata under construction, with states and edges in any order and several edges for one letter.
 
 use crate::machine::{DeclaredKeys, Distinct, RegisterRule};
 use crate::pass::{Edge, Label, NetRuleId};
@@ -10,17 +10,17 @@ const NONE: u32 = u32::MAX;
 /// An automaton under construction; state 0 is the start.
 #[derive(Default)]
 pub(super) struct Draft {
-    // PERF: rows as lists in one table: a row of its own for each state would be allocated again and again as it grows.
+    // Rows are linked lists in one table: a vector for each state would be reallocated again and again as it grows.
     rows: Vec<Row>,
     edges: Vec<Link>,
     pub accepting: Vec<bool>,
-    /// The rules that edges call or called. PERF: most edges read bytes.
+    /// The rules that edges call or called, so that not all edges need be searched for calls: most read bytes.
     calls: Vec<NetRuleId>,
-    /// States that calls of elements return to, and nothing else leads to.
+    /// States to which calls of distinct values return, and which are not reached otherwise.
     pub elements: Vec<(u32, Distinct)>,
-    /// Lists of elements that are taken before any was read.
+    /// Lists of declared keys.
     pub declared_keys: Vec<Arc<DeclaredKeys>>,
-    /// States that ask something of the rule's register.
+    /// The register rules of states.
     pub register_rules: Vec<(u32, RegisterRule)>,
 }
 
@@ -53,7 +53,7 @@ impl Draft {
         draft
     }
 
-    /// Forgets all but the memory, and begins again with a start.
+    /// Resets the draft to a start state, for reuse.
     pub fn restart(&mut self) {
         let Draft { rows, edges, accepting, calls, elements, declared_keys, register_rules } = self;
         rows.clear();
@@ -66,12 +66,12 @@ impl Draft {
         self.state();
     }
 
-    /// Tells whether the memory is worth keeping: there is some, and not much.
+    /// Returns whether the memory is worth reusing: not empty, and small enough.
     pub fn is_small(&self) -> bool {
         (1..=1 << 10).contains(&self.rows.capacity()) && self.edges.capacity() <= 1 << 10
     }
 
-    /// Makes room for more states and edges.
+    /// Reserves capacity for more states and edges.
     pub fn reserve(&mut self, n_states: usize, n_edges: usize) {
         self.rows.reserve(n_states);
         self.accepting.reserve(n_states);
@@ -104,7 +104,7 @@ impl Draft {
         self.accepting[state as usize] = true;
     }
 
-    /// Adds a list of elements that are taken before any was read; returns its number.
+    /// Adds a list of declared keys; returns its index.
     pub fn add_declared_keys(&mut self, declared_keys: DeclaredKeys) -> u32 {
         self.declared_keys.push(Arc::new(declared_keys));
         self.declared_keys.len() as u32 - 1
@@ -144,7 +144,7 @@ impl Draft {
         self.rows[state as usize].first
     }
 
-    /// Returns an edge, and which is the next one of the same state; nothing behind the last one.
+    /// Returns an edge with the index of the next one of the same state; `None` after the last one.
     #[inline]
     fn link(&self, place: u32) -> Option<&Link> {
         self.edges.get(place as usize)
@@ -155,7 +155,7 @@ impl Draft {
         self.edges.iter().map(|link| &link.edge)
     }
 
-    /// Returns the rules that edges call, perhaps with some that edges called which are no more.
+    /// Returns the rules that edges call, perhaps with some that only removed edges called.
     pub fn calls(&self) -> &[NetRuleId] {
         &self.calls
     }
@@ -164,7 +164,7 @@ impl Draft {
         self.edges.iter_mut().map(|link| &mut link.edge)
     }
 
-    /// Takes away the edges that fail a test.
+    /// Removes the edges that fail a test.
     pub fn retain(&mut self, test: impl Fn(&Edge) -> bool) {
         let rows: Vec<Vec<Edge>> =
             (0..self.n_states() as u32).map(|state| self.row(state).copied().collect()).collect();
@@ -180,13 +180,13 @@ impl Draft {
         from.iter().for_each(|&from| self.edge(from, Label::Bytes(byte, byte), target));
     }
 
-    /// Adds a text from any of some states to `target`.
+    /// Adds a path that reads `text` from each of some states to `target`.
     pub fn text(&mut self, from: &[u32], text: &[u8], target: u32) {
         let (&first, rest) = text.split_first().expect("a text with a byte");
         if rest.is_empty() {
             return self.byte(from, first, target);
         }
-        // PERF: the states between two bytes have one edge each, to the next.
+        // The states between two bytes have one edge each, to the next, and are added in bulk.
         let (first_state, first_edge) = (self.rows.len() as u32, self.edges.len() as u32 + from.len() as u32);
         self.byte(from, first, first_state);
         let n_states = rest.len() as u32;
@@ -200,7 +200,7 @@ impl Draft {
         );
     }
 
-    /// Adds a text from any of some states; returns where it ends.
+    /// Adds a path that reads `text` from each of some states; returns its end.
     pub fn texts(&mut self, from: &[u32], text: &[u8]) -> smallvec::SmallVec<[u32; 4]> {
         if text.is_empty() {
             return from.into();
@@ -210,8 +210,7 @@ impl Draft {
         smallvec::smallvec![target]
     }
 
-    /// Adds the states of another draft, and edges from each of `from` as from its start; returns what is added to the numbers of its states.
-    /// Where it accepts, the caller goes on.
+    /// Adds the states of another draft; returns the offset of their numbers. What follows its accepting states is left to the caller.
     pub fn embed(&mut self, other: &Draft) -> u32 {
         self.calls.extend_from_slice(&other.calls);
         let (base, first_edge) = (self.rows.len() as u32, self.edges.len() as u32);

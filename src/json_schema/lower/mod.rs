@@ -1,8 +1,8 @@
-//! From conjunctions to a network of automata: one rule for the values of each conjunction.
+//! Lowering: from conjunctions to a network of automata, with one rule for the values of each conjunction.
 //!
-//! A rule is drafted for every conjunction that is reached, satisfiable or not; then everything that can't be completed is cut away at once
-//! ([`trim`]): an optional property whose value can't exist, a branch without values, a slot that would leave too little room for what is
-//! required. Nothing else in this module thinks about satisfiability, and recursion needs no care.
+//! A rule is drafted for every reachable conjunction, satisfiable or not; then all dead states and unproductive rules are removed at once
+//! ([`trim`]): an optional property whose value can't exist, a branch without values, a key after which required ones don't fit any more.
+//! Nothing else in this module deals with satisfiability, and recursion needs no special care.
 
 mod array;
 mod draft;
@@ -39,20 +39,20 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Steps that a drafted state or edge counts for.
+/// Steps that a drafted state or edge counts as.
 const STEPS_PER_EDGE: usize = 8;
 
-/// A schema as automata, and the keywords that they don't obey.
+/// A schema as automata, and the keywords that they don't enforce.
 struct LoweredSchema {
     normal: NormalGrammar,
     relaxed: Vec<Relaxed>,
 }
 
-/// Why lowering stopped.
+/// The reason why lowering failed.
 #[derive(Debug)]
 pub(crate) enum LowerError {
     Schema(SchemaError),
-    /// A deadline or a bound on work.
+    /// A deadline, a cancellation or a limit.
     Build(crate::pass::BuildError),
 }
 
@@ -70,7 +70,7 @@ impl From<crate::pass::BuildError> for LowerError {
 
 type Lowered<T> = Result<T, LowerError>;
 
-/// Returns the automata of a schema, and what became of its keywords.
+/// Returns the automata of a schema, and how its keywords are enforced.
 ///
 /// # Errors
 /// If no value is valid, a keyword can't be enforced exactly, an option makes no sense, a limit is met, or `budget` is exhausted.
@@ -83,7 +83,7 @@ pub(crate) fn lower(
 ) -> Lowered<(NormalGrammar, SchemaReport)> {
     white_space::check(&options.white_space)?;
     let budget = &budget.for_schema(limits);
-    // What is dropped is reported wherever it was written, so that is kept.
+    // Dropped keywords are reported at each location where they were written, which merging equal sub-schemas forgets.
     let written = options.is_lenient.then(|| model.clone());
     let merged = model.merge_equal();
     budget.check()?;
@@ -109,10 +109,10 @@ fn lower_model(
     Ok(LoweredSchema { normal, relaxed: lowerer.expander.relaxed })
 }
 
-/// Tells whether a value satisfies all of some schemas.
+/// Returns whether a value satisfies all of some schemas.
 ///
 /// # Errors
-/// As [`lower`], but for having no value.
+/// As [`lower`], except that being unsatisfiable is no error.
 pub(super) fn has_values(
     model: &SchemaModel,
     ids: &[SchemaId],
@@ -129,7 +129,7 @@ pub(super) fn has_values(
     Ok(lowerer.finish(root)?.is_some())
 }
 
-/// Returns how many values satisfy a schema, if they are finitely many scalars and that is seen at a glance.
+/// Returns the number of values that satisfy a schema, if they are visibly finitely many scalars.
 pub(super) fn n_different(
     model: &SchemaModel,
     id: SchemaId,
@@ -154,30 +154,30 @@ struct Lowerer<'a> {
     numbers: HashMap<(Vec<NumberShape>, bool), Option<NetRuleId>>,
     strings: HashMap<(Vec<StringShape>, bool), Option<NetRuleId>>,
     keys: HashMap<Arc<Dfa>, NetRuleId>,
-    /// By the rule of their values, and whether they are indented.
+    /// The rules of members, by the rule of their values and whether they are indented.
     members: HashMap<(NetRuleId, bool), NetRuleId>,
     white_space: Option<NetRuleId>,
-    /// The rule of all values, unless it is what is drafted here.
+    /// The rule of all JSON values, unless that is what is drafted here.
     any_value: AnyValue,
     n_states: usize,
 }
 
-/// What is known about the rule of all values.
+/// The state of the rule of all JSON values.
 #[derive(Clone, Copy)]
 enum AnyValue {
     Wanted,
-    Kept(NetRuleId),
-    /// It is drafted like others.
+    Cached(NetRuleId),
+    /// It is drafted like other rules.
     Drafted,
 }
 
-/// What a rule of values is made for.
+/// The context for which a rule of values is drafted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Place {
     conjunction: ConjunctionId,
-    /// 0 where depth makes no difference.
+    /// The nesting depth; 0 where it makes no difference.
     depth: u32,
-    /// Whether values have one spelling each, so that equal ones are equal texts.
+    /// Whether values have one spelling each, so that equal ones have equal bytes.
     is_element: bool,
 }
 
@@ -186,17 +186,17 @@ struct DraftRule {
     name: &'static str,
     draft: Draft,
     counter: Option<Counter>,
-    /// Where the automaton is to be kept for other schemas.
+    /// The key under which the automaton is cached for other schemas.
     key: Option<LeafKey>,
-    /// What was kept: then the draft is that of the empty text, or of all that it calls.
-    kept: Option<Kept>,
+    /// A cached automaton: then the draft is a stand-in, of the empty string or of the rules that it calls.
+    cached: Option<Cached>,
 }
 
-/// What an earlier schema left.
-enum Kept {
+/// An automaton cached by an earlier schema.
+enum Cached {
     /// The automaton of a rule that calls nothing.
     Leaf(Arc<RuleAutomaton>),
-    /// The automaton of a rule that calls these, in their order, and can be completed if all of them can.
+    /// The automaton of a rule that calls these, in their order, and is productive if all of them are.
     Caller(Arc<RuleAutomaton>, SmallVec<[NetRuleId; 2]>),
     /// The rule that is the root of a network.
     Network(Arc<FinishedNetwork>),
@@ -218,7 +218,7 @@ impl<'a> Lowerer<'a> {
             budget,
             drafts: spare.rules(),
             spare,
-            // PERF: room for what most schemas have.
+            // Capacity for most schemas.
             values: HashMap::with_capacity(14),
             pending: VecDeque::new(),
             numbers: HashMap::new(),
@@ -231,7 +231,7 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// Returns the network of what was drafted, as far as the root needs it; nothing if no text completes the root.
+    /// Returns the network of the drafted rules that the root needs; `None` if the root is not productive.
     fn finish(&mut self, root: NetRuleId) -> Lowered<Option<FinishedNetwork>> {
         let mut spare = core::mem::take(&mut self.spare);
         let network = trim::trim(&self.drafts, root, self.store, &mut spare.trim, self.budget)?;
@@ -247,14 +247,14 @@ impl<'a> Lowerer<'a> {
         Ok(())
     }
 
-    /// Returns the rule of the values of a conjunction, which is drafted sooner or later.
+    /// Returns the rule of the values of a conjunction, to be drafted later if it is new.
     fn value(&mut self, conjunction: ConjunctionId, depth: u32, is_element: bool) -> Lowered<NetRuleId> {
         if !self.expander.conjunctions.members(conjunction).is_empty() || self.has_indent() || is_element {
             return Ok(self.drafted_value(conjunction, depth, is_element));
         }
         match self.any_value {
             AnyValue::Drafted => Ok(self.drafted_value(conjunction, depth, is_element)),
-            AnyValue::Kept(rule) => Ok(rule),
+            AnyValue::Cached(rule) => Ok(rule),
             AnyValue::Wanted => {
                 let network = self.any_value()?;
                 let automata = || network.rules.iter().map(|rule| &rule.automaton);
@@ -262,14 +262,14 @@ impl<'a> Lowerer<'a> {
                 self.spend_states(n_states, automata().map(|automaton| automaton.all_edges().len()).sum())?;
                 let draft = self.spare.draft_of_nothing();
                 let rule = self.rule("value", draft, None);
-                self.drafts[rule.index()].kept = Some(Kept::Network(network));
-                self.any_value = AnyValue::Kept(rule);
+                self.drafts[rule.index()].cached = Some(Cached::Network(network));
+                self.any_value = AnyValue::Cached(rule);
                 Ok(rule)
             }
         }
     }
 
-    /// Returns the rules of all values, which any two schemas with the same spellings share.
+    /// Returns the rules of all JSON values, which schemas with the same spelling options share.
     fn any_value(&self) -> Lowered<Arc<FinishedNetwork>> {
         let Expander { model, options, .. } = self.expander;
         let key = AnyValueKey::of(options);
@@ -300,12 +300,12 @@ impl<'a> Lowerer<'a> {
     }
 
     fn rule(&mut self, name: &'static str, draft: Draft, counter: Option<Counter>) -> NetRuleId {
-        self.drafts.push(DraftRule { name, draft, counter, key: None, kept: None });
+        self.drafts.push(DraftRule { name, draft, counter, key: None, cached: None });
         NetRuleId::new(self.drafts.len() - 1)
     }
 
-    /// Returns a rule that calls nothing: as it was kept, or drafted now; nothing if the draft is none. A draft that has calls after all is
-    /// not kept, nor one that is not what its key says, since something was dropped.
+    /// Returns a rule that calls nothing, cached or drafted now; `None` if `draft` returns none. A draft that has calls after all is not
+    /// cached, nor one that differs from its key because lenient mode dropped something.
     fn leaf(
         &mut self,
         name: &'static str,
@@ -314,18 +314,18 @@ impl<'a> Lowerer<'a> {
         draft: impl FnOnce(&mut Self) -> Lowered<Option<Draft>>,
     ) -> Lowered<Option<NetRuleId>> {
         if let Some(automaton) = self.expander.languages.leaves().find(&key) {
-            return self.kept(name, automaton, counter).map(Some);
+            return self.cached(name, automaton, counter).map(Some);
         }
         let n_relaxed = self.expander.n_relaxed;
         let Some(draft) = draft(self)? else { return Ok(None) };
         self.spend(&draft)?;
         let key = (draft.calls().is_empty() && self.expander.n_relaxed == n_relaxed).then_some(key);
-        self.drafts.push(DraftRule { name, draft, counter, key, kept: None });
+        self.drafts.push(DraftRule { name, draft, counter, key, cached: None });
         Ok(Some(NetRuleId::new(self.drafts.len() - 1)))
     }
 
-    /// Returns a rule whose automaton there is already.
-    fn kept(
+    /// Returns a rule with a cached automaton.
+    fn cached(
         &mut self,
         name: &'static str,
         automaton: Arc<RuleAutomaton>,
@@ -333,11 +333,11 @@ impl<'a> Lowerer<'a> {
     ) -> Lowered<NetRuleId> {
         self.spend_states(automaton.n_states(), automaton.all_edges().len())?;
         let draft = self.spare.draft_of_nothing();
-        self.drafts.push(DraftRule { name, draft, counter, key: None, kept: Some(Kept::Leaf(automaton)) });
+        self.drafts.push(DraftRule { name, draft, counter, key: None, cached: Some(Cached::Leaf(automaton)) });
         Ok(NetRuleId::new(self.drafts.len() - 1))
     }
 
-    /// Counts the states of a draft that is complete.
+    /// Counts the states of a finished draft as work.
     fn spend(&mut self, draft: &Draft) -> Lowered<()> {
         self.spend_states(draft.n_states(), draft.n_edges())
     }
@@ -390,7 +390,7 @@ impl<'a> Lowerer<'a> {
                     }
                 }
                 ValueKind::Array => {
-                    // Arrays whose items are compared have a register, so each shape of them is a rule of its own.
+                    // Arrays of distinct items have a register, so each shape of them is a separate rule.
                     for shape in shapes.iter() {
                         let Shape::Array(array) = shape else { continue };
                         let is_unique = array.has_distinct_items();
@@ -408,7 +408,7 @@ impl<'a> Lowerer<'a> {
                     }
                 }
                 ValueKind::Object => {
-                    // Likewise objects with keys that nobody names, but one rule for all shapes: keys are compared alike.
+                    // So do objects with undeclared keys, but all shapes share one rule: their keys have the same constraint.
                     let mut open: Option<Draft> = None;
                     for shape in shapes.iter() {
                         let Shape::Object(object) = shape else { continue };

@@ -1,14 +1,14 @@
-//! Objects: keys in their order, each at most once, and the others.
+//! Objects: declared keys in a fixed order, each at most once, then undeclared keys.
 //!
-//! Keys that a schema names come in the order in which it names them, then those that are only required, then all others. So what is known after some
-//! members is a number, how far the order has gone, together with the number of members as far as it matters and the obligations that are met.
+//! Keys that a schema names come in the order in which it names them, then those that are only required, then all others. So the state
+//! after some members is the index of the next name, with the number of members as far as it matters and the obligations satisfied.
 //!
-//! *Keys.* All names stand in one trie of spellings. After the `i`-th name only later ones may follow, up to the next that is required: at a node
-//! of the trie that leaves a set of names which depends only on its first one. So states are pairs of a node and a first name: for
+//! *Declared keys.* All names are in one trie of spellings. After the `i`-th name only later ones may follow, up to the next required one: at
+//! a node of the trie these are a set of names that depends only on its first one. So states are pairs of a node and a first name: for
 //! names with different first letters a handful in all, never more than the sum over the nodes of the names below.
 //!
-//! *Other keys* are a rule that many objects share, with quotes of its own: any text, or the texts of some patterns. That names are not among
-//! them is seen when the key ends, as it is for keys that were there before.
+//! *Other keys* are a rule that many objects share, with its own quotes: any string, or the strings of some patterns. Duplicates of declared
+//! keys are refused at the end of the key, as duplicates of earlier keys are.
 
 mod plan;
 mod slots;
@@ -17,7 +17,7 @@ mod values;
 use super::draft::Draft;
 use super::text::{embed_spelled, has_finite_end};
 use super::white_space::{self, AfterOpen, From};
-use super::{Kept, Lowered, Lowerer, STEPS_PER_EDGE};
+use super::{Cached, Lowered, Lowerer, STEPS_PER_EDGE};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::leaf::LeafKey;
@@ -31,49 +31,50 @@ use plan::{ClassKeys, Content};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
-/// Most ways for the value of one key to be, by the obligations that it meets.
-const WAYS_MAX: usize = 64;
-/// Largest bound on the number of members: each number is written out.
+/// Most variants of the value of one key, which differ by the obligations that they satisfy.
+const VARIANTS_MAX: usize = 64;
+/// Largest bound on the number of members: each number is a separate state.
 pub(in crate::json_schema) const MEMBERS_MAX: u64 = 4096;
 
-/// Ways for the value of a key to be: what it satisfies, and the obligations that it meets.
-type Ways = SmallVec<[(ConjunctionId, u64); 1]>;
+/// Variants of the value of a key: its constraint, and the obligations that it satisfies.
+type Variants = SmallVec<[(ConjunctionId, u64); 1]>;
 
-/// Names a key of a plan.
+/// The index of a key of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum KeyIndex {
     Name(u32),
     Class(u32),
 }
 
-/// Names with the same beginning.
+/// The names with a common prefix: a node of the trie of names.
 #[derive(Clone, Copy)]
 struct Group {
-    /// The last byte of that beginning.
+    /// The last byte of that prefix.
     byte: u8,
     /// A range of the sorted names.
     low: u32,
     high: u32,
-    /// Where those that may be there are among the [`Groups::names`], in their order; of a single one nothing is kept.
+    /// The range of [`Groups::names`] that has those that may be present, in their order; `None` for a single name.
     names: Option<(u32, u32)>,
 }
 
-/// What may be read next within names.
+/// The trie of names, divided on demand.
 #[derive(Default)]
 struct Groups {
     groups: Vec<Group>,
     names: Vec<u32>,
-    /// By place in the sorted names and number of bytes read: a range of the groups.
+    /// By index in the sorted names and number of bytes read: a range of the groups.
     ranges: HashMap<(u32, u32), (u32, u32)>,
     all_names: Option<Group>,
 }
 
-/// What is known after some members.
+/// The state after some members.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Seen {
-    /// Names before this one are past.
+    /// The next name: names before it may not follow any more.
     next: u32,
     n_members: u64,
+    /// The obligations satisfied, by slot.
     met: u64,
 }
 
@@ -83,14 +84,14 @@ type OtherKeys = (u32, u32);
 /// The keys that may come after some members.
 #[derive(Clone, Copy)]
 struct NextKey {
-    /// After the quote that opens a name, if one may come.
+    /// The state after the opening quote, if a declared name may follow.
     quoted: Option<u32>,
     others: OtherKeys,
 }
 
-/// Values by what is known after some members.
+/// A map from [`Seen`].
 struct BySeen<T> {
-    // PERF: nearly always only the order counts.
+    // Nearly always only the next name matters: those are a vector.
     by_next: Vec<Option<T>>,
     others: HashMap<Seen, T>,
 }
@@ -126,46 +127,46 @@ impl<T> BySeen<T> {
     }
 }
 
-/// Where the drafted parts of an object are.
+/// The states of an object drafted so far.
 #[derive(Default)]
 pub(super) struct Places {
-    /// After a value.
+    /// The states after a value.
     after: BySeen<u32>,
     n_after: usize,
     pending: Vec<(Seen, u32)>,
-    /// The keys that may come.
+    /// The keys that may follow.
     keys: BySeen<NextKey>,
-    /// Within keys: a range of the sorted names, the bytes read, the first name that may follow.
+    /// The states within keys: a range of the sorted names, the bytes read, the state before the key.
     nodes: HashMap<(u32, u32, u32, Seen), u32>,
-    /// Within keys, where only one name goes on so: by that name, as the next one.
-    rests: BySeen<u32>,
+    /// The states within keys with a prefix of one name only: by that name, as the next one.
+    suffixes: BySeen<u32>,
     groups: Groups,
-    /// After the quote that closes a name, by that name, as the next one.
+    /// The states after the closing quote of a name: by that name, as the next one.
     ends: BySeen<u32>,
-    /// Groups whose next bytes are not drafted yet, with the number of bytes read and the state.
+    /// Groups whose next bytes are pending, with the number of bytes read and the state.
     open: Vec<(Group, u32, u32)>,
-    /// The rules of other keys, and where they return to.
+    /// The rules of other keys, and the states to which they return.
     other_keys: Vec<(NetRuleId, u32)>,
     others: BySeen<OtherKeys>,
     /// The rules of the keys of each class.
     class_rules: Vec<NetRuleId>,
-    /// Which list of the draft has all names.
+    /// The index of the draft's list of all names.
     declared_keys: Option<u32>,
-    /// Ways for values to be, by key, obligations that are met, and obligations that something to come may meet.
-    ways: HashMap<(KeyIndex, u64, u64), Ways>,
+    /// Variants of values, by key, obligations satisfied, and obligations that later members may satisfy.
+    variants: HashMap<(KeyIndex, u64, u64), Variants>,
 }
 
 impl Places {
-    /// Forgets all but the memory.
+    /// Clears everything, for reuse.
     pub fn clear(&mut self) {
-        let Places { after, n_after, pending, keys, nodes, rests, groups, ends, open, .. } = self;
-        let Places { other_keys, others, class_rules, declared_keys, ways, .. } = self;
+        let Places { after, n_after, pending, keys, nodes, suffixes, groups, ends, open, .. } = self;
+        let Places { other_keys, others, class_rules, declared_keys, variants, .. } = self;
         after.clear();
         *n_after = 0;
         pending.clear();
         keys.clear();
         nodes.clear();
-        rests.clear();
+        suffixes.clear();
         groups.clear();
         ends.clear();
         open.clear();
@@ -173,14 +174,14 @@ impl Places {
         others.clear();
         class_rules.clear();
         *declared_keys = None;
-        ways.clear();
+        variants.clear();
     }
 
-    /// Tells whether the memory is worth keeping: there is not much.
+    /// Returns whether the memory is small enough for reuse.
     pub fn is_small(&self) -> bool {
         const CAPACITY_MAX: usize = 1 << 10;
-        let of_seen = [self.after.others.capacity(), self.rests.others.capacity(), self.ends.others.capacity()];
-        let of_keys = [self.keys.others.capacity(), self.others.others.capacity(), self.ways.capacity()];
+        let of_seen = [self.after.others.capacity(), self.suffixes.others.capacity(), self.ends.others.capacity()];
+        let of_keys = [self.keys.others.capacity(), self.others.others.capacity(), self.variants.capacity()];
         let of_names = [self.after.by_next.capacity(), self.groups.names.capacity(), self.groups.groups.capacity()];
         let of_maps = [self.nodes.capacity(), self.groups.ranges.capacity(), self.open.capacity()];
         [of_seen, of_keys, of_names, of_maps].as_flattened().iter().all(|&capacity| capacity <= CAPACITY_MAX)
@@ -200,14 +201,14 @@ impl Lowerer<'_> {
         if plan.max == Some(0) {
             return Ok(());
         }
-        // PERF: about what names without common beginnings need.
+        // About the number of states for names without common prefixes.
         let n_spelled: usize = plan.names.iter().map(|name| name.spelled.len()).sum();
         draft.reserve(n_spelled + 6 * plan.names.len(), n_spelled + 16 * plan.names.len());
         let mut places = self.spare.places();
         self.key(draft, plan, &mut places, &before_first, none, depth)?;
         let mut n_counted = draft.n_states() + draft.n_edges();
         while let Some((seen, state)) = places.pending.pop() {
-            // Drafts of objects may grow long before they are done.
+            // Drafts of objects may grow large before they are finished.
             let n_drafted = draft.n_states() + draft.n_edges();
             self.budget.spend(STEPS_PER_EDGE * n_drafted.saturating_sub(n_counted))?;
             n_counted = n_drafted;
@@ -241,7 +242,7 @@ impl Lowerer<'_> {
             None => {
                 let quoted = draft.state();
                 let others = self.keys_from(draft, plan, places, quoted, seen, depth)?;
-                // PERF: behind the last name there is none left, and what leads nowhere would have to be cut away.
+                // After the last name there is none left: an opening quote without edges would have to be trimmed.
                 let next = NextKey { quoted: draft.has_edges(quoted).then_some(quoted), others };
                 places.keys.insert(seen, next);
                 next
@@ -257,7 +258,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Adds the names that may follow from behind their quote on; returns the other keys that may.
+    /// Adds the names that may follow, after their opening quote; returns the other keys that may follow.
     fn keys_from(
         &mut self,
         draft: &mut Draft,
@@ -267,7 +268,7 @@ impl Lowerer<'_> {
         mut seen: Seen,
         depth: u32,
     ) -> Lowered<OtherKeys> {
-        // Names that may follow: up to the next required one. Passing over some of the others meets an obligation.
+        // Names may follow up to the next required one. Skipping a name can satisfy an obligation.
         let n_names = plan.names.len() as u32;
         loop {
             self.names(draft, plan, places, quoted, seen, depth)?;
@@ -276,10 +277,10 @@ impl Lowerer<'_> {
             if name.is_required {
                 return Ok((0, 0));
             }
-            let Some(passed) = plan.pass_over(seen, stop) else { return Ok((0, 0)) };
+            let Some(passed) = plan.skip(seen, stop) else { return Ok((0, 0)) };
             seen = passed;
         }
-        // Others may come once no required name is left.
+        // Other keys may follow when no required name is pending.
         let past = Seen { next: n_names, ..seen };
         if plan.classes.is_empty() {
             return Ok((0, 0));
@@ -351,14 +352,14 @@ impl Lowerer<'_> {
                     continue;
                 }
                 if group.names.is_none() {
-                    // PERF: the rest of a name that shares it with no other needs no look at each byte.
-                    if let Some(&target) = places.rests.get(of_name(first)) {
+                    // The suffix of a name that no other shares is one chain, drafted once.
+                    if let Some(&target) = places.suffixes.get(of_name(first)) {
                         draft.byte(&[state], byte, target);
                         continue;
                     }
                     let target = draft.state();
                     draft.byte(&[state], byte, target);
-                    places.rests.insert(of_name(first), target);
+                    places.suffixes.insert(of_name(first), target);
                     let rest = &plan.spelled(group.low)[depth_in as usize + 1..];
                     self.budget.spend(rest.len())?;
                     let end = self.name_end(draft, plan, places, first, seen, depth)?;
@@ -378,7 +379,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Returns the rule of keys that nobody names, with their quotes.
+    /// Returns the rule of undeclared keys, with their quotes.
     fn other_key(&mut self, keys: &ClassKeys) -> Lowered<NetRuleId> {
         let keys = match keys {
             ClassKeys::Others => {
@@ -417,7 +418,7 @@ impl Lowerer<'_> {
         Ok(state)
     }
 
-    /// Adds a colon and a value; `seen` is what is known after it but for the value itself.
+    /// Adds a colon and a value; `seen` is the state after it, apart from obligations that the value satisfies.
     #[expect(clippy::too_many_arguments, reason = "one step of drafting, called from two places")]
     fn member_value(
         &mut self,
@@ -429,13 +430,13 @@ impl Lowerer<'_> {
         plan: &Plan,
         depth: u32,
     ) -> Lowered<()> {
-        let ways = self.ways(plan, places, key, seen)?;
-        let is_one = ways.len() == 1;
-        // Several values share their colon.
+        let variants = self.variants(plan, places, key, seen)?;
+        let is_one = variants.len() == 1;
+        // Several variants share their colon.
         let colon = if is_one { From::new() } else { self.colon(draft, from, depth)? };
-        for &(conjunction, met) in ways.iter() {
+        for &(conjunction, met) in variants.iter() {
             let n_members = plan.n_members_after(seen);
-            let Some(met) = plan.met_after(key, seen.met | met) else { continue };
+            let Some(met) = plan.satisfied_after(key, seen.met | met) else { continue };
             let after = Seen { n_members, met, ..seen };
             let rule = self.value(conjunction, depth + 1, false)?;
             let target = match places.after.get(after) {
@@ -460,7 +461,7 @@ impl Lowerer<'_> {
 
     /// Returns the rule of a colon and a value in an object at `depth`.
     ///
-    /// It is the same for all keys whose values are alike, in whatever object: one unit, and masks that differ only by what may follow the value.
+    /// All keys with the same constraint share it, in whatever object: one unit, whose masks differ only by what may follow the value.
     fn member(&mut self, value: NetRuleId, depth: u32) -> Lowered<NetRuleId> {
         let key = (value, depth < white_space::INDENT_DEEP_MAX);
         if let Some(&rule) = self.members.get(&key) {
@@ -474,7 +475,7 @@ impl Lowerer<'_> {
             _ => None,
         };
         let automaton = leaf_key.as_ref().and_then(|key| self.store.leaves.find(key));
-        let (rule_key, kept) = match automaton {
+        let (rule_key, cached) = match automaton {
             Some(automaton) => {
                 let mut callees: SmallVec<[NetRuleId; 2]> = self.free_white_space()?.into_iter().collect();
                 callees.push(value);
@@ -485,7 +486,7 @@ impl Lowerer<'_> {
                     state = after;
                 }
                 self.spend_states(automaton.n_states(), automaton.all_edges().len())?;
-                (None, Some(Kept::Caller(automaton, callees)))
+                (None, Some(Cached::Caller(automaton, callees)))
             }
             None => {
                 let from = self.colon(&mut draft, 0, depth)?;
@@ -495,13 +496,13 @@ impl Lowerer<'_> {
             }
         };
         let rule = self.rule("member", draft, None);
-        (self.drafts[rule.index()].key, self.drafts[rule.index()].kept) = (rule_key, kept);
+        (self.drafts[rule.index()].key, self.drafts[rule.index()].cached) = (rule_key, cached);
         self.members.insert(key, rule);
         Ok(rule)
     }
 
-    /// Returns the ways for the value of a key to be where `seen` is known after it but for the value itself.
-    fn ways(&mut self, plan: &Plan, places: &mut Places, key: KeyIndex, seen: Seen) -> Lowered<Ways> {
+    /// Returns the variants of the value of a key; `seen` is the state after it, apart from obligations that the value satisfies.
+    fn variants(&mut self, plan: &Plan, places: &mut Places, key: KeyIndex, seen: Seen) -> Lowered<Variants> {
         let content = match key {
             KeyIndex::Name(name) => {
                 plan.names[name as usize].content.as_ref().expect("names without values are left out")
@@ -518,20 +519,20 @@ impl Lowerer<'_> {
                 // Other keys may follow.
                 KeyIndex::Class(_) => u64::MAX,
             };
-        if let Some(ways) = places.ways.get(&(key, open, later)) {
-            return Ok(ways.clone());
+        if let Some(variants) = places.variants.get(&(key, open, later)) {
+            return Ok(variants.clone());
         }
-        let ways = self.value_ways(content, open, later)?;
-        places.ways.insert((key, open, later), ways.clone());
-        Ok(ways)
+        let variants = self.value_variants(content, open, later)?;
+        places.variants.insert((key, open, later), variants.clone());
+        Ok(variants)
     }
 
-    /// Returns the ways for the value of a key to be, by the obligations of `open` that it meets; those that nothing `later` may meet have to
-    /// be met.
+    /// Returns the variants of the value of a key, by the obligations of `open` that they satisfy; those that nothing `later` can satisfy
+    /// must be satisfied.
     ///
-    /// Nobody needs to know that a value doesn't meet an obligation, so ways may overlap; but those of a few constants are told apart,
-    /// since of those only a few ways are left then.
-    fn value_ways(&mut self, content: &Content, open: u64, later: u64) -> Lowered<Ways> {
+    /// It need not be known that a value fails an obligation, so variants may overlap; but for a few constants they are disjoint, since then
+    /// few variants remain.
+    fn value_variants(&mut self, content: &Content, open: u64, later: u64) -> Lowered<Variants> {
         let mut conditions: Vec<(u64, Vec<Member>)> = Vec::with_capacity(content.met.len());
         let mut always = 0;
         for &(index, member) in content.met.iter().filter(|(index, _)| open >> index & 1 == 1) {
@@ -544,9 +545,9 @@ impl Lowerer<'_> {
             }
         }
         conditions.retain(|(bit, _)| always & bit == 0);
-        // What has to be met leaves fewer ways for the rest.
+        // Obligations that must be satisfied first: they leave fewer variants.
         conditions.sort_by_key(|(bit, _)| later & bit != 0);
-        let mut ways: Vec<(Members, u64)> = vec![(content.members.clone(), always)];
+        let mut variants: Vec<(Members, u64)> = vec![(content.members.clone(), always)];
         for (bit, any) in conditions {
             let member = match any[..] {
                 [only] => only,
@@ -556,8 +557,8 @@ impl Lowerer<'_> {
                 }
             };
             let is_constant = self.expander.is_finite(member) || self.expander.is_finite(member.negated());
-            let mut longer = Vec::with_capacity(2 * ways.len());
-            for (members, bits) in ways {
+            let mut longer = Vec::with_capacity(2 * variants.len());
+            for (members, bits) in variants {
                 let mut with = members.clone();
                 with.push(member);
                 let must_be = later & bit == 0;
@@ -579,15 +580,15 @@ impl Lowerer<'_> {
                 }
                 longer.push((if is_known { members } else { with }, bits | bit));
             }
-            ways = longer;
-            self.budget.spend(ways.len())?;
-            if ways.len() > WAYS_MAX {
-                let reason = format!("more than {WAYS_MAX} combinations of conditions wait for the same key");
+            variants = longer;
+            self.budget.spend(variants.len())?;
+            if variants.len() > VARIANTS_MAX {
+                let reason = format!("more than {VARIANTS_MAX} combinations of conditions wait for the same key");
                 return Err(SchemaError::unsupported("not", reason).into());
             }
         }
-        let mut found = Ways::new();
-        for (members, bits) in ways {
+        let mut found = Variants::new();
+        for (members, bits) in variants {
             let conjunction = self.expander.intern(members);
             if !self.expander.conjunctions.is_nothing(conjunction) {
                 found.push((conjunction, bits));
@@ -616,7 +617,7 @@ impl Groups {
         *all_names = None;
     }
 
-    /// Adds a list of those of some names that may be there; returns where it is.
+    /// Adds a list of those of some names that may be present; returns its range.
     fn list(&mut self, plan: &Plan, names: impl Iterator<Item = u32>) -> (u32, u32) {
         let begin = self.names.len();
         self.names.extend(names.filter(|&name| plan.names[name as usize].content.is_some()));
@@ -624,7 +625,7 @@ impl Groups {
         (begin as u32, self.names.len() as u32)
     }
 
-    /// Returns the group of all names, of which nothing is read.
+    /// Returns the group of all names: the root of the trie.
     fn all_names(&mut self, plan: &Plan) -> Group {
         let n_names = plan.names.len() as u32;
         *match self.all_names {
@@ -636,7 +637,7 @@ impl Groups {
         }
     }
 
-    /// Divides names that begin alike by their next byte; returns where the groups are.
+    /// Divides a group by the next byte; returns the range of the new groups.
     fn add(&mut self, plan: &Plan, of: Group, n_read: u32) -> (u32, u32) {
         let begin = self.groups.len() as u32;
         let mut at = of.low;
@@ -647,7 +648,7 @@ impl Groups {
                 at += 1;
             }
             if (low, at) == (of.low, of.high) {
-                // Along a common beginning the list is one.
+                // Along a common prefix the list is the same.
                 self.groups.push(Group { byte, ..of });
                 break;
             }
@@ -688,14 +689,14 @@ impl Plan {
         if self.max.is_some() { seen.n_members + 1 } else { (seen.n_members + 1).min(self.min) }
     }
 
-    /// Returns what is known once a name is passed over; nothing if an obligation then can't be met any more.
-    fn pass_over(&self, seen: Seen, name: u32) -> Option<Seen> {
-        let met = self.met_after(KeyIndex::Name(name), seen.met | self.names[name as usize].without)?;
+    /// Returns the state after a name is skipped; `None` if an obligation can't be satisfied any more.
+    fn skip(&self, seen: Seen, name: u32) -> Option<Seen> {
+        let met = self.satisfied_after(KeyIndex::Name(name), seen.met | self.names[name as usize].without)?;
         Some(Seen { next: name + 1, met, ..seen })
     }
 
-    /// Returns those of some obligations that are met at a key that still matter behind it; nothing if one that had to be met is not.
-    fn met_after(&self, key: KeyIndex, met: u64) -> Option<u64> {
+    /// Returns those of the satisfied obligations that still matter after a key; `None` if one that had to be satisfied is not.
+    fn satisfied_after(&self, key: KeyIndex, met: u64) -> Option<u64> {
         let closes = match key {
             KeyIndex::Name(name) => self.names[name as usize].closes,
             KeyIndex::Class(_) => 0,

@@ -1,23 +1,23 @@
-//! The memory that schemas are lowered in, one after the other.
+//! The workspace of lowering, reused from schema to schema.
 
 use super::draft::Draft;
 use super::object::Places;
 use super::{DraftRule, trim};
 
-/// Drafts and rules that are done with.
+/// Empty drafts and lists for reuse.
 #[derive(Default)]
 pub(crate) struct Spare {
     drafts: Vec<Draft>,
     rules: Vec<DraftRule>,
     places: Option<Places>,
-    pub(super) trim: trim::Memory,
+    pub(super) trim: trim::TrimWorkspace,
 }
 
 impl Spare {
-    /// Most drafts that are kept, and most rules.
+    /// Most drafts for reuse, and most rules.
     const KEPT_MAX: usize = 64;
 
-    /// Returns a draft of nothing but a start.
+    /// Returns a draft with a start state only.
     pub(super) fn draft(&mut self) -> Draft {
         match self.drafts.pop() {
             Some(mut draft) => {
@@ -28,24 +28,24 @@ impl Spare {
         }
     }
 
-    /// Returns the draft of the empty text.
+    /// Returns the draft of the empty string.
     pub(super) fn draft_of_nothing(&mut self) -> Draft {
         let mut draft = self.draft();
         draft.accept(0);
         draft
     }
 
-    /// Returns room for rules.
+    /// Returns an empty list of rules.
     pub(super) fn rules(&mut self) -> Vec<DraftRule> {
         core::mem::take(&mut self.rules)
     }
 
-    /// Returns room for the places of an object.
+    /// Returns empty [`Places`] of an object.
     pub(super) fn places(&mut self) -> Places {
         self.places.take().unwrap_or_default()
     }
 
-    /// Takes the memory of the places of an object.
+    /// Takes [`Places`] back for reuse.
     pub(super) fn take_back_places(&mut self, mut places: Places) {
         if places.is_small() {
             places.clear();
@@ -53,7 +53,7 @@ impl Spare {
         }
     }
 
-    /// Takes the memory of rules.
+    /// Takes a list of rules back for reuse.
     pub(super) fn take_back(&mut self, mut rules: Vec<DraftRule>) {
         for DraftRule { draft, .. } in rules.drain(..) {
             if draft.is_small() && self.drafts.len() < Self::KEPT_MAX {
@@ -61,7 +61,7 @@ impl Spare {
             }
         }
         if !self.trim.is_small() {
-            self.trim = trim::Memory::default();
+            self.trim = trim::TrimWorkspace::default();
         }
         if rules.capacity() <= Self::KEPT_MAX {
             self.rules = rules;

@@ -1,9 +1,10 @@
-//! All spellings of the strings of a language: each character as it is, with a letter after a backslash, with its number in hexadecimal
-//! digits of either case, beyond the basic plane as a pair of surrogates.
+//! All spellings of the strings of a language: each character as itself, as a short escape, as `\uXXXX` with hexadecimal digits of either
+//! case, and beyond the basic plane as a pair of surrogates.
 //!
-//! The automaton reads decoded strings in UTF-8, byte by byte, while `\u00e9` is a number. So the characters that may follow a state are
-//! listed as intervals of numbers, each with the state behind it, and an interval's digits are read by a trie; tries over equal lists are one.
-//! A state before `[a-z]` that leads home costs some ten states, one of the text `abc` five: six times as many as the shortest spelling alone.
+//! The given automaton reads decoded strings in UTF-8, byte by byte, while `\u00e9` is a code point. So the characters that may follow a
+//! state are listed as intervals of code points, each with its target state, and the digits are read by a trie over them; tries of equal
+//! lists are shared. A state with a self-loop over `[a-z]` costs some ten states, one of the string `abc` five: six times as many as the
+//! shortest spelling alone.
 
 use super::draft::Draft;
 use super::text::{PLAIN, short_escape};
@@ -12,10 +13,10 @@ use crate::regular::Dfa;
 use hashbrown::HashMap;
 use std::rc::Rc;
 
-/// Numbers of characters, ascending, each with the state that they lead to: first, last, state.
+/// Intervals of code points, ascending, each with a target state: first, last, state.
 type Intervals = Vec<(u32, u32, u32)>;
 
-/// Adds the edges of an automaton over decoded bytes in all spellings; its states become those that `place` says.
+/// Adds the edges of an automaton over decoded bytes in all spellings; `place` maps its states to those of the draft.
 pub(super) fn spell_in_all_ways(draft: &mut Draft, dfa: &Dfa, place: impl Fn(u32) -> u32) {
     let mut characters = Characters { dfa, tails: HashMap::new() };
     let mut escapes = Escapes::default();
@@ -40,7 +41,7 @@ pub(super) fn spell_in_all_ways(draft: &mut Draft, dfa: &Dfa, place: impl Fn(u32
 /// The characters that may follow the states of an automaton.
 struct Characters<'a> {
     dfa: &'a Dfa,
-    /// By state and number of continuation bytes to come: what those say.
+    /// By state and number of missing continuation bytes: the intervals of the values of those bytes.
     tails: HashMap<(u32, u32), Rc<Intervals>>,
 }
 
@@ -52,7 +53,7 @@ impl Characters<'_> {
             if low < 0x80 {
                 push(&mut all, u32::from(low), u32::from(high.min(0x7F)), target);
             }
-            // The leading bytes of one to three more.
+            // The leading bytes of characters with one to three continuation bytes.
             for (n_more, first, last) in [(1, 0xC0, 0xDF), (2, 0xE0, 0xEF), (3, 0xF0, 0xF7)] {
                 for lead in low.max(first)..=high.min(last) {
                     let from = u32::from(lead - first) << (6 * n_more);
@@ -95,23 +96,23 @@ fn push(intervals: &mut Intervals, low: u32, high: u32, target: u32) {
     }
 }
 
-/// Returns what of a list lies in `from..from + size`, counted from there.
+/// Returns the part of a list within `from..from + size`, relative to `from`.
 fn part(intervals: &[(u32, u32, u32)], from: u32, size: u32) -> Intervals {
     let last = from + (size - 1);
     let within = intervals.iter().filter(|&&(low, high, _)| low <= last && high >= from);
     within.map(|&(low, high, target)| (low.max(from) - from, high.min(last) - from, target)).collect()
 }
 
-/// The states behind backslashes.
+/// The states after backslashes.
 #[derive(Default)]
 struct Escapes {
     /// By the characters that may follow.
     escapes: HashMap<Intervals, u32>,
-    /// By the numbers to come and their bits.
+    /// The states before digits, by the number of bits that the digits have and their intervals.
     digits: HashMap<(u32, Intervals), u32>,
 }
 
-/// Bits of what a high surrogate and the low one behind it say beyond their first digits: `\uD8..\uDC..`.
+/// Bits of a pair of surrogates beyond the first digit of each: `\uD8..\uDC..`.
 const PAIR_BITS: u32 = 18;
 /// The bits of a low surrogate.
 const LOW_BITS: u32 = 10;

@@ -1,10 +1,10 @@
-//! Cutting away what can't be completed.
+//! Trimming: removal of dead states and unproductive rules.
 //!
-//! A rule is productive when some text completes it; a state is live when some text leads from it to the end of its rule. Both are found
+//! A rule is productive if it matches some string; a state is live if some string leads from it to the end of its rule. Both are computed
 //! together ([`Live`]): an edge that calls a rule counts once that rule is productive. Linear in the edges.
 
 use super::draft::Draft;
-use super::{DraftRule, Kept};
+use super::{Cached, DraftRule};
 use crate::json_schema::language::LanguageStore;
 use crate::pass::{
     BuildError, Callees, CompileBudget, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton,
@@ -12,15 +12,15 @@ use crate::pass::{
 use core::mem::{replace, take};
 use std::sync::Arc;
 
-/// Returns the network of the rules that the root needs; nothing if no text completes the root.
+/// Returns the network of the rules that the root needs; `None` if the root is not productive.
 pub(super) fn trim(
     rules: &[DraftRule],
     root: NetRuleId,
     store: &LanguageStore,
-    memory: &mut Memory,
+    memory: &mut TrimWorkspace,
     budget: &CompileBudget,
 ) -> Result<Option<FinishedNetwork>, BuildError> {
-    let Memory { live, numbering, walk } = memory;
+    let TrimWorkspace { live, numbering, walk } = memory;
     live.find(rules, budget)?;
     if !live.is_productive(root.index()) {
         return Ok(None);
@@ -31,26 +31,26 @@ pub(super) fn trim(
         let index = match needed {
             Needed::Rule(rule) => rule.index(),
             Needed::Part { of, part, first } => {
-                let Some(Kept::Network(network)) = &rules[of.index()].kept else { unreachable!("it has parts") };
+                let Some(Cached::Network(network)) = &rules[of.index()].cached else { unreachable!("it has parts") };
                 finished.push(numbering.part(network.rule(part), of, first));
                 continue;
             }
         };
         let rule = &rules[index];
-        match &rule.kept {
+        match &rule.cached {
             None => {}
-            Some(Kept::Leaf(automaton)) => {
+            Some(Cached::Leaf(automaton)) => {
                 let (name, automaton) = (rule.name.into(), Arc::clone(automaton));
                 finished.push(FinishedRule { name, automaton, callees: Callees::new(), counter: rule.counter });
                 continue;
             }
-            Some(Kept::Caller(automaton, callees)) => {
+            Some(Cached::Caller(automaton, callees)) => {
                 let callees = numbering.callees(finished.len(), callees);
                 let (name, automaton) = (rule.name.into(), Arc::clone(automaton));
                 finished.push(FinishedRule { name, automaton, callees, counter: rule.counter });
                 continue;
             }
-            Some(Kept::Network(network)) => {
+            Some(Cached::Network(network)) => {
                 let of = NetRuleId::new(index);
                 let first = numbering.need_parts(of, network);
                 finished.push(numbering.part(network.rule(network.root), of, first));
@@ -74,28 +74,28 @@ pub(super) fn trim(
     Ok(Some(FinishedNetwork { rules: finished, root: NetRuleId::new(0) }))
 }
 
-/// Memory to trim in.
+/// The workspace of trimming.
 #[derive(Default)]
-pub(super) struct Memory {
+pub(super) struct TrimWorkspace {
     live: Live,
     numbering: Numbering,
     walk: Walk,
 }
 
-impl Memory {
-    /// Tells whether the memory is worth keeping: there is not much.
+impl TrimWorkspace {
+    /// Returns whether the memory is small enough for reuse.
     pub fn is_small(&self) -> bool {
         self.live.states.capacity().max(self.live.bases.capacity()) <= 1 << 14
     }
 }
 
-/// Finds for each rule the one that it is: a rule that only calls another one is that other one.
+/// Resolves aliases: a rule that only calls another rule is an alias of it.
 fn resolve_aliases(rules: &[DraftRule], live: &Live, alias: &mut Vec<NetRuleId>, resolved: &mut Vec<NetRuleId>) {
     alias.clear();
     for (index, rule) in rules.iter().enumerate() {
         let mut edges = rule.draft.row(0).filter(|edge| live.is_edge(index, edge));
         let only = match (edges.next(), edges.next()) {
-            (Some(edge), None) if rule.counter.is_none() && rule.kept.is_none() => Some(edge),
+            (Some(edge), None) if rule.counter.is_none() && rule.cached.is_none() => Some(edge),
             _ => None,
         };
         alias.push(match only {
@@ -120,14 +120,14 @@ fn resolve_aliases(rules: &[DraftRule], live: &Live, alias: &mut Vec<NetRuleId>,
     resolved.extend((0..rules.len()).map(resolve));
 }
 
-/// Most edges of a row that is sorted one by one.
+/// Most edges of a row that is sorted by insertion.
 const SHORT_ROW: usize = 8;
 
 /// A rule that the root needs.
 #[derive(Clone, Copy)]
 enum Needed {
     Rule(NetRuleId),
-    /// A rule of the network that was kept for the rule `of`, but its root; the first of them has the number `first`.
+    /// A rule of the network that was cached for the rule `of`, but its root; the first of them has the number `first`.
     Part {
         of: NetRuleId,
         part: NetRuleId,
@@ -135,17 +135,17 @@ enum Needed {
     },
 }
 
-/// Numbers for the rules that are needed, as they are met.
+/// The numbering of the needed rules, in the order of a search.
 #[derive(Default)]
 struct Numbering {
-    /// By rule: the one that it only calls, or itself.
+    /// By rule: the rule that it only calls, or itself.
     alias: Vec<NetRuleId>,
-    /// By rule: the one that it is.
+    /// By rule: the rule at the end of its chain of aliases.
     resolved: Vec<NetRuleId>,
     numbers: Vec<Option<NetRuleId>>,
-    /// By number.
+    /// The needed rules by number.
     order: Vec<Needed>,
-    /// By rule: the last caller that was seen, and its place among the callees there.
+    /// By rule: the last caller that was visited, and the rule's index among the callees of that caller.
     places: Vec<(usize, u32)>,
     callees: Vec<NetRuleId>,
     /// By state of a draft: its number.
@@ -196,7 +196,7 @@ impl Numbering {
                 least = key + 1;
                 edges.push(Edge { label, target: self.states[edge.target as usize] });
             }
-            // PERF: most rows have one edge, and most others are drafted in order.
+            // Most rows have one edge, and most others are drafted in order.
             if !is_sorted {
                 sort_from(&mut edges, first);
             }
@@ -226,7 +226,7 @@ impl Numbering {
         Callees::from_slice(&self.callees)
     }
 
-    /// Numbers the rules of a network that was kept for a rule, but its root; returns the first number.
+    /// Numbers the rules of a network that was cached for a rule, but its root; returns the first number.
     fn need_parts(&mut self, of: NetRuleId, network: &FinishedNetwork) -> usize {
         debug_assert_eq!(network.root, NetRuleId(0));
         let first = self.order.len();
@@ -235,7 +235,7 @@ impl Numbering {
         first
     }
 
-    /// Returns a rule of a network that was kept for the rule `of`.
+    /// Returns a rule of a network that was cached for the rule `of`.
     fn part(&self, rule: &FinishedRule, of: NetRuleId, first: usize) -> FinishedRule {
         let root = self.numbers[of.index()].expect("the root is numbered before its parts");
         let number = |part: &NetRuleId| match part.index() {
@@ -245,7 +245,7 @@ impl Numbering {
         FinishedRule { callees: rule.callees.iter().map(number).collect(), ..rule.clone() }
     }
 
-    /// Returns the place of a rule among the callees of a caller.
+    /// Returns the index of a rule among the callees of a caller.
     fn callee(&mut self, caller: usize, called: NetRuleId) -> NetRuleId {
         let called = self.resolved[called.index()];
         let place = &mut self.places[called.index()];
@@ -261,11 +261,11 @@ impl Numbering {
     }
 }
 
-/// Sorts edges from some place on, and takes away what repeats itself there.
+/// Sorts the edges from an index on, and removes duplicates there.
 fn sort_from(edges: &mut Vec<Edge>, first: usize) {
     let row = &mut edges[first..];
     if row.len() <= SHORT_ROW {
-        // PERF: mostly it is one edge that is out of place.
+        // Mostly a single edge is out of order.
         let rank = |edge: &Edge| (edge.label.key(), edge.target);
         for at in 1..row.len() {
             let (edge, mut place) = (row[at], at);
@@ -291,7 +291,7 @@ fn sort_from(edges: &mut Vec<Edge>, first: usize) {
     edges.truncate(kept);
 }
 
-/// The states of a draft that lead from the start, in the order in which a search comes to them.
+/// The reachable states of a draft, in the order of a search.
 #[derive(Default)]
 struct Walk {
     states: Vec<u32>,
@@ -318,24 +318,24 @@ impl Walk {
     }
 }
 
-/// Times that states are gone through before edges are sorted by where they lead.
+/// Sweeps over the states before the general algorithm, which sorts edges by target.
 const SWEEPS_MAX: usize = 4;
 
-/// Which states are live.
+/// The live states of all rules.
 #[derive(Default)]
 struct Live {
-    /// By rule: where its states begin.
+    /// By rule: the number of its first state among those of all rules.
     bases: Vec<usize>,
     states: Vec<bool>,
-    /// A [`Walk`] through all states of each rule, and by rule, where it begins and ends.
+    /// The [`Walk`]s of all rules, concatenated, and by rule their ranges.
     walks: Vec<u32>,
     walk_ranges: Vec<(usize, usize)>,
-    /// By rule: whether nothing has to be cut away.
+    /// By rule: whether all reachable states are live.
     is_whole: Vec<bool>,
     calls: Calls,
-    /// The walk through the rule at hand.
+    /// The walk of the current rule.
     current: Walk,
-    /// States that were not live when they were looked at, with their rules.
+    /// States that were not live when they were visited, with their rules.
     unsettled: Vec<(usize, u32)>,
 }
 
@@ -355,7 +355,7 @@ impl Live {
         let is_settled = self.sweep(rules);
         self.is_whole.clear();
         if is_settled && self.unsettled.is_empty() {
-            // PERF: in most schemas everything can be completed.
+            // In most schemas every state is live.
             self.is_whole.resize(rules.len(), true);
             return Ok(());
         }
@@ -377,10 +377,8 @@ impl Live {
         &self.walks[first..end]
     }
 
-    /// Goes through the states of each rule from the end to the start, callees before their callers, and finds what is live; tells whether
-    /// nothing can be missing.
-    ///
-    /// PERF: but for loops and recursion one time is enough.
+    /// Sweeps over the states of each rule backwards, callees before their callers, and marks live states; returns whether the result is
+    /// complete. Without loops and recursion one sweep is enough.
     fn sweep(&mut self, rules: &[DraftRule]) -> bool {
         let Live { bases, states, walks, walk_ranges, calls, current: walk, unsettled, .. } = self;
         walks.clear();
@@ -417,7 +415,7 @@ impl Live {
         unsettled.is_empty()
     }
 
-    /// Finds what is live backwards from the ends.
+    /// Finds the remaining live states by a search backwards from live ones.
     fn follow(&mut self, rules: &[DraftRule], n_edges: usize) {
         let Live { bases, states, .. } = self;
         let n_states = states.len();
@@ -490,7 +488,7 @@ impl Live {
     }
 }
 
-/// Tells whether the end of the rule whose states begin at `base` can be reached by an edge, as far as that is known.
+/// Returns whether an edge leads to the end of its rule, whose states begin at `base`, as far as is known.
 #[inline]
 fn is_live_edge(edge: &Edge, base: usize, bases: &[usize], states: &[bool]) -> bool {
     let is_called = match edge.label {
@@ -500,16 +498,16 @@ fn is_live_edge(edge: &Edge, base: usize, bases: &[usize], states: &[bool]) -> b
     is_called && states[base + edge.target as usize]
 }
 
-/// Which rules each rule calls, as often as it does.
+/// The calls of each rule, with repetitions.
 #[derive(Default)]
 struct Calls {
     callees: Vec<NetRuleId>,
     /// By rule: where its callees end.
     ends: Vec<usize>,
-    /// All rules, each after those that it calls as far as they don't call it.
+    /// All rules, callees before callers except in cycles.
     order: Vec<usize>,
     is_seen: Vec<bool>,
-    /// Rules on the way, with the number of callees that were seen.
+    /// The stack of the search: rules with the number of callees visited.
     open: Vec<(usize, usize)>,
 }
 
@@ -583,7 +581,7 @@ mod tests {
             }
             draft
         };
-        let rule = |draft: Draft| DraftRule { name: "rule", draft, counter: None, key: None, kept: None };
+        let rule = |draft: Draft| DraftRule { name: "rule", draft, counter: None, key: None, cached: None };
         (0..n_rules).map(|_| rule(draft(rng))).collect()
     }
 
@@ -627,7 +625,7 @@ mod tests {
                     draft.edge(middle, Label::Call(NetRuleId::new(0)), end);
                 }
             }
-            DraftRule { name: "rule", draft, counter: None, key: None, kept: None }
+            DraftRule { name: "rule", draft, counter: None, key: None, cached: None }
         });
         let rules: Vec<DraftRule> = rules.collect();
         let live = found(&rules);

@@ -1,7 +1,7 @@
-//! What stands between the tokens of a JSON text.
+//! White space and separators between the tokens of a JSON document.
 //!
-//! Options come from strangers too: `Indent { spaces: 100_000_000 }` asks for a text of 3 GB at its deepest level. A text is counted before
-//! it is made, and a long run of free white space is not written out but counted by machine.
+//! Options are untrusted too: `Indent { spaces: 100_000_000 }` would take a line of 3 GB at its deepest level. The length is checked before
+//! states are added, and a long run of optional white space takes a counter instead of states.
 
 use super::draft::Draft;
 use super::{Lowered, Lowerer};
@@ -12,20 +12,20 @@ use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};
 use smallvec::SmallVec;
 
-/// Deepest level that is indented; what lies deeper is written without white space.
+/// Deepest level that is indented; deeper levels have no white space.
 pub(super) const INDENT_DEEP_MAX: u32 = 32;
 
 /// Longest run of free white space that has a state for each character.
 const RUN_WRITTEN_MAX: u32 = 64;
 
-/// States from any of which the text goes on.
+/// A set of states from which the draft continues.
 pub(super) type From = SmallVec<[u32; 4]>;
 
-/// Where the text goes on behind an opening bracket.
+/// The states after an opening bracket.
 pub(super) struct AfterOpen {
-    /// With the closing bracket.
+    /// Those before the closing bracket.
     pub before_close: From,
-    /// With the first element.
+    /// Those before the first element.
     pub before_first: From,
 }
 
@@ -34,27 +34,27 @@ impl Lowerer<'_> {
         matches!(self.expander.options.white_space, WhiteSpace::Indent { .. })
     }
 
-    /// Adds what may stand after an opening bracket of a container at `depth`.
+    /// Adds the white space after the opening bracket of a container at `depth`.
     pub(super) fn after_open(&mut self, draft: &mut Draft, from: u32, depth: u32) -> Lowered<AfterOpen> {
         let before_close = self.run(draft, SmallVec::from_slice(&[from]))?;
-        // White space that is free is the same, whatever comes behind it.
+        // Optional white space is the same, whatever follows it.
         let before_first =
             if self.has_indent() { self.line(draft, before_close.clone(), depth + 1)? } else { before_close.clone() };
         Ok(AfterOpen { before_close, before_first })
     }
 
-    /// Adds what may stand before the closing bracket of a container at `depth`, after its last element.
+    /// Adds the white space before the closing bracket of a container at `depth`, after its last element.
     pub(super) fn before_close(&mut self, draft: &mut Draft, from: From, depth: u32) -> Lowered<From> {
-        // White space that is free was taken before.
+        // Optional white space was added after the element.
         if self.has_indent() { self.line(draft, from, depth) } else { Ok(from) }
     }
 
-    /// Adds what may stand after an element or key, before the next token.
+    /// Adds the white space after an element or key, before the next token.
     pub(super) fn after_element(&mut self, draft: &mut Draft, from: u32) -> Lowered<From> {
         self.run(draft, SmallVec::from_slice(&[from]))
     }
 
-    /// Adds a comma, and what stands around it, in a container at `depth`.
+    /// Adds a comma with its white space, in a container at `depth`.
     pub(super) fn comma(&mut self, draft: &mut Draft, from: &From, depth: u32) -> Lowered<From> {
         let text = match &self.expander.options.white_space {
             WhiteSpace::Separators { item, .. } => item,
@@ -65,7 +65,7 @@ impl Lowerer<'_> {
         self.line(draft, after, depth + 1)
     }
 
-    /// Adds a colon, and what stands around it.
+    /// Adds a colon with its white space.
     pub(super) fn colon(&mut self, draft: &mut Draft, from: u32, depth: u32) -> Lowered<From> {
         let from = self.run(draft, SmallVec::from_slice(&[from]))?;
         let text = match &self.expander.options.white_space {
@@ -78,7 +78,7 @@ impl Lowerer<'_> {
         self.run(draft, after)
     }
 
-    /// Adds a run of free white space, or none.
+    /// Adds a run of optional white space.
     fn run(&mut self, draft: &mut Draft, mut from: From) -> Lowered<From> {
         if let Some(rule) = self.free_white_space()? {
             let after = draft.state();
@@ -88,7 +88,7 @@ impl Lowerer<'_> {
         Ok(from)
     }
 
-    /// Returns the rule of a run of free white space, if there may be some.
+    /// Returns the rule of a run of optional white space, if any is allowed.
     pub(super) fn free_white_space(&mut self) -> Lowered<Option<NetRuleId>> {
         match self.expander.options.white_space {
             WhiteSpace::Flexible { run_max } if run_max > 0 => self.white_space(run_max).map(Some),
@@ -96,7 +96,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Adds the beginning of a line at `depth`, or a run of free white space.
+    /// Adds a line end and the indentation at `depth`, or a run of optional white space.
     fn line(&mut self, draft: &mut Draft, from: From, depth: u32) -> Lowered<From> {
         match self.expander.options.white_space {
             WhiteSpace::Flexible { .. } => self.run(draft, from),
@@ -139,7 +139,7 @@ impl Lowerer<'_> {
         Ok(rule)
     }
 
-    /// Checks that a draft may have so many more states.
+    /// Checks that a draft may have `n_states` more states.
     fn make_room(&self, draft: &Draft, n_states: u64) -> Lowered<()> {
         let limit = self.limits.automaton_states_max;
         let n_all = (self.n_states + draft.n_states()) as u64 + n_states;
@@ -150,7 +150,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// Checks that what stands between tokens leaves JSON as it is.
+/// Checks that separators are a comma and a colon with white space around them.
 pub(super) fn check(white_space: &WhiteSpace) -> Result<(), SchemaError> {
     let WhiteSpace::Separators { item, key } = white_space else { return Ok(()) };
     for (text, mark, place) in [(item, ",", "item"), (key, ":", "key")] {

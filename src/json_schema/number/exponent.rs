@@ -1,12 +1,11 @@
 //! The exponents in a range, digit by digit.
 //!
-//! What may follow depends on how many digits may follow: with `r` more digits, a range of numbers below 10^r. The list of these
-//! ranges is the state, so that states with equal futures are equal.
+//! The state is a list of ranges: for each number `r` of digits that may follow, the values below 10^r that they may have. So states with
+//! equal futures are equal.
 
 use smallvec::SmallVec;
 
-/// For each number of digits that may follow, the least and the greatest number that they may write; the least is above the
-/// greatest where there is none.
+/// By number of digits that may follow: the least and the greatest value of these digits, the least above the greatest if there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Exponent {
     ranges: SmallVec<[(i16, i16); 4]>,

@@ -25,7 +25,7 @@ enum Place {
     Zeros { has_digit: bool },
 }
 
-/// Tells whether the bounds of a set leave few multiples.
+/// Returns whether the bounds of a set leave few multiples.
 pub(super) fn is_list(set: &NumberSet) -> bool {
     let (Some(lower), Some(upper)) = (&set.lower, &set.upper) else { return false };
     let Ok(Some(step)) = set.step() else { return false };

@@ -1,17 +1,17 @@
-//! Divisors with many digits: the rest in a register.
+//! Divisors with many digits: the residue in a register.
 //!
-//! As a finite automaton the multiples of 123456789 have a state for each rest. Here a state says where in the number one is, how the
-//! digits so far compare with the bounds, and which digit was the last; a [`Residue`] for each state says what the register makes of it.
-//! With `d = P / 10^q` all is counted in units of `10^-q`: the numbers of one sign are the integers from `low` to `high` that are multiples
-//! of `P`, written with `q` digits after the point, at the end of which zeros may be missing. Behind a text that can have `n` more digits
-//! (after the point `q` in all, before the point any number of them and then `q`) the numbers lie in a range of `10^n`, from which the bounds
-//! cut off a part only if the text is the beginning of a bound. Those ranges are the state's [`DigitRange`]s.
+//! As a finite automaton the multiples of 123456789 have a state for each residue. Here a state is a position in the number, the comparison
+//! of the digits so far with the bounds, and the last digit; a [`Residue`] of each state says how the register changes.
+//! For the divisor `d = P / 10^q` everything is in units of `10^-q`: the numbers of one sign are the integers from `low` to `high` that are
+//! multiples of `P`, written with `q` digits after the point, of which trailing zeros may be omitted. The numbers that continue a prefix by
+//! `n` more digits (after the point up to `q` in all, before the point any number and then `q`) are a range of `10^n`, of which the bounds
+//! cut off a part only if the prefix is one of a bound. Those ranges are the state's [`DigitRange`]s.
 //!
-//! `12` is below `9` as a text and above it as a number; so before the point the digits are counted, and compared with a bound when there are
-//! as many as it has.
+//! `12` is below `9` as a string and above it as a number; so before the point the digits are counted, and compared with a bound when there
+//! are as many as it has.
 //!
-//! That numbers are *no* multiples is asked of integers in the same way. A number that may have any fraction can always be made one by
-//! another digit, so it has no ranges, and no bounds.
+//! Numbers that must *not* be multiples are handled in the same way if they are integers. A number with an arbitrary fraction can always be
+//! turned into a non-multiple by another digit, so it needs no ranges and no bounds.
 
 use super::side::{Edge, Side};
 use super::{NumberSet, NumberSpelling};
@@ -24,16 +24,16 @@ use std::sync::Arc;
 /// Most digits of a bound in units of a divisor: what 128 bits hold.
 const DIGITS_MAX: u32 = 37;
 
-/// An automaton of texts with a register beside it. State 0 is the start; nothing leads back there.
+/// An automaton with a register. State 0 is the start, without incoming edges.
 #[derive(Debug)]
 pub(crate) struct RegisterTexts {
-    /// By state: bytes and where they lead.
+    /// By state: its edges, as bytes and targets.
     pub edges: Vec<Vec<(u8, u32)>>,
-    /// By state: what it asks of the register, if anything. Texts end where this says so only.
+    /// By state: its register rule, if any. Only states with a rule can accept.
     pub register_rules: Vec<Option<RegisterRule>>,
 }
 
-/// Multiples of a number, or numbers that aren't, between bounds.
+/// The multiples of a number, or the non-multiples, between bounds.
 #[derive(Debug)]
 pub(super) struct Multiples {
     /// P.
@@ -46,17 +46,17 @@ pub(super) struct Multiples {
     sides: [Option<Magnitudes>; 2],
 }
 
-/// What may follow a point.
+/// The digits that may follow a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fractions {
     /// There is no point.
     None,
     Zeros,
-    /// Any digits, as far as divisors allow them.
+    /// Any digits that divisors allow.
     All,
 }
 
-/// Bounds of numbers of one sign, both among them.
+/// Inclusive bounds of the magnitudes of one sign.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Magnitudes {
     low: Limit,
@@ -87,7 +87,7 @@ struct Tie {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Place {
+enum Position {
     Start,
     Minus,
     Whole {
@@ -116,7 +116,7 @@ enum Place {
 type Range = (u32, u128, u128);
 
 impl Multiples {
-    /// Returns what the register is for if one is enough for a set.
+    /// Returns the multiples of a set, if a single register is enough.
     pub fn new(set: &NumberSet, spelling: &NumberSpelling) -> Option<Multiples> {
         let (divisor, is_multiple) = only_divisor(set)?;
         let is_integer = match set.integer {
@@ -126,7 +126,7 @@ impl Multiples {
         let mut n_fraction = u32::try_from((-divisor.exponent()).max(0)).ok().filter(|&n| n <= DIGITS_MAX)?;
         let mut modulus = u64::try_from(divisor.to_scaled(-i64::from(n_fraction))?).ok()?;
         if is_integer {
-            // n·10^q is a multiple of P if n is one of what P doesn't have in common with 10^q.
+            // n·10^q is a multiple of P if n is one of P / gcd(P, 10^q).
             let common = greatest_common_divisor(u128::from(modulus), 10_u128.pow(n_fraction));
             modulus = (u128::from(modulus) / common) as u64;
             n_fraction = 0;
@@ -147,13 +147,13 @@ impl Multiples {
         Some(all)
     }
 
-    /// Returns the bounds of a side in units; `None` inside if they cross, and outside if they are out of reach.
+    /// Returns the bounds of a side in units: `Some(None)` if they are contradictory, `None` if they have too many digits.
     fn magnitudes(&self, side: &Side) -> Option<Option<Magnitudes>> {
         if side.is_cut {
             return None;
         }
         if self.is_endless() {
-            // Zero is a multiple of everything.
+            // Zero is a multiple of every number.
             return match (&side.low, &side.high) {
                 (_, Some(high)) if high.value.is_zero() => Some(None),
                 (Some(low), None) if !low.value.is_zero() => None,
@@ -181,7 +181,7 @@ impl Multiples {
         Some(Some(Magnitudes { low: self.limit(low), high: high.map(|high| self.limit(high)) }))
     }
 
-    /// Returns a bound in units, rounded down, and whether that is the bound.
+    /// Returns a bound in units, rounded down, and whether it is exact.
     fn scaled(&self, edge: &Edge) -> Option<(u128, bool)> {
         let n_fraction = i64::from(self.n_fraction);
         let unit = edge.value.exponent().min(-n_fraction);
@@ -196,12 +196,12 @@ impl Multiples {
         Limit { value, n_whole: whole.checked_ilog10().map_or(0, |log| log + 1) }
     }
 
-    /// Tells whether another digit can always make a number right.
+    /// Returns whether another digit can always turn a number into an accepted one.
     fn is_endless(&self) -> bool {
         !self.is_multiple && self.fractions == Fractions::All
     }
 
-    /// Tells whether any number between bounds is right.
+    /// Returns whether any number between bounds is accepted.
     fn has_any(&self, magnitudes: &Magnitudes) -> bool {
         let Some(high) = &magnitudes.high else { return true };
         let (low, high, modulus) = (magnitudes.low.value, high.value, u128::from(self.modulus));
@@ -211,23 +211,23 @@ impl Multiples {
         }
     }
 
-    /// Tells whether each beginning of a text but `0` can be completed in infinitely many ways, to a number of its own each.
+    /// Returns whether each prefix except `0` has infinitely many completions with different values.
     pub fn has_no_end(&self) -> bool {
         self.fractions == Fractions::None && self.sides.iter().flatten().all(|side| side.high.is_none())
     }
 
-    /// Returns the automaton of the plain texts; nothing if there are none.
+    /// Returns the automaton of the plain spellings; `None` if there are none.
     pub fn texts(&self) -> Option<RegisterTexts> {
         if self.sides.iter().all(Option::is_none) {
             return None;
         }
-        let mut numbers: HashMap<Place, u32> = HashMap::from([(Place::Start, 0)]);
-        let mut order = vec![Place::Start];
+        let mut numbers: HashMap<Position, u32> = HashMap::from([(Position::Start, 0)]);
+        let mut order = vec![Position::Start];
         let mut texts = RegisterTexts { edges: Vec::new(), register_rules: vec![None] };
         let mut reached = Vec::new();
-        // A place is one of 10 digits, as many counts of them as bounds have digits, and a few orders.
-        while let Some(&place) = order.get(texts.edges.len()) {
-            self.step(place, &mut reached);
+        // A position has one of 10 digits, a count up to the number of digits of the bounds, and a few orders.
+        while let Some(&position) = order.get(texts.edges.len()) {
+            self.step(position, &mut reached);
             let mut edges = Vec::with_capacity(reached.len());
             for (byte, target) in reached.drain(..) {
                 let known = numbers.get(&target).copied();
@@ -253,48 +253,48 @@ impl Multiples {
         self.sides[usize::from(side)].as_ref()
     }
 
-    /// Which side numbers with a minus are on: the other one's, where both are alike.
+    /// Returns the side of negative numbers: that of the positive ones if both are equal.
     fn side_of_minus(&self) -> u8 {
         u8::from(self.sides[0] != self.sides[1])
     }
 
-    /// Adds the bytes that may follow a place, and where they lead.
-    fn step(&self, place: Place, reached: &mut Vec<(u8, Place)>) {
-        match place {
-            Place::Start => {
+    /// Adds the bytes that may follow a position, with their targets.
+    fn step(&self, position: Position, reached: &mut Vec<(u8, Position)>) {
+        match position {
+            Position::Start => {
                 if self.sides[1].is_some() {
-                    reached.push((b'-', Place::Minus));
+                    reached.push((b'-', Position::Minus));
                 }
                 self.first_digits(0, reached);
             }
-            Place::Minus => self.first_digits(self.side_of_minus(), reached),
-            Place::Whole { side, tie, .. } => {
+            Position::Minus => self.first_digits(self.side_of_minus(), reached),
+            Position::Whole { side, tie, .. } => {
                 if self.fractions != Fractions::None
                     && let Some(order) = self.whole_order(side, tie, 0)
                 {
-                    reached.push((b'.', Place::Point { side, order }));
+                    reached.push((b'.', Position::Point { side, order }));
                 }
                 if tie.n > 0 {
                     self.whole_digits(side, tie, 0, reached);
                 }
             }
-            Place::Point { side, order } => self.fraction_digits(side, order, 0, reached),
-            Place::Fraction { side, order, n, .. } => self.fraction_digits(side, order, n, reached),
-            Place::Zeros => self.last_digits(reached),
-            Place::Free => reached.extend((b'0'..=b'9').map(|byte| (byte, Place::Free))),
+            Position::Point { side, order } => self.fraction_digits(side, order, 0, reached),
+            Position::Fraction { side, order, n, .. } => self.fraction_digits(side, order, n, reached),
+            Position::Zeros => self.last_digits(reached),
+            Position::Free => reached.extend((b'0'..=b'9').map(|byte| (byte, Position::Free))),
         }
     }
 
-    fn first_digits(&self, side: u8, reached: &mut Vec<(u8, Place)>) {
+    fn first_digits(&self, side: u8, reached: &mut Vec<(u8, Position)>) {
         let tie = Tie { n: 0, order: Order { low: Ordering::Equal, high: Ordering::Equal } };
         if self.side(side).is_some() {
-            reached.push((b'0', Place::Whole { side, tie, digit: 0 }));
+            reached.push((b'0', Position::Whole { side, tie, digit: 0 }));
             self.whole_digits(side, tie, 1, reached);
         }
     }
 
     /// Adds the digits, from `least` on, that may follow others before the point.
-    fn whole_digits(&self, side: u8, tie: Tie, least: u8, reached: &mut Vec<(u8, Place)>) {
+    fn whole_digits(&self, side: u8, tie: Tie, least: u8, reached: &mut Vec<(u8, Position)>) {
         let Some(Magnitudes { low, high }) = self.side(side) else { return };
         let compare = |limit: &Limit, order: Ordering, digit: u8| match limit.n_whole.checked_sub(tie.n + 1) {
             None => Ordering::Greater,
@@ -303,18 +303,18 @@ impl Multiples {
         for digit in least..=9 {
             let n = tie.n + 1;
             let (n, above) = match high {
-                // More digits than the low bound has are as good as many.
+                // All numbers of digits above that of the low bound are equivalent.
                 None => (n.min(low.n_whole + 1), Ordering::Less),
                 Some(high) => (n, compare(high, tie.order.high, digit)),
             };
             let order = Order { low: compare(low, tie.order.low, digit), high: above };
             let tie = Tie { n, order };
-            reached.push((b'0' + digit, Place::Whole { side, tie, digit }));
+            reached.push((b'0' + digit, Position::Whole { side, tie, digit }));
         }
     }
 
-    /// Adds the digits that may follow `n` others behind the point.
-    fn fraction_digits(&self, side: u8, order: Order, n: u32, reached: &mut Vec<(u8, Place)>) {
+    /// Adds the digits that may follow `n` others after the point.
+    fn fraction_digits(&self, side: u8, order: Order, n: u32, reached: &mut Vec<(u8, Position)>) {
         let Some(n_left) = self.n_fraction.checked_sub(n + 1) else { return self.last_digits(reached) };
         let Some(Magnitudes { low, high }) = self.side(side) else { return };
         for digit in 0..=9 {
@@ -323,15 +323,15 @@ impl Multiples {
                 low: compare(low, order.low),
                 high: high.as_ref().map_or(Ordering::Less, |high| compare(high, order.high)),
             };
-            reached.push((b'0' + digit, Place::Fraction { side, order, n: n + 1, digit }));
+            reached.push((b'0' + digit, Position::Fraction { side, order, n: n + 1, digit }));
         }
     }
 
-    /// Adds the digits behind those that count.
-    fn last_digits(&self, reached: &mut Vec<(u8, Place)>) {
-        reached.push((b'0', Place::Zeros));
+    /// Adds the digits after the significant ones.
+    fn last_digits(&self, reached: &mut Vec<(u8, Position)>) {
+        reached.push((b'0', Position::Zeros));
         if self.is_endless() {
-            reached.extend((b'1'..=b'9').map(|byte| (byte, Place::Free)));
+            reached.extend((b'1'..=b'9').map(|byte| (byte, Position::Free)));
         }
     }
 
@@ -340,37 +340,38 @@ impl Multiples {
         (limit.value / 10_u128.pow(n_behind) % 10) as u8
     }
 
-    /// Returns what a place asks of the register, if anything; `None` outside if nothing can follow it anyhow.
-    fn register_rule(&self, place: Place) -> Option<Option<RegisterRule>> {
+    /// Returns the register rule of a position, if it has one; `None` if the position is a dead end.
+    fn register_rule(&self, position: Position) -> Option<Option<RegisterRule>> {
         let unread = |end, more| (None, end, more);
-        let (digit, end, more) = match place {
-            Place::Start | Place::Minus => return Some(None),
-            Place::Whole { side, tie, digit } => {
-                let (end, more) = self.whole_ways(side, tie);
+        let (digit, end, more) = match position {
+            Position::Start | Position::Minus => return Some(None),
+            Position::Whole { side, tie, digit } => {
+                let (end, more) = self.whole_continuations(side, tie);
                 (Some(digit), end, more)
             }
-            Place::Point { side, order } => {
-                unread(EndCondition::Never, self.ways(self.range(side, order, self.n_fraction)))
+            Position::Point { side, order } => {
+                unread(EndCondition::Never, self.continuations(self.range(side, order, self.n_fraction)))
             }
-            Place::Fraction { side, order, n, digit } => {
+            Position::Fraction { side, order, n, digit } => {
                 let range = self.range(side, order, self.n_fraction - n);
-                (Some(digit), self.end_of(range), self.ways(range))
+                (Some(digit), self.end_of(range), self.continuations(range))
             }
-            Place::Zeros => unread(EndCondition::Scaled(1), self.ways([(0, 0, 0)])),
-            Place::Free => unread(EndCondition::Always, Continuations::Any),
+            Position::Zeros => unread(EndCondition::Scaled(1), self.continuations([(0, 0, 0)])),
+            Position::Free => unread(EndCondition::Always, Continuations::Any),
         };
-        let is_stuck = end == EndCondition::Never && matches!(&more, Continuations::AnyOf(ways) if ways.is_empty());
+        let is_stuck = end == EndCondition::Never
+            && matches!(&more, Continuations::AnyOf(continuations) if continuations.is_empty());
         let residue = Residue { modulus: self.modulus, is_multiple: self.is_multiple, digit, end, continuations: more };
         (!is_stuck).then(|| Some(RegisterRule::Residue(Arc::new(residue))))
     }
 
-    /// Returns how a number before the point may end, and go on: with a point or with more digits before it.
-    fn whole_ways(&self, side: u8, tie: Tie) -> (EndCondition, Continuations) {
+    /// Returns how a number may end before the point, and how it may continue: with a point or with more digits before it.
+    fn whole_continuations(&self, side: u8, tie: Tie) -> (EndCondition, Continuations) {
         let here = self.whole_order(side, tie, 0).and_then(|order| self.range(side, order, self.n_fraction));
         let end = self.end_of(here);
         let n_more_max = match self.side(side).and_then(|side| side.high) {
             _ if tie.n == 0 => 0,
-            // However large a number is, it can be made a larger one.
+            // Without an upper bound more digits are always allowed.
             None => return (end, Continuations::Any),
             Some(high) => high.n_whole.saturating_sub(tie.n),
         };
@@ -382,10 +383,10 @@ impl Multiples {
             Fractions::None => None,
             Fractions::Zeros | Fractions::All => here,
         };
-        (end, self.ways(behind_point.into_iter().chain(longer)))
+        (end, self.continuations(behind_point.into_iter().chain(longer)))
     }
 
-    /// Returns how numbers compare whose digits before the point go on with `n` others; `None` if they are out of bounds.
+    /// Returns how numbers with `n` more digits before the point compare with the bounds; `None` if they are out of bounds.
     fn whole_order(&self, side: u8, tie: Tie, n: u32) -> Option<Order> {
         let Magnitudes { low, high } = self.side(side)?;
         let compare = |limit: &Limit, order: Ordering| (tie.n + n).cmp(&limit.n_whole).then(order);
@@ -396,7 +397,7 @@ impl Multiples {
         (order.low != Ordering::Less && order.high != Ordering::Greater).then_some(order)
     }
 
-    /// Returns what `n` digits to come may be behind a text that compares so with as many digits of the bounds.
+    /// Returns the range of the values of `n` further digits after a prefix with this comparison.
     fn range(&self, side: u8, order: Order, n: u32) -> Option<Range> {
         let Magnitudes { low, high } = self.side(side)?;
         let size = 10_u128.pow(n);
@@ -413,7 +414,7 @@ impl Multiples {
         (first <= last).then_some((n, first, last))
     }
 
-    /// Returns how a text may end if zeros alone are missing.
+    /// Returns the condition under which a number may end, if only zeros are omitted.
     fn end_of(&self, range: Option<Range>) -> EndCondition {
         match range {
             Some((n, 0, _)) => EndCondition::Scaled(self.power(n)),
@@ -421,20 +422,24 @@ impl Multiples {
         }
     }
 
-    fn ways(&self, ranges: impl IntoIterator<Item = Range>) -> Continuations {
+    fn continuations(&self, ranges: impl IntoIterator<Item = Range>) -> Continuations {
         if self.is_endless() {
             return Continuations::Any;
         }
         let n_enough = if self.is_multiple { u128::from(self.modulus) } else { 2 };
-        let mut ways = Vec::new();
+        let mut continuations = Vec::new();
         for (n_digits, first, last) in ranges {
             if last - first >= n_enough - 1 {
                 return Continuations::Any;
             }
             let n = (last - first + 1) as u64;
-            ways.push(DigitRange { scale: self.power(n_digits), first: (first % u128::from(self.modulus)) as u64, n });
+            continuations.push(DigitRange {
+                scale: self.power(n_digits),
+                first: (first % u128::from(self.modulus)) as u64,
+                n,
+            });
         }
-        Continuations::AnyOf(ways.into())
+        Continuations::AnyOf(continuations.into())
     }
 
     /// Returns a power of ten modulo P.
@@ -443,9 +448,9 @@ impl Multiples {
     }
 }
 
-/// Returns the only number whose multiples the numbers of a set are, or are not, and which of the two.
+/// Returns the only divisor of a set, and whether its numbers must be multiples of it or must not.
 fn only_divisor(set: &NumberSet) -> Option<(Decimal, bool)> {
-    // The spelling of integers sees to multiples of 1.
+    // Multiples of 1 are handled by the spelling of integers.
     let one = Decimal::from(1u64);
     let step = set.step().ok()?.filter(|step| set.integer != Some(true) || *step != one);
     match (step, &*set.non_divisors().ok()?) {

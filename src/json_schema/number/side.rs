@@ -1,17 +1,17 @@
 //! The numbers of one sign, by magnitude: comparing with bounds digit by digit.
 //!
-//! The digits before the point are compared with the first digits of a bound while they are read, but which of the two
-//! stands higher shows only when the point comes: `12` is below `9` as a text and above it as a number. So the state before the point is
-//! the number of digits read, counted up to one more than the bound has, and the order of the texts. After the point
+//! The digits before the point are compared with the first digits of a bound while they are read, but their number is known only
+//! at the point: `12` is below `9` as a string and above it as a number. So the state before the point is
+//! the number of digits read, counted up to one more than the bound has, and the order of the strings. After the point
 //! the order is final once it is not `Equal`.
 
 use super::{Bound, NumberSet};
 use crate::json_schema::decimal::Decimal;
 use core::cmp::Ordering;
 
-/// Largest power of ten that bounds are cut to.
+/// Largest power of ten to which bounds are clamped.
 const HEIGHT_MAX: i64 = 309;
-/// Largest number of zeros after the point of a bound.
+/// Most zeros after the point of a bound.
 const ZEROS_MAX: i64 = 400;
 
 /// The magnitudes of the numbers of one sign.
@@ -20,7 +20,7 @@ pub(super) struct Side {
     /// `None`: from 0 on.
     pub low: Option<Edge>,
     pub high: Option<Edge>,
-    /// Whether a bound was cut, so that some numbers are not written.
+    /// Whether a bound was clamped, so that some numbers are excluded.
     pub is_cut: bool,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Edge {
     pub is_inclusive: bool,
 }
 
-/// How digits read so far compare with the low and the high bound; `Greater` and `Less` where there is none.
+/// The comparison of the digits so far with the low and the high bound; `Greater` and `Less` where there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tie {
     pub low: Ordering,
@@ -53,7 +53,7 @@ impl Edge {
         (-self.value.exponent()).max(0)
     }
 
-    /// Returns a significant digit; they are followed by zeros, and preceded by them.
+    /// Returns the digit at a position; zeros precede and follow the significant ones.
     pub fn digit(&self, place: i64) -> u8 {
         usize::try_from(place).ok().and_then(|place| self.value.digits().get(place).copied()).unwrap_or(0)
     }
@@ -82,7 +82,7 @@ impl Side {
         Some(side)
     }
 
-    /// Leaves out magnitudes that are written with very many digits.
+    /// Excludes magnitudes with very many digits.
     fn cut(&mut self) {
         let power = |exponent| Decimal::from_scaled(1, exponent).expect("a small exponent");
         let (largest, smallest) = (power(HEIGHT_MAX), power(-ZEROS_MAX));
@@ -115,7 +115,7 @@ impl Side {
         }
     }
 
-    /// Returns whether nothing bounds the magnitudes.
+    /// Returns whether the magnitudes are unbounded.
     pub fn is_free(&self) -> bool {
         self.low.is_none() && self.high.is_none()
     }
@@ -124,7 +124,7 @@ impl Side {
         self.low.is_none() && self.high.as_ref().is_none_or(|high| !high.value.is_zero() || high.is_inclusive)
     }
 
-    /// Returns how no digits compare with the bounds.
+    /// Returns the comparison before the first digit.
     pub fn start(&self) -> Tie {
         Tie {
             low: if self.low.is_some() { Ordering::Equal } else { Ordering::Greater },
@@ -138,7 +138,7 @@ impl Side {
         edges.map(Edge::n_whole).max().map_or(1, |n| n + 1).max(2)
     }
 
-    /// Returns how `n + 1` digits before the point compare, after `n` with `tie`; `None` if whatever follows is above all.
+    /// Returns how `n + 1` digits before the point compare, after `n` with `tie`; `None` if every continuation is above the high bound.
     pub fn whole(&self, n: i64, tie: Tie, digit: u8) -> Option<Tie> {
         let compare = |edge: &Edge, before: Ordering| match before {
             _ if n >= edge.n_whole() => Ordering::Greater,
@@ -183,7 +183,7 @@ impl Side {
         self.longest(tie, Edge::n_fraction)
     }
 
-    /// Returns how the first digit of a mantissa compares, not 0; `None` if the number is above all whatever the exponent.
+    /// Returns how the first digit of a mantissa, not 0, compares; `None` if the number is out of bounds with every exponent.
     pub fn mantissa_start(&self, digit: u8) -> Option<Tie> {
         if self.high.as_ref().is_some_and(|high| high.value.is_zero()) {
             return None;
@@ -248,7 +248,7 @@ impl Side {
 }
 
 impl Tie {
-    /// Returns this unless it is outside by now.
+    /// Returns the comparison, or `None` if it is out of bounds.
     fn if_inside(self) -> Option<Tie> {
         (self.low != Ordering::Less && self.high != Ordering::Greater).then_some(self)
     }

@@ -45,7 +45,7 @@ fn parts(text: &str) -> Parts<'_> {
     Parts { whole, fraction, exponent }
 }
 
-/// Tells whether a set's numbers are written like this, by the documentation of the module; without bounds beyond 10^99.
+/// Returns whether a set's numbers are written like this, by the documentation of the module; without bounds beyond 10^99.
 fn is_spelled(set: &NumberSet, spelling: &NumberSpelling, text: &str) -> bool {
     let Parts { whole, fraction, exponent } = parts(text);
     let is_zeros = |digits: Option<&str>| digits.is_none_or(|digits| digits.bytes().all(|b| b == b'0'));

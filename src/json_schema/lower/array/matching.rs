@@ -1,20 +1,20 @@
-//! Whether places that must have different values can.
+//! Bipartite matching: can every position of an array have a distinct value?
 
 use crate::pass::{BuildError, CompileBudget};
 use hashbrown::HashMap;
 
-/// Tells whether each of some places can have a value of its own, of those that are listed for it: a matching, found by paths that make it larger
-/// (Berge, "Two theorems in graph theory", 1957).
-pub(super) fn can_all_differ(places: &[Vec<Vec<u8>>], budget: &CompileBudget) -> Result<bool, BuildError> {
+/// Returns whether each position can have a value of its domain that no other has: a matching, found by augmenting paths (Berge, "Two
+/// theorems in graph theory", 1957).
+pub(super) fn can_all_differ(positions: &[Vec<Vec<u8>>], budget: &CompileBudget) -> Result<bool, BuildError> {
     let mut taken_by: HashMap<&[u8], usize> = HashMap::new();
-    for place in 0..places.len() {
-        // By value: the place that would have to take another.
+    for position in 0..positions.len() {
+        // By value: the position that would have to take another value.
         let mut from: HashMap<&[u8], usize> = HashMap::new();
-        let mut pending = vec![place];
+        let mut pending = vec![position];
         let mut free = None;
         while let (None, Some(at)) = (free, pending.pop()) {
-            budget.spend(places[at].len())?;
-            for value in &places[at] {
+            budget.spend(positions[at].len())?;
+            for value in &positions[at] {
                 if from.contains_key(&**value) {
                     continue;
                 }
@@ -34,7 +34,7 @@ pub(super) fn can_all_differ(places: &[Vec<Vec<u8>>], budget: &CompileBudget) ->
             let before = taken_by.iter().find(|&(_, &other)| other == at).map(|(&value, _)| value);
             taken_by.insert(value, at);
             match before {
-                Some(before) if at != place => value = before,
+                Some(before) if at != position => value = before,
                 _ => break,
             }
         }
@@ -48,8 +48,8 @@ mod tests {
     use crate::testing::Rng;
 
     /// Tells the same by trying all ways.
-    fn can_differ(places: &[Vec<Vec<u8>>], used: &mut Vec<Vec<u8>>) -> bool {
-        let Some((first, rest)) = places.split_first() else { return true };
+    fn can_differ(positions: &[Vec<Vec<u8>>], used: &mut Vec<Vec<u8>>) -> bool {
+        let Some((first, rest)) = positions.split_first() else { return true };
         first.iter().any(|value| {
             if used.contains(value) {
                 return false;
@@ -67,11 +67,11 @@ mod tests {
         let mut n_can = 0;
         for _ in 0..2000 {
             let n_values = 1 + rng.below(6);
-            let places: Vec<Vec<Vec<u8>>> = (0..rng.below(6))
+            let positions: Vec<Vec<Vec<u8>>> = (0..rng.below(6))
                 .map(|_| (0..n_values as u8).filter(|_| rng.below(2) == 0).map(|value| vec![value]).collect())
                 .collect();
-            let can = can_all_differ(&places, &CompileBudget::none()).unwrap();
-            assert_eq!(can, can_differ(&places, &mut Vec::new()), "{places:?}");
+            let can = can_all_differ(&positions, &CompileBudget::none()).unwrap();
+            assert_eq!(can, can_differ(&positions, &mut Vec::new()), "{positions:?}");
             n_can += usize::from(can);
         }
         assert!((200..1800).contains(&n_can), "{n_can}");

@@ -1,7 +1,7 @@
-//! The values of a conjunction, where there are few: containers too.
+//! Enumeration of the values of a conjunction, if they are few, containers included.
 //!
-//! Under `uniqueItems` a bound on the number of items is a bound on the number of values. Scalars are counted by their automata; containers are
-//! written out here, one text each, members and items in the order in which they are drafted. Whoever asks says how many are few.
+//! Under `uniqueItems` the number of values bounds the number of items. Scalars are counted by their automata; containers are enumerated
+//! here, as one text each, with members and items in the order of the draft. The caller decides how many are few.
 
 use super::super::text::{has_finite_end, spelled_key, too_large};
 use super::super::{LowerError, Lowered, Lowerer};
@@ -10,26 +10,26 @@ use crate::json_schema::conjunction::ConjunctionId;
 use crate::json_schema::language::few_texts;
 use crate::json_schema::shape::{ArrayShape, NumberShape, Shape, ValueKind};
 
-/// Most values and beginnings of values that are written out for one question.
+/// Most values and prefixes of values that one enumeration visits.
 const STEPS_MAX: usize = 1 << 14;
-/// Deepest nesting of values that are written out.
+/// Deepest nesting of enumerated values.
 const DEPTH_MAX: usize = 32;
 
-/// What is known of scalars beside those that were listed.
+/// The scalars beside the enumerated ones.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Others {
     /// Whether there are any.
     pub is_some: bool,
-    /// Whether some beginnings of them have few ends.
+    /// Whether some prefix of them has few completions.
     pub is_finite: bool,
     /// Whether there are infinitely many.
     pub is_endless: bool,
 }
 
-/// How far values are written out.
+/// The budget of an enumeration.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Few {
-    /// More are not few.
+    /// Most values.
     n_max: usize,
     n_steps_left: usize,
     depth: usize,
@@ -40,10 +40,10 @@ impl Few {
         Few { n_max, n_steps_left: STEPS_MAX, depth: 0 }
     }
 
-    /// Counts a step; tells whether it is one too many, with so many beginnings that wait.
+    /// Counts a step; returns whether the budget is exhausted, given the number of pending prefixes.
     pub fn is_over(&mut self, texts: &[Vec<u8>], n_open: usize) -> bool {
         self.n_steps_left = self.n_steps_left.saturating_sub(1);
-        // Until it is sorted, a list may have some twice.
+        // A list may have duplicates until it is sorted.
         self.n_steps_left <= n_open || texts.len() > 8 * self.n_max + 64
     }
 }
@@ -75,7 +75,7 @@ impl Lowerer<'_> {
                 && match (kind, self.add_scalars(kind, &shapes, &mut texts)) {
                     (ValueKind::Array | ValueKind::Object, _) => true,
                     (_, Ok(others)) => !others.is_some,
-                    // As elements some numbers can't be written, which is of no concern within containers.
+                    // Some numbers can't be spelled as distinct items, which does not matter within containers.
                     (_, Err(LowerError::Schema(_))) => false,
                     (_, Err(error)) => return Err(error),
                 };
@@ -89,7 +89,7 @@ impl Lowerer<'_> {
         Ok((texts.len() <= few.n_max).then_some(texts))
     }
 
-    /// Adds the scalars of some shapes of a kind, where they are few; tells what else there is.
+    /// Adds the scalars of some shapes of a kind, if they are few; returns what others there are.
     pub(super) fn add_scalars(
         &mut self,
         kind: ValueKind,
@@ -136,7 +136,7 @@ impl Lowerer<'_> {
         Ok(others)
     }
 
-    /// Adds the arrays of a shape; tells whether they are few.
+    /// Adds the arrays of a shape; returns whether they are few.
     fn few_arrays(&mut self, shape: &ArrayShape, few: &mut Few, texts: &mut Vec<Vec<u8>>) -> Lowered<bool> {
         let plan = Plan { shape, n_prefix: n_prefix(shape), is_written: true, distinct: None };
         let none = Seen { place: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
@@ -152,7 +152,7 @@ impl Lowerer<'_> {
             if shape.max.is_some_and(|max| n_items >= max) {
                 continue;
             }
-            for (conjunction, next) in self.item_ways(&plan, &seen)? {
+            for (conjunction, next) in self.item_variants(&plan, &seen)? {
                 if self.expander.conjunctions.is_nothing(conjunction) {
                     continue;
                 }

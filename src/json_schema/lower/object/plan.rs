@@ -74,7 +74,7 @@ pub(in super::super) struct Plan {
     /// By spelling.
     pub sorted: Vec<u32>,
     /// By name, and behind the last.
-    pub rests: Vec<Rest>,
+    pub suffixes: Vec<Rest>,
     pub classes: Vec<Class>,
     pub min: u64,
     pub max: Option<u64>,
@@ -88,7 +88,7 @@ impl Plan {
 
     /// Returns what is known of the names from one on.
     pub fn rest(&self, next: u32) -> Rest {
-        self.rests[next as usize]
+        self.suffixes[next as usize]
     }
 
     /// Returns the spelling of a name, by its place among the sorted ones.
@@ -199,8 +199,8 @@ impl Lowerer<'_> {
         let n_possible = names.iter().filter(|name| name.content.is_some()).count() as u64;
         let min = if shape.min <= n_required { 0 } else { shape.min };
         let max = shape.max.filter(|&max| !classes.is_empty() || n_possible > max);
-        let rests = slots::assign(n_obligations, &chances, &mut names, &mut classes)?;
-        Ok(rests.map(|rests| Plan { names, sorted, rests, classes, min, max }))
+        let suffixes = slots::assign(n_obligations, &chances, &mut names, &mut classes)?;
+        Ok(suffixes.map(|suffixes| Plan { names, sorted, suffixes, classes, min, max }))
     }
 
     /// Returns the place of the first rule whose pattern a key matches.

@@ -1,8 +1,8 @@
-//! Which obligations are kept in mind at each name, and by which bit.
+//! Allocation of obligations to bits of the state of an object.
 //!
-//! An obligation matters from behind the first name that may meet it up to the last one: before, it can't have been met; afterwards, it has
-//! been, or the object is dead. So obligations that are not open at the same time share a bit (a *slot*), as values in a
-//! program share registers:
+//! An obligation is live from after the first name that may satisfy it up to the last one: before, it can't have been satisfied; afterwards,
+//! it has been, or the object is refused. So obligations that are not live at the same time share a bit (a *slot*), as values in a program
+//! share registers:
 //!
 //! ```text
 //! dependentRequired: a1 -> b1, a2 -> b2         names:   a1  b1  a2  b2
@@ -17,29 +17,29 @@ use super::plan::{Class, Name, Rest};
 use crate::json_schema::error::SchemaError;
 use smallvec::SmallVec;
 
-/// Most obligations that are open at once.
+/// Most obligations that are live at once.
 pub(super) const SLOTS_MAX: usize = 64;
 
-/// Names, by place, that an obligation may be met at; those of other keys count as the one behind the last name.
+/// The range of names, by index, that may satisfy an obligation; other keys count as one name after the last.
 #[derive(Clone, Copy)]
 struct Window {
     first: u32,
     last: u32,
-    /// The last name whose absence meets it.
+    /// The last name whose absence satisfies it.
     last_without: Option<u32>,
 }
 
-/// The obligations that a name, or other keys, may meet: by their values, and by not being there.
+/// The obligations that a name, or other keys, may satisfy: by their values, or by being absent.
 #[derive(Default, Clone)]
 pub(super) struct Chances {
     pub by_value: SmallVec<[usize; 4]>,
     pub without: SmallVec<[usize; 4]>,
 }
 
-/// Gives obligations their slots, and returns what is known of names from each on; nothing if an obligation can't be met at all.
+/// Allocates slots to obligations, and returns the [`Rest`] of the names from each on; `None` if an obligation can't be satisfied at all.
 ///
 /// # Errors
-/// If too many are open at once.
+/// If too many are live at once.
 pub(super) fn assign(
     n_obligations: usize,
     chances: &[Chances],
@@ -70,7 +70,7 @@ pub(super) fn assign(
     for (name, chances) in names.iter_mut().zip(chances) {
         name.without = bits(&chances.without);
         if let Some(content) = &mut name.content {
-            // What no value meets is met by none.
+            // Drop obligations that no value of this name satisfies.
             content.met.retain(|(obligation, _)| chances.by_value.contains(obligation));
             content.met.iter_mut().for_each(|(obligation, _)| *obligation = usize::from(slots[*obligation]));
         }
@@ -79,7 +79,7 @@ pub(super) fn assign(
         class.content.met.retain(|(obligation, _)| chances.by_value.contains(obligation));
         class.content.met.iter_mut().for_each(|(obligation, _)| *obligation = usize::from(slots[*obligation]));
     }
-    Ok(Some(rests(&windows, &slots, names)))
+    Ok(Some(suffixes(&windows, &slots, names)))
 }
 
 /// Returns the slot of each obligation.
@@ -87,7 +87,7 @@ fn slots(windows: &[Window]) -> Lowered<Vec<u8>> {
     let mut order: Vec<usize> = (0..windows.len()).collect();
     order.sort_by_key(|&obligation| windows[obligation].first);
     let mut slots = vec![0; windows.len()];
-    // By slot, the end of the window that has it.
+    // By slot: the end of the last window that uses it.
     let mut taken: Vec<u32> = Vec::new();
     for obligation in order {
         let Window { first, last, .. } = windows[obligation];
@@ -109,38 +109,38 @@ fn slots(windows: &[Window]) -> Lowered<Vec<u8>> {
     Ok(slots)
 }
 
-fn rests(windows: &[Window], slots: &[u8], names: &mut [Name]) -> Vec<Rest> {
+fn suffixes(windows: &[Window], slots: &[u8], names: &mut [Name]) -> Vec<Rest> {
     let n_names = names.len();
     let end =
         Rest { next_required: n_names as u32, next_stop: n_names as u32, open: 0, without: 0, are_later_met: true };
-    let mut rests = vec![end; n_names + 1];
+    let mut suffixes = vec![end; n_names + 1];
     for (window, &slot) in windows.iter().zip(slots) {
         let bit = 1u64 << slot;
         for place in window.first + 1..=window.last {
-            rests[place as usize].open |= bit;
+            suffixes[place as usize].open |= bit;
             if window.last_without.is_some_and(|last| place <= last) {
-                rests[place as usize].without |= bit;
+                suffixes[place as usize].without |= bit;
             }
             names[place as usize - 1].later |= bit;
         }
         if let Some(name) = names.get_mut(window.last as usize) {
             name.closes |= bit;
         }
-        // Those that lie ahead are met by nothing if no absence meets them; among other keys nothing lies ahead.
+        // An obligation that lies ahead is satisfied without any name only if an absence satisfies it; no obligation lies after other keys.
         if window.first as usize == n_names {
-            rests[n_names].open |= bit;
+            suffixes[n_names].open |= bit;
         }
-        if let Some(rest) = rests[..n_names].get_mut((window.first as usize).min(n_names.wrapping_sub(1))) {
+        if let Some(rest) = suffixes[..n_names].get_mut((window.first as usize).min(n_names.wrapping_sub(1))) {
             rest.are_later_met &= window.last_without.is_some();
         }
     }
     for index in (0..n_names).rev() {
-        let behind = rests[index + 1];
-        let (name, rest) = (&names[index], &mut rests[index]);
+        let behind = suffixes[index + 1];
+        let (name, rest) = (&names[index], &mut suffixes[index]);
         let is_stop = name.is_required || name.without != 0 || name.closes != 0;
         rest.next_required = if name.is_required { index as u32 } else { behind.next_required };
         rest.next_stop = if is_stop { index as u32 } else { behind.next_stop };
         rest.are_later_met &= behind.are_later_met;
     }
-    rests
+    suffixes
 }

@@ -1,4 +1,4 @@
-//! The objects of a shape, where they are few.
+//! Enumeration of the objects of a shape, if they are few.
 
 use super::super::array::Few;
 use super::super::{Lowered, Lowerer};
@@ -6,7 +6,7 @@ use super::{KeyIndex, Places, Seen};
 use crate::json_schema::shape::ObjectShape;
 
 impl Lowerer<'_> {
-    /// Adds the objects of a shape, with their members in the order in which they are drafted; tells whether they are few.
+    /// Adds the objects of a shape, with their members in the order of the draft; returns whether they are few.
     pub(in super::super) fn few_objects(
         &mut self,
         shape: &ObjectShape,
@@ -39,9 +39,11 @@ impl Lowerer<'_> {
                     };
                     let key = [if members.is_empty() { &b"\""[..] } else { b",\"" }, &*name.spelled, b":"].concat();
                     let after = Seen { next: index + 1, ..passed };
-                    for (conjunction, met) in self.ways(&plan, &mut places, KeyIndex::Name(index), after)? {
+                    for (conjunction, met) in self.variants(&plan, &mut places, KeyIndex::Name(index), after)? {
                         let n_members = plan.n_members_after(seen);
-                        let Some(met) = plan.met_after(KeyIndex::Name(index), after.met | met) else { continue };
+                        let Some(met) = plan.satisfied_after(KeyIndex::Name(index), after.met | met) else {
+                            continue;
+                        };
                         let after = Seen { n_members, met, ..after };
                         let Some(values) = self.few_values(conjunction, few)? else { return Ok(false) };
                         open.extend(values.iter().map(|value| ([&*members, &*key, value].concat(), after)));
@@ -51,7 +53,7 @@ impl Lowerer<'_> {
                     }
                 }
                 let is_last = plan.names.get(stop as usize).is_none_or(|name| name.is_required);
-                let Some(seen) = Some(passed).filter(|_| !is_last).and_then(|seen| plan.pass_over(seen, stop)) else {
+                let Some(seen) = Some(passed).filter(|_| !is_last).and_then(|seen| plan.skip(seen, stop)) else {
                     break;
                 };
                 passed = seen;
