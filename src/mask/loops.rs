@@ -57,7 +57,12 @@ pub(super) struct Loops {
     field_bytes: usize,
     /// States whose model turned out to be none.
     without_model: AHashSet<(u32, u32)>,
+    /// Looks for fields that are left to this walk.
+    n_surveys_left: u32,
 }
+
+/// Looks for fields within one walk; each takes up to a millisecond.
+const SURVEYS_MAX: u32 = 2;
 
 impl Loops {
     /// Most states that are remembered; then all are forgotten.
@@ -77,6 +82,16 @@ impl Loops {
     /// Tells whether a state is known not to be like its model.
     pub fn has_no_model(&self, program: &Program, state: StateId) -> bool {
         program.place(state).is_some_and(|(linked, local)| self.without_model.contains(&(linked.unit.uid, local)))
+    }
+
+    /// Allows a mask's share of looks for fields.
+    pub fn allow_surveys(&mut self) {
+        self.n_surveys_left = SURVEYS_MAX;
+    }
+
+    /// Tells whether the field of a state is known, or may be looked for: beyond a mask's share, the state is walked this time.
+    fn may_look_for_field(&self, key: (u32, u32)) -> bool {
+        self.n_surveys_left > 0 || self.fields.contains_key(&key)
     }
 
     /// Returns the loop of a state, if it is one.
@@ -101,6 +116,9 @@ impl Loops {
             Some(Loop { alphabet, form: Form::Endless | Form::Counted })
                 if leaves_by_words(&linked.unit, local, alphabet) =>
             {
+                if !self.may_look_for_field(key(local)) {
+                    return found;
+                }
                 let is_wider = |field: &Loop| WORDS & field.alphabet.ascii & !alphabet.ascii != 0;
                 self.field(program, state).filter(is_wider).or(found)
             }
@@ -122,6 +140,10 @@ impl Loops {
         if let Some(known) = self.fields.get(&key(local)) {
             return known.clone();
         }
+        if !self.may_look_for_field(key(local)) {
+            return None;
+        }
+        self.n_surveys_left -= 1;
         let Some((states, found)) = field(&linked.unit, local) else {
             self.fields.insert(key(local), None);
             return None;

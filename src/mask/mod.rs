@@ -38,7 +38,7 @@ mod walk;
 pub(crate) use decision::DecisionNode;
 pub(crate) use declared_keys::{DeclaredKeyTokens, KeyTokens};
 pub use row::TokenMask;
-pub(crate) use settle::{Asker, Filled, fill, fresh_leaf_id, leaf_ids};
+pub(crate) use settle::{Asker, Filled, add, fill, fresh_leaf_id, leaf_ids};
 pub use store::MaskStats;
 pub(crate) use store::MaskStore;
 #[cfg(feature = "testing")]

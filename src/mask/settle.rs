@@ -69,7 +69,16 @@ pub(crate) fn fill(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Result<
         tree.mask.write(row);
         return Ok(Filled { n_hits, is_empty: tree.is_empty, place: Some(place) });
     }
-    let (mut is_empty, mut is_first) = (true, true);
+    fill_or_add(asker, live, row, true)
+}
+
+/// Adds the mask of a configuration to `row`.
+pub(crate) fn add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Result<Filled, OverBudget> {
+    fill_or_add(asker, live, row, false)
+}
+
+fn fill_or_add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32], mut is_first: bool) -> Result<Filled, OverBudget> {
+    let mut is_empty = true;
     let n_hits = for_each_leaf(asker, live, |tree| {
         is_empty &= tree.is_empty;
         if core::mem::take(&mut is_first) { tree.mask.write(row) } else { tree.mask.add_to(row) }

@@ -280,6 +280,7 @@ impl Walker {
     /// Prepares for walks with a program, and forgets what was found before.
     pub fn clear(&mut self) {
         self.shapes.clear();
+        self.loops.allow_surveys();
         self.found.base = None;
         self.found.cleared.clear();
         self.found.tokens.clear();

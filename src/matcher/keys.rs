@@ -1,6 +1,6 @@
 //! Masks where only the keys of objects must differ, and can't be exhausted: nearly all schemas.
 //!
-//! As in [`super::recheck`], which serves all grammars, the cached mask is right but for the tokens that repeat a key. Here the text is in one place, and so are the objects
+//! As in [`super::recheck`], which serves all grammars, the cached mask is right but for the tokens that repeat a key. Here the text is in few places, each with objects
 //! around it, one within the other, and the tokens that can repeat a key are known without a walk:
 //! - tokens that begin with the suffix of a key whose prefix was read: all of them are refused;
 //! - tokens that end the key under way and hold it once more: hardly any, and those are tried;
@@ -9,14 +9,31 @@
 use super::Matcher;
 use super::known::{ObjectKey, ObjectSlot};
 use super::recheck::clear;
-use crate::automaton::{Kind, Owner};
-use crate::exec::{OverBudget, Pair};
+use crate::automaton::{Kind, Owner, StateId};
+use crate::exec::{BOTTOM, OverBudget, Pair};
+use crate::machine::Equality;
+use crate::mask::{add, fill};
 use crate::vocab::TokenId;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+/// Most places where the text can be.
+const PLACES_MAX: usize = 4;
+/// Most frames to look at on the way down.
+const FRAMES_MAX: usize = 1024;
+
 /// Several ways lead down the stacks.
 struct ManyWays;
+
+/// What is around the text, in all places where it can be.
+struct Surroundings {
+    /// The frame of the key under way.
+    key: Option<Pair>,
+    objects: SmallVec<[ObjectSlot; 2]>,
+    /// The places within the key, and those that are in none.
+    within: SmallVec<[Pair; 2]>,
+    beside: SmallVec<[Pair; 2]>,
+}
 
 /// Where the text is.
 struct Around {
@@ -29,51 +46,135 @@ struct Around {
 impl Matcher {
     /// Makes `row` the mask of what may follow, and tells whether that is none; nothing if the grammar or the place is none of the usual ones.
     pub(super) fn fill_with_keys(&mut self, row: &mut [u32]) -> Option<Result<bool, OverBudget>> {
-        let &[pair] = &self.live[..] else { return None };
-        if self.grammar.program().may_run_out() {
-            return None;
-        }
         if let Some(is_empty) = self.fill_settled(row) {
             return Some(Ok(is_empty));
         }
-        let Around { key, object } = self.around(pair).ok()?;
-        let slot = match object {
-            None => None,
-            Some(frame) => Some(self.object_slot(frame).ok()?),
-        };
-        let is_empty = match self.fill_live(row) {
+        let surroundings = self.surroundings()?;
+        let is_empty = match self.fill_around(row, &surroundings) {
             Ok(is_empty) => is_empty,
             Err(OverBudget) => return Some(Err(OverBudget)),
         };
-        let mut n_cleared = 0;
-        if let Some(frame) = key {
-            self.clear_key_suffixes(row, frame, &mut n_cleared);
-            let vocab = Arc::clone(self.grammar.vocab());
-            let n_bytes = self.elements().n_begun(frame.register) as usize;
-            let prefix = || self.elements().begun_key(frame.register)[1..].to_vec();
-            let tokens = if n_bytes > 0 { vocab.quoted_strings().ending_and_holding(n_bytes - 1, prefix) } else { &[] };
-            self.clear_refused(row, tokens, |_| n_cleared += 1);
-        }
         let mut refused = self.scratch.known.take_refused();
-        match slot {
-            None => {
-                let vocab = Arc::clone(self.grammar.vocab());
-                self.clear_refused(row, vocab.quoted_strings().holding_twice(), |token| refused.push(token));
-            }
-            Some(slot) => {
-                let tokens = core::mem::take(self.scratch.known.tokens_mut(slot));
-                self.clear_refused(row, &tokens, |token| refused.push(token));
-                *self.scratch.known.tokens_mut(slot) = tokens;
-            }
-        }
+        self.clear_repeated_keys(row, &surroundings, &mut refused);
         if self.stacks.work.is_spent() {
             return Some(Err(OverBudget));
         }
-        n_cleared += refused.len();
-        let is_empty = is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0);
+        let is_changed = surroundings.key.is_some() || !refused.is_empty();
+        let is_empty = is_empty || is_changed && row.iter().all(|&word| word == 0);
         // Of a key under way more and more is known, though the pair may stay the same.
-        self.scratch.known.settle(refused, key.is_none().then_some(is_empty));
+        let is_settled = surroundings.key.is_none() && self.live.len() == 1;
+        self.scratch.known.settle(refused, is_settled.then_some(is_empty));
         Some(Ok(is_empty))
+    }
+
+    /// Returns what is around the text, if all places where it can be are usual ones and at most one key is under way.
+    fn surroundings(&mut self) -> Option<Surroundings> {
+        let has_other_values = self.grammar.program().may_run_out();
+        let mut found =
+            Surroundings { key: None, objects: SmallVec::new(), within: SmallVec::new(), beside: SmallVec::new() };
+        let mut objects: SmallVec<[ObjectKey; 2]> = SmallVec::new();
+        if self.live.len() > PLACES_MAX {
+            return None;
+        }
+        for index in 0..self.live.len() {
+            let pair = self.live[index];
+            if has_other_values && !self.is_among_keys(pair) {
+                return None;
+            }
+            let Around { key, object } = self.around(pair).ok()?;
+            match (key, found.key) {
+                (None, _) => found.beside.push(pair),
+                (Some(key), Some(known)) if key != known => return None,
+                (Some(key), _) => {
+                    found.key = Some(key);
+                    found.within.push(pair);
+                }
+            }
+            if let Some(frame) = object {
+                let key = self.object_key(frame);
+                if !objects.contains(&key) {
+                    self.object_slot(frame).ok()?;
+                    objects.push(key);
+                }
+            }
+        }
+        // One may have made room for another one.
+        for key in objects {
+            found.objects.push(self.scratch.known.find_object(key)?);
+        }
+        Some(found)
+    }
+
+    /// Makes `row` the mask without the tokens that go on with the key under way to one that is there already; tells whether it is empty but for these.
+    fn fill_around(&mut self, row: &mut [u32], surroundings: &Surroundings) -> Result<bool, OverBudget> {
+        let Surroundings { key, within, beside, .. } = surroundings;
+        let Some(frame) = *key else { return self.fill_live(row) };
+        if beside.is_empty() {
+            let is_empty = self.fill_live(row)?;
+            self.clear_key_suffixes(row, frame);
+            return Ok(is_empty);
+        }
+        // Keys that are declared are read beside the others, and may be what those may not.
+        self.scratch.known.unsettle();
+        let of_key = self.ask(|asker, _| fill(asker, within, row))?;
+        self.clear_key_suffixes(row, frame);
+        let of_others = self.ask(|asker, _| add(asker, beside, row))?;
+        self.count_hits(of_key.n_hits + of_others.n_hits);
+        Ok(of_key.is_empty && of_others.is_empty)
+    }
+
+    /// Tries the tokens that may hold a key whole which is there already, and clears those that are refused.
+    fn clear_repeated_keys(&mut self, row: &mut [u32], surroundings: &Surroundings, refused: &mut Vec<TokenId>) {
+        let vocab = Arc::clone(self.grammar.vocab());
+        let strings = vocab.quoted_strings();
+        if let Some(frame) = surroundings.key {
+            let n_bytes = self.elements().n_begun(frame.register) as usize;
+            // Without its opening quote.
+            let prefix = || self.elements().begun_key(frame.register)[1..].to_vec();
+            let tokens = if n_bytes > 0 { strings.ending_and_holding(n_bytes - 1, prefix) } else { &[] };
+            self.clear_refused(row, tokens, |token| refused.push(token));
+        }
+        if surroundings.objects.is_empty() {
+            self.clear_refused(row, strings.holding_twice(), |token| refused.push(token));
+        }
+        for &slot in &surroundings.objects {
+            let tokens = core::mem::take(self.scratch.known.tokens_mut(slot));
+            self.clear_refused(row, &tokens, |token| refused.push(token));
+            *self.scratch.known.tokens_mut(slot) = tokens;
+        }
+        if self.grammar.program().may_run_out() {
+            // An array that begins within a token may hold the same value twice.
+            let tokens = vocab.punctuation().opening(self.elements().within().is_string());
+            self.clear_refused(row, tokens, |token| refused.push(token));
+        }
+    }
+
+    /// Tells whether all values that are compared at a place and around it are keys that can't be exhausted, as far as the stacks go down one way.
+    fn is_among_keys(&mut self, pair: Pair) -> bool {
+        let program = self.grammar.program();
+        let is_usual = |state: StateId| match program.info(state).and_then(|info| info.owner) {
+            Some(Owner::Elements(distinct)) => distinct.equality == Equality::Bytes && !distinct.has_finite_domain,
+            _ => true,
+        };
+        if program.has_last_items() || !is_usual(pair.state) {
+            return false;
+        }
+        let mut node = pair.node;
+        for _ in 0..FRAMES_MAX {
+            if self.scratch.known.is_among_keys(node) || node == BOTTOM {
+                self.scratch.known.note_among_keys(pair.node);
+                return true;
+            }
+            if self.stacks.n_exits(node) != 1 {
+                return false;
+            }
+            let frame = self.stacks.exit(node, 0);
+            if !is_usual(frame.state) {
+                return false;
+            }
+            node = frame.node;
+        }
+        false
     }
 
     /// Goes down the stacks to the next object around a place.
@@ -98,10 +199,14 @@ impl Matcher {
         Ok(Around { key, object: None })
     }
 
+    fn object_key(&self, frame: Pair) -> ObjectKey {
+        let unit = self.grammar.program().unit_index(frame.state) as u32;
+        ObjectKey { unit, set: frame.register as u32, node: frame.node }
+    }
+
     /// Returns where the tokens are that may repeat a key of an object or of those around it.
     fn object_slot(&mut self, frame: Pair) -> Result<ObjectSlot, ManyWays> {
-        let unit = self.grammar.program().unit_index(frame.state) as u32;
-        let key = ObjectKey { unit, set: frame.register as u32, node: frame.node };
+        let key = self.object_key(frame);
         match self.scratch.known.find_object(key) {
             Some(slot) => Ok(slot),
             None => {
@@ -139,10 +244,9 @@ impl Matcher {
     }
 
     /// Clears the tokens that begin with the suffix of a key which is there already, or declared.
-    fn clear_key_suffixes(&self, row: &mut [u32], frame: Pair, n_cleared: &mut usize) {
+    fn clear_key_suffixes(&self, row: &mut [u32], frame: Pair) {
         let vocab = self.grammar.vocab();
         self.elements().for_each_rest(frame.register, |rest| {
-            *n_cleared += 1;
             let suffix: SmallVec<[u8; 64]> = self.elements().bytes(rest).collect();
             if *suffix == *b"\"" {
                 vocab.quoted_strings().clear_beginning_with_quote(row);
@@ -150,11 +254,11 @@ impl Matcher {
                 clear(row, vocab.trie().subtree_tokens(node));
             }
         });
-        self.clear_declared_suffixes(row, frame, n_cleared);
+        self.clear_declared_suffixes(row, frame);
     }
 
     /// Clears the tokens that begin with the suffix of a declared key whose prefix was read.
-    fn clear_declared_suffixes(&self, row: &mut [u32], frame: Pair, n_cleared: &mut usize) {
+    fn clear_declared_suffixes(&self, row: &mut [u32], frame: Pair) {
         let program = self.grammar.program();
         let Some((linked, local)) = program.place(frame.state) else { return };
         let Kind::Element(distinct) = linked.unit.info(local).kind else { return };
@@ -163,7 +267,6 @@ impl Matcher {
         if found.is_empty() {
             return;
         }
-        *n_cleared += 1;
         let (vocab, n_read) = (self.grammar.vocab(), self.elements().n_begun(frame.register) as usize);
         if n_read == 1 {
             // PERF: right behind the quote all keys are left, and the same tokens each time.

@@ -18,6 +18,8 @@ pub(super) struct Known {
     /// Whether the mask of that pair is that of the node without `refused`, wherever the pair is live again; and whether it is empty then.
     settled: Option<bool>,
     refused: Vec<TokenId>,
+    /// A node below which all values that are compared are keys that can't be exhausted.
+    among_keys: Option<NodeId>,
     objects: [Object; OBJECTS_MAX],
     /// The one to replace next.
     next: usize,
@@ -39,7 +41,7 @@ struct Object {
 }
 
 /// Where an object is remembered.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct ObjectSlot(usize);
 
 impl Known {
@@ -48,10 +50,20 @@ impl Known {
         // The pair may name a set.
         self.settled = None;
         self.place = self.place.filter(|(pair, ..)| pair.node < n_nodes);
+        self.among_keys = self.among_keys.filter(|&node| node < n_nodes);
         for object in &mut self.objects {
             // The empty set is none of them.
             object.key = object.key.filter(|key| key.node < n_nodes && key.set <= n_sets);
         }
+    }
+
+    /// Tells whether all values that are compared below a node are known to be keys that can't be exhausted.
+    pub fn is_among_keys(&self, node: NodeId) -> bool {
+        self.among_keys == Some(node)
+    }
+
+    pub fn note_among_keys(&mut self, node: NodeId) {
+        self.among_keys = Some(node);
     }
 
     /// Forgets what was refused, and returns the memory for what will be.

@@ -135,9 +135,25 @@ impl Matcher {
         let within = self.elements().within();
         let danger = memory.stack.danger(program, &self.stacks, &self.live, within, height(trie, 0));
         memory.push(&self.live, Level { live: Configuration::new(), mark, within, danger, is_complete: true });
+        // PERF: nearly all children of the root are left here; asking each by itself is a cache miss.
+        let mut is_changed = false;
+        for (node, own) in punctuation.root_children(within.is_string()) {
+            if !danger.spares(trie.byte(node), own) {
+                is_changed |= self.recheck_subtree(row, memory, node);
+            }
+        }
+        self.stacks.truncate(mark);
+        is_changed
+    }
+
+    /// Clears the bits of the tokens at and below a child of the root that the values before rule out; tells whether there may be some.
+    fn recheck_subtree(&mut self, row: &mut [u32], memory: &mut Recheck, top: u32) -> bool {
+        let grammar = self.grammar.clone();
+        let (program, vocab) = (grammar.program(), grammar.vocab());
+        let (trie, punctuation) = (vocab.trie(), vocab.punctuation());
         let mut next = core::mem::take(&mut self.scratch.next);
         let mut is_changed = false;
-        let (mut node, end) = (1, trie.subtree_end(0));
+        let (mut node, end) = (top, trie.subtree_end(top));
         while node < end && !self.stacks.work.is_spent() {
             memory.n_levels = usize::from(trie.depth(node));
             let above = &memory.levels[memory.n_levels - 1];
@@ -180,7 +196,6 @@ impl Matcher {
             node += 1;
         }
         self.scratch.next = next;
-        self.stacks.truncate(mark);
         is_changed
     }
 

@@ -4,7 +4,7 @@
 //! For each node, over all tokens that end below it, of what these spell from the node on: whether there is a quote, a comma with more behind it, two quotes
 //! behind a comma, and so on; and the same of what they spell behind their first quote, which is what counts within a string.
 
-use super::Trie;
+use super::{TokenId, Trie};
 
 /// What some suffixes of tokens hold: a set of bits.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -74,6 +74,10 @@ impl Punctuation {
 pub(crate) struct PunctuationBelow {
     /// By node: all of it, and what stands behind a first quote.
     of_nodes: Box<[(Punctuation, Punctuation)]>,
+    /// The children of the root: what [`Self::from`] says of each, outside of strings and within.
+    root_children: Box<[(u32, [Punctuation; 2])]>,
+    /// Tokens in which a container is opened and a comma follows, outside of strings and within.
+    opening: [Box<[TokenId]>; 2],
 }
 
 impl PunctuationBelow {
@@ -95,7 +99,43 @@ impl PunctuationBelow {
             }
             path.push(node);
         }
-        PunctuationBelow { of_nodes: of_nodes.into() }
+        let mut found =
+            PunctuationBelow { of_nodes: of_nodes.into(), root_children: Box::new([]), opening: Default::default() };
+        found.root_children = trie
+            .children(0)
+            .map(|node| (node, [false, true].map(|is_in_string| found.from(trie, node, is_in_string))))
+            .collect();
+        found.opening = [false, true].map(|is_in_string| found.find_opening(trie, is_in_string));
+        found
+    }
+
+    fn find_opening(&self, trie: &Trie, is_in_string: bool) -> Box<[TokenId]> {
+        let (mut found, mut path) = (Vec::new(), Vec::new());
+        for node in 1..trie.n_nodes() as u32 {
+            path.truncate(usize::from(trie.depth(node)) - 1);
+            path.push(trie.byte(node));
+            if !trie.tokens(node).is_empty() {
+                let none = (Punctuation::NONE, Punctuation::NONE, true);
+                let (all, behind_quote, _) = path.iter().rev().fold(none, |(all, behind_quote, is_empty), &byte| {
+                    let (all, behind_quote) = with_byte(byte, all, behind_quote, is_empty);
+                    (all, behind_quote, false)
+                });
+                if seen((all, behind_quote), is_in_string).has(Punctuation::OPEN_COMMA) {
+                    found.extend_from_slice(trie.tokens(node));
+                }
+            }
+        }
+        found.into()
+    }
+
+    /// Returns the children of the root with what [`Self::from`] says of each.
+    pub fn root_children(&self, is_in_string: bool) -> impl Iterator<Item = (u32, Punctuation)> + '_ {
+        self.root_children.iter().map(move |&(node, found)| (node, found[usize::from(is_in_string)]))
+    }
+
+    /// Returns the tokens in which a container is opened, with a comma and more behind; within a string, behind its end.
+    pub fn opening(&self, is_in_string: bool) -> &[TokenId] {
+        &self.opening[usize::from(is_in_string)]
     }
 
     /// Returns what the tokens below a node hold behind the node; within a string, what they hold from their first quote on, which may end it.
