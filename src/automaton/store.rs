@@ -198,6 +198,16 @@ impl UnitStore {
         }
     }
 
+    /// Forgets all units; those that are in use stay with who uses them.
+    pub fn clear(&self) {
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        *generations = Generations { n_made: generations.n_made, ..Generations::default() };
+        drop(generations);
+        *self.built.lock().unwrap_or_else(PoisonError::into_inner) = Built::default();
+        *self.leaves.lock().unwrap_or_else(PoisonError::into_inner) = Leaves::default();
+        self.spares.clear();
+    }
+
     /// Returns (units found, units made, bytes held).
     pub fn stats(&self) -> (u64, u64, usize) {
         let generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);

@@ -20,7 +20,7 @@ use crate::vocab::Vocab;
 use cache::{GrammarCache, SourceKey};
 use core::fmt;
 use core::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// The sizes of a compiler's caches, in bytes. Smaller caches cost time and change nothing else.
@@ -78,8 +78,14 @@ struct Shared {
     limits: Limits,
     units: UnitStore,
     masks: Arc<MaskStore>,
-    languages: Arc<LanguageStore>,
+    languages: Mutex<Arc<LanguageStore>>,
     grammars: GrammarCache,
+}
+
+impl Shared {
+    fn languages(&self) -> MutexGuard<'_, Arc<LanguageStore>> {
+        self.languages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A builder of a [`GrammarCompiler`].
@@ -111,7 +117,7 @@ impl GrammarCompilerBuilder {
                 limits: self.limits,
                 units: UnitStore::new(unit_store_bytes_max),
                 masks: Arc::new(MaskStore::new(mask_store_bytes_max)),
-                languages: Arc::default(),
+                languages: Mutex::default(),
                 grammars: GrammarCache::new(grammar_cache_bytes_max),
             }),
         }
@@ -283,7 +289,8 @@ impl GrammarCompiler {
         let json = Json::parse(schema, limits)?;
         budget.spend(STEPS_PER_BYTE * schema.len())?;
         let model = SchemaModel::read(json, &schema_options.read, &*schema_options.resolver, limits)?;
-        let (normal, report) = lower(model, schema_options, &self.shared.languages, limits, &budget)?;
+        let languages = Arc::clone(&*self.shared.languages());
+        let (normal, report) = lower(model, schema_options, &languages, limits, &budget)?;
         let program = Program::new(&normal, &self.shared.units, limits, &budget)?;
         let origin = Origin::Schema { normal, grammar: OnceLock::new(), report: Box::new(report) };
         Ok(self.finish(program, origin, Vec::new()))
@@ -348,10 +355,14 @@ impl GrammarCompiler {
         self.shared.masks.ambiguous_rules()
     }
 
-    /// Clears the caches of masks and grammars. Grammars and matchers in use are not affected.
+    /// Clears all that is cached for later compiles and masks: grammars, automata, masks, and what the vocabulary has found out for them. What is left is what
+    /// grammars and matchers in use need; these are not affected.
     pub fn clear_caches(&self) {
         self.shared.masks.clear();
         self.shared.grammars.clear();
+        self.shared.units.clear();
+        *self.shared.languages() = Arc::default();
+        self.shared.vocab.clear_regions();
     }
 }
 

@@ -288,7 +288,7 @@ impl MaskStore {
     /// Forgets everything that is kept.
     pub fn clear(&self) {
         // They know parts of masks.
-        self.walkers.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.walkers.lock().unwrap_or_else(PoisonError::into_inner) = Vec::new();
         self.bases.clear();
         self.key_tokens.clear();
         let mut inner = self.lock();

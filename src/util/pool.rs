@@ -27,6 +27,11 @@ impl<T: Default> Pool<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
+    /// Drops the workspaces that wait.
+    pub fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Vec::new();
+    }
+
     /// Gives a workspace back.
     pub fn put(&self, workspace: T) {
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,6 +50,9 @@ mod tests {
         let pool: Pool<Vec<u32>> = Pool::default();
         (0..2 * Pool::<Vec<u32>>::IDLE_MAX).for_each(|n| pool.put(Vec::with_capacity(100 + n)));
         (0..Pool::<Vec<u32>>::IDLE_MAX).for_each(|_| assert!(pool.take().capacity() >= 100));
+        assert_eq!(pool.take().capacity(), 0);
+        pool.put(Vec::with_capacity(100));
+        pool.clear();
         assert_eq!(pool.take().capacity(), 0);
     }
 }

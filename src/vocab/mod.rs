@@ -229,6 +229,11 @@ impl Vocab {
         self.regions.get(&self.trie, alphabet, from)
     }
 
+    /// Forgets the regions that were found.
+    pub(crate) fn clear_regions(&self) {
+        self.regions.clear();
+    }
+
     /// Returns the memory used by this vocabulary, in bytes; exact but for the tables of names.
     pub fn memory_bytes(&self) -> usize {
         let by_id = self.names.values().map(|name| name.len() + 32);

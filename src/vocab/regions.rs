@@ -432,6 +432,11 @@ impl Regions {
         Arc::clone(cache.by_key.entry(key).or_insert(region))
     }
 
+    /// Forgets all regions.
+    pub fn clear(&self) {
+        *self.cache.lock().unwrap_or_else(PoisonError::into_inner) = RegionCache::default();
+    }
+
     pub fn memory_bytes(&self) -> usize {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner).bytes()
     }
