@@ -1,4 +1,4 @@
-//! What to tell an author: the nearest name, and what is missing where the parser stopped.
+//! Hints for authors: the closest name, and what is missing where the parser stopped.
 
 use super::scan::{Token, TokenKind, Tokens, shorten};
 use crate::frontend::SyntaxError;
@@ -72,7 +72,7 @@ pub(super) fn undefined_rule<'n>(
     }
 }
 
-/// Says why the parser stopped at `stop` in the rule whose body is `body`.
+/// Returns the error for a parser that stopped at `stop` in the rule with the body `body`.
 pub(super) fn explain_stop(source: &str, body: Range<usize>, stop: usize) -> SyntaxError {
     let mut before: Option<Token> = None;
     let mut found: Option<Token> = None;
@@ -87,7 +87,7 @@ pub(super) fn explain_stop(source: &str, body: Range<usize>, stop: usize) -> Syn
     let is_one_of = |token: &Option<Token>, marks: &[&str]| {
         token.as_ref().is_some_and(|t| marks.contains(&&source[t.range.clone()]))
     };
-    // What came before wants an operand, unless an operand is there and is the trouble itself.
+    // The operator before needs an operand, unless there is one, which is malformed itself.
     if is_one_of(&before, &["&", "-", "~"]) {
         let before = before.expect("one of the marks");
         let message = format!("expected an expression after `{}`", written(&before));
