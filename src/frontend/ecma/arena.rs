@@ -14,7 +14,7 @@ const MARK: u8 = 0xFF;
 pub(super) struct Arena {
     regular: Regular,
     known: HashMap<Node, NodeId>,
-    /// By node: whether it matches the empty text.
+    /// By node: whether it matches the empty string.
     nullable: Vec<bool>,
     /// How many operands the nodes have, and themselves.
     size: usize,
@@ -80,7 +80,7 @@ impl Arena {
         if set.is_empty() { self.nothing() } else { self.push(Node::Class(set.clone())) }
     }
 
-    /// Makes a new variable, whose language matches the empty text or doesn't.
+    /// Makes a new variable, whose language matches the empty string or doesn't.
     pub(super) fn variable(&mut self, is_nullable: bool) -> NodeId {
         let number = self.n_variables.to_be_bytes();
         self.n_variables += 1;
