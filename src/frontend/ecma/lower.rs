@@ -184,7 +184,7 @@ impl Lowering<'_> {
     /// Repeats a part without conditions before a rest that depends on what stands before it.
     fn repeat_plain(&mut self, body: &Part, min: u32, max: Option<u32>, after: Rest) -> Result<Rest, SyntaxError> {
         let whole = self.plain(body);
-        // With a body that matches the empty text, what counts are the copies that match more.
+        // With a body that matches the empty string, what counts are the copies that match more.
         let (copy, last, min) = if self.arena.is_nullable(whole) {
             let copy = self.nonempty(whole);
             (copy, self.nonempty_before(copy, after), 0)
@@ -252,7 +252,7 @@ impl Lowering<'_> {
         self.arena.union([word, other])
     }
 
-    /// Puts a node that doesn't match the empty text before a rest.
+    /// Puts a node that doesn't match the empty string before a rest.
     fn nonempty_before(&mut self, node: NodeId, after: Rest) -> NodeId {
         if after[WORD] == after[OTHER] {
             return self.arena.concat(&[node, after[WORD]]);
@@ -276,7 +276,7 @@ impl Lowering<'_> {
         self.arena.concat(&[self.anything, last])
     }
 
-    /// Takes the empty text away.
+    /// Takes the empty string away.
     fn nonempty(&mut self, node: NodeId) -> NodeId {
         let any = self.arena.class(&CharSet::all());
         let some = self.arena.concat(&[any, self.anything]);
