@@ -30,7 +30,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// Tells whether the part matches the same wherever it stands: nothing in it looks at what is around.
+    /// Returns whether the part matches the same wherever it stands: nothing in it looks at what is around.
     pub(super) fn is_plain(&self) -> bool {
         match self {
             Part::Class(_) => true,
@@ -40,7 +40,7 @@ impl Part {
         }
     }
 
-    /// Tells whether the part can match nothing but the empty text, as far as its form says.
+    /// Returns whether the part can match nothing but the empty string, as far as its form says.
     pub(super) fn is_zero_width(&self) -> bool {
         match self {
             Part::Class(_) => false,
