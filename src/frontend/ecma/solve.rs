@@ -6,7 +6,7 @@
 //! are equal when their nodes are (unions and intersections are kept sorted, without repeats), so there are finitely many. What
 //! results is linear, and Arden's rule eliminates state after state, those with the fewest moves first.
 //!
-//! Unfolding `R = after | rest(x, R)` may come back to `R` before a character is consumed, when `x` matches the empty text; the least solution owes
+//! Unfolding `R = after | rest(x, R)` may come back to `R` before a character is consumed, when `x` matches the empty string; the least solution owes
 //! nothing to that way round, so it counts as no text. Variables never stand under a complement: lookaheads see no variables.
 //!
 //! The states are bounded ([`STATES_MAX`]); patterns of the field need about ten.
@@ -177,7 +177,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Tells whether the first character of a node may be that of a variable.
+    /// Returns whether the first character of a node may be that of a variable.
     fn is_open(&self, id: NodeId) -> bool {
         let mut pending = vec![id];
         while let Some(id) = pending.pop() {
