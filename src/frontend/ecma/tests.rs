@@ -183,7 +183,7 @@ fn large_patterns_are_answered() {
     }
 }
 
-/// Tells whether the pattern matches somewhere in the text, by trying.
+/// Returns whether the pattern matches somewhere in the text, by trying.
 fn is_match_slowly(pattern: &str, text: &str) -> bool {
     let part = part::parse(pattern, &Limits::default()).unwrap();
     let text: Vec<char> = text.chars().collect();
