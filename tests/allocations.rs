@@ -125,7 +125,7 @@ fn steady_state_allocates_nothing() {
 /// Keys that nobody names are compared with those before; so are items that must be unique, in whose masks no more is allocated than a copy
 /// of the stacks for each item.
 #[test]
-fn distinct_elements_allocate_nothing() {
+fn distinct_values_allocate_nothing() {
     let compiler = GrammarCompiler::new(Arc::new(default_vocab()));
     let keys =
         compiler.compile_json_schema(r#"{"type": "object", "additionalProperties": {"type": "integer"}}"#).unwrap();

@@ -77,7 +77,7 @@ fn schemas_of_finitely_many_texts() {
 }
 
 #[test]
-fn engine_against_judge() {
+fn engine_against_oracle() {
     let coverage = run(|rng| engine::check(&data(rng)), |coverage| coverage.n_grammars > 20);
     assert!(coverage.n_masks > 20 && coverage.n_completions > 10, "{coverage:?}");
 }

@@ -40,7 +40,7 @@ fn check_completion(chart: &mut Chart, context: &dyn Fn() -> String) {
 }
 
 #[test]
-fn judge_equals_the_sets_of_words() {
+fn recognizer_equals_the_sets_of_words() {
     let n_grammars = 1_500;
     let (mut n_words, mut n_viable, mut n_empty, mut n_refused) = (0, 0, 0, 0);
     for seed in 0..n_grammars {
