@@ -147,7 +147,7 @@ impl Case<'_> {
         };
         for list in ["relaxed", "annotations", "enforced"] {
             let found = report.findings().filter(|finding| is_of(finding, list));
-            let found: Vec<String> = found.map(|finding| format!("{} {}", finding.keyword, finding.place)).collect();
+            let found: Vec<String> = found.map(|finding| format!("{} {}", finding.keyword, finding.location)).collect();
             let wanted: Vec<&str> = self.list(list).iter().map(|&at| self.text(at)).collect();
             // Annotations and enforced keywords are listed only where they matter.
             if found != wanted && (list == "relaxed" || !wanted.is_empty()) {

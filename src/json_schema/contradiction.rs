@@ -82,16 +82,16 @@ struct Search<'a> {
 
 /// A location. Equal schemas were merged, so a schema has no unique one.
 #[derive(Clone, Copy)]
-struct Place {
+struct Location {
     document: DocumentId,
     value: ValueId,
 }
 
 /// Schemas that one value must satisfy.
 struct Level {
-    schemas: Vec<(SchemaId, Place)>,
+    schemas: Vec<(SchemaId, Location)>,
     /// The location to report if there is no more specific one.
-    home: Place,
+    home: Location,
     /// The keywords that require a value at this level.
     through: Through,
 }
@@ -110,7 +110,7 @@ enum Through {
 /// A schema whose keywords are removed one by one.
 struct Part {
     schema: Schema,
-    place: Place,
+    location: Location,
     /// The copy that loses them.
     copy: SchemaId,
 }
@@ -125,7 +125,7 @@ struct Atom {
 
 /// The result for one level.
 enum Verdict {
-    Reason { text: String, keywords: Vec<String>, at: Place },
+    Reason { text: String, keywords: Vec<String>, at: Location },
     Below(Level),
     Unknown,
 }
@@ -133,8 +133,8 @@ enum Verdict {
 impl Search<'_> {
     fn explain(&mut self) -> SchemaError {
         let root = self.model.root();
-        let place = self.place_of(root);
-        let mut level = Level { schemas: vec![(root, place)], home: place, through: Through::Root };
+        let location = self.location_of(root);
+        let mut level = Level { schemas: vec![(root, location)], home: location, through: Through::Root };
         let mut seen: Vec<Vec<SchemaId>> = Vec::new();
         let mut prefix = "";
         for _ in 0..LEVELS_MAX {
@@ -158,7 +158,7 @@ impl Search<'_> {
         self.error("no value is valid".to_owned(), Vec::new(), level.home)
     }
 
-    fn error(&self, text: String, keywords: Vec<String>, at: Place) -> SchemaError {
+    fn error(&self, text: String, keywords: Vec<String>, at: Location) -> SchemaError {
         let uri = self.model.document_uri(at.document);
         SchemaError::unsatisfiable(text, keywords).at(uri, self.model.json(at.document), at.value)
     }
@@ -185,18 +185,18 @@ impl Search<'_> {
 
     /// Returns the schemas that the value must satisfy, those of references and `allOf` separately; as an error, the location of one that is
     /// `false`.
-    fn parts(&mut self, schemas: &[(SchemaId, Place)]) -> Result<Vec<Part>, Place> {
+    fn parts(&mut self, schemas: &[(SchemaId, Location)]) -> Result<Vec<Part>, Location> {
         let mut parts = Vec::new();
-        let mut pending: Vec<(SchemaId, Place)> = schemas.iter().rev().copied().collect();
+        let mut pending: Vec<(SchemaId, Location)> = schemas.iter().rev().copied().collect();
         let mut seen: HashSet<SchemaId> = HashSet::new();
-        while let Some((id, place)) = pending.pop() {
+        while let Some((id, location)) = pending.pop() {
             if !seen.insert(id) {
                 continue;
             }
             let mut schema = self.model.schema(id).clone();
             let Body::Keywords { entries, .. } = &mut schema.body else {
                 match schema.body {
-                    Body::Bool(false) => return Err(place),
+                    Body::Bool(false) => return Err(location),
                     _ => continue,
                 }
             };
@@ -205,16 +205,17 @@ impl Search<'_> {
                 let first = pending.len();
                 entries.retain(|entry| match &entry.keyword {
                     Keyword::Ref(target) => {
-                        pending.push((*target, self.place_of(*target)));
+                        pending.push((*target, self.location_of(*target)));
                         false
                     }
                     Keyword::AllOf(ids) => {
-                        pending
-                            .extend((0..ids.len()).map(|index| (ids[index], self.sub_place(id, place, entry, index))));
+                        pending.extend(
+                            (0..ids.len()).map(|index| (ids[index], self.sub_location(id, location, entry, index))),
+                        );
                         false
                     }
                     Keyword::AnyOf(ids) | Keyword::OneOf(ids) if ids.len() == 1 => {
-                        pending.push((ids[0], self.sub_place(id, place, entry, 0)));
+                        pending.push((ids[0], self.sub_location(id, location, entry, 0)));
                         false
                     }
                     _ => true,
@@ -223,7 +224,7 @@ impl Search<'_> {
             }
             let copy = SchemaId::new(self.probe.schemas.len());
             self.probe.schemas.push(schema.clone());
-            parts.push(Part { schema, place, copy });
+            parts.push(Part { schema, location, copy });
         }
         Ok(parts)
     }
@@ -328,7 +329,7 @@ impl Search<'_> {
             ([], [], [(atom, schema)]) => {
                 let part = &parts[atom.part];
                 let entry = &part.schema.entries()[atom.entry];
-                let counted = (*schema, self.below_key(&part.schema, part.place, entry, None));
+                let counted = (*schema, self.below_key(&part.schema, part.location, entry, None));
                 if values.is_empty() {
                     return self.if_empty(vec![counted], None, Through::Contains);
                 }
@@ -346,9 +347,14 @@ impl Search<'_> {
     }
 
     /// Returns a level, unless some value satisfies all its schemas or one is `false`, which needs no further explanation.
-    fn if_empty(&mut self, schemas: Vec<(SchemaId, Place)>, home: Option<Place>, through: Through) -> Option<Level> {
-        let is_false = |&(id, _): &(SchemaId, Place)| matches!(self.model.schema(id).body(), Body::Bool(false));
-        let home = home.or_else(|| schemas.first().map(|&(_, place)| place))?;
+    fn if_empty(
+        &mut self,
+        schemas: Vec<(SchemaId, Location)>,
+        home: Option<Location>,
+        through: Through,
+    ) -> Option<Level> {
+        let is_false = |&(id, _): &(SchemaId, Location)| matches!(self.model.schema(id).body(), Body::Bool(false));
+        let home = home.or_else(|| schemas.first().map(|&(_, location)| location))?;
         if schemas.iter().any(is_false) {
             return None;
         }
@@ -357,7 +363,7 @@ impl Search<'_> {
     }
 
     /// Returns the schemas that apply to the value of a key, by remaining keywords.
-    fn values_of(&mut self, name: &str, parts: &[Part], values: &[Atom]) -> Option<Vec<(SchemaId, Place)>> {
+    fn values_of(&mut self, name: &str, parts: &[Part], values: &[Atom]) -> Option<Vec<(SchemaId, Location)>> {
         let mut schemas = Vec::new();
         for &atom in values {
             let applies = match (keyword(parts, atom), atom.sub) {
@@ -393,21 +399,21 @@ impl Search<'_> {
     }
 
     /// Returns the schema of an atom that applies to values below.
-    fn value_under(&self, parts: &[Part], atom: Atom) -> Option<(SchemaId, Place)> {
-        let Part { schema, place, .. } = &parts[atom.part];
+    fn value_under(&self, parts: &[Part], atom: Atom) -> Option<(SchemaId, Location)> {
+        let Part { schema, location, .. } = &parts[atom.part];
         let entry = &schema.entries()[atom.entry];
         let id = match (&entry.keyword, atom.sub) {
             (Keyword::Properties(named) | Keyword::PatternProperties(named), Some(sub)) => {
                 let (name, id) = &named[sub];
-                return Some((*id, self.below_key(schema, *place, entry, Some(name))));
+                return Some((*id, self.below_key(schema, *location, entry, Some(name))));
             }
             (Keyword::PrefixItems(items), Some(sub)) => {
-                return Some((items[sub], self.below_index(schema, *place, entry, sub)));
+                return Some((items[sub], self.below_index(schema, *location, entry, sub)));
             }
             (Keyword::Items(id) | Keyword::AdditionalProperties(id), None) => *id,
             _ => return None,
         };
-        Some((id, self.below_key(schema, *place, entry, None)))
+        Some((id, self.below_key(schema, *location, entry, None)))
     }
 
     /// Returns whether the keywords stay contradictory if integers may be any numbers.
@@ -491,30 +497,30 @@ impl Search<'_> {
         self.n_questions >= QUESTIONS_MAX || self.n_steps >= STEPS_MAX
     }
 
-    fn place_of(&self, id: SchemaId) -> Place {
+    fn location_of(&self, id: SchemaId) -> Location {
         let schema = self.model.schema(id);
-        Place { document: schema.document(), value: schema.value() }
+        Location { document: schema.document(), value: schema.value() }
     }
 
     /// Returns the location of the value of a keyword of a schema at a location, or of a member of that value.
-    fn below_key(&self, schema: &Schema, place: Place, entry: &Entry, name: Option<&str>) -> Place {
+    fn below_key(&self, schema: &Schema, location: Location, entry: &Entry, name: Option<&str>) -> Location {
         let word = self.model.json(schema.document()).key_of(entry.value).unwrap_or_default();
-        let json = self.model.json(place.document);
-        let value = json.member(place.value, word).unwrap_or(place.value);
+        let json = self.model.json(location.document);
+        let value = json.member(location.value, word).unwrap_or(location.value);
         let value = name.and_then(|name| json.member(value, name)).unwrap_or(value);
-        Place { value, ..place }
+        Location { value, ..location }
     }
 
-    fn below_index(&self, schema: &Schema, place: Place, entry: &Entry, index: usize) -> Place {
-        let list = self.below_key(schema, place, entry, None);
-        match self.model.json(place.document).value(list.value) {
-            Value::Array(items) => Place { value: items.get(index).copied().unwrap_or(list.value), ..place },
+    fn below_index(&self, schema: &Schema, location: Location, entry: &Entry, index: usize) -> Location {
+        let list = self.below_key(schema, location, entry, None);
+        match self.model.json(location.document).value(list.value) {
+            Value::Array(items) => Location { value: items.get(index).copied().unwrap_or(list.value), ..location },
             _ => list,
         }
     }
 
-    fn sub_place(&self, id: SchemaId, place: Place, entry: &Entry, index: usize) -> Place {
-        self.below_index(self.model.schema(id), place, entry, index)
+    fn sub_location(&self, id: SchemaId, location: Location, entry: &Entry, index: usize) -> Location {
+        self.below_index(self.model.schema(id), location, entry, index)
     }
 }
 

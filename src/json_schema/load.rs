@@ -415,7 +415,7 @@ mod tests {
 
     /// Returns where the references of the root's sub-schemas lead, in the order in which they are met.
     fn targets(model: &SchemaModel) -> Vec<String> {
-        let place = |id| model.place(id, model.schema(id).value());
+        let place = |id| model.location(id, model.schema(id).value());
         let entries = model.schemas().flat_map(|(_, schema)| schema.entries());
         entries
             .filter_map(|entry| match &entry.keyword {

@@ -310,7 +310,7 @@ impl SchemaModel {
     }
 
     /// Returns the location of a value of a schema's document as its URI and pointer, like `#/properties/a`.
-    pub fn place(&self, schema: SchemaId, value: ValueId) -> String {
+    pub fn location(&self, schema: SchemaId, value: ValueId) -> String {
         let Document { uri, json } = &self.documents[self.schema(schema).document.index()];
         format!("{uri}#{}", json.pointer(value))
     }

@@ -103,11 +103,11 @@ impl Search<'_> {
         let first = &parts[groups[0][0].part];
         if let [group] = &groups[..] {
             let entry = entry(group);
-            let at = self.below_key(&first.schema, first.place, entry, None);
+            let at = self.below_key(&first.schema, first.location, entry, None);
             return match alone(&entry.keyword, &keywords[0]) {
                 Alone::Crossed(text) => {
                     let keywords = vec!["minContains".to_owned(), "maxContains".to_owned()];
-                    Verdict::Reason { text, keywords, at: first.place }
+                    Verdict::Reason { text, keywords, at: first.location }
                 }
                 Alone::Text(text) => Verdict::Reason { text, keywords, at },
                 Alone::None => {
@@ -117,7 +117,7 @@ impl Search<'_> {
             };
         }
         let is_one = groups.iter().all(|group| group[0].part == groups[0][0].part);
-        let at = if is_one { first.place } else { level.home };
+        let at = if is_one { first.location } else { level.home };
         // The schema of a required key or item that is forbidden is the reason.
         let forbids = |group: &Vec<Atom>| {
             let (id, at) = self.value_under(parts, group[0])?;

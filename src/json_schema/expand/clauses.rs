@@ -38,12 +38,12 @@ impl NameOrder {
         let declared = object.properties.iter().map(|(name, _)| name);
         let declared = declared.chain(object.required.iter().map(|(name, ())| name));
         let clauses = object.obligations.iter().map(|obligation| &obligation.any);
-        declared.chain(clauses.flatten().filter_map(name_of)).for_each(|name| _ = order.place(name));
+        declared.chain(clauses.flatten().filter_map(name_of)).for_each(|name| _ = order.position(name));
         order
     }
 
     /// Returns the position of a name, after all others if it is new.
-    fn place(&mut self, name: &Arc<str>) -> usize {
+    fn position(&mut self, name: &Arc<str>) -> usize {
         let n_names = self.places.len();
         *self.places.entry(Arc::clone(name)).or_insert(n_names)
     }
@@ -54,8 +54,8 @@ impl NameOrder {
             let (mut first, mut last) = (usize::MAX, 0);
             for witness in clause {
                 let Some(name) = name_of(witness) else { return false };
-                let place = self.place(name);
-                (first, last) = (first.min(place), last.max(place));
+                let position = self.position(name);
+                (first, last) = (first.min(position), last.max(position));
             }
             last - first.min(last) <= NEAR_MAX
         })
