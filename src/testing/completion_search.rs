@@ -90,7 +90,7 @@ fn moved(linked: &Linked, state: u32, distances: &[u32], fresh: &[u32]) -> u32 {
         Step::Quiet(target) | Step::Simple(target) => distances[(linked.base + target) as usize],
         Step::List(list) => {
             let sums = linked.unit.list(list).iter().map(|one| {
-                // The first goes on with the register of the state that is left.
+                // The first continues with the register of the source state.
                 let mut places = one.pushes.iter().chain([&one.target]).map(|&place| linked.state(place) as usize);
                 let first = places.next().map_or(0, |state| distances[state]);
                 places.fold(first, |sum, state| (sum + fresh[state]).min(FAR))

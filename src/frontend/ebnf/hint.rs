@@ -6,7 +6,7 @@ use crate::util::Span;
 use core::ops::Range;
 
 /// Returns the name closest to `wanted`, if one is close enough to be a misspelling.
-pub(super) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(super) fn closest_name<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     // Longer names are not compared, nor more of them: the time is the product of the lengths.
     const LENGTH_MAX: usize = 80;
     const CANDIDATES_MAX: usize = 4096;
@@ -66,7 +66,7 @@ pub(super) fn undefined_rule<'n>(
     {
         return error.with_hint("of the macros of this kind only `Token(16)` and `Token(\"<name>\")` are supported");
     }
-    match nearest(name, names.clone()) {
+    match closest_name(name, names.clone()) {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
         None => error,
     }
@@ -126,9 +126,9 @@ mod tests {
     #[test]
     fn only_near_names_are_offered() {
         let names = ["string", "number", "x"];
-        assert_eq!(nearest("strnig", names.into_iter()), Some("string"));
-        assert_eq!(nearest("array", names.into_iter()), None);
-        assert_eq!(nearest("y", names.into_iter()), None);
-        assert_eq!(nearest(&"s".repeat(1 << 20), names.into_iter()), None);
+        assert_eq!(closest_name("strnig", names.into_iter()), Some("string"));
+        assert_eq!(closest_name("array", names.into_iter()), None);
+        assert_eq!(closest_name("y", names.into_iter()), None);
+        assert_eq!(closest_name(&"s".repeat(1 << 20), names.into_iter()), None);
     }
 }

@@ -135,7 +135,7 @@ fn defined_twice(source: &str, second: &RuleText, first: &RuleText) -> SyntaxErr
 fn missing_root(source: &str, root: &str, rules: &[RuleText]) -> SyntaxError {
     let error =
         SyntaxError::new(source, Span::default(), format!("there is no rule `{}` to begin with", shorten(root)));
-    match hint::nearest(root, rules.iter().map(|rule| &source[rule.name.clone()])) {
+    match hint::closest_name(root, rules.iter().map(|rule| &source[rule.name.clone()])) {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
         None if rules.is_empty() => error.with_hint("the source has no rules"),
         None => error.with_hint(format!("the first rule is `{}`", shorten(&source[rules[0].name.clone()]))),
