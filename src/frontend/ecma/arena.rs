@@ -13,7 +13,7 @@ const MARK: u8 = 0xFF;
 #[derive(Default)]
 pub(super) struct Arena {
     regular: Regular,
-    known: HashMap<Node, NodeId>,
+    interned: HashMap<Node, NodeId>,
     /// By node: whether it matches the empty string.
     nullable: Vec<bool>,
     /// The number of nodes and of their operands.
@@ -40,7 +40,7 @@ impl Arena {
     }
 
     fn push(&mut self, node: Node) -> NodeId {
-        if let Some(&id) = self.known.get(&node) {
+        if let Some(&id) = self.interned.get(&node) {
             return id;
         }
         let nullable = |id: &NodeId| self.nullable[id.index()];
@@ -58,7 +58,7 @@ impl Arena {
         node.for_each_operand(|_| self.size += 1);
         let id = self.regular.push(node.clone());
         self.nullable.push(is_nullable);
-        self.known.insert(node, id);
+        self.interned.insert(node, id);
         id
     }
 
