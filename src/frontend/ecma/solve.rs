@@ -195,8 +195,8 @@ impl Solver<'_> {
 
     /// Returns what may follow a character of a cell.
     fn derive(&mut self, id: NodeId, cell: usize) -> NodeId {
-        if let Some(&known) = self.derivatives.get(&(id, cell)) {
-            return known;
+        if let Some(&cached) = self.derivatives.get(&(id, cell)) {
+            return cached;
         }
         let derived = match self.arena.node(id).clone() {
             Node::Empty | Node::Bytes(_) => self.arena.nothing(),
@@ -274,8 +274,8 @@ fn eliminate(mut rows: Vec<Row>, starts: [usize; 3], arena: &mut Arena, n_nodes_
             let Some(into) = other.moves.remove(&chosen) else { continue };
             for (&target, &label) in &row.moves {
                 let label = arena.concat(&[into, label]);
-                let known = other.moves.get(&target).copied();
-                other.moves.insert(target, arena.union(known.into_iter().chain([label])));
+                let existing = other.moves.get(&target).copied();
+                other.moves.insert(target, arena.union(existing.into_iter().chain([label])));
             }
             let end = arena.concat(&[into, row.end]);
             other.end = arena.union([other.end, end]);
