@@ -274,8 +274,8 @@ impl Pieces {
                     let mut whole = self.nothing();
                     let mut rest = self.push(Node::Empty);
                     for operand in operands.iter().rev() {
-                        let begun = self.concat_plain(&[self.nonempty[operand], rest]);
-                        whole = self.union_plain(vec![begun, whole]);
+                        let starting_here = self.concat_plain(&[self.nonempty[operand], rest]);
+                        whole = self.union_plain(vec![starting_here, whole]);
                         rest = self.concat_plain(&[*operand, rest]);
                     }
                     whole
