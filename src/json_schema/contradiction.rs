@@ -260,8 +260,8 @@ impl Search<'_> {
             while start < atoms.len() {
                 let end = (start + size).min(atoms.len());
                 let is_left_out = |index: usize| (start..end).contains(&index);
-                let kept = atoms.iter().enumerate().filter(|(index, _)| !is_left_out(*index));
-                let waiting: HashSet<usize> = kept
+                let remaining = atoms.iter().enumerate().filter(|(index, _)| !is_left_out(*index));
+                let waiting: HashSet<usize> = remaining
                     .filter(|(_, atom)| is_unevaluated(keyword(parts, **atom)))
                     .map(|(_, atom)| atom.part)
                     .collect();
@@ -373,7 +373,9 @@ impl Search<'_> {
                     let mut is_known = false;
                     for entry in parts[atom.part].schema.entries() {
                         match &entry.keyword {
-                            Keyword::Properties(named) => is_known |= named.iter().any(|(known, _)| **known == *name),
+                            Keyword::Properties(named) => {
+                                is_known |= named.iter().any(|(declared, _)| **declared == *name)
+                            }
                             Keyword::PatternProperties(named) => {
                                 for (pattern, _) in named {
                                     is_known |= self.is_match(pattern, name)?;
@@ -438,12 +440,12 @@ impl Search<'_> {
 
     /// Returns whether surely no value satisfies the remaining keywords of some parts.
     fn are_empty_with(&mut self, parts: &[Part], atoms: &[Atom]) -> bool {
-        let kept: HashSet<Atom> = atoms.iter().copied().collect();
+        let remaining: HashSet<Atom> = atoms.iter().copied().collect();
         for (part_index, part) in parts.iter().enumerate() {
             let entries = part.schema.entries().iter().enumerate().filter_map(|(index, entry)| {
-                let is_kept = |sub| kept.contains(&Atom { part: part_index, entry: index, sub });
+                let remains = |sub| remaining.contains(&Atom { part: part_index, entry: index, sub });
                 let Entry { value, is_foreign, keyword } = entry;
-                Some(Entry { value: *value, is_foreign: *is_foreign, keyword: self.left_of(keyword, is_kept)? })
+                Some(Entry { value: *value, is_foreign: *is_foreign, keyword: self.left_of(keyword, remains)? })
             });
             let entries = entries.collect();
             self.probe.schemas[part.copy.index()].body = Body::Keywords { entries, annotations: Vec::new() };
@@ -454,13 +456,13 @@ impl Search<'_> {
     }
 
     /// Returns the remaining part of a keyword.
-    fn left_of(&self, keyword: &Keyword, is_kept: impl Fn(Option<usize>) -> bool) -> Option<Keyword> {
-        let or_any = |index: usize, id: SchemaId| if is_kept(Some(index)) { id } else { self.anything };
+    fn left_of(&self, keyword: &Keyword, remains: impl Fn(Option<usize>) -> bool) -> Option<Keyword> {
+        let or_any = |index: usize, id: SchemaId| if remains(Some(index)) { id } else { self.anything };
         let named = |named: &Named<SchemaId>| -> Named<SchemaId> {
             let each = named.iter().enumerate();
             each.map(|(index, (name, id))| (Arc::clone(name), or_any(index, *id))).collect()
         };
-        let id = |id: &SchemaId| if is_kept(None) { *id } else { self.anything };
+        let id = |id: &SchemaId| if remains(None) { *id } else { self.anything };
         Some(match keyword {
             Keyword::Properties(of) => Keyword::Properties(named(of)),
             Keyword::PatternProperties(of) => Keyword::PatternProperties(named(of)),
@@ -472,11 +474,11 @@ impl Search<'_> {
             Keyword::UnevaluatedItems(of) => Keyword::UnevaluatedItems(id(of)),
             Keyword::Items(of) => Keyword::Items(id(of)),
             Keyword::Required(names) => {
-                let names = names.iter().enumerate().filter(|(index, _)| is_kept(Some(*index)));
+                let names = names.iter().enumerate().filter(|(index, _)| remains(Some(*index)));
                 Keyword::Required(names.map(|(_, name)| Arc::clone(name)).collect())
             }
             Keyword::Nullable(_) => keyword.clone(),
-            _ if is_kept(None) => keyword.clone(),
+            _ if remains(None) => keyword.clone(),
             _ => return None,
         })
     }
