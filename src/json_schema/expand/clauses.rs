@@ -79,7 +79,7 @@ impl Expander<'_> {
         let Shape::Object(object) = &partial.shape else { return Ok(None) };
         self.budget.spend(STEPS_PER_FACT)?;
         let clauses = match choice.clauses.get() {
-            Some(known) => known.clone(),
+            Some(cached) => cached.clone(),
             None => {
                 let clauses: Option<Rc<[Clause]>> = self.clauses_of(&choice.all, DEEP_MAX)?.map(Into::into);
                 choice.clauses.get_or_init(|| clauses).clone()
@@ -133,9 +133,9 @@ impl Expander<'_> {
                 (less.len(), other) < (all[index].len(), index) && less.iter().all(|one| all[index].contains(one))
             })
         };
-        let kept: Vec<bool> = (0..all.len()).map(|index| !is_implied(index)).collect();
-        let mut kept = kept.into_iter();
-        all.retain(|_| kept.next() == Some(true));
+        let is_needed: Vec<bool> = (0..all.len()).map(|index| !is_implied(index)).collect();
+        let mut is_needed = is_needed.into_iter();
+        all.retain(|_| is_needed.next() == Some(true));
         Ok(Some(all))
     }
 
@@ -334,10 +334,10 @@ fn is_tautology(clause: &[Witness]) -> bool {
     clause.iter().any(|witness| {
         let Witness::Absent(name) = witness else { return false };
         clause.iter().any(|other| match other {
-            Witness::Key(Keys::Name(known), None) => known == name,
-            Witness::Key(Keys::Name(known), Some(member)) => {
-                let opposite = Witness::Key(Keys::Name(Arc::clone(known)), Some(member.negated()));
-                known == name && clause.contains(&opposite)
+            Witness::Key(Keys::Name(key), None) => key == name,
+            Witness::Key(Keys::Name(key), Some(member)) => {
+                let opposite = Witness::Key(Keys::Name(Arc::clone(key)), Some(member.negated()));
+                key == name && clause.contains(&opposite)
             }
             _ => false,
         })
