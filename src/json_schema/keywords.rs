@@ -221,13 +221,13 @@ impl<'a> KeywordReader<'a, '_> {
             let Value::String(name) = self.json.value(item) else {
                 return Err(self.misfit("type", item, "the name of a type or a list of such names"));
             };
-            let Some(known) = TypeSet::from_name(name) else {
-                let guess = closest_name(name, TypeSet::NAMES.iter().map(|(known, _)| *known));
+            let Some(types) = TypeSet::from_name(name) else {
+                let guess = closest_name(name, TypeSet::NAMES.iter().map(|(other, _)| *other));
                 let guess = guess.map(|guess| format!(" (did you mean {guess:?}?)")).unwrap_or_default();
                 let reason = format!("must be the name of a type, not {}{guess}", shown(name));
                 return Err(Misfit { value: item, error: SchemaError::keyword_value("type", reason) });
             };
-            set = set.union(known);
+            set = set.union(types);
         }
         Ok(set)
     }
