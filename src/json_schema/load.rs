@@ -111,8 +111,8 @@ impl Loader<'_> {
             for resource in (0..self.model.resources.len()).map(ResourceId::new) {
                 let Resource { document, dynamic_anchors, .. } = &self.model.resources[resource.index()];
                 let document = *document;
-                let known = dynamic_anchors.iter().filter(|(name, _)| self.dynamic_names.contains(*name));
-                let mut answers: Vec<_> = known.map(|(name, &value)| (value, name.clone())).collect();
+                let used = dynamic_anchors.iter().filter(|(name, _)| self.dynamic_names.contains(*name));
+                let mut answers: Vec<_> = used.map(|(name, &value)| (value, name.clone())).collect();
                 answers.sort_unstable();
                 for (value, name) in answers {
                     let schema = self.schema_at(document, value)?;
@@ -226,7 +226,7 @@ impl Loader<'_> {
                 let mut all = Vocabularies::NONE;
                 for member in members {
                     match Vocabularies::from_uri(meta.key(member)) {
-                        Some(known) => all = all.union(known),
+                        Some(vocabulary) => all = all.union(vocabulary),
                         None if meta.value(member.value) == Value::Bool(true) => {
                             let reason = format!("needs the vocabulary {}, which is not known", meta.key(member));
                             return Err(self.placed(SchemaError::keyword_value("$schema", reason), document, place));
@@ -343,12 +343,12 @@ impl Loader<'_> {
         let outer = self.model.schemas[schema.index()].resource;
         let absolute = uri::resolve(&self.model.resources[outer.index()].uri, reference);
         let (base, fragment) = uri::split_fragment(&absolute);
-        let known = self.uris.get(base).copied();
-        let known = if *base == *self.model.resources[outer.index()].uri { Some(outer) } else { known };
-        let weak = self.weak_uris.get(base).copied().filter(|_| known.is_none());
-        let (document, root) = match (known, weak) {
-            (Some(known), _) => {
-                let Resource { document, value, .. } = self.model.resources[known.index()];
+        let resource = self.uris.get(base).copied();
+        let resource = if *base == *self.model.resources[outer.index()].uri { Some(outer) } else { resource };
+        let weak = self.weak_uris.get(base).copied().filter(|_| resource.is_none());
+        let (document, root) = match (resource, weak) {
+            (Some(resource), _) => {
+                let Resource { document, value, .. } = self.model.resources[resource.index()];
                 (document, value)
             }
             (None, Some(place)) => place,
@@ -387,10 +387,10 @@ impl Loader<'_> {
     /// Indexes the target of a reference, under the resource of the nearest enclosing location that was indexed.
     fn index_around(&mut self, document: DocumentId, value: ValueId) -> Result<(), SchemaError> {
         let json = self.model.json(document);
-        let known = &self.tables[document.index()].resource;
+        let resources = &self.tables[document.index()].resource;
         let mut at = value;
         let resource = loop {
-            match known[at.index()] {
+            match resources[at.index()] {
                 Some(resource) => break resource,
                 None => at = json.parent(at).expect("the root was indexed"),
             }
