@@ -242,7 +242,7 @@ impl TypeSet {
 
     /// Returns the type of a name, like `string`.
     pub fn from_name(name: &str) -> Option<TypeSet> {
-        TypeSet::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, set)| set)
+        TypeSet::NAMES.iter().find(|(other, _)| *other == name).map(|&(_, set)| set)
     }
 
     /// Returns the types of either set.
