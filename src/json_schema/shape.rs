@@ -121,9 +121,9 @@ impl NumberShape {
     /// Keeps only the values of a list.
     pub fn restrict(&mut self, values: Vec<Decimal>) {
         match &mut self.values {
-            Some(known) => {
+            Some(allowed) => {
                 let listed: HashSet<&Decimal> = values.iter().collect();
-                known.retain(|value| listed.contains(value));
+                allowed.retain(|value| listed.contains(value));
             }
             None => self.values = Some(values),
         }
@@ -198,9 +198,9 @@ impl StringShape {
     /// Keeps only the values of a list.
     pub fn restrict(&mut self, values: Vec<Arc<str>>) {
         match &mut self.values {
-            Some(known) => {
+            Some(allowed) => {
                 let listed: HashSet<&str> = values.iter().map(|value| &**value).collect();
-                known.retain(|value| listed.contains(&**value));
+                allowed.retain(|value| listed.contains(&**value));
             }
             None => self.values = Some(values),
         }
