@@ -1,8 +1,8 @@
 //! Maskwright: exact token masks for language models, from a grammar and a vocabulary.
 //!
-//! A model emits tokens; a grammar speaks of characters. At each decoding step Maskwright says which tokens keep the output inside the
-//! grammar: token `t` is in the mask after the text `p` if and only if some sentence of the grammar begins with `p` and then the bytes of
-//! `t`. Both directions are promises.
+//! A model emits tokens; a grammar is about characters. At each decoding step Maskwright computes the set of tokens that keep the output
+//! inside the grammar: token `t` is in the mask after the text `p` if and only if some sentence of the grammar begins with `p` and then the
+//! bytes of `t`. Both directions are guaranteed.
 //!
 //! ```
 //! use maskwright::{GrammarCompiler, Vocab};
@@ -31,39 +31,43 @@
 //!
 //! | module | idea |
 //! |---|---|
-//! | [`util`], [`Limits`] | byte sets, spans, chunked lists; every bound |
+//! | [`util`], [`Limits`] | byte sets, spans, a persistent list; limits on untrusted input |
 //! | [`regular`] | regular languages over characters and bytes |
 //! | [`grammar`] | the grammar as written |
-//! | [`frontend`] | EBNF and regular expressions as texts |
+//! | [`frontend`] | parsers of EBNF and regular expressions |
 //! | `machine` | registers: counts of copies and characters, residues, distinct values: what is too large for finite automata |
-//! | `pass` | to normal form, one rewrite per file |
+//! | `pass` | from a grammar to its normal form, one rewrite per file |
 //! | [`json_schema`] | from a schema to conjunctions, shapes, and automata in normal form |
 //! | `automaton` | units with real-time moves, interned; programs that link them |
 //! | `exec` | configurations, stacks as a graph, steps, a lazy DFA over configurations, budgets of work |
 //! | [`vocab`] | tokens: kinds, trie, regions |
 //! | `mask` | classify, settle, entries, decision trees; configurations walked as a whole |
 //! | [`compiler`] | from text to [`CompiledGrammar`], caches |
-//! | [`matcher`] | one output under way |
+//! | [`matcher`] | the state of one output |
 //! | [`mod@reference`] | the reference recognizer: simple, slow, independent of the engine; the oracle of its tests |
 //! | [`diagnose`] | explanations, by the reference recognizer |
 //!
 //! # Invariants
 //!
-//! - A mask never depends on the order of earlier calls, on threads, on what caches hold or have forgotten.
+//! - A mask never depends on the order of earlier calls, on threads, or on the contents of caches.
 //! - After `rollback(k)` a matcher equals one that never took those `k` steps.
-//! - Keys of caches are content and compared in full: never an index that can be used again, never a hash alone.
+//! - Keys of caches are content and compared in full: never an index that can be reused, never a hash alone.
 //! - Automata and stacks know nothing of tokens; the vocabulary knows nothing of grammars. They meet in `mask`.
-//! - Compiled things are immutable or only grow; the matcher is the only thing with a history.
+//! - Compiled objects are immutable or append-only; only matchers have a history.
 //! - There is no `unsafe` code.
 //!
 //! # Glossary
 //!
-//! *Vocabulary*, *token*, *stop token*, *token mask*; *grammar*, *rule*, *root rule*; *lower* (text to IR), *pass* (IR to IR), *build* (an
-//! automaton), *compile* (all of it); *state*, *call*, *return*; *pair* (state, stack node, register), *configuration* (all pairs that are
-//! live), *node* and *exit* (what lies below a state, and where it goes on after returning); *closure*, *step* (one byte), *accept* (one
-//! token); *context-independent* token (its verdict is the same under every caller), *context-dependent* token; *remainder* (a place in the
-//! vocabulary where a unit ends inside a token), *region* (what a loop over characters sees of the vocabulary), *viable prefix* (some
-//! completion is a sentence); *rollback*, *fork*, *jump-forward* (forced text).
+//! *Vocabulary*, *token*, *stop token*, *token mask*; *grammar*, *rule*, *root rule*, *sentence* (a string of the grammar's language), *viable
+//! prefix* (some completion is a sentence), *dead end* (a prefix that is not viable); *lower* (text to IR), *pass* (IR to IR), *build* (an
+//! automaton), *compile* (all of it); *state*, *call*, *return*, *register* (64 bits beside a state), *pair* (state, stack node, register),
+//! *configuration* (all pairs that are live), *node* and *exit* (what lies below a state, and where it continues after returning);
+//! *closure*, *step* (one byte), *accept* (one token); *context-independent* token (its verdict is the same under every caller),
+//! *context-dependent* token; *remainder* (a node of the trie where a unit ends inside a token), *region* (the trie below a node, divided by
+//! a set of characters), its *border* (the nodes where a character begins that is not in the set) and *interior* (the other nodes where a
+//! character begins); *rollback*, *fork*, *jump-forward* (forced text). Of JSON Schema: *conjunction* (all constraints on a value at one
+//! location), *shape* (a conjunction for one kind of values, without disjunctions), *obligation* (a constraint that one of several keys
+//! satisfies), *distinct values* (keys of one object, or items under `uniqueItems`), *declared key* (one that the schema names).
 
 #![forbid(unsafe_code)]
 

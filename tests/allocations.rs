@@ -1,4 +1,4 @@
-//! Memory, counted by the allocator: none per step in steady state, little per matcher, token and level.
+//! Memory, counted by the allocator: no allocations per step in steady state, little memory per matcher, token and level.
 
 use maskwright::testing::cases::default_vocab;
 use maskwright::{CompiledGrammar, GrammarCompiler, Matcher};
@@ -6,7 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// Counts what each thread does, so that tests on other threads don't disturb.
+/// An allocator that counts per thread, so that tests on other threads don't interfere.
 struct Counting;
 
 thread_local! {
@@ -15,7 +15,7 @@ thread_local! {
 }
 
 fn count(n_allocations: u64, n_bytes: i64) {
-    // A thread that is ending is not counted.
+    // Allocations of a thread that is ending are not counted.
     _ = N_ALLOCATIONS.try_with(|count| count.set(count.get() + n_allocations));
     _ = N_BYTES.try_with(|bytes| bytes.set(bytes.get() + n_bytes));
 }
@@ -45,14 +45,14 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Returns what `work` returns, how often it allocated, and by how many bytes the memory in use grew.
+/// Returns the result of `work`, the number of its allocations, and the growth of memory in use in bytes.
 fn counted<T>(work: impl FnOnce() -> T) -> (T, u64, i64) {
     let (n_allocations, n_bytes) = (N_ALLOCATIONS.get(), N_BYTES.get());
     let result = work();
     (result, N_ALLOCATIONS.get() - n_allocations, N_BYTES.get() - n_bytes)
 }
 
-/// Compiles for the vocabulary whose first tokens are the bytes.
+/// Compiles a grammar for a vocabulary whose first tokens are the bytes.
 fn compile(text: &str) -> CompiledGrammar {
     GrammarCompiler::new(Arc::new(default_vocab())).compile_ebnf(text).unwrap_or_else(|error| panic!("{error:#}"))
 }
@@ -71,7 +71,7 @@ fn pass(matcher: &mut Matcher, tokens: &[u32], row: &mut [u32]) -> (u64, u64) {
     (n_filling, n_accepting)
 }
 
-/// Checks a second pass over a document; `n_live` live places take several times the history of one.
+/// Checks a second pass over a document; the history of `n_live` live pairs is several times that of one.
 fn check_steady_state(name: &str, grammar: &CompiledGrammar, tokens: &[u32], n_live: u64) {
     let mut row = vec![0; grammar.vocab().n_mask_words()];
     let mut matcher = grammar.matcher();
@@ -80,10 +80,10 @@ fn check_steady_state(name: &str, grammar: &CompiledGrammar, tokens: &[u32], n_l
     rolled_back.expect("so many steps were made");
     let (n_filling, n_accepting) = pass(&mut matcher, tokens, &mut row);
     println!("{name}: {} tokens, {n_filling} {n_accepting} {n_rolling} allocations", tokens.len());
-    // The history grows by chunks.
+    // The history grows in chunks.
     assert!(n_accepting <= n_live * tokens.len() as u64 / 32, "{name}: accepting allocates {n_accepting} times");
     assert_eq!((n_filling, n_rolling), (0, 0), "{name}: filling, rolling back");
-    // Within a chunk there is nothing to allocate.
+    // Within a chunk nothing is allocated.
     matcher.reset();
     let few = &tokens[..tokens.len().min(60 / (n_live as usize + 1))];
     pass(&mut matcher, few, &mut row);
@@ -122,10 +122,10 @@ fn steady_state_allocates_nothing() {
     }
 }
 
-/// Keys that nobody names are compared with those before; so are items that must be unique, in whose masks no more is allocated than a copy
-/// of the stacks for each item.
+/// Undeclared keys and unique items are compared with earlier ones; masks of unique items allocate no more than a copy of the stacks for
+/// each item.
 #[test]
-fn distinct_elements_allocate_nothing() {
+fn distinct_values_allocate_nothing() {
     let compiler = GrammarCompiler::new(Arc::new(default_vocab()));
     let keys =
         compiler.compile_json_schema(r#"{"type": "object", "additionalProperties": {"type": "integer"}}"#).unwrap();
@@ -177,10 +177,10 @@ fn a_level_of_brackets_is_small_and_nothing_recurses() {
     assert_eq!(matcher.n_steps(), 0);
 }
 
-/// However long the text: as many live places, as many bytes a token, and no new masks.
+/// However long the text, the number of live pairs and the bytes per token are constant, and there are no new masks.
 #[test]
 fn ambiguous_grammars_take_constant_space_per_token() {
-    // A live place beside the first takes 16 bytes.
+    // Each further live pair takes 16 bytes.
     let documents = [
         ("s ::= s s | [a-z ] | \"\"\nroot ::= s", "the foo bar bat ", "", 64.0),
         ("e ::= e \"+\" e | e \"*\" e | \"(\" e \")\" | [0-9]+\nroot ::= e", "12+(3*45)*1+", "7", 64.0),
@@ -194,7 +194,7 @@ fn ambiguous_grammars_take_constant_space_per_token() {
         let tokens = grammar.vocab().tokenize_greedy(again.as_bytes());
         let mut matcher = grammar.matcher();
         let mut row = vec![0; grammar.vocab().n_mask_words()];
-        // Largest number of live places, memory at the end, masks made so far; after each of several stretches.
+        // After each of several stretches: the largest number of live pairs, the memory, the number of masks so far.
         let mut stretches = Vec::new();
         for _ in 0..6 {
             let mut n_live_max = 0;
@@ -221,7 +221,7 @@ fn ambiguous_grammars_take_constant_space_per_token() {
     }
 }
 
-/// Where recursion goes through counters, a text can be read in so many ways that each token takes a place per token before it; no more.
+/// If recursion goes through counters, a text has so many parses that each token takes a pair per token before it, and no more.
 #[test]
 fn recursion_under_counters_takes_space_for_each_token_and_those_before() {
     const N_TOKENS: usize = 128;

@@ -1,4 +1,4 @@
-//! Grammars that can be read in many ways: their masks are exact, with a vocabulary of real size, and every step ends soon.
+//! Very ambiguous grammars: with a real vocabulary their masks are exact and every step is fast.
 #![cfg(feature = "tiktoken")]
 
 use maskwright::testing::{Rng, random_ambiguous};
@@ -10,7 +10,7 @@ fn vocab() -> Arc<Vocab> {
     Arc::clone(VOCAB.get_or_init(|| Arc::new(Vocab::tiktoken(Encoding::Cl100kBase).unwrap())))
 }
 
-/// Compares a mask with what accepting finds, which makes no masks: every `nth` token is tried. Says no if the mask takes more than its budget.
+/// Compares a mask with accepting every `nth` token, which computes no masks. Returns false if the mask exceeds its budget.
 fn check_mask(matcher: &mut Matcher, nth: usize, context: &str) -> bool {
     let vocab = vocab();
     let mut row = vec![0u32; vocab.n_mask_words()];

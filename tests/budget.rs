@@ -1,4 +1,4 @@
-//! What one step may take: past it there is a typed error, nothing is lost, and a matcher that fails closed ends its text instead.
+//! Budgets of steps: beyond one there is a typed error without loss of state, and a matcher that fails closed ends its text instead.
 
 use maskwright::{CompiledGrammar, GrammarCompiler, Limits, MatchError, Matcher, TokenKind, Vocab};
 use std::sync::Arc;
@@ -25,10 +25,10 @@ fn compile(grammar: &str, limits: Limits) -> CompiledGrammar {
     GrammarCompiler::builder(vocab()).limits(limits).build().compile_ebnf(grammar).unwrap()
 }
 
-/// Recursion through a count: the text of `n` letters can be read in more ways than there is time for.
+/// Recursion through a counter: a text of `n` letters has more parses than there is time for.
 const AMBIGUOUS: &str = "root ::= \"a\" (root (\"b\" | root)?){2,100} | \"a\"";
 
-/// Enough for the first masks of that.
+/// Enough work for the first masks of [`AMBIGUOUS`].
 const WORK_MAX: u64 = 40_000;
 
 fn row(matcher: &mut Matcher) -> Result<Vec<u32>, MatchError> {
@@ -61,7 +61,7 @@ fn a_mask_beyond_the_budget_is_an_error_that_changes_nothing() {
         "{error}"
     );
     assert_eq!(matcher.n_steps(), n_accepted);
-    // A token that was sampled has an allowance of its own, and is judged as ever.
+    // Accepting a sampled token has a budget of its own, and its verdict is the same.
     assert!(matcher.is_token_allowed(u32::from(b'a')) && !matcher.is_token_allowed(u32::from(b'z')));
     assert!(matcher.accept_token(u32::from(b'z')).is_err_and(|error| !error.is_over_budget()));
     matcher.accept_token(u32::from(b'a')).unwrap();
@@ -138,13 +138,13 @@ fn a_matcher_that_fails_closed_has_a_row_for_everything() {
     }
     assert!(matcher.error().is_some_and(MatchError::is_over_budget));
     assert_eq!(row(&mut matcher).unwrap(), only_stop);
-    // What is accepted all the same is text like other text: no stop token may follow before a mask says so.
+    // Text accepted after the error is ordinary text: no stop token may follow before a mask allows it.
     let mut further = matcher.fork();
     further.accept_bytes(b"a").unwrap();
     assert!(further.error().is_none());
     let is_accepting = further.is_accepting();
     assert_eq!(further.accept_token(stop).is_ok(), is_accepting);
-    // The stop token ends the text, though the grammar would not; everything can be taken back.
+    // The stop token ends the text, though the grammar would not; all steps can be undone.
     let mut ended = matcher.fork();
     ended.accept_token(stop).unwrap();
     assert!(ended.is_terminated());
@@ -152,14 +152,14 @@ fn a_matcher_that_fails_closed_has_a_row_for_everything() {
     ended.rollback(n_accepted + 1).unwrap();
     assert!(ended.error().is_none() && !ended.is_terminated());
     assert_eq!(row(&mut ended).unwrap(), first);
-    // A row that is too short gets those that fit.
+    // A row that is too short gets the stop tokens that fit.
     let mut short = vec![u32::MAX; 2];
     matcher.rollback(n_accepted).unwrap();
     matcher.fill_mask(&mut short).unwrap();
     assert_eq!(short, [0, 0]);
     assert!(matcher.error().is_some_and(|error| error.bound() == Some((2, vocab.n_mask_words()))));
 
-    // Stuck: no token goes on.
+    // Stuck: no token may follow.
     let letters = Arc::new(Vocab::from_tokens(["a", "b"]).unwrap());
     let mut stuck = GrammarCompiler::new(letters).compile_ebnf("root ::= \"a\" \"z\"").unwrap().matcher();
     stuck.accept_token(0).unwrap();

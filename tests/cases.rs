@@ -50,7 +50,7 @@ fn sum(outcomes: impl IntoIterator<Item = Result<usize, String>>) -> usize {
 }
 
 #[test]
-fn judge_passes_every_case() {
+fn oracle_passes_every_case() {
     let cases = load();
     assert!(cases.len() >= 119, "{} cases", cases.len());
     let by_oracle = cases.iter().map(|case| {
@@ -112,7 +112,7 @@ fn engine_passes_every_case_in_any_order_on_shared_compilers() {
         }
         let compilers = shared_compilers(&cases, &config);
         sum(cases.iter().map(|case| run_shared(case, &compilers)));
-        // Again, now that everything is known.
+        // Again, with warm caches.
         sum(cases.iter().rev().map(|case| run_shared(case, &compilers)));
     }
 }

@@ -1,4 +1,4 @@
-//! Automata for people to look at.
+//! Dumps of automata.
 
 use maskwright::{Dump, GrammarCompiler, Vocab};
 

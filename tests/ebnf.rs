@@ -1,4 +1,4 @@
-//! Reading EBNF: what texts mean, and what authors are told about texts that mean nothing.
+//! The EBNF parser: the grammars of texts, and the errors and hints for malformed texts.
 
 use maskwright::Limits;
 use maskwright::frontend::SyntaxError;
@@ -211,7 +211,7 @@ fn unused_rules_are_warnings() {
     assert_eq!(parsed.warnings[0].span().unwrap().start, 11);
 }
 
-/// The same grammar in different clothes.
+/// Different spellings of one grammar are equal.
 #[test]
 fn spellings_of_the_same_grammar() {
     let same: &[&[&str]] = &[

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Places of each sample at which masks are compared.
-const N_PLACES: usize = 6;
+/// Positions of each sample at which masks are compared.
+const N_POSITIONS: usize = 6;
 
 fn compare(compiled: &CompiledGrammar, name: &str, text: &[u8]) {
     let mut matcher = compiled.matcher();
@@ -37,11 +37,11 @@ fn masks_are_what_trying_each_token_says() {
         compare(&compiled, name, b"");
         for sample in fs::read_dir(folder.join("samples").join(name).join("pass")).unwrap() {
             let sample = fs::read(sample.unwrap().path()).unwrap();
-            for place in 1..=N_PLACES {
-                compare(&compiled, name, &sample[..sample.len() * place / (N_PLACES + 1)]);
+            for place in 1..=N_POSITIONS {
+                compare(&compiled, name, &sample[..sample.len() * place / (N_POSITIONS + 1)]);
                 n_compared += 1;
             }
         }
     }
-    assert!(n_compared >= 6 * N_PLACES, "{n_compared} masks");
+    assert!(n_compared >= 6 * N_POSITIONS, "{n_compared} masks");
 }

@@ -1,7 +1,7 @@
 //! The grammars that come with the crate, and their samples: texts that must match and near-misses that must not.
 //!
-//! Engine and reference recognizer read each text independently. They must agree on the verdict, on the place where a text fails, and on which
-//! tokens of a text are allowed.
+//! Engine and reference recognizer read each text independently. They must agree on the verdict, on the offset of the first error, and on the
+//! tokens that are allowed.
 
 use maskwright::reference::Recognizer;
 use maskwright::{CompiledGrammar, GrammarCompiler, Limits, Vocab, diagnose};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 const GRAMMARS: [&str; 6] = ["json", "arithmetic", "c", "sql_select", "csv", "tool_calls"];
 
-/// What a text comes to: it matches, ends too early, or is refused at a byte.
+/// The verdict on a text: it matches, ends too early, or is refused at a byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
     Matches,
@@ -59,7 +59,7 @@ fn verdict_of_engine(grammar: &CompiledGrammar, text: &[u8]) -> Verdict {
     }
 }
 
-fn verdict_of_judge(recognizer: &Recognizer, text: &[u8]) -> Verdict {
+fn verdict_of_oracle(recognizer: &Recognizer, text: &[u8]) -> Verdict {
     let mut chart = recognizer.start();
     match chart.push_bytes(text) {
         n_read if n_read < text.len() => Verdict::RefusedAt(n_read),
@@ -98,7 +98,7 @@ fn grammars_compile_without_warnings() {
 }
 
 #[test]
-fn engine_and_judge_agree_on_every_sample() {
+fn engine_and_oracle_agree_on_every_sample() {
     let compiler = GrammarCompiler::new(bytes_vocab());
     let mut n_wrong = 0;
     for name in GRAMMARS {
@@ -106,7 +106,7 @@ fn engine_and_judge_agree_on_every_sample() {
         let recognizer = Recognizer::new(grammar.grammar(), &Limits::default()).unwrap();
         for sample in samples(name) {
             let (engine, oracle) =
-                (verdict_of_engine(&grammar, &sample.text), verdict_of_judge(&recognizer, &sample.text));
+                (verdict_of_engine(&grammar, &sample.text), verdict_of_oracle(&recognizer, &sample.text));
             if engine != oracle || (engine == Verdict::Matches) != sample.must_match {
                 n_wrong += 1;
                 println!("{}: must match {}, engine {engine:?}, oracle {oracle:?}", sample.name, sample.must_match);
@@ -123,9 +123,9 @@ fn engine_and_judge_agree_on_every_sample() {
     assert_eq!(n_wrong, 0, "see the output");
 }
 
-/// Byte by byte: at each place of each sample the bytes that may follow are the same, and so is whether the text may end.
+/// At each byte of each sample the bytes that may follow are the same, and so is whether the text may end.
 #[test]
-fn engine_and_judge_agree_at_every_byte() {
+fn engine_and_oracle_agree_at_every_byte() {
     let vocab = bytes_vocab();
     let compiler = GrammarCompiler::new(Arc::clone(&vocab));
     for name in GRAMMARS {
@@ -149,7 +149,7 @@ fn engine_and_judge_agree_at_every_byte() {
     }
 }
 
-/// The tokens that a tokenizer makes of a sample that must match are allowed one after the other, and the stop token at the end.
+/// The tokens of a valid sample are allowed one after the other, and the stop token at the end.
 #[cfg(feature = "tiktoken")]
 #[test]
 fn tokens_of_samples_are_allowed() {

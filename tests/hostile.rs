@@ -1,4 +1,4 @@
-//! Grammars and calls that mean harm: every answer comes in bounded time and memory, or is an error that names a limit.
+//! Hostile grammars and calls: every answer comes in bounded time and memory, or is an error that names a limit.
 
 use maskwright::grammar::{ExprId, GrammarBuilder, WarningKind};
 use maskwright::{CompileError, CompileOptions, CompiledGrammar, Config, GrammarCompiler, Limits, TokenKind, Vocab};
@@ -110,7 +110,7 @@ fn deadlines_and_flags_are_met_in_the_middle_of_a_bomb() {
         if let Err(CompileError::Build(error)) = compile(source.clone(), CompileOptions { deadline, cancelled: None }) {
             assert!(error.is_interrupted() || error.limit_met().is_some(), "{why}: {error}");
         }
-        // Generous, for machines with other things to do; without looks at the clock some of these take seconds.
+        // Generous, for busy machines; without checks of the deadline some of these take seconds.
         assert!(start.elapsed() < Duration::from_secs(3), "{why}: {:?}", start.elapsed());
         let cancelled = Some(Arc::new(true.into()));
         let error = compile(source, CompileOptions { deadline: None, cancelled }).unwrap_err();
@@ -167,7 +167,7 @@ fn masks_of_ambiguous_grammars_take_polynomial_time_and_are_right() {
 
 #[test]
 fn a_mask_without_tokens_is_an_error() {
-    // A stop token that is the only text which could go on.
+    // A stop token whose text is the only continuation.
     let mut builder = Vocab::builder();
     let a = builder.push("a");
     let b = builder.push("b");
@@ -220,7 +220,7 @@ fn misuse_is_refused_and_changes_nothing() {
     }
     assert!(matcher.set_stop_tokens(&[40]).is_err() && matcher.replay(&[0, 0, 1]).is_err());
     assert_eq!((matcher.n_steps(), matcher.validate_tokens(&[0, 4, 1, 0])), (0, 2));
-    // The grammar's reading of the stop token wins: it does not terminate.
+    // The grammar names the stop token, which takes precedence: it does not terminate.
     matcher.accept_tokens(&[0, named]).unwrap();
     assert!(!matcher.is_terminated() && !matcher.is_accepting());
     matcher.accept_bytes(b"").unwrap();

@@ -1,5 +1,5 @@
-//! Sources that were made to take long or much memory: with default limits each has an answer within 2 s ([`CPU_MAX`]) and [`BYTES_MAX`], in an
-//! address space of [`ADDRESS_SPACE_BYTES`]; and a deadline or a flag ends each soon, whatever stage it finds.
+//! Hostile sources, designed to take much time or memory: with default limits each has an answer within 2 s ([`CPU_MAX`]) and [`BYTES_MAX`],
+//! in an address space of [`ADDRESS_SPACE_BYTES`]; a deadline or a flag interrupts each soon, in every stage.
 
 use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Vocab};
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Twice what it takes at most where nothing else runs.
+/// Twice the greatest time on an idle machine.
 const CPU_MAX: Duration = Duration::from_secs(4);
 const BYTES_MAX: u64 = 300 << 20;
 const ADDRESS_SPACE_BYTES: u64 = 1 << 30;
@@ -171,7 +171,7 @@ fn cpu_time() -> Duration {
     Duration::from_millis(10 * ticks)
 }
 
-/// What a child does; nothing in a run of its own.
+/// The task of a child process; does nothing otherwise.
 #[test]
 fn child() {
     let Ok(index) = std::env::var(CHILD) else { return };
@@ -194,7 +194,7 @@ fn child() {
         }
     };
     let cpu = cpu_time() - cpu_before;
-    // The source itself is not the compiler's.
+    // The memory of the source itself does not count.
     let bytes = status_bytes("VmHWM").saturating_sub(bytes_before);
     println!("answer: {cpu:?}, {} MB, {outcome}", bytes >> 20);
     assert!(cpu <= CPU_MAX && bytes <= BYTES_MAX, "{cpu:?}, {bytes} bytes");
@@ -225,7 +225,7 @@ fn every_source_has_an_answer_in_time_and_space() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Runs `interrupted`, which tells how late it was, until it was soon enough once: other programs may hold one attempt up.
+/// Runs `interrupted`, which returns its delay, until one delay is small enough: other programs may slow down an attempt.
 fn soon(name: &str, what: &str, mut interrupted: impl FnMut() -> Duration) {
     const LATE_MAX: Duration = Duration::from_millis(500);
     let mut latest = Vec::new();
@@ -264,7 +264,7 @@ fn deadlines_and_flags_are_met_at_every_stage() {
             compiler.clear_caches();
             end.saturating_duration_since(setter.join().unwrap())
         });
-        // What was given up leaves nothing behind.
+        // An interrupted compile leaves nothing behind.
         let mut matcher = compiler.compile_ebnf("root ::= [a-c]+ \"x\"").unwrap().matcher();
         assert!(matcher.accept_bytes(b"abcx").is_ok() && matcher.is_accepting(), "{name}");
     }

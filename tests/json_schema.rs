@@ -1,4 +1,4 @@
-//! Schemas made to be large, and schemas without values.
+//! Schemas designed to be large, and unsatisfiable schemas.
 
 use maskwright::json_schema::{SchemaError, SchemaOptions};
 use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Vocab};
@@ -10,7 +10,7 @@ fn compiler() -> GrammarCompiler {
 }
 
 fn compile(schema: &str) -> Result<CompiledGrammar, String> {
-    // Far more than any takes, so that a slow machine doesn't decide.
+    // Far more than any takes, so that slow machines don't fail.
     let options =
         CompileOptions { deadline: Some(Instant::now() + Duration::from_secs(600)), ..CompileOptions::default() };
     let compiled = compiler().compile_json_schema_with(schema, &SchemaOptions::default(), &options);
@@ -22,10 +22,10 @@ fn accepts(grammar: &CompiledGrammar, text: &str) -> bool {
     text.bytes().all(|byte| matcher.accept_token(u32::from(byte)).is_ok()) && matcher.is_accepting()
 }
 
-/// Ten times what the slowest takes, and more, so that a busy machine doesn't decide.
+/// More than ten times what the slowest takes, so that busy machines don't fail.
 const TIME_MAX: Duration = Duration::from_secs(60);
 
-/// Compiles a schema made to be large; returns what came of it, and fails if it takes too long.
+/// Compiles a schema designed to be large; fails if that takes too long.
 fn bounded(schema: &str) -> Result<CompiledGrammar, String> {
     let start = Instant::now();
     let compiled = compile(schema);
@@ -85,7 +85,7 @@ fn many_branches_with_constants_are_quick() {
     assert!(accepts(&grammar, r#"{"t":"t7","x7":1}"#) && !accepts(&grammar, r#"{"t":"t7","x8":1}"#));
 }
 
-/// Of numbers each was an automaton of its own, which one union after the other took in: 8,000 took a minute.
+/// Each number was a separate automaton, added by one union after the other: 8,000 took a minute.
 #[test]
 fn long_lists_of_numbers_are_quick() {
     let value = |n: usize| n * n * 7919;
@@ -129,7 +129,7 @@ fn wide_objects_and_large_counts_are_bounded() {
     assert!(accepts(&grammar.expect("a character like others"), r#"{"\u0000":"\u0000"}"#));
 }
 
-/// Returns the error for a schema that has no value.
+/// Returns the error for an unsatisfiable schema.
 fn unsatisfiable(schema: &str) -> SchemaError {
     let start = Instant::now();
     let (options, compile_options) = (SchemaOptions::default(), CompileOptions::default());
@@ -297,7 +297,7 @@ fn what_is_left_out_of_a_contradiction_forbids_nothing_more() {
             r#"{"type":"object","properties":{"a":{"type":"null"}},"additionalProperties":false,"required":["a"],"minProperties":2}"#,
             r#"minProperties 2 with additionalProperties false beside properties "a", at #"#,
         ),
-        // The same schema under a negation means what it meant.
+        // The same schema under a negation keeps its meaning.
         (
             r##"{"$defs":{"s":{"type":"string","minLength":1}},"$ref":"#/$defs/s","not":{"$ref":"#/$defs/s"},"maxLength":5}"##,
             "type string with minLength 1 and not, at #",

@@ -1,4 +1,4 @@
-//! Compiled schemas are found again when text and options are the same, and only then.
+//! The cache of compiled schemas: a hit if text and options are the same, and only then.
 
 use maskwright::json_schema::{SchemaOptions, Source, WhiteSpace};
 use maskwright::{CompileOptions, Dump, GrammarCompiler, Vocab};
@@ -14,13 +14,13 @@ fn equal_texts_and_options_are_compiled_once() {
     let default = SchemaOptions::default();
     assert_eq!(compile(r#"{"type": "null"}"#, &default), (0, 1));
     assert_eq!(compile(r#"{"type": "null"}"#, &SchemaOptions::default()), (1, 1));
-    // A title changes nothing but the text.
+    // A title only changes the text.
     assert_eq!(compile(r#"{"type": "null", "title": "a"}"#, &default), (1, 2));
     let compact = SchemaOptions { white_space: WhiteSpace::Compact, ..SchemaOptions::default() };
     assert_eq!(compile(r#"{"type": "null"}"#, &compact), (1, 3));
     let closed = SchemaOptions { has_additional_properties: false, ..SchemaOptions::default() };
     assert_eq!(compile(r#"{"type": "null"}"#, &closed), (1, 4));
-    // Another resolver may have other documents; the same one is asked once.
+    // Another resolver may have other documents; the same one is called once.
     let known = |uri: &str| (uri == "a").then(|| Source::from("{}"));
     let resolving = SchemaOptions { resolver: Arc::new(known), ..SchemaOptions::default() };
     assert_eq!(compile(r#"{"$ref": "a"}"#, &resolving), (1, 5));
@@ -61,7 +61,7 @@ fn what_schemas_share_is_spelled_as_each_wants_it() {
     assert!(!accepts(r#"{"type":"integer"}"#, &with(WhiteSpace::Compact), "1.0"));
 }
 
-/// The numbers of both schemas have one key, under which automata are kept from schema to schema.
+/// The numbers of both schemas have one key in the cache of automata.
 #[test]
 fn what_was_dropped_once_is_no_automaton_for_others() {
     let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap().into());

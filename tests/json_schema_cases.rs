@@ -1,4 +1,4 @@
-//! Keyword by keyword: schemas with the texts that are taken and refused, and with what may follow a text.
+//! Keyword by keyword: schemas with documents that are accepted and refused, and with continuations of prefixes.
 //!
 //! The cases are files in `tests/data/json_schema`; its README says how they are written. Every keyword has a file of its
 //! own.
@@ -147,9 +147,9 @@ impl Case<'_> {
         };
         for list in ["relaxed", "annotations", "enforced"] {
             let found = report.findings().filter(|finding| is_of(finding, list));
-            let found: Vec<String> = found.map(|finding| format!("{} {}", finding.keyword, finding.place)).collect();
+            let found: Vec<String> = found.map(|finding| format!("{} {}", finding.keyword, finding.location)).collect();
             let wanted: Vec<&str> = self.list(list).iter().map(|&at| self.text(at)).collect();
-            // Annotations and what is enforced are listed where they are the point.
+            // Annotations and enforced keywords are listed only where they matter.
             if found != wanted && (list == "relaxed" || !wanted.is_empty()) {
                 fail(format!("{list} are {found:?}"));
             }
@@ -191,7 +191,7 @@ fn every_keyword_has_a_file() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/json_schema/draft.rs");
     let source = std::fs::read_to_string(source).unwrap();
     let table = source.split("= match name {").nth(1).and_then(|rest| rest.split("_ => return None").next());
-    // Quoted words, but those of comments.
+    // Quoted words outside of comments.
     let lines = table.expect("the table is there").lines().filter(|line| !line.trim_start().starts_with("//"));
     let mut keywords: Vec<&str> = lines.flat_map(|line| line.split('"').skip(1).step_by(2)).collect();
     assert!(keywords.len() > 50 && keywords.contains(&"$ref") && keywords.contains(&"unevaluatedItems"));

@@ -1,14 +1,14 @@
-//! Keys and unique items: no mask lets an element come twice, none leads into a dead end, none is too small.
+//! Distinct keys and items: no mask allows a duplicate, leads into a dead end, or is too small.
 //!
-//! Masks are compared with what accepting says, token by token, on random walks over vocabularies whose tokens hold parts of elements, whole ones, and
-//! several. What accepting says is compared with the meaning: every text that is complete has different keys and items.
+//! Masks are compared with accepting each token, on random walks over vocabularies whose tokens have parts of values, whole ones, and
+//! several. Accepting is compared with the definition: every complete document has distinct keys and items.
 
 use maskwright::json_schema::{SchemaOptions, WhiteSpace};
 use maskwright::testing::Rng;
 use maskwright::{CompileOptions, GrammarCompiler, Vocab};
 use std::sync::Arc;
 
-/// Schemas, and whether all walks end by themselves soon enough to be completed.
+/// Schemas with distinct keys or items.
 const SCHEMAS: &[&str] = &[
     r#"{"type": "object", "additionalProperties": {"type": "integer"}}"#,
     r#"{"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": {"enum": [1, 2]}}"#,
@@ -16,12 +16,12 @@ const SCHEMAS: &[&str] = &[
     r#"{"type": "object", "propertyNames": {"enum": ["a", "b", "ab"]}, "minProperties": 2}"#,
     r#"{"type": "object", "patternProperties": {"^[ab]$": {"const": 1}}, "additionalProperties": false, "minProperties": 2}"#,
     r#"{"type": "object", "patternProperties": {"^[ab]$": {"const": 1}, "^1": {"const": 2}}, "additionalProperties": false}"#,
-    // Names are no keys that nobody declared.
+    // Declared names are not allowed as additional keys.
     r#"{"type": "object", "properties": {"a": {"const": 1}, "ab": {"const": true}}, "additionalProperties": {"const": 11}}"#,
     r#"{"type": "object", "properties": {"a": {"const": 1}, "b": false}, "patternProperties": {"^a": {"const": 11}}, "additionalProperties": {"const": true}}"#,
     r#"{"anyOf": [{"type": "object", "properties": {"a": {"const": 1}}, "additionalProperties": {"const": 11}}, {"type": "object", "properties": {"ab": {"const": true}}, "patternProperties": {"^a": {"const": 1}}, "additionalProperties": {"const": true}}]}"#,
     r#"{"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"const": 1}}, "additionalProperties": {"const": 11}}}, "additionalProperties": {"const": true}}"#,
-    // Keys of one kind run out, and those of the other don't.
+    // The keys of one pattern can be exhausted, those of the other can't.
     r#"{"type": "object", "patternProperties": {"^(ab)+$": {"const": 11}, "^.$": {"const": 1}}, "additionalProperties": {"const": true}}"#,
     r#"{"type": "object", "patternProperties": {"^(ab)+$": {"const": 11}, "^.$": {"type": "array", "items": {"const": 1}}}, "additionalProperties": {"const": true}}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"enum": ["a", "b", "ab", 1, true]}}"#,
@@ -36,10 +36,10 @@ const SCHEMAS: &[&str] = &[
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "string", "pattern": "^(a|b1*)$"}}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "string", "minLength": 1, "maxLength": 300}}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"type": ["string", "array", "integer"]}}"#,
-    // Keys further out, behind several closing braces of one token.
+    // Keys of outer objects, after several closing braces of one token.
     r#"{"type": "object", "additionalProperties": {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": {"type": ["object", "integer"]}}}}"#,
     r#"{"type": "object", "properties": {"a": {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "object"}}}}}, "required": ["b"]}"#,
-    // The end of the first container decides whether another one is left.
+    // The end of the first container decides whether another value is left.
     r#"{"type": "array", "uniqueItems": true, "prefixItems": [{"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"], "additionalProperties": false}, {"type": "object", "properties": {"a": {"const": true}}, "required": ["a"], "additionalProperties": false}], "minItems": 2, "items": false}"#,
     r#"{"type": "array", "uniqueItems": true, "prefixItems": [{"type": "array", "items": {"enum": [1, 11]}, "maxItems": 1}, {"const": [1]}], "minItems": 2, "items": false}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": false}, "minItems": 3}"#,
@@ -47,7 +47,7 @@ const SCHEMAS: &[&str] = &[
     r#"{"anyOf": [{"type": "array", "uniqueItems": true, "items": {"type": "string"}}, {"type": "array", "uniqueItems": true, "items": {"pattern": "^a*$"}}]}"#,
     r#"{"anyOf": [{"type": "object", "properties": {"a": {"const": 1}}, "minProperties": 2}, {"type": "object", "properties": {"b": {"const": 2}}}]}"#,
     r#"{}"#,
-    // Elements run out within containers, or by how many may count.
+    // Domains are exhausted within containers, or by bounds of `contains`.
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": false}}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "boolean"}}, "required": ["a", "b"], "additionalProperties": false}}"#,
     r#"{"type": "array", "uniqueItems": true, "items": {"type": "object", "properties": {"a": {"enum": ["a", "ab", "abb"]}}, "required": ["a"], "additionalProperties": false}}"#,
@@ -83,13 +83,13 @@ fn vocab(rng: &mut Rng) -> Arc<Vocab> {
         ",1,",
         "true,true",
         r#""ab""#,
-        // The end of a key, and the same one again.
+        // The end of a key, and the same key again.
         r#"":1,""#,
         r#"":1,"""#,
         r#"":1,"a""#,
         r#"b":1,"ab""#,
         r#"":{},"b""#,
-        // Another item is whole behind the end of a string or of a container.
+        // A whole item after the end of a string or of a container.
         r#"",1,"#,
         r#"",1]"#,
         r#"",[],"#,
@@ -145,7 +145,7 @@ fn masks_agree_with_what_is_accepted() {
                 let mut matcher = grammar.matcher();
                 let (mut text, mut lengths) = (Vec::new(), Vec::new());
                 for step in 0..40 {
-                    // What earlier masks found out is of no use behind another text.
+                    // Results of earlier masks don't apply after another text.
                     if rng.below(8) == 0 {
                         let n_kept = rng.below(lengths.len() + 1);
                         matcher.rollback(lengths.len() - n_kept).unwrap();
@@ -187,7 +187,7 @@ fn masks_agree_with_what_is_accepted() {
                     if allowed.is_empty() {
                         break;
                     }
-                    // Characters that are in the alphabet, so that elements meet.
+                    // Characters of the alphabet, so that values collide.
                     let liked: Vec<u32> = allowed
                         .iter()
                         .copied()
@@ -195,7 +195,7 @@ fn masks_agree_with_what_is_accepted() {
                         .collect();
                     let from = if liked.is_empty() || rng.below(10) == 0 { &allowed } else { &liked };
                     let token = from[rng.below(from.len())];
-                    // Going back and forth changes nothing.
+                    // Undoing and redoing changes nothing.
                     if step % 7 == 3 {
                         matcher.accept_token(token).unwrap();
                         matcher.rollback(1).unwrap();
@@ -211,8 +211,8 @@ fn masks_agree_with_what_is_accepted() {
     assert!(n_steps > 5000 && n_complete > 100, "{n_steps} steps, {n_complete} complete texts");
 }
 
-/// Keys of one kind (a single character) run out and those of the other don't: a token that begins a key that is there already leads nowhere, be
-/// it behind the comma or across the end of a value.
+/// Keys of one pattern (a single character) can be exhausted and those of the other can't: a token that begins a duplicate of the former is
+/// a dead end, after the comma and across the end of a value.
 #[test]
 fn keys_that_run_out_beside_keys_that_do_not() {
     let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();

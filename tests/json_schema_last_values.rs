@@ -1,7 +1,7 @@
-//! Elements that run out of values: no mask leads into a place that nothing completes.
+//! Exhausted domains of distinct values: no mask leads into a dead end.
 //!
-//! Small schemas are searched whole: every text over a few bytes, up to a length, is stepped through, and a prefix must be accepted
-//! exactly if some text of the schema begins with it. Of the schemas here each such text has a short one.
+//! Small schemas are searched exhaustively: every string over a few bytes, up to a length, is tried, and must be accepted as a prefix
+//! exactly if some document of the schema begins with it. In the schemas here each such prefix has a short completion.
 
 use maskwright::CompileOptions;
 use maskwright::json_schema::{SchemaOptions, WhiteSpace};
@@ -11,7 +11,7 @@ use maskwright::testing::sampling::{Sampler, SamplingMode};
 use maskwright::{GrammarCompiler, Matcher, Vocab};
 use std::sync::Arc;
 
-/// Schemas and the bytes that texts are made of.
+/// Schemas with the bytes of their documents.
 const SCHEMAS: &[(&str, &[u8])] = &[
     (
         r#"{"type":"array","uniqueItems":true,"items":{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}}"#,
@@ -71,7 +71,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Looks at texts in the order of their length.
+    /// Visits strings in the order of their length.
     fn run(&mut self, matcher: Matcher) {
         let mut open = std::collections::VecDeque::from([(matcher, Vec::<u8>::new())]);
         while let Some((mut matcher, text)) = open.pop_front() {
@@ -122,7 +122,7 @@ fn no_text_is_a_dead_end() {
     }
 }
 
-/// Places where nothing, or only some, may follow.
+/// Prefixes after which nothing, or only some bytes, may follow.
 #[test]
 fn what_can_not_be_completed_is_refused() {
     let vocab = Arc::new(Vocab::from_tokens((0..=255u8).map(|byte| vec![byte])).unwrap());
@@ -186,7 +186,7 @@ fn as_many_items_as_values_can_be_written() {
             let grammar = compiler.compile_json_schema(&schema).unwrap_or_else(|error| panic!("{schema}: {error}"));
             for seed in 0..4 {
                 let mode = if seed % 2 == 0 { SamplingMode::Common } else { SamplingMode::Rare };
-                // It panics where nothing may follow.
+                // It panics if nothing may follow.
                 n_written += usize::from(sampler.sample(&mut Rng::new(seed), mode, grammar.matcher()).is_some());
             }
         }
@@ -194,7 +194,7 @@ fn as_many_items_as_values_can_be_written() {
     assert!(n_written > 24, "{n_written} of 48");
 }
 
-/// What is used up may be spelled in any way: what is left is found all the same.
+/// Used values may have any spelling: the remaining ones are found all the same.
 #[test]
 fn other_spellings_of_used_values_hide_none_that_is_left() {
     let vocab = Arc::new(Vocab::from_tokens((0..=255u8).map(|byte| vec![byte])).unwrap());
@@ -214,7 +214,7 @@ fn other_spellings_of_used_values_hide_none_that_is_left() {
     }
 }
 
-/// Where no item can run out, nothing is searched for: the masks of a large vocabulary take no time to speak of.
+/// If no domain can be exhausted, there is no search: the masks of a large vocabulary are fast.
 #[test]
 fn endless_items_beside_others_are_not_searched_for() {
     let schema = r#"{"type":"array","uniqueItems":true,"contains":{"properties":{"k":{"const":"a"}},"required":["k"]},"items":{"type":"object","properties":{"k":{"enum":["a","b"]},"n":{"type":"string"}}}}"#;
@@ -232,7 +232,7 @@ fn endless_items_beside_others_are_not_searched_for() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
-/// More items than there are values: no value is valid, and what is optional isn't there.
+/// More items than values: the array is unsatisfiable, and an optional property with it is never present.
 #[test]
 fn too_few_values_leave_nothing() {
     let vocab = Arc::new(Vocab::from_tokens((0..=255u8).map(|byte| vec![byte])).unwrap());

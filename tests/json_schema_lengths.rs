@@ -1,11 +1,11 @@
-//! Bounds on the length of strings beside a pattern: characters are counted along the pattern's automaton, and the oracle is the
+//! Bounds on the length of strings with a pattern: a register counts characters beside the pattern's automaton, and the oracle is the
 //! product of that automaton with the lengths.
 
 use maskwright::frontend::ecma;
 use maskwright::regular::{CharSet, Dfa, Node, Regular};
 use maskwright::{GrammarCompiler, Limits, Matcher, Vocab};
 
-/// A source of numbers: xorshift.
+/// A random number generator: xorshift.
 struct Rng(u64);
 
 impl Rng {
@@ -37,7 +37,7 @@ const CASES: &[(&str, u32, Option<u32>)] = &[
     (r"^\D+(12|3|é\n)$", 0, Some(400)),
 ];
 
-/// Those whose product with the lengths is made: both bounds matter, and some strings can't be longer by one character.
+/// Patterns whose product with the lengths is built: both bounds matter, and some strings can't be longer by one character.
 const WRITTEN_OUT: &[&str] = &[r"^(é|€€|😀😀😀)*b?$"];
 
 /// Pieces of texts, as they stand in JSON.
@@ -82,7 +82,7 @@ fn characters() -> Vec<char> {
     (0..0x100).chain([0x2003, 0x20AC, 0x3042, 0x1F600]).filter_map(char::from_u32).collect()
 }
 
-/// Returns the automaton of the texts of a pattern with so many characters.
+/// Returns the automaton of the strings of a pattern with `min` to `max` characters.
 fn oracle(pattern: &str, min: u32, max: Option<u32>) -> Dfa {
     let limits = Limits { dfa_states_max: 1 << 22, ..Limits::default() };
     let all = Dfa::new(&ecma::parse(pattern, &limits).unwrap(), &limits).unwrap();
@@ -106,7 +106,7 @@ fn takes(matcher: &Matcher, text: &str) -> bool {
     matcher.fork().accept_bytes(text.as_bytes()).is_ok()
 }
 
-/// Compares the mask with what trying each token says.
+/// Compares the mask with accepting each token.
 fn check_mask(matcher: &mut Matcher, vocab: &Vocab, place: &str) {
     let mask = matcher.mask().unwrap();
     for token in 0..vocab.n_tokens() as u32 {

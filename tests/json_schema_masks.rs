@@ -21,7 +21,7 @@ const N_THREADS: u64 = 2;
 const N_STEPS: usize = 40;
 /// States compared on one walk, at random steps.
 const N_COMPARED: usize = 4;
-/// Tokens that a fork accepts, or refuses, for good.
+/// Tokens that are accepted on a fork.
 const N_FORKS: usize = 50;
 const CI_SEED: u64 = 20_240_229;
 
@@ -29,7 +29,7 @@ fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
 }
 
-/// Compares a mask with what accepting says of each token.
+/// Compares a mask with accepting each token.
 fn compare(rng: &mut Rng, case: &SchemaCase, matcher: &mut Matcher, text: &[u8]) {
     let vocab = Arc::clone(matcher.grammar().vocab());
     let mask = match matcher.mask() {
@@ -52,12 +52,12 @@ fn compare(rng: &mut Rng, case: &SchemaCase, matcher: &mut Matcher, text: &[u8])
 /// Labels that lack one character of 150.
 const LABELS_OF_149: &str = "\"llllllllllllllllllllllllllllllllllllllllllllllllllllllllllll.mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm.nnnnnnnnnnnnnnnnnnnnnnnnnnn";
 
-/// The beginning of an address of 255 characters at most, with some left ...
+/// A prefix of an address of 255 characters at most, with some left ...
 const EMAIL_OF_234: &str = "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.dddddddddddddddddddddddddddddddddddddddddddddddddd";
 /// ... and that may have only two more.
 const EMAIL_OF_253: &str = "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.dddddddddddddddddddddddddddddddddddddddddddddddddd.eeeeeeeeeeeeeeeeee";
 
-/// Schemas whose masks take a short cut, and places where they do.
+/// Schemas whose masks take a short cut, and prefixes after which they do.
 const SHORT_CUTS: &[(&str, &[&str])] = &[
     // Closed sets of states, with and without a count.
     (r#"{"type":"string","pattern":"abc"}"#, &["\"", "\"ab", "\"xabcx", "\"\\n", "\"é"]),
@@ -81,7 +81,7 @@ const SHORT_CUTS: &[(&str, &[&str])] = &[
         r#"{"type":"string","format":"uri","maxLength":140}"#,
         &["\"", "\"http", "\"http://exa", "\"http://example.com/a?b"],
     ),
-    // Rests of numbers in a register.
+    // Residues in a register.
     (
         r#"{"type":"integer","multipleOf":0.123456789}"#,
         &["", "-", "0", "1", "1234567", "12345678", "123456789", "24691357", "-98765432109876543210"],
@@ -145,7 +145,7 @@ const SHORT_CUTS: &[(&str, &[&str])] = &[
         r#"{"type":"object","properties":{"ab":{"type":"boolean"}},"patternProperties":{"^x":{"type":"integer"}}}"#,
         &["{\"", "{\"a", "{\"ab", "{\"ab\":", "{\"ab\":true,\"xc\":", "{\"x"],
     ),
-    // Elements that are compared: finitely many keys, strings, objects.
+    // Distinct values: finitely many keys, strings, objects.
     (
         r#"{"type":"object","patternProperties":{"^[0-9a-z_]{1,255}$":{"type":"number"}},"additionalProperties":false}"#,
         &[
@@ -188,7 +188,7 @@ const SHORT_CUTS: &[(&str, &[&str])] = &[
             "[{},",
         ],
     ),
-    // Elements with few values left: objects, arrays, items that are counted.
+    // Distinct values with few left: objects, arrays, counted items.
     (
         r#"{"type":"array","uniqueItems":true,"items":{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}}"#,
         &[

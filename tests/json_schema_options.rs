@@ -1,4 +1,4 @@
-//! Options that make no sense, or ask for very much.
+//! Invalid and extreme options.
 
 use maskwright::json_schema::{SchemaError, SchemaOptions, WhiteSpace};
 use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Limits, Vocab};

@@ -1,4 +1,4 @@
-//! Reads real schemas and the official suite into the model, and counts.
+//! Reads real schemas and the official suite into the model, and counts the errors.
 //!
 //! Without the data, see [`maskwright::testing::corpus::data`], the tests say that they were skipped; under `CI=true`
 //! that is a failure.

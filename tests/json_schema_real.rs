@@ -1,7 +1,7 @@
 //! Real schemas with instances: what compiles, what is accepted, what is refused.
 //!
 //! Instances are printed as Python's `json.dumps(value, ensure_ascii=False)` prints them, in their own order of keys,
-//! and fed as bytes. A valid one that is refused must be taken in another order of its keys. `--nocapture` shows the
+//! and accepted as bytes. A valid one that is refused must be accepted in another order of its keys. `--nocapture` shows the
 //! counts; `MASKWRIGHT_SCHEMAS=text` runs only the schemas whose id contains the text.
 
 use maskwright::json_schema::SchemaOptions;
@@ -44,8 +44,8 @@ const CONDITIONS: &str = "more than 64 combinations of conditions wait for the s
 const BACK_REFERENCE: &str = "a pattern refers back, which is not regular";
 const EQUAL_ITEMS: &str = "`uniqueItems` under a negation";
 
-/// Instances whose label is wrong, by schema and place among its instances, and why. The test asks the `jsonschema`
-/// crate, which must say so too.
+/// Instances whose label is wrong, by schema and index among its instances, and why. The `jsonschema` crate must
+/// agree.
 const WRONG_LABELS: &[(&str, usize, &str)] = &[];
 
 /// The share of schemas that may be refused, in thousandths.
@@ -55,15 +55,15 @@ const REFUSED_PER_MILLE_MAX: usize = 3;
 const N_STEPS_VALID: usize = 20_000;
 const N_STEPS_INVALID: usize = 200;
 
-/// Bounds on work are met long before this, also on a busy machine.
+/// Limits on work are reached long before this, also on a busy machine.
 const TIME_MAX: Duration = Duration::from_secs(60);
 const N_THREADS: usize = 2;
 
-/// What the matcher made of an instance.
+/// The verdict of the matcher on an instance.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Outcome {
     ValidAccepted,
-    /// Refused as printed, taken with its keys in another order.
+    /// Refused as printed, accepted with its keys in another order.
     ValidReordered,
     ValidRefused,
     InvalidRefused,
@@ -76,7 +76,7 @@ struct Report {
     /// Reasons without their quoted parts, and ids with whole reasons.
     refused: BTreeMap<String, Vec<(String, String)>>,
     outcomes: BTreeMap<Outcome, usize>,
-    /// Instances whose outcome is not what the label says: id, place, outcome, what to show.
+    /// Instances whose outcome contradicts the label: id, index, outcome, message.
     wrong: Vec<(String, usize, Outcome, String)>,
     compile_times: Vec<(Duration, String)>,
     accept_time: Duration,
@@ -95,7 +95,7 @@ fn cut(text: &str) -> String {
     text.chars().take(CHARS_MAX).collect()
 }
 
-/// Returns what the `jsonschema` crate says of an instance, if it takes the schema.
+/// Returns the verdict of the `jsonschema` crate on an instance, if it supports the schema.
 fn says_jsonschema(schema: &str, instance: &Instance) -> Option<bool> {
     let schema = serde_json::from_str(schema).ok()?;
     let instance = serde_json::from_str(instance.json.source()).ok()?;
@@ -192,7 +192,7 @@ impl Report {
     }
 }
 
-/// Asserts that a list and what was found are the same names; some of the list may not have been looked at.
+/// Asserts that a list has the names found; some of the list may not have been visited.
 fn assert_listed<T: Ord + std::fmt::Debug>(what: &str, mut listed: Vec<T>, mut found: Vec<T>) {
     listed.sort();
     found.sort();

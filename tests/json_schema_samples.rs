@@ -1,7 +1,7 @@
-//! Texts sampled from the masks of real schemas, before independent validators.
+//! Documents sampled from the masks of real schemas, checked by independent validators.
 //!
-//! For each schema of a seeded order: texts from two samplers, and from states on their way a shortest end, by search; a
-//! state without an end is a dead end. Every text must be JSON without repeated keys that the `jsonschema` crate takes,
+//! For each schema of a seeded order: documents of two samplers, and shortest completions of some of their prefixes, by search; a
+//! prefix without a completion is a dead end. Every document must be JSON without duplicate keys that the `jsonschema` crate accepts,
 //! and for a share of the schemas `boon` as well. Twenty seconds, under `CI=true` about three minutes;
 //! `MASKWRIGHT_SECONDS=n` for other times. The seed is printed; under `CI=true` it is always the same. `MASKWRIGHT_SEED=n`
 //! repeats a run, with `MASKWRIGHT_SCHEMAS=text` for the schemas whose id contains the text.
@@ -43,14 +43,14 @@ const DOT_MISSES: &[char] = &['\r', '\u{2028}', '\u{2029}'];
 const OTHER_FORMATS: &[&str] = &["idn-email", "idn-hostname", "iri", "iri-reference"];
 
 const N_TEXTS: usize = 4;
-/// Tokens of a text before its end is searched for.
+/// Tokens of a document before a completion is searched for.
 const N_TOKENS_MAX: usize = 1_000;
-/// Steps of a search for an end.
+/// Steps of a search for a completion.
 const N_STEPS_MAX: usize = 100_000;
 const N_THREADS: usize = 2;
 const CI_SEED: u64 = 20_240_229;
 
-/// Texts beside single bytes: what JSON texts are full of, and pieces across its joints.
+/// Tokens beside single bytes: frequent in JSON, and spanning several lexemes.
 const TOKENS: &[&str] = &[
     "{\"", "\":", "\": ", "\",", "\", \"", "\",\"", "\"}", "\"]", "},", "}}", "]}", "[]", "{}", "[[", "[\"", "[{",
     "]]", "}]", ", ", ",\"", ": ", ":\"", ": \"", ": {", ": [", "\n", "\n  ", "  ", "    ", "true", "false", "null",
@@ -74,7 +74,7 @@ fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
 }
 
-/// The two validators, as far as they take a schema.
+/// The two validators, if they support the schema.
 struct Validators {
     jsonschema: Option<jsonschema::Validator>,
     boon: Option<(boon::Schemas, boon::SchemaIndex)>,
@@ -218,7 +218,7 @@ struct Coverage {
     n_refused: usize,
     n_texts: usize,
     n_bytes: usize,
-    /// Texts that chance did not end.
+    /// Documents that sampling did not complete.
     n_long: usize,
     n_completions: usize,
     n_incomplete: usize,
@@ -227,7 +227,7 @@ struct Coverage {
     n_unread: usize,
     /// The schema that took longest.
     slowest: (Duration, String),
-    /// The schemas with states whose end was not found.
+    /// The schemas with prefixes whose completion was not found.
     incomplete: Vec<String>,
     failures: Vec<String>,
 }
@@ -252,7 +252,7 @@ impl Coverage {
     }
 }
 
-/// CompletionSearch a text by search, if it can within the steps.
+/// Completes a document by search, if that is possible within the steps.
 fn complete(completions: &CompletionSearch, sample: &Sample, coverage: &mut Coverage) -> Option<Vec<u8>> {
     match completions.search(&sample.matcher, N_STEPS_MAX) {
         Completion::Found(bytes) => {
@@ -270,14 +270,14 @@ fn complete(completions: &CompletionSearch, sample: &Sample, coverage: &mut Cove
     }
 }
 
-/// Samples texts of a schema, and ends of texts under way.
+/// Samples documents of a schema, and completes prefixes of them.
 fn sample(rng: &mut Rng, case: &SchemaCase, compiled: &CompiledGrammar, sampler: &Sampler, coverage: &mut Coverage) {
     let validators = Validators::new(&case.schema, rng.chance(25));
     let completions = CompletionSearch::new(compiled);
     for i in 0..N_TEXTS {
         let mode = if i % 2 == 0 { SamplingMode::Common } else { SamplingMode::Rare };
         let mut sample = Sample::new(compiled.matcher());
-        // A state on the way, whose end is looked for.
+        // A prefix, for which a completion is searched.
         let way_point = rng.below(sampler.n_bytes_soft);
         let mut is_passed = false;
         let mut n_tokens = 0;
@@ -336,7 +336,7 @@ fn check(seed: u64, case: &SchemaCase, compiler: &GrammarCompiler, sampler: &Sam
     coverage
 }
 
-/// Goes through the schemas in a seeded order until the time is up.
+/// Runs the schemas in a seeded order until the time is up.
 fn run(vocab: Vocab, n_bytes_soft: usize, share_of_time: f64) {
     let Some(path) = data("maskbench-dev.jsonl.gz") else { return };
     let only = std::env::var("MASKWRIGHT_SCHEMAS").unwrap_or_default();

@@ -1,9 +1,10 @@
 //! The official suite: every datum of the drafts 2020-12 and 7, as a text, to a matcher.
 //!
-//! A datum is printed by serde_json and fed as bytes. What is invalid must be refused, also with other orders of keys.
-//! What is valid must be accepted, or another order of its keys or spelling of its numbers must be. Mandatory cases all
-//! hold; the optional ones that don't are listed below with the reason, and one that is listed and holds is a failure
-//! too. Of formats that are enforced in part, invalid data may be let through. `MASKWRIGHT_CASES=text` runs only the cases whose name contains the text, and prints each.
+//! A datum is printed by serde_json and accepted as bytes. Invalid data must be refused, also with other orders of keys.
+//! Valid data must be accepted, or another order of its keys or spelling of its numbers must be. All mandatory cases must pass;
+//! the optional ones that fail are listed below with the reason, and a listed one that passes is a failure
+//! too. Formats that are enforced in part may accept invalid data. `MASKWRIGHT_CASES=text` runs only the cases whose name contains the
+//! text, and prints each.
 
 use maskwright::json_schema::{Draft, Json, ReadOptions, SchemaOptions, Source};
 use maskwright::testing::corpus::{Instance, SchemaCase, data, files, remotes};
@@ -16,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Optional cases that don't hold, in both drafts: the beginning of `file/group/test`, and why.
+/// Optional cases that fail, in both drafts: a prefix of `file/group/test`, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
     (
         "optional/format/ecmascript-regex/ECMA 262 named groups and backreferences are valid/an ECMA 262 named backreference",
@@ -34,10 +35,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 
 const CONTENT: &str = "what strings contain is an annotation";
 
-/// Cases of any kind that don't hold yet: likewise.
+/// Other cases that fail, likewise.
 const GAPS: &[(&str, &str)] = &[];
 
-/// Optional files of formats that are enforced in part: no valid datum is refused, and some invalid ones are let through.
+/// Optional files of formats that are enforced in part: no valid datum is refused, and some invalid ones are accepted.
 const IN_PART: &[&str] = &["optional/format/hostname", "optional/format/idn-hostname"];
 
 /// Steps of the search for another spelling, and for one of an invalid datum.
@@ -57,11 +58,11 @@ fn one_line(text: &str) -> String {
     Json::parse(text, &Limits::default()).map_or_else(|_| text.to_owned(), |json| json.to_string())
 }
 
-/// How a datum went.
+/// The outcome for a datum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
     Right,
-    /// Valid and refused, but taken in another spelling.
+    /// Valid and refused, but accepted in another spelling.
     Respelled,
     Wrong,
 }
@@ -116,7 +117,7 @@ impl Suite {
         let compile = || self.compiler.compile_json_schema_with(&group.schema, &options, &deadline);
         let compiled = match catch_unwind(AssertUnwindSafe(compile)) {
             Ok(Ok(compiled)) => Ok(compiled),
-            // Nothing is valid: so it should be.
+            // The schema is unsatisfiable: every datum must be invalid.
             Ok(Err(error)) => match &error {
                 maskwright::CompileError::Schema(schema) if schema.is_unsatisfiable() => Err(None),
                 _ => Err(Some(error.to_string())),

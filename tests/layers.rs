@@ -1,4 +1,4 @@
-//! Which modules may use which: a new edge is a decision, made here.
+//! The allowed dependencies between modules: a new edge is a decision, made here.
 //!
 //! Only code counts: neither comments nor unit tests.
 

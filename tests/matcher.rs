@@ -1,4 +1,4 @@
-//! The calls of a matcher: what they return where they fail, and what they leave as it was.
+//! The calls of a matcher: their errors, and that a failed call changes nothing.
 
 use maskwright::json_schema::{SchemaOptions, WhiteSpace};
 use maskwright::matcher::{accept_tokens, fill_masks};
@@ -72,9 +72,9 @@ fn batches_accept_one_token_each() {
     assert_eq!(matchers.map(|matcher| matcher.n_steps()), [1, 1, 0]);
 }
 
-/// What elements leave was not asked: that `true` was there and two are needed.
+/// Forced text takes distinct values into account: `true` is used, and two items are needed.
 #[test]
-fn forced_text_knows_which_elements_are_left() {
+fn forced_text_knows_which_values_are_left() {
     let vocab = Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap();
     let compiler = GrammarCompiler::new(vocab.into());
     let schema = r#"{"type":"array","uniqueItems":true,"items":{"type":"boolean"},"minItems":2}"#;
@@ -104,7 +104,7 @@ fn mask_after(grammar: &CompiledGrammar, text: &[u8], stop_tokens: Option<&[u32]
     matcher.mask().unwrap().iter().collect()
 }
 
-/// Objects in which keys that nobody declared never come twice.
+/// Objects with undeclared keys, which must be distinct.
 fn free_keys(vocab: &Arc<Vocab>) -> CompiledGrammar {
     let schema = r#"{"type":"object","additionalProperties":{"type":"null"}}"#;
     let options = SchemaOptions { white_space: WhiteSpace::Compact, ..SchemaOptions::default() };
@@ -112,7 +112,7 @@ fn free_keys(vocab: &Arc<Vocab>) -> CompiledGrammar {
     compiler.compile_json_schema_with(schema, &options, &CompileOptions::default()).unwrap()
 }
 
-/// A mask remembers which tokens repeat a key. A stop token is no text, so that it is not among them, until it is none any more.
+/// Cached masks depend on the stop tokens where keys must be distinct: a stop token is no text, so it can't complete a duplicate key.
 #[test]
 fn other_stop_tokens_are_other_masks_where_keys_are_compared() {
     let tokens = ["ab\"", "b\"", "x", "b\":null,\"ab\""];
@@ -126,7 +126,7 @@ fn other_stop_tokens_are_other_masks_where_keys_are_compared() {
                 matcher.accept_bytes(text).unwrap();
                 for tokens in [&[first][..], &[second], &[first, second], &[]] {
                     matcher.set_stop_tokens(tokens).unwrap();
-                    // Twice: the second is the one that is remembered.
+                    // Twice: the second one is cached.
                     for _ in 0..2 {
                         let mask: Vec<u32> = matcher.mask().unwrap().iter().collect();
                         assert_eq!(mask, mask_after(&grammar, text, Some(tokens)), "{tokens:?} after {text:?}");
@@ -137,7 +137,7 @@ fn other_stop_tokens_are_other_masks_where_keys_are_compared() {
     }
 }
 
-/// A fork knows how many bytes were read before each step, so that rolling back forgets the right keys.
+/// A fork knows the number of bytes before each step, so that a rollback drops the right keys.
 #[test]
 fn forks_roll_back_where_keys_are_compared() {
     let vocab = bytes_and(&["a\":null", ",\"b\":null", ",\""]);
@@ -156,7 +156,7 @@ fn forks_roll_back_where_keys_are_compared() {
             mask_after(&grammar, &text, None),
             "{k} steps back"
         );
-        // What was taken back can be written again, and nothing else twice.
+        // Keys that were undone are allowed again, and no others.
         for piece in &pieces[pieces.len() - k..] {
             fork.accept_bytes(piece).unwrap_or_else(|error| panic!("{k} steps back, {piece:?}: {error}"));
         }
@@ -180,7 +180,7 @@ fn a_cached_grammar_has_its_root() {
     }
 }
 
-/// Units of rules that call nothing are shared by schemas; how often they are repeated is a part of what they are.
+/// Units of rules without calls are shared by schemas; their counters are part of their identity.
 #[test]
 fn shared_units_have_their_counts() {
     let compiler = GrammarCompiler::new(bytes_and(&[]));
@@ -199,7 +199,7 @@ fn shared_units_have_their_counts() {
     }
 }
 
-/// A number may be the beginning of another one: what repeats an item so far is not yet refused.
+/// A number may be a prefix of another one: a prefix equal to an earlier item is not refused yet.
 #[test]
 fn numbers_that_may_go_on_are_no_repetition_yet() {
     let compiler = GrammarCompiler::new(bytes_and(&["1,", "1]", "10", ",1", "-1", "1.5"]));
@@ -226,7 +226,7 @@ fn numbers_that_may_go_on_are_no_repetition_yet() {
     ] {
         assert_eq!(follows(&any, text), expected, "after {text}");
     }
-    // Of two digits at most: what goes on runs out.
+    // Two digits at most: the domain can be exhausted.
     let few = compile(r#"{"type":"array","uniqueItems":true,"items":{"enum":[1,10,11,2]}}"#);
     for (text, expected) in [
         ("[1,1", "01"),
@@ -241,7 +241,7 @@ fn numbers_that_may_go_on_are_no_repetition_yet() {
     }
 }
 
-/// Contexts nested in contexts, in stores so small that they are replaced in the middle of use.
+/// Nested contexts, in caches so small that they are evicted while in use.
 #[test]
 fn decisions_keep_their_callers_when_stores_are_replaced() {
     let vocab = bytes_and(&[
@@ -261,7 +261,7 @@ fn decisions_keep_their_callers_when_stores_are_replaced() {
             for whole in ["1[((x))].!", "2((x)).?", "3{[x.]}!", "4[{x.}]?", "1(x).!", "2[[(x)]].?", "3x:!", "4[(x):]?"]
             {
                 let mut matcher = grammar.matcher();
-                // Masks of earlier prefixes alone, then of all: what was used lately differs.
+                // Masks of some prefixes, then of all: the recently used entries differ.
                 for (place, byte) in whole.bytes().enumerate() {
                     if round == 2 || place % 2 == round {
                         masks.push(matcher.mask().unwrap_or_else(|error| panic!("{whole} at {place}: {error}")));
@@ -285,9 +285,9 @@ fn decisions_keep_their_callers_when_stores_are_replaced() {
     assert!(n_evicted > 100, "{n_evicted} nodes were dropped");
 }
 
-/// Containers are told apart by their keys and scalars before they are spelled anew; a number or word at the end of the text is neither yet.
+/// Containers are compared by their scalars before their canonical forms; a number or word at the end of a prefix is incomplete.
 #[test]
-fn containers_that_are_begun_may_become_earlier_ones() {
+fn prefixes_of_containers_may_become_earlier_ones() {
     let tokens = ["10]", "0]", "0", "1]", "10,", "ue]", "true]", "]", "10],", "1,10]"];
     let vocab = bytes_and(&tokens);
     let options = SchemaOptions { white_space: WhiteSpace::Compact, ..SchemaOptions::default() };

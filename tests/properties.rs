@@ -1,6 +1,6 @@
-//! Laws on random inputs: the bodies of the fuzz targets, and what holds for whole families of grammars.
+//! Properties of random inputs: the bodies of the fuzz targets, and properties of whole families of grammars.
 //!
-//! Each test prints its seed; `MASKWRIGHT_SEED=n` repeats it, `MASKWRIGHT_SECONDS=n` goes on for longer.
+//! Each test prints its seed; `MASKWRIGHT_SEED=n` repeats it, `MASKWRIGHT_SECONDS=n` runs it for longer.
 
 use maskwright::grammar::GrammarBuilder;
 use maskwright::regular::CharSet;
@@ -69,15 +69,15 @@ fn json_schemas() {
     assert!(coverage.n_masks > 200 && coverage.n_completions > 10, "{coverage:?}");
 }
 
-/// Masks of schemas against the set of all their texts, which shares no code with them.
+/// Masks of schemas against the set of all their documents, which shares no code with them.
 #[test]
-fn schemas_of_finitely_many_texts() {
+fn schemas_of_finitely_many_documents() {
     let coverage = run(|rng| finite::check(&data(rng)), |coverage| coverage.n_grammars > 40);
     assert!(coverage.n_masks > 400, "{coverage:?}");
 }
 
 #[test]
-fn engine_against_judge() {
+fn engine_against_oracle() {
     let coverage = run(|rng| engine::check(&data(rng)), |coverage| coverage.n_grammars > 20);
     assert!(coverage.n_masks > 20 && coverage.n_completions > 10, "{coverage:?}");
 }
@@ -185,7 +185,7 @@ fn dense_vocab(more: &[Vec<u8>]) -> Arc<Vocab> {
     Arc::new(builder.build().unwrap())
 }
 
-/// The walk leaves out what consists of whole characters of a loop; here the loop's unit may end after two bytes of one.
+/// The walk skips tokens that consist of whole characters of a loop; here the loop's unit may end after two bytes of one.
 #[test]
 fn a_loop_that_may_end_within_a_character() {
     let mut builder = GrammarBuilder::new();
@@ -219,7 +219,7 @@ fn a_loop_that_may_end_within_a_character() {
 fn a_very_long_token() {
     let vocab = dense_vocab(&[vec![b'a'; 60_000], [vec![b'a'; 50_000], vec![b'b']].concat()]);
     for text in ["root ::= \"a\"* \"b\"", "root ::= [^\"]* \"\\\"\"", "root ::= \"a\" root \"b\" | \"b\""] {
-        // A step by so many bytes is more than a server would allow.
+        // A step over so many bytes exceeds the default budget.
         let limits = Limits { step_work_max: u64::MAX, ..Limits::default() };
         let compiler = GrammarCompiler::builder(Arc::clone(&vocab)).limits(limits).build();
         let mut matcher = compiler.compile_ebnf(text).unwrap().matcher();

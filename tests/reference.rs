@@ -21,7 +21,7 @@ fn push_letter(chart: &mut Chart, letter: &Letter) -> bool {
     }
 }
 
-/// Completes the text of a chart by the least number of symbols, and takes that back.
+/// Checks the shortest completion of a chart, and undoes it.
 fn check_completion(chart: &mut Chart, context: &dyn Fn() -> String) {
     let before = chart.len();
     let len = chart.completion_len();
@@ -40,7 +40,7 @@ fn check_completion(chart: &mut Chart, context: &dyn Fn() -> String) {
 }
 
 #[test]
-fn judge_equals_the_sets_of_words() {
+fn recognizer_equals_the_sets_of_words() {
     let n_grammars = 1_500;
     let (mut n_words, mut n_viable, mut n_empty, mut n_refused) = (0, 0, 0, 0);
     for seed in 0..n_grammars {
@@ -70,7 +70,7 @@ fn judge_equals_the_sets_of_words() {
             }
         };
         let mut chart = recognizer.start();
-        // Words come in lexical order: beginnings are shared.
+        // Words come in lexical order: prefixes are shared.
         let mut read: Vec<Letter> = Vec::new();
         let mut ends: Vec<usize> = vec![0];
         for word in all_words(&letters, len_max) {
@@ -101,7 +101,7 @@ fn judge_equals_the_sets_of_words() {
 
 #[test]
 fn charts_depend_on_their_text_alone() {
-    // Whatever was read and taken back, a chart equals one that never did.
+    // Whatever was read and undone, a chart equals one that never read it.
     for seed in 0..300 {
         let mut rng = Rng::new(seed);
         let shape = GrammarShape::random(&mut rng);
@@ -157,7 +157,7 @@ fn large_counts_cost_nothing() {
     let recognizer = Recognizer::new(&grammar, &Limits::default()).unwrap();
     assert!(!recognizer.accepts(b"a") && recognizer.accepts(b"ab") && recognizer.accepts(&[b'x'; 3_000]));
 
-    // Three levels of four billion: the least length doesn't fit in 64 bits, and there are texts all the same.
+    // Three levels of four billion: the least length doesn't fit in 64 bits, and the language is not empty.
     let grammar = build(|b| {
         let mut expr = b.literal("a");
         for _ in 0..3 {

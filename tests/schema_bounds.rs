@@ -1,4 +1,4 @@
-//! JSON Schemas that mean harm, and large ones that people write: with default limits each has an answer within two seconds and 300 MB.
+//! Hostile JSON Schemas, and large ones that people write: with default limits each has an answer within two seconds and 300 MB.
 //!
 //! Each hostile schema is compiled by a child of this test binary under a limited address space, so that a failed allocation shows.
 
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 /// The address space of a child, in kilobytes.
 const ADDRESS_SPACE_KB: usize = 1 << 20;
-/// Resident memory that a child may have had at most, in kilobytes: 300 MB, and what a process needs anyhow.
+/// Most resident memory of a child, in kilobytes: 300 MB, and that of an empty process.
 const RESIDENT_KB_MAX: usize = 350 << 10;
-/// Generous beside the two seconds that are meant, for machines with other things to do.
+/// More than the two seconds that are required, for busy machines.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 /// The largest size.
 const LARGE: usize = 30_000;
@@ -24,7 +24,7 @@ fn compiler() -> GrammarCompiler {
     GrammarCompiler::new(Arc::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap()))
 }
 
-/// Joins what `write` makes of each number below `n`.
+/// Joins the outputs of `write` for each number below `n`.
 fn list(n: usize, write: impl Fn(usize) -> String) -> String {
     (0..n).map(write).collect::<Vec<_>>().join(",")
 }
@@ -35,7 +35,7 @@ fn nested(n: usize, open: &str, core: &str, close: &str) -> String {
 
 type Generator = fn(usize) -> String;
 
-/// Schemas by size, of each keyword and of some together.
+/// Generators of schemas of a size, of each keyword and of some together.
 const HOSTILE: &[(&str, Generator)] = &[
     ("oneOf of constants", |n| {
         format!(r#"{{"oneOf":[{}]}}"#, list(n, |i| format!(r#"{{"const":"v{i}","title":"t"}}"#)))
@@ -145,14 +145,14 @@ fn child() {
     println!("ANSWER {} {} {outcome}", elapsed.as_millis(), resident_kb());
 }
 
-/// Returns the most memory that this process had, in kilobytes; 0 where that is not known.
+/// Returns the peak memory of this process, in kilobytes; 0 if it is unknown.
 fn resident_kb() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// Runs a child; nothing if a limited address space can't be had here.
+/// Runs a child; `None` if the system can't limit its address space.
 fn answer(name: &str, size: usize, mode: &str) -> Option<Result<(Duration, usize), String>> {
     let this = std::env::current_exe().unwrap();
     let limited = format!("ulimit -v {ADDRESS_SPACE_KB} || exit 77; exec \"$0\" child --exact --nocapture");
@@ -201,7 +201,7 @@ fn deadlines_are_met_in_the_middle_of_hostile_schemas() {
     }
 }
 
-/// Unions and conditions of the shapes that people write, with what each schema is like.
+/// Unions and conditions as people write them, with descriptions.
 fn written() -> Vec<(&'static str, String)> {
     let records = |n: usize, n_properties: usize| {
         let property = |i: usize| match i % 4 {
@@ -261,8 +261,8 @@ fn what_people_write_compiles() {
     }
 }
 
-/// Returns whether a grammar holds a text.
-fn holds(grammar: &maskwright::CompiledGrammar, text: &str) -> bool {
+/// Returns whether a grammar accepts a text.
+fn accepts(grammar: &maskwright::CompiledGrammar, text: &str) -> bool {
     let mut matcher = grammar.matcher();
     matcher.accept_bytes(text.as_bytes()).is_ok() && matcher.is_accepting()
 }
@@ -288,19 +288,19 @@ fn conditions_on_one_key_mean_the_same_together() {
         list(10, condition)
     );
     let grammar = compiler().compile_json_schema(&schema).unwrap();
-    assert!(holds(&grammar, r#"{"k":"v4","q2":7,"p3":1,"p4":1}"#));
-    // The test of condition 3 holds for `v3` and `v4`, so its `else` says nothing.
-    assert!(holds(
+    assert!(accepts(&grammar, r#"{"k":"v4","q2":7,"p3":1,"p4":1}"#));
+    // The test of condition 3 holds for `v3` and `v4`, so its `else` does not apply.
+    assert!(accepts(
         &grammar,
         r#"{"k":"v4","q3":7,"p3":1,"p4":1}"#.replace(r#""q3":7,"p3":1"#, r#""p3":1,"q3":7"#).as_str()
     ));
-    assert!(!holds(&grammar, r#"{"k":"v4","p3":1}"#));
-    assert!(!holds(&grammar, r#"{"k":"v4","q0":7,"p3":1,"p4":1}"#));
-    assert!(holds(&grammar, r#"{"k":"other","q0":0}"#));
-    assert!(!holds(&grammar, r#"{"k":"other","q0":1}"#));
-    // Without the key, tests that don't ask for it hold: those with odd numbers.
-    assert!(holds(&grammar, r#"{"p1":1,"p3":1,"p5":1,"p7":1,"p9":1}"#));
-    assert!(!holds(&grammar, r#"{"p1":1,"p3":1,"p5":1,"p7":1}"#));
+    assert!(!accepts(&grammar, r#"{"k":"v4","p3":1}"#));
+    assert!(!accepts(&grammar, r#"{"k":"v4","q0":7,"p3":1,"p4":1}"#));
+    assert!(accepts(&grammar, r#"{"k":"other","q0":0}"#));
+    assert!(!accepts(&grammar, r#"{"k":"other","q0":1}"#));
+    // Without the key, tests that don't require it hold: those with odd numbers.
+    assert!(accepts(&grammar, r#"{"p1":1,"p3":1,"p5":1,"p7":1,"p9":1}"#));
+    assert!(!accepts(&grammar, r#"{"p1":1,"p3":1,"p5":1,"p7":1}"#));
 }
 
 #[test]
@@ -308,10 +308,10 @@ fn many_dependencies_mean_what_each_says() {
     let grammar = compiler()
         .compile_json_schema(&HOSTILE.iter().find(|(name, _)| *name == "dependentRequired").unwrap().1(40))
         .unwrap();
-    assert!(holds(&grammar, "{}"));
-    assert!(holds(&grammar, r#"{"x":1}"#));
-    assert!(!holds(&grammar, r#"{"a20":1}"#));
+    assert!(accepts(&grammar, "{}"));
+    assert!(accepts(&grammar, r#"{"x":1}"#));
+    assert!(!accepts(&grammar, r#"{"a20":1}"#));
     let orders = [r#"{"a20":1,"b20":1,"c20":1}"#, r#"{"a20":1,"c20":1,"b20":1}"#];
-    assert!(orders.iter().any(|text| holds(&grammar, text)));
-    assert!(!holds(&grammar, r#"{"a20":1,"b20":1}"#) && !holds(&grammar, r#"{"a20":1,"c20":1}"#));
+    assert!(orders.iter().any(|text| accepts(&grammar, text)));
+    assert!(!accepts(&grammar, r#"{"a20":1,"b20":1}"#) && !accepts(&grammar, r#"{"a20":1,"c20":1}"#));
 }

@@ -16,7 +16,7 @@ fn compiling_warns_and_a_dead_end_is_an_error() {
     let mut row = vec![u32::MAX; 1];
     let error = matcher.fill_mask(&mut row).unwrap_err();
     assert!(error.is_stuck() && row == [0], "{error}");
-    // Nothing is lost: a step back there are tokens again.
+    // No state is lost: after a rollback tokens are allowed again.
     matcher.rollback(1).unwrap();
     matcher.fill_mask(&mut row).unwrap();
     assert_eq!(row, [1]);

@@ -18,7 +18,7 @@ fn check_indexes(vocab: &Vocab) {
 fn check_trie(vocab: &Vocab) {
     let trie = vocab.trie();
     let mut n_visited = vec![0; vocab.n_tokens()];
-    // The bytes from the root to each open node, kept by a walk in index order.
+    // The bytes from the root to the current node of a walk in index order.
     let mut path: Vec<u8> = Vec::new();
     let mut open_ends: Vec<u32> = vec![trie.subtree_end(0)];
     let mut n_below: Vec<usize> = vec![0; trie.n_nodes()];
@@ -145,7 +145,7 @@ fn decoding_and_greedy_spelling() {
     assert_eq!(vocab.tokenize_greedy(b""), [0; 0]);
     assert_eq!(vocab.decode(&[2, 99, TokenId::MAX, 0]), b"abcda", "unknown ids add nothing");
     assert!(vocab.unspellable_bytes().contains(b'd') && !vocab.unspellable_bytes().contains(0xA9));
-    // Half a character is text, but not valid text.
+    // Half a character is a text token, though it is not UTF-8.
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub trait Session {
     /// Accepts a token and says whether the engine took it.
     fn accept(&mut self, token: u32) -> bool;
 
-    /// Writes the mask of the next token as [`fill`](Self::fill) does; says no where the engine reports an error.
+    /// Writes the mask of the next token as [`fill`](Self::fill) does; returns false where the engine reports an error.
     fn try_fill(&mut self, row: &mut [u32]) -> bool {
         self.fill(row);
         true

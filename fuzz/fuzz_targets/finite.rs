@@ -1,4 +1,4 @@
-//! JSON Schemas: sampled texts are valid, valid values are accepted, nothing is a dead end.
+//! JSON Schemas with finitely many documents: masks against the set of all documents.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

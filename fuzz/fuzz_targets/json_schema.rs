@@ -1,4 +1,4 @@
-//! JSON Schemas: sampled texts are valid, valid values are accepted, nothing is a dead end.
+//! JSON Schemas: sampled documents are valid, valid values are accepted, there are no dead ends.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Random operations on several matchers beside models.
+//! Random operations on several matchers, compared with models.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

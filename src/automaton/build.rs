@@ -1026,7 +1026,7 @@ impl<'a> Builder<'a> {
             return StateInfo { kind, reads: reads(row), owner: None };
         }
         if let Some(strictest) = member.strictest.clone() {
-            debug_assert_eq!(n_items, 1, "a rule with register_rules is deterministic");
+            debug_assert_eq!(n_items, 1, "a rule with register rules is deterministic");
             let owner = Some(Owner::RegisterRules(self.register_rule(strictest)));
             let register_rule = automaton.register_rule(first.state).cloned();
             let kind = register_rule.map_or(Kind::Inner, |register_rule| Kind::RegisterRule {

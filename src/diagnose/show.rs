@@ -33,11 +33,11 @@ fn push_char(out: &mut String, c: char, escaped: char) {
 
 /// Returns a set of characters as a class, negated where that is shorter.
 pub(super) fn class(set: &CharSet) -> String {
-    let rest = set.negate();
-    if rest.is_empty() {
+    let complement = set.negate();
+    if complement.is_empty() {
         return "any character".into();
     }
-    let (mark, set) = if rest.ranges().len() < set.ranges().len() { ("[^", &rest) } else { ("[", set) };
+    let (mark, set) = if complement.ranges().len() < set.ranges().len() { ("[^", &complement) } else { ("[", set) };
     let mut out = String::from(mark);
     for &(low, high) in set.ranges().iter().take(N_RANGES_MAX) {
         push_char(&mut out, low, ']');

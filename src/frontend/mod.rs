@@ -1,7 +1,7 @@
-//! Front ends: from a text to a [`Grammar`](crate::grammar::Grammar), or to an error that says where and why.
+//! Front ends: from a text to a [`Grammar`](crate::grammar::Grammar), or to an error with a span and a reason.
 //!
-//! Texts come from strangers. Each front end checks the bounds of [`Limits`](crate::Limits) before it does any work that
-//! they should stop, keeps the place of everything it reads, and refuses what it can't represent exactly.
+//! Texts come from strangers. Each front end checks the [`Limits`](crate::Limits) before it does the work that
+//! they bound, records the span of everything it reads, and refuses what it can't represent exactly.
 
 pub mod ebnf;
 pub mod ecma;
@@ -10,7 +10,7 @@ pub mod regex;
 use crate::util::Span;
 use core::fmt;
 
-/// Why a source text is not a grammar: what is wrong, where, and often what to write instead.
+/// The reason why a source text is not a grammar, with its span and often a hint what to write instead.
 ///
 /// `{}` is one line; `{:#}` adds the source line with a caret, and the hint.
 ///
@@ -58,14 +58,14 @@ impl SyntaxError {
         }
     }
 
-    /// Adds what the author may have meant, or what to write instead.
+    /// Adds a hint: what the author may have meant, or what to write instead.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.parts.hint = Some(hint.into().into_boxed_str());
         self
     }
 
-    /// Returns the same error about another place, of the source that the first one is a part of.
+    /// Returns the error with a span of the source that contains the text of the first one.
     pub(crate) fn moved(&self, source: &str, span: Span) -> Self {
         let Parts { message, hint, limit, is_unsupported, .. } = &*self.parts;
         let mut moved = SyntaxError::new(source, span, message.as_ref());
@@ -74,47 +74,46 @@ impl SyntaxError {
         moved
     }
 
-    /// Says that a bound of [`Limits`](crate::Limits) is met, which the message names.
+    /// Marks the error as one of [`Limits`](crate::Limits), which the message names.
     #[must_use]
     pub(crate) fn over_limit(mut self, given: usize, limit: usize) -> Self {
         self.parts.limit = Some((given as u64, limit as u64));
         self
     }
 
-    /// Returns `(given, limit)` when a bound of [`Limits`](crate::Limits) was met; where reading stopped at the bound, `given` is the
-    /// least that there would have been.
+    /// Returns `(given, limit)` if a limit of [`Limits`](crate::Limits) was exceeded; if parsing stopped there, `given` is a lower bound.
     pub fn limit_met(&self) -> Option<(u64, u64)> {
         self.parts.limit
     }
 
-    /// Says that the source is right, as far as is known, and can't be represented or is beyond a limit.
+    /// Marks the error as unsupported: the source may be well-formed, and can't be represented or exceeds a limit.
     #[must_use]
     pub(crate) fn unsupported(mut self) -> Self {
         self.parts.is_unsupported = true;
         self
     }
 
-    /// Tells whether that was said; front ends for patterns of schemas say it.
+    /// Returns whether the error is marked as unsupported, which only front ends for patterns of schemas do.
     pub(crate) fn is_unsupported(&self) -> bool {
         self.parts.is_unsupported
     }
 
-    /// Returns the place in the source.
+    /// Returns the span in the source.
     pub fn span(&self) -> Span {
         self.parts.span
     }
 
-    /// Returns what is wrong, without the place.
+    /// Returns the message, without the position.
     pub fn message(&self) -> &str {
         &self.parts.message
     }
 
-    /// Returns what the author may have meant, or what to write instead.
+    /// Returns the hint: what the author may have meant, or what to write instead.
     pub fn hint(&self) -> Option<&str> {
         self.parts.hint.as_deref()
     }
 
-    /// Returns the 1-based line and column (in characters) of the place.
+    /// Returns the 1-based line and column (in characters) where the span begins.
     pub fn line_column(&self) -> (usize, usize) {
         self.parts.line_column
     }

@@ -166,13 +166,13 @@ impl GrammarBuilder {
     }
 
     /// Adds a sequence.
-    pub fn sequence(&mut self, parts: impl IntoIterator<Item = ExprId>) -> ExprId {
-        self.push(Expr::Sequence(parts.into_iter().collect()))
+    pub fn sequence(&mut self, operands: impl IntoIterator<Item = ExprId>) -> ExprId {
+        self.push(Expr::Sequence(operands.into_iter().collect()))
     }
 
     /// Adds a choice.
-    pub fn choice(&mut self, parts: impl IntoIterator<Item = ExprId>) -> ExprId {
-        self.push(Expr::Choice(parts.into_iter().collect()))
+    pub fn choice(&mut self, operands: impl IntoIterator<Item = ExprId>) -> ExprId {
+        self.push(Expr::Choice(operands.into_iter().collect()))
     }
 
     /// Adds a repetition; `max: None` has no upper bound.

@@ -1,8 +1,8 @@
-//! Why a schema has no value: the fewest keywords that contradict each other, and their place.
+//! Explanation of unsatisfiable schemas: a minimal set of contradictory keywords, and its location.
 //!
-//! Lowering finds out at the very end that nothing completes the root, and by then it is about automata. To name keywords the same question is asked
-//! again about fewer of them: a keyword that can be left out while still no value is valid has nothing to do with it, and what can't
-//! be left out any more is the contradiction. Large parts are tried first, so that k of n keywords are found after some k log n questions.
+//! Lowering finds only at the end that the root is not productive, and by then there are only automata. To name keywords, schemas with fewer
+//! of them are lowered again: a keyword whose removal leaves the schema unsatisfiable is irrelevant, and a set from which none can be removed
+//! is the contradiction (delta debugging). Large parts are tried first, so that k of n keywords are found after some k log n lowerings.
 //!
 //! ```text
 //! {"type": "object", "required": ["b", "a"], "properties": {"a": {"minLength": 5, "maxLength": 3, "type": "string"}, "b": {}}}
@@ -10,14 +10,13 @@
 //!   what is needed there: minLength, maxLength, type       minLength 5 with maxLength 3, at #/properties/a
 //! ```
 //!
-//! The keywords of one *level* are those that apply to one value: of a schema, and of what its references and `allOf` lead to. They are copied into
-//! new schemas of a copy of the model, and only the copies lose keywords, so that what refers to the originals, under a negation too, means
-//! what it meant. Leaving out must never forbid more: `properties` beside `additionalProperties` keeps its names and gets values that may be
-//! anything, and what is evaluated for `unevaluated...` stays while that does. So whatever is named does contradict itself, in whatever way the
-//! search ends.
+//! The keywords of one *level* are those that apply to one value: of a schema, and of its references and `allOf`. They are copied into
+//! new schemas of a copy of the model, and only the copies lose keywords, so that references to the originals, also under a negation, keep
+//! their meaning. Removal must never forbid more: `properties` beside `additionalProperties` keeps its names, with unconstrained values, and
+//! keywords that evaluate for `unevaluated...` stay as long as that does. So the keywords named are contradictory, however the search ends.
 //!
-//! All this happens only for schemas without values. Each question is a lowering, the answers are exact, and both their number and the steps for
-//! all of them are bounded; when that is used up the error says no more than that nothing is valid.
+//! This runs only for unsatisfiable schemas. Each test is a lowering and exact, and both their number and their steps together are bounded;
+//! when that budget is exhausted, the error only says that the schema is unsatisfiable.
 
 mod words;
 
@@ -32,11 +31,11 @@ use crate::pass::CompileBudget;
 use hashbrown::HashSet;
 use std::sync::Arc;
 
-/// Most questions about one schema.
+/// Most lowerings for one schema.
 const QUESTIONS_MAX: usize = 512;
-/// Most steps that all questions about one schema may take, some tens of milliseconds.
+/// Most steps of all lowerings for one schema, some tens of milliseconds.
 const STEPS_MAX: u64 = 1 << 23;
-/// Most levels that are gone down.
+/// Greatest depth of levels.
 const LEVELS_MAX: usize = 256;
 /// Most keywords that an error lists.
 const KEYWORDS_MAX: usize = 6;
@@ -66,11 +65,11 @@ pub(super) fn explain(
 
 struct Search<'a> {
     model: &'a SchemaModel,
-    /// The model, and behind it the schemas that lose keywords.
+    /// The model, followed by the schemas that lose keywords.
     probe: SchemaModel,
     /// A schema that every value satisfies.
     anything: SchemaId,
-    /// Whether references depend on the way to them: then none is followed.
+    /// Whether there are dynamic references: then no reference is followed.
     is_dynamic: bool,
     options: &'a SchemaOptions,
     store: &'a Arc<LanguageStore>,
@@ -81,42 +80,42 @@ struct Search<'a> {
     n_steps: u64,
 }
 
-/// Where something stands. Equal schemas were made one, so a schema doesn't know.
+/// A location. Equal schemas were merged, so a schema has no unique one.
 #[derive(Clone, Copy)]
-struct Place {
+struct Location {
     document: DocumentId,
     value: ValueId,
 }
 
 /// Schemas that one value must satisfy.
 struct Level {
-    schemas: Vec<(SchemaId, Place)>,
-    /// The place to report if it is no other.
-    home: Place,
-    /// What leads to it.
+    schemas: Vec<(SchemaId, Location)>,
+    /// The location to report if there is no more specific one.
+    home: Location,
+    /// The keywords that require a value at this level.
     through: Through,
 }
 
-/// What asks for the value of a level.
+/// The keywords that require a value of a level.
 #[derive(Clone)]
 enum Through {
     Root,
     Required(Arc<str>),
     MinItems(u64),
     Contains,
-    /// Both are said of the item.
+    /// Both constrain the item.
     ContainsWithItems,
 }
 
-/// A schema whose keywords are left out one by one.
+/// A schema whose keywords are removed one by one.
 struct Part {
     schema: Schema,
-    place: Place,
-    /// The one that loses them.
+    location: Location,
+    /// The copy that loses them.
     copy: SchemaId,
 }
 
-/// What can be left out: a keyword, or one name or item of it.
+/// A unit of removal: a keyword, or one name or item of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Atom {
     part: usize,
@@ -124,9 +123,9 @@ struct Atom {
     sub: Option<usize>,
 }
 
-/// What one level says.
+/// The result for one level.
 enum Verdict {
-    Reason { text: String, keywords: Vec<String>, at: Place },
+    Reason { text: String, keywords: Vec<String>, at: Location },
     Below(Level),
     Unknown,
 }
@@ -134,8 +133,8 @@ enum Verdict {
 impl Search<'_> {
     fn explain(&mut self) -> SchemaError {
         let root = self.model.root();
-        let place = self.place_of(root);
-        let mut level = Level { schemas: vec![(root, place)], home: place, through: Through::Root };
+        let location = self.location_of(root);
+        let mut level = Level { schemas: vec![(root, location)], home: location, through: Through::Root };
         let mut seen: Vec<Vec<SchemaId>> = Vec::new();
         let mut prefix = "";
         for _ in 0..LEVELS_MAX {
@@ -150,7 +149,7 @@ impl Search<'_> {
                 return self.error(text, vec![keyword.to_owned()], level.home);
             }
             seen.push(ids);
-            match self.look_at(&level) {
+            match self.explain_level(&level) {
                 Verdict::Reason { text, keywords, at } => return self.error(format!("{prefix}{text}"), keywords, at),
                 Verdict::Below(below) => level = below,
                 Verdict::Unknown => break,
@@ -159,13 +158,13 @@ impl Search<'_> {
         self.error("no value is valid".to_owned(), Vec::new(), level.home)
     }
 
-    fn error(&self, text: String, keywords: Vec<String>, at: Place) -> SchemaError {
+    fn error(&self, text: String, keywords: Vec<String>, at: Location) -> SchemaError {
         let uri = self.model.document_uri(at.document);
         SchemaError::unsatisfiable(text, keywords).at(uri, self.model.json(at.document), at.value)
     }
 
-    /// Finds what contradicts itself in schemas of which it is known that no value satisfies all.
-    fn look_at(&mut self, level: &Level) -> Verdict {
+    /// Finds a contradiction in schemas that no value satisfies together.
+    fn explain_level(&mut self, level: &Level) -> Verdict {
         let mut parts = match self.parts(&level.schemas) {
             Ok(parts) => parts,
             Err(at) => {
@@ -184,38 +183,39 @@ impl Search<'_> {
         self.in_words(level, &parts, atoms, is_any_number)
     }
 
-    /// Returns the schemas that the value must satisfy, those behind references and `allOf` each on its own; the place of one that is `false`
-    /// if there is one.
-    fn parts(&mut self, schemas: &[(SchemaId, Place)]) -> Result<Vec<Part>, Place> {
+    /// Returns the schemas that the value must satisfy, those of references and `allOf` separately; as an error, the location of one that is
+    /// `false`.
+    fn parts(&mut self, schemas: &[(SchemaId, Location)]) -> Result<Vec<Part>, Location> {
         let mut parts = Vec::new();
-        let mut pending: Vec<(SchemaId, Place)> = schemas.iter().rev().copied().collect();
+        let mut pending: Vec<(SchemaId, Location)> = schemas.iter().rev().copied().collect();
         let mut seen: HashSet<SchemaId> = HashSet::new();
-        while let Some((id, place)) = pending.pop() {
+        while let Some((id, location)) = pending.pop() {
             if !seen.insert(id) {
                 continue;
             }
             let mut schema = self.model.schema(id).clone();
             let Body::Keywords { entries, .. } = &mut schema.body else {
                 match schema.body {
-                    Body::Bool(false) => return Err(place),
+                    Body::Bool(false) => return Err(location),
                     _ => continue,
                 }
             };
-            // What evaluates for a keyword that waits stays where it is.
+            // Keywords that evaluate for an `unevaluated...` keyword stay in their schema.
             if !self.is_dynamic && !entries.iter().any(|entry| is_unevaluated(&entry.keyword)) {
                 let first = pending.len();
                 entries.retain(|entry| match &entry.keyword {
                     Keyword::Ref(target) => {
-                        pending.push((*target, self.place_of(*target)));
+                        pending.push((*target, self.location_of(*target)));
                         false
                     }
                     Keyword::AllOf(ids) => {
-                        pending
-                            .extend((0..ids.len()).map(|index| (ids[index], self.sub_place(id, place, entry, index))));
+                        pending.extend(
+                            (0..ids.len()).map(|index| (ids[index], self.sub_location(id, location, entry, index))),
+                        );
                         false
                     }
                     Keyword::AnyOf(ids) | Keyword::OneOf(ids) if ids.len() == 1 => {
-                        pending.push((ids[0], self.sub_place(id, place, entry, 0)));
+                        pending.push((ids[0], self.sub_location(id, location, entry, 0)));
                         false
                     }
                     _ => true,
@@ -224,18 +224,18 @@ impl Search<'_> {
             }
             let copy = SchemaId::new(self.probe.schemas.len());
             self.probe.schemas.push(schema.clone());
-            parts.push(Part { schema, place, copy });
+            parts.push(Part { schema, location, copy });
         }
         Ok(parts)
     }
 
-    /// Returns what can be left out, the most involved first: what is simple makes the better reason.
+    /// Returns the units of removal, the most complex first: simple ones make the better explanation.
     fn atoms(&self, parts: &[Part]) -> Vec<Atom> {
         let mut atoms = Vec::new();
         for (part, Part { schema, .. }) in parts.iter().enumerate() {
             for (entry, Entry { keyword, .. }) in schema.entries().iter().enumerate() {
                 let n_subs = match keyword {
-                    // It allows more, so it isn't to blame.
+                    // It only allows more values.
                     Keyword::Nullable(_) => continue,
                     Keyword::Properties(named) | Keyword::PatternProperties(named) => named.len(),
                     Keyword::PrefixItems(items) => items.len(),
@@ -252,7 +252,7 @@ impl Search<'_> {
         atoms
     }
 
-    /// Leaves out what can be left out; tells whether the search came to its end.
+    /// Removes what can be removed; returns whether the search was completed.
     fn reduce(&mut self, parts: &[Part], atoms: &mut Vec<Atom>) -> bool {
         let mut size = atoms.len().div_ceil(2);
         loop {
@@ -260,8 +260,8 @@ impl Search<'_> {
             while start < atoms.len() {
                 let end = (start + size).min(atoms.len());
                 let is_left_out = |index: usize| (start..end).contains(&index);
-                let kept = atoms.iter().enumerate().filter(|(index, _)| !is_left_out(*index));
-                let waiting: HashSet<usize> = kept
+                let remaining = atoms.iter().enumerate().filter(|(index, _)| !is_left_out(*index));
+                let waiting: HashSet<usize> = remaining
                     .filter(|(_, atom)| is_unevaluated(keyword(parts, **atom)))
                     .map(|(_, atom)| atom.part)
                     .collect();
@@ -285,12 +285,12 @@ impl Search<'_> {
         }
     }
 
-    /// Returns the level below that is to blame alone: the value of a required key, or an item that must be there.
+    /// Returns the level below that is unsatisfiable on its own: the value of a required key, or a required item.
     fn below(&mut self, level: &Level, parts: &[Part], atoms: &[Atom]) -> Option<Level> {
         if self.is_dynamic {
             return None;
         }
-        // What is left of each keyword, and the keys and items that it asks for.
+        // The remaining part of each keyword, and the keys and items that it requires.
         let (mut names, mut counts, mut contains) = (Vec::new(), Vec::new(), Vec::new());
         let mut values: Vec<Atom> = Vec::new();
         for &atom in atoms {
@@ -329,7 +329,7 @@ impl Search<'_> {
             ([], [], [(atom, schema)]) => {
                 let part = &parts[atom.part];
                 let entry = &part.schema.entries()[atom.entry];
-                let counted = (*schema, self.below_key(&part.schema, part.place, entry, None));
+                let counted = (*schema, self.below_key(&part.schema, part.location, entry, None));
                 if values.is_empty() {
                     return self.if_empty(vec![counted], None, Through::Contains);
                 }
@@ -346,10 +346,15 @@ impl Search<'_> {
         }
     }
 
-    /// Returns a level unless a value satisfies all its schemas, or one is `false`, of which there is no more to say.
-    fn if_empty(&mut self, schemas: Vec<(SchemaId, Place)>, home: Option<Place>, through: Through) -> Option<Level> {
-        let is_false = |&(id, _): &(SchemaId, Place)| matches!(self.model.schema(id).body(), Body::Bool(false));
-        let home = home.or_else(|| schemas.first().map(|&(_, place)| place))?;
+    /// Returns a level, unless some value satisfies all its schemas or one is `false`, which needs no further explanation.
+    fn if_empty(
+        &mut self,
+        schemas: Vec<(SchemaId, Location)>,
+        home: Option<Location>,
+        through: Through,
+    ) -> Option<Level> {
+        let is_false = |&(id, _): &(SchemaId, Location)| matches!(self.model.schema(id).body(), Body::Bool(false));
+        let home = home.or_else(|| schemas.first().map(|&(_, location)| location))?;
         if schemas.iter().any(is_false) {
             return None;
         }
@@ -357,8 +362,8 @@ impl Search<'_> {
         self.are_empty(&ids).then_some(Level { schemas, home, through })
     }
 
-    /// Returns the schemas that apply to the value of a key, of keywords that are left.
-    fn values_of(&mut self, name: &str, parts: &[Part], values: &[Atom]) -> Option<Vec<(SchemaId, Place)>> {
+    /// Returns the schemas that apply to the value of a key, by remaining keywords.
+    fn values_of(&mut self, name: &str, parts: &[Part], values: &[Atom]) -> Option<Vec<(SchemaId, Location)>> {
         let mut schemas = Vec::new();
         for &atom in values {
             let applies = match (keyword(parts, atom), atom.sub) {
@@ -368,7 +373,9 @@ impl Search<'_> {
                     let mut is_known = false;
                     for entry in parts[atom.part].schema.entries() {
                         match &entry.keyword {
-                            Keyword::Properties(named) => is_known |= named.iter().any(|(known, _)| **known == *name),
+                            Keyword::Properties(named) => {
+                                is_known |= named.iter().any(|(declared, _)| **declared == *name)
+                            }
                             Keyword::PatternProperties(named) => {
                                 for (pattern, _) in named {
                                     is_known |= self.is_match(pattern, name)?;
@@ -393,25 +400,25 @@ impl Search<'_> {
         self.languages.contains(language, name, self.limits).ok()
     }
 
-    /// Returns the schema that an atom is about, for those that are about values below.
-    fn value_under(&self, parts: &[Part], atom: Atom) -> Option<(SchemaId, Place)> {
-        let Part { schema, place, .. } = &parts[atom.part];
+    /// Returns the schema of an atom that applies to values below.
+    fn value_under(&self, parts: &[Part], atom: Atom) -> Option<(SchemaId, Location)> {
+        let Part { schema, location, .. } = &parts[atom.part];
         let entry = &schema.entries()[atom.entry];
         let id = match (&entry.keyword, atom.sub) {
             (Keyword::Properties(named) | Keyword::PatternProperties(named), Some(sub)) => {
                 let (name, id) = &named[sub];
-                return Some((*id, self.below_key(schema, *place, entry, Some(name))));
+                return Some((*id, self.below_key(schema, *location, entry, Some(name))));
             }
             (Keyword::PrefixItems(items), Some(sub)) => {
-                return Some((items[sub], self.below_index(schema, *place, entry, sub)));
+                return Some((items[sub], self.below_index(schema, *location, entry, sub)));
             }
             (Keyword::Items(id) | Keyword::AdditionalProperties(id), None) => *id,
             _ => return None,
         };
-        Some((id, self.below_key(schema, *place, entry, None)))
+        Some((id, self.below_key(schema, *location, entry, None)))
     }
 
-    /// Returns whether no value is left even where numbers may be fractions.
+    /// Returns whether the keywords stay contradictory if integers may be any numbers.
     fn widen_integers(&mut self, parts: &mut [Part], atoms: &[Atom]) -> bool {
         let mut is_changed = false;
         let before: Vec<Schema> = parts.iter().map(|part| part.schema.clone()).collect();
@@ -431,14 +438,14 @@ impl Search<'_> {
         is_wide
     }
 
-    /// Returns whether surely no value satisfies what is left of some parts.
+    /// Returns whether surely no value satisfies the remaining keywords of some parts.
     fn are_empty_with(&mut self, parts: &[Part], atoms: &[Atom]) -> bool {
-        let kept: HashSet<Atom> = atoms.iter().copied().collect();
+        let remaining: HashSet<Atom> = atoms.iter().copied().collect();
         for (part_index, part) in parts.iter().enumerate() {
             let entries = part.schema.entries().iter().enumerate().filter_map(|(index, entry)| {
-                let is_kept = |sub| kept.contains(&Atom { part: part_index, entry: index, sub });
+                let remains = |sub| remaining.contains(&Atom { part: part_index, entry: index, sub });
                 let Entry { value, is_foreign, keyword } = entry;
-                Some(Entry { value: *value, is_foreign: *is_foreign, keyword: self.left_of(keyword, is_kept)? })
+                Some(Entry { value: *value, is_foreign: *is_foreign, keyword: self.left_of(keyword, remains)? })
             });
             let entries = entries.collect();
             self.probe.schemas[part.copy.index()].body = Body::Keywords { entries, annotations: Vec::new() };
@@ -448,14 +455,14 @@ impl Search<'_> {
         self.are_empty(&ids)
     }
 
-    /// Returns what is left of a keyword.
-    fn left_of(&self, keyword: &Keyword, is_kept: impl Fn(Option<usize>) -> bool) -> Option<Keyword> {
-        let or_any = |index: usize, id: SchemaId| if is_kept(Some(index)) { id } else { self.anything };
+    /// Returns the remaining part of a keyword.
+    fn left_of(&self, keyword: &Keyword, remains: impl Fn(Option<usize>) -> bool) -> Option<Keyword> {
+        let or_any = |index: usize, id: SchemaId| if remains(Some(index)) { id } else { self.anything };
         let named = |named: &Named<SchemaId>| -> Named<SchemaId> {
             let each = named.iter().enumerate();
             each.map(|(index, (name, id))| (Arc::clone(name), or_any(index, *id))).collect()
         };
-        let id = |id: &SchemaId| if is_kept(None) { *id } else { self.anything };
+        let id = |id: &SchemaId| if remains(None) { *id } else { self.anything };
         Some(match keyword {
             Keyword::Properties(of) => Keyword::Properties(named(of)),
             Keyword::PatternProperties(of) => Keyword::PatternProperties(named(of)),
@@ -467,11 +474,11 @@ impl Search<'_> {
             Keyword::UnevaluatedItems(of) => Keyword::UnevaluatedItems(id(of)),
             Keyword::Items(of) => Keyword::Items(id(of)),
             Keyword::Required(names) => {
-                let names = names.iter().enumerate().filter(|(index, _)| is_kept(Some(*index)));
+                let names = names.iter().enumerate().filter(|(index, _)| remains(Some(*index)));
                 Keyword::Required(names.map(|(_, name)| Arc::clone(name)).collect())
             }
             Keyword::Nullable(_) => keyword.clone(),
-            _ if is_kept(None) => keyword.clone(),
+            _ if remains(None) => keyword.clone(),
             _ => return None,
         })
     }
@@ -492,30 +499,30 @@ impl Search<'_> {
         self.n_questions >= QUESTIONS_MAX || self.n_steps >= STEPS_MAX
     }
 
-    fn place_of(&self, id: SchemaId) -> Place {
+    fn location_of(&self, id: SchemaId) -> Location {
         let schema = self.model.schema(id);
-        Place { document: schema.document(), value: schema.value() }
+        Location { document: schema.document(), value: schema.value() }
     }
 
-    /// Returns the place of the value of a keyword of a schema that stands at a place, or of a member of that value.
-    fn below_key(&self, schema: &Schema, place: Place, entry: &Entry, name: Option<&str>) -> Place {
+    /// Returns the location of the value of a keyword of a schema at a location, or of a member of that value.
+    fn below_key(&self, schema: &Schema, location: Location, entry: &Entry, name: Option<&str>) -> Location {
         let word = self.model.json(schema.document()).key_of(entry.value).unwrap_or_default();
-        let json = self.model.json(place.document);
-        let value = json.member(place.value, word).unwrap_or(place.value);
+        let json = self.model.json(location.document);
+        let value = json.member(location.value, word).unwrap_or(location.value);
         let value = name.and_then(|name| json.member(value, name)).unwrap_or(value);
-        Place { value, ..place }
+        Location { value, ..location }
     }
 
-    fn below_index(&self, schema: &Schema, place: Place, entry: &Entry, index: usize) -> Place {
-        let list = self.below_key(schema, place, entry, None);
-        match self.model.json(place.document).value(list.value) {
-            Value::Array(items) => Place { value: items.get(index).copied().unwrap_or(list.value), ..place },
+    fn below_index(&self, schema: &Schema, location: Location, entry: &Entry, index: usize) -> Location {
+        let list = self.below_key(schema, location, entry, None);
+        match self.model.json(location.document).value(list.value) {
+            Value::Array(items) => Location { value: items.get(index).copied().unwrap_or(list.value), ..location },
             _ => list,
         }
     }
 
-    fn sub_place(&self, id: SchemaId, place: Place, entry: &Entry, index: usize) -> Place {
-        self.below_index(self.model.schema(id), place, entry, index)
+    fn sub_location(&self, id: SchemaId, location: Location, entry: &Entry, index: usize) -> Location {
+        self.below_index(self.model.schema(id), location, entry, index)
     }
 }
 
@@ -527,7 +534,7 @@ fn is_unevaluated(keyword: &Keyword) -> bool {
     matches!(keyword, Keyword::UnevaluatedProperties(_) | Keyword::UnevaluatedItems(_))
 }
 
-/// Returns whether a keyword that is left out could make more unevaluated.
+/// Returns whether removing a keyword could leave more unevaluated.
 fn may_evaluate(keyword: &Keyword) -> bool {
     matches!(
         keyword,

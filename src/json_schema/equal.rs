@@ -179,7 +179,7 @@ mod tests {
         let Keyword::Properties(named) = &model.schema(model.root()).entries()[0].keyword else { panic!() };
         let mut seen: Vec<SchemaId> = Vec::new();
         let number = |(_, id): &(Arc<str>, SchemaId)| {
-            seen.iter().position(|known| known == id).unwrap_or_else(|| {
+            seen.iter().position(|other| other == id).unwrap_or_else(|| {
                 seen.push(*id);
                 seen.len() - 1
             })

@@ -591,12 +591,12 @@ impl<'a> Expander<'a> {
             Goal::Entry(schema, index, scope, frames) => {
                 let entry = &self.model.schema(schema).entries()[index as usize];
                 self.keyword = Some((schema, entry.value));
-                let kept = if self.options.is_lenient { frames.clone() } else { Frames::new() };
+                let open_frames = if self.options.is_lenient { frames.clone() } else { Frames::new() };
                 match self.pursue_entry(partial, schema, &entry.keyword, scope, frames) {
                     Err(LowerError::Schema(error)) => {
                         self.relax(schema, entry.value, None, error)?;
                         // It is unknown what the dropped constraint would have evaluated.
-                        kept.iter().for_each(|&frame| partial.frames[frame as usize].is_open = true);
+                        open_frames.iter().for_each(|&frame| partial.frames[frame as usize].is_open = true);
                         Ok(true)
                     }
                     alive => alive,
@@ -617,7 +617,7 @@ impl<'a> Expander<'a> {
             return Err(error.into());
         }
         self.n_relaxed += 1;
-        if !self.relaxed.iter().any(|known| (known.schema, known.value, known.part) == (schema, value, part)) {
+        if !self.relaxed.iter().any(|other| (other.schema, other.value, other.part) == (schema, value, part)) {
             self.relaxed.push(Relaxed { schema, value, part, reason: error.reason().into() });
         }
         Ok(())
@@ -915,7 +915,7 @@ impl<'a> Expander<'a> {
             }
             (Shape::String(string), Fact::MinLength(min)) => string.min = string.min.max(min),
             (Shape::String(string), Fact::MaxLength(max)) => {
-                string.max = Some(string.max.map_or(max, |known| known.min(max)));
+                string.max = Some(string.max.map_or(max, |old| old.min(max)));
             }
             (Shape::String(string), Fact::Language(language, sign)) => {
                 if string.languages.contains(&(language, !sign)) {
@@ -974,7 +974,7 @@ impl<'a> Expander<'a> {
             }
             (Shape::Object(object), Fact::MinProperties(min)) => object.min = object.min.max(min),
             (Shape::Object(object), Fact::MaxProperties(max)) => {
-                object.max = Some(object.max.map_or(max, |known| known.min(max)));
+                object.max = Some(object.max.map_or(max, |old| old.min(max)));
             }
             (Shape::Array(array), Fact::Items(rule)) => {
                 if !array.rules.contains(&rule) {
@@ -988,7 +988,7 @@ impl<'a> Expander<'a> {
             }
             (Shape::Array(array), Fact::MinItems(min)) => array.min = array.min.max(min),
             (Shape::Array(array), Fact::MaxItems(max)) => {
-                array.max = Some(array.max.map_or(max, |known| known.min(max)));
+                array.max = Some(array.max.map_or(max, |old| old.min(max)));
             }
             (Shape::Array(array), Fact::Unique) => {
                 array.is_unique = true;

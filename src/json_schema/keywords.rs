@@ -1,4 +1,4 @@
-//! The keywords of one sub-schema: values with types, or an error that names the keyword.
+//! The keywords of one sub-schema: typed values, or an error that names the keyword.
 
 use super::decimal::Decimal;
 use super::draft::{Draft, Word, word};
@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 type Read<T> = Result<T, SchemaError>;
 
-/// A keyword that doesn't fit, and the value that is to blame.
+/// A malformed keyword, and the offending value.
 struct Misfit {
     value: ValueId,
     error: SchemaError,
 }
 
-/// Reads what a sub-schema says.
+/// Reads the content of a sub-schema.
 pub(super) fn read(loader: &mut Loader<'_>, schema: SchemaId) -> Read<Body> {
     let (document, value) = (loader.model.schema(schema).document, loader.model.schema(schema).value);
     let json = &*Arc::clone(&loader.model.documents[document.index()].json);
@@ -96,18 +96,18 @@ impl<'a> KeywordReader<'a, '_> {
 
     fn counts_as(&self, name: &str, word: &Word) -> bool {
         let dialect = self.loader.dialect(self.loader.model.schema(self.schema).resource);
-        // In draft 4, which is three drafts older, `if` is a word like any other.
-        let is_far = name == "if" && dialect.draft == Draft::Draft4;
+        // In draft 4, which is three drafts older, `if` is an unknown keyword.
+        let is_unknown = name == "if" && dialect.draft == Draft::Draft4;
         let options = self.loader.options;
         if name == "nullable" && (options.has_nullable || dialect.is_named) {
             return options.has_nullable && dialect.vocabularies.contains(word.vocabulary);
         }
         dialect.vocabularies.contains(word.vocabulary)
-            && !is_far
+            && !is_unknown
             && (!is_foreign(name, word, dialect.draft) || options.has_foreign_keywords)
     }
 
-    /// Returns what a keyword says; nothing for structure and for what means nothing here.
+    /// Returns a keyword; `None` for identifiers, definitions and keywords without effect here.
     fn keyword(&mut self, name: &str, at: ValueId) -> Result<Option<Keyword>, Misfit> {
         Ok(Some(match name {
             "$ref" | "$dynamicRef" | "$recursiveRef" => self.reference(name, at)?,
@@ -221,18 +221,18 @@ impl<'a> KeywordReader<'a, '_> {
             let Value::String(name) = self.json.value(item) else {
                 return Err(self.misfit("type", item, "the name of a type or a list of such names"));
             };
-            let Some(known) = TypeSet::from_name(name) else {
-                let guess = closest_name(name, TypeSet::NAMES.iter().map(|(known, _)| *known));
+            let Some(types) = TypeSet::from_name(name) else {
+                let guess = closest_name(name, TypeSet::NAMES.iter().map(|(other, _)| *other));
                 let guess = guess.map(|guess| format!(" (did you mean {guess:?}?)")).unwrap_or_default();
                 let reason = format!("must be the name of a type, not {}{guess}", shown(name));
                 return Err(Misfit { value: item, error: SchemaError::keyword_value("type", reason) });
             };
-            set = set.union(known);
+            set = set.union(types);
         }
         Ok(set)
     }
 
-    /// Returns an exclusive bound, as a number or (draft 4) as a sign that the bound beside it is exclusive.
+    /// Returns an exclusive bound, as a number or (draft 4) as a flag that the bound beside it is exclusive.
     fn exclusive(&self, name: &str, at: ValueId, bound: &str) -> Result<Option<Decimal>, Misfit> {
         match self.json.value(at) {
             Value::Number(number) => Ok(Some(number.clone())),
@@ -350,8 +350,7 @@ impl<'a> KeywordReader<'a, '_> {
         self.loader.schema_at(self.document, at).map_err(|error| Misfit { value: at, error })
     }
 
-    /// Returns whether a keyword without a meaning of its own identifies, defines, or belongs to one that stands
-    /// beside it.
+    /// Returns whether a keyword without a constraint identifies, defines, or belongs to a sibling keyword.
     fn is_structure(&self, name: &str) -> bool {
         match name {
             "then" | "else" => self.sibling("if").is_some() && self.counts("if"),
@@ -376,7 +375,7 @@ fn is_foreign(name: &str, word: &Word, draft: Draft) -> bool {
     !word.drafts.contains(&draft) || name == "nullable"
 }
 
-/// Returns a value in a few words, for messages.
+/// Returns a short description of a value, for messages.
 fn brief(json: &Json, value: ValueId) -> String {
     match json.value(value) {
         Value::Array(_) => "an array".to_owned(),

@@ -1,14 +1,13 @@
 //! From documents to a [`SchemaModel`]: identifiers and references.
 //!
-//! Reading has two steps. *Indexing* walks all places of a document where sub-schemas can stand and notes `$id`s and
-//! anchors: `{"enum": [{"$id": "x"}]}` identifies nothing, and an `$id` is known before a reference that stands
-//! earlier asks for it. *Reading* then starts at the root and types only the sub-schemas that are reached, so that
-//! what nobody uses, a broken entry of `$defs` or a reference to a missing document among it, does no harm. A
-//! reference may lead to a place that indexing didn't visit (`#/x-parts/a`): that part is indexed then, under the
-//! resource around it.
+//! There are two steps. *Indexing* visits all locations of a document that can have sub-schemas and records `$id`s and
+//! anchors: `{"enum": [{"$id": "x"}]}` identifies nothing, and an `$id` is known before an earlier reference needs it.
+//! *Reading* then starts at the root and reads only reachable sub-schemas, so that unused ones do no harm, such as a
+//! malformed entry of `$defs` or a reference to a missing document. A reference may point to a location that indexing
+//! did not visit (`#/x-parts/a`): that part is indexed then, under the enclosing resource.
 //!
-//! Both steps are work lists. Per document, two tables by value say which resource a place belongs to and which
-//! sub-schema it became, so that every value is visited once, however many references lead to it.
+//! Both steps use worklists. Each document has two tables by value: the resource of a location and its
+//! sub-schema, so that every value is visited once, however many references point to it.
 
 use super::draft::{Draft, Holds, Vocabularies, word};
 use super::error::SchemaError;
@@ -22,7 +21,7 @@ use crate::Limits;
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// How to read a schema.
+/// Options of reading a schema: drafts and identifiers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
     /// The draft of schemas without `$schema`, and of those that name an unknown one.
@@ -30,10 +29,10 @@ pub struct ReadOptions {
     /// Whether keywords of other drafts count (`const` in draft 4, `dependencies` in draft 2020-12); annotations
     /// otherwise.
     pub has_foreign_keywords: bool,
-    /// Whether `nullable` counts also where a `$schema` names a draft, as in schemas taken from OpenAPI 3.0. The drafts don't know the word:
-    /// where one is named it is an annotation otherwise; where none is, it counts as a foreign keyword.
+    /// Whether `nullable` counts also if a `$schema` names a draft, as in schemas taken from OpenAPI 3.0. No draft has this keyword: otherwise
+    /// it is an annotation if a draft is named, and a foreign keyword if none is.
     pub has_nullable: bool,
-    /// The URI that the schema came from; relative references and `$id`s start there.
+    /// The URI of the schema, the base of relative references and `$id`s.
     pub base_uri: String,
 }
 
@@ -44,22 +43,21 @@ impl Default for ReadOptions {
     }
 }
 
-/// How the keywords of a resource are to be understood.
+/// The dialect of a resource: draft and vocabularies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dialect {
     pub draft: Draft,
     pub vocabularies: Vocabularies,
-    /// Whether a `$schema` named it; else `id` is taken for an identifier too, since many schemas of draft 4 don't
-    /// say so.
+    /// Whether a `$schema` named it; otherwise `id` is an identifier too, since many schemas of draft 4 have no `$schema`.
     pub is_named: bool,
 }
 
 impl SchemaModel {
-    /// Reads a schema and all that it refers to.
+    /// Reads a schema and all schemas that it refers to.
     ///
     /// # Errors
-    /// If a keyword in use has a malformed value, a reference leads nowhere or into a document that neither is a
-    /// metaschema of a draft nor known to `resolver`, a key is repeated, or a bound of the limits is met.
+    /// If a reachable keyword has a malformed value, a reference has no target or points into a document that is neither
+    /// the metaschema of a draft nor known to `resolver`, a key is duplicate, or a limit is exceeded.
     pub fn read(
         json: Json,
         options: &ReadOptions,
@@ -77,9 +75,9 @@ impl SchemaModel {
     }
 }
 
-/// Per value of a document.
+/// Tables by value of a document.
 struct Tables {
-    /// The resource of a place that was indexed.
+    /// The resource of an indexed location.
     resource: Vec<Option<ResourceId>>,
     schema: Vec<Option<SchemaId>>,
 }
@@ -91,16 +89,16 @@ pub(super) struct Loader<'a> {
     limits: &'a Limits,
     tables: Vec<Tables>,
     uris: HashMap<Box<str>, ResourceId>,
-    /// Places below resources that carry identifiers of other drafts.
+    /// Locations below resources with identifiers of other drafts.
     weak_uris: HashMap<Box<str>, (DocumentId, ValueId)>,
-    /// Names of dynamic anchors that references ask for.
+    /// Names of dynamic anchors that references use.
     dynamic_names: HashSet<Box<str>>,
-    /// Memory to index in.
+    /// The worklist of indexing, reused.
     open: Vec<(ValueId, ResourceId)>,
 }
 
 impl Loader<'_> {
-    /// Reads sub-schemas until none is new.
+    /// Reads sub-schemas until none is pending.
     fn read_all(&mut self) -> Result<(), SchemaError> {
         let mut next = 0;
         loop {
@@ -109,12 +107,12 @@ impl Loader<'_> {
                 self.model.schemas[next].body = body;
                 next += 1;
             }
-            // Whoever may answer to a dynamic reference is in use too.
+            // The possible targets of a dynamic reference are reachable too.
             for resource in (0..self.model.resources.len()).map(ResourceId::new) {
                 let Resource { document, dynamic_anchors, .. } = &self.model.resources[resource.index()];
                 let document = *document;
-                let known = dynamic_anchors.iter().filter(|(name, _)| self.dynamic_names.contains(*name));
-                let mut answers: Vec<_> = known.map(|(name, &value)| (value, name.clone())).collect();
+                let used = dynamic_anchors.iter().filter(|(name, _)| self.dynamic_names.contains(*name));
+                let mut answers: Vec<_> = used.map(|(name, &value)| (value, name.clone())).collect();
                 answers.sort_unstable();
                 for (value, name) in answers {
                     let schema = self.schema_at(document, value)?;
@@ -127,7 +125,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Returns the sub-schema of a place that was indexed.
+    /// Returns the sub-schema of an indexed location.
     pub(super) fn schema_at(&mut self, document: DocumentId, value: ValueId) -> Result<SchemaId, SchemaError> {
         let tables = &mut self.tables[document.index()];
         if let Some(schema) = tables.schema[value.index()] {
@@ -146,7 +144,7 @@ impl Loader<'_> {
         Ok(id)
     }
 
-    /// Adds the place to an error.
+    /// Adds the location to an error.
     pub(super) fn placed(&self, error: SchemaError, document: DocumentId, value: ValueId) -> SchemaError {
         let Document { uri, json } = &self.model.documents[document.index()];
         error.at(uri, json, value)
@@ -186,7 +184,7 @@ impl Loader<'_> {
         Ok(uri.into())
     }
 
-    /// Adds a resource; its `$schema` may change the dialect. Of several with one URI the first answers to it.
+    /// Adds a resource; its `$schema` may change the dialect. Of several with one URI the first is found by it.
     fn add_resource(
         &mut self,
         document: DocumentId,
@@ -202,13 +200,13 @@ impl Loader<'_> {
         Ok(id)
     }
 
-    /// Returns another document: the caller's first, then the metaschemas, which everybody knows.
+    /// Returns another document: the caller's, else a metaschema.
     fn document_at(&self, uri: &str) -> Option<Source> {
         self.resolver.resolve(uri).or_else(|| metaschemas::builtin(uri))
     }
 
-    /// Returns the dialect of a resource by its `$schema`. A metaschema that is not a standard one is asked for its
-    /// own `$schema` and `$vocabulary` if the resolver knows it.
+    /// Returns the dialect of a resource by its `$schema`. The dialect of a custom metaschema is given by its
+    /// own `$schema` and `$vocabulary`, if the resolver knows it.
     fn dialect_of(&self, document: DocumentId, value: ValueId, outer: Dialect) -> Result<Dialect, SchemaError> {
         const HOPS_MAX: usize = 8;
         let json = self.model.json(document);
@@ -228,7 +226,7 @@ impl Loader<'_> {
                 let mut all = Vocabularies::NONE;
                 for member in members {
                     match Vocabularies::from_uri(meta.key(member)) {
-                        Some(known) => all = all.union(known),
+                        Some(vocabulary) => all = all.union(vocabulary),
                         None if meta.value(member.value) == Value::Bool(true) => {
                             let reason = format!("needs the vocabulary {}, which is not known", meta.key(member));
                             return Err(self.placed(SchemaError::keyword_value("$schema", reason), document, place));
@@ -244,7 +242,7 @@ impl Loader<'_> {
         Ok(Dialect { vocabularies: vocabularies.unwrap_or(Vocabularies::ALL), ..outer })
     }
 
-    /// Notes the identifiers of all sub-schemas at and below a place of `resource`.
+    /// Records the identifiers of all sub-schemas at and below a location of `resource`.
     fn index(&mut self, document: DocumentId, value: ValueId, resource: ResourceId) -> Result<(), SchemaError> {
         let mut open = core::mem::take(&mut self.open);
         open.clear();
@@ -273,17 +271,17 @@ impl Loader<'_> {
                     _ => {}
                 }
             }
-            // The first is visited first, so that it is the first to take a name.
+            // In document order, so that the first of equal names wins.
             open[held_from..].reverse();
         }
         self.open = open;
         Ok(())
     }
 
-    /// Returns the resource that a sub-schema belongs to, a new one if it has an identifier, and notes its anchors.
+    /// Returns the resource that a sub-schema belongs to, a new one if it has an identifier, and records its anchors.
     fn identify(&mut self, document: DocumentId, value: ValueId, outer: ResourceId) -> Result<ResourceId, SchemaError> {
         let json = self.model.json(document);
-        // PERF: few schemas name themselves.
+        // Few schemas have identifiers.
         let is_of_names = |key: &str| key.starts_with('$') || key == "id";
         match json.value(value) {
             Value::Object(members) if members.iter().any(|member| is_of_names(json.key(member))) => {}
@@ -299,8 +297,8 @@ impl Loader<'_> {
         let Dialect { draft, is_named, .. } = self.dialect(outer);
         let by_new = text("$id");
         let by_old = text("id").filter(|_| by_new.is_none() && (draft == Draft::Draft4 || !is_named));
-        // `$id` in draft 4, and `id` where no draft is named, are weak signs: they name the place, but below the root
-        // they don't move the base.
+        // `$id` in draft 4, and `id` where no draft is named, are weak: they name the location, but below the root
+        // they don't change the base.
         let is_weak = !is_root && by_new.is_some() == (draft == Draft::Draft4);
         let is_hidden = !draft.has_ref_siblings() && text("$ref").is_some();
         if let Some((place, id)) = by_new.or(by_old).filter(|_| !is_hidden) {
@@ -335,8 +333,7 @@ impl Loader<'_> {
         Ok(resource)
     }
 
-    /// Returns the target of a reference that stands at `place` of a schema; with it the dynamic anchor that it goes
-    /// through, if any.
+    /// Returns the target of a reference at `place` of a schema, and its dynamic anchor, if it has one.
     pub(super) fn target(
         &mut self,
         schema: SchemaId,
@@ -346,12 +343,12 @@ impl Loader<'_> {
         let outer = self.model.schemas[schema.index()].resource;
         let absolute = uri::resolve(&self.model.resources[outer.index()].uri, reference);
         let (base, fragment) = uri::split_fragment(&absolute);
-        let known = self.uris.get(base).copied();
-        let known = if *base == *self.model.resources[outer.index()].uri { Some(outer) } else { known };
-        let weak = self.weak_uris.get(base).copied().filter(|_| known.is_none());
-        let (document, root) = match (known, weak) {
-            (Some(known), _) => {
-                let Resource { document, value, .. } = self.model.resources[known.index()];
+        let resource = self.uris.get(base).copied();
+        let resource = if *base == *self.model.resources[outer.index()].uri { Some(outer) } else { resource };
+        let weak = self.weak_uris.get(base).copied().filter(|_| resource.is_none());
+        let (document, root) = match (resource, weak) {
+            (Some(resource), _) => {
+                let Resource { document, value, .. } = self.model.resources[resource.index()];
                 (document, value)
             }
             (None, Some(place)) => place,
@@ -387,13 +384,13 @@ impl Loader<'_> {
         Ok((self.schema_at(document, value)?, dynamic))
     }
 
-    /// Indexes a place that a reference leads to, under the resource of the nearest place around it that was indexed.
+    /// Indexes the target of a reference, under the resource of the nearest enclosing location that was indexed.
     fn index_around(&mut self, document: DocumentId, value: ValueId) -> Result<(), SchemaError> {
         let json = self.model.json(document);
-        let known = &self.tables[document.index()].resource;
+        let resources = &self.tables[document.index()].resource;
         let mut at = value;
         let resource = loop {
-            match known[at.index()] {
+            match resources[at.index()] {
                 Some(resource) => break resource,
                 None => at = json.parent(at).expect("the root was indexed"),
             }
@@ -418,7 +415,7 @@ mod tests {
 
     /// Returns where the references of the root's sub-schemas lead, in the order in which they are met.
     fn targets(model: &SchemaModel) -> Vec<String> {
-        let place = |id| model.place(id, model.schema(id).value());
+        let place = |id| model.location(id, model.schema(id).value());
         let entries = model.schemas().flat_map(|(_, schema)| schema.entries());
         entries
             .filter_map(|entry| match &entry.keyword {

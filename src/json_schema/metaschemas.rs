@@ -40,7 +40,7 @@ pub(super) fn builtin(uri: &str) -> Option<Source> {
         Some(name) => (FOLDERS, name),
         None => (FILES, name.strip_suffix("/schema")?),
     };
-    files.iter().find(|(known, _)| *known == name).map(|&(_, text)| Source::from(text))
+    files.iter().find(|(other, _)| *other == name).map(|&(_, text)| Source::from(text))
 }
 
 #[cfg(test)]

@@ -242,7 +242,7 @@ impl TypeSet {
 
     /// Returns the type of a name, like `string`.
     pub fn from_name(name: &str) -> Option<TypeSet> {
-        TypeSet::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, set)| set)
+        TypeSet::NAMES.iter().find(|(other, _)| *other == name).map(|&(_, set)| set)
     }
 
     /// Returns the types of either set.
@@ -310,7 +310,7 @@ impl SchemaModel {
     }
 
     /// Returns the location of a value of a schema's document as its URI and pointer, like `#/properties/a`.
-    pub fn place(&self, schema: SchemaId, value: ValueId) -> String {
+    pub fn location(&self, schema: SchemaId, value: ValueId) -> String {
         let Document { uri, json } = &self.documents[self.schema(schema).document.index()];
         format!("{uri}#{}", json.pointer(value))
     }

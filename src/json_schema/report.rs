@@ -30,7 +30,7 @@ pub struct Finding {
     /// The keyword, like `minLength`.
     pub keyword: Box<str>,
     /// The URI of the document, if it has one, and the JSON pointer of the keyword's value: `#/properties/a/minLength`.
-    pub place: Box<str>,
+    pub location: Box<str>,
     /// How it is enforced.
     pub verdict: Verdict,
 }
@@ -80,12 +80,12 @@ impl Dropped {
                 if this.reason(model, id, index, None).is_some() {
                     continue;
                 }
-                let mut place = 0;
+                let mut location = 0;
                 for_each_in(&mut entry.keyword.clone(), |&mut below| {
-                    if this.reason(model, id, index, Some(place)).is_none() {
+                    if this.reason(model, id, index, Some(location)).is_none() {
                         pending.push(below);
                     }
-                    place += 1;
+                    location += 1;
                 });
                 if let Keyword::DynamicRef { .. } = entry.keyword {
                     pending.extend(model.dynamic.values().copied());
@@ -135,7 +135,8 @@ impl SchemaReport {
         }
         let verdict = self.verdict(id, index);
         if let (Keyword::PatternProperties(patterns), Some(dropped)) = (&entry.keyword, &self.dropped) {
-            let reasons = (0..patterns.len()).map(|place| dropped.reason(&self.model, id, index, Some(place as u32)));
+            let reasons =
+                (0..patterns.len()).map(|location| dropped.reason(&self.model, id, index, Some(location as u32)));
             let reasons: Vec<Option<&str>> = reasons.collect();
             let is_left = patterns.is_empty() || reasons.iter().any(Option::is_none);
             found.extend(is_left.then(|| self.finding(id, "patternProperties", entry.value, verdict)));
@@ -175,7 +176,7 @@ impl SchemaReport {
     }
 
     fn finding(&self, schema: SchemaId, keyword: &str, value: ValueId, verdict: Verdict) -> Finding {
-        Finding { keyword: keyword.into(), place: self.model.place(schema, value).into(), verdict }
+        Finding { keyword: keyword.into(), location: self.model.location(schema, value).into(), verdict }
     }
 
     /// Returns the verdict on a keyword that lenient mode did not drop.

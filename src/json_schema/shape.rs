@@ -121,9 +121,9 @@ impl NumberShape {
     /// Keeps only the values of a list.
     pub fn restrict(&mut self, values: Vec<Decimal>) {
         match &mut self.values {
-            Some(known) => {
+            Some(allowed) => {
                 let listed: HashSet<&Decimal> = values.iter().collect();
-                known.retain(|value| listed.contains(value));
+                allowed.retain(|value| listed.contains(value));
             }
             None => self.values = Some(values),
         }
@@ -198,9 +198,9 @@ impl StringShape {
     /// Keeps only the values of a list.
     pub fn restrict(&mut self, values: Vec<Arc<str>>) {
         match &mut self.values {
-            Some(known) => {
+            Some(allowed) => {
                 let listed: HashSet<&str> = values.iter().map(|value| &**value).collect();
-                known.retain(|value| listed.contains(&**value));
+                allowed.retain(|value| listed.contains(&**value));
             }
             None => self.values = Some(values),
         }
@@ -326,7 +326,7 @@ mod indexed {
     pub(in super::super) struct NameMap<T> {
         entries: Vec<(Arc<str>, T)>,
         /// The index of each name, once there are many: a few names are compared faster than one is hashed.
-        places: HashMap<Arc<str>, u32>,
+        indices: HashMap<Arc<str>, u32>,
     }
 
     /// Most names that are searched linearly.
@@ -334,7 +334,7 @@ mod indexed {
 
     impl<T> Default for NameMap<T> {
         fn default() -> Self {
-            NameMap { entries: Vec::new(), places: HashMap::new() }
+            NameMap { entries: Vec::new(), indices: HashMap::new() }
         }
     }
 
@@ -343,37 +343,37 @@ mod indexed {
         pub fn reserve(&mut self, n_names: usize) {
             self.entries.reserve(n_names);
             if self.entries.len() + n_names > FEW_MAX {
-                self.places.reserve(n_names);
+                self.indices.reserve(n_names);
             }
         }
 
         pub fn entry(&mut self, name: &Arc<str>) -> &mut T {
-            let place = self.place(name).unwrap_or_else(|| {
+            let index = self.index_of(name).unwrap_or_else(|| {
                 self.entries.push((Arc::clone(name), T::default()));
                 let n_names = self.entries.len();
                 if n_names > FEW_MAX {
                     let first = if n_names == FEW_MAX + 1 { 0 } else { n_names - 1 };
-                    let places = (first..n_names).map(|place| (Arc::clone(&self.entries[place].0), place as u32));
-                    self.places.extend(places);
+                    let indices = (first..n_names).map(|index| (Arc::clone(&self.entries[index].0), index as u32));
+                    self.indices.extend(indices);
                 }
                 n_names - 1
             });
-            &mut self.entries[place].1
+            &mut self.entries[index].1
         }
 
-        fn place(&self, name: &str) -> Option<usize> {
+        fn index_of(&self, name: &str) -> Option<usize> {
             match self.entries.len() <= FEW_MAX {
-                true => self.entries.iter().position(|(known, _)| **known == *name),
-                false => self.places.get(name).map(|&place| place as usize),
+                true => self.entries.iter().position(|(other, _)| **other == *name),
+                false => self.indices.get(name).map(|&index| index as usize),
             }
         }
 
         pub fn get(&self, name: &str) -> Option<&T> {
-            self.place(name).map(|place| &self.entries[place].1)
+            self.index_of(name).map(|index| &self.entries[index].1)
         }
 
         pub fn contains(&self, name: &str) -> bool {
-            self.place(name).is_some()
+            self.index_of(name).is_some()
         }
 
         pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &T)> {

@@ -80,20 +80,20 @@ fn without_dots(path: &str) -> String {
         return path.to_owned();
     }
     let is_absolute = path.starts_with('/');
-    let mut kept: Vec<&str> = Vec::new();
+    let mut normalized: Vec<&str> = Vec::new();
     let mut segments = path.strip_prefix('/').unwrap_or(path).split('/').peekable();
     while let Some(segment) = segments.next() {
         let is_dots = matches!(segment, "." | "..");
         if segment == ".." {
-            kept.pop();
+            normalized.pop();
         }
         if !is_dots {
-            kept.push(segment);
+            normalized.push(segment);
         } else if segments.peek().is_none() {
-            kept.push("");
+            normalized.push("");
         }
     }
-    format!("{}{}", if is_absolute { "/" } else { "" }, kept.join("/"))
+    format!("{}{}", if is_absolute { "/" } else { "" }, normalized.join("/"))
 }
 
 /// Decodes `%41`; `None` if the result is not UTF-8.

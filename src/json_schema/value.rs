@@ -92,7 +92,7 @@ pub(super) struct Node {
     /// `NONE` for the root.
     parent: u32,
     /// The index among the parent's children.
-    place: u32,
+    index: u32,
     span: Span,
     kind: Kind,
 }
@@ -170,7 +170,7 @@ impl Json {
     pub fn key_of(&self, id: ValueId) -> Option<&str> {
         let node = &self.nodes[id.index()];
         match self.value(self.parent(id)?) {
-            Value::Object(members) => Some(self.key(&members[node.place as usize])),
+            Value::Object(members) => Some(self.key(&members[node.index as usize])),
             _ => None,
         }
     }
@@ -216,7 +216,7 @@ impl Json {
         for &id in path.iter().rev() {
             text.push('/');
             match self.key_of(id) {
-                None => write!(text, "{}", self.nodes[id.index()].place).expect("writing to a string succeeds"),
+                None => write!(text, "{}", self.nodes[id.index()].index).expect("writing to a string succeeds"),
                 Some(key) => text += &key.replace('~', "~0").replace('/', "~1"),
             }
         }
@@ -328,7 +328,7 @@ impl Json {
     /// Adds a value without children; its parent is set when the parent ends.
     pub(super) fn push(&mut self, kind: Kind, span: Span) -> ValueId {
         let id = ValueId::new(self.nodes.len());
-        self.nodes.push(Node { parent: NONE, place: 0, span, kind });
+        self.nodes.push(Node { parent: NONE, index: 0, span, kind });
         id
     }
 
@@ -374,9 +374,9 @@ impl Json {
         let node = &mut self.nodes[id.index()];
         node.kind = kind;
         node.span = Span::new(node.span.start as usize, end);
-        for (place, child) in children.enumerate() {
+        for (index, child) in children.enumerate() {
             let child = &mut self.nodes[child.index()];
-            (child.parent, child.place) = (id.0, place as u32);
+            (child.parent, child.index) = (id.0, index as u32);
         }
     }
 }

@@ -60,6 +60,7 @@ impl Counter {
     }
 
     /// Returns how many more copies must follow at least.
+    #[cfg(feature = "testing")]
     pub fn n_missing(&self, register: Register) -> u32 {
         self.min.saturating_sub(Counts::unpack(register).high)
     }

@@ -59,6 +59,7 @@ impl RegisterRule {
     }
 
     /// Returns a lower bound on the number of characters that must still follow.
+    #[cfg(feature = "testing")]
     pub fn n_missing(&self, register: Register) -> u64 {
         match self {
             RegisterRule::Length(length) => u64::from(length.min).saturating_sub(register),

@@ -100,6 +100,7 @@ impl Residue {
     }
 
     /// Returns the least number of digits that must follow where every digit counts and none is bounded; elsewhere 0, a lower bound.
+    #[cfg(any(test, feature = "testing"))]
     pub fn n_missing(&self, register: Register) -> u64 {
         let is_counted =
             self.is_multiple && self.end == EndCondition::Scaled(1) && self.continuations == Continuations::Any;

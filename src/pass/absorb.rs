@@ -59,9 +59,9 @@ fn absorbed(id: NetRuleId, automaton: &RuleAutomaton) -> Option<Nfa> {
     let base = nfa.embed(automaton);
     nfa.epsilons.push((nfa.start, base));
     nfa.epsilons.extend(automaton.accepting_states().map(|state| (base + state, nfa.accept)));
-    let (kept, calls): (Vec<_>, Vec<_>) =
+    let (others, calls): (Vec<_>, Vec<_>) =
         nfa.edges.iter().partition(|edge| !(edge.1 == Label::Call(id) && jumps.contains(&(edge.2 - base))));
-    nfa.edges = kept;
+    nfa.edges = others;
     nfa.epsilons.extend(calls.iter().map(|&(from, _, _)| (from, base)));
     Some(nfa)
 }

@@ -116,9 +116,9 @@ fn only_callers(callees: &[Vec<NetRuleId>]) -> Vec<Option<NetRuleId>> {
     for (caller, callees) in callees.iter().enumerate() {
         let caller = Some(NetRuleId::new(caller));
         for callee in callees {
-            let (known, has_others) = &mut callers[callee.index()];
-            *has_others |= known.is_some() && *known != caller;
-            *known = caller;
+            let (only_caller, has_others) = &mut callers[callee.index()];
+            *has_others |= only_caller.is_some() && *only_caller != caller;
+            *only_caller = caller;
         }
     }
     callers.into_iter().map(|(caller, has_others)| caller.filter(|_| !has_others)).collect()

@@ -460,7 +460,7 @@ mod tests {
             network.rules.iter().filter_map(|rule| rule.counter).map(|counter| (counter.min(), counter.max())).collect()
         };
         assert_eq!(counters("root ::= [a-z]{1,1000000}"), [(1, Some(1_000_000))]);
-        assert_eq!(counters("root ::= [a-z]{0,40}"), [(1, Some(40))], "none at all is an empty edge beside the call");
+        assert_eq!(counters("root ::= [a-z]{0,40}"), [(1, Some(40))], "none at all is an epsilon edge beside the call");
         assert_eq!(counters("root ::= /[a-z]{50,}/"), [(50, None)]);
         assert_eq!(counters("root ::= [a-z]{4} [a-z]* ([a-z]+){0,1}"), []);
         assert_eq!(counters("root ::= (([a-z]{99} \",\"){99} \";\"){99}"), [(99, Some(99)); 3]);

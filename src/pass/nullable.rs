@@ -188,8 +188,8 @@ impl<'a> Search<'a> {
     /// Records that `rule` matches the empty or another string, and resumes the search at its callers.
     fn learn(&mut self, rule: usize, has_read: bool) {
         let words = &mut self.words[rule];
-        let known = if has_read { &mut words.other } else { &mut words.empty };
-        if core::mem::replace(known, true) {
+        let answer = if has_read { &mut words.other } else { &mut words.empty };
+        if core::mem::replace(answer, true) {
             return;
         }
         for i in 0..self.waiting[rule].len() {

@@ -87,7 +87,7 @@ impl Chart {
                 Production::Bytes(bytes) => write(&bytes[state as usize..]),
                 Production::Class(set) => {
                     let (prefix, bytes, len) =
-                        utf8::complete(set, state).expect("only productions that can be completed are prefix");
+                        utf8::complete(set, state).expect("only productions that can be completed are begun");
                     write(&bytes[prefix..len]);
                 }
                 Production::Control(control) => out.push(Symbol::Control(control.clone())),

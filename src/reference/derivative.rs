@@ -101,18 +101,18 @@ impl Terms {
     }
 
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> TermId {
-        bytes.iter().rev().fold(Self::EMPTY, |rest, &byte| {
+        bytes.iter().rev().fold(Self::EMPTY, |suffix, &byte| {
             let first = self.byte(ByteSet::from_bytes(&[byte]));
-            self.cat(first, rest)
+            self.cat(first, suffix)
         })
     }
 
     pub(super) fn chars(&mut self, set: &CharSet) -> TermId {
         let mut sequences = Vec::new();
         for sequence in set.ranges().iter().flat_map(|&(low, high)| Utf8Sequences::new(low, high)) {
-            let term = sequence.as_slice().iter().rev().fold(Self::EMPTY, |rest, range| {
+            let term = sequence.as_slice().iter().rev().fold(Self::EMPTY, |suffix, range| {
                 let first = self.byte(ByteSet::range(range.start, range.end));
-                self.cat(first, rest)
+                self.cat(first, suffix)
             });
             sequences.push(term);
         }
@@ -187,8 +187,8 @@ impl Terms {
     pub(super) fn text_except(&mut self, a: TermId) -> TermId {
         let any = self.chars(&CharSet::all());
         let text = self.repeat(any, 0, None);
-        let rest = self.neg(a);
-        self.both(vec![text, rest])
+        let complement = self.neg(a);
+        self.both(vec![text, complement])
     }
 
     pub(super) fn repeat(&mut self, body: TermId, min: u32, max: Option<u32>) -> TermId {
@@ -248,8 +248,8 @@ impl Terms {
                 }
                 Term::Neg(a) => self.neg(cached[&a]),
                 Term::Repeat(body, min, max) => {
-                    let rest = self.repeat(body, min.saturating_sub(1), max.map(|max| max - 1));
-                    self.cat(cached[&body], rest)
+                    let suffix = self.repeat(body, min.saturating_sub(1), max.map(|max| max - 1));
+                    self.cat(cached[&body], suffix)
                 }
             };
             cached.insert(term, derivative);

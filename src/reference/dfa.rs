@@ -216,19 +216,19 @@ impl<'g> DfaBuilder<'g> {
                 Expr::Literal(bytes) => terms.bytes(bytes),
                 Expr::LiteralNoCase(text) => {
                     let chars: Vec<_> = text.chars().map(|c| terms.chars(&super::productions::any_case(c))).collect();
-                    chars.into_iter().rfold(Terms::EMPTY, |rest, first| terms.cat(first, rest))
+                    chars.into_iter().rfold(Terms::EMPTY, |suffix, first| terms.cat(first, suffix))
                 }
                 Expr::Class(set) => terms.chars(set),
                 Expr::Regex(_) => operands.first().copied().unwrap_or(Terms::NEVER),
                 Expr::Control(_) => unreachable!("refused before"),
                 Expr::Rule(_) => operands[0],
-                Expr::Sequence(_) => operands.into_iter().rfold(Terms::EMPTY, |rest, first| terms.cat(first, rest)),
+                Expr::Sequence(_) => operands.into_iter().rfold(Terms::EMPTY, |suffix, first| terms.cat(first, suffix)),
                 Expr::Choice(_) => terms.alt(operands),
                 Expr::Repeat { min, max, .. } => terms.repeat(operands[0], *min, *max),
                 Expr::And(..) => terms.both(operands),
                 Expr::Minus(..) => {
-                    let rest = terms.neg(operands[1]);
-                    terms.both(vec![operands[0], rest])
+                    let complement = terms.neg(operands[1]);
+                    terms.both(vec![operands[0], complement])
                 }
                 Expr::Not(_) => terms.text_except(operands[0]),
             },
@@ -236,7 +236,9 @@ impl<'g> DfaBuilder<'g> {
                 Node::Empty => Terms::EMPTY,
                 Node::Bytes(bytes) => self.terms.bytes(bytes),
                 Node::Class(set) => self.terms.chars(set),
-                Node::Concat(_) => operands.into_iter().rfold(Terms::EMPTY, |rest, first| self.terms.cat(first, rest)),
+                Node::Concat(_) => {
+                    operands.into_iter().rfold(Terms::EMPTY, |suffix, first| self.terms.cat(first, suffix))
+                }
                 Node::Union(_) => self.terms.alt(operands),
                 Node::Repeat { min, max, .. } => self.terms.repeat(operands[0], *min, *max),
                 Node::And(..) => self.terms.both(operands),

@@ -1,11 +1,11 @@
-//! Why a grammar has no recognizer.
+//! Errors of making a recognizer.
 
 use crate::grammar::Grammar;
 use crate::util::Span;
 use core::fmt;
 use std::sync::Arc;
 
-/// Why a [`Recognizer`](super::Recognizer) could not be made.
+/// The reason why a [`Recognizer`](super::Recognizer) could not be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecognizerError {
     kind: Kind,
@@ -43,7 +43,7 @@ impl RecognizerError {
         RecognizerError { kind, span, source: grammar.source().map(Into::into) }
     }
 
-    /// Returns whether the grammar matches no text at all.
+    /// Returns whether the language of the grammar is empty.
     pub fn is_empty_language(&self) -> bool {
         matches!(self.kind, Kind::EmptyLanguage { .. })
     }
@@ -53,7 +53,7 @@ impl RecognizerError {
         matches!(self.kind, Kind::RecursiveOperand { .. } | Kind::ControlInOperand)
     }
 
-    /// Returns `(given, limit)` when a bound was met.
+    /// Returns `(given, limit)` if a limit was exceeded.
     pub fn limit(&self) -> Option<(usize, usize)> {
         match self.kind {
             Kind::TooLarge { given, limit } => Some((given, limit)),
@@ -61,7 +61,7 @@ impl RecognizerError {
         }
     }
 
-    /// Returns the name of the rule that is to blame, if one is.
+    /// Returns the name of the rule that the error is about, if there is one.
     pub fn rule(&self) -> Option<&str> {
         match &self.kind {
             Kind::EmptyLanguage { root: rule } | Kind::RecursiveOperand { rule } => Some(rule),
@@ -69,7 +69,7 @@ impl RecognizerError {
         }
     }
 
-    /// Returns the place in the source of the grammar.
+    /// Returns the span in the source of the grammar.
     pub fn span(&self) -> Option<Span> {
         self.span
     }

@@ -127,7 +127,7 @@ pub(super) fn push_edge(edges: &mut Vec<Edge>, edge: Edge, start: usize) {
 /// The final states so far, and the edges of the states on the path of the last sequence, which may still grow.
 struct Builder {
     automaton: ClassAutomaton,
-    known: HashTable<u32>,
+    interned: HashTable<u32>,
     hasher: DefaultHashBuilder,
     open: [Vec<Edge>; 4],
 }
@@ -136,7 +136,7 @@ impl Default for Builder {
     fn default() -> Self {
         Builder {
             automaton: ClassAutomaton { ends: Vec::new(), edges: Vec::new() },
-            known: HashTable::new(),
+            interned: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             open: Default::default(),
         }
@@ -155,15 +155,15 @@ impl Builder {
 
     /// Returns the state that has the open edges of `level`, and clears these.
     fn intern(&mut self, level: usize) -> u32 {
-        let Builder { automaton, known, hasher, open } = self;
+        let Builder { automaton, interned, hasher, open } = self;
         let edges = &mut open[level];
         let hash = hasher.hash_one(&edges[..]);
-        let found = known.find(hash, |&state| automaton.edges(state as usize) == &edges[..]).copied();
+        let found = interned.find(hash, |&state| automaton.edges(state as usize) == &edges[..]).copied();
         let state = found.unwrap_or_else(|| {
             let state = automaton.n_states() as u32;
             automaton.edges.extend_from_slice(edges);
             automaton.ends.push(automaton.edges.len() as u32);
-            known.insert_unique(hash, state, |&state| hasher.hash_one(automaton.edges(state as usize)));
+            interned.insert_unique(hash, state, |&state| hasher.hash_one(automaton.edges(state as usize)));
             state
         });
         edges.clear();

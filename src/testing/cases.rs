@@ -288,21 +288,21 @@ fn list<'a>(case: &'a Value, key: &str) -> Result<&'a [Value], String> {
 /// Reads bytes: characters stand for their UTF-8, `\xHH` for one byte, `\\` for a backslash.
 fn read_bytes(text: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('\\') {
-        bytes.extend_from_slice(&rest.as_bytes()[..at]);
-        rest = &rest[at + 1..];
-        if let Some(after) = rest.strip_prefix('\\') {
+    let mut suffix = text;
+    while let Some(at) = suffix.find('\\') {
+        bytes.extend_from_slice(&suffix.as_bytes()[..at]);
+        suffix = &suffix[at + 1..];
+        if let Some(after) = suffix.strip_prefix('\\') {
             bytes.push(b'\\');
-            rest = after;
+            suffix = after;
         } else {
             let hex =
-                rest.strip_prefix('x').and_then(|hex| hex.get(..2)).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+                suffix.strip_prefix('x').and_then(|hex| hex.get(..2)).and_then(|hex| u8::from_str_radix(hex, 16).ok());
             bytes.push(hex.ok_or_else(|| format!("bad escape in {text:?}"))?);
-            rest = &rest[3..];
+            suffix = &suffix[3..];
         }
     }
-    bytes.extend_from_slice(rest.as_bytes());
+    bytes.extend_from_slice(suffix.as_bytes());
     Ok(bytes)
 }
 

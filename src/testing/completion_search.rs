@@ -90,7 +90,7 @@ fn moved(linked: &Linked, state: u32, distances: &[u32], fresh: &[u32]) -> u32 {
         Step::Quiet(target) | Step::Simple(target) => distances[(linked.base + target) as usize],
         Step::List(list) => {
             let sums = linked.unit.list(list).iter().map(|one| {
-                // The first goes on with the register of the state that is left.
+                // The first continues with the register of the source state.
                 let mut places = one.pushes.iter().chain([&one.target]).map(|&place| linked.state(place) as usize);
                 let first = places.next().map_or(0, |state| distances[state]);
                 places.fold(first, |sum, state| (sum + fresh[state]).min(FAR))
@@ -221,10 +221,10 @@ impl SeenConfigurations<'_> {
                 key.push(elements.begun(pair.register));
             } else {
                 let n_before = key.len();
-                elements.for_each_rest(pair.register, |rest| key.push(elements.bytes(rest).collect()));
+                elements.for_each_rest(pair.register, |suffix| key.push(elements.bytes(suffix).collect()));
                 let declared_keys =
                     self.tables.program().place(pair.state).and_then(|(at, _)| at.unit.declared_keys(next));
-                for_each_declared_suffix(elements, pair.register, declared_keys, |rest| key.push(rest.to_vec()));
+                for_each_declared_suffix(elements, pair.register, declared_keys, |suffix| key.push(suffix.to_vec()));
                 key[n_before..].sort_unstable();
             }
         }
@@ -383,10 +383,11 @@ fn byte_classes(program: &Program, stacks: &Stacks, live: &[Pair], is_exact: boo
                 let Some((linked, local)) = program.place(exit.state) else { continue };
                 if let Kind::Element(distinct) = linked.unit.info(local).kind {
                     let mut is_next = |byte: u8| special[usize::from(byte)] = true;
-                    elements.for_each_rest(exit.register, |rest| elements.bytes(rest).take(1).for_each(&mut is_next));
+                    elements
+                        .for_each_rest(exit.register, |suffix| elements.bytes(suffix).take(1).for_each(&mut is_next));
                     let declared_keys = linked.unit.declared_keys(distinct);
-                    for_each_declared_suffix(elements, exit.register, declared_keys, |rest| {
-                        rest.first().copied().into_iter().for_each(&mut is_next);
+                    for_each_declared_suffix(elements, exit.register, declared_keys, |suffix| {
+                        suffix.first().copied().into_iter().for_each(&mut is_next);
                     });
                 }
             }

@@ -23,9 +23,9 @@ pub fn show_bytes(bytes: &[u8]) -> String {
 pub fn dump_grammar(grammar: &Grammar) -> String {
     let mut texts: Vec<String> = Vec::with_capacity(grammar.exprs().len());
     for expr in grammar.exprs() {
-        let join = |parts: &[crate::grammar::ExprId], by: &str| {
-            let parts: Vec<&str> = parts.iter().map(|part| &*texts[part.index()]).collect();
-            format!("({})", parts.join(by))
+        let join = |operands: &[crate::grammar::ExprId], by: &str| {
+            let operands: Vec<&str> = operands.iter().map(|operand| &*texts[operand.index()]).collect();
+            format!("({})", operands.join(by))
         };
         let text = match expr {
             Expr::Empty => "\"\"".into(),
@@ -39,10 +39,10 @@ pub fn dump_grammar(grammar: &Grammar) -> String {
             Expr::Control(ControlRef::Name(name)) => format!("Token({})", quote(name)),
             Expr::Control(ControlRef::Id(id)) => format!("<[{id}]>"),
             Expr::Rule(rule) => grammar.rule(*rule).name.to_string(),
-            Expr::Sequence(parts) if parts.is_empty() => "\"\"".into(),
-            Expr::Sequence(parts) => join(parts, " "),
-            Expr::Choice(parts) if parts.is_empty() => "[]".into(),
-            Expr::Choice(parts) => join(parts, " | "),
+            Expr::Sequence(operands) if operands.is_empty() => "\"\"".into(),
+            Expr::Sequence(operands) => join(operands, " "),
+            Expr::Choice(operands) if operands.is_empty() => "[]".into(),
+            Expr::Choice(operands) => join(operands, " | "),
             Expr::Repeat { body, min, max } => {
                 let max = max.map_or(String::new(), |max| max.to_string());
                 format!("({}){{{min},{max}}}", texts[body.index()])

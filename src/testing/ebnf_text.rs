@@ -65,7 +65,7 @@ pub(super) fn check_error(error: &SyntaxError, text: &str) {
 
 /// Returns a text that is nearly EBNF: a random grammar as text, with some random changes.
 pub fn random_text(rng: &mut Rng) -> Vec<u8> {
-    const PARTS: [&str; 34] = [
+    const FRAGMENTS: [&str; 34] = [
         "::=",
         "|",
         "*",
@@ -113,13 +113,13 @@ pub fn random_text(rng: &mut Rng) -> Vec<u8> {
                 text.drain(at..end);
             }
             1 => {
-                let part = rng.pick(&PARTS);
-                text.splice(at..at, part.bytes());
+                let fragment = rng.pick(&FRAGMENTS);
+                text.splice(at..at, fragment.bytes());
             }
             _ => {
                 let from = rng.below(text.len() + 1);
-                let part: Vec<u8> = text[from..(from + rng.below(12)).min(text.len())].to_vec();
-                text.splice(at..at, part);
+                let fragment: Vec<u8> = text[from..(from + rng.below(12)).min(text.len())].to_vec();
+                text.splice(at..at, fragment);
             }
         }
     }

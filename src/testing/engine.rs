@@ -87,11 +87,11 @@ pub fn walk(rng: &mut Rng, fixture: &Fixture, coverage: &mut Coverage) {
             let Some(token) = random_allowed(rng, &row) else { break };
             let bytes = fixture.vocab.bytes(token);
             if rng.chance(10) && !bytes.is_empty() && !oracle.is_terminated() {
-                let part = &bytes[..rng.between(1, bytes.len())];
+                let prefix = &bytes[..rng.between(1, bytes.len())];
                 // The token may be allowed as a control token only.
-                let is_viable = oracle.accept_bytes(part);
-                assert_eq!(matcher.accept_bytes(part).is_ok(), is_viable, "{}", describe(fixture, &steps));
-                steps.extend(is_viable.then(|| format!("bytes {}", show_bytes(part))));
+                let is_viable = oracle.accept_bytes(prefix);
+                assert_eq!(matcher.accept_bytes(prefix).is_ok(), is_viable, "{}", describe(fixture, &steps));
+                steps.extend(is_viable.then(|| format!("bytes {}", show_bytes(prefix))));
                 continue;
             }
             assert!(oracle.accept_token(token));

@@ -212,7 +212,7 @@ fn random_tokens(rng: &mut Rng, tested: &Tested, n_tokens: usize) -> Vec<TokenId
     tokens
 }
 
-/// Returns bytes that may follow, or a part of them and something else.
+/// Returns bytes that may follow, or a prefix of them and another byte.
 fn random_bytes(rng: &mut Rng, fixture: &Fixture, tested: &mut Tested) -> Vec<u8> {
     let mut bytes = match rng.below(3) {
         0 => tested.matcher.jump_forward(),

@@ -61,7 +61,7 @@ pub fn check(data: &[u8]) -> Coverage {
 
 /// Returns a random text that is a pattern or nearly one.
 pub fn random_text(rng: &mut Rng) -> Vec<u8> {
-    const PARTS: [&str; 44] = [
+    const FRAGMENTS: [&str; 44] = [
         "a",
         "b",
         "ab",
@@ -110,14 +110,14 @@ pub fn random_text(rng: &mut Rng) -> Vec<u8> {
     let mut text = Vec::new();
     let mut n_open = 0;
     for _ in 0..rng.between(1, 12) {
-        let part = rng.pick(&PARTS);
+        let fragment = rng.pick(&FRAGMENTS);
         // Mostly balanced.
-        if *part == ")" && n_open == 0 && rng.chance(95) {
+        if *fragment == ")" && n_open == 0 && rng.chance(95) {
             continue;
         }
-        n_open += usize::from(part.starts_with('(') && !part.ends_with(')'));
-        n_open -= usize::from(*part == ")" && n_open > 0);
-        text.extend_from_slice(part.as_bytes());
+        n_open += usize::from(fragment.starts_with('(') && !fragment.ends_with(')'));
+        n_open -= usize::from(*fragment == ")" && n_open > 0);
+        text.extend_from_slice(fragment.as_bytes());
     }
     if rng.chance(90) {
         text.extend(vec![b')'; n_open]);

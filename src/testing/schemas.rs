@@ -24,7 +24,7 @@ fn map(rng: &mut Rng, names: &[&str], n_max: usize, mut one: impl FnMut(&mut Rng
     let mut members: Vec<(&str, String)> = Vec::new();
     for _ in 0..rng.between(1, n_max) {
         let name = names[rng.below(names.len())];
-        if members.iter().all(|(known, _)| *known != name) {
+        if members.iter().all(|(other, _)| *other != name) {
             members.push((name, one(rng)));
         }
     }
@@ -78,7 +78,7 @@ fn schema(rng: &mut Rng, depth: usize) -> String {
             3 => of_arrays(rng, depth),
             _ => of_objects(rng, depth),
         };
-        let has = |name: &str| members.iter().any(|(known, _)| *known == name);
+        let has = |name: &str| members.iter().any(|(other, _)| *other == name);
         if has(keyword) {
             continue;
         }

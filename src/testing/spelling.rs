@@ -293,24 +293,24 @@ impl Speller {
                 _ => (scalar(json, *id), next.then.clone()),
             },
             Task::Items([], _) => ("]".to_owned(), next.then.clone()),
-            Task::Items([item, rest @ ..], is_first) => {
-                let then = step(Task::Value(*item), &step(Task::Items(rest, false), &next.then));
+            Task::Items([item, pending @ ..], is_first) => {
+                let then = step(Task::Value(*item), &step(Task::Items(pending, false), &next.then));
                 (if *is_first { "" } else { "," }.to_owned(), then)
             }
-            Task::Members(_, rest, _) if rest.is_empty() => ("}".to_owned(), next.then.clone()),
-            Task::Members(id, rest, before) => {
+            Task::Members(_, pending, _) if pending.is_empty() => ("}".to_owned(), next.then.clone()),
+            Task::Members(id, pending, before) => {
                 let Value::Object(members) = json.value(*id) else { unreachable!("members are those of an object") };
                 let comma = if before.is_some() { "," } else { "" };
-                let mut next_ones: Vec<(usize, Branch)> = Vec::with_capacity(rest.len());
-                for &at in rest {
+                let mut next_ones: Vec<(usize, Branch)> = Vec::with_capacity(pending.len());
+                for &at in pending {
                     let key = format!("{comma}{}:", quoted(json.key(&members[at])));
                     next_ones.extend(branch(&key, None).map(|branch| (at, branch)));
                 }
                 let possible: Vec<usize> = next_ones.iter().map(|&(at, _)| at).collect();
-                let lost = before.iter().flatten().filter(|&at| rest.contains(at) && !possible.contains(at));
+                let lost = before.iter().flatten().filter(|&at| pending.contains(at) && !possible.contains(at));
                 let (n_lost, n_moved) = (from.cost.0 + lost.count(), from.cost.1);
                 for (place, (at, branch)) in next_ones.into_iter().enumerate().rev() {
-                    let others = rest.iter().copied().filter(|&other| other != at).collect();
+                    let others = pending.iter().copied().filter(|&other| other != at).collect();
                     let then = step(Task::Members(*id, others, Some(possible.clone())), &next.then);
                     let agenda = step(Task::Value(members[at].value), &then);
                     let cost = (n_lost, n_moved + usize::from(place > 0));

@@ -124,19 +124,19 @@ impl Validator<'_> {
         // What no other keyword has evaluated.
         match self.json.value(value) {
             Value::Array(items) => {
-                if let Some(rest) = self.get(schema, "unevaluatedItems") {
+                if let Some(unevaluated) = self.get(schema, "unevaluatedItems") {
                     for (index, &item) in items.iter().enumerate() {
-                        if evaluated.items.insert(index) && !self.is(rest, item, depth + 1)? {
+                        if evaluated.items.insert(index) && !self.is(unevaluated, item, depth + 1)? {
                             return Ok(None);
                         }
                     }
                 }
             }
             Value::Object(members) => {
-                if let Some(rest) = self.get(schema, "unevaluatedProperties") {
+                if let Some(unevaluated) = self.get(schema, "unevaluatedProperties") {
                     for member in members {
                         let is_new = evaluated.keys.insert(self.json.key(member).to_owned());
-                        if is_new && !self.is(rest, member.value, depth + 1)? {
+                        if is_new && !self.is(unevaluated, member.value, depth + 1)? {
                             return Ok(None);
                         }
                     }
@@ -179,8 +179,8 @@ impl Validator<'_> {
     }
 
     fn matches(&self, pattern: &str, text: &str) -> Result<bool, Undecided> {
-        let known = PATTERNS.iter().find(|(known, _)| *known == pattern);
-        known.map(|(_, matches)| matches(text)).ok_or(Undecided)
+        let found = PATTERNS.iter().find(|(other, _)| *other == pattern);
+        found.map(|(_, matches)| matches(text)).ok_or(Undecided)
     }
 
     fn string_is_valid(&self, schema: ValueId, text: &str) -> Result<bool, Undecided> {

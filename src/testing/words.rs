@@ -64,10 +64,12 @@ pub fn words_of(grammar: &Grammar, alphabet: &[char], len_max: usize) -> Option<
                 Expr::Regex(regex) => universe.regular(&regex.regular)?,
                 Expr::Control(control) => Words::from([vec![Letter::Control(control.clone())]]),
                 Expr::Rule(rule) => of_rule[rule.index()].clone(),
-                Expr::Sequence(parts) => parts
+                Expr::Sequence(operands) => operands
                     .iter()
-                    .fold(Words::from([vec![]]), |words, part| universe.concat(&words, &of_expr[part.index()])),
-                Expr::Choice(parts) => parts.iter().flat_map(|part| of_expr[part.index()].iter().cloned()).collect(),
+                    .fold(Words::from([vec![]]), |words, operand| universe.concat(&words, &of_expr[operand.index()])),
+                Expr::Choice(operands) => {
+                    operands.iter().flat_map(|operand| of_expr[operand.index()].iter().cloned()).collect()
+                }
                 Expr::Repeat { body, min, max } => universe.repeat(&of_expr[body.index()], *min, *max),
                 Expr::And(a, b) => &of_expr[a.index()] & &of_expr[b.index()],
                 Expr::Minus(a, b) => &of_expr[a.index()] - &of_expr[b.index()],
@@ -161,10 +163,12 @@ impl Universe {
                 Node::Empty => Words::from([vec![]]),
                 Node::Bytes(bytes) => self.literal(core::str::from_utf8(bytes).ok()?),
                 Node::Class(set) => self.class(set),
-                Node::Concat(parts) => {
-                    parts.iter().fold(Words::from([vec![]]), |words, part| self.concat(&words, &of_node[part.index()]))
+                Node::Concat(operands) => operands
+                    .iter()
+                    .fold(Words::from([vec![]]), |words, operand| self.concat(&words, &of_node[operand.index()])),
+                Node::Union(operands) => {
+                    operands.iter().flat_map(|operand| of_node[operand.index()].iter().cloned()).collect()
                 }
-                Node::Union(parts) => parts.iter().flat_map(|part| of_node[part.index()].iter().cloned()).collect(),
                 Node::Repeat { body, min, max } => self.repeat(&of_node[body.index()], *min, *max),
                 Node::And(a, b) => &of_node[a.index()] & &of_node[b.index()],
                 Node::Not(a) => &self.texts - &of_node[a.index()],

@@ -281,8 +281,8 @@ impl Region {
     /// Returns the greatest number of characters before a border node.
     pub fn n_chars_max(&self, trie: &Trie) -> usize {
         *self.n_chars_max.get_or_init(|| {
-            let begun = self.border.nodes.iter().map(|&node| trie.n_chars_before(node)).max();
-            usize::from(begun.map_or(0, |n| n - trie.n_chars(self.from)))
+            let n_chars = self.border.nodes.iter().map(|&node| trie.n_chars_before(node)).max();
+            usize::from(n_chars.map_or(0, |n| n - trie.n_chars(self.from)))
         })
     }
 

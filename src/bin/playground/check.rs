@@ -198,10 +198,10 @@ impl Outcome {
 
 /// Shows the character, or else the byte, at an offset.
 fn found(document: &[u8], offset: usize) -> String {
-    let rest = &document[offset.min(document.len())..];
-    let head = &rest[..rest.len().min(4)];
+    let suffix = &document[offset.min(document.len())..];
+    let head = &suffix[..suffix.len().min(4)];
     let chunk = head.utf8_chunks().next();
-    match (chunk.and_then(|chunk| chunk.valid().chars().next()), rest.first()) {
+    match (chunk.and_then(|chunk| chunk.valid().chars().next()), suffix.first()) {
         (Some(c), _) => crate::output::quoted(c.encode_utf8(&mut [0; 4]).as_bytes()),
         (None, Some(byte)) => format!("byte \\x{byte:02X}"),
         (None, None) => "the end".to_owned(),

@@ -196,7 +196,7 @@ impl Run {
     /// Returns the empty output; a budget that is too small for any output becomes twice that of the shortest.
     fn with_room(grammar: &CompiledGrammar, max_tokens: usize) -> Result<Self, Failure> {
         let recognizer = Recognizer::new(grammar.grammar(), &Limits::default())
-            .map_err(|error| Failure::Usage(format!("the oracle can't read the grammar: {error}")))?;
+            .map_err(|error| Failure::Usage(format!("the reference recognizer can't read the grammar: {error}")))?;
         let chart = recognizer.start();
         let n_least = n_tokens_to_end(&chart);
         let max_tokens = if n_least > max_tokens { n_least.saturating_mul(2) } else { max_tokens };
@@ -259,7 +259,9 @@ impl Run {
             let n_to_end = n_tokens_to_end(&self.chart);
             self.chart.truncate(len);
             if n_read < vocab.bytes(token).len() {
-                return Err(Failure::Stuck(format!("the oracle refuses token {token}, which the mask allows")));
+                return Err(Failure::Stuck(format!(
+                    "the reference recognizer refuses token {token}, which the mask allows"
+                )));
             }
             let has_room = self.n_used + 1 + n_to_end <= self.max_tokens;
             // Only white space could follow: too early in the first half of the budget.

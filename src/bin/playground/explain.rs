@@ -45,7 +45,7 @@ pub fn run(args: &ExplainArgs, output: &mut Output) -> Result<Verdict, Failure> 
             Fate::Relaxed(_) => &mut n_relaxed,
             _ => &mut n_others,
         } += 1;
-        output.line(format_args!("  {:<width$}  {fate:<10}  {}", shown(&finding.keyword), shown(&finding.place)));
+        output.line(format_args!("  {:<width$}  {fate:<10}  {}", shown(&finding.keyword), shown(&finding.location)));
     }
     output.line(format_args!("{n_enforced} enforced, {n_relaxed} relaxed, {}", counted(n_others, "annotation")));
     Ok(Verdict::of(report.is_exact()))
@@ -63,5 +63,5 @@ fn to_json(finding: Finding) -> Value {
         Fate::Relaxed(reason) => ("relaxed", Some(reason)),
         _ => ("annotation", None),
     };
-    json!({ "keyword": finding.keyword, "place": finding.place, "verdict": verdict, "reason": reason })
+    json!({ "keyword": finding.keyword, "location": finding.location, "verdict": verdict, "reason": reason })
 }

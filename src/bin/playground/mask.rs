@@ -325,7 +325,7 @@ fn find_token(vocab: &Vocab, asked: &str) -> Asked {
     if let Some(&id) = vocab.ids_named(asked).first() {
         return Asked::Token(id);
     }
-    let inner = asked.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).filter(|inner| !inner.is_empty());
+    let inner = asked.strip_prefix('"').and_then(|suffix| suffix.strip_suffix('"')).filter(|inner| !inner.is_empty());
     for text in [Some(asked), inner].into_iter().flatten() {
         let bytes = unescaped(text);
         let node = vocab.trie().find(&bytes);
@@ -339,8 +339,8 @@ fn find_token(vocab: &Vocab, asked: &str) -> Asked {
 /// Reads the escapes `\n \r \t \\ \xHH`; a backslash before anything else is itself.
 fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
+    let mut suffix = text.as_bytes();
+    while let Some((&first, after)) = suffix.split_first() {
         let (byte, after) = match (first, after) {
             (b'\\', [b'n', after @ ..]) => (b'\n', after),
             (b'\\', [b'r', after @ ..]) => (b'\r', after),
@@ -353,7 +353,7 @@ fn unescaped(text: &str) -> Vec<u8> {
             _ => (first, after),
         };
         bytes.push(byte);
-        rest = after;
+        suffix = after;
     }
     bytes
 }

@@ -129,8 +129,8 @@ impl Sampler {
         let total: f64 =
             weights.iter().zip(&by_class).filter(|(_, tokens)| !tokens.is_empty()).map(|(weight, _)| weight).sum();
         if total <= 0.0 {
-            let rest: Vec<TokenId> = by_class.concat();
-            return self.draw_frequent(&rest);
+            let others: Vec<TokenId> = by_class.concat();
+            return self.draw_frequent(&others);
         }
         let mut left = self.rng.unit() * total;
         let mut chosen = None;

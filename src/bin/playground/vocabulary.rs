@@ -17,8 +17,8 @@ pub fn read(name: &str) -> Result<Vocab, Failure> {
     }
     let path = Path::new(name);
     if !path.exists() {
-        let known: Vec<&str> = Encoding::ALL.iter().map(|encoding| encoding.name()).collect();
-        let message = format!("no such file, and the embedded vocabularies are {}", known.join(" and "));
+        let names: Vec<&str> = Encoding::ALL.iter().map(|encoding| encoding.name()).collect();
+        let message = format!("no such file, and the embedded vocabularies are {}", names.join(" and "));
         return Err(Failure::File { path: shown_path(path), message });
     }
     let text = String::from_utf8(read_file(path)?)

@@ -1,4 +1,4 @@
-//! What to tell an author: the nearest name, and what is missing where the parser stopped.
+//! Hints for authors: the closest name, and what is missing where the parser stopped.
 
 use super::scan::{Token, TokenKind, Tokens, shorten};
 use crate::frontend::SyntaxError;
@@ -6,7 +6,7 @@ use crate::util::Span;
 use core::ops::Range;
 
 /// Returns the name closest to `wanted`, if one is close enough to be a misspelling.
-pub(super) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(super) fn closest_name<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     // Longer names are not compared, nor more of them: the time is the product of the lengths.
     const LENGTH_MAX: usize = 80;
     const CANDIDATES_MAX: usize = 4096;
@@ -66,13 +66,13 @@ pub(super) fn undefined_rule<'n>(
     {
         return error.with_hint("of the macros of this kind only `Token(16)` and `Token(\"<name>\")` are supported");
     }
-    match nearest(name, names.clone()) {
+    match closest_name(name, names.clone()) {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
         None => error,
     }
 }
 
-/// Says why the parser stopped at `stop` in the rule whose body is `body`.
+/// Returns the error for a parser that stopped at `stop` in the rule with the body `body`.
 pub(super) fn explain_stop(source: &str, body: Range<usize>, stop: usize) -> SyntaxError {
     let mut before: Option<Token> = None;
     let mut found: Option<Token> = None;
@@ -87,7 +87,7 @@ pub(super) fn explain_stop(source: &str, body: Range<usize>, stop: usize) -> Syn
     let is_one_of = |token: &Option<Token>, marks: &[&str]| {
         token.as_ref().is_some_and(|t| marks.contains(&&source[t.range.clone()]))
     };
-    // What came before wants an operand, unless an operand is there and is the trouble itself.
+    // The operator before needs an operand, unless there is one, which is malformed itself.
     if is_one_of(&before, &["&", "-", "~"]) {
         let before = before.expect("one of the marks");
         let message = format!("expected an expression after `{}`", written(&before));
@@ -126,9 +126,9 @@ mod tests {
     #[test]
     fn only_near_names_are_offered() {
         let names = ["string", "number", "x"];
-        assert_eq!(nearest("strnig", names.into_iter()), Some("string"));
-        assert_eq!(nearest("array", names.into_iter()), None);
-        assert_eq!(nearest("y", names.into_iter()), None);
-        assert_eq!(nearest(&"s".repeat(1 << 20), names.into_iter()), None);
+        assert_eq!(closest_name("strnig", names.into_iter()), Some("string"));
+        assert_eq!(closest_name("array", names.into_iter()), None);
+        assert_eq!(closest_name("y", names.into_iter()), None);
+        assert_eq!(closest_name(&"s".repeat(1 << 20), names.into_iter()), None);
     }
 }

@@ -1,6 +1,6 @@
-//! What is inside a token: the text of a literal, the set of a class, the bounds of a count, the pattern of a regex.
+//! The contents of tokens: the text of a literal, the set of a class, the bounds of a count, the pattern of a regex.
 //!
-//! The tokens are known to be closed; everything else about them is checked here, where errors can point at single characters.
+//! The scan has found the ends of tokens; everything else about them is checked here, where errors can point at single characters.
 
 use super::scan::shorten;
 use crate::frontend::SyntaxError;
@@ -9,7 +9,7 @@ use crate::regular::CharSet;
 use crate::util::Span;
 use core::ops::Range;
 
-/// What an escape stands for.
+/// The meaning of an escape.
 enum Escape {
     Char(char),
     Set(CharSet),
@@ -122,7 +122,7 @@ fn escape(source: &str, start: usize, end: usize) -> Result<(Escape, usize), Syn
     Ok((Escape::Char(simple), after))
 }
 
-/// Returns what `\d`, `\w` and `\s` stand for.
+/// Returns the set of `\d`, `\w` or `\s`.
 fn ascii_set(letter: char) -> CharSet {
     match letter {
         'd' => CharSet::range('0', '9'),
@@ -175,7 +175,7 @@ fn to_char(source: &str, start: usize, stop: usize, value: u32, end: usize) -> R
         return Err(SyntaxError::new(source, span, format!("U+{value:X} is beyond the last character, U+10FFFF")));
     }
     let error = SyntaxError::new(source, span, format!("U+{value:04X} is half of a surrogate pair, not a character"));
-    // Authors who come from JSON write the pair; say what it would be here.
+    // Authors used to JSON write a pair of surrogates: the hint has the single escape.
     let low = source[stop..end]
         .strip_prefix("\\u")
         .and_then(|rest| rest.get(..4))
@@ -230,7 +230,7 @@ pub(super) fn count(source: &str, token: Range<usize>, limits: &Limits) -> Resul
     }
 }
 
-/// Returns the pattern of a regex as its own reader wants it: `\/` without its backslash.
+/// Returns the pattern of a regex for its parser: `\/` without its backslash.
 pub(super) fn pattern(written: &str) -> String {
     let mut pattern = String::with_capacity(written.len());
     let mut chars = written.chars();

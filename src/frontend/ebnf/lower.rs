@@ -1,8 +1,8 @@
-//! From tokens to the grammar.
+//! Lowering: from tokens to the grammar.
 //!
-//! A rule body is read from left to right, token by token, with one [`Level`] per open group on a stack of its own, so that a sequence of
-//! a million parts costs a loop and a deep group costs an entry. Nothing but the grammar is built: no tree of the text, which would take
-//! several times as much memory. What may follow what:
+//! A rule body is parsed from left to right, token by token, with one [`Level`] per open group on an explicit stack, so that a sequence of
+//! a million operands is a loop and a deep group is a stack entry. Only the grammar is built: no syntax tree, which would take
+//! several times as much memory. The syntax:
 //!
 //! ```text
 //! choice      = alternative ("|" alternative)*
@@ -25,32 +25,32 @@ use core::ops::Range;
 use hashbrown::HashMap;
 use std::sync::Arc;
 
-/// Bytes of the source between two questions whether to go on.
+/// Bytes of the source between two reports of work.
 pub(super) const BYTES_PER_CHECK: usize = 1 << 14;
 
-/// How many bytes of other text take as long as a regex of a few.
+/// Bytes of other text that take as long to parse as a short regex.
 const REGEX_BYTES: usize = 1 << 10;
 
-/// Lowers rule bodies into a builder that knows all names already.
+/// Lowers rule bodies into a builder that has all names already.
 pub(super) struct Lowering<'s> {
     source: &'s str,
     limits: &'s Limits,
     rules: &'s [RuleText],
     pub builder: GrammarBuilder,
-    /// Regexes read before: files repeat them.
+    /// Regexes parsed before: files repeat them.
     regexes: HashMap<&'s str, Regex>,
-    /// Nodes of all these, which count as expressions.
+    /// Number of nodes of all these, which count as expressions.
     n_regex_nodes: usize,
 }
 
-/// An expression and where it is written.
+/// An expression and its span.
 #[derive(Clone, Copy)]
 struct Part {
     expr: ExprId,
     span: Span,
 }
 
-/// What has been read of a group, or of a whole body.
+/// The state of parsing a group, or a whole body.
 struct Level {
     /// Where the group begins.
     start: usize,
@@ -58,11 +58,11 @@ struct Level {
     alternatives: Vec<Part>,
     /// Operands joined so far in this alternative, and the operator after them.
     joined: Option<(Part, Join)>,
-    /// Parts of the sequence that have ended.
+    /// Finished elements of the sequence.
     sequence: Vec<Part>,
-    /// Where the `~` are that wait for the current part.
+    /// The spans of the pending `~` of the current element.
     complements: Vec<Span>,
-    /// The part that a suffix would apply to.
+    /// The element to which a suffix would apply.
     current: Option<Part>,
 }
 
@@ -190,7 +190,7 @@ impl<'s> Lowering<'s> {
         Ok(())
     }
 
-    /// Ends the current part, which no suffix can follow any more.
+    /// Finishes the current element, which no suffix can follow any more.
     fn end_part(&mut self, level: &mut Level) -> Result<(), SyntaxError> {
         let Some(mut part) = level.current.take() else { return Ok(()) };
         while let Some(mark) = level.complements.pop() {
@@ -200,7 +200,7 @@ impl<'s> Lowering<'s> {
         Ok(())
     }
 
-    /// Ends the current sequence and joins it with the operands before it.
+    /// Finishes the current sequence and joins it with the operands before it.
     fn end_sequence(&mut self, level: &mut Level) -> Result<Option<Part>, SyntaxError> {
         self.end_part(level)?;
         let part = match *level.sequence {
@@ -239,7 +239,7 @@ impl<'s> Lowering<'s> {
         Ok(())
     }
 
-    /// Ends a group or the body at the token that closes it.
+    /// Finishes a group or the body at the token that closes it.
     fn end_level(&mut self, level: &mut Level, close: &Range<usize>, body: Range<usize>) -> Result<Part, SyntaxError> {
         if level.wants_operand() {
             return Err(hint::explain_stop(self.source, body, close.start));
@@ -309,7 +309,7 @@ impl<'s> Lowering<'s> {
         Ok(regex)
     }
 
-    /// A rule called `i` makes `"abc"i` ambiguous to a reader; neither reading is taken in silence.
+    /// Refuses `"abc"i` if there is a rule `i`, which makes it ambiguous to a reader.
     fn check_flag_is_no_rule(&self, flags: Range<usize>, after: &str) -> Result<(), SyntaxError> {
         let written = &self.source[flags.clone()];
         if self.builder.rule_named(written).is_none() {
@@ -328,7 +328,7 @@ impl<'s> Lowering<'s> {
         }))
     }
 
-    /// Lowers `Token(16)`, `Token("<name>")` or a list of both, if that is what `name` begins; returns also where it ends.
+    /// Lowers `Token(16)`, `Token("<name>")` or a list of both, if `name` begins one; returns also its end.
     fn token_macro(
         &mut self,
         name: &Token,
@@ -340,7 +340,7 @@ impl<'s> Lowering<'s> {
         }
         let mut ahead = tokens.clone();
         let mut refs: Vec<Token> = Vec::new();
-        // Before each reference stands a parenthesis or a comma, and after the last one a parenthesis.
+        // A parenthesis or a comma precedes each reference, and a parenthesis follows the last one.
         let mut before = ahead.next();
         let end = loop {
             let Some(Ok(found)) = before else { return Ok(None) };
@@ -397,7 +397,7 @@ impl<'s> Lowering<'s> {
         Ok(Part { expr: self.builder.push_at(expr, Some(span)), span })
     }
 
-    /// Checks the number of expressions, with those that wait for an operand.
+    /// Checks the number of expressions, pending ones included.
     fn check_n_exprs(&self, n_waiting: usize, span: Span) -> Result<(), SyntaxError> {
         if self.builder.n_exprs() + self.n_regex_nodes + n_waiting < self.limits.n_exprs_max {
             return Ok(());
@@ -414,12 +414,12 @@ impl Level {
         Level { start, alternatives, joined: None, sequence, complements, current: None }
     }
 
-    /// Tells whether something stands between the last operator and here.
+    /// Returns whether there is an operand after the last operator.
     fn has_operand(&self) -> bool {
         self.current.is_some() || !self.sequence.is_empty()
     }
 
-    /// Tells whether an operator was read whose right operand is missing.
+    /// Returns whether the right operand of an operator is missing.
     fn wants_operand(&self) -> bool {
         let is_complement_open = self.current.is_none() && !self.complements.is_empty();
         is_complement_open || self.joined.is_some() && !self.has_operand()

@@ -18,10 +18,10 @@
 //! | `(a)` | a group |
 //! | `a* a+ a? a{2} a{2,} a{2,5} a{,5}` | repetition |
 //! | `~a` | every text of valid UTF-8 that `a` doesn't match |
-//! | `a b` | one after the other |
-//! | `a & b` | what both match |
-//! | `a - b` | what `a` matches and `b` doesn't; with blanks, since `a-b` is a name |
-//! | `a \| b` | a choice; an alternative without parts is `""` |
+//! | `a b` | a sequence |
+//! | `a & b` | an intersection |
+//! | `a - b` | a difference; with blanks, since `a-b` is a name |
+//! | `a \| b` | a choice; an alternative without elements is `""` |
 //!
 //! From tight to loose: repetition, `~`, sequence, `&` and `-` (one level, from the left), `|`. The operands of `&`, `-` and
 //! `~` must be regular: no recursion, no control tokens. Text until a tag is `(.* - (.* "<tool>" .*)) "<tool>"`.
@@ -32,8 +32,8 @@
 //!
 //! # Method
 //!
-//! A scan finds the ends of tokens, bounds the nesting and cuts the file into rules; lowering reads rule by rule and builds the
-//! grammar, with a stack of its own; then whole-grammar checks run. Each step is linear.
+//! A scan finds the ends of tokens, bounds the nesting and splits the file into rules; lowering parses rule by rule and builds the
+//! grammar, with an explicit stack; then whole-grammar checks run. Each step is linear.
 
 mod hint;
 mod lexeme;
@@ -48,19 +48,19 @@ use crate::util::Span;
 use lower::{BYTES_PER_CHECK, Lowering};
 use scan::{RuleText, shorten};
 
-/// Names of rules noted between two questions whether to go on; that takes about as long as [`BYTES_PER_LOOK`] bytes.
-const RULES_PER_LOOK: usize = 1 << 10;
+/// Names of rules recorded between two reports of work; that takes about as long as [`BYTES_PER_CHECK`] bytes.
+const RULES_PER_CHECK: usize = 1 << 10;
 
-/// A grammar and what its author may want to know about it.
+/// A parsed grammar with its warnings.
 #[derive(Clone, Debug)]
 pub struct Parsed {
     /// The grammar.
     pub grammar: Grammar,
-    /// What looks like a mistake but is none.
+    /// Probable mistakes that are no errors.
     pub warnings: Vec<Warning>,
 }
 
-/// Reads a grammar whose outputs match the rule `root`.
+/// Parses a grammar with the root rule `root`.
 ///
 /// ```
 /// use maskwright::{Limits, frontend::ebnf};
@@ -71,8 +71,8 @@ pub struct Parsed {
 /// ```
 ///
 /// # Errors
-/// If the source is not a grammar: broken syntax, undefined or repeated names, operands of `&`, `-` or `~` that are not regular, a
-/// rule that the root needs and that can never finish, or a bound of `limits` that is met.
+/// If the source is not a grammar: malformed syntax, undefined or duplicate names, operands of `&`, `-` or `~` that are not regular, a
+/// reachable rule that is not productive, or more than `limits` allow.
 pub fn parse(source: &str, root: &str, limits: &Limits) -> Result<Parsed, SyntaxError> {
     parse_within(source, root, limits, &mut |_| Ok(()))
 }
@@ -87,10 +87,10 @@ pub(crate) fn parse_within<E: From<SyntaxError>>(
     check_length(source, limits)?;
     let rules = scan::rules(source, limits, spend)?;
     let mut lowering = Lowering::new(source, &rules, limits);
-    // All names first: rules keep the order of their definitions, and a reference knows at once what it names.
+    // All names first: rules keep the order of their definitions, and references are resolved at once.
     for (index, rule) in rules.iter().enumerate() {
         let name = &source[rule.name.clone()];
-        if index % RULES_PER_LOOK == 0 {
+        if index % RULES_PER_CHECK == 0 {
             spend(BYTES_PER_CHECK)?;
         }
         if let Some(first) = lowering.builder.rule_named(name) {
@@ -135,7 +135,7 @@ fn defined_twice(source: &str, second: &RuleText, first: &RuleText) -> SyntaxErr
 fn missing_root(source: &str, root: &str, rules: &[RuleText]) -> SyntaxError {
     let error =
         SyntaxError::new(source, Span::default(), format!("there is no rule `{}` to begin with", shorten(root)));
-    match hint::nearest(root, rules.iter().map(|rule| &source[rule.name.clone()])) {
+    match hint::closest_name(root, rules.iter().map(|rule| &source[rule.name.clone()])) {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
         None if rules.is_empty() => error.with_hint("the source has no rules"),
         None => error.with_hint(format!("the first rule is `{}`", shorten(&source[rules[0].name.clone()]))),
@@ -175,7 +175,7 @@ fn check_regular_operands(grammar: &Grammar, source: &str) -> Result<(), SyntaxE
     Ok(())
 }
 
-/// Refuses rules that the root reaches and that can never finish.
+/// Refuses reachable rules that are not productive.
 fn check_rules_finish(grammar: &Grammar, source: &str) -> Result<(), SyntaxError> {
     let productivity = analysis::Productivity::new(grammar);
     let reachable = analysis::reachable_rules(grammar);

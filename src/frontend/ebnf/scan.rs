@@ -1,8 +1,8 @@
-//! The scan before parsing: where tokens end, where rules begin, and whether everything that was opened is closed.
+//! The scan before parsing: it finds the ends of tokens, splits the text into rules, bounds the nesting, and checks that brackets and
+//! quotes are closed.
 //!
-//! A rule begins at `name ::=` and ends where the next one begins, so line ends mean nothing, and only whoever has read a body knows
-//! whether its last name belongs to it. So a scan goes first: it cuts the text into rules, bounds the nesting, and points at the opener of
-//! what is not closed. Then all names are known, and the bodies are read by the same [`Tokens`], rule by rule.
+//! A rule begins at `name ::=` and ends where the next one begins, whatever the line ends, so the last name of a body may begin the
+//! next rule. After the scan all names are known, and the bodies are parsed with the same [`Tokens`], rule by rule.
 
 use super::lower::BYTES_PER_CHECK;
 use crate::frontend::SyntaxError;

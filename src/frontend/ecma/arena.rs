@@ -1,22 +1,22 @@
-//! An expression under construction: equal nodes are one node, and what is plain to see is simplified.
+//! An expression under construction: nodes are interned and simplified.
 
 use crate::regular::{CharSet, Node, NodeId, Regular};
 use hashbrown::HashMap;
 
-/// Stands for a language that an equation defines; see `solve`.
+/// A variable: a language defined by an equation; see `solve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Variable(u32);
 
-/// A byte that is in no text, so no other node begins with it: the mark of a variable.
+/// A byte that is not in UTF-8, so no other node begins with it: the mark of a variable.
 const MARK: u8 = 0xFF;
 
 #[derive(Default)]
 pub(super) struct Arena {
     regular: Regular,
-    known: HashMap<Node, NodeId>,
-    /// By node: whether it matches the empty text.
+    interned: HashMap<Node, NodeId>,
+    /// By node: whether it matches the empty string.
     nullable: Vec<bool>,
-    /// How many operands the nodes have, and themselves.
+    /// The number of nodes and of their operands.
     size: usize,
     n_variables: u32,
 }
@@ -40,7 +40,7 @@ impl Arena {
     }
 
     fn push(&mut self, node: Node) -> NodeId {
-        if let Some(&id) = self.known.get(&node) {
+        if let Some(&id) = self.interned.get(&node) {
             return id;
         }
         let nullable = |id: &NodeId| self.nullable[id.index()];
@@ -58,7 +58,7 @@ impl Arena {
         node.for_each_operand(|_| self.size += 1);
         let id = self.regular.push(node.clone());
         self.nullable.push(is_nullable);
-        self.known.insert(node, id);
+        self.interned.insert(node, id);
         id
     }
 
@@ -70,7 +70,7 @@ impl Arena {
         self.push(Node::Union(Box::new([])))
     }
 
-    /// Makes the node of all texts.
+    /// Makes the node of all strings.
     pub(super) fn anything(&mut self) -> NodeId {
         let any = self.class(&CharSet::all());
         self.push(Node::Repeat { body: any, min: 0, max: None })
@@ -80,7 +80,7 @@ impl Arena {
         if set.is_empty() { self.nothing() } else { self.push(Node::Class(set.clone())) }
     }
 
-    /// Makes a new variable, whose language matches the empty text or doesn't.
+    /// Makes a new variable, whose language is nullable or not.
     pub(super) fn variable(&mut self, is_nullable: bool) -> NodeId {
         let number = self.n_variables.to_be_bytes();
         self.n_variables += 1;
@@ -216,7 +216,7 @@ impl Arena {
         }
     }
 
-    /// Returns the expression whose root is `root`, without nodes that it doesn't need. Characters in a row become one text.
+    /// Returns the expression with the root `root`, without unreachable nodes. Consecutive characters become one literal.
     pub(super) fn finish(self, root: NodeId) -> Regular {
         let nodes = self.regular.nodes();
         let mut needed = vec![false; root.index() + 1];

@@ -1,13 +1,13 @@
-//! Classes and escapes: what stands for one character.
+//! Classes and escapes: the syntax of single characters.
 
 use super::SyntaxError;
 use super::part::Parser;
 use crate::regular::CharSet;
 use regex_syntax::hir::{Class, HirKind};
 
-/// What an escape stands for.
+/// The meaning of an escape.
 pub(super) enum Atom {
-    /// One code point, perhaps a surrogate, which no text holds.
+    /// One code point, perhaps a surrogate, which no string has.
     Point(u32),
     /// A set of characters.
     Set(CharSet),
@@ -56,7 +56,7 @@ pub(super) fn class(parser: &mut Parser<'_>, start: usize) -> Result<CharSet, Sy
             return Ok(if is_negated { set.negate() } else { set });
         }
         let low = class_atom(parser, start)?;
-        if !parser.rest().starts_with('-') || parser.rest().starts_with("-]") {
+        if !parser.continuation().starts_with('-') || parser.continuation().starts_with("-]") {
             sets.extend_from_slice(low.into_set().ranges());
             continue;
         }
@@ -107,7 +107,7 @@ pub(super) fn escape(parser: &mut Parser<'_>, start: usize, in_class: bool) -> R
         'f' => point('\u{c}'),
         'r' => point('\r'),
         'b' if in_class => point('\u{8}'),
-        '0' if !parser.rest().starts_with(|c: char| c.is_ascii_digit()) => point('\0'),
+        '0' if !parser.continuation().starts_with(|c: char| c.is_ascii_digit()) => point('\0'),
         'c' => match parser.next() {
             Some(letter) if letter.is_ascii_alphabetic() => Ok(Atom::Point(u32::from(letter) % 32)),
             _ => Err(parser.refuse(start, start + 2, "`\\c` without a letter")),
@@ -119,7 +119,7 @@ pub(super) fn escape(parser: &mut Parser<'_>, start: usize, in_class: bool) -> R
         'u' => unicode(parser, start),
         'p' | 'P' => property(parser, start, c == 'P'),
         '0'..='9' => {
-            parser.at += parser.rest().bytes().take_while(u8::is_ascii_digit).count();
+            parser.at += parser.continuation().bytes().take_while(u8::is_ascii_digit).count();
             let text = &parser.pattern[start..parser.at];
             Err(parser
                 .refuse(start, parser.at, format!("octal escapes (`{text}`) are not supported"))
@@ -141,7 +141,7 @@ pub(super) fn escape(parser: &mut Parser<'_>, start: usize, in_class: bool) -> R
 
 /// Reads exactly `n` hexadecimal digits, or nothing.
 fn hex(parser: &mut Parser<'_>, n: usize) -> Option<u32> {
-    let digits = parser.rest().get(..n)?;
+    let digits = parser.continuation().get(..n)?;
     let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     let value = u32::from_str_radix(digits, 16).ok().filter(|_| is_hex)?;
     parser.at += n;
@@ -150,8 +150,8 @@ fn hex(parser: &mut Parser<'_>, n: usize) -> Option<u32> {
 
 /// Reads `\uXXXX`, a pair of surrogates as one character, or `\u{...}`, after the `u`.
 fn unicode(parser: &mut Parser<'_>, start: usize) -> Result<Atom, SyntaxError> {
-    if parser.rest().starts_with('{') {
-        let inner = parser.rest()[1..].split('}').next().unwrap_or_default();
+    if parser.continuation().starts_with('{') {
+        let inner = parser.continuation()[1..].split('}').next().unwrap_or_default();
         let is_hex = !inner.is_empty() && inner.bytes().all(|byte| byte.is_ascii_hexdigit());
         let end = (parser.at + inner.len() + 2).min(parser.pattern.len());
         let value = inner.trim_start_matches('0');
@@ -180,7 +180,8 @@ fn unicode(parser: &mut Parser<'_>, start: usize) -> Result<Atom, SyntaxError> {
 
 /// Reads `{...}` of a Unicode property, whose table is that of `regex-syntax`.
 fn property(parser: &mut Parser<'_>, start: usize, is_negated: bool) -> Result<Atom, SyntaxError> {
-    let inner = parser.rest().strip_prefix('{').and_then(|rest| Some(&rest[..rest.find('}')?]));
+    let inner =
+        parser.continuation().strip_prefix('{').and_then(|continuation| Some(&continuation[..continuation.find('}')?]));
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '=');
     let Some(name) = inner.filter(|name| !name.is_empty() && name.chars().all(is_name)).map(str::to_owned) else {
         let message = format!("`\\{}` without the name of a property in braces", if is_negated { 'P' } else { 'p' });

@@ -1,8 +1,8 @@
-//! From the tree to an expression, from right to left.
+//! Lowering: from the syntax tree to an expression, from right to left.
 //!
-//! A [`Rest`] says for a place in the text which texts may follow, by what stands before the place: nothing, a word character or
-//! another character. Where the three are the same node, parts without conditions are put before it whole; else a
-//! class is divided into word characters and others, and a repeat gives away its last copy: `x{2,5}` is `x{1,4} x`.
+//! A [`Continuation`] has the languages of the suffixes that may follow a position, by what precedes it: nothing, a word character or
+//! another character. If the three are the same node, a part without assertions is concatenated with it as a whole; otherwise a
+//! class is divided into word characters and others, and the last copy of a repeat is split off: `x{2,5}` is `x{1,4} x`.
 
 use super::SyntaxError;
 use super::arena::Arena;
@@ -13,14 +13,14 @@ use crate::Limits;
 use crate::regular::{CharSet, NodeId, Regular};
 use crate::util::Span;
 
-/// What may follow a place, by what stands before it: nothing, a word character, another character.
-pub(super) type Rest = [NodeId; 3];
+/// What may follow a position, by what precedes it: nothing, a word character, another character.
+pub(super) type Continuation = [NodeId; 3];
 
 const START: usize = 0;
 const WORD: usize = 1;
 const OTHER: usize = 2;
 
-/// The most copies of a body with conditions that are written out.
+/// Most copies of a body with assertions that are unrolled.
 const COPIES_MAX: u32 = 1000;
 
 /// Lowers a whole pattern.
@@ -39,9 +39,9 @@ pub(super) fn lower(pattern: &str, part: &Part, limits: &Limits) -> Result<Regul
         n_loops: 0,
         n_calls: 0,
     };
-    let rest = lowering.rest(part, [anything; 3])?;
-    let before = lowering.split_repeat_of_any(rest);
-    let whole = lowering.arena.union([rest[START], before]);
+    let continuation = lowering.continuation(part, [anything; 3])?;
+    let before = lowering.split_repeat_of_any(continuation);
+    let whole = lowering.arena.union([continuation[START], before]);
     Ok(lowering.arena.finish(whole))
 }
 
@@ -54,18 +54,18 @@ struct Lowering<'a> {
     other: CharSet,
     /// The equations of the loops that are open.
     system: System,
-    /// How many loops with conditions are open.
+    /// Number of open loops with assertions.
     n_loops: usize,
-    /// How often a part was lowered: more often than there are parts when repeats are written out.
+    /// Number of parts lowered, unrolled copies included.
     n_calls: usize,
 }
 
-/// How often parts may be lowered, beside once per byte of the pattern.
+/// Most parts lowered beyond one per byte of the pattern.
 const CALLS_MAX: usize = 1 << 18;
 
 impl Lowering<'_> {
-    /// Returns what may follow the place before `part`, if `after` may follow the place after it.
-    fn rest(&mut self, part: &Part, after: Rest) -> Result<Rest, SyntaxError> {
+    /// Returns the continuation of the position before `part`, given that of the position after it.
+    fn continuation(&mut self, part: &Part, after: Continuation) -> Result<Continuation, SyntaxError> {
         self.n_calls += 1;
         if self.n_calls > CALLS_MAX + self.pattern.len() || self.arena.size() > self.limits.n_exprs_max {
             let message = "the pattern is too large with its repeats and conditions written out";
@@ -88,9 +88,9 @@ impl Lowering<'_> {
                     rests.push([self.arena.concat(&[union, after[START]]); 3]);
                 }
                 for part in others {
-                    rests.push(self.rest(part, after)?);
+                    rests.push(self.continuation(part, after)?);
                 }
-                core::array::from_fn(|left| self.arena.union(rests.iter().map(|rest| rest[left])))
+                core::array::from_fn(|left| self.arena.union(rests.iter().map(|continuation| continuation[left])))
             }
             Part::Repeat { body, min, max, span } => self.repeat(body, *min, *max, *span, after)?,
             Part::Start => {
@@ -108,9 +108,9 @@ impl Lowering<'_> {
                 })
             }
             Part::Look { body, is_negated } => {
-                // What is looked at goes on to the end of the text: the loops around have no part in it.
+                // The body of a lookahead is followed by any text, so the loops around don't matter to it.
                 let (n_loops, system) = (core::mem::take(&mut self.n_loops), core::mem::take(&mut self.system));
-                let seen = self.rest(body, [self.anything; 3])?;
+                let seen = self.continuation(body, [self.anything; 3])?;
                 (self.n_loops, self.system) = (n_loops, system);
                 core::array::from_fn(|left| {
                     let seen = if *is_negated { self.arena.not(seen[left]) } else { seen[left] };
@@ -120,7 +120,7 @@ impl Lowering<'_> {
         })
     }
 
-    fn concat(&mut self, parts: &[Part], mut after: Rest) -> Result<Rest, SyntaxError> {
+    fn concat(&mut self, parts: &[Part], mut after: Continuation) -> Result<Continuation, SyntaxError> {
         let mut end = parts.len();
         while end > 0 {
             let n_plain = parts[..end].iter().rev().take_while(|part| part.is_plain()).count();
@@ -131,7 +131,7 @@ impl Lowering<'_> {
                 end -= n_plain;
             } else {
                 end -= 1;
-                after = self.rest(&parts[end], after)?;
+                after = self.continuation(&parts[end], after)?;
             }
         }
         Ok(after)
@@ -143,8 +143,8 @@ impl Lowering<'_> {
         min: u32,
         max: Option<u32>,
         span: Span,
-        after: Rest,
-    ) -> Result<Rest, SyntaxError> {
+        after: Continuation,
+    ) -> Result<Continuation, SyntaxError> {
         if max == Some(0) {
             return Ok(after);
         }
@@ -152,56 +152,62 @@ impl Lowering<'_> {
             return self.repeat_plain(body, min, max, after);
         }
         if body.is_zero_width() {
-            // Copies that match nothing ask the same question again; none asks nothing.
-            return if min == 0 { Ok(after) } else { self.rest(body, after) };
+            // Further empty copies have the same assertions; without copies there are none.
+            return if min == 0 { Ok(after) } else { self.continuation(body, after) };
         }
         let n_copies = max.unwrap_or(min);
         if n_copies > COPIES_MAX {
             let message = format!("a repeat of more than {COPIES_MAX} copies with conditions inside is not supported");
             return Err(SyntaxError::new(self.pattern, span, message).unsupported());
         }
-        let mut rest = match max {
+        let mut continuation = match max {
             None => self.repeat_forever(body, span, after)?,
             Some(max) => {
-                let mut rest = after;
+                let mut continuation = after;
                 for _ in min..max {
-                    let copy = self.rest(body, rest)?;
-                    rest = self.either(after, copy);
+                    let copy = self.continuation(body, continuation)?;
+                    continuation = self.either(after, copy);
                 }
-                rest
+                continuation
             }
         };
         for _ in 0..min {
-            rest = self.rest(body, rest)?;
+            continuation = self.continuation(body, continuation)?;
         }
-        Ok(rest)
+        Ok(continuation)
     }
 
-    fn either(&mut self, a: Rest, b: Rest) -> Rest {
+    fn either(&mut self, a: Continuation, b: Continuation) -> Continuation {
         core::array::from_fn(|left| self.arena.union([a[left], b[left]]))
     }
 
-    /// Repeats a part without conditions before a rest that depends on what stands before it.
-    fn repeat_plain(&mut self, body: &Part, min: u32, max: Option<u32>, after: Rest) -> Result<Rest, SyntaxError> {
+    /// Repeats a part without assertions before a continuation that depends on what precedes it.
+    fn repeat_plain(
+        &mut self,
+        body: &Part,
+        min: u32,
+        max: Option<u32>,
+        after: Continuation,
+    ) -> Result<Continuation, SyntaxError> {
         let whole = self.plain(body);
-        // With a body that matches the empty text, what counts are the copies that match more.
+        // If the body matches the empty string, only non-empty copies are counted.
         let (copy, last, min) = if self.arena.is_nullable(whole) {
             let copy = self.nonempty(whole);
             (copy, self.nonempty_before(copy, after), 0)
         } else {
-            (whole, self.rest(body, after)?[START], min)
+            (whole, self.continuation(body, after)?[START], min)
         };
         let copies = self.arena.repeat(copy, min.saturating_sub(1), max.map(|max| max - 1));
         let some = self.arena.concat(&[copies, last]);
         Ok(if min == 0 { self.either(after, [some; 3]) } else { [some; 3] })
     }
 
-    /// Solves `rest = after | rest(body, rest)`.
-    fn repeat_forever(&mut self, body: &Part, span: Span, after: Rest) -> Result<Rest, SyntaxError> {
-        // A copy that matches nothing adds conditions only, so it makes no new text.
+    /// Solves `R = after | cont(body, R)`.
+    fn repeat_forever(&mut self, body: &Part, span: Span, after: Continuation) -> Result<Continuation, SyntaxError> {
+        // An empty copy only adds conditions, so it adds no string.
         let ids = after.map(|id| self.arena.variable(self.arena.is_nullable(id)));
         self.n_loops += 1;
-        let copy = self.rest(body, ids)?;
+        let copy = self.continuation(body, ids)?;
         self.n_loops -= 1;
         let whole = self.either(after, copy);
         for (id, value) in ids.into_iter().zip(whole) {
@@ -217,7 +223,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Makes the node of a part without conditions.
+    /// Makes the node of a part without assertions.
     fn plain(&mut self, part: &Part) -> NodeId {
         match part {
             Part::Class(set) => self.arena.class(set),
@@ -239,8 +245,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Puts one character before a rest.
-    fn before(&mut self, set: &CharSet, after: Rest) -> NodeId {
+    /// Prepends a character of a set to a continuation.
+    fn before(&mut self, set: &CharSet, after: Continuation) -> NodeId {
         if after[WORD] == after[OTHER] {
             let class = self.arena.class(set);
             return self.arena.concat(&[class, after[WORD]]);
@@ -252,8 +258,8 @@ impl Lowering<'_> {
         self.arena.union([word, other])
     }
 
-    /// Puts a node that doesn't match the empty text before a rest.
-    fn nonempty_before(&mut self, node: NodeId, after: Rest) -> NodeId {
+    /// Prepends a node that doesn't match the empty string to a continuation.
+    fn nonempty_before(&mut self, node: NodeId, after: Continuation) -> NodeId {
         if after[WORD] == after[OTHER] {
             return self.arena.concat(&[node, after[WORD]]);
         }
@@ -266,17 +272,17 @@ impl Lowering<'_> {
         self.arena.union(ends)
     }
 
-    /// Puts any text but the empty one before a rest.
-    fn split_repeat_of_any(&mut self, rest: Rest) -> NodeId {
-        let last = self.before(&CharSet::all(), rest);
-        if is_uniform(rest) {
+    /// Prepends any non-empty string to a continuation.
+    fn split_repeat_of_any(&mut self, continuation: Continuation) -> NodeId {
+        let last = self.before(&CharSet::all(), continuation);
+        if is_uniform(continuation) {
             // Any text at all: one node less.
-            return self.arena.concat(&[self.anything, rest[START]]);
+            return self.arena.concat(&[self.anything, continuation[START]]);
         }
         self.arena.concat(&[self.anything, last])
     }
 
-    /// Takes the empty text away.
+    /// Removes the empty string.
     fn nonempty(&mut self, node: NodeId) -> NodeId {
         let any = self.arena.class(&CharSet::all());
         let some = self.arena.concat(&[any, self.anything]);
@@ -288,7 +294,7 @@ impl Lowering<'_> {
         self.arena.concat(&[word, self.anything])
     }
 
-    /// The rest of a text that goes on with no word character, or not at all.
+    /// Returns the language of the suffixes that don't begin with a word character.
     fn begins_with_other(&mut self) -> NodeId {
         let other = self.arena.class(&self.other);
         let goes_on = self.arena.concat(&[other, self.anything]);
@@ -297,6 +303,6 @@ impl Lowering<'_> {
     }
 }
 
-fn is_uniform(rest: Rest) -> bool {
-    rest[START] == rest[WORD] && rest[WORD] == rest[OTHER]
+fn is_uniform(continuation: Continuation) -> bool {
+    continuation[START] == continuation[WORD] && continuation[WORD] == continuation[OTHER]
 }

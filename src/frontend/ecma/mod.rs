@@ -1,29 +1,29 @@
 //! ECMAScript patterns, as JSON Schema uses them: Unicode, unanchored.
 //!
-//! A pattern stands for the whole texts in which it matches somewhere: `b` becomes what `/.*b.*/s` becomes, and `^b$` the text `b` alone.
-//! Classes, escapes and properties mean what they mean in ECMAScript with the flag `u` (`\d` and `\w` are ASCII, `\s` is not); as real schemas
-//! need it, needless escapes such as `\-` and `\_`, and braces and brackets that open or close nothing, stand for themselves. Laziness,
-//! captures and names make no difference to which texts match.
+//! The language of a pattern is the set of the strings in which it matches somewhere: `b` is the same as `/.*b.*/s`, and `^b$` matches `b` alone.
+//! Classes, escapes and properties have the meaning of ECMAScript with the flag `u` (`\d` and `\w` are ASCII, `\s` is not); because real schemas
+//! have them, needless escapes such as `\-` and `\_`, and unmatched braces and brackets, stand for themselves. Laziness, captures and names
+//! make no difference to which strings match.
 //!
-//! # Places that look around
+//! # Assertions
 //!
-//! Anchors, word boundaries and lookaheads match nothing, but under a condition on what is around them. Translating part by part, as one does
-//! without them, fails: in `(a|ab)(?!c)c?` the lookahead looks at what a later part matches, and beyond the match at the rest of the text. So
-//! the translation goes from right to left, and what it carries is not a part but *all the rest of the text* from a place on:
+//! Anchors, word boundaries and lookaheads match the empty string under a condition on their context. The usual compositional translation
+//! fails for them: in `(a|ab)(?!c)c?` the lookahead constrains what a later part matches, and beyond the match the suffix of the text. So
+//! the translation goes from right to left, and computes for each position the *continuation*, the language of the whole suffix of the text:
 //!
 //! ```text
-//! rest(x y, after)   = rest(x, rest(y, after))
-//! rest(a, after)     = a after
-//! rest((?=x), after) = rest(x, anything) & after          rest($, after) = after & ""
-//! rest((?!x), after) = ~rest(x, anything) & after         the whole: any text, then rest(pattern, anything)
+//! cont(x y, after)   = cont(x, cont(y, after))
+//! cont(a, after)     = a after
+//! cont((?=x), after) = cont(x, anything) & after          cont($, after) = after & ""
+//! cont((?!x), after) = ~cont(x, anything) & after         the whole: any text, then cont(pattern, anything)
 //! ```
 //!
-//! That is exact for any condition on what follows, at any place. Conditions on what came before, `^` and the left side of `\b`, have three
-//! cases: nothing, a word character, another character; so a rest is three languages (the file `lower.rs` has the details). Parts without conditions
-//! are never taken apart: `^[a-z]{1,255}$` is the expression `[a-z]{1,255}`.
+//! That is exact for any condition on what follows, at any position. Conditions on what precedes, `^` and the left side of `\b`, have three
+//! cases: nothing, a word character, another character; so a continuation is three languages (the file `lower.rs` has the details). Parts
+//! without assertions are translated as a whole: `^[a-z]{1,255}$` is the expression `[a-z]{1,255}`.
 //!
-//! A repeat is an equation: `rest(x*, after)` is the least `R = after | rest(x, R)`. Without conditions in `x` its solution is `x* after`. With
-//! conditions, as in `((?!foo).)*`, the system of all equations of a loop is solved by derivatives and Arden's rule (the file `solve.rs`).
+//! A repeat is an equation: `cont(x*, after)` is the least `R = after | cont(x, R)`. Without assertions in `x` its solution is `x* after`.
+//! With assertions, as in `((?!foo).)*`, the system of all equations of a loop is solved by derivatives and Arden's rule (the file `solve.rs`).
 //!
 //! Refused by name: back-references, which are not regular, and lookbehind.
 

@@ -1,6 +1,6 @@
-//! The tree of a pattern, and the parser that makes it.
+//! The syntax tree of a pattern, and its parser.
 //!
-//! The parser recurses into groups; how deep they are nested is counted by a scan before it starts.
+//! The parser recurses into groups; a scan before bounds their nesting.
 
 use super::SyntaxError;
 use super::class;
@@ -8,14 +8,14 @@ use crate::Limits;
 use crate::regular::CharSet;
 use crate::util::Span;
 
-/// A part of a pattern. Captures leave no trace: which texts match doesn't depend on them.
+/// A node of the syntax tree. Captures are dropped: which strings match doesn't depend on them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// One character of a set, like `[a-z]`, `.`, `\d` or `a`.
     Class(CharSet),
-    /// One after the other, like `ab`; the empty pattern has none.
+    /// A concatenation, like `ab`; that of the empty pattern has no operands.
     Concat(Vec<Part>),
-    /// Any of them, like `a|b`.
+    /// A choice, like `a|b`.
     Choice(Vec<Part>),
     /// Copies, like `a{2,5}`.
     Repeat { body: Box<Part>, min: u32, max: Option<u32>, span: Span },
@@ -23,14 +23,14 @@ pub(super) enum Part {
     Start,
     /// The end of the text, `$`.
     End,
-    /// A word boundary, `\b`, or a place that is none, `\B`.
+    /// A word boundary, `\b`, or its negation, `\B`.
     Boundary { is_negated: bool },
     /// A lookahead, `(?=a)` or `(?!a)`.
     Look { body: Box<Part>, is_negated: bool },
 }
 
 impl Part {
-    /// Tells whether the part matches the same wherever it stands: nothing in it looks at what is around.
+    /// Returns whether the part has no assertions, so that its matches don't depend on the context.
     pub(super) fn is_plain(&self) -> bool {
         match self {
             Part::Class(_) => true,
@@ -40,7 +40,7 @@ impl Part {
         }
     }
 
-    /// Tells whether the part can match nothing but the empty text, as far as its form says.
+    /// Returns whether the part visibly matches the empty string only.
     pub(super) fn is_zero_width(&self) -> bool {
         match self {
             Part::Class(_) => false,
@@ -51,7 +51,7 @@ impl Part {
     }
 }
 
-/// The deepest nesting that is read whatever the limits say, since reading and lowering recurse.
+/// Deepest nesting that is parsed whatever the limits, since parsing and lowering recurse.
 const NESTING_MAX: usize = 250;
 
 /// Reads a pattern.
@@ -65,7 +65,7 @@ pub(super) fn parse(pattern: &str, limits: &Limits) -> Result<Part, SyntaxError>
     Ok(part)
 }
 
-/// Checks how deep groups are nested; returns how many capture and whether any has a name.
+/// Checks the nesting of groups; returns how many capture and whether any has a name.
 fn scan(pattern: &str, limits: &Limits) -> Result<(usize, bool), SyntaxError> {
     let nesting_max = limits.nesting_max.min(NESTING_MAX);
     let (mut depth, mut n_groups, mut names, mut in_class) = (0_usize, 0, false, false);
@@ -78,9 +78,9 @@ fn scan(pattern: &str, limits: &Limits) -> Result<(usize, bool), SyntaxError> {
             b']' => in_class = false,
             b'(' if !in_class => {
                 depth += 1;
-                let rest = &bytes[at + 1..];
-                let is_named = rest.starts_with(b"?<") && !matches!(rest.get(2), Some(b'=' | b'!'));
-                n_groups += usize::from(is_named || !rest.starts_with(b"?"));
+                let continuation = &bytes[at + 1..];
+                let is_named = continuation.starts_with(b"?<") && !matches!(continuation.get(2), Some(b'=' | b'!'));
+                n_groups += usize::from(is_named || !continuation.starts_with(b"?"));
                 names |= is_named;
                 if depth > nesting_max {
                     let message = format!("nested more than {nesting_max} deep (nesting_max)");
@@ -110,12 +110,12 @@ impl Parser<'_> {
         SyntaxError::new(self.pattern, Span::new(start, end), message)
     }
 
-    pub(super) fn rest(&self) -> &str {
+    pub(super) fn continuation(&self) -> &str {
         &self.pattern[self.at..]
     }
 
     pub(super) fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
+        self.continuation().chars().next()
     }
 
     pub(super) fn next(&mut self) -> Option<char> {
@@ -125,7 +125,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn eat(&mut self, text: &str) -> bool {
-        let found = self.rest().starts_with(text);
+        let found = self.continuation().starts_with(text);
         self.at += if found { text.len() } else { 0 };
         found
     }
@@ -180,7 +180,7 @@ impl Parser<'_> {
     }
 
     fn back_reference(&mut self, start: usize) -> SyntaxError {
-        self.at += self.rest().bytes().take_while(u8::is_ascii_digit).count();
+        self.at += self.continuation().bytes().take_while(u8::is_ascii_digit).count();
         let text = &self.pattern[start..self.at];
         let number: Option<usize> = text[1..].parse().ok();
         if number.is_none_or(|number| number > self.n_groups) {
@@ -193,8 +193,8 @@ impl Parser<'_> {
     fn named_back_reference(&mut self, start: usize) -> SyntaxError {
         self.at += 1;
         if self.names
-            && self.rest().starts_with('<')
-            && let Some(length) = self.rest().find('>')
+            && self.continuation().starts_with('<')
+            && let Some(length) = self.continuation().find('>')
         {
             self.at += length + 1;
             let text = &self.pattern[start..self.at];
@@ -244,8 +244,8 @@ impl Parser<'_> {
 
     /// Reads the name of a group and its `>`.
     fn name(&mut self, start: usize) -> Result<(), SyntaxError> {
-        let length = self.rest().find('>').unwrap_or(0);
-        let name = &self.rest()[..length];
+        let length = self.continuation().find('>').unwrap_or(0);
+        let name = &self.continuation()[..length];
         let is_start = |c: char| c.is_alphabetic() || matches!(c, '$' | '_');
         let is_name = name.starts_with(is_start) && name.chars().all(|c| is_start(c) || c.is_alphanumeric());
         if !is_name {
@@ -292,7 +292,7 @@ impl Parser<'_> {
         Ok(Part::Repeat { body: Box::new(part), min, max, span: Span::new(start, self.at) })
     }
 
-    /// Returns the counts of `{n}`, `{n,}` or `{n,m}` at a place and where they end; other braces stand for themselves.
+    /// Returns the counts of `{n}`, `{n,}` or `{n,m}` at an offset and their end; other braces stand for themselves.
     fn counts_at(&self, start: usize) -> Option<(u64, Option<u64>, usize)> {
         let inner = self.pattern[start..].strip_prefix('{')?;
         let inner = &inner[..inner.find('}')?];

@@ -1,18 +1,18 @@
-//! Systems of equations from repeats with conditions inside.
+//! Systems of equations, from repeats with assertions in their body.
 //!
-//! Of `((?!ab).)*$` the equation is `R = "" | (. R) & ~("ab" anything)`: a variable under an intersection, where Arden's rule doesn't apply. So
-//! the languages are made deterministic first: a state is an expression over nodes and variables, its moves are Brzozowski derivatives by
-//! classes of characters that no node tells apart, and a variable is unfolded to what defines it when its first character is asked for. States
-//! are equal when their nodes are (unions and intersections are kept sorted, without repeats), so there are finitely many. What
-//! results is linear, and Arden's rule eliminates state after state, those with the fewest moves first.
+//! The equation of `((?!ab).)*$` is `R = "" | (. R) & ~("ab" anything)`: a variable under an intersection, where Arden's rule doesn't apply. So
+//! the languages are determinized first: a state is an expression over nodes and variables, its transitions are Brzozowski derivatives by
+//! classes of characters that no node distinguishes, and a variable is replaced by its definition when its first character is needed. States
+//! are equal if their nodes are (unions and intersections are sorted and without duplicates), so there are finitely many. The result
+//! is a linear system, and Arden's rule eliminates one state after the other, those with the fewest transitions first.
 //!
-//! Unfolding `R = after | rest(x, R)` may come back to `R` before a character is consumed, when `x` matches the empty text; the least solution owes
-//! nothing to that way round, so it counts as no text. Variables never stand under a complement: lookaheads see no variables.
+//! Unfolding `R = after | cont(x, R)` may come back to `R` before a character is consumed, if `x` matches the empty string; that contributes
+//! nothing to the least solution, so it counts as the empty language. Variables never occur under a complement: lookaheads have no variables.
 //!
-//! The states are bounded ([`STATES_MAX`]); patterns of the field need about ten.
+//! The states are bounded ([`STATES_MAX`]); real patterns need about ten.
 
 use super::arena::{Arena, Variable};
-use super::lower::Rest;
+use super::lower::Continuation;
 use crate::Limits;
 use crate::regular::{CharSet, Node, NodeId};
 use hashbrown::HashMap;
@@ -30,7 +30,7 @@ const EQUATIONS_MAX: usize = 300;
 /// The deepest nesting of nodes in a system, since derivatives recurse.
 const DEPTH_MAX: usize = 1000;
 
-/// The equations of a loop and of the loops inside it: what each variable is equal to.
+/// The equations of a loop and of the loops inside it: the definition of each variable.
 #[derive(Default)]
 pub(super) struct System {
     equations: HashMap<Variable, NodeId>,
@@ -42,7 +42,7 @@ impl System {
     }
 
     /// Returns nodes without variables that are equal to `starts`; or the limit that was met.
-    pub(super) fn solve(self, starts: Rest, arena: &mut Arena, limits: &Limits) -> Result<Rest, usize> {
+    pub(super) fn solve(self, starts: Continuation, arena: &mut Arena, limits: &Limits) -> Result<Continuation, usize> {
         if self.equations.len() > EQUATIONS_MAX || depth(arena) > DEPTH_MAX {
             return Err(STATES_MAX);
         }
@@ -99,7 +99,7 @@ fn depth(arena: &Arena) -> usize {
 
 struct Solver<'a> {
     system: System,
-    /// Classes of characters that no node tells apart.
+    /// Classes of characters that no node distinguishes.
     cells: Vec<CharSet>,
     derivatives: HashMap<(NodeId, usize), NodeId>,
     arena: &'a mut Arena,
@@ -114,7 +114,7 @@ impl Solver<'_> {
                 sets.push(set);
             }
         }
-        // Where membership may change; between two such places it is the same.
+        // The points where membership may change.
         let mut starts: Vec<u32> = vec![0, 0xE000];
         for set in &sets {
             for &(low, high) in set.ranges() {
@@ -137,7 +137,7 @@ impl Solver<'_> {
         cells
     }
 
-    /// Replaces variables whose first character would be asked for by what defines them.
+    /// Replaces variables whose first character is needed by their definitions.
     fn unfold(&mut self, id: NodeId, open: &mut Vec<Variable>) -> NodeId {
         if let Some(variable) = self.arena.as_variable(id) {
             if open.contains(&variable) {
@@ -159,7 +159,7 @@ impl Solver<'_> {
                 self.arena.and(a, b)
             }
             Node::Concat(operands) => {
-                // A variable stands last; its first character is asked for if what comes before may match nothing.
+                // A variable comes last; its first character is needed if the operands before it may match the empty string.
                 let (&last, before) = operands.split_last().expect("there are operands");
                 if !before.iter().all(|&id| self.arena.is_nullable(id)) || !self.is_open(last) {
                     return id;
@@ -177,7 +177,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Tells whether the first character of a node may be that of a variable.
+    /// Returns whether the first character of a node may be that of a variable.
     fn is_open(&self, id: NodeId) -> bool {
         let mut pending = vec![id];
         while let Some(id) = pending.pop() {
@@ -195,8 +195,8 @@ impl Solver<'_> {
 
     /// Returns what may follow a character of a cell.
     fn derive(&mut self, id: NodeId, cell: usize) -> NodeId {
-        if let Some(&known) = self.derivatives.get(&(id, cell)) {
-            return known;
+        if let Some(&cached) = self.derivatives.get(&(id, cell)) {
+            return cached;
         }
         let derived = match self.arena.node(id).clone() {
             Node::Empty | Node::Bytes(_) => self.arena.nothing(),
@@ -208,8 +208,8 @@ impl Solver<'_> {
                 let mut choices = Vec::new();
                 for (place, &operand) in operands.iter().enumerate() {
                     let first = self.derive(operand, cell);
-                    let rest = self.arena.concat(&operands[place + 1..]);
-                    choices.push(self.arena.concat(&[first, rest]));
+                    let continuation = self.arena.concat(&operands[place + 1..]);
+                    choices.push(self.arena.concat(&[first, continuation]));
                     if !self.arena.is_nullable(operand) {
                         break;
                     }
@@ -222,8 +222,8 @@ impl Solver<'_> {
             }
             Node::Repeat { body, min, max } => {
                 let first = self.derive(body, cell);
-                let rest = self.arena.repeat(body, min.saturating_sub(1), max.map(|max| max - 1));
-                self.arena.concat(&[first, rest])
+                let continuation = self.arena.repeat(body, min.saturating_sub(1), max.map(|max| max - 1));
+                self.arena.concat(&[first, continuation])
             }
             Node::And(a, b) => {
                 let (a, b) = (self.derive(a, cell), self.derive(b, cell));
@@ -239,15 +239,15 @@ impl Solver<'_> {
     }
 }
 
-/// A linear equation: a state is what its moves lead to, or what it ends with.
+/// A linear equation: a state is the union of its transitions and of a constant.
 struct Row {
     moves: BTreeMap<usize, NodeId>,
     end: NodeId,
 }
 
 /// Eliminates all states by Arden's rule; `None` if that takes too many nodes.
-fn eliminate(mut rows: Vec<Row>, starts: [usize; 3], arena: &mut Arena, n_nodes_max: usize) -> Option<Rest> {
-    // Starts stay until the end, as rows that nothing leads to.
+fn eliminate(mut rows: Vec<Row>, starts: [usize; 3], arena: &mut Arena, n_nodes_max: usize) -> Option<Continuation> {
+    // Start states stay until the end, as rows without incoming transitions.
     let n_states = rows.len();
     for &start in &starts {
         let moves = rows[start].moves.clone();
@@ -274,8 +274,8 @@ fn eliminate(mut rows: Vec<Row>, starts: [usize; 3], arena: &mut Arena, n_nodes_
             let Some(into) = other.moves.remove(&chosen) else { continue };
             for (&target, &label) in &row.moves {
                 let label = arena.concat(&[into, label]);
-                let known = other.moves.get(&target).copied();
-                other.moves.insert(target, arena.union(known.into_iter().chain([label])));
+                let existing = other.moves.get(&target).copied();
+                other.moves.insert(target, arena.union(existing.into_iter().chain([label])));
             }
             let end = arena.concat(&[into, row.end]);
             other.end = arena.union([other.end, end]);

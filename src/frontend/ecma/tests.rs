@@ -183,7 +183,7 @@ fn large_patterns_are_answered() {
     }
 }
 
-/// Tells whether the pattern matches somewhere in the text, by trying.
+/// Returns whether the pattern matches somewhere in the text, by trying.
 fn is_match_slowly(pattern: &str, text: &str) -> bool {
     let part = part::parse(pattern, &Limits::default()).unwrap();
     let text: Vec<char> = text.chars().collect();
@@ -197,9 +197,9 @@ fn tries(part: &Part, text: &[char], at: usize, then: &mut dyn FnMut(usize) -> b
         Part::Class(set) => text.get(at).is_some_and(|&c| set.contains(c)) && then(at + 1),
         Part::Concat(parts) => match parts.split_first() {
             None => then(at),
-            Some((first, rest)) => {
-                let rest = Part::Concat(rest.to_vec());
-                tries(first, text, at, &mut |at| tries(&rest, text, at, then))
+            Some((first, continuation)) => {
+                let continuation = Part::Concat(continuation.to_vec());
+                tries(first, text, at, &mut |at| tries(&continuation, text, at, then))
             }
         },
         Part::Choice(parts) => parts.iter().any(|part| tries(part, text, at, then)),
@@ -208,10 +208,11 @@ fn tries(part: &Part, text: &[char], at: usize, then: &mut dyn FnMut(usize) -> b
                 return then(at);
             }
             let min_left = min.saturating_sub(1);
-            let rest = Part::Repeat { body: body.clone(), min: min_left, max: max.map(|max| max - 1), span: *span };
+            let continuation =
+                Part::Repeat { body: body.clone(), min: min_left, max: max.map(|max| max - 1), span: *span };
             // As in ECMAScript, an optional copy has to match something.
             (*min == 0 && then(at))
-                || tries(body, text, at, &mut |next| (*min > 0 || next > at) && tries(&rest, text, next, then))
+                || tries(body, text, at, &mut |next| (*min > 0 || next > at) && tries(&continuation, text, next, then))
         }
         Part::Start => at == 0 && then(at),
         Part::End => at == text.len() && then(at),

@@ -1,18 +1,18 @@
-//! Anchors anywhere, exactly.
+//! Anchors at any position.
 //!
-//! What a part with anchors matches depends on two facts about where it stands: is its left end the start of the text, is its
-//! right end the end of the text? So such a part has four languages, and composing parts composes the languages. The one thing to
-//! watch is the empty text, for which both ends are the same place: in `x y`, the left end of `y` is the start of the text only if that of
-//! `x` is *and* `x` matched nothing. Hence each part keeps, for each pair of facts, whether it matches the empty text, and the
-//! language without the empty text:
+//! The matches of an expression with anchors depend on its context, which is two facts: is its left end the start of the text, is its
+//! right end the end of the text? So such an expression has four languages, and composing expressions composes the languages. The empty
+//! string needs care, since both its ends are the same position: in `x y`, the left end of `y` is the start of the text only if that of
+//! `x` is *and* `x` matched the empty string. Hence each expression has, for each context, whether it matches the empty string, and its
+//! language without the empty string:
 //!
 //! ```text
 //! (x y)[s,e] without ε  =  x'[s,-] y'[-,e]   |   x'[s,e] if y[-,e] has ε   |   y'[s,e] if x[s,-] has ε
 //! ```
 //!
-//! and likewise for repeats, by the number of copies that match something: none, one, or a first, some in the middle, and a
-//! last. Nothing here is bounded by nesting: parts are made operands first. Parts without anchors are plain nodes, and stay as they are written;
-//! taking the empty text away from one, `a*b*` to `aa*b*|bb*`, is only done beside an anchor in need of it.
+//! and likewise for repeats, by the number of non-empty copies: none, one, or a first, some in the middle, and a
+//! last. Nothing here recurses: operands are built first. Expressions without anchors are plain nodes, and stay as they are written;
+//! the empty string is removed from one, as in `a*b*` to `aa*b*|bb*`, only beside an anchor that needs it.
 
 use crate::regular::{Node, NodeId, Regular};
 use hashbrown::HashMap;
@@ -24,21 +24,21 @@ pub(super) enum Side {
     End,
 }
 
-/// What a part of a pattern matches.
+/// The language of a part of a pattern.
 #[derive(Clone, Debug)]
 pub(super) enum Piece {
-    /// The same everywhere.
+    /// The same in every context.
     Plain(NodeId),
-    /// It depends on where the part stands.
+    /// It depends on the context.
     Anchored(Box<Contexts>),
 }
 
-/// Where a part stands: (its left end is the start of the text, its right end is the end of the text).
-type Place = (bool, bool);
+/// A context: (the left end is the start of the text, the right end is the end of the text).
+type Context = (bool, bool);
 
-const PLACES: [Place; 4] = [(false, false), (false, true), (true, false), (true, true)];
+const PLACES: [Context; 4] = [(false, false), (false, true), (true, false), (true, true)];
 
-/// What a part matches, by place (see [`at`]).
+/// The languages of a part by context (see [`at`]).
 #[derive(Clone, Debug)]
 pub(super) struct Contexts {
     languages: [Language; 4],
@@ -50,16 +50,16 @@ pub(super) struct Contexts {
 
 #[derive(Clone, Copy, Debug)]
 struct Language {
-    /// All that is matched.
+    /// All matches.
     whole: NodeId,
-    /// All but the empty text.
+    /// All matches but the empty string.
     nonempty: NodeId,
-    /// Whether the empty text is matched.
+    /// Whether the empty string is matched.
     has_empty: bool,
 }
 
 impl Contexts {
-    fn at(&self, place: Place) -> Language {
+    fn at(&self, place: Context) -> Language {
         self.languages[usize::from(place.0) * 2 + usize::from(place.1)]
     }
 }
@@ -68,9 +68,9 @@ impl Contexts {
 #[derive(Default)]
 pub(super) struct Pieces {
     regular: Regular,
-    /// By node: whether it matches the empty text.
+    /// By node: whether it matches the empty string.
     has_empty: Vec<bool>,
-    /// By node, where it was asked for: the same without the empty text.
+    /// By node, computed on demand: its language without the empty string.
     nonempty: HashMap<NodeId, NodeId>,
 }
 
@@ -85,7 +85,7 @@ impl Pieces {
         Piece::Plain(self.push(leaf))
     }
 
-    /// Makes the piece that matches the empty text at one end of the whole text.
+    /// Makes the piece that matches the empty string at one end of the text.
     pub(super) fn anchor(&mut self, side: Side) -> Piece {
         let (empty, nothing) = (self.push(Node::Empty), self.nothing());
         let languages = PLACES.map(|(at_start, at_end)| {
@@ -96,7 +96,7 @@ impl Pieces {
         Piece::Anchored(Box::new(Contexts { languages, looks_left, looks_right }))
     }
 
-    /// Makes one piece of several in a row.
+    /// Makes a concatenation.
     pub(super) fn concat(&mut self, operands: Vec<Piece>) -> Piece {
         // From the right: runs of plain pieces are one plain piece.
         let mut whole: Option<Piece> = None;
@@ -242,7 +242,7 @@ impl Pieces {
         Language { whole, nonempty, has_empty }
     }
 
-    /// Returns what `root` matches without the empty text.
+    /// Returns what `root` matches without the empty string.
     fn without_empty(&mut self, root: NodeId) -> NodeId {
         let mut pending = vec![root];
         while let Some(&id) = pending.last() {
@@ -269,13 +269,13 @@ impl Pieces {
                     let operands = operands.iter().map(|operand| self.nonempty[operand]).collect();
                     self.union_plain(operands)
                 }
-                // All operands match the empty text. The first that doesn't do so now may be any of them.
+                // All operands match the empty string. The first that doesn't do so now may be any of them.
                 Node::Concat(operands) => {
                     let mut whole = self.nothing();
                     let mut rest = self.push(Node::Empty);
                     for operand in operands.iter().rev() {
-                        let begun = self.concat_plain(&[self.nonempty[operand], rest]);
-                        whole = self.union_plain(vec![begun, whole]);
+                        let starting_here = self.concat_plain(&[self.nonempty[operand], rest]);
+                        whole = self.union_plain(vec![starting_here, whole]);
                         rest = self.concat_plain(&[*operand, rest]);
                     }
                     whole

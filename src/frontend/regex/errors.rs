@@ -78,7 +78,7 @@ fn kind_text(error: &ast::Error) -> String {
     error.kind().to_string()
 }
 
-/// Tells whether the class that opens at `start` has another `[` in it, that no backslash stands before.
+/// Returns whether the class that opens at `start` has another `[` in it, that no backslash stands before.
 fn has_bracket_inside(pattern: &str, start: usize) -> bool {
     let mut bytes = pattern.as_bytes()[start..].iter().skip(1);
     while let Some(byte) = bytes.next() {

@@ -1,8 +1,8 @@
-//! From the syntax tree to an expression, without recursion.
+//! Lowering: from the syntax tree to an expression, without recursion.
 //!
-//! The tree is visited in order; each node leaves one piece on a stack, and takes the pieces of its operands from it.
-//! On the way down each node is told whether its left end is surely where the text begins, and its right end where it ends; anchors
-//! that are true for that reason vanish at once, so that `^(a|b)$` becomes what `a|b` becomes.
+//! The tree is visited in postorder; each node pops the pieces of its operands from a stack and pushes its own.
+//! On the way down each node gets two flags, whether its left end is certainly the start of the text, and its right end the end; anchors
+//! that hold for that reason are dropped at once, so that `^(a|b)$` becomes the same as `a|b`.
 
 use super::anchors::{Piece, Pieces, Side};
 use super::{SyntaxError, errors};
@@ -49,9 +49,9 @@ impl Modes {
 
 /// A node above the place that is visited.
 struct Level {
-    /// Its left end is where the text begins.
+    /// Its left end is the start of the text.
     at_start: bool,
-    /// Its right end is where the text ends.
+    /// Its right end is the end of the text.
     at_end: bool,
     /// For a sequence: how many operands were visited, the first that can match something, and the last.
     sequence: Option<(usize, usize, usize)>,
@@ -193,13 +193,13 @@ impl<'a, E: From<SyntaxError>> Lowering<'a, E> {
     }
 }
 
-/// Tells whether this is `a++`, `a*+`, `a?+` or `a{2}+`.
+/// Returns whether this is `a++`, `a*+`, `a?+` or `a{2}+`.
 fn is_possessive(repetition: &ast::Repetition) -> bool {
     let is_plus = repetition.greedy && matches!(repetition.op.kind, RepetitionKind::OneOrMore);
     is_plus && matches!(*repetition.ast, Ast::Repetition(_))
 }
 
-/// Tells whether a node never matches anything but the empty text, judged by its kind alone, an anchor of `side` included.
+/// Returns whether a node never matches anything but the empty string, judged by its kind alone, an anchor of `side` included.
 fn is_neutral(node: &Ast, side: Side) -> bool {
     match node {
         Ast::Empty(_) | Ast::Flags(_) => true,

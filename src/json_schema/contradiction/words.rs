@@ -7,7 +7,7 @@ use super::*;
 /// Most characters of a value that is shown.
 const VALUE_CHARS_MAX: usize = 60;
 
-/// Returns the place of a keyword in a message; keywords with a high one are rather left out of it.
+/// Returns the position of a keyword in a message; keywords with a high rank are removed first.
 pub(super) fn rank(keyword: &Keyword) -> u8 {
     match keyword {
         Keyword::Enum(_) | Keyword::Const(_) => 0,
@@ -34,7 +34,7 @@ pub(super) fn rank(keyword: &Keyword) -> u8 {
     }
 }
 
-/// Returns the type that a keyword is about, if it is about one.
+/// Returns the type that a keyword constrains, if there is one.
 fn type_of(keyword: &Keyword) -> Option<TypeSet> {
     Some(match keyword {
         Keyword::MultipleOf(_)
@@ -65,7 +65,7 @@ fn type_of(keyword: &Keyword) -> Option<TypeSet> {
 }
 
 impl Search<'_> {
-    /// Returns what is left in words, with its place: the keyword if it is one, the schema if all are of one, else that of the level.
+    /// Returns the remaining keywords in words, with their location: the keyword if it is one, the schema if all are of one, else the level.
     pub(super) fn in_words(
         &mut self,
         level: &Level,
@@ -73,7 +73,7 @@ impl Search<'_> {
         mut atoms: Vec<Atom>,
         is_any_number: bool,
     ) -> Verdict {
-        // That `minLength` is about strings goes without saying.
+        // `minLength` implies strings, so its type is not mentioned.
         let mut about = atoms.iter().map(|atom| keyword(parts, *atom)).filter(|keyword| !is_type(keyword)).map(type_of);
         if let Some(Some(only)) = about.next()
             && about.all(|other| other == Some(only))
@@ -103,11 +103,11 @@ impl Search<'_> {
         let first = &parts[groups[0][0].part];
         if let [group] = &groups[..] {
             let entry = entry(group);
-            let at = self.below_key(&first.schema, first.place, entry, None);
+            let at = self.below_key(&first.schema, first.location, entry, None);
             return match alone(&entry.keyword, &keywords[0]) {
                 Alone::Crossed(text) => {
                     let keywords = vec!["minContains".to_owned(), "maxContains".to_owned()];
-                    Verdict::Reason { text, keywords, at: first.place }
+                    Verdict::Reason { text, keywords, at: first.location }
                 }
                 Alone::Text(text) => Verdict::Reason { text, keywords, at },
                 Alone::None => {
@@ -117,8 +117,8 @@ impl Search<'_> {
             };
         }
         let is_one = groups.iter().all(|group| group[0].part == groups[0][0].part);
-        let at = if is_one { first.place } else { level.home };
-        // The schema of a key or an item that must be there and may not is what is to blame.
+        let at = if is_one { first.location } else { level.home };
+        // The schema of a required key or item that is forbidden is the reason.
         let forbids = |group: &Vec<Atom>| {
             let (id, at) = self.value_under(parts, group[0])?;
             matches!(self.model.schema(id).body(), Body::Bool(false)).then_some(at)
@@ -143,7 +143,7 @@ impl Search<'_> {
         Verdict::Reason { text: joined(&words), keywords, at }
     }
 
-    /// Returns a keyword and its value, as far as it is left.
+    /// Returns a keyword and its remaining value.
     fn words(&self, parts: &[Part], group: &[Atom], name: &str) -> String {
         let Part { schema, .. } = &parts[group[0].part];
         let keyword = &schema.entries()[group[0].entry].keyword;
@@ -215,7 +215,7 @@ impl Search<'_> {
         }
     }
 
-    /// Returns how many values satisfy a schema, if that is known at a glance.
+    /// Returns the number of values that satisfy a schema, if that is visible.
     fn n_different(&self, id: SchemaId) -> Option<usize> {
         if self.is_dynamic {
             return None;
@@ -229,7 +229,7 @@ impl Search<'_> {
     }
 }
 
-/// What can be said of a keyword that allows nothing at all.
+/// The description of a keyword that is unsatisfiable by itself.
 enum Alone {
     Crossed(String),
     Text(String),
@@ -250,7 +250,7 @@ fn alone(keyword: &Keyword, name: &str) -> Alone {
     })
 }
 
-/// Returns what asks for a value below, in words, and its keyword.
+/// Returns a description of what requires a value below, and its keyword.
 pub(super) fn asking(through: &Through) -> (String, &'static str) {
     match through {
         Through::Root => ("$ref".to_owned(), "$ref"),
@@ -260,7 +260,7 @@ pub(super) fn asking(through: &Through) -> (String, &'static str) {
     }
 }
 
-/// Returns whether a keyword asks for a value below or says what it is.
+/// Returns whether a keyword requires or constrains a value below.
 fn is_about_values(keyword: &Keyword) -> bool {
     matches!(
         keyword,
@@ -283,7 +283,7 @@ fn is_nullable(schema: &Schema) -> bool {
     schema.entries().iter().any(|entry| matches!(entry.keyword, Keyword::Nullable(true)))
 }
 
-/// Returns which names `additionalProperties` of a schema is not about, as far as they are listed.
+/// Returns a description of the names to which `additionalProperties` of a schema does not apply.
 fn declared_beside(schema: &Schema) -> String {
     let names = schema.entries().iter().find_map(|entry| match &entry.keyword {
         Keyword::Properties(named) if !named.is_empty() => Some(named),
@@ -308,7 +308,7 @@ fn joined(words: &[String]) -> String {
     }
 }
 
-/// Returns a few names, and how many there are more.
+/// Returns a few names, and the number of further ones.
 fn listed(names: &[String]) -> String {
     match names.split_at_checked(KEYWORDS_MAX) {
         Some((few, more)) if !more.is_empty() => format!("{} (and {} more)", few.join(", "), more.len()),
@@ -316,7 +316,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// Returns a text that may be long, cut to a length for messages.
+/// Returns a text, truncated for messages.
 fn cut(text: String) -> String {
     match text.char_indices().nth(VALUE_CHARS_MAX) {
         None => text,

@@ -38,12 +38,12 @@ impl NameOrder {
         let declared = object.properties.iter().map(|(name, _)| name);
         let declared = declared.chain(object.required.iter().map(|(name, ())| name));
         let clauses = object.obligations.iter().map(|obligation| &obligation.any);
-        declared.chain(clauses.flatten().filter_map(name_of)).for_each(|name| _ = order.place(name));
+        declared.chain(clauses.flatten().filter_map(name_of)).for_each(|name| _ = order.position(name));
         order
     }
 
     /// Returns the position of a name, after all others if it is new.
-    fn place(&mut self, name: &Arc<str>) -> usize {
+    fn position(&mut self, name: &Arc<str>) -> usize {
         let n_names = self.places.len();
         *self.places.entry(Arc::clone(name)).or_insert(n_names)
     }
@@ -54,8 +54,8 @@ impl NameOrder {
             let (mut first, mut last) = (usize::MAX, 0);
             for witness in clause {
                 let Some(name) = name_of(witness) else { return false };
-                let place = self.place(name);
-                (first, last) = (first.min(place), last.max(place));
+                let position = self.position(name);
+                (first, last) = (first.min(position), last.max(position));
             }
             last - first.min(last) <= NEAR_MAX
         })
@@ -79,7 +79,7 @@ impl Expander<'_> {
         let Shape::Object(object) = &partial.shape else { return Ok(None) };
         self.budget.spend(STEPS_PER_FACT)?;
         let clauses = match choice.clauses.get() {
-            Some(known) => known.clone(),
+            Some(cached) => cached.clone(),
             None => {
                 let clauses: Option<Rc<[Clause]>> = self.clauses_of(&choice.all, DEEP_MAX)?.map(Into::into);
                 choice.clauses.get_or_init(|| clauses).clone()
@@ -133,9 +133,9 @@ impl Expander<'_> {
                 (less.len(), other) < (all[index].len(), index) && less.iter().all(|one| all[index].contains(one))
             })
         };
-        let kept: Vec<bool> = (0..all.len()).map(|index| !is_implied(index)).collect();
-        let mut kept = kept.into_iter();
-        all.retain(|_| kept.next() == Some(true));
+        let is_needed: Vec<bool> = (0..all.len()).map(|index| !is_implied(index)).collect();
+        let mut is_needed = is_needed.into_iter();
+        all.retain(|_| is_needed.next() == Some(true));
         Ok(Some(all))
     }
 
@@ -334,10 +334,10 @@ fn is_tautology(clause: &[Witness]) -> bool {
     clause.iter().any(|witness| {
         let Witness::Absent(name) = witness else { return false };
         clause.iter().any(|other| match other {
-            Witness::Key(Keys::Name(known), None) => known == name,
-            Witness::Key(Keys::Name(known), Some(member)) => {
-                let opposite = Witness::Key(Keys::Name(Arc::clone(known)), Some(member.negated()));
-                known == name && clause.contains(&opposite)
+            Witness::Key(Keys::Name(key), None) => key == name,
+            Witness::Key(Keys::Name(key), Some(member)) => {
+                let opposite = Witness::Key(Keys::Name(Arc::clone(key)), Some(member.negated()));
+                key == name && clause.contains(&opposite)
             }
             _ => false,
         })

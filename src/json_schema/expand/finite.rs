@@ -111,8 +111,8 @@ impl Tags {
 impl Expander<'_> {
     /// Returns a superset of the values that a member allows, if they are finitely many.
     pub(super) fn finite(&mut self, member: Member) -> Option<Finite> {
-        if let Some(known) = self.finite.get(&member) {
-            return known.clone();
+        if let Some(cached) = self.finite.get(&member) {
+            return cached.clone();
         }
         let found = self.find_finite(member, 0);
         self.finite.insert(member, found.clone());
@@ -306,8 +306,8 @@ impl Expander<'_> {
 
     /// Returns the necessary conditions on the objects that satisfy a member.
     pub(super) fn tags(&mut self, member: Member) -> Rc<Tags> {
-        if let Some(known) = self.tags.get(&member) {
-            return Rc::clone(known);
+        if let Some(cached) = self.tags.get(&member) {
+            return Rc::clone(cached);
         }
         let mut required = HashSet::new();
         let mut properties: HashMap<Arc<str>, Vec<Member>> = HashMap::new();

@@ -89,7 +89,7 @@ impl Expander<'_> {
                 let word = json.key_of(entry.value).unwrap_or_default();
                 if let Some(rank) = wanted.iter().position(|wanted| *wanted == word) {
                     let rank = (name == "minimum" && !is_beyond_doubles(&entry.keyword), rank);
-                    if best.is_none_or(|(known, _)| rank < known) {
+                    if best.is_none_or(|(best_rank, _)| rank < best_rank) {
                         best = Some((rank, (id, entry.value)));
                     }
                 }

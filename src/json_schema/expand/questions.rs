@@ -23,8 +23,8 @@ impl Expander<'_> {
     pub(super) fn are_disjoint(&mut self, a: Member, b: Member, kind: ValueKind) -> Expanded<bool> {
         self.budget.spend(COMPARISON_STEPS)?;
         let key = (a.min(b), a.max(b), kind);
-        if let Some(&known) = self.disjoint.get(&key) {
-            return Ok(known);
+        if let Some(&cached) = self.disjoint.get(&key) {
+            return Ok(cached);
         }
         let is_disjoint = match kind {
             ValueKind::Object if self.tags(a).exclude(&self.tags(b)) => true,
@@ -58,8 +58,8 @@ impl Expander<'_> {
 
     /// Returns whether surely no value satisfies a conjunction.
     pub fn is_surely_nothing(&mut self, id: ConjunctionId) -> Expanded<bool> {
-        if let Some(&known) = self.empty.get(&id) {
-            return Ok(known);
+        if let Some(&cached) = self.empty.get(&id) {
+            return Ok(cached);
         }
         let members = self.conjunctions.members(id).to_vec();
         let mut is_empty = self.are_never(&members);
@@ -133,7 +133,7 @@ impl Expander<'_> {
     /// Returns whether a name is among some keys; `None` if that depends on a schema.
     pub fn has_key(&mut self, keys: &Keys, name: &str) -> Expanded<Option<bool>> {
         Ok(match keys {
-            Keys::Name(known) => Some(**known == *name),
+            Keys::Name(key) => Some(**key == *name),
             Keys::In(language) => Some(self.languages.contains(*language, name, self.limits)?),
             Keys::Beside { names, languages } => {
                 if names.contains(name) {
@@ -208,8 +208,8 @@ impl Expander<'_> {
             if n_looks > KINDS_LOOKS_MAX {
                 break;
             }
-            if let Some(known) = self.kinds[id.index()] {
-                kinds &= known;
+            if let Some(cached) = self.kinds[id.index()] {
+                kinds &= cached;
                 continue;
             }
             let schema = self.model.schema(id);

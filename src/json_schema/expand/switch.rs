@@ -55,9 +55,9 @@ impl Expander<'_> {
         }
         partial.choices = left;
         let Shape::Object(object) = &partial.shape else { unreachable!("keys are of objects") };
-        let known = object.properties.get(&name).cloned().unwrap_or_default();
+        let constraints = object.properties.get(&name).cloned().unwrap_or_default();
         let (is_required, is_absent) = (object.required.contains(&name), object.absent.contains(&name));
-        let allowed = self.allowed(&known);
+        let allowed = self.allowed(&constraints);
         let mut alternatives = Vec::new();
         if !is_absent {
             let groups = self.groups(&switches, allowed.as_deref())?;
@@ -242,8 +242,8 @@ impl Expander<'_> {
 
     /// Returns a member as an exact test on scalars of one key, if it is one.
     fn exact_test(&mut self, member: Member) -> Option<Rc<Test>> {
-        if let Some(known) = self.tests.get(&member) {
-            return known.clone();
+        if let Some(cached) = self.tests.get(&member) {
+            return cached.clone();
         }
         let found = self.find_exact_test(member).map(Rc::new);
         self.tests.insert(member, found.clone());

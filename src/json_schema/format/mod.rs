@@ -187,7 +187,7 @@ fn build(regular: &Regular) -> Arc<Dfa> {
 }
 
 /// Returns the language of the decoded strings of a format, as a draft defines it; `None` if the format is an annotation. Languages are
-/// built when first asked for, and shared.
+/// built on demand, and shared.
 ///
 /// ```
 /// use maskwright::{Limits, json_schema::{Draft, format}, regular::Dfa};

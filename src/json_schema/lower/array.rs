@@ -49,7 +49,7 @@ fn n_prefix(shape: &ArrayShape) -> u64 {
 /// The state after some items: the position, the number of items as far as it matters, and the number that each `contains` has counted.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Seen {
-    place: u64,
+    position: u64,
     n_items: u64,
     counts: SmallVec<[u64; 4]>,
 }
@@ -99,8 +99,9 @@ impl Lowerer<'_> {
         draft.accept(end);
         // The domain of each position of the prefix, and of all after it.
         let n_prefix = n_prefix(shape);
-        let places = (0..=n_prefix).map(|place| {
-            let holds = shape.rules.iter().filter(|rule| rule.from <= place && rule.to.is_none_or(|to| place < to));
+        let places = (0..=n_prefix).map(|position| {
+            let holds =
+                shape.rules.iter().filter(|rule| rule.from <= position && rule.to.is_none_or(|to| position < to));
             holds.map(|rule| rule.member).collect::<Vec<Member>>()
         });
         let places: Vec<Vec<Member>> = places.collect();
@@ -111,10 +112,10 @@ impl Lowerer<'_> {
         }
         let mut shape = ArrayShape { is_unique: false, ..shape.clone() };
         // Unreachable positions don't matter: those after the greatest length, and from the first with an empty domain on.
-        if let Some(place) =
+        if let Some(position) =
             domains.iter().position(|domain| matches!(domain, Domain::Few(values) if values.is_empty()))
         {
-            shape.max = Some(shape.max.map_or(place as u64, |max| max.min(place as u64)));
+            shape.max = Some(shape.max.map_or(position as u64, |max| max.min(position as u64)));
         }
         if let Some(max) = shape.max {
             domains.truncate(usize::try_from(max).unwrap_or(usize::MAX).max(1));
@@ -160,10 +161,10 @@ impl Lowerer<'_> {
         }
         // A position with as many values as there are items always has one left.
         let mut few: Vec<Vec<Vec<u8>>> = Vec::new();
-        for (place, members) in places.iter().enumerate().take(n_items) {
+        for (position, members) in places.iter().enumerate().take(n_items) {
             let conjunction = self.expander.intern(members.clone());
             if let Some(values) = self.few_values(conjunction, &mut Few::new(n_items - 1))? {
-                let n_places = if place + 1 == places.len() { n_items - place } else { 1 };
+                let n_places = if position + 1 == places.len() { n_items - position } else { 1 };
                 if values.len() < n_places {
                     return Ok(false);
                 }
@@ -314,12 +315,12 @@ impl Lowerer<'_> {
             return Ok(());
         }
         let mut places = Places::default();
-        let none = Seen { place: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
+        let none = Seen { position: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
         self.item(draft, &plan, &mut places, &before_first, &none, depth)?;
         while let Some((seen, state)) = places.pending.pop() {
             self.check_written("items", places.states.len())?;
             let from = self.after_element(draft, state)?;
-            if !is_written && seen.place >= n_prefix {
+            if !is_written && seen.position >= n_prefix {
                 // After the prefix a counter counts.
                 self.counted_tail(draft, &plan, &from, depth, end, seen.n_items)?;
                 continue;
@@ -360,8 +361,8 @@ impl Lowerer<'_> {
     /// Returns the variants of the next item.
     fn item_variants(&mut self, plan: &Plan<'_>, seen: &Seen) -> Lowered<Vec<Variant>> {
         let Plan { shape, n_prefix, is_written, .. } = *plan;
-        let place = seen.place;
-        let is_at = |from: u64, to: Option<u64>| from <= place && to.is_none_or(|to| place < to);
+        let position = seen.position;
+        let is_at = |from: u64, to: Option<u64>| from <= position && to.is_none_or(|to| position < to);
         let members: Vec<Member> =
             shape.rules.iter().filter(|rule| is_at(rule.from, rule.to)).map(|rule| rule.member).collect();
         let n_items = match is_written && shape.max.is_none() {
@@ -369,7 +370,7 @@ impl Lowerer<'_> {
             true => (seen.n_items + 1).min(shape.min),
             false => seen.n_items + 1,
         };
-        let next = Seen { place: (place + 1).min(n_prefix), n_items, counts: seen.counts.clone() };
+        let next = Seen { position: (position + 1).min(n_prefix), n_items, counts: seen.counts.clone() };
         let mut variants: Vec<(Vec<Member>, Seen)> = vec![(members, next)];
         for (index, count) in shape.counts.iter().enumerate().filter(|(_, count)| is_at(count.from, count.to)) {
             let n_seen = seen.counts[index];

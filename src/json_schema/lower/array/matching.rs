@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use crate::testing::Rng;
 
-    /// Tells the same by trying all ways.
+    /// Decides the same by exhaustive search.
     fn can_differ(positions: &[Vec<Vec<u8>>], used: &mut Vec<Vec<u8>>) -> bool {
         let Some((first, rest)) = positions.split_first() else { return true };
         first.iter().any(|value| {

@@ -139,7 +139,7 @@ impl Lowerer<'_> {
     /// Adds the arrays of a shape; returns whether they are few.
     fn few_arrays(&mut self, shape: &ArrayShape, few: &mut Few, texts: &mut Vec<Vec<u8>>) -> Lowered<bool> {
         let plan = Plan { shape, n_prefix: n_prefix(shape), is_written: true, distinct: None };
-        let none = Seen { place: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
+        let none = Seen { position: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
         let mut open: Vec<(Vec<Vec<u8>>, Seen)> = vec![(Vec::new(), none)];
         while let Some((items, seen)) = open.pop() {
             if few.is_over(texts, open.len()) {
