@@ -60,12 +60,15 @@
 //!
 //! *Vocabulary*, *token*, *stop token*, *token mask*; *grammar*, *rule*, *root rule*, *sentence* (a string of the grammar's language), *viable
 //! prefix* (some completion is a sentence), *dead end* (a prefix that is not viable); *lower* (text to IR), *pass* (IR to IR), *build* (an
-//! automaton), *compile* (all of it); *state*, *call*, *return*, *register* (64 bits beside a state), *pair* (state, stack node, register),
-//! *configuration* (all pairs that are live), *node* and *exit* (what lies below a state, and where it continues after returning);
+//! automaton), *compile* (all of it); *unit* (the automaton of one strongly connected component of rules), *state*, *call*, *return*, *register* (64 bits beside a state),
+//! *head* (state, stack node, register: one place where the text can lead), *configuration* (all heads that are live), *node* and *exit* (what lies below a head, and where it
+//! continues after returning; nodes form a graph-structured stack);
 //! *closure*, *step* (one byte), *accept* (one token); *context-independent* token (its verdict is the same under every caller),
 //! *context-dependent* token; *remainder* (a node of the trie where a unit ends inside a token), *region* (the trie below a node, divided by
 //! a set of characters), its *border* (the nodes where a character begins that is not in the set) and *interior* (the other nodes where a
-//! character begins); *rollback*, *fork*, *jump-forward* (forced text). Of JSON Schema: *conjunction* (all constraints on a value at one
+//! character begins); *decision tree* (masks by how much of the stack is known), *strategy* (how a walk finds the tokens below a node: a region, the difference from a model,
+//! node by node), *cluster* (states closed under most characters), *subwalk* (a memoized walk below a node), *lookahead* (how many characters a configuration surely
+//! reads), *recheck* (which tokens of a cached mask repeat a value), *suffix* (what a token holds behind a node); *rollback*, *fork*, *jump-forward* (forced text). Of JSON Schema: *conjunction* (all constraints on a value at one
 //! location), *shape* (a conjunction for one kind of values, without disjunctions), *obligation* (a constraint that one of several keys
 //! satisfies), *distinct values* (keys of one object, or items under `uniqueItems`), *declared key* (one that the schema names).
 

@@ -17,7 +17,7 @@
 
 use super::state::{Kind, Owner, ROLES_MAX, Role, StateInfo, StateInfos, StateInfosBuilder};
 use super::table::{MoveTable, Piece, Row, Rows, Target, mixed, reads};
-use super::unit::{Code, Content, Move, Pushes, StateRef, Step, Unit};
+use super::unit::{Content, Move, PackedMove, Pushes, StateRef, Step, Unit};
 use crate::machine::{Counter, DeclaredKeys, Distinct, RegisterRule};
 use crate::pass::{
     BuildError, CompileBudget, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton, Splitter,
@@ -56,11 +56,11 @@ pub(crate) fn build(
     entered: &[u32],
     entries: &[Option<Entry>],
     bounds: Bounds<'_>,
-    spare: &mut Spare,
+    workspace: &mut Workspace,
 ) -> Result<Content, BuildError> {
     if let [id] = members
         && network.rule(*id).counter.is_none()
-        && let Some(content) = plain(network.rule(*id), bounds, &mut spare.rows)?
+        && let Some(content) = plain(network.rule(*id), bounds, &mut workspace.rows)?
     {
         return Ok(content);
     }
@@ -69,10 +69,10 @@ pub(crate) fn build(
         n_states: STATES_FREE + STATES_PER_ITEM * n_items,
         n_members: MEMBERS_FREE + MEMBERS_PER_ITEM * n_items,
     };
-    if let Some(content) = Builder::new(network, members, entries, true, bounds, spare).run(entered, budget)? {
+    if let Some(content) = Builder::new(network, members, entries, true, bounds, workspace).run(entered, budget)? {
         return Ok(content);
     }
-    let builder = Builder::new(network, members, entries, false, bounds, spare);
+    let builder = Builder::new(network, members, entries, false, bounds, workspace);
     let content = builder.run(entered, Budget::NONE)?;
     Ok(content.expect("without a budget building goes on to the end"))
 }
@@ -112,7 +112,7 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Opt
         declared_keys: SmallVec::new(),
         children: SmallVec::new(),
         entries: smallvec![0],
-        has_elements: false,
+        has_distinct_values: false,
     }))
 }
 
@@ -131,8 +131,8 @@ fn infos_of_states(automaton: &RuleAutomaton, owner: Option<Owner>, rows: &Rows)
         infos.push(if automaton.is_accepting(state) { end } else { inner }, reads(&row));
     }
     for &(state, distinct) in automaton.elements() {
-        // Only calls of elements lead here.
-        let role = infos.role(Role { kind: Kind::Element(distinct), owner });
+        // Only calls of values lead here.
+        let role = infos.role(Role { kind: Kind::DistinctValue(distinct), owner });
         infos.set_role(state, role);
     }
     known(infos.finish())
@@ -212,7 +212,7 @@ struct Member<'a> {
 
 /// Memory that one unit after the other is built in.
 #[derive(Default)]
-pub(crate) struct Spare {
+pub(crate) struct Workspace {
     /// The states of sets with several items.
     ids: HashMap<Items, u32>,
     /// The states of sets with one item, `u32::MAX` where there is none yet.
@@ -237,7 +237,7 @@ pub(crate) struct Spare {
     rows: Rows,
 }
 
-impl Spare {
+impl Workspace {
     /// Largest table that is kept: clearing one takes as long as it is large.
     const CAPACITY_MAX: usize = 4096;
 
@@ -260,7 +260,7 @@ impl Spare {
             || is_large(self.list_ids.capacity())
             || self.closing.as_ref().is_some_and(|of| is_large(of_closing(of)))
         {
-            *self = Spare::default();
+            *self = Workspace::default();
         }
         self.ids.clear();
         self.single_ids.clear();
@@ -295,7 +295,7 @@ struct Builder<'a> {
     n_members: usize,
     /// Whether the states are those of the one member's automaton: each of them is simple ([`Builder::is_simple`]).
     is_direct: bool,
-    spare: &'a mut Spare,
+    workspace: &'a mut Workspace,
 }
 
 /// The memory in which calls are sorted out.
@@ -370,7 +370,7 @@ impl<'a> Builder<'a> {
         entries: &'a [Option<Entry>],
         merges: bool,
         bounds: Bounds<'a>,
-        spare: &'a mut Spare,
+        workspace: &'a mut Workspace,
     ) -> Self {
         let mut members = SmallVec::with_capacity(ids.len());
         let mut counters = Vec::new();
@@ -392,7 +392,7 @@ impl<'a> Builder<'a> {
             counters.extend(rule.counter);
             declared_keys.extend(rule.automaton.declared_keys().iter().cloned());
         }
-        spare.clear(n_single as usize);
+        workspace.clear(n_single as usize);
         let mut builder = Builder {
             members,
             entries,
@@ -406,7 +406,7 @@ impl<'a> Builder<'a> {
             n_listed: 0,
             n_members: 0,
             is_direct: false,
-            spare,
+            workspace,
         };
         builder.is_direct = match &builder.members[..] {
             [Member { rule, .. }] if merges && rule.counter.is_none() => {
@@ -426,11 +426,11 @@ impl<'a> Builder<'a> {
             }
         }
         // PERF: nearly all states stand for one item, and read one or two ranges.
-        let n_items = self.spare.single_ids.len();
-        let mut rows = take(&mut self.spare.rows);
+        let n_items = self.workspace.single_ids.len();
+        let mut rows = take(&mut self.workspace.rows);
         rows.clear(n_items, 2 * n_items);
         let n_direct = if self.is_direct { self.automaton(0).n_states() } else { 0 };
-        while rows.len() < n_direct.max(self.spare.sets.len()) {
+        while rows.len() < n_direct.max(self.workspace.sets.len()) {
             self.bounds.compile_budget.spend(1)?;
             let state = rows.len() as u32;
             match self.is_direct {
@@ -445,7 +445,7 @@ impl<'a> Builder<'a> {
             }
             rows.end();
             self.bounds.check_moves(rows.bytes.len() + rows.controls.len() + self.n_listed)?;
-            if self.spare.sets.len() > budget.n_states || self.n_members > budget.n_members {
+            if self.workspace.sets.len() > budget.n_states || self.n_members > budget.n_members {
                 return Ok(None);
             }
         }
@@ -466,10 +466,10 @@ impl<'a> Builder<'a> {
         if let [item] = items[..] {
             return self.single(item);
         }
-        *self.spare.ids.entry(items).or_insert_with_key(|items| {
+        *self.workspace.ids.entry(items).or_insert_with_key(|items| {
             self.n_members += items.len();
-            self.spare.sets.push(items.clone());
-            self.spare.sets.len() as u32 - 1
+            self.workspace.sets.push(items.clone());
+            self.workspace.sets.len() as u32 - 1
         })
     }
 
@@ -480,12 +480,12 @@ impl<'a> Builder<'a> {
         }
         // PERF: nearly all sets have one item, and need no hashing.
         let at = self.members[item.member as usize].single_base.wrapping_add(item.state) as usize;
-        if self.spare.single_ids[at] == u32::MAX {
-            self.spare.single_ids[at] = self.spare.sets.len() as u32;
+        if self.workspace.single_ids[at] == u32::MAX {
+            self.workspace.single_ids[at] = self.workspace.sets.len() as u32;
             self.n_members += 1;
-            self.spare.sets.push(SmallVec::from_slice(&[item]));
+            self.workspace.sets.push(SmallVec::from_slice(&[item]));
         }
-        self.spare.single_ids[at]
+        self.workspace.single_ids[at]
     }
 
     /// Returns the state in which a member begins.
@@ -504,13 +504,13 @@ impl<'a> Builder<'a> {
         items.into_iter().map(|item| self.state(SmallVec::from_slice(&[item]))).collect()
     }
 
-    /// Returns the states that stand for items which calls return to: elements that are kept apart in different ways are never one state.
+    /// Returns the states that stand for items which calls return to: values that are kept apart in different ways are never one state.
     fn return_states(&mut self, mut items: Items) -> SmallVec<[u32; 2]> {
-        let element = |builder: &Self, item: &Item| builder.automaton(item.member).element(item.state);
+        let value = |builder: &Self, item: &Item| builder.automaton(item.member).element(item.state);
         let mut states = SmallVec::new();
         while let Some(first) = items.first() {
-            let distinct = element(self, first);
-            let (alike, others) = items.into_iter().partition(|item| element(self, item) == distinct);
+            let distinct = value(self, first);
+            let (alike, others) = items.into_iter().partition(|item| value(self, item) == distinct);
             states.extend(self.states(alike));
             items = others;
         }
@@ -518,7 +518,7 @@ impl<'a> Builder<'a> {
     }
 
     fn slot(&mut self, unit: &Arc<Unit>) -> u32 {
-        let Spare { slot_of, children, .. } = &mut *self.spare;
+        let Workspace { slot_of, children, .. } = &mut *self.workspace;
         *slot_of.entry(unit.uid).or_insert_with(|| {
             children.push(Arc::clone(unit));
             children.len() as u32
@@ -531,8 +531,8 @@ impl<'a> Builder<'a> {
             moves.sort_unstable();
             moves.dedup();
         }
-        let Builder { spare, seed, .. } = self;
-        let Spare { listed, list_ends, list_ids, .. } = &mut **spare;
+        let Builder { workspace, seed, .. } = self;
+        let Workspace { listed, list_ends, list_ids, .. } = &mut **workspace;
         let fingerprint = fingerprint(*seed, moves);
         let is_it = |&(known, id): &(u64, u32)| {
             let first = if id == 0 { 0 } else { list_ends[id as usize - 1] };
@@ -550,7 +550,7 @@ impl<'a> Builder<'a> {
     }
 
     fn row(&mut self, state: usize, rows: &mut Rows) -> Result<(), BuildError> {
-        if let [item] = self.spare.sets[state][..] {
+        if let [item] = self.workspace.sets[state][..] {
             let (rule, state) =
                 (self.members[item.member as usize].rule, if item.state == LOOP { 0 } else { item.state });
             let edges = rule.automaton.edges(state);
@@ -558,11 +558,11 @@ impl<'a> Builder<'a> {
                 return self.simple_row(item, rows);
             }
         }
-        let mut items = self.spare.sets[state].clone();
+        let mut items = self.workspace.sets[state].clone();
         // Between two copies, a copy begins.
         items.iter_mut().filter(|item| item.state == LOOP).for_each(|item| item.state = 0);
-        let mut scratch = core::mem::take(&mut self.spare.scratch);
-        let mut contexts = core::mem::take(&mut self.spare.contexts);
+        let mut scratch = core::mem::take(&mut self.workspace.scratch);
+        let mut contexts = core::mem::take(&mut self.workspace.contexts);
         self.close(&SmallVec::new(), items, &mut contexts, &mut scratch)?;
         if contexts.is_empty() && self.merges {
             // PERF: nearly all states call nothing, and then a letter leads to one state.
@@ -580,7 +580,7 @@ impl<'a> Builder<'a> {
             self.row_of_contexts(&mut scratch, &mut contexts, rows)?;
         }
         contexts.clear();
-        (self.spare.scratch, self.spare.contexts) = (scratch, contexts);
+        (self.workspace.scratch, self.workspace.contexts) = (scratch, contexts);
         Ok(())
     }
 
@@ -591,7 +591,7 @@ impl<'a> Builder<'a> {
         contexts: &[Context],
         rows: &mut Rows,
     ) -> Result<(), BuildError> {
-        let mut pieces = core::mem::take(&mut self.spare.row_scratch.pieces);
+        let mut pieces = core::mem::take(&mut self.workspace.row_scratch.pieces);
         pieces.clear();
         let mut controls = ControlPieces::new();
         let Scratch { letters, targets } = scratch;
@@ -611,7 +611,7 @@ impl<'a> Builder<'a> {
         rows.bytes.extend_from_slice(&pieces);
         controls.sort_unstable_by_key(|&(token, _)| token);
         rows.controls.extend_from_slice(&controls);
-        self.spare.row_scratch.pieces = pieces;
+        self.workspace.row_scratch.pieces = pieces;
         Ok(())
     }
 
@@ -624,7 +624,7 @@ impl<'a> Builder<'a> {
         pieces: &mut Vec<Piece>,
         controls: &mut ControlPieces,
     ) -> Result<(), BuildError> {
-        let mut theirs = core::mem::take(&mut self.spare.row_scratch.theirs);
+        let mut theirs = core::mem::take(&mut self.workspace.row_scratch.theirs);
         self.child_row(chain, slot, state, &mut theirs);
         self.bounds.compile_budget.spend(theirs.bytes.len() + chain.len())?;
         self.bounds.check_moves(self.n_listed)?;
@@ -639,10 +639,10 @@ impl<'a> Builder<'a> {
             pieces.extend_from_slice(&theirs.bytes);
             pieces.rotate_right(theirs.bytes.len());
         } else {
-            let mut merged = core::mem::take(&mut self.spare.row_scratch.merged);
+            let mut merged = core::mem::take(&mut self.workspace.row_scratch.merged);
             self.merge(pieces, &theirs.bytes, &mut merged);
             core::mem::swap(pieces, &mut merged);
-            self.spare.row_scratch.merged = merged;
+            self.workspace.row_scratch.merged = merged;
         }
         for &(token, target) in &theirs.controls {
             match controls.iter_mut().find(|(known, _)| *known == token) {
@@ -650,7 +650,7 @@ impl<'a> Builder<'a> {
                 None => controls.push((token, target)),
             }
         }
-        self.spare.row_scratch.theirs = theirs;
+        self.workspace.row_scratch.theirs = theirs;
         Ok(())
     }
 
@@ -687,7 +687,7 @@ impl<'a> Builder<'a> {
             return Ok(());
         }
         self.bounds.compile_budget.spend(edges.len())?;
-        let mut pieces = core::mem::take(&mut self.spare.row_scratch.pieces);
+        let mut pieces = core::mem::take(&mut self.workspace.row_scratch.pieces);
         pieces.clear();
         let mut controls = ControlPieces::new();
         for edge in bytes {
@@ -706,7 +706,7 @@ impl<'a> Builder<'a> {
         rows.bytes.extend_from_slice(&pieces);
         controls.sort_unstable_by_key(|&(token, _)| token);
         rows.controls.extend_from_slice(&controls);
-        self.spare.row_scratch.pieces = pieces;
+        self.workspace.row_scratch.pieces = pieces;
         Ok(())
     }
 
@@ -746,7 +746,7 @@ impl<'a> Builder<'a> {
         if a == b {
             return a;
         }
-        if let Some(&known) = self.spare.joined.get(&(a, b)) {
+        if let Some(&known) = self.workspace.joined.get(&(a, b)) {
             return known;
         }
         let mut moves = MoveList::new();
@@ -754,15 +754,17 @@ impl<'a> Builder<'a> {
             match target {
                 Target::State(state) => moves.push(Move { pushes: Pushes::new(), target: StateRef::own(state) }),
                 Target::List(list) => {
-                    let first = if list == 0 { 0 } else { self.spare.list_ends[list as usize - 1] };
+                    let first = if list == 0 { 0 } else { self.workspace.list_ends[list as usize - 1] };
                     moves.extend(
-                        self.spare.listed[first as usize..self.spare.list_ends[list as usize] as usize].iter().cloned(),
+                        self.workspace.listed[first as usize..self.workspace.list_ends[list as usize] as usize]
+                            .iter()
+                            .cloned(),
                     );
                 }
             }
         }
         let joined = Target::List(self.list(&mut moves));
-        self.spare.joined.insert((a, b), joined);
+        self.workspace.joined.insert((a, b), joined);
         joined
     }
 
@@ -770,11 +772,11 @@ impl<'a> Builder<'a> {
     fn child_row(&mut self, chain: &Chain, slot: u32, state: u32, found: &mut ChildRow) {
         found.bytes.clear();
         found.controls.clear();
-        let child = Arc::clone(&self.spare.children[slot as usize - 1]);
+        let child = Arc::clone(&self.workspace.children[slot as usize - 1]);
         let runs = child.runs(state);
         // PERF: the keys that nobody names are called from every place between two members, over the same chain.
         let key = (runs.len() >= KEPT_RUNS_MIN).then(|| (chain.clone(), slot, state));
-        if let Some(row) = key.as_ref().and_then(|key| self.spare.child_rows.get(key)) {
+        if let Some(row) = key.as_ref().and_then(|key| self.workspace.child_rows.get(key)) {
             found.bytes.extend_from_slice(&row.bytes);
             found.controls.extend_from_slice(&row.controls);
             return;
@@ -783,12 +785,12 @@ impl<'a> Builder<'a> {
             [only] if runs.len() <= SHORT_ROW && child.controls(state).is_empty() => Some((only, slot, state)),
             _ => None,
         };
-        if let Some(row) = short_key.as_ref().and_then(|key| self.spare.short_rows.get(key)) {
+        if let Some(row) = short_key.as_ref().and_then(|key| self.workspace.short_rows.get(key)) {
             found.bytes.extend_from_slice(row);
             return;
         }
-        let mut known: SmallVec<[(Code, Target); 8]> = SmallVec::new();
-        let mut target_of = |builder: &mut Self, code: Code| {
+        let mut known: SmallVec<[(PackedMove, Target); 8]> = SmallVec::new();
+        let mut target_of = |builder: &mut Self, code: PackedMove| {
             if let Some(&(_, target)) = known.iter().find(|(known, _)| *known == code) {
                 return target;
             }
@@ -803,13 +805,13 @@ impl<'a> Builder<'a> {
             found.bytes.push((low, high, target_of(self, code)));
         }
         for &(token, list) in child.controls(state) {
-            found.controls.push((token, target_of(self, Code::list(list))));
+            found.controls.push((token, target_of(self, PackedMove::list(list))));
         }
         if let Some(key) = key {
-            self.spare.child_rows.insert(key, found.clone());
+            self.workspace.child_rows.insert(key, found.clone());
         }
         if let Some(key) = short_key {
-            self.spare.short_rows.insert(key, SmallVec::from_slice(&found.bytes));
+            self.workspace.short_rows.insert(key, SmallVec::from_slice(&found.bytes));
         }
     }
 
@@ -820,8 +822,8 @@ impl<'a> Builder<'a> {
         contexts: &mut Vec<Context>,
         rows: &mut Rows,
     ) -> Result<(), BuildError> {
-        let mut moves = core::mem::take(&mut self.spare.row_scratch.moves);
-        let mut by_letter = core::mem::take(&mut self.spare.row_scratch.by_letter);
+        let mut moves = core::mem::take(&mut self.workspace.row_scratch.moves);
+        let mut by_letter = core::mem::take(&mut self.workspace.row_scratch.by_letter);
         moves.clear();
         by_letter.clear();
         // Moves made for this row, and the chains that wait or were pushed.
@@ -869,7 +871,7 @@ impl<'a> Builder<'a> {
             };
             rows.push(label, target);
         });
-        (self.spare.row_scratch.moves, self.spare.row_scratch.by_letter) = (moves, by_letter);
+        (self.workspace.row_scratch.moves, self.workspace.row_scratch.by_letter) = (moves, by_letter);
         Ok(())
     }
 
@@ -884,7 +886,7 @@ impl<'a> Builder<'a> {
         scratch.letters.clear();
         scratch.targets.clear();
         // PERF: an empty one would be made for nothing.
-        let closing = self.spare.closing.take().unwrap_or_default();
+        let closing = self.workspace.closing.take().unwrap_or_default();
         let Closing { mut entered, mut calls, mut call_of, mut groups, mut group_of } = closing;
         entered.clear();
         call_of.clear();
@@ -948,7 +950,7 @@ impl<'a> Builder<'a> {
             chain.push(StateRef::own(state));
             contexts.push(Context { chain, at: At::Items(starts) });
         }
-        self.spare.closing = Some(Closing { entered, calls, call_of, groups, group_of });
+        self.workspace.closing = Some(Closing { entered, calls, call_of, groups, group_of });
         Ok(())
     }
 
@@ -972,20 +974,20 @@ impl<'a> Builder<'a> {
 
     /// Passes the moves of a child's state to `found`, as seen from this unit.
     fn child_moves(&mut self, chain: &Chain, slot: u32, state: u32, mut found: impl FnMut(Label, Move)) {
-        let child = Arc::clone(&self.spare.children[slot as usize - 1]);
+        let child = Arc::clone(&self.workspace.children[slot as usize - 1]);
         for &(low, high, code) in child.runs(state).iter() {
             self.translate(chain, &child, slot, code, |one| found(Label::Bytes(low, high), one));
         }
         for &(token, list) in child.controls(state) {
-            self.translate(chain, &child, slot, Code::list(list), |one| found(Label::Control(token), one));
+            self.translate(chain, &child, slot, PackedMove::list(list), |one| found(Label::Control(token), one));
         }
     }
 
     /// Passes the moves of an entry of a child's table to `found`, as seen from this unit, over a chain.
-    fn translate(&mut self, chain: &Chain, child: &Unit, slot: u32, code: Code, mut found: impl FnMut(Move)) {
+    fn translate(&mut self, chain: &Chain, child: &Unit, slot: u32, code: PackedMove, mut found: impl FnMut(Move)) {
         match code.step() {
             Step::None => {}
-            Step::Quiet(target) | Step::Simple(target) => {
+            Step::Plain(target) | Step::Local(target) => {
                 found(Move { pushes: Pushes::from_slice(chain), target: StateRef { slot, state: target } });
             }
             Step::List(list) => {
@@ -1016,7 +1018,7 @@ impl<'a> Builder<'a> {
     fn info(&mut self, state: usize, row: &Row<'_>) -> StateInfo {
         let (first, n_items) = match self.is_direct {
             true => (Item { member: 0, state: state as u32 }, 1),
-            false => (self.spare.sets[state][0], self.spare.sets[state].len()),
+            false => (self.workspace.sets[state][0], self.workspace.sets[state].len()),
         };
         let member = &self.members[first.member as usize];
         let automaton = &*member.rule.automaton;
@@ -1036,27 +1038,29 @@ impl<'a> Builder<'a> {
         }
         let owner = match (member.counter, member.has_register) {
             (Some(counter), _) => Some(Owner::Counter(counter)),
-            (None, true) => member.distinct.map(Owner::Elements),
+            (None, true) => member.distinct.map(Owner::DistinctValues),
             (None, false) => None,
         };
         let accepts = |item: &Item| self.automaton(item.member).is_accepting(item.state);
-        let can_end = || if n_items == 1 { accepts(&first) } else { self.spare.sets[state].iter().any(accepts) };
-        let element = automaton.element(first.state);
+        let can_end = || if n_items == 1 { accepts(&first) } else { self.workspace.sets[state].iter().any(accepts) };
+        let value = automaton.element(first.state);
         debug_assert!(
             self.is_direct
-                || self.spare.sets[state].iter().all(|item| self.automaton(item.member).element(item.state) == element),
-            "elements of one state are kept apart in one way"
+                || self.workspace.sets[state]
+                    .iter()
+                    .all(|item| self.automaton(item.member).element(item.state) == value),
+            "values of one state are kept apart in one way"
         );
-        let kind = match (member.counter, element) {
-            // Only calls of elements lead here.
+        let kind = match (member.counter, value) {
+            // Only calls of values lead here.
             (None, Some(distinct)) => {
                 let declared_keys = distinct.declared_keys.map(|index| member.declared_keys_base + index);
-                Kind::Element(Distinct { declared_keys, ..distinct })
+                Kind::DistinctValue(Distinct { declared_keys, ..distinct })
             }
             (Some(counter), _) if first.state == LOOP => Kind::Loop { counter },
             (Some(counter), _) if can_end() => {
                 let between = member.single_base.wrapping_add(LOOP);
-                Kind::BodyEnd { counter, loop_state: self.spare.single_ids[between as usize] }
+                Kind::BodyEnd { counter, loop_state: self.workspace.single_ids[between as usize] }
             }
             (None, None) if can_end() => Kind::End,
             _ => Kind::Inner,
@@ -1067,7 +1071,7 @@ impl<'a> Builder<'a> {
     fn finish(mut self, rows: Rows, entries: SmallVec<[u32; 4]>) -> Result<Content, BuildError> {
         let infos = match &self.members[..] {
             [member] if self.is_direct && member.strictest.is_none() => {
-                infos_of_states(&member.rule.automaton, member.distinct.map(Owner::Elements), &rows)?
+                infos_of_states(&member.rule.automaton, member.distinct.map(Owner::DistinctValues), &rows)?
             }
             _ => known(StateInfos::of(rows.iter().enumerate().map(|(state, row)| self.info(state, &row))))?,
         };
@@ -1085,18 +1089,18 @@ impl<'a> Builder<'a> {
         }
         let content = Content {
             table,
-            moves: self.spare.listed.drain(..).collect(),
-            list_ends: self.spare.list_ends.as_slice().into(),
+            moves: self.workspace.listed.drain(..).collect(),
+            list_ends: self.workspace.list_ends.as_slice().into(),
             infos,
             controls: controls.into(),
             counters: self.counters.into(),
             register_rules: self.register_rules.into(),
             declared_keys: self.declared_keys,
-            children: self.spare.children.drain(..).collect(),
+            children: self.workspace.children.drain(..).collect(),
             entries,
-            has_elements: self.members.iter().any(|member| member.distinct.is_some()),
+            has_distinct_values: self.members.iter().any(|member| member.distinct.is_some()),
         };
-        self.spare.rows = rows;
+        self.workspace.rows = rows;
         Ok(content)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::link::{Linked, Program};
 use super::state::Kind;
-use super::unit::{Code, Move, Pushes, StateRef, Step};
+use super::unit::{Move, PackedMove, Pushes, StateRef, Step};
 use crate::machine::RegisterRule;
 use crate::util::ByteSet;
 use core::fmt::Write;
@@ -81,7 +81,7 @@ fn kind(linked: &Linked, state: u32) -> String {
     match linked.unit.info(state).kind {
         Kind::Inner => String::new(),
         Kind::End => " end".into(),
-        Kind::Element(_) => " element".into(),
+        Kind::DistinctValue(_) => " value".into(),
         Kind::RegisterRule { register_rule } => {
             let register_rule = linked.unit.register_rule(register_rule);
             let end = if register_rule.can_ever_end() { " end" } else { "" };
@@ -109,19 +109,19 @@ fn kind(linked: &Linked, state: u32) -> String {
 /// Returns the moves of a state by what they read: bytes with equal moves together, then control tokens.
 fn rows(linked: &Linked, state: u32) -> Vec<(String, Vec<Move>)> {
     let unit = &linked.unit;
-    let mut by_code: BTreeMap<(u8, u32), (Code, ByteSet)> = BTreeMap::new();
+    let mut by_code: BTreeMap<(u8, u32), (PackedMove, ByteSet)> = BTreeMap::new();
     for byte in 0..=255u8 {
         let code = unit.code(state, byte);
         let key = match code.step() {
             Step::None => continue,
-            Step::Quiet(target) | Step::Simple(target) => (0, target),
+            Step::Plain(target) | Step::Local(target) => (0, target),
             Step::List(list) => (1, list),
         };
         by_code.entry(key).or_insert((code, ByteSet::EMPTY)).1.insert(byte);
     }
-    let moves = |code: Code| match code.step() {
+    let moves = |code: PackedMove| match code.step() {
         Step::None => Vec::new(),
-        Step::Quiet(target) | Step::Simple(target) => {
+        Step::Plain(target) | Step::Local(target) => {
             vec![Move { pushes: Pushes::new(), target: StateRef::own(target) }]
         }
         Step::List(list) => unit.list(list).to_vec(),

@@ -50,7 +50,7 @@ pub(crate) struct Program {
     start: StateId,
     has_empty_text: bool,
     has_controls: bool,
-    has_elements: bool,
+    has_distinct_values: bool,
     may_run_out: bool,
     has_last_items: bool,
     /// Once asked for.
@@ -141,11 +141,11 @@ impl Program {
         let units: Box<[Linked]> = units.collect();
         let start = units[0].base + root.state;
         let has_controls = units.iter().any(|linked| !linked.unit.content.controls.is_empty());
-        let has_elements = units.iter().any(|linked| linked.unit.content.has_elements);
+        let has_distinct_values = units.iter().any(|linked| linked.unit.content.has_distinct_values);
         let has = |test: &dyn Fn(&Distinct) -> bool| {
-            let is_it = |role: &Role| matches!(&role.kind, Kind::Element(distinct) if test(distinct));
-            let of_elements = |linked: &&Linked| linked.unit.content.has_elements;
-            units.iter().filter(of_elements).any(|linked| linked.unit.content.infos.roles().iter().any(is_it))
+            let is_it = |role: &Role| matches!(&role.kind, Kind::DistinctValue(distinct) if test(distinct));
+            let of_values = |linked: &&Linked| linked.unit.content.has_distinct_values;
+            units.iter().filter(of_values).any(|linked| linked.unit.content.infos.roles().iter().any(is_it))
         };
         let has_items = has(&|distinct| distinct.equality == Equality::Json);
         let may_run_out = has_items || has(&|distinct| distinct.has_finite_domain);
@@ -156,7 +156,7 @@ impl Program {
             start,
             has_empty_text,
             has_controls,
-            has_elements,
+            has_distinct_values,
             may_run_out,
             has_last_items,
             byte_classes: OnceLock::new(),
@@ -169,13 +169,13 @@ impl Program {
         self.has_controls
     }
 
-    /// Tells whether the grammar has rules whose elements must all be different.
+    /// Tells whether the grammar has rules whose values must all be different.
     #[inline]
-    pub fn has_elements(&self) -> bool {
-        self.has_elements
+    pub fn has_distinct_values(&self) -> bool {
+        self.has_distinct_values
     }
 
-    /// Tells whether there can be elements of which no new one is left.
+    /// Tells whether there can be values of which no new one is left.
     #[inline]
     pub fn may_run_out(&self) -> bool {
         self.may_run_out
@@ -186,10 +186,10 @@ impl Program {
         self.has_last_items
     }
 
-    /// Tells whether the elements of the rule of a state may run out between two of them, so that only the end of the rule is safe.
+    /// Tells whether the values of the rule of a state may run out between two of them, so that only the end of the rule is safe.
     pub fn must_close(&self, state: StateId) -> bool {
         match self.info(state).and_then(|info| info.owner) {
-            Some(Owner::Elements(Distinct { exhaustible: Exhaustible::Possibly, .. })) => {
+            Some(Owner::DistinctValues(Distinct { exhaustible: Exhaustible::Possibly, .. })) => {
                 self.unbounded(state) & CAN_ALWAYS_CLOSE == 0
             }
             _ => false,
@@ -199,7 +199,7 @@ impl Program {
     /// As [`Self::must_close`], of any state of the rule that comes behind this one, too.
     pub fn may_have_to_close(&self, state: StateId) -> bool {
         match self.info(state).and_then(|info| info.owner) {
-            Some(Owner::Elements(Distinct { exhaustible: Exhaustible::Possibly, .. })) => {
+            Some(Owner::DistinctValues(Distinct { exhaustible: Exhaustible::Possibly, .. })) => {
                 self.unbounded(state) & MAY_BE_EXHAUSTED != 0
             }
             _ => false,
@@ -313,17 +313,17 @@ fn build_units(
     let places = Places::of(network);
     let mut entries: Vec<Option<Entry>> = vec![None; network.rules.len()];
     let mut n_moves = 0usize;
-    let (mut component, mut spare) = (Component::default(), store.spares.take());
+    let (mut component, mut workspace) = (Component::default(), store.workspaces.take());
     let mut entered: Vec<NetRuleId> = Vec::new();
     for (index, members) in (0..).zip(places.components.iter()) {
         // A rule that calls nothing may have been built for another grammar, of the very same automaton, if somebody else holds that.
-        let is_leaf = |rule: &FinishedRule| rule.callees.is_empty() && Arc::strong_count(&rule.automaton) > 1;
-        let leaf = match members[..] {
-            [id] => Some(network.rule(id)).filter(|rule| is_leaf(rule)),
+        let is_flat = |rule: &FinishedRule| rule.callees.is_empty() && Arc::strong_count(&rule.automaton) > 1;
+        let flat = match members[..] {
+            [id] => Some(network.rule(id)).filter(|rule| is_flat(rule)),
             _ => None,
         };
-        if let Some(rule) = leaf
-            && let Some(unit) = store.find_leaf(&rule.automaton, rule.counter)
+        if let Some(rule) = flat
+            && let Some(unit) = store.find_flat(&rule.automaton, rule.counter)
         {
             n_moves += unit.n_moves;
             let state = unit.content.entries[0];
@@ -353,14 +353,14 @@ fn build_units(
             Some(unit) => unit,
             None => {
                 let bounds = Bounds { compile_budget, n_moves, n_moves_max: limits.automaton_moves_max };
-                let content = build(network, members, &component.entered, &entries, bounds, &mut spare)?;
+                let content = build(network, members, &component.entered, &entries, bounds, &mut workspace)?;
                 let unit = store.intern(content, network.rule(entered[0]).name.clone());
-                store.keep_built(fingerprint, &component, &unit);
+                store.insert_built(fingerprint, &component, &unit);
                 unit
             }
         };
-        if let Some(rule) = leaf {
-            store.keep_leaf(&rule.automaton, rule.counter, &unit);
+        if let Some(rule) = flat {
+            store.insert_flat(&rule.automaton, rule.counter, &unit);
         }
         n_moves += unit.n_moves;
         if n_moves > limits.automaton_moves_max {
@@ -371,8 +371,8 @@ fn build_units(
             entries[id.index()] = Some(Entry { unit: Arc::clone(&unit), state });
         }
     }
-    if spare.is_small() {
-        store.spares.put(spare);
+    if workspace.is_small() {
+        store.workspaces.put(workspace);
     }
     Ok(entries)
 }

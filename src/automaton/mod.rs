@@ -13,4 +13,4 @@ pub(crate) use dump::{dump_dot, dump_text};
 pub(crate) use link::{BELOW, DONE, Linked, Program, StateId};
 pub(crate) use state::{Kind, Owner, Reads};
 pub(crate) use store::UnitStore;
-pub(crate) use unit::{Code, Step, Unit};
+pub(crate) use unit::{PackedMove, Step, Unit};

@@ -24,8 +24,8 @@ pub(crate) enum Kind {
     Loop { counter: u32 },
     /// The count of pieces must fit, and the unit may end here if it says so.
     RegisterRule { register_rule: u32 },
-    /// An element was read, by a call that returns here: it must be another than all before, and joins them. Entered by returning only.
-    Element(Distinct),
+    /// A value was read, by a call that returns here: it must be another than all before, and joins them. Entered by returning only.
+    DistinctValue(Distinct),
 }
 
 /// What the register of a state belongs to.
@@ -33,8 +33,8 @@ pub(crate) enum Kind {
 pub(crate) enum Owner {
     /// A counter of the unit.
     Counter(u32),
-    /// The elements of a rule, which are all different.
-    Elements(Distinct),
+    /// The values of a rule, which are all different.
+    DistinctValues(Distinct),
     /// A count of pieces; the strictest register rule of the rule.
     RegisterRules(u32),
 }

@@ -5,7 +5,7 @@
 //! is forgotten. Grammars that use a forgotten unit keep it; a later equal one is a new unit with a new number, which costs
 //! sharing and never correctness.
 
-use super::build::Spare;
+use super::build::Workspace;
 use super::unit::{Content, Unit};
 use crate::machine::Counter;
 use crate::pass::RuleAutomaton;
@@ -55,14 +55,14 @@ impl Component {
 /// Interned units.
 #[derive(Debug)]
 pub(crate) struct UnitStore {
-    prints: FoldBuildHasher,
+    hasher: FoldBuildHasher,
     bytes_max: usize,
     generations: Mutex<Generations>,
     built: Mutex<Built>,
-    leaves: Mutex<Leaves>,
+    flat_units: Mutex<FlatUnits>,
     n_found: AtomicU64,
     /// Memory to build in.
-    pub(super) spares: Pool<Spare>,
+    pub(super) workspaces: Pool<Workspace>,
 }
 
 /// Units by what they were built from, bounded like the units themselves.
@@ -82,16 +82,16 @@ struct BuiltUnit {
 
 /// Units of rules that call nothing, by their automaton: the very same one, which lives as long as it is a key here.
 #[derive(Debug, Default)]
-struct Leaves {
-    units: HashMap<LeafPlace, Leaf>,
+struct FlatUnits {
+    units: HashMap<FlatUnitKey, FlatUnit>,
     bytes: usize,
 }
 
 /// Where an automaton is in memory, and what counts its copies.
-type LeafPlace = (usize, Option<Counter>);
+type FlatUnitKey = (usize, Option<Counter>);
 
 #[derive(Debug)]
-struct Leaf {
+struct FlatUnit {
     unit: Arc<Unit>,
     /// What keeps the place from being used for another.
     _automaton: Arc<RuleAutomaton>,
@@ -113,19 +113,19 @@ impl UnitStore {
     /// Returns a store that keeps at most about `bytes_max` bytes.
     pub fn new(bytes_max: usize) -> Self {
         UnitStore {
-            prints: FoldBuildHasher::default(),
+            hasher: FoldBuildHasher::default(),
             bytes_max,
             generations: Mutex::default(),
             built: Mutex::default(),
-            leaves: Mutex::default(),
+            flat_units: Mutex::default(),
             n_found: AtomicU64::new(0),
-            spares: Pool::default(),
+            workspaces: Pool::default(),
         }
     }
 
     /// Returns a number by which equal components are found; others may have the same.
     pub(super) fn fingerprint(&self, component: &Component) -> u64 {
-        self.prints.hash_one(component)
+        self.hasher.hash_one(component)
     }
 
     /// Returns the unit that was built from a component, if it is still known.
@@ -139,7 +139,7 @@ impl UnitStore {
     }
 
     /// Remembers what a unit was built from.
-    pub(super) fn keep_built(&self, fingerprint: u64, component: &Component, unit: &Arc<Unit>) {
+    pub(super) fn insert_built(&self, fingerprint: u64, component: &Component, unit: &Arc<Unit>) {
         let known = BuiltUnit { fingerprint, component: component.clone(), unit: Arc::clone(unit) };
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         let Built { young, old, young_bytes } = &mut *built;
@@ -154,30 +154,30 @@ impl UnitStore {
     }
 
     /// Returns the unit of a rule that calls nothing, if it was built of the very same automaton.
-    pub(super) fn find_leaf(&self, automaton: &Arc<RuleAutomaton>, counter: Option<Counter>) -> Option<Arc<Unit>> {
-        let leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
-        let unit = Arc::clone(&leaves.units.get(&(Arc::as_ptr(automaton).addr(), counter))?.unit);
+    pub(super) fn find_flat(&self, automaton: &Arc<RuleAutomaton>, counter: Option<Counter>) -> Option<Arc<Unit>> {
+        let flat_units = self.flat_units.lock().unwrap_or_else(PoisonError::into_inner);
+        let unit = Arc::clone(&flat_units.units.get(&(Arc::as_ptr(automaton).addr(), counter))?.unit);
         self.n_found.fetch_add(1, Ordering::Relaxed);
         Some(unit)
     }
 
     /// Remembers the unit of a rule that calls nothing. That is of use if its automaton is kept elsewhere too.
-    pub(super) fn keep_leaf(&self, automaton: &Arc<RuleAutomaton>, counter: Option<Counter>, unit: &Arc<Unit>) {
-        let mut leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
-        if leaves.bytes > self.bytes_max / 4 {
-            *leaves = Leaves::default();
+    pub(super) fn insert_flat(&self, automaton: &Arc<RuleAutomaton>, counter: Option<Counter>, unit: &Arc<Unit>) {
+        let mut flat_units = self.flat_units.lock().unwrap_or_else(PoisonError::into_inner);
+        if flat_units.bytes > self.bytes_max / 4 {
+            *flat_units = FlatUnits::default();
         }
         let key = (Arc::as_ptr(automaton).addr(), counter);
-        let leaf = Leaf { unit: Arc::clone(unit), _automaton: Arc::clone(automaton) };
-        if leaves.units.insert(key, leaf).is_none() {
-            leaves.bytes += automaton.memory_bytes() + unit.memory_bytes();
+        let flat = FlatUnit { unit: Arc::clone(unit), _automaton: Arc::clone(automaton) };
+        if flat_units.units.insert(key, flat).is_none() {
+            flat_units.bytes += automaton.memory_bytes() + unit.memory_bytes();
         }
     }
 
     /// Returns the unit with this content.
     pub fn intern(&self, content: Content, name: Cow<'static, str>) -> Arc<Unit> {
-        let fingerprint = self.prints.hash_one(&content);
-        // A panic elsewhere leaves the tables as they were between two statements: at worst something is missing.
+        let fingerprint = self.hasher.hash_one(&content);
+        // A panic elsewhere flat_units the tables as they were between two statements: at worst something is missing.
         let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
         match generations.find(fingerprint, &content) {
             Some((unit, is_young)) => {
@@ -204,8 +204,8 @@ impl UnitStore {
         *generations = Generations { n_made: generations.n_made, ..Generations::default() };
         drop(generations);
         *self.built.lock().unwrap_or_else(PoisonError::into_inner) = Built::default();
-        *self.leaves.lock().unwrap_or_else(PoisonError::into_inner) = Leaves::default();
-        self.spares.clear();
+        *self.flat_units.lock().unwrap_or_else(PoisonError::into_inner) = FlatUnits::default();
+        self.workspaces.clear();
     }
 
     /// Returns (units found, units made, bytes held).
@@ -240,13 +240,13 @@ impl Generations {
 mod tests {
     use super::super::state::{Kind, Reads, StateInfo, StateInfos};
     use super::super::table::MoveTable;
-    use super::super::unit::Code;
+    use super::super::unit::PackedMove;
     use super::*;
 
     fn content(n: u32) -> Content {
         let info = StateInfo { kind: Kind::End, reads: Reads::Nothing, owner: None };
         Content {
-            table: MoveTable::of_one(Code::simple(n)),
+            table: MoveTable::of_one(PackedMove::local(n)),
             moves: Box::new([]),
             list_ends: Box::new([]),
             infos: StateInfos::of([info].into_iter()).unwrap(),
@@ -256,7 +256,7 @@ mod tests {
             declared_keys: SmallVec::new(),
             children: SmallVec::new(),
             entries: smallvec::smallvec![0],
-            has_elements: false,
+            has_distinct_values: false,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::build::Bounds;
 use super::state::{Reads, StateInfos};
-use super::unit::{Code, Runs};
+use super::unit::{PackedMove, Runs};
 use crate::pass::{BuildError, Label};
 use crate::util::ByteSet;
 use core::hash::{Hash, Hasher};
@@ -71,11 +71,11 @@ impl Rows {
     }
 }
 
-fn code(target: Target, infos: &StateInfos) -> Code {
+fn code(target: Target, infos: &StateInfos) -> PackedMove {
     match target {
-        Target::List(list) => Code::list(list),
-        Target::State(state) if infos.is_quiet(state) => Code::quiet(state),
-        Target::State(state) => Code::simple(state),
+        Target::List(list) => PackedMove::list(list),
+        Target::State(state) if infos.is_quiet(state) => PackedMove::plain(state),
+        Target::State(state) => PackedMove::local(state),
     }
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct MoveTable {
     starts: ByteSet,
     /// By state.
     places: Box<[RowPlace]>,
-    codes: Box<[Code]>,
+    codes: Box<[PackedMove]>,
 }
 
 /// Bytes that a row has one move for.
@@ -126,7 +126,7 @@ struct OfBytes {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RowPlace {
     /// Here: one byte at most is read.
-    Only { byte: u8, code: Code },
+    Only { byte: u8, code: PackedMove },
     /// A row that begins there among the codes.
     From(u32),
 }
@@ -182,7 +182,7 @@ impl MoveTable {
             fingerprint = mixed(fingerprint ^ sum);
             *column = of_column.of(sum);
         }
-        let mut n_columns = of_column.prints.len();
+        let mut n_columns = of_column.hasher.len();
         let check = |n_columns: usize| {
             bounds.check_moves(n_listed.saturating_add(rows.len()).saturating_add(n_columns.saturating_mul(n_wide)))
         };
@@ -224,7 +224,7 @@ impl MoveTable {
 
     /// Returns the table of one state, from which all bytes have the same code.
     #[cfg(test)]
-    pub(super) fn of_one(code: Code) -> MoveTable {
+    pub(super) fn of_one(code: PackedMove) -> MoveTable {
         let of_bytes = Box::new(OfBytes { class: [0; 256], column: [0; 256] });
         let (places, codes) = ([RowPlace::From(0)].into(), [code].into());
         let starts = ByteSet::from_bytes(&[0]);
@@ -232,10 +232,10 @@ impl MoveTable {
     }
 
     #[inline]
-    pub fn code(&self, state: u32, byte: u8) -> Code {
+    pub fn code(&self, state: u32, byte: u8) -> PackedMove {
         match self.places[state as usize] {
             RowPlace::Only { byte: only, code } if only == byte => code,
-            RowPlace::Only { .. } => Code::NONE,
+            RowPlace::Only { .. } => PackedMove::NONE,
             RowPlace::From(first) => self.codes[first as usize + usize::from(self.of_bytes.column[usize::from(byte)])],
         }
     }
@@ -252,24 +252,24 @@ impl MoveTable {
     }
 
     /// Returns the moves of `state`: those of each interval of bytes, with its first byte, as far as there are any.
-    pub fn moves(&self, state: u32) -> impl Iterator<Item = (u8, Code)> + '_ {
+    pub fn moves(&self, state: u32) -> impl Iterator<Item = (u8, PackedMove)> + '_ {
         let only = match self.places[state as usize] {
             RowPlace::Only { byte, code } => Some((byte, code)),
             RowPlace::From(_) => None,
         };
         let starts = if only.is_some() { ByteSet::EMPTY } else { self.starts };
         let of_intervals = starts.iter().map(move |start| (start, self.code(state, start)));
-        only.into_iter().chain(of_intervals).filter(|&(_, code)| code != Code::NONE)
+        only.into_iter().chain(of_intervals).filter(|&(_, code)| code != PackedMove::NONE)
     }
 
     /// Returns the moves of `state`, as few at a time as the table has them.
-    pub(super) fn letters(&self, state: u32) -> impl Iterator<Item = (Letter, Code)> + '_ {
+    pub(super) fn letters(&self, state: u32) -> impl Iterator<Item = (Letter, PackedMove)> + '_ {
         let (only, row) = match self.places[state as usize] {
             RowPlace::Only { byte, code } => (Some((Letter::Byte(byte), code)), &[][..]),
             RowPlace::From(first) => (None, &self.codes[first as usize..first as usize + self.n_columns]),
         };
         let columns = row.iter().enumerate().map(|(column, &code)| (Letter::Column(column), code));
-        only.into_iter().chain(columns).filter(|&(_, code)| code != Code::NONE)
+        only.into_iter().chain(columns).filter(|&(_, code)| code != PackedMove::NONE)
     }
 
     /// Returns the number of columns.
@@ -285,13 +285,13 @@ impl MoveTable {
     /// Returns the bytes that `state` reads, ascending, neighbours with the same code together.
     pub fn runs(&self, state: u32) -> Runs {
         if let RowPlace::Only { byte, code } = self.places[state as usize] {
-            return if code == Code::NONE { Runs::new() } else { Runs::from_slice(&[(byte, byte, code)]) };
+            return if code == PackedMove::NONE { Runs::new() } else { Runs::from_slice(&[(byte, byte, code)]) };
         }
         let mut runs = Runs::new();
         let mut starts = self.starts.iter().peekable();
         while let Some(start) = starts.next() {
             let code = self.code(state, start);
-            if code == Code::NONE {
+            if code == PackedMove::NONE {
                 continue;
             }
             let end = starts.peek().map_or(u8::MAX, |next| next - 1);
@@ -313,11 +313,11 @@ impl MoveTable {
     /// Returns the bytes that `state` reads, by the bytes of each column.
     pub fn bytes(&self, state: u32, of_column: &[ByteSet]) -> ByteSet {
         match self.places[state as usize] {
-            RowPlace::Only { code: Code::NONE, .. } => ByteSet::EMPTY,
+            RowPlace::Only { code: PackedMove::NONE, .. } => ByteSet::EMPTY,
             RowPlace::Only { byte, .. } => ByteSet::from_bytes(&[byte]),
             RowPlace::From(first) => {
                 let row = self.codes[first as usize..].iter().zip(of_column);
-                row.filter(|(code, _)| **code != Code::NONE).fold(ByteSet::EMPTY, |all, (_, &of)| all | of)
+                row.filter(|(code, _)| **code != PackedMove::NONE).fold(ByteSet::EMPTY, |all, (_, &of)| all | of)
             }
         }
     }
@@ -330,14 +330,14 @@ impl MoveTable {
 
 /// Columns by their fingerprints.
 struct Columns {
-    prints: SmallVec<[u64; 32]>,
+    hasher: SmallVec<[u64; 32]>,
     /// One more than the column, by some bits of the fingerprint or behind that.
     slots: [u16; Columns::N_SLOTS],
 }
 
 impl Default for Columns {
     fn default() -> Self {
-        Columns { prints: SmallVec::new(), slots: [0; Columns::N_SLOTS] }
+        Columns { hasher: SmallVec::new(), slots: [0; Columns::N_SLOTS] }
     }
 }
 
@@ -351,11 +351,11 @@ impl Columns {
         loop {
             match self.slots[slot] {
                 0 => {
-                    self.prints.push(print);
-                    self.slots[slot] = self.prints.len() as u16;
-                    return (self.prints.len() - 1) as u8;
+                    self.hasher.push(print);
+                    self.slots[slot] = self.hasher.len() as u16;
+                    return (self.hasher.len() - 1) as u8;
                 }
-                column if self.prints[usize::from(column) - 1] == print => return (column - 1) as u8,
+                column if self.hasher[usize::from(column) - 1] == print => return (column - 1) as u8,
                 _ => slot = (slot + 1) % Self::N_SLOTS,
             }
         }
@@ -423,7 +423,7 @@ impl Intervals {
 }
 
 /// Where the moves of each state are, and the codes of the rows.
-type FilledRows = (Box<[RowPlace]>, Box<[Code]>);
+type FilledRows = (Box<[RowPlace]>, Box<[PackedMove]>);
 
 /// Returns where the moves of each state are, and the rows of the `n_wide` that read several bytes; nothing if intervals of one column differ
 /// somewhere.
@@ -438,11 +438,11 @@ fn filled(
     let mut sizes = [0u32; 256];
     column_of_interval.iter().for_each(|&column| sizes[usize::from(column)] += 1);
     let mut places = Vec::with_capacity(rows.len());
-    let mut codes = vec![Code::NONE; n_wide * n_columns];
+    let mut codes = vec![PackedMove::NONE; n_wide * n_columns];
     let mut first = 0;
     for row in rows.iter() {
         if let Some(only) = only(&row) {
-            let (byte, code) = only.map_or((0, Code::NONE), |(byte, target)| (byte, code(target, infos)));
+            let (byte, code) = only.map_or((0, PackedMove::NONE), |(byte, target)| (byte, code(target, infos)));
             places.push(RowPlace::Only { byte, code });
             continue;
         }
@@ -456,7 +456,7 @@ fn filled(
             for &column in &column_of_interval[intervals.between(low, high)] {
                 let place = &mut codes[usize::from(column)];
                 n_covered += 1;
-                if *place == Code::NONE {
+                if *place == PackedMove::NONE {
                     n_in_columns += sizes[usize::from(column)];
                 } else if *place != code {
                     return None;

@@ -1,8 +1,8 @@
 //! From which states a value of unbounded length can be read: each longer one is a new value.
 //!
-//! Elements that must all be different (keys of an object, items under `uniqueItems`) can be exhausted: with items `true` and `false` no third one is left. An element that
-//! may still hold a string or a number of any length can't: finitely many elements are there already. What is found here is an underestimate: loops that a
-//! counter or a set of elements bounds are left out, and so are loops that don't change the value, such as white space, leading zeros and exponents.
+//! Values that must all be different (keys of an object, items under `uniqueItems`) can be exhausted: with items `true` and `false` no third one is left. A value that
+//! may still hold a string or a number of any length can't: finitely many values are there already. What is found here is an underestimate: loops that a
+//! counter or a set of values bounds are left out, and so are loops that don't change the value, such as white space, leading zeros and exponents.
 //!
 //! Bits of a state depend on those of the states behind it, in its unit and in the units that this one calls. They are found for one unit after the other, callees first, when
 //! they are asked for, and stay with the unit. Within a unit a state is looked at again when one behind it has got a bit, so that the cost is about
@@ -18,12 +18,12 @@ use std::sync::Arc;
 pub(super) const REACHES_UNBOUNDED: u8 = 1;
 /// The state is within digits that go on without a bound.
 pub(super) const UNBOUNDED_DIGITS: u8 = 2;
-/// The state is one between elements, from where the rule can end without any more of them, or by way of elements that are unbounded.
+/// The state is one between values, from where the rule can end without any more of them, or by way of values that are unbounded.
 pub(super) const CAN_ALWAYS_CLOSE: u8 = 4;
-/// The state is one between elements, and it or one that may follow in its rule can't [always close](CAN_ALWAYS_CLOSE).
+/// The state is one between values, and it or one that may follow in its rule can't [always close](CAN_ALWAYS_CLOSE).
 pub(super) const MAY_BE_EXHAUSTED: u8 = 8;
 
-/// Sweeps over the states between elements; what is not found by then is not known.
+/// Sweeps over the states between values; what is not found by then is not known.
 const N_SWEEPS_MAX: usize = 64;
 
 /// Returns the bits of each state of a unit.
@@ -110,7 +110,7 @@ fn for_each_successor(unit: &Unit, mut visit: impl FnMut(u32, u32)) {
         for (_, code) in unit.content.table.letters(state) {
             match code.step() {
                 Step::None => {}
-                Step::Quiet(target) | Step::Simple(target) => to(target),
+                Step::Plain(target) | Step::Local(target) => to(target),
                 Step::List(list) => {
                     let places = unit.list(list).iter().flat_map(|one| one.pushes.iter().chain([&one.target]));
                     places.filter(|place| place.slot == 0).for_each(|place| to(place.state));
@@ -122,10 +122,10 @@ fn for_each_successor(unit: &Unit, mut visit: impl FnMut(u32, u32)) {
 
 /// Finds the states of a unit that [can always close](CAN_ALWAYS_CLOSE), and those that [may be exhausted](MAY_BE_EXHAUSTED).
 fn find_closing(unit: &Unit, found: &mut [u8]) {
-    if !unit.content.has_elements {
+    if !unit.content.has_distinct_values {
         return;
     }
-    let between = |&state: &u32| matches!(unit.info(state).owner, Some(Owner::Elements(_)));
+    let between = |&state: &u32| matches!(unit.info(state).owner, Some(Owner::DistinctValues(_)));
     let states: Vec<u32> = (0..unit.n_states() as u32).filter(between).collect();
     sweep(unit, states.clone(), CAN_ALWAYS_CLOSE, found, can_close);
     let is_settled = sweep(unit, states.clone(), MAY_BE_EXHAUSTED, found, |unit, state, found| {
@@ -161,14 +161,14 @@ fn sweep(
     false
 }
 
-/// Tells whether a test holds for some state of a rule with elements that comes next behind one of its states: behind bytes (then there is no
+/// Tells whether a test holds for some state of a rule with values that comes next behind one of its states: behind bytes (then there is no
 /// move), or behind what a move calls.
 fn follow(unit: &Unit, state: u32, test: impl Fn(u32, Option<&Move>) -> bool) -> bool {
     unit.content.table.moves(state).any(|(_, code)| match code.step() {
         Step::None => false,
-        Step::Quiet(target) | Step::Simple(target) => test(target, None),
+        Step::Plain(target) | Step::Local(target) => test(target, None),
         Step::List(list) => unit.list(list).iter().any(|one| {
-            // Elements are called from the unit itself, and so is white space, which never runs out.
+            // DistinctValues are called from the unit itself, and so is white space, which never runs out.
             let after = one.pushes.first().unwrap_or(&one.target);
             after.slot == 0 && test(after.state, Some(one))
         }),
@@ -178,7 +178,7 @@ fn follow(unit: &Unit, state: u32, test: impl Fn(u32, Option<&Move>) -> bool) ->
 fn can_close(unit: &Unit, state: u32, found: &[u8]) -> bool {
     unit.info(state).kind == Kind::End
         || follow(unit, state, |next, one| {
-            let is_element = matches!(unit.info(next).kind, Kind::Element(_));
+            let is_element = matches!(unit.info(next).kind, Kind::DistinctValue(_));
             found[next as usize] & CAN_ALWAYS_CLOSE != 0
                 && (!is_element || one.is_some_and(|one| begins_unbounded(unit, one, found)))
         })
@@ -199,7 +199,7 @@ fn bits_at(unit: &Unit, place: StateRef, found: &[u8]) -> u8 {
 /// Tells whether a move begins something unbounded: what is called begins there, digits too.
 fn begins_unbounded(unit: &Unit, one: &Move, found: &[u8]) -> bool {
     let of = |place: StateRef| bits_at(unit, place, found);
-    // What comes behind an element is not safe.
+    // What comes behind a value is not safe.
     let above = one.pushes.iter().rposition(|place| may_run_out(unit, *place)).map_or(0, |place| place + 1);
     !one.pushes.is_empty()
         && (of(one.target) != 0 || one.pushes[above..].iter().any(|&place| of(place) & REACHES_UNBOUNDED != 0))
@@ -264,7 +264,7 @@ fn of_state(unit: &Unit, state: u32, roles: &Roles, found: &[u8]) -> u8 {
         };
         match code.step() {
             Step::None => {}
-            Step::Quiet(target) | Step::Simple(target) => bits |= within(own(target)),
+            Step::Plain(target) | Step::Local(target) => bits |= within(own(target)),
             Step::List(list) => {
                 for one in unit.list(list) {
                     bits |= if begins_unbounded(unit, one, found) { REACHES_UNBOUNDED } else { within(of(one.target)) };
@@ -278,14 +278,16 @@ fn of_state(unit: &Unit, state: u32, roles: &Roles, found: &[u8]) -> u8 {
     bits
 }
 
-/// Tells whether a state is returned to by elements of which there may be no new one.
+/// Tells whether a state is returned to by values of which there may be no new one.
 fn may_run_out(unit: &Unit, place: StateRef) -> bool {
     let unit = match place.slot {
         0 => unit,
         slot => &unit.content.children[slot as usize - 1],
     };
     match unit.info(place.state).kind {
-        Kind::Element(Distinct { equality, has_finite_domain, .. }) => has_finite_domain || equality == Equality::Json,
+        Kind::DistinctValue(Distinct { equality, has_finite_domain, .. }) => {
+            has_finite_domain || equality == Equality::Json
+        }
         _ => false,
     }
 }
@@ -293,7 +295,7 @@ fn may_run_out(unit: &Unit, place: StateRef) -> bool {
 /// Tells whether two of `bytes` lead from `state` back to it; one, where each digit has a state of its own.
 fn loops_on(unit: &Unit, state: u32, bytes: &[u8]) -> bool {
     let is_loop = |byte: &&u8| match unit.code(state, **byte).step() {
-        Step::Quiet(next) | Step::Simple(next) => target(unit, next) == Some(state),
+        Step::Plain(next) | Step::Local(next) => target(unit, next) == Some(state),
         Step::None | Step::List(_) => false,
     };
     let n_least = if has_residue(unit, state) { 1 } else { 2 };
@@ -314,7 +316,7 @@ fn is_bounded(unit: &Unit, state: u32) -> bool {
     match unit.info(state).owner {
         Some(Owner::Counter(counter)) => unit.counter(counter).max().is_some(),
         Some(Owner::RegisterRules(_)) => !has_residue(unit, state),
-        Some(Owner::Elements(_)) | None => false,
+        Some(Owner::DistinctValues(_)) | None => false,
     }
 }
 

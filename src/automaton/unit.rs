@@ -75,7 +75,7 @@ impl Move {
 
 /// An entry of the move table, packed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Code(u32);
+pub(crate) struct PackedMove(u32);
 
 /// An entry of the move table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,28 +83,28 @@ pub(crate) enum Step {
     /// No move.
     None,
     /// To a state of this unit that is [`Kind::Inner`] and has moves; nothing pushed.
-    Quiet(u32),
+    Plain(u32),
     /// To a state of this unit; nothing pushed.
-    Simple(u32),
+    Local(u32),
     /// Any moves: an index of a list.
     List(u32),
 }
 
-impl Code {
-    pub const NONE: Code = Code(0);
+impl PackedMove {
+    pub const NONE: PackedMove = PackedMove(0);
     const LIST: u32 = 1 << 31;
-    const LOUD: u32 = 1 << 30;
+    const LOCAL: u32 = 1 << 30;
 
-    pub fn quiet(state: u32) -> Self {
-        Code(state + 1)
+    pub fn plain(state: u32) -> Self {
+        PackedMove(state + 1)
     }
 
-    pub fn simple(state: u32) -> Self {
-        Code((state + 1) | Self::LOUD)
+    pub fn local(state: u32) -> Self {
+        PackedMove((state + 1) | Self::LOCAL)
     }
 
     pub fn list(index: u32) -> Self {
-        Code(index | Self::LIST)
+        PackedMove(index | Self::LIST)
     }
 
     #[inline]
@@ -112,8 +112,8 @@ impl Code {
         match self.0 {
             0 => Step::None,
             code if code & Self::LIST != 0 => Step::List(code & !Self::LIST),
-            code if code & Self::LOUD != 0 => Step::Simple((code & !Self::LOUD) - 1),
-            code => Step::Quiet(code - 1),
+            code if code & Self::LOCAL != 0 => Step::Local((code & !Self::LOCAL) - 1),
+            code => Step::Plain(code - 1),
         }
     }
 }
@@ -134,13 +134,13 @@ pub(crate) struct Content {
     pub controls: Box<[ControlRow]>,
     pub counters: Box<[Counter]>,
     pub register_rules: Box<[RegisterRule]>,
-    /// Elements that are taken before any was read: lists that [`Distinct::declared_keys`] names.
+    /// DistinctValues that are taken before any was read: lists that [`Distinct::declared_keys`] names.
     pub declared_keys: SmallVec<[Arc<DeclaredKeys>; 1]>,
     pub children: SmallVec<[Arc<Unit>; 2]>,
     /// The start states by entry.
     pub entries: SmallVec<[u32; 4]>,
-    /// Whether some state is a [`Kind::Element`].
-    pub has_elements: bool,
+    /// Whether some state is a [`Kind::DistinctValue`].
+    pub has_distinct_values: bool,
 }
 
 impl Content {
@@ -182,7 +182,7 @@ pub(crate) struct Unit {
 }
 
 /// Neighbouring bytes that have the same move.
-pub(super) type Run = (u8, u8, Code);
+pub(super) type Run = (u8, u8, PackedMove);
 
 /// All of a state, ascending: nearly always few.
 pub(super) type Runs = SmallVec<[Run; 4]>;
@@ -245,7 +245,7 @@ impl Unit {
     }
 
     #[inline]
-    pub fn code(&self, state: u32, byte: u8) -> Code {
+    pub fn code(&self, state: u32, byte: u8) -> PackedMove {
         self.content.table.code(state, byte)
     }
 
@@ -289,7 +289,7 @@ impl Unit {
         &self.content.register_rules[index as usize]
     }
 
-    /// Returns the elements that are taken before any was read.
+    /// Returns the values that are taken before any was read.
     #[inline]
     pub fn declared_keys(&self, distinct: Distinct) -> Option<&DeclaredKeys> {
         distinct.declared_keys.map(|index| &*self.content.declared_keys[index as usize])

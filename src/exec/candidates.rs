@@ -1,22 +1,22 @@
-//! Which earlier elements the one under way can still become equal to.
+//! Which earlier values the one under way can still become equal to.
 //!
-//! While `["red", "green", "gr` is read, that is the second one; behind one more `a` none is left, and whatever comes, the element will be new. Keys and words
+//! While `["red", "green", "gr` is read, that is the second one; behind one more `a` none is left, and whatever comes, the value will be new. Keys and words
 //! are compared byte by byte, strings by their characters, however spelled. A container may have its keys in another order, so a candidate is one that has all of the scalars
 //! read so far; which of these come first is not looked at. The answer errs on the side of too many candidates, and never gets one more as text is added.
 
-use super::elements::{Elements, Piece};
+use super::distinct_values::{DistinctValues, Piece};
 use crate::machine::{Equality, JsonScalars, ends_within_escape};
 use crate::util::ByteSet;
 use smallvec::SmallVec;
 
-/// The elements that one under way may become.
+/// The values that one under way may become.
 #[derive(Debug)]
 pub(crate) struct Candidates {
     kind: Kind,
-    elements: SmallVec<[Candidate; 2]>,
+    values: SmallVec<[Candidate; 2]>,
 }
 
-/// How elements are compared with the one under way; where it begins.
+/// How values are compared with the one under way; where it begins.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// Byte by byte.
@@ -31,51 +31,51 @@ enum Kind {
 
 #[derive(Debug)]
 struct Candidate {
-    element: Piece,
+    value: Piece,
     scalars: JsonScalars,
 }
 
 impl Candidates {
-    /// Finds the candidates for the element under way in a frame.
-    pub fn of(elements: &Elements, register: u64, equality: Equality) -> Candidates {
+    /// Finds the candidates for the value under way in a frame.
+    pub fn of(values: &DistinctValues, register: u64, equality: Equality) -> Candidates {
         let start = (register >> 32) as u32;
-        let text = || elements.bytes_from(start).collect::<Vec<u8>>();
-        let mut found = Candidates { kind: Kind::Bytes(start), elements: SmallVec::new() };
-        let (Some(first), true) = (elements.first_byte(register), register as u32 != 0) else { return found };
-        let mut add = |element: Piece| {
+        let text = || values.bytes_from(start).collect::<Vec<u8>>();
+        let mut found = Candidates { kind: Kind::Bytes(start), values: SmallVec::new() };
+        let (Some(first), true) = (values.first_byte(register), register as u32 != 0) else { return found };
+        let mut add = |value: Piece| {
             let scalars = match equality {
                 Equality::Json if matches!(first, b'"' | b'{' | b'[') => {
-                    JsonScalars::of(&elements.bytes(element).collect::<Vec<u8>>())
+                    JsonScalars::of(&values.bytes(value).collect::<Vec<u8>>())
                 }
                 _ => JsonScalars::default(),
             };
-            found.elements.push(Candidate { element, scalars });
+            found.values.push(Candidate { value, scalars });
         };
-        let is_alike = |element: Piece| elements.first_of(element) == Some(first);
+        let is_alike = |value: Piece| values.first_of(value) == Some(first);
         let is_number = |byte: u8| byte == b'-' || byte.is_ascii_digit();
         match (equality, first) {
             (Equality::Json, b'{' | b'[') => {
                 let bits = JsonScalars::of(&text()).bloom_bits();
-                elements.for_each_with(register, bits, |element| {
-                    if is_alike(element) {
-                        add(element)
+                values.for_each_with(register, bits, |value| {
+                    if is_alike(value) {
+                        add(value)
                     }
                 });
                 found.kind = Kind::Container(start);
             }
             (Equality::Json, first) if is_number(first) => {
-                let is_one = |element: Piece| elements.first_of(element).is_some_and(is_number);
-                elements.for_each(register, |element| {
-                    if is_one(element) {
-                        add(element)
+                let is_one = |value: Piece| values.first_of(value).is_some_and(is_number);
+                values.for_each(register, |value| {
+                    if is_one(value) {
+                        add(value)
                     }
                 });
                 found.kind = Kind::Number;
             }
             _ => {
-                elements.for_each(register, |element| {
-                    if is_alike(element) {
-                        add(element)
+                values.for_each(register, |value| {
+                    if is_alike(value) {
+                        add(value)
                     }
                 });
                 if let (Equality::Json, b'"') = (equality, first) {
@@ -83,10 +83,10 @@ impl Candidates {
                 }
             }
         }
-        let mut all = core::mem::take(&mut found.elements);
-        let scalars = found.scalars(elements);
-        all.retain(|candidate| found.remains(elements, &scalars, candidate));
-        found.elements = all;
+        let mut all = core::mem::take(&mut found.values);
+        let scalars = found.scalars(values);
+        all.retain(|candidate| found.remains(values, &scalars, candidate));
+        found.values = all;
         if let Kind::Container(start) = found.kind {
             found.kind = Kind::Container(start + last_scalar(&text()) as u32);
         }
@@ -95,29 +95,29 @@ impl Candidates {
 
     /// Tells whether there are none, and thus none later.
     pub fn is_empty(&self) -> bool {
-        self.elements.is_empty()
+        self.values.is_empty()
     }
 
     /// Returns the bytes behind which some are left, now that more was read: perhaps too many; none if no candidate is left.
-    pub fn next_bytes(&self, elements: &Elements) -> ByteSet {
-        let scalars = self.scalars(elements);
+    pub fn next_bytes(&self, values: &DistinctValues) -> ByteSet {
+        let scalars = self.scalars(values);
         let mut next = ByteSet::EMPTY;
-        for candidate in self.elements.iter().filter(|candidate| self.remains(elements, &scalars, candidate)) {
-            next = next | self.next_bytes_of(elements, &scalars, candidate);
+        for candidate in self.values.iter().filter(|candidate| self.remains(values, &scalars, candidate)) {
+            next = next | self.next_bytes_of(values, &scalars, candidate);
         }
         next
     }
 
     fn next_bytes_of(
         &self,
-        elements: &Elements,
+        values: &DistinctValues,
         (scalars, is_cut): &(JsonScalars, bool),
         candidate: &Candidate,
     ) -> ByteSet {
         match (self.kind, &scalars.partial) {
             (Kind::Bytes(start), _) => {
-                let n_read = elements.n_bytes() - start;
-                elements.bytes(candidate.element).skip(n_read as usize).take(1).collect()
+                let n_read = values.n_bytes() - start;
+                values.bytes(candidate.value).skip(n_read as usize).take(1).collect()
             }
             (Kind::String(_) | Kind::Container(_), Some(prefix)) if !is_cut => {
                 // Any character may be spelled by an escape.
@@ -130,21 +130,21 @@ impl Candidates {
     }
 
     /// Returns the scalars that are compared, and whether the text ends within an escape, so that the last one is not known.
-    fn scalars(&self, elements: &Elements) -> (JsonScalars, bool) {
+    fn scalars(&self, values: &DistinctValues) -> (JsonScalars, bool) {
         match self.kind {
             Kind::Bytes(_) | Kind::Number => Default::default(),
             Kind::String(start) | Kind::Container(start) => {
-                let text: Vec<u8> = elements.bytes_from(start).collect();
+                let text: Vec<u8> = values.bytes_from(start).collect();
                 (JsonScalars::of(&text), ends_within_escape(&text))
             }
         }
     }
 
-    fn remains(&self, elements: &Elements, (scalars, is_cut): &(JsonScalars, bool), candidate: &Candidate) -> bool {
+    fn remains(&self, values: &DistinctValues, (scalars, is_cut): &(JsonScalars, bool), candidate: &Candidate) -> bool {
         match self.kind {
             Kind::Bytes(start) => {
-                let mut bytes = elements.bytes(candidate.element);
-                elements.bytes_from(start).all(|byte| bytes.next() == Some(byte))
+                let mut bytes = values.bytes(candidate.value);
+                values.bytes_from(start).all(|byte| bytes.next() == Some(byte))
             }
             Kind::Number => true,
             Kind::String(_) | Kind::Container(_) => *is_cut || scalars.can_extend_to(&candidate.scalars),

@@ -1,8 +1,8 @@
 //! A lazy DFA over configurations: subset construction on demand.
 //!
 //! A walk of the vocabulary steps a configuration by each byte of each token. Where the grammar is ambiguous a step costs as much as there are
-//! pairs, stacks grow with each one, and a hundred thousand trie nodes take seconds. But those nodes lead to a handful of configurations: after
-//! `[a-z ]+` read in any of the ways that `(block)*` with `block ::= "(" block* ")" | [a-z ]+` leaves open, there is one, however the letters were split.
+//! heads, stacks grow with each one, and a hundred thousand trie nodes take seconds. But those nodes lead to a handful of configurations: after
+//! `[a-z ]+` read in any of the ways that `(block)*` with `block ::= "(" block* ")" | [a-z ]+` scalar_bits open, there is one, however the letters were split.
 //! So configurations are interned, with the nodes of their stacks, and so are their transitions: the walk becomes that of an automaton whose
 //! states are configurations, one table look-up per byte. (M. O. Rabin, D. Scott, "Finite automata and their decision problems", 1959; made on
 //! demand as in K. Thompson, "Regular expression search algorithm", 1968. Here configurations have stacks, so there are finitely many of them
@@ -10,13 +10,13 @@
 //!
 //! ```text
 //! {s}  --a-->  {loop, s}  --a-->  {loop, s}          found again: the same number
-//!                         --(-->  {s over n1}        n1 returns to s: the same node, whichever pair pushed it
+//!                         --(-->  {s over n1}        n1 returns to s: the same node, whichever head pushed it
 //! ```
 //!
-//! Cost: a look-up per byte; a step per pair for each configuration and class of bytes that is met. Work is counted with that of the stacks.
+//! Cost: a look-up per byte; a step per head for each configuration and class of bytes that is met. Work is counted with that of the stacks.
 
-use super::stack::{InternedNodes, NodeId, Stacks, hash_of, spread};
-use super::step::{Configuration, Pair, signature, step_byte};
+use super::stack::{InternedNodes, StackNodeId, Stacks, hash_of, spread};
+use super::step::{Configuration, Head, signature, step_byte};
 use super::work::Work;
 use crate::automaton::Program;
 use ahash::AHashMap;
@@ -40,18 +40,18 @@ impl ConfigId {
 /// A transition that was not asked for yet.
 const UNKNOWN: u32 = u32::MAX;
 
-/// What work a step takes that is not found: beside that of its pairs.
+/// What work a step takes that is not found: beside that of its heads.
 const WORK_PER_STEP: u64 = 16;
-const WORK_PER_PAIR: u64 = 4;
+const WORK_PER_HEAD: u64 = 4;
 
 /// Configurations met so far, and the transitions between them.
 #[derive(Debug)]
 pub(crate) struct LazyDfa {
     stacks: Stacks,
     interned: InternedNodes,
-    /// The pairs of all configurations, one after the other.
-    pairs: Vec<Pair>,
-    /// By configuration: where its pairs end.
+    /// The heads of all configurations, one after the other.
+    heads: Vec<Head>,
+    /// By configuration: where its heads end.
     ends: Vec<u32>,
     /// Hashes of configurations, and their numbers.
     numbers: HashTable<(u64, u32)>,
@@ -74,7 +74,7 @@ impl Default for LazyDfa {
         LazyDfa {
             stacks: Stacks::new(crate::automaton::DONE),
             interned: InternedNodes::default(),
-            pairs: Vec::new(),
+            heads: Vec::new(),
             ends: Vec::new(),
             numbers: HashTable::new(),
             is_flat: Vec::new(),
@@ -90,14 +90,14 @@ impl Default for LazyDfa {
 }
 
 impl LazyDfa {
-    /// Forgets everything and begins with a configuration over some stacks and an allowance of work; returns its number. Elements are not
+    /// Forgets everything and begins with a configuration over some stacks and an allowance of work; returns its number. DistinctValues are not
     /// compared.
-    pub fn start(&mut self, program: &Program, stacks: &Stacks, live: &[Pair], work: Work) -> ConfigId {
+    pub fn start(&mut self, program: &Program, stacks: &Stacks, live: &[Head], work: Work) -> ConfigId {
         self.stacks = stacks.to_explore();
         self.stacks.work = work;
         self.bytes_before = self.stacks.memory_bytes();
         self.interned.clear();
-        self.pairs.clear();
+        self.heads.clear();
         self.ends.clear();
         self.numbers.clear();
         self.transitions.clear();
@@ -115,21 +115,21 @@ impl LazyDfa {
         &mut self.stacks.work
     }
 
-    /// Returns the pairs of a configuration.
-    pub fn pairs(&self, config: ConfigId) -> &[Pair] {
+    /// Returns the heads of a configuration.
+    pub fn heads(&self, config: ConfigId) -> &[Head] {
         let start = config.index().checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.pairs[start as usize..self.ends[config.index()] as usize]
+        &self.heads[start as usize..self.ends[config.index()] as usize]
     }
 
     /// Tells whether exits of a node of the first stacks were read.
-    pub fn has_looked_at(&self, node: NodeId) -> bool {
+    pub fn has_looked_at(&self, node: StackNodeId) -> bool {
         self.stacks.has_looked_at(node)
     }
 
     /// Returns the memory taken since the start, in bytes.
     pub fn memory_bytes(&self) -> usize {
         (self.stacks.memory_bytes() - self.bytes_before.min(self.stacks.memory_bytes()))
-            + self.pairs.len() * size_of::<Pair>()
+            + self.heads.len() * size_of::<Head>()
             + (self.ends.len() + self.transitions.len()) * size_of::<u32>()
             + self.numbers.capacity() * size_of::<(u64, u32)>()
             + self.visible.capacity() * size_of::<[ConfigId; 4]>()
@@ -150,7 +150,7 @@ impl LazyDfa {
     }
 
     /// Returns a configuration that `height` further bytes can't tell from this one: frames and counts out of their reach are left out. So configurations
-    /// that grow with each byte of a token are few all the same, since nearly all of the vocabulary's trie is near its leaves. [`u8::MAX`] is any height.
+    /// that grow with each byte of a token are few all the same, since nearly all of the vocabulary's trie is near its scalar_bits. [`u8::MAX`] is any height.
     #[inline]
     pub fn visible(&mut self, program: &Program, config: ConfigId, height: u8) -> ConfigId {
         if self.is_flat(config) || height == u8::MAX {
@@ -166,13 +166,13 @@ impl LazyDfa {
     fn find_visible(&mut self, program: &Program, config: ConfigId, height: u8) -> ConfigId {
         let mut live = core::mem::take(&mut self.live);
         live.clear();
-        live.extend_from_slice(self.pairs(config));
-        self.stacks.work.spend(WORK_PER_STEP + WORK_PER_PAIR * live.len() as u64);
-        for pair in &mut live {
-            pair.register = signature(program, pair.state, pair.register, u32::from(height));
-            pair.node = self.stacks.visible(program, pair.node, height, &mut self.interned);
+        live.extend_from_slice(self.heads(config));
+        self.stacks.work.spend(WORK_PER_STEP + WORK_PER_HEAD * live.len() as u64);
+        for head in &mut live {
+            head.register = signature(program, head.state, head.register, u32::from(height));
+            head.node = self.stacks.visible(program, head.node, height, &mut self.interned);
         }
-        live.sort_unstable_by_key(|pair| (pair.state, pair.node, pair.register));
+        live.sort_unstable_by_key(|head| (head.state, head.node, head.register));
         live.dedup();
         let found = self.intern(&live);
         self.visible.insert((config, height), found);
@@ -190,12 +190,12 @@ impl LazyDfa {
     fn find_step(&mut self, program: &Program, config: ConfigId, byte: u8) -> ConfigId {
         let mut live = core::mem::take(&mut self.live);
         live.clear();
-        live.extend_from_slice(self.pairs(config));
+        live.extend_from_slice(self.heads(config));
         let fresh = self.stacks.mark();
         let mut next = core::mem::take(&mut self.next);
         step_byte(program, &mut self.stacks, &live, byte, &mut next);
         let n_made = u64::from(self.stacks.mark().n_nodes - fresh.n_nodes);
-        self.stacks.work.spend(WORK_PER_STEP + WORK_PER_PAIR * (live.len() as u64 + next.len() as u64 + n_made));
+        self.stacks.work.spend(WORK_PER_STEP + WORK_PER_HEAD * (live.len() as u64 + next.len() as u64 + n_made));
         self.stacks.intern(fresh, &mut next, &mut self.interned);
         let target = self.intern(&next);
         let place = self.place(config, byte);
@@ -205,22 +205,22 @@ impl LazyDfa {
     }
 
     /// Returns the number of a configuration.
-    fn intern(&mut self, live: &[Pair]) -> ConfigId {
+    fn intern(&mut self, live: &[Head]) -> ConfigId {
         let hash = spread(hash_of(live));
         let start_of = |ends: &[u32], number: u32| number.checked_sub(1).map_or(0, |before| ends[before as usize]);
-        let (pairs, ends) = (&self.pairs, &self.ends);
+        let (heads, ends) = (&self.heads, &self.ends);
         let is_equal = |&(known_hash, number): &(u64, u32)| {
-            known_hash == hash && pairs[start_of(ends, number) as usize..ends[number as usize] as usize] == *live
+            known_hash == hash && heads[start_of(ends, number) as usize..ends[number as usize] as usize] == *live
         };
         if let Some(&(_, number)) = self.numbers.find(hash, is_equal) {
             return ConfigId(number);
         }
         let number = self.ends.len() as u32;
-        self.pairs.extend_from_slice(live);
-        self.ends.push(self.pairs.len() as u32);
+        self.heads.extend_from_slice(live);
+        self.ends.push(self.heads.len() as u32);
         self.transitions.resize(self.transitions.len() + self.n_classes, UNKNOWN);
         self.numbers.insert_unique(hash, (hash, number), |&(hash, _)| hash);
-        self.is_flat.push(live.iter().all(|pair| pair.register == 0 && self.stacks.is_base(pair.node)));
+        self.is_flat.push(live.iter().all(|head| head.register == 0 && self.stacks.is_base(head.node)));
         ConfigId(number)
     }
 }

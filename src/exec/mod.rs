@@ -1,11 +1,11 @@
 //! Running a program over bytes: configurations, stacks, steps.
 //!
-//! A *configuration* is a small set of pairs (state, stack); after each byte it holds every place where the text so far can lead,
+//! A *configuration* is a small set of heads (state, stack); after each byte it holds every place where the text so far can lead,
 //! returns included: a state that may end its unit stands beside the states that its callers go on from. A text is a whole
 //! sentence when [`DONE`](crate::automaton::DONE) is among the states.
 
 mod candidates;
-mod elements;
+mod distinct_values;
 mod lazy_dfa;
 mod stack;
 mod step;
@@ -13,9 +13,9 @@ mod viable;
 mod work;
 
 pub(crate) use candidates::Candidates;
-pub(crate) use elements::{Elements, Within};
+pub(crate) use distinct_values::{DistinctValues, Within};
 pub(crate) use lazy_dfa::{ConfigId, LazyDfa};
-pub(crate) use stack::{BOTTOM, NodeId, Stacks, StacksMark};
-pub(crate) use step::{Configuration, Pair, is_done, signature, start, step_byte, step_bytes, step_control, tidy};
+pub(crate) use stack::{BOTTOM, StackNodeId, Stacks, StacksMark};
+pub(crate) use step::{Configuration, Head, is_done, signature, start, step_byte, step_bytes, step_control, tidy};
 pub(crate) use viable::Viability;
 pub(crate) use work::{OverBudget, Work};

@@ -1,16 +1,16 @@
 //! Stacks as a graph of nodes.
 //!
 //! A node stands for what lies below a state: a set of places to return to. Because a place to return to may itself be an end of its
-//! unit, returning can go on: after `if c if c x` all the open `if`s may take an `else`. So a node holds its *exits*: the pairs
+//! unit, returning can go on: after `if c if c x` all the open `if`s may take an `else`. So a node holds its *exits*: the heads
 //! that are live after the return, further returns included. Exits of a node below that are reached through a state q which is live
-//! over a higher node too are left out: since q may end, whatever the lower pair can read, the higher one can as well. That bounds
+//! over a higher node too are left out: since q may end, whatever the lower head can read, the higher one can as well. That bounds
 //! exits by the states of the grammar, and makes a return take constant time however deep the stack is.
 //!
 //! Nearly all nodes have one exit, without a register, and take 8 bytes; the rest list their exits in a second table. Both tables only grow
 //! at their ends, and rolling back truncates them. A node that was made lately is found again instead of made again.
 
-use super::elements::Elements;
-use super::step::{Configuration, Pair, join_registers, joined, signature};
+use super::distinct_values::DistinctValues;
+use super::step::{Configuration, Head, join_registers, joined, signature};
 use super::work::Work;
 use crate::automaton::{Kind, Program, StateId};
 use crate::machine::Counter;
@@ -20,10 +20,10 @@ use hashbrown::HashTable;
 use smallvec::SmallVec;
 
 /// Names a node of a [`Stacks`].
-pub(crate) type NodeId = u32;
+pub(crate) type StackNodeId = u32;
 
 /// The node below everything: it returns to one given state.
-pub(crate) const BOTTOM: NodeId = 0;
+pub(crate) const BOTTOM: StackNodeId = 0;
 
 /// One exit, `(return state, parent)`; or, with the top bit of `first` set, a range of the exit table, `(start, length)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,10 +42,10 @@ const RECENT: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Stacks {
     nodes: Chunked<Node>,
-    exits: Chunked<Pair>,
-    recent: [NodeId; RECENT],
-    /// What elements are compared with; without it none is refused.
-    elements: Option<Box<Elements>>,
+    exits: Chunked<Head>,
+    recent: [StackNodeId; RECENT],
+    /// What values are compared with; without it none is refused.
+    values: Option<Box<DistinctValues>>,
     /// What steps have cost, and may.
     pub work: Work,
     /// Which nodes' exits were read, where somebody wants to know.
@@ -56,21 +56,21 @@ pub(crate) struct Stacks {
 #[derive(Clone, Debug, Default)]
 struct Looked {
     n_nodes: u32,
-    seen: AHashSet<NodeId>,
+    seen: AHashSet<StackNodeId>,
 }
 
 /// Nodes by content, and memory to find equal ones.
 #[derive(Debug, Default)]
 pub(crate) struct InternedNodes {
     /// Hashes of contents, and the nodes.
-    nodes: HashTable<(u64, NodeId)>,
+    nodes: HashTable<(u64, StackNodeId)>,
     /// The nodes of the last step: where their exits begin and end in `exits`.
     fresh: Vec<(u32, u32)>,
-    exits: Vec<Pair>,
+    exits: Vec<Head>,
     /// What they are now; [`UNUSED`] before that is known.
-    renamed: Vec<NodeId>,
+    renamed: Vec<StackNodeId>,
     /// What so many bytes can see of a node.
-    visible: AHashMap<(NodeId, u8), NodeId>,
+    visible: AHashMap<(StackNodeId, u8), StackNodeId>,
 }
 
 impl InternedNodes {
@@ -82,18 +82,19 @@ impl InternedNodes {
 
     /// Returns the memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<(u64, NodeId)>() + self.visible.capacity() * size_of::<[NodeId; 4]>()
+        self.nodes.capacity() * size_of::<(u64, StackNodeId)>()
+            + self.visible.capacity() * size_of::<[StackNodeId; 4]>()
     }
 }
 
 /// Stands for a node that nothing leads to.
-const UNUSED: NodeId = NodeId::MAX;
+const UNUSED: StackNodeId = StackNodeId::MAX;
 
 /// A place to truncate to.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct StacksMark {
     pub n_nodes: u32,
-    /// Bytes read, if elements are compared.
+    /// Bytes read, if values are compared.
     pub n_bytes: u32,
 }
 
@@ -106,49 +107,49 @@ impl Stacks {
             nodes,
             exits: Chunked::default(),
             recent: [BOTTOM; RECENT],
-            elements: None,
+            values: None,
             work: Work::default(),
             looked: None,
         }
     }
 
-    /// Compares elements from now on; nothing was read so far.
-    pub fn compare_elements(&mut self) {
-        self.elements = Some(Box::default());
+    /// Compares values from now on; nothing was read so far.
+    pub fn compare_values(&mut self) {
+        self.values = Some(Box::default());
     }
 
-    /// Looks at the elements that were admitted, if there are some, now that they stay ([`Elements::settle`]).
-    pub fn settle_elements(&mut self, is_held: impl Fn(&[u8]) -> bool) {
-        if let Some(elements) = &mut self.elements {
-            elements.settle(is_held);
+    /// Looks at the values that were admitted, if there are some, now that they stay ([`DistinctValues::settle`]).
+    pub fn settle_values(&mut self, is_held: impl Fn(&[u8]) -> bool) {
+        if let Some(values) = &mut self.values {
+            values.settle(is_held);
         }
     }
 
-    /// Returns what elements are compared with, if they are.
+    /// Returns what values are compared with, if they are.
     #[inline]
-    pub fn elements(&self) -> Option<&Elements> {
-        self.elements.as_deref()
+    pub fn values(&self) -> Option<&DistinctValues> {
+        self.values.as_deref()
     }
 
     /// Notes a byte before its step.
     #[inline]
     pub fn read(&mut self, byte: u8) {
-        if let Some(elements) = &mut self.elements {
-            elements.read(byte);
+        if let Some(values) = &mut self.values {
+            values.read(byte);
         }
     }
 
     /// Notes bytes whose steps changed nothing but a state.
     #[inline]
     pub fn read_all(&mut self, bytes: &[u8]) {
-        if let Some(elements) = &mut self.elements {
-            bytes.iter().for_each(|&byte| elements.read(byte));
+        if let Some(values) = &mut self.values {
+            bytes.iter().for_each(|&byte| values.read(byte));
         }
     }
 
     #[inline]
     pub fn mark(&self) -> StacksMark {
-        let n_bytes = self.elements.as_ref().map_or(0, |elements| elements.n_bytes());
+        let n_bytes = self.values.as_ref().map_or(0, |values| values.n_bytes());
         StacksMark { n_nodes: self.nodes.len() as u32, n_bytes }
     }
 
@@ -156,8 +157,8 @@ impl Stacks {
     #[inline]
     pub fn truncate(&mut self, mark: StacksMark) {
         // Lists of exits were added together with their nodes, in the same order.
-        if let Some(elements) = &mut self.elements {
-            elements.truncate(mark.n_bytes);
+        if let Some(values) = &mut self.values {
+            values.truncate(mark.n_bytes);
         }
         for node in (mark.n_nodes as usize..self.nodes.len()).rev() {
             let Node { first, .. } = self.nodes.get(node);
@@ -169,20 +170,20 @@ impl Stacks {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        let elements = self.elements.as_ref().map_or(0, |elements| elements.memory_bytes());
-        self.nodes.memory_bytes() + self.exits.memory_bytes() + elements
+        let values = self.values.as_ref().map_or(0, |values| values.memory_bytes());
+        self.nodes.memory_bytes() + self.exits.memory_bytes() + values
     }
 
     /// Returns stacks with only what `live` needs, and renames the nodes in `live`.
-    pub fn compacted(&self, live: &mut [Pair]) -> Stacks {
+    pub fn compacted(&self, live: &mut [Head]) -> Stacks {
         let mut number = vec![UNUSED; self.nodes.len()];
         number[BOTTOM as usize] = BOTTOM;
-        live.iter().for_each(|pair| number[pair.node as usize] = 0);
+        live.iter().for_each(|head| number[head.node as usize] = 0);
         // Exits lead to nodes made earlier, so one sweep down finds all that is needed.
         for node in (0..self.nodes.len()).rev() {
             if number[node] != UNUSED {
-                (0..self.n_exits(node as NodeId))
-                    .for_each(|index| number[self.exit(node as NodeId, index).node as usize] = 0);
+                (0..self.n_exits(node as StackNodeId))
+                    .for_each(|index| number[self.exit(node as StackNodeId, index).node as usize] = 0);
             }
         }
         let mut stacks = Stacks::new(self.nodes.get(BOTTOM as usize).first);
@@ -190,26 +191,26 @@ impl Stacks {
             if number[node] == UNUSED {
                 continue;
             }
-            let renamed = |pair: Pair| Pair { node: number[pair.node as usize], ..pair };
+            let renamed = |head: Head| Head { node: number[head.node as usize], ..head };
             let Node { first, second } = self.nodes.get(node);
             let kept = if first & LIST == 0 {
                 Node { first, second: number[second as usize] }
             } else {
                 let start = stacks.exits.len() as u32;
-                let exits: SmallVec<[Pair; 8]> =
-                    (0..second as usize).map(|index| renamed(self.exit(node as NodeId, index))).collect();
+                let exits: SmallVec<[Head; 8]> =
+                    (0..second as usize).map(|index| renamed(self.exit(node as StackNodeId, index))).collect();
                 exits.into_iter().for_each(|exit| stacks.exits.push(exit));
                 Node { first: start | LIST, second }
             };
-            number[node] = stacks.nodes.len() as NodeId;
+            number[node] = stacks.nodes.len() as StackNodeId;
             stacks.nodes.push(kept);
         }
-        live.iter_mut().for_each(|pair| pair.node = number[pair.node as usize]);
-        stacks.elements.clone_from(&self.elements);
+        live.iter_mut().for_each(|head| head.node = number[head.node as usize]);
+        stacks.values.clone_from(&self.values);
         stacks
     }
 
-    /// Returns a copy to find out in what may follow, whatever elements there are. It notes which of the nodes so far it reads
+    /// Returns a copy to find out in what may follow, whatever values there are. It notes which of the nodes so far it reads
     /// exits of ([`Self::looked_at`]).
     pub fn to_explore(&self) -> Stacks {
         let looked = Looked { n_nodes: self.nodes.len() as u32, seen: AHashSet::new() };
@@ -217,19 +218,19 @@ impl Stacks {
             nodes: self.nodes.clone(),
             exits: self.exits.clone(),
             recent: [BOTTOM; RECENT],
-            elements: None,
+            values: None,
             work: self.work,
             looked: Some(Box::new(looked)),
         }
     }
 
     /// Tells whether exits of a node were read.
-    pub fn has_looked_at(&self, node: NodeId) -> bool {
+    pub fn has_looked_at(&self, node: StackNodeId) -> bool {
         self.looked.as_ref().is_some_and(|looked| looked.seen.contains(&node))
     }
 
     #[inline]
-    fn look_at(&mut self, node: NodeId) {
+    fn look_at(&mut self, node: StackNodeId) {
         if let Some(looked) = &mut self.looked
             && node < looked.n_nodes
         {
@@ -255,8 +256,8 @@ impl Stacks {
         // Exits lead to nodes made earlier.
         renamed.clear();
         renamed.resize(ranges.len(), UNUSED);
-        let mut mark = |pair: &Pair| {
-            if let Some(index) = pair.node.checked_sub(first) {
+        let mut mark = |head: &Head| {
+            if let Some(index) = head.node.checked_sub(first) {
                 renamed[index as usize] = 0;
             }
         };
@@ -285,19 +286,19 @@ impl Stacks {
             content.sort_unstable_by_key(|exit| (exit.state, exit.register, exit.node));
             renamed[index] = self.intern_content(content, nodes);
         }
-        for pair in live.iter_mut() {
-            if let Some(index) = pair.node.checked_sub(first) {
-                pair.node = renamed[index as usize];
+        for head in live.iter_mut() {
+            if let Some(index) = head.node.checked_sub(first) {
+                head.node = renamed[index as usize];
             }
         }
-        live.sort_unstable_by_key(|pair| (pair.state, pair.node, pair.register));
+        live.sort_unstable_by_key(|head| (head.state, head.node, head.register));
         live.dedup();
     }
 
     /// Returns the interned node with these exits, which are sorted.
-    fn intern_content(&mut self, content: &[Pair], nodes: &mut HashTable<(u64, NodeId)>) -> NodeId {
+    fn intern_content(&mut self, content: &[Head], nodes: &mut HashTable<(u64, StackNodeId)>) -> StackNodeId {
         let hash = spread(hash_of(content));
-        let is_equal = |&(known_hash, known): &(u64, NodeId)| {
+        let is_equal = |&(known_hash, known): &(u64, StackNodeId)| {
             known_hash == hash
                 && self.n_exits(known) == content.len()
                 && content.iter().enumerate().all(|(index, &exit)| self.exit(known, index) == exit)
@@ -312,13 +313,19 @@ impl Stacks {
 
     /// Tells whether a node was there when exploring began.
     #[inline]
-    pub fn is_base(&self, node: NodeId) -> bool {
+    pub fn is_base(&self, node: StackNodeId) -> bool {
         self.looked.as_ref().is_none_or(|looked| node < looked.n_nodes)
     }
 
     /// Returns a node that `height` further bytes can't tell from `node`. To return through a frame takes a byte at least, so frames further down
     /// make no difference: the bottom stands for them. Nodes that were there when exploring began stay as they are.
-    pub fn visible(&mut self, program: &Program, node: NodeId, height: u8, interned: &mut InternedNodes) -> NodeId {
+    pub fn visible(
+        &mut self,
+        program: &Program,
+        node: StackNodeId,
+        height: u8,
+        interned: &mut InternedNodes,
+    ) -> StackNodeId {
         if self.is_base(node) {
             return node;
         }
@@ -330,7 +337,7 @@ impl Stacks {
         }
         let n_exits = self.n_exits(node);
         self.work.spend(WORK_PER_EXIT * n_exits as u64);
-        let mut exits: SmallVec<[Pair; 8]> = (0..n_exits).map(|index| self.exit(node, index)).collect();
+        let mut exits: SmallVec<[Head; 8]> = (0..n_exits).map(|index| self.exit(node, index)).collect();
         for exit in &mut exits {
             exit.register = signature(program, exit.state, exit.register, u32::from(height));
             exit.node = self.visible(program, exit.node, height - 1, interned);
@@ -343,11 +350,11 @@ impl Stacks {
     }
 
     /// Adds a node with these exits.
-    fn add_content(&mut self, exits: &[Pair]) -> NodeId {
-        let id = self.nodes.len() as NodeId;
+    fn add_content(&mut self, exits: &[Head]) -> StackNodeId {
+        let id = self.nodes.len() as StackNodeId;
         assert!(id < LIST, "stacks hold fewer than 2^31 nodes");
         self.nodes.push(match *exits {
-            [Pair { state, node, register: 0 }] => Node { first: state, second: node },
+            [Head { state, node, register: 0 }] => Node { first: state, second: node },
             _ => {
                 let first = self.exits.len() as u32 | LIST;
                 exits.iter().for_each(|&exit| self.exits.push(exit));
@@ -359,57 +366,57 @@ impl Stacks {
 
     /// Returns the number of exits of a node; at least 1.
     #[inline]
-    pub fn n_exits(&self, node: NodeId) -> usize {
+    pub fn n_exits(&self, node: StackNodeId) -> usize {
         let Node { first, second } = self.nodes.get(node as usize);
         if first & LIST == 0 { 1 } else { second as usize }
     }
 
     /// Returns an exit of a node.
     #[inline]
-    pub fn exit(&self, node: NodeId, index: usize) -> Pair {
+    pub fn exit(&self, node: StackNodeId, index: usize) -> Head {
         let Node { first, second } = self.nodes.get(node as usize);
         match first & LIST == 0 {
-            true => Pair { state: first, node: second, register: 0 },
+            true => Head { state: first, node: second, register: 0 },
             false => self.exits.get((first & !LIST) as usize + index),
         }
     }
 
-    /// Adds to `live` the pairs that are live in `state` over `node`: itself, if it reads anything, and where it returns to.
+    /// Adds to `live` the heads that are live in `state` over `node`: itself, if it reads anything, and where it returns to.
     #[inline]
-    pub fn land(&mut self, program: &Program, pair: Pair, live: &mut impl Extend<Pair>) {
-        self.land_with(program, pair, live, true);
+    pub fn land(&mut self, program: &Program, head: Head, live: &mut impl Extend<Head>) {
+        self.land_with(program, head, live, true);
     }
 
-    /// As [`Self::land`]; elements are admitted to their sets, or else left to who returns later.
+    /// As [`Self::land`]; values are admitted to their sets, or else left to who returns later.
     #[inline]
-    fn land_with(&mut self, program: &Program, pair: Pair, live: &mut impl Extend<Pair>, admits: bool) {
-        let Some((linked, local)) = program.place(pair.state) else { return live.extend([pair]) };
+    fn land_with(&mut self, program: &Program, head: Head, live: &mut impl Extend<Head>, admits: bool) {
+        let Some((linked, local)) = program.place(head.state) else { return live.extend([head]) };
         let info = linked.unit.info(local);
         if info.has_moves() && !matches!(info.kind, Kind::Loop { .. } | Kind::RegisterRule { .. }) {
-            live.extend([pair]);
+            live.extend([head]);
         }
         match info.kind {
-            Kind::Inner | Kind::Element(_) => {}
-            Kind::End => self.leave(program, pair, live, admits, |register| register == pair.register),
+            Kind::Inner | Kind::DistinctValue(_) => {}
+            Kind::End => self.leave(program, head, live, admits, |register| register == head.register),
             Kind::RegisterRule { register_rule } => {
                 let register_rule = linked.unit.register_rule(register_rule);
-                let Some(register) = register_rule.advance(pair.register) else { return };
-                let pair = Pair { register, ..pair };
+                let Some(register) = register_rule.advance(head.register) else { return };
+                let head = Head { register, ..head };
                 if info.has_moves() && register_rule.can_continue(register) {
-                    live.extend([pair]);
+                    live.extend([head]);
                 }
                 if register_rule.can_end(register) {
-                    self.leave(program, pair, live, admits, |other| other == register);
+                    self.leave(program, head, live, admits, |other| other == register);
                 }
             }
             Kind::Loop { counter } => {
-                self.land_between(program, pair, linked.unit.counter(counter), live, admits);
+                self.land_between(program, head, linked.unit.counter(counter), live, admits);
             }
             Kind::BodyEnd { counter, loop_state } => {
                 let counter = linked.unit.counter(counter);
-                if let Some(register) = counter.advance(pair.register) {
+                if let Some(register) = counter.advance(head.register) {
                     let state = linked.base + loop_state;
-                    self.land_between(program, Pair { state, register, ..pair }, counter, live, admits);
+                    self.land_between(program, Head { state, register, ..head }, counter, live, admits);
                 }
             }
         }
@@ -418,45 +425,45 @@ impl Stacks {
     fn land_between(
         &mut self,
         program: &Program,
-        pair: Pair,
+        head: Head,
         counter: &Counter,
-        live: &mut impl Extend<Pair>,
+        live: &mut impl Extend<Head>,
         admits: bool,
     ) {
-        if counter.can_continue(pair.register) {
-            live.extend([pair]);
+        if counter.can_continue(head.register) {
+            live.extend([head]);
         }
-        if counter.can_end(pair.register) {
-            self.leave(program, pair, live, admits, |register| implies(counter, pair.register, register));
+        if counter.can_end(head.register) {
+            self.leave(program, head, live, admits, |register| implies(counter, head.register, register));
         }
     }
 
-    /// Adds the exits below a pair that may end, but those that it stands for itself: those to its own state with a register that its
+    /// Adds the exits below a head that may end, but those that it stands for itself: those to its own state with a register that its
     /// own `stands_for`.
     #[inline]
     fn leave(
         &mut self,
         program: &Program,
-        pair: Pair,
-        live: &mut impl Extend<Pair>,
+        head: Head,
+        live: &mut impl Extend<Head>,
         admits: bool,
         stands_for: impl Fn(u64) -> bool,
     ) {
-        self.look_at(pair.node);
-        let n_exits = self.n_exits(pair.node);
+        self.look_at(head.node);
+        let n_exits = self.n_exits(head.node);
         self.work.spend(n_exits as u64);
         for index in 0..n_exits {
-            let exit = self.exit(pair.node, index);
-            if exit.state == pair.state && stands_for(exit.register) {
+            let exit = self.exit(head.node, index);
+            if exit.state == head.state && stands_for(exit.register) {
                 continue;
             }
-            match &mut self.elements {
-                Some(elements) if admits => {
+            match &mut self.values {
+                Some(values) if admits => {
                     let place = program.place(exit.state);
                     match place.map(|(linked, local)| (linked.unit.info(local).kind, &linked.unit)) {
-                        Some((Kind::Element(distinct), unit)) => {
-                            let register = elements.admit(exit.register, distinct, unit.declared_keys(distinct));
-                            live.extend(register.map(|register| Pair { register, ..exit }));
+                        Some((Kind::DistinctValue(distinct), unit)) => {
+                            let register = values.admit(exit.register, distinct, unit.declared_keys(distinct));
+                            live.extend(register.map(|register| Head { register, ..exit }));
                         }
                         _ => live.extend([exit]),
                     }
@@ -466,72 +473,72 @@ impl Stacks {
         }
     }
 
-    /// Returns the node that returns to `pair`.
-    pub fn push(&mut self, program: &Program, pair: Pair) -> NodeId {
-        self.push_all(program, pair.state, &[pair])
+    /// Returns the node that returns to `head`.
+    pub fn push(&mut self, program: &Program, head: Head) -> StackNodeId {
+        self.push_all(program, head.state, &[head])
     }
 
-    /// Returns the node that returns to `state` with the register and the node of any of `pairs`.
-    pub fn push_all(&mut self, program: &Program, state: StateId, pairs: &[Pair]) -> NodeId {
+    /// Returns the node that returns to `state` with the register and the node of any of `heads`.
+    pub fn push_all(&mut self, program: &Program, state: StateId, heads: &[Head]) -> StackNodeId {
         // PERF: nearly all nodes.
-        if let &[Pair { node, register: 0, .. }] = pairs
+        if let &[Head { node, register: 0, .. }] = heads
             && program.info(state).is_none_or(|info| info.kind == Kind::Inner)
         {
             return self.plain(state, node);
         }
-        let mut exits: SmallVec<[Pair; 8]> = SmallVec::new();
-        for &pair in pairs {
+        let mut exits: SmallVec<[Head; 8]> = SmallVec::new();
+        for &head in heads {
             if self.work.is_spent() {
                 break;
             }
-            let pair = Pair { state, ..pair };
-            match (program.info(state).map(|info| info.kind), &self.elements) {
-                (Some(Kind::Element(_)), Some(elements)) => {
-                    exits.push(Pair { register: elements.begin(pair.register), ..pair });
+            let head = Head { state, ..head };
+            match (program.info(state).map(|info| info.kind), &self.values) {
+                (Some(Kind::DistinctValue(_)), Some(values)) => {
+                    exits.push(Head { register: values.begin(head.register), ..head });
                 }
-                (Some(Kind::Element(_)), None) => exits.push(pair),
-                _ => self.land_with(program, pair, &mut exits, false),
+                (Some(Kind::DistinctValue(_)), None) => exits.push(head),
+                _ => self.land_with(program, head, &mut exits, false),
             }
         }
         self.node_of(program, &mut exits, self.mark(), 0)
     }
 
-    /// Drops pairs that others stand for. The pairs are sorted by state, node and register; those that are left come first, and their number is
+    /// Drops heads that others stand for. The heads are sorted by state, node and register; those that are left come first, and their number is
     /// returned.
     ///
-    /// A pair stands for those of its state that returning from it leads to, unless their registers ask for something else; they were
+    /// A head stands for those of its state that returning from it leads to, unless their registers ask for something else; they were
     /// left out when it was added; and so on from there. So others of that state over their nodes can go too if their registers allow no
     /// more. Exits
     /// lead to older nodes, so this never goes round in a circle.
-    pub(super) fn drop_implied(&mut self, program: &Program, pairs: &mut [Pair]) -> usize {
+    pub(super) fn drop_implied(&mut self, program: &Program, heads: &mut [Head]) -> usize {
         let (mut n_kept, mut first) = (0, 0);
-        let mut implied: SmallVec<[Pair; 8]> = SmallVec::new();
-        while first < pairs.len() {
-            let state = pairs[first].state;
-            let last = first + pairs[first..].partition_point(|pair| pair.state == state);
+        let mut implied: SmallVec<[Head; 8]> = SmallVec::new();
+        while first < heads.len() {
+            let state = heads[first].state;
+            let last = first + heads[first..].partition_point(|head| head.state == state);
             if last - first > 1 {
                 implied.clear();
                 let mut n_left = IMPLIED_FREE + IMPLIED_PER_PAIR * (last - first);
-                for &pair in pairs[first..last].iter().rev().filter(|&&pair| can_end(program, pair)) {
-                    self.add_implied(program, pair, &mut implied, &mut n_left);
+                for &head in heads[first..last].iter().rev().filter(|&&head| can_end(program, head)) {
+                    self.add_implied(program, head, &mut implied, &mut n_left);
                 }
                 let mut next = 0;
                 while next < implied.len() {
                     self.add_implied(program, implied[next], &mut implied, &mut n_left);
                     next += 1;
                 }
-                implied.sort_unstable_by_key(|pair| pair.node);
+                implied.sort_unstable_by_key(|head| head.node);
             }
             for index in first..last {
-                let pair = pairs[index];
-                let like = implied.partition_point(|other| other.node < pair.node);
+                let head = heads[index];
+                let like = implied.partition_point(|other| other.node < head.node);
                 let is_implied = last - first > 1
                     && implied[like..]
                         .iter()
-                        .take_while(|other| other.node == pair.node)
-                        .any(|&other| joined(program, other, pair.register) == Some(other.register));
+                        .take_while(|other| other.node == head.node)
+                        .any(|&other| joined(program, other, head.register) == Some(other.register));
                 if !is_implied {
-                    pairs[n_kept] = pair;
+                    heads[n_kept] = head;
                     n_kept += 1;
                 }
             }
@@ -540,13 +547,13 @@ impl Stacks {
         n_kept
     }
 
-    /// Adds the exits of its own state that `pair`, which may end, stands for; takes what it looks at from `n_left`.
-    fn add_implied(&mut self, program: &Program, pair: Pair, implied: &mut SmallVec<[Pair; 8]>, n_left: &mut usize) {
-        self.look_at(pair.node);
-        for index in 0..self.n_exits(pair.node).min(*n_left) {
+    /// Adds the exits of its own state that `head`, which may end, stands for; takes what it looks at from `n_left`.
+    fn add_implied(&mut self, program: &Program, head: Head, implied: &mut SmallVec<[Head; 8]>, n_left: &mut usize) {
+        self.look_at(head.node);
+        for index in 0..self.n_exits(head.node).min(*n_left) {
             *n_left -= 1;
-            let exit = self.exit(pair.node, index);
-            if exit.state == pair.state && stands_for(program, pair, exit.register) {
+            let exit = self.exit(head.node, index);
+            if exit.state == head.state && stands_for(program, head, exit.register) {
                 implied.push(exit);
             }
         }
@@ -558,10 +565,10 @@ impl Stacks {
     fn node_of(
         &mut self,
         program: &Program,
-        exits: &mut SmallVec<[Pair; 8]>,
+        exits: &mut SmallVec<[Head; 8]>,
         fresh: StacksMark,
         n_deep: usize,
-    ) -> NodeId {
+    ) -> StackNodeId {
         if exits.len() > 1 && !self.work.is_spent() {
             self.work.spend(WORK_PER_EXIT * exits.len() as u64);
             exits.sort_unstable_by_key(|exit| (exit.state, exit.node, exit.register));
@@ -573,7 +580,7 @@ impl Stacks {
                 self.join_fresh(program, exits, fresh, n_deep);
             }
         }
-        if let [Pair { state, node, register: 0 }] = exits[..] {
+        if let [Head { state, node, register: 0 }] = exits[..] {
             return self.plain(state, node);
         }
         let hash = hash_of(exits);
@@ -591,7 +598,7 @@ impl Stacks {
         self.add(Node { first, second: exits.len() as u32 }, slot)
     }
 
-    fn plain(&mut self, state: StateId, parent: NodeId) -> NodeId {
+    fn plain(&mut self, state: StateId, parent: StackNodeId) -> StackNodeId {
         let node = Node { first: state, second: parent };
         let slot = ((u64::from(state) << 32 | u64::from(parent)).wrapping_mul(MIX) >> 58) as usize;
         let known = self.recent[slot];
@@ -601,8 +608,8 @@ impl Stacks {
         self.add(node, slot)
     }
 
-    fn add(&mut self, node: Node, slot: usize) -> NodeId {
-        let id = self.nodes.len() as NodeId;
+    fn add(&mut self, node: Node, slot: usize) -> StackNodeId {
+        let id = self.nodes.len() as StackNodeId;
         assert!(id < LIST, "stacks hold fewer than 2^31 nodes");
         self.nodes.push(node);
         self.recent[slot] = id;
@@ -610,9 +617,9 @@ impl Stacks {
     }
 
     /// Makes one exit of those to one state with one register over nodes made since `fresh`. The exits are sorted.
-    fn join_fresh(&mut self, program: &Program, exits: &mut SmallVec<[Pair; 8]>, fresh: StacksMark, n_deep: usize) {
-        let meets = |a: &Pair, b: &Pair| {
-            let is_fresh = |pair: &Pair| pair.node >= fresh.n_nodes;
+    fn join_fresh(&mut self, program: &Program, exits: &mut SmallVec<[Head; 8]>, fresh: StacksMark, n_deep: usize) {
+        let meets = |a: &Head, b: &Head| {
+            let is_fresh = |head: &Head| head.node >= fresh.n_nodes;
             (a.state, a.register) == (b.state, b.register) && is_fresh(a) && is_fresh(b)
         };
         if !exits.windows(2).any(|pair| meets(&pair[0], &pair[1])) {
@@ -624,24 +631,29 @@ impl Stacks {
                 [only] => only.node,
                 _ => self.join(program, group.iter().map(|exit| exit.node), fresh, n_deep + 1),
             };
-            exits.push(Pair { node, ..group[0] });
+            exits.push(Head { node, ..group[0] });
         }
     }
 
     /// Returns the node that returns to where any of `nodes` does; `fresh` is the mark from before the step. All are joined at
     /// once, since what is made on the way would be kept.
-    pub fn union(&mut self, program: &Program, nodes: impl Iterator<Item = NodeId>, fresh: StacksMark) -> NodeId {
+    pub fn union(
+        &mut self,
+        program: &Program,
+        nodes: impl Iterator<Item = StackNodeId>,
+        fresh: StacksMark,
+    ) -> StackNodeId {
         self.join(program, nodes, fresh, 0)
     }
 
     fn join(
         &mut self,
         program: &Program,
-        nodes: impl Iterator<Item = NodeId>,
+        nodes: impl Iterator<Item = StackNodeId>,
         fresh: StacksMark,
         n_deep: usize,
-    ) -> NodeId {
-        let mut exits: SmallVec<[Pair; 8]> = SmallVec::new();
+    ) -> StackNodeId {
+        let mut exits: SmallVec<[Head; 8]> = SmallVec::new();
         for node in nodes {
             if self.work.is_spent() {
                 break;
@@ -661,10 +673,10 @@ pub(super) fn spread(hash: u64) -> u64 {
 }
 
 /// Returns a hash of exits, good in its upper bits.
-pub(super) fn hash_of(exits: &[Pair]) -> u64 {
-    exits.iter().fold(exits.len() as u64, |hash, pair| {
-        let part = u64::from(pair.state) << 32 | u64::from(pair.node);
-        (hash.rotate_left(5) ^ part ^ pair.register.rotate_left(17)).wrapping_mul(MIX)
+pub(super) fn hash_of(exits: &[Head]) -> u64 {
+    exits.iter().fold(exits.len() as u64, |hash, head| {
+        let part = u64::from(head.state) << 32 | u64::from(head.node);
+        (hash.rotate_left(5) ^ part ^ head.register.rotate_left(17)).wrapping_mul(MIX)
     })
 }
 
@@ -674,27 +686,27 @@ const WORK_PER_EXIT: u64 = 4;
 /// Nodes made in one step lie over each other as deep as one move pushes; joins stop here.
 const JOINS_DEEP_MAX: usize = 64;
 
-/// Exits looked at to drop pairs of one state that others stand for: some, and some for each pair.
+/// Exits looked at to drop heads of one state that others stand for: some, and some for each head.
 const IMPLIED_FREE: usize = 64;
 const IMPLIED_PER_PAIR: usize = 4;
 
 /// Tells whether returning needs no more bytes.
-fn can_end(program: &Program, pair: Pair) -> bool {
-    let Some((linked, local)) = program.place(pair.state) else { return false };
+fn can_end(program: &Program, head: Head) -> bool {
+    let Some((linked, local)) = program.place(head.state) else { return false };
     match linked.unit.info(local).kind {
         Kind::End => true,
-        Kind::Loop { counter } => linked.unit.counter(counter).can_end(pair.register),
-        Kind::RegisterRule { register_rule } => linked.unit.register_rule(register_rule).can_end(pair.register),
-        Kind::Inner | Kind::BodyEnd { .. } | Kind::Element(_) => false,
+        Kind::Loop { counter } => linked.unit.counter(counter).can_end(head.register),
+        Kind::RegisterRule { register_rule } => linked.unit.register_rule(register_rule).can_end(head.register),
+        Kind::Inner | Kind::BodyEnd { .. } | Kind::DistinctValue(_) => false,
     }
 }
 
-/// Tells whether `pair`, which may end, stands for a pair of its state with this register that returning from it leads to.
-fn stands_for(program: &Program, pair: Pair, register: u64) -> bool {
-    let Some((linked, local)) = program.place(pair.state) else { return false };
+/// Tells whether `head`, which may end, stands for a head of its state with this register that returning from it leads to.
+fn stands_for(program: &Program, head: Head, register: u64) -> bool {
+    let Some((linked, local)) = program.place(head.state) else { return false };
     match linked.unit.info(local).kind {
-        Kind::Loop { counter } => implies(linked.unit.counter(counter), pair.register, register),
-        _ => register == pair.register,
+        Kind::Loop { counter } => implies(linked.unit.counter(counter), head.register, register),
+        _ => register == head.register,
     }
 }
 

@@ -1,19 +1,19 @@
-//! Whether elements that must be new can still be completed.
+//! Whether values that must be new can still be completed.
 //!
-//! Behind `[{"a":true},{"a":false},{"a":` both values are used up: whatever follows, the element is there already. Steps don't see that, since
-//! they only refuse an element at its end. So after a token each place is asked whether a completion is left.
+//! Behind `[{"a":true},{"a":false},{"a":` both values are used up: whatever follows, the value is there already. Steps don't see that, since
+//! they only refuse a value at its end. So after a token each place is asked whether a completion is left.
 //!
-//! Nearly always the answer takes no search. A place is *free* if nothing that it is within can run out: no element is under way, or
-//! its set is empty, or something endless (a string, a number, another item) can still be read before the element ends, so that one of its
-//! values is new. Else completions are searched with real steps, depth first: bytes that no used element goes on with come first, then
-//! those that close something. The first place that is free again ends the search, mostly behind a few bytes; finitely many used elements can't
-//! hold it up for long. If there is no such place, the search has seen all the ways in which the used elements can be spelled.
+//! Nearly always the answer takes no search. A place is *free* if nothing that it is within can run out: no value is under way, or
+//! its set is empty, or something endless (a string, a number, another item) can still be read before the value ends, so that one of its
+//! values is new. Else completions are searched with real steps, depth first: bytes that no used value goes on with come first, then
+//! those that close something. The first place that is free again ends the search, mostly behind a few bytes; finitely many used values can't
+//! hold it up for long. If there is no such place, the search has seen all the ways in which the used values can be spelled.
 //!
 //! White space, escapes, spellings of numbers and zeros at the end of a fraction would multiply these ways. So a place is not looked at twice
-//! with texts that differ in those alone, nor with other elements before the one under way than in another order. (Zeros are counted up to one
-//! more than there are used elements: were there another value behind some of them, one of so many would be new.) For the same reason no state
-//! over the same stack is looked at for more texts than there are used elements, some times over: what completes one of them completes them
-//! all, and the used elements can't stand for each. That ends loops of digits.
+//! with texts that differ in those alone, nor with other values before the one under way than in another order. (Zeros are counted up to one
+//! more than there are used values: were there another value behind some of them, one of so many would be new.) For the same reason no state
+//! over the same stack is looked at for more texts than there are used values, some times over: what completes one of them completes them
+//! all, and the used values can't stand for each. That ends loops of digits.
 //! Even so, spellings of numbers are most of the ways, so first a search goes without those that are longer than they have to be.
 //!
 //! A search that takes more than [`STEPS_MAX`] steps gives up, and the place counts as free.
@@ -21,9 +21,9 @@
 //! To have no completion is inherited by all that follows, so it is enough to ask at the end of a token.
 
 use super::candidates::Candidates;
-use super::elements::Elements;
-use super::stack::{NodeId, Stacks, StacksMark};
-use super::step::{Configuration, Pair, step_byte};
+use super::distinct_values::DistinctValues;
+use super::stack::{StackNodeId, Stacks, StacksMark};
+use super::step::{Configuration, Head, step_byte};
 use crate::automaton::{Kind, Owner, Program, StateId};
 use crate::machine::{Distinct, Equality, canonical_number};
 use crate::util::ByteSet;
@@ -37,8 +37,8 @@ const STEPS_MAX: usize = 1 << 12;
 const BYTES_PER_STEP: usize = 64;
 /// Steps before places are kept, so that none is looked at twice.
 const STEPS_FREE: usize = 48;
-/// How often a place is looked at for each used element: its texts can be the same value in other orders of keys.
-const VISITS_PER_ELEMENT: usize = 4;
+/// How often a place is looked at for each used value: its texts can be the same value in other orders of keys.
+const VISITS_PER_VALUE: usize = 4;
 /// Work of a look at a place, and of a step of a search beside that of the configuration.
 const WORK_PER_PLACE: u64 = 8;
 const WORK_PER_STEP: u64 = 32;
@@ -52,8 +52,8 @@ pub(crate) struct Viability {
     next: Configuration,
     seen: AHashSet<(u64, Vec<u8>)>,
     n_visits: AHashMap<u64, usize>,
-    nodes: Vec<(NodeId, bool)>,
-    pending: Vec<(NodeId, bool)>,
+    nodes: Vec<(StackNodeId, bool)>,
+    pending: Vec<(StackNodeId, bool)>,
 }
 
 /// Which spellings of numbers are tried.
@@ -67,31 +67,31 @@ enum Numbers {
 /// A place on the way, and the bytes that are still to be tried there, the next one last.
 #[derive(Clone, Debug)]
 struct Level {
-    pair: Pair,
+    head: Head,
     mark: StacksMark,
     bytes: SmallVec<[u8; 16]>,
 }
 
 impl Viability {
-    /// Drops the pairs of a configuration that no text completes. What was read stands in the stacks.
+    /// Drops the heads of a configuration that no text completes. What was read stands in the stacks.
     #[inline]
     pub fn retain(&mut self, program: &Program, stacks: &mut Stacks, live: &mut Configuration) {
-        if program.may_run_out() && stacks.elements().is_some() {
-            live.retain(|&pair| {
+        if program.may_run_out() && stacks.values().is_some() {
+            live.retain(|&head| {
                 stacks.work.spend(WORK_PER_PLACE);
-                self.is_viable(program, stacks, pair)
+                self.is_viable(program, stacks, head)
             });
         }
     }
 
-    /// Tells whether some text completes a pair.
-    fn is_viable(&mut self, program: &Program, stacks: &mut Stacks, pair: Pair) -> bool {
-        if self.is_free(program, stacks, pair) {
+    /// Tells whether some text completes a head.
+    fn is_viable(&mut self, program: &Program, stacks: &mut Stacks, head: Head) -> bool {
+        if self.is_free(program, stacks, head) {
             return true;
         }
         let before = stacks.mark();
         let mut is_viable = |numbers| {
-            let is_viable = self.search(program, stacks, pair, before, numbers);
+            let is_viable = self.search(program, stacks, head, before, numbers);
             stacks.truncate(before);
             is_viable
         };
@@ -102,17 +102,17 @@ impl Viability {
         &mut self,
         program: &Program,
         stacks: &mut Stacks,
-        pair: Pair,
+        head: Head,
         before: StacksMark,
         numbers: Numbers,
     ) -> bool {
-        let n_sets = stacks.elements().map_or(0, Elements::n_sets);
+        let n_sets = stacks.values().map_or(0, DistinctValues::n_sets);
         let mut next = core::mem::take(&mut self.next);
         self.levels.clear();
         self.seen.clear();
         self.n_visits.clear();
-        let bytes = self.bytes_of(program, stacks, pair, numbers);
-        self.levels.push(Level { pair, mark: before, bytes });
+        let bytes = self.bytes_of(program, stacks, head, numbers);
+        self.levels.push(Level { head, mark: before, bytes });
         let mut n_steps = 0;
         let mut is_found = false;
         'search: while let Some(level) = self.levels.last_mut() {
@@ -120,7 +120,7 @@ impl Viability {
                 self.levels.pop();
                 continue;
             };
-            let (from, mark) = (level.pair, level.mark);
+            let (from, mark) = (level.head, level.mark);
             stacks.truncate(mark);
             step_byte(program, stacks, &[from], byte, &mut next);
             n_steps += 1;
@@ -130,66 +130,66 @@ impl Viability {
                 break;
             }
             let mark = stacks.mark();
-            for &pair in &next {
-                if self.is_free(program, stacks, pair) {
+            for &head in &next {
+                if self.is_free(program, stacks, head) {
                     is_found = true;
                     break 'search;
                 }
                 if n_steps > STEPS_FREE {
-                    let (start, n_used) = self.extent(program, stacks, pair);
+                    let (start, n_used) = self.extent(program, stacks, head);
                     let text = normal(stacks, start, n_used);
                     n_steps += text.len() / BYTES_PER_STEP;
                     stacks.work.spend(text.len() as u64);
-                    let stack = print_of(program, stacks, pair, before, n_sets);
+                    let stack = fingerprint_of(program, stacks, head, before, n_sets);
                     if !self.seen.insert((stack, text)) {
                         continue;
                     }
                     let n_visits = self.n_visits.entry(stack).or_default();
                     *n_visits += 1;
-                    if *n_visits > VISITS_PER_ELEMENT * (n_used + 2) {
+                    if *n_visits > VISITS_PER_VALUE * (n_used + 2) {
                         continue;
                     }
                 }
-                let bytes = self.bytes_of(program, stacks, pair, numbers);
-                self.levels.push(Level { pair, mark, bytes });
+                let bytes = self.bytes_of(program, stacks, head, numbers);
+                self.levels.push(Level { head, mark, bytes });
             }
         }
         self.next = next;
         is_found
     }
 
-    /// Tells whether nothing that a pair is within can be exhausted: on some way down its stack.
-    fn is_free(&mut self, program: &Program, stacks: &Stacks, pair: Pair) -> bool {
-        let Some(elements) = stacks.elements() else { return true };
-        if program.must_close(pair.state) {
+    /// Tells whether nothing that a head is within can be exhausted: on some way down its stack.
+    fn is_free(&mut self, program: &Program, stacks: &Stacks, head: Head) -> bool {
+        let Some(values) = stacks.values() else { return true };
+        if program.must_close(head.state) {
             return false;
         }
-        // PERF: mostly there is no element yet that could be repeated; what can be read from states is found for whole units, and candidates take a look
-        // at all elements.
+        // PERF: mostly there is no value yet that could be repeated; what can be read from states is found for whole units, and candidates take a look
+        // at all values.
         let is_unbounded = |state| {
-            program.reaches_unbounded(state, false) || program.reaches_unbounded(state, true) && is_plain(elements)
+            program.reaches_unbounded(state, false) || program.reaches_unbounded(state, true) && is_plain(values)
         };
         let is_unbounded_behind = |state| program.reaches_unbounded(state, false);
-        let has_candidates = |frame: Pair, equality| !Candidates::of(elements, frame.register, equality).is_empty();
-        self.has_free_way(program, stacks, pair, |_| false, |_| false, |_, _| true)
-            || self.has_free_way(program, stacks, pair, is_unbounded, is_unbounded_behind, |_, _| true)
-            || self.has_free_way(program, stacks, pair, is_unbounded, is_unbounded_behind, has_candidates)
+        let has_candidates = |frame: Head, equality| !Candidates::of(values, frame.register, equality).is_empty();
+        self.has_free_way(program, stacks, head, |_| false, |_| false, |_, _| true)
+            || self.has_free_way(program, stacks, head, is_unbounded, is_unbounded_behind, |_, _| true)
+            || self.has_free_way(program, stacks, head, is_unbounded, is_unbounded_behind, has_candidates)
     }
 
-    /// Tells whether on some way down the stack of a pair no element under way can become one that is there already (`has_candidates`), unless something unbounded can be
-    /// read above it: from the pair's state (`is_unbounded`), or from one that is returned to (`is_unbounded_behind`).
+    /// Tells whether on some way down the stack of a head no value under way can become one that is there already (`has_candidates`), unless something unbounded can be
+    /// read above it: from the head's state (`is_unbounded`), or from one that is returned to (`is_unbounded_behind`).
     fn has_free_way(
         &mut self,
         program: &Program,
         stacks: &Stacks,
-        pair: Pair,
+        head: Head,
         is_unbounded: impl Fn(StateId) -> bool,
         is_unbounded_behind: impl Fn(StateId) -> bool,
-        has_candidates: impl Fn(Pair, Equality) -> bool,
+        has_candidates: impl Fn(Head, Equality) -> bool,
     ) -> bool {
         self.nodes.clear();
         self.pending.clear();
-        self.pending.push((pair.node, is_unbounded(pair.state)));
+        self.pending.push((head.node, is_unbounded(head.state)));
         while let Some((node, is_unbounded)) = self.pending.pop() {
             if self.nodes.contains(&(node, is_unbounded)) {
                 continue;
@@ -202,7 +202,7 @@ impl Viability {
                 let exit = stacks.exit(node, index);
                 let Some(info) = program.info(exit.state) else { return true };
                 let is_bound = match info.kind {
-                    Kind::Element(distinct) => {
+                    Kind::DistinctValue(distinct) => {
                         !is_unbounded
                             && is_compared(distinct)
                             && exit.register as u32 != 0
@@ -219,24 +219,24 @@ impl Viability {
         false
     }
 
-    /// Returns where the outermost element that a pair is within begins, and how many there are beside such elements.
-    fn extent(&mut self, program: &Program, stacks: &Stacks, pair: Pair) -> (u32, usize) {
-        let Some(elements) = stacks.elements() else { return (0, 0) };
-        let (mut start, mut n_used) = (elements.n_bytes(), 0);
-        self.for_each_element(program, stacks, pair, |register| {
+    /// Returns where the outermost value that a head is within begins, and how many there are beside such values.
+    fn extent(&mut self, program: &Program, stacks: &Stacks, head: Head) -> (u32, usize) {
+        let Some(values) = stacks.values() else { return (0, 0) };
+        let (mut start, mut n_used) = (values.n_bytes(), 0);
+        self.for_each_value(program, stacks, head, |register| {
             start = start.min((register >> 32) as u32);
-            let mut n_elements = 0;
-            elements.for_each(register, |_| n_elements += 1);
-            n_used += n_elements;
+            let mut n_values = 0;
+            values.for_each(register, |_| n_values += 1);
+            n_used += n_values;
         });
         (start, n_used)
     }
 
-    /// Calls `visit` with the registers of the elements that a pair is within.
-    fn for_each_element(&mut self, program: &Program, stacks: &Stacks, pair: Pair, mut visit: impl FnMut(u64)) {
+    /// Calls `visit` with the registers of the values that a head is within.
+    fn for_each_value(&mut self, program: &Program, stacks: &Stacks, head: Head, mut visit: impl FnMut(u64)) {
         self.nodes.clear();
         self.pending.clear();
-        self.pending.push((pair.node, false));
+        self.pending.push((head.node, false));
         while let Some((node, _)) = self.pending.pop() {
             if self.nodes.contains(&(node, false)) || self.nodes.len() >= NODES_MAX {
                 continue;
@@ -245,7 +245,7 @@ impl Viability {
             for index in 0..stacks.n_exits(node) {
                 let exit = stacks.exit(node, index);
                 match program.info(exit.state).map(|info| info.kind) {
-                    Some(Kind::Element(distinct)) if is_compared(distinct) => visit(exit.register),
+                    Some(Kind::DistinctValue(distinct)) if is_compared(distinct) => visit(exit.register),
                     Some(_) => {}
                     None => continue,
                 }
@@ -254,33 +254,33 @@ impl Viability {
         }
     }
 
-    /// Returns the bytes to try from a pair, the best last: some of each class, and those that used elements go on with.
-    fn bytes_of(&mut self, program: &Program, stacks: &Stacks, pair: Pair, numbers: Numbers) -> SmallVec<[u8; 16]> {
+    /// Returns the bytes to try from a head, the best last: some of each class, and those that used values go on with.
+    fn bytes_of(&mut self, program: &Program, stacks: &Stacks, head: Head, numbers: Numbers) -> SmallVec<[u8; 16]> {
         let mut bytes = SmallVec::new();
-        let Some((linked, local)) = program.place(pair.state) else { return bytes };
+        let Some((linked, local)) = program.place(head.state) else { return bytes };
         let mut read = linked.unit.bytes(local);
-        if let (Numbers::Short, Kind::End | Kind::RegisterRule { .. }, Some(elements)) =
-            (numbers, linked.unit.info(local).kind, stacks.elements())
+        if let (Numbers::Short, Kind::End | Kind::RegisterRule { .. }, Some(values)) =
+            (numbers, linked.unit.info(local).kind, stacks.values())
         {
-            read = read & !needless(elements);
+            read = read & !needless(values);
         }
         if read.len() <= 1 {
             bytes.extend(read.iter());
             return bytes;
         }
         let (mut is_used, mut n_used) = ([false; 256], 0usize);
-        if let Some(elements) = stacks.elements() {
-            if let Some(Owner::Elements(_)) = linked.unit.info(local).owner {
+        if let Some(values) = stacks.values() {
+            if let Some(Owner::DistinctValues(_)) = linked.unit.info(local).owner {
                 // One of them may begin here.
-                elements.for_each(pair.register, |element| {
+                values.for_each(head.register, |value| {
                     n_used += 1;
-                    elements.bytes(element).take(1).for_each(|byte| is_used[usize::from(byte)] = true);
+                    values.bytes(value).take(1).for_each(|byte| is_used[usize::from(byte)] = true);
                 });
             }
-            self.for_each_element(program, stacks, pair, |register| {
-                elements.for_each(register, |_| n_used += 1);
-                elements.for_each_rest(register, |rest| {
-                    elements.bytes(rest).take(1).for_each(|byte| is_used[usize::from(byte)] = true);
+            self.for_each_value(program, stacks, head, |register| {
+                values.for_each(register, |_| n_used += 1);
+                values.for_each_rest(register, |rest| {
+                    values.bytes(rest).take(1).for_each(|byte| is_used[usize::from(byte)] = true);
                 });
             });
         }
@@ -294,7 +294,7 @@ impl Viability {
         let mut ranked: SmallVec<[(Rank, u8); 16]> =
             read.iter().map(|byte| (rank(byte, is_used[usize::from(byte)]), byte)).collect();
         ranked.sort_unstable();
-        // Of a class one byte more than there are used elements: those may be spelled otherwise up to here.
+        // Of a class one byte more than there are used values: those may be spelled otherwise up to here.
         let mut n_of_class = [0usize; 256];
         for &(_, byte) in &ranked {
             let n = &mut n_of_class[usize::from(linked.unit.class(byte))];
@@ -310,43 +310,43 @@ impl Viability {
 }
 
 /// Returns a number that places have in common from which the same can be read, and few others: they have the same states over what was there
-/// `before` the search, and the same elements, in any order.
-fn print_of(program: &Program, stacks: &Stacks, pair: Pair, before: StacksMark, n_sets: u32) -> u64 {
-    let mut print = AHasher::default();
-    let mut pending: SmallVec<[Pair; 16]> = SmallVec::from_slice(&[pair]);
+/// `before` the search, and the same values, in any order.
+fn fingerprint_of(program: &Program, stacks: &Stacks, head: Head, before: StacksMark, n_sets: u32) -> u64 {
+    let mut fingerprint = AHasher::default();
+    let mut pending: SmallVec<[Head; 16]> = SmallVec::from_slice(&[head]);
     let mut n_nodes = 0;
-    while let Some(Pair { state, node, register }) = pending.pop() {
-        let is_of_elements = matches!(program.info(state).and_then(|info| info.owner), Some(Owner::Elements(_)));
-        let register = match stacks.elements() {
-            Some(elements) if is_of_elements => elements.print_of(register, n_sets),
+    while let Some(Head { state, node, register }) = pending.pop() {
+        let is_of_values = matches!(program.info(state).and_then(|info| info.owner), Some(Owner::DistinctValues(_)));
+        let register = match stacks.values() {
+            Some(values) if is_of_values => values.fingerprint_of(register, n_sets),
             _ => register,
         };
         n_nodes += 1;
         // What was there before is the same node; and so is all, where there are too many to look at.
         let is_known = node < before.n_nodes || n_nodes > NODES_MAX;
-        print.write_u64(u64::from(state));
-        print.write_u64(register);
-        print.write_u64(if is_known { u64::from(node) } else { u64::MAX - stacks.n_exits(node) as u64 });
+        fingerprint.write_u64(u64::from(state));
+        fingerprint.write_u64(register);
+        fingerprint.write_u64(if is_known { u64::from(node) } else { u64::MAX - stacks.n_exits(node) as u64 });
         if !is_known {
             pending.extend((0..stacks.n_exits(node)).map(|index| stacks.exit(node, index)));
         }
     }
-    print.finish()
+    fingerprint.finish()
 }
 
-/// How early a byte is tried: white space last, what used elements go on with late, and of the others first what closes a container, then what
+/// How early a byte is tried: white space last, what used values go on with late, and of the others first what closes a container, then what
 /// closes a string, so that a search ends soon.
 type Rank = (bool, bool, u8);
 
-/// Tells whether elements of a kind can run out at all.
+/// Tells whether values of a kind can run out at all.
 fn is_compared(distinct: Distinct) -> bool {
     distinct.has_finite_domain || distinct.equality == Equality::Json
 }
 
 /// Returns the bytes that make the number at the end of the text longer, if there is one, though perhaps another value has no other spelling:
 /// exponents, and zeros of a fraction. Of strings that are like numbers it may be wrong.
-fn needless(elements: &Elements) -> ByteSet {
-    let number = elements.bytes_backward().take_while(|byte| byte.is_ascii_digit() || b"+-.eE".contains(byte));
+fn needless(values: &DistinctValues) -> ByteSet {
+    let number = values.bytes_backward().take_while(|byte| byte.is_ascii_digit() || b"+-.eE".contains(byte));
     let number: SmallVec<[u8; 32]> = number.collect();
     if !number.last().is_some_and(|first| first.is_ascii_digit() || *first == b'-') {
         return ByteSet::EMPTY;
@@ -362,16 +362,16 @@ fn needless(elements: &Elements) -> ByteSet {
 }
 
 /// Tells whether the number at the end of the text, if there is one, has no exponent so far.
-fn is_plain(elements: &Elements) -> bool {
-    let number = elements.bytes_backward().take_while(|byte| byte.is_ascii_digit() || b"+-.eE".contains(byte));
+fn is_plain(values: &DistinctValues) -> bool {
+    let number = values.bytes_backward().take_while(|byte| byte.is_ascii_digit() || b"+-.eE".contains(byte));
     !number.into_iter().any(|byte| byte.eq_ignore_ascii_case(&b'e'))
 }
 
 /// Returns the text from `start` on without what makes no difference: white space between tokens, how characters are escaped, how numbers are
 /// spelled that something follows, and zeros beyond `n_zeros_max` at the end of another.
 fn normal(stacks: &Stacks, start: u32, n_zeros_max: usize) -> Vec<u8> {
-    let Some(elements) = stacks.elements() else { return Vec::new() };
-    let text: Vec<u8> = elements.bytes_from(start).collect();
+    let Some(values) = stacks.values() else { return Vec::new() };
+    let text: Vec<u8> = values.bytes_from(start).collect();
     let mut normal = Vec::with_capacity(text.len());
     let mut at = 0;
     let mut is_in_string = false;

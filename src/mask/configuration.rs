@@ -1,8 +1,8 @@
 //! The mask of a whole configuration, by a walk with a lazy DFA.
 //!
-//! Taking a mask apart by pairs and frames (see [`settle`](super::settle)) finds most of it in the store, and is right as long as the parts are few.
+//! Taking a mask apart by heads and frames (see [`settle`](super::settle)) finds most of it in the store, and is right as long as the parts are few.
 //! With ambiguous recursion they are not: at each of a hundred thousand places in the vocabulary a loop may end, and another one begin.
-//! Here all pairs are walked together over the stacks that they have, as one state of a [`LazyDfa`], so that ways that meet are one. What a
+//! Here all heads are walked together over the stacks that they have, as one state of a [`LazyDfa`], so that ways that meet are one. What a
 //! configuration reads for many characters without being refused is not walked at all ([`lookahead`](super::lookahead)).
 //!
 //! Cost: for each configuration on the way its transitions; beside them a look-up for each trie node that is not covered by a look-ahead.
@@ -12,7 +12,7 @@ use super::lookahead::{Lookahead, Lookaheads};
 use super::switches::ShortCut;
 use super::walk::Subject;
 use crate::automaton::Program;
-use crate::exec::{ConfigId, LazyDfa, OverBudget, Pair, Stacks, Work};
+use crate::exec::{ConfigId, Head, LazyDfa, OverBudget, Stacks, Work};
 use crate::vocab::{Region, TokenId};
 use ahash::AHashMap;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl ConfigurationWalk {
         &mut self,
         subject: Subject<'_>,
         stacks: &Stacks,
-        live: &[Pair],
+        live: &[Head],
         row: &mut [u32],
         budget: WalkBudget,
     ) -> Result<(), OverBudget> {
@@ -93,9 +93,9 @@ impl ConfigurationWalk {
         from: u32,
         config: ConfigId,
         row: &mut [u32],
-        n_deep: usize,
+        nesting: usize,
     ) -> Result<(), OverBudget> {
-        if self.skips(subject, from, config, row, n_deep)? {
+        if self.skips(subject, from, config, row, nesting)? {
             return Ok(());
         }
         let Subject { program, vocab } = subject;
@@ -122,7 +122,7 @@ impl ConfigurationWalk {
                 continue;
             }
             let next = self.dfa.visible(program, next, height);
-            if self.skips(subject, node, next, row, n_deep)? {
+            if self.skips(subject, node, next, row, nesting)? {
                 node = trie.subtree_end(node);
                 continue;
             }
@@ -140,18 +140,18 @@ impl ConfigurationWalk {
         node: u32,
         config: ConfigId,
         row: &mut [u32],
-        n_deep: usize,
+        nesting: usize,
     ) -> Result<bool, OverBudget> {
         let trie = subject.vocab.trie();
         let is_small = trie.subtree_end(node) - node <= REGION_NODES_MIN;
-        if is_small || n_deep >= REGIONS_DEEP_MAX || !ShortCut::Lookaheads.is_on() {
+        if is_small || nesting >= REGIONS_DEEP_MAX || !ShortCut::Lookaheads.is_on() {
             return Ok(false);
         }
         let Some(lookahead) = self.lookahead(subject, config, trie.height(node)) else { return Ok(false) };
         self.check()?;
         let region = subject.vocab.region(lookahead.alphabet, node);
         self.take(subject, &region, config, &lookahead, row)?;
-        self.leave(subject, &region, config, &lookahead, row, n_deep)?;
+        self.leave(subject, &region, config, &lookahead, row, nesting)?;
         Ok(true)
     }
 
@@ -206,7 +206,7 @@ impl ConfigurationWalk {
         config: ConfigId,
         lookahead: &Lookahead,
         row: &mut [u32],
-        n_deep: usize,
+        nesting: usize,
     ) -> Result<(), OverBudget> {
         let Subject { program, vocab } = subject;
         let trie = vocab.trie();
@@ -221,7 +221,7 @@ impl ConfigurationWalk {
                 set_bits(row, trie.tokens(node));
                 if trie.subtree_end(node) > node + 1 {
                     let next = self.dfa.visible(program, next, trie.height(node));
-                    self.below(subject, node, next, row, n_deep + 1)?;
+                    self.below(subject, node, next, row, nesting + 1)?;
                 }
             }
         }

@@ -36,10 +36,10 @@ impl NodeKey {
 pub(crate) enum Next {
     /// The frame below, for each remainder; nothing if there is none.
     Remainders,
-    /// The whole configuration, since its pairs can be combined in too many ways.
+    /// The whole configuration, since its heads can be combined in too many ways.
     Configuration,
-    /// Another pair of a configuration.
-    Pair,
+    /// Another head of a configuration.
+    Head,
     /// The exits of the node of a configuration's stacks that has this name.
     Exits(u32),
 }

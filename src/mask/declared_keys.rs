@@ -77,7 +77,7 @@ pub(crate) struct DeclaredKeyTokens {
 
 impl DeclaredKeyTokens {
     pub fn of(program: &Program) -> DeclaredKeyTokens {
-        let n_units = if program.has_elements() { program.units().len() } else { 0 };
+        let n_units = if program.has_distinct_values() { program.units().len() } else { 0 };
         DeclaredKeyTokens { by_unit: (0..n_units).map(|_| OnceLock::new()).collect() }
     }
 

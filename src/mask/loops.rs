@@ -1,8 +1,8 @@
 //! Recognizing states that loop on whole characters.
 
-use super::field::{Field, field};
+use super::cluster::{ScanCluster, cluster};
 use super::switches::ShortCut;
-use crate::automaton::{Code, Kind, Owner, Program, StateId, Step, Unit};
+use crate::automaton::{Kind, Owner, PackedMove, Program, StateId, Step, Unit};
 use crate::vocab::{Alphabet, NonAscii, utf8_lead};
 use ahash::{AHashMap, AHashSet};
 use smallvec::SmallVec;
@@ -32,8 +32,8 @@ pub(super) enum Form {
     Counted,
     /// From state to state of the unit, by all of its characters alike.
     Chain(Arc<Chain>),
-    /// From state to state of a field.
-    Field(Arc<Field>),
+    /// From state to state of a cluster.
+    ScanCluster(Arc<ScanCluster>),
 }
 
 /// States in a row.
@@ -51,25 +51,25 @@ pub(super) struct Chain {
 #[derive(Debug, Default)]
 pub(super) struct Loops {
     known: AHashMap<(u32, u32), Option<Loop>>,
-    /// The fields of states that were asked for, and of those that belong to one.
-    fields: AHashMap<(u32, u32), Option<Loop>>,
-    /// The memory of the fields that were made since they were forgotten.
-    field_bytes: usize,
+    /// The clusters of states that were asked for, and of those that belong to one.
+    clusters: AHashMap<(u32, u32), Option<Loop>>,
+    /// The memory of the clusters that were made since they were forgotten.
+    cluster_bytes: usize,
     /// States whose model turned out to be none.
     without_model: AHashSet<(u32, u32)>,
-    /// Looks for fields that are left to this walk.
-    n_surveys_left: u32,
+    /// Looks for clusters that are left to this walk.
+    n_explorations_left: u32,
 }
 
-/// Looks for fields within one walk; each takes up to a millisecond.
-const SURVEYS_MAX: u32 = 2;
+/// Looks for clusters within one walk; each takes up to a millisecond.
+const EXPLORATIONS_MAX: u32 = 2;
 
 impl Loops {
     /// Most states that are remembered; then all are forgotten.
     const KNOWN_MAX: usize = 1 << 12;
 
-    /// Memory for fields, in bytes; then all are forgotten.
-    const FIELD_BYTES_MAX: usize = 4 << 20;
+    /// Memory for clusters, in bytes; then all are forgotten.
+    const CLUSTER_BYTES_MAX: usize = 4 << 20;
 
     /// Remembers that a state is not like its model.
     pub fn forget_model(&mut self, program: &Program, state: StateId) {
@@ -84,14 +84,14 @@ impl Loops {
         program.place(state).is_some_and(|(linked, local)| self.without_model.contains(&(linked.unit.uid, local)))
     }
 
-    /// Allows a mask's share of looks for fields.
-    pub fn allow_surveys(&mut self) {
-        self.n_surveys_left = SURVEYS_MAX;
+    /// Allows a mask's share of looks for clusters.
+    pub fn allow_explorations(&mut self) {
+        self.n_explorations_left = EXPLORATIONS_MAX;
     }
 
-    /// Tells whether the field of a state is known, or may be looked for: beyond a mask's share, the state is walked this time.
-    fn may_look_for_field(&self, key: (u32, u32)) -> bool {
-        self.n_surveys_left > 0 || self.fields.contains_key(&key)
+    /// Tells whether the cluster of a state is known, or may be looked for: beyond a mask's share, the state is walked this time.
+    fn may_look_for_cluster(&self, key: (u32, u32)) -> bool {
+        self.n_explorations_left > 0 || self.clusters.contains_key(&key)
     }
 
     /// Returns the loop of a state, if it is one.
@@ -116,11 +116,11 @@ impl Loops {
             Some(Loop { alphabet, form: Form::Endless | Form::Counted })
                 if leaves_by_words(&linked.unit, local, alphabet) =>
             {
-                if !self.may_look_for_field(key(local)) {
+                if !self.may_look_for_cluster(key(local)) {
                     return found;
                 }
-                let is_wider = |field: &Loop| WORDS & field.alphabet.ascii & !alphabet.ascii != 0;
-                self.field(program, state).filter(is_wider).or(found)
+                let is_wider = |cluster: &Loop| WORDS & cluster.alphabet.ascii & !alphabet.ascii != 0;
+                self.cluster(program, state).filter(is_wider).or(found)
             }
             found => found,
         };
@@ -128,31 +128,31 @@ impl Loops {
         found
     }
 
-    /// Returns the field that a state belongs to, if there is one.
-    pub fn field(&mut self, program: &Program, state: StateId) -> Option<Loop> {
-        let (linked, local) = program.place(state).filter(|_| ShortCut::Fields.is_on())?;
-        if self.fields.len() >= Loops::KNOWN_MAX || self.field_bytes > Loops::FIELD_BYTES_MAX {
-            self.fields.clear();
+    /// Returns the cluster that a state belongs to, if there is one.
+    pub fn cluster(&mut self, program: &Program, state: StateId) -> Option<Loop> {
+        let (linked, local) = program.place(state).filter(|_| ShortCut::Clusters.is_on())?;
+        if self.clusters.len() >= Loops::KNOWN_MAX || self.cluster_bytes > Loops::CLUSTER_BYTES_MAX {
+            self.clusters.clear();
             self.known.clear();
-            self.field_bytes = 0;
+            self.cluster_bytes = 0;
         }
         let key = |local: u32| (linked.unit.uid, local);
-        if let Some(known) = self.fields.get(&key(local)) {
+        if let Some(known) = self.clusters.get(&key(local)) {
             return known.clone();
         }
-        if !self.may_look_for_field(key(local)) {
+        if !self.may_look_for_cluster(key(local)) {
             return None;
         }
-        self.n_surveys_left -= 1;
-        let Some((states, found)) = field(&linked.unit, local) else {
-            self.fields.insert(key(local), None);
+        self.n_explorations_left -= 1;
+        let Some((states, found)) = cluster(&linked.unit, local) else {
+            self.clusters.insert(key(local), None);
             return None;
         };
-        if let Form::Field(field) = &found.form {
-            self.field_bytes += field.memory_bytes();
+        if let Form::ScanCluster(cluster) = &found.form {
+            self.cluster_bytes += cluster.memory_bytes();
         }
         // One look finds it for all.
-        self.fields.extend(states.into_iter().map(|state| (key(state), Some(found.clone()))));
+        self.clusters.extend(states.into_iter().map(|state| (key(state), Some(found.clone()))));
         Some(found)
     }
 }
@@ -182,7 +182,7 @@ fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     if !matches!(unit.info(local).kind, Kind::Inner | Kind::End) {
         return None;
     }
-    let stays = |byte: u8| matches!(unit.code(local, byte).step(), Step::Quiet(to) | Step::Simple(to) if to == local);
+    let stays = |byte: u8| matches!(unit.code(local, byte).step(), Step::Plain(to) | Step::Local(to) if to == local);
     let ascii = (0..128u8).filter(|&byte| stays(byte)).fold(0u128, |ascii, byte| ascii | 1 << byte);
     if ascii.count_ones() < WIDE_CHARS {
         return None;
@@ -201,13 +201,13 @@ fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
         Kind::RegisterRule { register_rule } => to == local && unit.register_rule(register_rule).counts_chars(),
         _ => false,
     };
-    let stays = |byte: u8| matches!(unit.code(local, byte).step(), Step::Simple(to) if is_copy(to));
+    let stays = |byte: u8| matches!(unit.code(local, byte).step(), Step::Local(to) if is_copy(to));
     let ascii = (0..128u8).filter(|&byte| stays(byte)).fold(0u128, |ascii, byte| ascii | 1 << byte);
     if ascii.count_ones() < WIDE_CHARS || !unit.controls(local).is_empty() {
         return None;
     }
     let home = (0..128u8).find_map(|byte| match unit.code(local, byte).step() {
-        Step::Simple(to) if is_copy(to) => Some(to),
+        Step::Local(to) if is_copy(to) => Some(to),
         _ => None,
     })?;
     Some(Alphabet { ascii, non_ascii: others(program, state, local, home) })
@@ -216,7 +216,7 @@ fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
 /// Returns the chain of states that begins with a state: white space of limited length, say, or the digits of a date.
 fn chain(unit: &Unit, start: u32) -> Option<Loop> {
     let next = |from: u32, byte: u8| match unit.code(from, byte).step() {
-        Step::Quiet(to) | Step::Simple(to) if to != from => Some(to),
+        Step::Plain(to) | Step::Local(to) if to != from => Some(to),
         _ => None,
     };
     // The characters that share their target with most others.
@@ -240,7 +240,7 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
         let to = bytes().next().and_then(|byte| next(last, byte));
         let is_alike = bytes().all(|byte| match to {
             Some(_) => next(last, byte) == to,
-            None => unit.code(last, byte) == Code::NONE,
+            None => unit.code(last, byte) == PackedMove::NONE,
         });
         match to {
             _ if !is_alike => return None,
@@ -261,7 +261,7 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
     if !is_chain {
         return None;
     }
-    let reads = |byte: u8| states.iter().any(|&state| unit.code(state, byte) != Code::NONE);
+    let reads = |byte: u8| states.iter().any(|&state| unit.code(state, byte) != PackedMove::NONE);
     let alphabet = Alphabet { ascii, non_ascii: NonAscii::None };
     let bytes = (0..=255).filter(|&byte| !alphabet.begins(byte) && reads(byte)).collect();
     let strictest = match unit.info(start).owner {
@@ -283,8 +283,8 @@ fn others(program: &Program, state: StateId, at: u32, home: u32) -> NonAscii {
     let mut known: SmallVec<[(u32, Continuation); 8]> = SmallVec::new();
     let is_set = (0x80..=0xFF).all(|byte| match (utf8_lead(byte), unit.code(at, byte).step()) {
         (None, Step::None) => true,
-        (Some(rest), Step::Quiet(to)) if known.contains(&(to, rest)) => true,
-        (Some(rest @ (n_left, low, high)), Step::Quiet(to)) => {
+        (Some(rest), Step::Plain(to)) if known.contains(&(to, rest)) => true,
+        (Some(rest @ (n_left, low, high)), Step::Plain(to)) => {
             if completes(program, state, home, to, n_left, low, high) {
                 known.push((to, rest));
                 return true;
@@ -310,15 +310,15 @@ fn completes_but_separators(program: &Program, state: StateId, home: u32, at: u3
     }
     let is_rest = (0..=255u8).all(|byte| match unit.code(at, byte).step() {
         Step::None => !(0x80..=0xBF).contains(&byte),
-        Step::Quiet(_) if byte == 0x80 => true,
-        Step::Quiet(to) => (0x81..=0xBF).contains(&byte) && completes(program, state, home, to, 1, 0x80, 0xBF),
+        Step::Plain(_) if byte == 0x80 => true,
+        Step::Plain(to) => (0x81..=0xBF).contains(&byte) && completes(program, state, home, to, 1, 0x80, 0xBF),
         _ => false,
     });
-    let Step::Quiet(last) = unit.code(at, 0x80).step() else { return false };
+    let Step::Plain(last) = unit.code(at, 0x80).step() else { return false };
     let is_inner = unit.info(last).kind == Kind::Inner && unit.controls(last).is_empty();
     let leads_home = |byte: u8| match unit.code(last, byte).step() {
         Step::None => !(0x80..=0xBF).contains(&byte) || matches!(byte, 0xA8 | 0xA9),
-        Step::Quiet(to) | Step::Simple(to) => {
+        Step::Plain(to) | Step::Local(to) => {
             to == home && (0x80..=0xBF).contains(&byte) && !matches!(byte, 0xA8 | 0xA9)
         }
         Step::List(_) => false,
@@ -337,7 +337,7 @@ fn completes(program: &Program, state: StateId, home: u32, at: u32, n_left: u8, 
     let mut next = None;
     let is_exact = (0..=255u8).all(|byte| match unit.code(at, byte).step() {
         Step::None => byte < low || byte > high,
-        Step::Quiet(to) | Step::Simple(to) => (low..=high).contains(&byte) && *next.get_or_insert(to) == to,
+        Step::Plain(to) | Step::Local(to) => (low..=high).contains(&byte) && *next.get_or_insert(to) == to,
         Step::List(_) => false,
     });
     match next {

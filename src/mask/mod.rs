@@ -5,32 +5,32 @@
 //! die inside are never allowed; for the rest the unit ends at some trie node, and what lies below that node is up to the caller
 //! (*context-dependent*): a *remainder*.
 //!
-//! Remainders are settled by walking on below them from where the caller goes on. What was found is kept in a *decision tree*
+//! Remainders are settled by walking on below them from where the caller goes on. What was found is cached in a *decision tree*
 //! ([`decision`]): its root is the state, each branch is the answer to "where does the next frame return to?", and a node without
 //! remainders has the whole mask. So a mask is looked up by exactly as much of the stack as its tokens can see.
 //!
 //! Where the text can be read in many ways there are more such parts than there is time for. Then the configuration is walked as a whole, by a lazy DFA
-//! ([`configuration`]), and its mask is kept under what tokens can see of its stacks ([`signature`]). The work of all that is counted, and bounded.
+//! ([`configuration`]), and its mask is cached under what tokens can see of its stacks ([`signature`]). The work of all that is counted, and bounded.
 //!
-//! Some states would make a walk long, and need hardly any: loops over characters and chains of states, which take what they see of the
-//! vocabulary from its regions ([`loops`]); states between which characters lead to and fro ([`field`]); states that read nearly as a loop
-//! does ([`model`]). And what walks of different states have in common, the text behind an opening quote, say, is kept as well ([`part`]), and so are rows that
-//! their masks nearly have in common ([`bases`]).
+//! Some states would make a walk long, and have short cuts, each of which can be turned off ([`switches`]): loops over characters and chains of states take the
+//! tokens of such characters from the vocabulary's regions ([`loops`]); so do clusters, state sets that are closed under most characters ([`cluster`]); a state that reads nearly as
+//! a loop does is walked together with it, where they differ ([`model`]). What walks of different states have in common, the body of a string, say, is memoized
+//! ([`subwalk`]), and masks that are nearly equal share a row of bits ([`row_pool`]).
 
-mod bases;
+mod cluster;
 mod configuration;
 mod decision;
 mod declared_keys;
 mod entry;
-mod field;
 mod lookahead;
 mod loops;
 mod model;
-mod part;
 mod row;
+mod row_pool;
 mod settle;
 mod signature;
 mod store;
+mod subwalk;
 mod switches;
 mod table;
 mod walk;
@@ -38,7 +38,7 @@ mod walk;
 pub(crate) use decision::DecisionNode;
 pub(crate) use declared_keys::{DeclaredKeyTokens, KeyTokens};
 pub use row::TokenMask;
-pub(crate) use settle::{Asker, Filled, add, fill, fresh_leaf_id, leaf_ids};
+pub(crate) use settle::{FillOutcome, MaskQuery, add, fill, fresh_mask_id, mask_ids};
 pub use store::MaskStats;
 pub(crate) use store::MaskStore;
 #[cfg(feature = "testing")]

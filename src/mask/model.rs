@@ -10,9 +10,9 @@
 
 use super::loops::{Form, Loop};
 use super::switches::ShortCut;
-use super::walk::{Ground, Remainder, Shape, Walker, bytes_of};
-use crate::automaton::{BELOW, Code, Kind, Program, StateId};
-use crate::exec::{Pair, Stacks, StacksMark, step_byte};
+use super::walk::{Remainder, Strategy, WalkContext, Walker, bytes_of};
+use crate::automaton::{BELOW, Kind, PackedMove, Program, StateId};
+use crate::exec::{Head, Stacks, StacksMark, step_byte};
 use crate::util::ByteSet;
 use crate::vocab::TokenId;
 use smallvec::SmallVec;
@@ -32,7 +32,7 @@ pub(super) struct ModelPath {
     states: SmallVec<[StateId; 2]>,
 }
 
-/// Two configurations before the byte of a trie node: ranges of [`Twins::pairs`].
+/// Two configurations before the byte of a trie node: ranges of [`ProductWalk::heads`].
 #[derive(Clone, Copy, Debug)]
 struct Twin {
     first: u32,
@@ -42,11 +42,11 @@ struct Twin {
 }
 
 /// What a byte made of a state and its model.
-enum Met {
+enum Compared {
     /// The same.
     Alike,
     /// Not the same; whether anything below can differ.
-    Apart(bool),
+    Differ(bool),
 }
 
 /// Whether bytes lead to the same from a state and its model, by their classes in the units of both: bytes that have them in common do
@@ -60,11 +60,11 @@ struct Verdicts<'a> {
 }
 
 impl<'a> Verdicts<'a> {
-    fn new(program: &'a Program, pair: Pair, model: &[Pair]) -> Self {
+    fn new(program: &'a Program, head: Head, model: &[Head]) -> Self {
         let mut classes: SmallVec<[&[u8]; 4]> = SmallVec::new();
-        let pairs = core::iter::once(&pair).chain(model);
+        let heads = core::iter::once(&head).chain(model);
         classes.extend(
-            pairs.filter_map(|pair| program.place(pair.state)).map(|(linked, _)| linked.unit.classes().as_slice()),
+            heads.filter_map(|head| program.place(head.state)).map(|(linked, _)| linked.unit.classes().as_slice()),
         );
         if classes.len() > size_of::<u32>() {
             classes.clear();
@@ -102,12 +102,12 @@ impl<'a> Verdicts<'a> {
 
 /// The memory of a walk with a state and its model.
 #[derive(Debug, Default)]
-pub(super) struct Twins {
+pub(super) struct ProductWalk {
     levels: Vec<Twin>,
-    /// For each level the state's pairs, then the model's.
-    pairs: Vec<Pair>,
-    own: Vec<Pair>,
-    model: Vec<Pair>,
+    /// For each level the state's heads, then the model's.
+    heads: Vec<Head>,
+    own: Vec<Head>,
+    model: Vec<Head>,
     /// Tokens of the model's that the state refuses.
     refused: Vec<TokenId>,
     /// Tokens below the model's remainders that the caller is not to judge.
@@ -118,30 +118,30 @@ pub(super) struct Twins {
 
 impl Walker {
     /// Returns how to find the model of a state, if it has one.
-    pub(super) fn model_path(&mut self, program: &Program, pair: Pair) -> Option<ModelPath> {
-        let (linked, local) = program.place(pair.state).filter(|_| ShortCut::Models.is_on())?;
-        let reads = |byte: &&u8| linked.unit.code(local, **byte) != Code::NONE;
-        if SAMPLE.iter().filter(reads).count() < SAMPLE_MIN || self.loops.has_no_model(program, pair.state) {
+    pub(super) fn model_path(&mut self, program: &Program, head: Head) -> Option<ModelPath> {
+        let (linked, local) = program.place(head.state).filter(|_| ShortCut::Models.is_on())?;
+        let reads = |byte: &&u8| linked.unit.code(local, **byte) != PackedMove::NONE;
+        if SAMPLE.iter().filter(reads).count() < SAMPLE_MIN || self.loops.has_no_model(program, head.state) {
             return None;
         }
         let mark = self.stacks.mark();
-        let mut found: SmallVec<[(Pair, u8, usize); 8]> = SmallVec::new();
+        let mut found: SmallVec<[(Head, u8, usize); 8]> = SmallVec::new();
         let mut next = core::mem::take(&mut self.next);
         for &byte in SAMPLE {
-            step_byte(program, &mut self.stacks, &[pair], byte, &mut next);
-            for &pair in &next {
+            step_byte(program, &mut self.stacks, &[head], byte, &mut next);
+            for &head in &next {
                 let is_loop = |found: Loop| match found.form {
                     Form::Endless => true,
-                    Form::Field(_) => false,
-                    Form::Counted | Form::Chain(_) => before(program, pair).is_some(),
+                    Form::ScanCluster(_) => false,
+                    Form::Counted | Form::Chain(_) => before(program, head).is_some(),
                 };
-                if !self.loops.get(program, pair.state).is_some_and(is_loop) {
+                if !self.loops.get(program, head.state).is_some_and(is_loop) {
                     continue;
                 }
-                let is_known = |(known, ..): &&mut (Pair, u8, usize)| is_same(&self.stacks, *known, pair);
+                let is_known = |(known, ..): &&mut (Head, u8, usize)| is_same(&self.stacks, *known, head);
                 match found.iter_mut().find(is_known) {
                     Some((_, last, n)) => (*last, *n) = (byte, *n + 1),
-                    None => found.push((pair, byte, 1)),
+                    None => found.push((head, byte, 1)),
                 }
             }
         }
@@ -149,68 +149,68 @@ impl Walker {
         self.stacks.truncate(mark);
         // Those that a byte leads to together, and are each found often.
         let &(_, byte, _) = found.iter().filter(|(.., n)| *n >= SAMPLE_MIN).max_by_key(|(.., n)| *n)?;
-        let is_often = |(_, last, n): &&(Pair, u8, usize)| *last == byte && *n >= SAMPLE_MIN;
-        let mut states: SmallVec<[StateId; 2]> = found.iter().filter(is_often).map(|(pair, ..)| pair.state).collect();
+        let is_often = |(_, last, n): &&(Head, u8, usize)| *last == byte && *n >= SAMPLE_MIN;
+        let mut states: SmallVec<[StateId; 2]> = found.iter().filter(is_often).map(|(head, ..)| head.state).collect();
         states.sort_unstable();
         states.dedup();
-        (!states.contains(&pair.state)).then_some(ModelPath { byte, states })
+        (!states.contains(&head.state)).then_some(ModelPath { byte, states })
     }
 
-    /// Tells whether a byte leads a pair to its model or nowhere.
-    pub(super) fn is_like_by(&mut self, program: &Program, pair: Pair, path: &ModelPath, byte: u8) -> bool {
+    /// Tells whether a byte leads a head to its model or nowhere.
+    pub(super) fn is_like_by(&mut self, program: &Program, head: Head, path: &ModelPath, byte: u8) -> bool {
         let mark = self.stacks.mark();
         let mut next = core::mem::take(&mut self.next);
-        step_byte(program, &mut self.stacks, &[pair], byte, &mut next);
-        let is_like = next.iter().all(|pair| path.states.contains(&pair.state));
+        step_byte(program, &mut self.stacks, &[head], byte, &mut next);
+        let is_like = next.iter().all(|head| path.states.contains(&head.state));
         self.next = next;
         self.stacks.truncate(mark);
         is_like
     }
 
-    /// Walks the tokens below the trie node `from` with a pair that has a model; or says no, and leaves everything as it was, if the two
+    /// Walks the tokens below the trie node `from` with a head that has a model; or says no, and leaves everything as it was, if the two
     /// turn out to differ too much.
-    pub(super) fn below_like(
+    pub(super) fn walk_diff(
         &mut self,
-        ground: Ground<'_>,
+        context: WalkContext<'_>,
         from: u32,
-        pair: Pair,
+        head: Head,
         path: &ModelPath,
-        n_deep: usize,
+        nesting: usize,
     ) -> bool {
         let mut next = core::mem::take(&mut self.next);
-        step_byte(ground.program, &mut self.stacks, &[pair], path.byte, &mut next);
+        step_byte(context.program, &mut self.stacks, &[head], path.byte, &mut next);
         // A loop before the byte is the loop after it, with one character less if it counts them.
         let of_state = |&state: &StateId| {
-            let after = *next.iter().find(|pair| pair.state == state).expect("the byte leads there");
-            before(ground.program, after).unwrap_or(after)
+            let after = *next.iter().find(|head| head.state == state).expect("the byte leads there");
+            before(context.program, after).unwrap_or(after)
         };
-        let model: SmallVec<[Pair; 2]> = path.states.iter().map(of_state).collect();
+        let model: SmallVec<[Head; 2]> = path.states.iter().map(of_state).collect();
         self.next = next;
         let (n_tokens, n_remainders) = (self.found.tokens.len(), self.found.remainders.len());
         let had_base = self.found.base.is_some();
-        let mut twins = core::mem::take(&mut self.twins);
-        twins.apart = self.apart(ground.program, pair, &model);
-        for &pair in &model {
-            match self.shape(ground.program, pair) {
-                Shape::Loop(Loop { alphabet, form: Form::Endless }) => {
-                    let region = ground.vocab.region(alphabet, from);
-                    self.below_loop(ground, &region, pair, alphabet, twins.apart, n_deep + 1);
+        let mut products = core::mem::take(&mut self.products);
+        products.apart = self.apart(context.program, head, &model);
+        for &head in &model {
+            match self.strategy(context.program, head) {
+                Strategy::Region(Loop { alphabet, form: Form::Endless }) => {
+                    let region = context.vocab.region(alphabet, from);
+                    self.below_loop(context, &region, head, alphabet, products.apart, nesting + 1);
                 }
-                _ => self.below_pair(ground, from, pair, n_deep + 1),
+                _ => self.below_head(context, from, head, nesting + 1),
             }
         }
         let ends = (self.found.tokens.len(), self.found.remainders.len());
 
-        if !self.differ(ground, from, pair, &model, n_deep, &mut twins) {
-            self.twins = twins;
+        if !self.differ(context, from, head, &model, nesting, &mut products) {
+            self.products = products;
             self.found.tokens.truncate(n_tokens);
             self.found.remainders.truncate(n_remainders);
             self.found.base = self.found.base.take().filter(|_| had_base);
             return false;
         }
-        if !twins.refused.is_empty() {
-            twins.refused.sort_unstable();
-            let refused = &twins.refused;
+        if !products.refused.is_empty() {
+            products.refused.sort_unstable();
+            let refused = &products.refused;
             let is_allowed = |id: &TokenId| refused.binary_search(id).is_err();
             let kept: Vec<TokenId> = self.found.tokens[n_tokens..ends.0].iter().copied().filter(is_allowed).collect();
             self.found.tokens.splice(n_tokens..ends.0, kept);
@@ -218,30 +218,30 @@ impl Walker {
                 self.found.cleared.extend_from_slice(refused);
             }
         }
-        if !twins.excluded.is_empty() {
-            let excluded = core::mem::take(&mut twins.excluded);
+        if !products.excluded.is_empty() {
+            let excluded = core::mem::take(&mut products.excluded);
             exclude(&mut self.found.remainders[n_remainders..ends.1], &sorted(excluded));
         }
-        self.twins = twins;
+        self.products = products;
         true
     }
 
-    /// Returns the bytes that are no characters of the model's loops and lead elsewhere from it than from the pair. Nothing where another
+    /// Returns the bytes that are no characters of the model's loops and lead elsewhere from it than from the head. Nothing where another
     /// loop has its part in the model.
-    fn apart(&mut self, program: &Program, pair: Pair, model: &[Pair]) -> ByteSet {
+    fn apart(&mut self, program: &Program, head: Head, model: &[Head]) -> ByteSet {
         let mut bytes = ByteSet::EMPTY;
         let mut characters = ByteSet::EMPTY;
-        for &pair in model {
-            let Shape::Loop(Loop { alphabet, form: Form::Endless }) = self.shape(program, pair) else {
+        for &head in model {
+            let Strategy::Region(Loop { alphabet, form: Form::Endless }) = self.strategy(program, head) else {
                 return ByteSet::EMPTY;
             };
-            bytes |= bytes_of(program, pair.state);
+            bytes |= bytes_of(program, head.state);
             characters |= (0..=255).filter(|&byte| alphabet.begins(byte)).collect();
         }
         let (mut own, mut other) = (Vec::new(), Vec::new());
         let is_apart = |&byte: &u8| {
             let mark = self.stacks.mark();
-            step_byte(program, &mut self.stacks, &[pair], byte, &mut own);
+            step_byte(program, &mut self.stacks, &[head], byte, &mut own);
             step_byte(program, &mut self.stacks, model, byte, &mut other);
             let is_apart = !are_same(&self.stacks, &own, &other);
             self.stacks.truncate(mark);
@@ -250,27 +250,27 @@ impl Walker {
         (bytes & !characters).iter().filter(is_apart).collect()
     }
 
-    /// Walks below `from` with a pair and its model where they differ: adds what only the pair allows to what was found, and notes what
+    /// Walks below `from` with a head and its model where they differ: adds what only the head allows to what was found, and notes what
     /// only the model allows; gives up if that is too much.
     fn differ(
         &mut self,
-        ground: Ground<'_>,
+        context: WalkContext<'_>,
         from: u32,
-        pair: Pair,
-        model: &[Pair],
-        n_deep: usize,
-        twins: &mut Twins,
+        head: Head,
+        model: &[Head],
+        nesting: usize,
+        products: &mut ProductWalk,
     ) -> bool {
-        let Ground { trie, .. } = ground;
-        twins.levels.clear();
-        twins.pairs.clear();
-        twins.refused.clear();
-        twins.excluded.clear();
-        twins.pairs.push(pair);
-        twins.pairs.extend_from_slice(model);
-        let last = twins.pairs.len() as u32;
-        twins.levels.push(Twin { first: 0, middle: 1, last, mark: self.stacks.mark() });
-        let mut verdicts = Verdicts::new(ground.program, pair, model);
+        let WalkContext { trie, .. } = context;
+        products.levels.clear();
+        products.heads.clear();
+        products.refused.clear();
+        products.excluded.clear();
+        products.heads.push(head);
+        products.heads.extend_from_slice(model);
+        let last = products.heads.len() as u32;
+        products.levels.push(Twin { first: 0, middle: 1, last, mark: self.stacks.mark() });
+        let mut verdicts = Verdicts::new(context.program, head, model);
         let depth_base = usize::from(trie.depth(from)) + 1;
         // PERF: most bytes lead to the same; a list of the children is looked through faster than the children.
         let mut children: SmallVec<[(u8, u32); 16]> = SmallVec::new();
@@ -279,8 +279,8 @@ impl Walker {
             &children
         });
         for &(byte, child) in listed {
-            let is_alike = || is_alike_at_a_glance(ground.program, &self.stacks, &[pair], model, byte);
-            if !twins.apart.contains(byte) && verdicts.get(byte, is_alike) {
+            let is_alike = || is_alike_at_a_glance(context.program, &self.stacks, &[head], model, byte);
+            if !products.apart.contains(byte) && verdicts.get(byte, is_alike) {
                 continue;
             }
             let end = trie.subtree_end(child);
@@ -289,17 +289,17 @@ impl Walker {
                 let depth = usize::from(trie.depth(node)) - depth_base;
                 self.found.n_nodes += 1;
                 self.stacks.work.spend(8);
-                let goes_on = match self.step_twins(ground, node, depth, n_deep, twins) {
-                    Met::Alike => {
-                        if node == child && !twins.apart.contains(byte) {
+                let goes_on = match self.step_twins(context, node, depth, nesting, products) {
+                    Compared::Alike => {
+                        if node == child && !products.apart.contains(byte) {
                             verdicts.set(byte, true);
                         }
                         false
                     }
-                    Met::Apart(goes_on) => goes_on,
+                    Compared::Differ(goes_on) => goes_on,
                 };
                 node = if goes_on { node + 1 } else { trie.subtree_end(node) };
-                if twins.excluded.len() + twins.refused.len() > TAKEN_AWAY_MAX {
+                if products.excluded.len() + products.refused.len() > TAKEN_AWAY_MAX {
                     return false;
                 }
             }
@@ -308,93 +308,100 @@ impl Walker {
     }
 
     /// Steps both by the byte of `node`, notes what differs, and pushes the next level.
-    fn step_twins(&mut self, ground: Ground<'_>, node: u32, depth: usize, n_deep: usize, twins: &mut Twins) -> Met {
-        let Ground { program, trie, .. } = ground;
-        let (twin, byte) = (twins.levels[depth], trie.byte(node));
+    fn step_twins(
+        &mut self,
+        context: WalkContext<'_>,
+        node: u32,
+        depth: usize,
+        nesting: usize,
+        products: &mut ProductWalk,
+    ) -> Compared {
+        let WalkContext { program, trie, .. } = context;
+        let (twin, byte) = (products.levels[depth], trie.byte(node));
         let (own, model) =
-            twins.pairs[twin.first as usize..twin.last as usize].split_at((twin.middle - twin.first) as usize);
-        let is_apart = depth == 0 && twins.apart.contains(byte);
+            products.heads[twin.first as usize..twin.last as usize].split_at((twin.middle - twin.first) as usize);
+        let is_apart = depth == 0 && products.apart.contains(byte);
         // On the first level that was seen before.
         if depth > 0 && is_alike_at_a_glance(program, &self.stacks, own, model, byte) {
-            return Met::Alike;
+            return Compared::Alike;
         }
         self.stacks.truncate(twin.mark);
-        step_byte(program, &mut self.stacks, own, byte, &mut twins.own);
-        step_byte(program, &mut self.stacks, if is_apart { &[] } else { model }, byte, &mut twins.model);
-        if are_same(&self.stacks, &twins.own, &twins.model) {
-            return Met::Alike;
+        step_byte(program, &mut self.stacks, own, byte, &mut products.own);
+        step_byte(program, &mut self.stacks, if is_apart { &[] } else { model }, byte, &mut products.model);
+        if are_same(&self.stacks, &products.own, &products.model) {
+            return Compared::Alike;
         }
-        match (twins.own.is_empty(), twins.model.is_empty()) {
-            (true, false) => twins.refused.extend_from_slice(trie.tokens(node)),
+        match (products.own.is_empty(), products.model.is_empty()) {
+            (true, false) => products.refused.extend_from_slice(trie.tokens(node)),
             (false, true) => self.found.tokens.extend_from_slice(trie.tokens(node)),
             _ => {}
         }
         let has_descendants = trie.subtree_end(node) > node + 1;
         if !has_descendants {
-            return Met::Apart(false);
+            return Compared::Differ(false);
         }
-        let ends = |pairs: &[Pair]| pairs.iter().any(|pair| pair.state == BELOW);
-        match (ends(&twins.own), ends(&twins.model)) {
-            (true, false) => self.found.remainders.push(ground.remainder(node)),
+        let ends = |heads: &[Head]| heads.iter().any(|head| head.state == BELOW);
+        match (ends(&products.own), ends(&products.model)) {
+            (true, false) => self.found.remainders.push(context.remainder(node)),
             (false, true) => {
-                twins.excluded.extend_from_slice(&trie.subtree_tokens(node)[trie.tokens(node).len()..]);
+                products.excluded.extend_from_slice(&trie.subtree_tokens(node)[trie.tokens(node).len()..]);
             }
             _ => {}
         }
-        twins.own.retain(|pair| program.place(pair.state).is_some());
-        twins.model.retain(|pair| program.place(pair.state).is_some());
-        if are_same(&self.stacks, &twins.own, &twins.model) {
-            return Met::Apart(false);
+        products.own.retain(|head| program.place(head.state).is_some());
+        products.model.retain(|head| program.place(head.state).is_some());
+        if are_same(&self.stacks, &products.own, &products.model) {
+            return Compared::Differ(false);
         }
-        if twins.model.is_empty() {
+        if products.model.is_empty() {
             let n_levels = self.levels.len();
-            self.push_configuration(&twins.own);
-            self.descend(ground, node, n_deep);
+            self.push_configuration(&products.own);
+            self.descend(context, node, nesting);
             self.levels.truncate(n_levels);
-            return Met::Apart(false);
+            return Compared::Differ(false);
         }
-        twins.levels.truncate(depth + 1);
-        twins.pairs.truncate(twin.last as usize);
+        products.levels.truncate(depth + 1);
+        products.heads.truncate(twin.last as usize);
         let first = twin.last;
-        let middle = first + twins.own.len() as u32;
-        let last = middle + twins.model.len() as u32;
-        twins.pairs.extend_from_slice(&twins.own);
-        twins.pairs.extend_from_slice(&twins.model);
-        twins.levels.push(Twin { first, middle, last, mark: self.stacks.mark() });
-        Met::Apart(true)
+        let middle = first + products.own.len() as u32;
+        let last = middle + products.model.len() as u32;
+        products.heads.extend_from_slice(&products.own);
+        products.heads.extend_from_slice(&products.model);
+        products.levels.push(Twin { first, middle, last, mark: self.stacks.mark() });
+        Compared::Differ(true)
     }
 }
 
 /// Returns the state of a loop that counts characters before the one character that it has counted.
-fn before(program: &Program, pair: Pair) -> Option<Pair> {
-    let (linked, local) = program.place(pair.state)?;
+fn before(program: &Program, head: Head) -> Option<Head> {
+    let (linked, local) = program.place(head.state)?;
     let first = match linked.unit.info(local).kind {
         Kind::Loop { counter } => linked.unit.counter(counter).advance(0),
         Kind::RegisterRule { register_rule } => linked.unit.register_rule(register_rule).advance(0),
         _ => None,
     };
-    (first == Some(pair.register)).then_some(Pair { register: 0, ..pair })
+    (first == Some(head.register)).then_some(Head { register: 0, ..head })
 }
 
 /// Tells whether a byte leads to the same, as far as the move tables show it.
-fn is_alike_at_a_glance(program: &Program, stacks: &Stacks, own: &[Pair], model: &[Pair], byte: u8) -> bool {
-    let code_of = |pair: Pair| {
-        let (linked, local) = program.place(pair.state)?;
+fn is_alike_at_a_glance(program: &Program, stacks: &Stacks, own: &[Head], model: &[Head], byte: u8) -> bool {
+    let code_of = |head: Head| {
+        let (linked, local) = program.place(head.state)?;
         Some((linked, linked.unit.code(local, byte)))
     };
     // Each that goes on must do so on both sides, by the same move of the same unit over the same stack.
     let mut n_met = 0;
-    for &pair in own {
-        let Some((linked, code)) = code_of(pair) else { return false };
-        if code == Code::NONE {
+    for &head in own {
+        let Some((linked, code)) = code_of(head) else { return false };
+        if code == PackedMove::NONE {
             continue;
         }
         let is_met = model.iter().any(|&other| {
             code_of(other).is_some_and(|(other_linked, other_code)| {
                 core::ptr::eq(linked, other_linked)
                     && code == other_code
-                    && pair.register == other.register
-                    && is_same_stack(stacks, pair.node, other.node, STACK_DEPTH)
+                    && head.register == other.register
+                    && is_same_stack(stacks, head.node, other.node, STACK_DEPTH)
             })
         });
         if !is_met {
@@ -402,17 +409,17 @@ fn is_alike_at_a_glance(program: &Program, stacks: &Stacks, own: &[Pair], model:
         }
         n_met += 1;
     }
-    model.iter().filter(|&&pair| code_of(pair).is_some_and(|(_, code)| code != Code::NONE)).count() == n_met
+    model.iter().filter(|&&head| code_of(head).is_some_and(|(_, code)| code != PackedMove::NONE)).count() == n_met
 }
 
 /// How far down stacks are compared; deeper ones count as different.
 const STACK_DEPTH: usize = 4;
 
-fn are_same(stacks: &Stacks, a: &[Pair], b: &[Pair]) -> bool {
-    a.len() == b.len() && a.iter().all(|&pair| b.iter().any(|&other| is_same(stacks, pair, other)))
+fn are_same(stacks: &Stacks, a: &[Head], b: &[Head]) -> bool {
+    a.len() == b.len() && a.iter().all(|&head| b.iter().any(|&other| is_same(stacks, head, other)))
 }
 
-fn is_same(stacks: &Stacks, a: Pair, b: Pair) -> bool {
+fn is_same(stacks: &Stacks, a: Head, b: Head) -> bool {
     a.state == b.state && a.register == b.register && is_same_stack(stacks, a.node, b.node, STACK_DEPTH)
 }
 

@@ -1,11 +1,11 @@
-//! Finding the mask of a configuration: from each pair down its stack, as far as the tokens can see.
+//! Finding the mask of a configuration: from each head down its stack, as far as the tokens can see.
 //!
-//! Each answer on the way down is a branch of a decision tree, and its mask is kept. That is right for grammars that are nearly
+//! Each answer on the way down is a branch of a decision tree, and its mask is cached. That is right for grammars that are nearly
 //! deterministic; but with `s ::= s s{2,3} | [ab]` a text of 30 letters can be under way in many ways, each node of its stacks has
 //! dozens of exits, and the ways down that tokens of five letters can see are hundreds of thousands. And in `block*` with
 //! `block ::= "(" block* ")" | [a-z ]+` a block may end, and the next one begin, behind each letter of each token. Past [`VISITS_MAX`],
 //! [`SETTLED_MAX`] or [`CLASSIFY_WORK_MAX`] the mask is found by walking all tokens with the whole configuration instead
-//! ([`configuration`](super::configuration)), in which pairs that meet are joined.
+//! ([`configuration`](super::configuration)), in which heads that meet are joined.
 
 use super::configuration::WalkBudget;
 use super::decision::{DecisionId, DecisionNode, Next, NodeKey};
@@ -13,16 +13,16 @@ use super::entry::{MaskEntry, set_bits};
 use super::store::MaskStore;
 use super::switches::ShortCut;
 use super::table::{Place, Table};
-use super::walk::{Remainder, Spot, Subject, Walker};
+use super::walk::{Remainder, ResumePoint, Subject, Walker};
 use crate::automaton::{DONE, Program, StateId};
-use crate::exec::{NodeId, OverBudget, Pair, Stacks, Work, signature};
+use crate::exec::{Head, OverBudget, StackNodeId, Stacks, Work, signature};
 use crate::vocab::{Trie, Vocab};
 use core::cell::Cell;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Everything that a question about masks needs.
-pub(crate) struct Asker<'a> {
+pub(crate) struct MaskQuery<'a> {
     pub program: &'a Program,
     pub vocab: &'a Vocab,
     pub store: &'a MaskStore,
@@ -35,12 +35,12 @@ pub(crate) struct Asker<'a> {
 }
 
 /// What [`fill`] found out on the way.
-pub(crate) struct Filled {
+pub(crate) struct FillOutcome {
     /// Questions answered from the store.
     pub n_hits: u64,
     /// Whether the mask allows no token.
     pub is_empty: bool,
-    /// Where the node with the mask is in the table, if it is one pair's and kept.
+    /// Where the node with the mask is in the table, if it is one head's and cached.
     pub place: Option<Place>,
 }
 
@@ -61,49 +61,54 @@ enum GaveUp {
 }
 
 /// Makes `row` the mask of a configuration, without stop tokens; a part of it if that takes more work than is left.
-pub(crate) fn fill(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Result<Filled, OverBudget> {
-    // PERF: the usual configuration is one pair whose mask is kept, and then that is all there is to do.
-    if let [pair] = live
-        && let Some((place, tree, n_hits)) = asker.kept_leaf(*pair)
+pub(crate) fn fill(query: &MaskQuery<'_>, live: &[Head], row: &mut [u32]) -> Result<FillOutcome, OverBudget> {
+    // PERF: the usual configuration is one head whose mask is cached, and then that is all there is to do.
+    if let [head] = live
+        && let Some((place, decision, n_hits)) = query.cached_mask(*head)
     {
-        tree.mask.write(row);
-        return Ok(Filled { n_hits, is_empty: tree.is_empty, place: Some(place) });
+        decision.mask.write(row);
+        return Ok(FillOutcome { n_hits, is_empty: decision.is_empty, place: Some(place) });
     }
-    fill_or_add(asker, live, row, true)
+    fill_or_add(query, live, row, true)
 }
 
 /// Adds the mask of a configuration to `row`.
-pub(crate) fn add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32]) -> Result<Filled, OverBudget> {
-    fill_or_add(asker, live, row, false)
+pub(crate) fn add(query: &MaskQuery<'_>, live: &[Head], row: &mut [u32]) -> Result<FillOutcome, OverBudget> {
+    fill_or_add(query, live, row, false)
 }
 
-fn fill_or_add(asker: &Asker<'_>, live: &[Pair], row: &mut [u32], mut is_first: bool) -> Result<Filled, OverBudget> {
+fn fill_or_add(
+    query: &MaskQuery<'_>,
+    live: &[Head],
+    row: &mut [u32],
+    mut is_first: bool,
+) -> Result<FillOutcome, OverBudget> {
     let mut is_empty = true;
-    let n_hits = for_each_leaf(asker, live, |tree| {
-        is_empty &= tree.is_empty;
-        if core::mem::take(&mut is_first) { tree.mask.write(row) } else { tree.mask.add_to(row) }
+    let n_hits = for_each_mask(query, live, |decision| {
+        is_empty &= decision.is_empty;
+        if core::mem::take(&mut is_first) { decision.mask.write(row) } else { decision.mask.add_to(row) }
     });
     if is_first {
         row.fill(0);
     }
     match n_hits {
-        Ok(n_hits) => Ok(Filled { n_hits, is_empty, place: None }),
+        Ok(n_hits) => Ok(FillOutcome { n_hits, is_empty, place: None }),
         // What was added is part of the mask; the walk adds the rest.
         Err(GaveUp::Ambiguous) => {
-            let (is_any, n_hits) = asker.add_configuration(live, row)?;
-            Ok(Filled { n_hits, is_empty: !is_any && is_empty, place: None })
+            let (is_any, n_hits) = query.add_configuration(live, row)?;
+            Ok(FillOutcome { n_hits, is_empty: !is_any && is_empty, place: None })
         }
         Err(GaveUp::OverBudget) => Err(OverBudget),
     }
 }
 
 /// Returns what identifies the mask of a configuration, without stop tokens: equal ids, equal masks.
-pub(crate) fn leaf_ids(asker: &Asker<'_>, live: &[Pair]) -> SmallVec<[u64; 2]> {
+pub(crate) fn mask_ids(query: &MaskQuery<'_>, live: &[Head]) -> SmallVec<[u64; 2]> {
     let mut ids = SmallVec::new();
-    if for_each_leaf(asker, live, |tree| ids.push(tree.id)).is_err() {
-        // What is not kept is like no other.
-        let kept = asker.find_configuration(live).map(|tree| tree.id);
-        ids = SmallVec::from_slice(&[kept.unwrap_or_else(DecisionNode::fresh_id)]);
+    if for_each_mask(query, live, |decision| ids.push(decision.id)).is_err() {
+        // What is not cached is like no other.
+        let cached = query.find_configuration(live).map(|decision| decision.id);
+        ids = SmallVec::from_slice(&[cached.unwrap_or_else(DecisionNode::fresh_id)]);
     }
     ids.sort_unstable();
     ids.dedup();
@@ -111,73 +116,73 @@ pub(crate) fn leaf_ids(asker: &Asker<'_>, live: &[Pair]) -> SmallVec<[u64; 2]> {
 }
 
 /// Returns an identifier of a mask like no other.
-pub(crate) fn fresh_leaf_id() -> u64 {
+pub(crate) fn fresh_mask_id() -> u64 {
     DecisionNode::fresh_id()
 }
 
-/// A node of a decision tree, whether it is kept, and the stack node that answers its question.
-type Pending = (Arc<DecisionNode>, bool, NodeId);
+/// A node of a decision tree, whether it is cached, and the stack node that answers its question.
+type Pending = (Arc<DecisionNode>, bool, StackNodeId);
 
-/// Calls `visit` with nodes whose masks together are the mask of `live`; returns how many were kept.
-fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&DecisionNode)) -> Result<u64, GaveUp> {
-    if !ShortCut::Pairs.is_on() {
+/// Calls `visit` with nodes whose masks together are the mask of `live`; returns how many were cached.
+fn for_each_mask(query: &MaskQuery<'_>, live: &[Head], mut visit: impl FnMut(&DecisionNode)) -> Result<u64, GaveUp> {
+    if !ShortCut::Heads.is_on() {
         return Err(GaveUp::Ambiguous);
     }
     let (mut n_hits, mut n_visits, mut n_settled) = (0, 0, 0);
     let mut pending: SmallVec<[Pending; 4]> = SmallVec::new();
     // Stacks that share nodes could be walked along exponentially many ways.
-    let mut seen: SmallVec<[(u64, NodeId); 16]> = SmallVec::new();
-    for pair in live.iter().filter(|pair| pair.state != DONE) {
-        let key = asker.key(0, pair.state, pair.register);
+    let mut seen: SmallVec<[(u64, StackNodeId); 16]> = SmallVec::new();
+    for head in live.iter().filter(|head| head.state != DONE) {
+        let key = query.key(0, head.state, head.register);
         // PERF: the usual mask has no remainders or one branching, and needs no reference counts.
-        if let Some((place, tree)) = asker.table.find(&key) {
+        if let Some((place, decision)) = query.table.find(&key) {
             n_hits += 1;
-            match asker.descend_kept(place, tree, pair.node, &mut n_hits) {
-                Descent::Leaf(_, tree) => visit(tree),
-                Descent::Stuck(tree, node) => pending.push((Arc::clone(tree), true, node)),
-                Descent::Ambiguous => return Err(GaveUp::Ambiguous),
+            match query.descend_cached(place, decision, head.node, &mut n_hits) {
+                Lookup::Found(_, decision) => visit(decision),
+                Lookup::Stuck(decision, node) => pending.push((Arc::clone(decision), true, node)),
+                Lookup::Ambiguous => return Err(GaveUp::Ambiguous),
             }
         } else {
-            let (tree, is_kept) = asker.classify(key, pair.state)?;
-            pending.push((tree, is_kept, pair.node));
+            let (decision, is_kept) = query.classify(key, head.state)?;
+            pending.push((decision, is_kept, head.node));
         }
-        while let Some((tree, is_kept, node)) = pending.pop() {
-            if tree.next == Next::Configuration {
+        while let Some((decision, is_kept, node)) = pending.pop() {
+            if decision.next == Next::Configuration {
                 return Err(GaveUp::Ambiguous);
             }
-            if tree.remainders.is_empty() {
-                visit(&tree);
+            if decision.remainders.is_empty() {
+                visit(&decision);
                 continue;
             }
-            if seen.contains(&(tree.id, node)) {
+            if seen.contains(&(decision.id, node)) {
                 continue;
             }
-            seen.push((tree.id, node));
-            let n_exits = asker.stacks.n_exits(node);
+            seen.push((decision.id, node));
+            let n_exits = query.stacks.n_exits(node);
             n_visits += n_exits;
             if n_visits > VISITS_MAX {
                 return Err(GaveUp::Ambiguous);
             }
             for index in 0..n_exits {
-                let exit = asker.stacks.exit(node, index);
+                let exit = query.stacks.exit(node, index);
                 if exit.state == DONE {
                     // Nothing follows the whole text: what is below the remainders is refused.
-                    visit(&tree);
+                    visit(&decision);
                     continue;
                 }
-                // What hangs below a node that is not kept would never be found again.
-                let key = is_kept.then(|| asker.key(tree.id, exit.state, exit.register));
-                let known = key.and_then(|key| asker.table.find(&key));
+                // What hangs below a node that is not cached would never be found again.
+                let key = is_kept.then(|| query.key(decision.id, exit.state, exit.register));
+                let known = key.and_then(|key| query.table.find(&key));
                 let (child, is_child_kept) = match known {
                     Some((_, child)) => {
                         n_hits += 1;
                         (Arc::clone(child), true)
                     }
-                    None if n_settled > SETTLED_MAX * asker.vocab.trie().n_nodes() as u64 => {
+                    None if n_settled > SETTLED_MAX * query.vocab.trie().n_nodes() as u64 => {
                         return Err(GaveUp::Ambiguous);
                     }
                     None => {
-                        let (child, is_kept, n_nodes) = asker.settle(&tree, key, exit)?;
+                        let (child, is_kept, n_nodes) = query.settle(&decision, key, exit)?;
                         n_settled += n_nodes;
                         (child, is_kept)
                     }
@@ -189,13 +194,13 @@ fn for_each_leaf(asker: &Asker<'_>, live: &[Pair], mut visit: impl FnMut(&Decisi
     Ok(n_hits)
 }
 
-enum Descent<'a> {
-    Leaf(Place, &'a DecisionNode),
-    Stuck(&'a Arc<DecisionNode>, NodeId),
+enum Lookup<'a> {
+    Found(Place, &'a DecisionNode),
+    Stuck(&'a Arc<DecisionNode>, StackNodeId),
     Ambiguous,
 }
 
-impl Asker<'_> {
+impl MaskQuery<'_> {
     fn key(&self, parent: DecisionId, state: StateId, register: u64) -> NodeKey {
         let (linked, local) = self.program.place(state).expect("a live state belongs to a unit");
         NodeKey {
@@ -207,7 +212,7 @@ impl Asker<'_> {
         }
     }
 
-    /// Returns a register that no token can tell from `register` in `state`. Masks that are kept know nothing of elements that were read; the
+    /// Returns a register that no token can tell from `register` in `state`. Masks that are cached know nothing of values that were read; the
     /// matcher looks again.
     pub(super) fn signature(&self, state: StateId, register: u64) -> u64 {
         signature(self.program, state, register, self.horizon())
@@ -218,44 +223,44 @@ impl Asker<'_> {
         self.vocab.token_bytes_max() as u32
     }
 
-    /// Returns the kept node that has the mask of a pair, and how many there are on the way to it, if that is one way.
-    fn kept_leaf(&self, pair: Pair) -> Option<(Place, &DecisionNode, u64)> {
-        if pair.state == DONE {
+    /// Returns the cached node that has the mask of a head, and how many there are on the way to it, if that is one way.
+    fn cached_mask(&self, head: Head) -> Option<(Place, &DecisionNode, u64)> {
+        if head.state == DONE {
             return None;
         }
-        let (place, tree) = self.table.find(&self.key(0, pair.state, pair.register))?;
+        let (place, decision) = self.table.find(&self.key(0, head.state, head.register))?;
         let mut n_hits = 1;
-        match self.descend_kept(place, tree, pair.node, &mut n_hits) {
-            Descent::Leaf(place, tree) => Some((place, tree, n_hits)),
-            Descent::Stuck(..) | Descent::Ambiguous => None,
+        match self.descend_cached(place, decision, head.node, &mut n_hits) {
+            Lookup::Found(place, decision) => Some((place, decision, n_hits)),
+            Lookup::Stuck(..) | Lookup::Ambiguous => None,
         }
     }
 
-    /// Goes down from a kept node as long as the answer is one exit and its node is kept.
+    /// Goes down from a cached node as long as the answer is one exit and its node is cached.
     #[inline]
-    fn descend_kept<'a>(
+    fn descend_cached<'a>(
         &'a self,
         mut place: Place,
-        mut tree: &'a Arc<DecisionNode>,
-        mut node: NodeId,
+        mut decision: &'a Arc<DecisionNode>,
+        mut node: StackNodeId,
         n_hits: &mut u64,
-    ) -> Descent<'a> {
-        while !tree.remainders.is_empty() {
+    ) -> Lookup<'a> {
+        while !decision.remainders.is_empty() {
             if self.stacks.n_exits(node) != 1 {
-                return Descent::Stuck(tree, node);
+                return Lookup::Stuck(decision, node);
             }
             let exit = self.stacks.exit(node, 0);
             if exit.state == DONE {
                 break;
             }
-            let Some(next) = self.table.find(&self.key(tree.id, exit.state, exit.register)) else {
-                return Descent::Stuck(tree, node);
+            let Some(next) = self.table.find(&self.key(decision.id, exit.state, exit.register)) else {
+                return Lookup::Stuck(decision, node);
             };
             *n_hits += 1;
-            (place, tree) = next;
+            (place, decision) = next;
             node = exit.node;
         }
-        if tree.next == Next::Configuration { Descent::Ambiguous } else { Descent::Leaf(place, tree) }
+        if decision.next == Next::Configuration { Lookup::Ambiguous } else { Lookup::Found(place, decision) }
     }
 
     /// Walks the whole trie from a state with an unknown caller.
@@ -285,14 +290,14 @@ impl Asker<'_> {
         Ok(self.keep(Some(key), node))
     }
 
-    /// Walks on below the remainders of `tree` from where the next frame goes on; returns the new node, its number if it is kept, and
+    /// Walks on below the remainders of `decision` from where the next frame goes on; returns the new node, its number if it is cached, and
     /// about how many trie nodes that took.
     #[cold]
     fn settle(
         &self,
-        tree: &DecisionNode,
+        decision: &DecisionNode,
         key: Option<NodeKey>,
-        exit: Pair,
+        exit: Head,
     ) -> Result<(Arc<DecisionNode>, bool, u64), GaveUp> {
         // What it costs to begin a walk.
         const NODES_PER_WALK: u64 = 4;
@@ -300,7 +305,7 @@ impl Asker<'_> {
         walker.clear();
         walker.bound_work(CLASSIFY_WORK_MAX.min(self.work.get().left()));
         let register = self.signature(exit.state, exit.register);
-        for remainder in &tree.remainders {
+        for remainder in &decision.remainders {
             walker.settle(self.subject(), remainder, exit.state, register);
         }
         if walker.is_spent() {
@@ -312,7 +317,7 @@ impl Asker<'_> {
         let n_words = self.vocab.n_mask_words();
         let found = walker.found();
         found.flatten(self.vocab);
-        let mask = tree.mask.with(&found.tokens, n_words);
+        let mask = decision.mask.with(&found.tokens, n_words);
         let remainders = distinct(&mut found.remainders);
         let n_nodes = found.n_nodes + NODES_PER_WALK * found.n_walks;
         let child = self.store.node(mask, remainders, n_words, &mut walker.zeros);
@@ -341,10 +346,10 @@ impl Asker<'_> {
         Ok(self.keep(key, Arc::new(DecisionNode::inner(Next::Configuration))))
     }
 
-    /// Keeps a node under a key, if it has one; returns it or an equal one that was there before, and whether it is kept.
+    /// Keeps a node under a key, if it has one; returns it or an equal one that was there before, and whether it is cached.
     fn keep(&self, key: Option<NodeKey>, node: Arc<DecisionNode>) -> (Arc<DecisionNode>, bool) {
-        match key.and_then(|key| self.store.keep(key, &node)) {
-            Some(kept) => (kept, true),
+        match key.and_then(|key| self.store.insert(key, &node)) {
+            Some(cached) => (cached, true),
             None => (node, false),
         }
     }
@@ -355,13 +360,13 @@ impl Asker<'_> {
         self.work.set(all);
     }
 
-    /// Adds the mask of a configuration to `row`, as it was found before or by walking with all of its pairs together; tells whether it
-    /// allows anything, and how many such masks were kept.
+    /// Adds the mask of a configuration to `row`, as it was found before or by walking with all of its heads together; tells whether it
+    /// allows anything, and how many such masks were cached.
     #[cold]
-    fn add_configuration(&self, live: &[Pair], row: &mut [u32]) -> Result<(bool, u64), OverBudget> {
-        if let Some(tree) = self.find_configuration(live) {
-            tree.mask.add_to(row);
-            return Ok((!tree.is_empty, 1));
+    fn add_configuration(&self, live: &[Head], row: &mut [u32]) -> Result<(bool, u64), OverBudget> {
+        if let Some(decision) = self.find_configuration(live) {
+            decision.mask.add_to(row);
+            return Ok((!decision.is_empty, 1));
         }
         let mut walker = self.store.take_walker();
         walker.clear();
@@ -371,13 +376,13 @@ impl Asker<'_> {
         let budget = WalkBudget { work: Work::up_to(self.work.get().left()), bytes_max: self.walk_bytes_max };
         let walked = walker.configurations.add_to(self.subject(), self.stacks, live, &mut own, budget);
         if walked.is_ok() {
-            for pair in live {
-                if let Some((linked, local)) = self.program.place(pair.state) {
+            for head in live {
+                if let Some((linked, local)) = self.program.place(head.state) {
                     linked.unit.controls(local).iter().for_each(|&(token, _)| set_bits(&mut own, &[token]));
                 }
             }
             let (dfa, zeros) = (&walker.configurations.dfa, &mut walker.zeros);
-            self.keep_configuration(live, |node| dfa.has_looked_at(node), || self.node_of_row(&own, zeros));
+            self.insert_configuration(live, |node| dfa.has_looked_at(node), || self.node_of_row(&own, zeros));
         }
         let mut all = 0;
         for (word, &bits) in row.iter_mut().zip(&own) {
@@ -397,10 +402,10 @@ impl Asker<'_> {
 
     fn n_tokens_after(&self, remainder: &Remainder) -> usize {
         let below = |trie: &Trie, node: u32| trie.subtree_tokens(node).len() - trie.tokens(node).len();
-        match &remainder.spot {
-            Spot::Node(node) => below(self.vocab.trie(), *node),
-            Spot::Merged(trie, node) => below(trie, *node),
-            Spot::Region(region, _) => region.n_beyond(),
+        match &remainder.point {
+            ResumePoint::Node(node) => below(self.vocab.trie(), *node),
+            ResumePoint::Merged(trie, node) => below(trie, *node),
+            ResumePoint::Region(region, _) => region.n_beyond(),
         }
     }
 }
@@ -409,10 +414,10 @@ impl Asker<'_> {
 fn distinct(remainders: &mut Vec<Remainder>) -> Box<[Remainder]> {
     let key = |remainder: &Remainder| {
         let excluded = remainder.excluded.as_ref().map_or(0, |tokens| Arc::as_ptr(tokens).addr());
-        match &remainder.spot {
-            Spot::Node(node) => (0, 0, *node, 0, excluded),
-            Spot::Merged(trie, node) => (1, Arc::as_ptr(trie).addr(), *node, 0, excluded),
-            Spot::Region(region, after) => {
+        match &remainder.point {
+            ResumePoint::Node(node) => (0, 0, *node, 0, excluded),
+            ResumePoint::Merged(trie, node) => (1, Arc::as_ptr(trie).addr(), *node, 0, excluded),
+            ResumePoint::Region(region, after) => {
                 let (first, last) = after.range();
                 (2, Arc::as_ptr(region).addr(), u32::from(first), last, excluded)
             }

@@ -1,13 +1,13 @@
 //! Masks of whole configurations, found again by what tokens can see of them.
 //!
 //! The mask of an ambiguous configuration is found by a walk over its stacks ([`configuration`](super::configuration)), which reads the exits of some nodes:
-//! those that tokens of this vocabulary can return through. Whatever lies below makes no difference. So the mask is kept in the same decision trees as
-//! all others ([`store`](super::store)), under a path that spells the pairs, and then the exits of one node after the other that the walk read. Nodes have no numbers there,
+//! those that tokens of this vocabulary can return through. Whatever lies below makes no difference. So the mask is cached in the same decision trees as
+//! all others ([`store`](super::store)), under a path that spells the heads, and then the exits of one node after the other that the walk read. Nodes have no numbers there,
 //! which are a matcher's own: each is named by the order in which it was met, so that the path says what stacks look like and not where they lie.
 //!
 //! ```text
-//! {(s, n7), (t, n7), (s, n9)}     3 pairs, (s, #0), (t, #0), (s, #1)
-//! n7 returns to (u, n2)           the exits of #0:  1 pair, (u, #2)
+//! {(s, n7), (t, n7), (s, n9)}     3 heads, (s, #0), (t, #0), (s, #1)
+//! n7 returns to (u, n2)           the exits of #0:  1 head, (u, #2)
 //! n9, n2 were not looked at       the mask
 //! ```
 //!
@@ -16,59 +16,59 @@
 
 use super::decision::{DecisionId, DecisionNode, Next, NodeKey};
 use super::entry::MaskEntry;
-use super::settle::Asker;
+use super::settle::MaskQuery;
 use crate::automaton::DONE;
-use crate::exec::{NodeId, Pair};
+use crate::exec::{Head, StackNodeId};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Instead of a unit: how many pairs follow.
+/// Instead of a unit: how many heads follow.
 const COUNT: u32 = u32::MAX;
 /// Instead of a unit: the end of the text.
 const END: u32 = u32::MAX - 1;
-/// Longest path, in pairs; what is more ambiguous is hardly met again.
+/// Longest path, in heads; what is more ambiguous is hardly met again.
 const PATH_MAX: usize = 96;
 
 /// Where a path has come to.
 struct Path {
     parent: DecisionId,
     /// Nodes by their names.
-    nodes: SmallVec<[NodeId; 16]>,
-    n_pairs: usize,
+    nodes: SmallVec<[StackNodeId; 16]>,
+    n_heads: usize,
 }
 
-/// Pairs that a path spells.
-type Group = SmallVec<[Pair; 8]>;
+/// Heads that a path spells.
+type Group = SmallVec<[Head; 8]>;
 
-impl Asker<'_> {
-    /// Returns the kept mask of a configuration.
-    pub(super) fn find_configuration(&self, live: &[Pair]) -> Option<&Arc<DecisionNode>> {
-        let mut path = Path { parent: NodeKey::PATH_ROOT, nodes: SmallVec::new(), n_pairs: 0 };
+impl MaskQuery<'_> {
+    /// Returns the cached mask of a configuration.
+    pub(super) fn find_configuration(&self, live: &[Head]) -> Option<&Arc<DecisionNode>> {
+        let mut path = Path { parent: NodeKey::PATH_ROOT, nodes: SmallVec::new(), n_heads: 0 };
         let mut group = first_group(live);
         loop {
             let mut last = None;
             for key in self.keys(&mut path, &group)? {
                 let key = NodeKey { parent: path.parent, ..key };
-                let (_, tree) = self.table.find(&key)?;
-                path.parent = tree.id;
-                last = Some(tree);
+                let (_, decision) = self.table.find(&key)?;
+                path.parent = decision.id;
+                last = Some(decision);
             }
-            let tree = last?;
-            match tree.next {
+            let decision = last?;
+            match decision.next {
                 Next::Exits(name) => group = self.exits(*path.nodes.get(name as usize)?),
-                _ => return Some(tree),
+                _ => return Some(decision),
             }
         }
     }
 
     /// Keeps the mask of a configuration; `has_looked_at` tells whether the walk that found it read exits of a node.
-    pub(super) fn keep_configuration(
+    pub(super) fn insert_configuration(
         &self,
-        live: &[Pair],
-        has_looked_at: impl Fn(NodeId) -> bool,
+        live: &[Head],
+        has_looked_at: impl Fn(StackNodeId) -> bool,
         mask: impl FnOnce() -> Arc<DecisionNode>,
     ) {
-        let mut path = Path { parent: NodeKey::PATH_ROOT, nodes: SmallVec::new(), n_pairs: 0 };
+        let mut path = Path { parent: NodeKey::PATH_ROOT, nodes: SmallVec::new(), n_heads: 0 };
         let mut group = first_group(live);
         // By name: whether the path has the node's exits.
         let mut is_asked: SmallVec<[bool; 16]> = SmallVec::new();
@@ -79,29 +79,29 @@ impl Asker<'_> {
             let (last, inner) = keys.split_last().expect("a group has its count");
             for key in inner {
                 let key = NodeKey { parent: path.parent, ..*key };
-                let known = self.table.find(&key).map(|(_, tree)| tree.id);
-                let add = || Some(self.store.keep(key, &Arc::new(DecisionNode::inner(Next::Pair)))?.id);
+                let known = self.table.find(&key).map(|(_, decision)| decision.id);
+                let add = || Some(self.store.insert(key, &Arc::new(DecisionNode::inner(Next::Head)))?.id);
                 let Some(id) = known.or_else(add) else { return };
                 path.parent = id;
             }
             let key = NodeKey { parent: path.parent, ..*last };
             let next = match self.table.find(&key) {
-                Some((_, tree)) => {
-                    path.parent = tree.id;
-                    tree.next
+                Some((_, decision)) => {
+                    path.parent = decision.id;
+                    decision.next
                 }
                 None => {
                     let name = (0..path.nodes.len()).find(|&name| !is_asked[name] && has_looked_at(path.nodes[name]));
                     let Some(name) = name else {
                         if let Some(mask) = mask.take() {
-                            self.store.keep(key, &mask());
+                            self.store.insert(key, &mask());
                         }
                         return;
                     };
                     let node = Arc::new(DecisionNode::inner(Next::Exits(name as u32)));
-                    let Some(kept) = self.store.keep(key, &node) else { return };
-                    path.parent = kept.id;
-                    kept.next
+                    let Some(cached) = self.store.insert(key, &node) else { return };
+                    path.parent = cached.id;
+                    cached.next
                 }
             };
             let Next::Exits(name) = next else { return };
@@ -110,27 +110,27 @@ impl Asker<'_> {
         }
     }
 
-    /// Returns what spells a group of pairs, without parents; nothing if the path gets too long.
+    /// Returns what spells a group of heads, without parents; nothing if the path gets too long.
     fn keys(&self, path: &mut Path, group: &Group) -> Option<SmallVec<[NodeKey; 9]>> {
-        path.n_pairs += group.len() + 1;
-        if path.n_pairs > PATH_MAX {
+        path.n_heads += group.len() + 1;
+        if path.n_heads > PATH_MAX {
             return None;
         }
         let count = NodeKey { parent: 0, unit: COUNT, state: group.len() as u32, node: 0, register: 0 };
         let mut keys = SmallVec::from_slice(&[count]);
-        for pair in group {
-            let known = path.nodes.iter().position(|&node| node == pair.node);
+        for head in group {
+            let known = path.nodes.iter().position(|&node| node == head.node);
             let name = known.unwrap_or_else(|| {
-                path.nodes.push(pair.node);
+                path.nodes.push(head.node);
                 path.nodes.len() - 1
             });
-            keys.push(match self.program.place(pair.state) {
+            keys.push(match self.program.place(head.state) {
                 Some((linked, local)) => NodeKey {
                     parent: 0,
                     unit: linked.unit.uid,
                     state: local,
                     node: name as u32,
-                    register: if pair.register == 0 { 0 } else { self.signature(pair.state, pair.register) },
+                    register: if head.register == 0 { 0 } else { self.signature(head.state, head.register) },
                 },
                 None => NodeKey { parent: 0, unit: END, state: 0, node: 0, register: 0 },
             });
@@ -138,7 +138,7 @@ impl Asker<'_> {
         Some(keys)
     }
 
-    fn exits(&self, node: NodeId) -> Group {
+    fn exits(&self, node: StackNodeId) -> Group {
         (0..self.stacks.n_exits(node)).map(|index| self.stacks.exit(node, index)).collect()
     }
 
@@ -148,6 +148,6 @@ impl Asker<'_> {
     }
 }
 
-fn first_group(live: &[Pair]) -> Group {
-    live.iter().copied().filter(|pair| pair.state != DONE).collect()
+fn first_group(live: &[Head]) -> Group {
+    live.iter().copied().filter(|head| head.state != DONE).collect()
 }

@@ -4,10 +4,10 @@
 //! the table after the other is swept (the clock algorithm): nodes that were looked up since the last sweep stay, others go. A node whose
 //! parent went is never found again, since ids are not used twice, and goes with a later sweep.
 
-use super::bases::Bases;
 use super::decision::{DecisionNode, NodeKey};
 use super::declared_keys::{DeclaredKeyTokens, KeyTokens, SharedKeyTokens};
 use super::entry::MaskEntry;
+use super::row_pool::RowPool;
 use super::table::{NODE_OVERHEAD_BYTES, Table};
 use super::walk::{Remainder, Walker};
 use crate::automaton::Program;
@@ -17,16 +17,16 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Counts of the masks kept by a compiler, since it was made.
+/// Counts of the masks cached by a compiler, since it was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MaskStats {
-    /// Masks (and inner nodes of decision trees) kept as lists of tokens.
+    /// Masks (and inner nodes of decision trees) cached as lists of tokens.
     pub n_sparse: usize,
     /// Kept as rows of bits.
     pub n_dense: usize,
     /// Kept as a shared row and lists of tokens to add and to take away.
     pub n_patched: usize,
-    /// Memory of what is kept, in bytes.
+    /// Memory of what is cached, in bytes.
     pub bytes: usize,
     /// Questions that were answered from the store. Matchers report theirs now and then, and when they are dropped.
     pub hits: u64,
@@ -79,7 +79,7 @@ pub(crate) struct MaskStore {
     /// That of the newest table.
     version: AtomicU64,
     inner: Mutex<Inner>,
-    bases: Bases,
+    rows: RowPool,
     walkers: Mutex<Vec<Walker>>,
     hits: AtomicU64,
     /// The rules whose masks took more work than is worth it part by part, the first of them.
@@ -154,7 +154,7 @@ impl MaskStore {
             bytes_max,
             version: AtomicU64::new(0),
             inner: Mutex::new(Inner { table: Arc::new(Table::new(0)), memory, hand: 0, stats }),
-            bases: Bases::default(),
+            rows: RowPool::default(),
             walkers: Mutex::default(),
             hits: AtomicU64::new(0),
             ambiguous: Mutex::default(),
@@ -192,8 +192,8 @@ impl MaskStore {
     }
 
     /// Keeps a node, if there is room. Returns the one that is found under the key from now on, this one or an equal one that was there before; `None`
-    /// if it is not kept.
-    pub fn keep(&self, key: NodeKey, node: &Arc<DecisionNode>) -> Option<Arc<DecisionNode>> {
+    /// if it is not cached.
+    pub fn insert(&self, key: NodeKey, node: &Arc<DecisionNode>) -> Option<Arc<DecisionNode>> {
         let mut inner = self.lock();
         let inner = &mut *inner;
         if let Some((_, known)) = inner.table.find(&key) {
@@ -224,7 +224,7 @@ impl MaskStore {
         is_kept.then(|| Arc::clone(node))
     }
 
-    /// Returns a new node, with its mask in the form that suits it beside those that are kept.
+    /// Returns a new node, with its mask in the form that suits it beside those that are cached.
     /// `zeros` is a row without bits.
     pub fn node(
         &self,
@@ -233,7 +233,7 @@ impl MaskStore {
         n_words: usize,
         zeros: &mut Vec<u32>,
     ) -> Arc<DecisionNode> {
-        Arc::new(DecisionNode::new(self.bases.rebased(mask, n_words, zeros), remainders))
+        Arc::new(DecisionNode::new(self.rows.delta_encoded(mask, n_words, zeros), remainders))
     }
 
     /// Returns a walker, and takes it back with [`Self::put_walker`].
@@ -285,11 +285,11 @@ impl MaskStore {
         self.hits.fetch_add(hits, Ordering::Relaxed);
     }
 
-    /// Forgets everything that is kept.
+    /// Forgets everything that is cached.
     pub fn clear(&self) {
-        // They know parts of masks.
+        // They remember parts of masks.
         *self.walkers.lock().unwrap_or_else(PoisonError::into_inner) = Vec::new();
-        self.bases.clear();
+        self.rows.clear();
         self.key_tokens.clear();
         let mut inner = self.lock();
         let n_nodes = inner.stats.n_sparse + inner.stats.n_dense + inner.stats.n_patched;
@@ -330,12 +330,12 @@ mod tests {
     fn all_nodes_are_found_in_a_table_that_grows_bucket_by_bucket() {
         let store = MaskStore::new(1 << 30);
         for n in 0..50_000 {
-            assert!(store.keep(key(n), &node(n)).is_some());
+            assert!(store.insert(key(n), &node(n)).is_some());
         }
         let table = store.table();
         assert!(table.version() > 64 && store.stats().n_sparse == 50_000 && store.stats().evictions == 0);
         for n in 0..50_000 {
-            let (place, found) = table.find(&key(n)).expect("it was kept");
+            let (place, found) = table.find(&key(n)).expect("it was cached");
             assert_eq!((token_of(found), token_of(table.node(place))), (n, n));
             assert!(table.find(&NodeKey { register: 1, ..key(n) }).is_none());
         }
@@ -345,10 +345,10 @@ mod tests {
     fn a_table_is_as_it_was_for_those_who_still_read_it() {
         let store = MaskStore::new(1 << 30);
         let first = store.table();
-        (0..1000).for_each(|n| assert!(store.keep(key(n), &node(n)).is_some()));
+        (0..1000).for_each(|n| assert!(store.insert(key(n), &node(n)).is_some()));
         assert!((0..1000).filter(|&n| first.find(&key(n)).is_some()).count() < 1000);
         // What a reader of an old table does not find is there already.
-        let known = store.keep(key(999), &node(5)).expect("it is kept");
+        let known = store.insert(key(999), &node(5)).expect("it is cached");
         assert_eq!(token_of(&known), 999);
     }
 
@@ -358,7 +358,7 @@ mod tests {
         let mut table = store.table();
         for n in 0..20_000 {
             store.refresh(&mut table);
-            store.keep(key(n), &node(n));
+            store.insert(key(n), &node(n));
             if let Some((_, first)) = table.find(&key(0)) {
                 assert_eq!(token_of(first), 0);
             }
@@ -379,12 +379,12 @@ mod tests {
     #[test]
     fn a_child_is_not_found_below_another_node_that_came_after_its_parent_was_forgotten() {
         let store = MaskStore::new(BYTES_MAX);
-        let parent = store.keep(key(0), &node(0)).expect("there is room");
+        let parent = store.insert(key(0), &node(0)).expect("there is room");
         let child = |parent: &DecisionNode| NodeKey { parent: parent.id, ..key(1) };
-        store.keep(child(&parent), &node(1)).expect("there is room");
-        (2..20_000).for_each(|n| drop(store.keep(key(n), &node(n))));
+        store.insert(child(&parent), &node(1)).expect("there is room");
+        (2..20_000).for_each(|n| drop(store.insert(key(n), &node(n))));
         assert!(store.table().find(&key(0)).is_none(), "the parent was forgotten");
-        let again = (0..10_000).find_map(|_| store.keep(key(0), &node(0))).expect("there is room at last");
+        let again = (0..10_000).find_map(|_| store.insert(key(0), &node(0))).expect("there is room at last");
         assert!(store.table().find(&child(&again)).is_none());
     }
 
@@ -407,10 +407,10 @@ mod tests {
     #[test]
     fn a_node_that_is_too_large_is_no_reason_to_forget_others() {
         let store = MaskStore::new(BYTES_MAX);
-        assert!(store.keep(key(1), &node(1)).is_some());
+        assert!(store.insert(key(1), &node(1)).is_some());
         let large = Arc::new(DecisionNode::new(MaskEntry::Sparse((0..1_000_000).collect()), Box::new([])));
         for _ in 0..40 {
-            assert!(store.keep(key(0), &large).is_none());
+            assert!(store.insert(key(0), &large).is_none());
         }
         assert!(store.table().find(&key(1)).is_some());
     }

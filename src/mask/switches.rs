@@ -8,18 +8,18 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// A short cut on the way to a mask.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ShortCut {
-    /// Taking masks apart by pairs and frames, each of which is kept; without it each configuration is walked as a whole.
-    Pairs,
+    /// Taking masks apart by heads and frames, each of which is kept; without it each configuration is walked as a whole.
+    Heads,
     /// Runs of states that are reached by one more character each.
     Chains,
     /// States between which characters lead to and fro.
-    Fields,
+    Clusters,
     /// States that read nearly as a loop does.
     Models,
     /// What walks of different states have in common.
-    Parts,
+    SubwalkMemo,
     /// Rows that masks nearly have in common.
-    Bases,
+    RowPool,
     /// What follows a region, laid over one another.
     Merged,
     /// What configurations read for many characters, when they are walked as a whole.
@@ -30,12 +30,12 @@ impl ShortCut {
     /// All of them.
     #[cfg(feature = "testing")]
     pub const ALL: [ShortCut; 8] = [
-        ShortCut::Pairs,
+        ShortCut::Heads,
         ShortCut::Chains,
-        ShortCut::Fields,
+        ShortCut::Clusters,
         ShortCut::Models,
-        ShortCut::Parts,
-        ShortCut::Bases,
+        ShortCut::SubwalkMemo,
+        ShortCut::RowPool,
         ShortCut::Merged,
         ShortCut::Lookaheads,
     ];

@@ -1,15 +1,15 @@
 //! What rollback needs: one snapshot per accepted step.
 //!
-//! The usual snapshot is one pair without a register, and takes 12 bytes:
+//! The usual snapshot is one head without a register, and takes 12 bytes:
 //!
 //! ```text
 //! | 1 bit: spilled | 8 bits: nodes added | 23 bits: state |   32 bits: node   |   32 bits: token |
 //! ```
 //!
-//! Anything else (several pairs, a register, termination, many nodes, bytes instead of a token) goes to a second table, and the
+//! Anything else (several heads, a register, termination, many nodes, bytes instead of a token) goes to a second table, and the
 //! snapshot holds its place there. Both are in chunks, so that copies share them, and rolling back truncates them.
 
-use crate::exec::{Configuration, Pair};
+use crate::exec::{Configuration, Head};
 use crate::util::chunked::Chunked;
 use crate::vocab::TokenId;
 
@@ -42,7 +42,7 @@ const SPILLED: u32 = 1 << 31;
 const STATE_BITS: u32 = 23;
 const STATE_MAX: u32 = (1 << STATE_BITS) - 1;
 const NODES_MAX: u32 = 0xff;
-/// In the header of a spilled step, beside the number of pairs.
+/// In the header of a spilled step, beside the number of heads.
 const TERMINATED: u32 = 1 << 31;
 const BYTES: u32 = 1 << 30;
 
@@ -50,8 +50,8 @@ const BYTES: u32 = 1 << 30;
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
     steps: Chunked<Step>,
-    /// A header per spilled step (`state`: number of pairs and flags; `node`: nodes added; `register`: bytes accepted), then its pairs.
-    spilled: Chunked<Pair>,
+    /// A header per spilled step (`state`: number of heads and flags; `node`: nodes added; `register`: bytes accepted), then its heads.
+    spilled: Chunked<Head>,
     /// The bytes accepted as such.
     bytes: Chunked<u8>,
 }
@@ -66,9 +66,9 @@ impl History {
     }
 
     /// Adds the snapshot from before a step that accepted a token; the step added `n_nodes` nodes.
-    pub fn push_token(&mut self, live: &[Pair], is_terminated: bool, n_nodes: u32, token: TokenId) {
+    pub fn push_token(&mut self, live: &[Head], is_terminated: bool, n_nodes: u32, token: TokenId) {
         match *live {
-            [Pair { state, node, register: 0 }] if !is_terminated && state <= STATE_MAX && n_nodes <= NODES_MAX => {
+            [Head { state, node, register: 0 }] if !is_terminated && state <= STATE_MAX && n_nodes <= NODES_MAX => {
                 self.steps.push(Step { head: n_nodes << STATE_BITS | state, node, token });
             }
             _ => self.spill(live, if is_terminated { TERMINATED } else { 0 }, n_nodes, 0, token),
@@ -76,15 +76,15 @@ impl History {
     }
 
     /// Adds the snapshot from before a step that accepted bytes.
-    pub fn push_bytes(&mut self, live: &[Pair], n_nodes: u32, bytes: &[u8]) {
+    pub fn push_bytes(&mut self, live: &[Head], n_nodes: u32, bytes: &[u8]) {
         bytes.iter().for_each(|&byte| self.bytes.push(byte));
         self.spill(live, BYTES, n_nodes, bytes.len() as u64, 0);
     }
 
-    fn spill(&mut self, live: &[Pair], flags: u32, n_nodes: u32, n_bytes: u64, token: TokenId) {
+    fn spill(&mut self, live: &[Head], flags: u32, n_nodes: u32, n_bytes: u64, token: TokenId) {
         let head = self.spilled.len() as u32 | SPILLED;
-        self.spilled.push(Pair { state: live.len() as u32 | flags, node: n_nodes, register: n_bytes });
-        live.iter().for_each(|&pair| self.spilled.push(pair));
+        self.spilled.push(Head { state: live.len() as u32 | flags, node: n_nodes, register: n_bytes });
+        live.iter().for_each(|&head| self.spilled.push(head));
         self.steps.push(Step { head, node: 0, token });
     }
 
@@ -95,13 +95,13 @@ impl History {
         self.steps.truncate(last);
         live.clear();
         if head & SPILLED == 0 {
-            live.push(Pair { state: head & STATE_MAX, node, register: 0 });
+            live.push(Head { state: head & STATE_MAX, node, register: 0 });
             return Some(Snapshot { is_terminated: false, n_nodes: n_nodes - (head >> STATE_BITS) });
         }
         let start = (head & !SPILLED) as usize;
         let header = self.spilled.get(start);
-        let n_pairs = (header.state & !(TERMINATED | BYTES)) as usize;
-        live.extend((0..n_pairs).map(|index| self.spilled.get(start + 1 + index)));
+        let n_heads = (header.state & !(TERMINATED | BYTES)) as usize;
+        live.extend((0..n_heads).map(|index| self.spilled.get(start + 1 + index)));
         self.spilled.truncate(start);
         if header.state & BYTES != 0 {
             self.bytes.truncate(self.bytes.len() - header.register as usize);

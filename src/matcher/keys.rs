@@ -7,10 +7,10 @@
 //! - tokens that hold a key of an object around the text whole, between two quotes: few, the same ones until a key ends, and tried.
 
 use super::Matcher;
-use super::known::{ObjectKey, ObjectSlot};
+use super::memo::{ObjectKey, ObjectSlot};
 use super::recheck::clear;
 use crate::automaton::{Kind, Owner, StateId};
-use crate::exec::{BOTTOM, OverBudget, Pair};
+use crate::exec::{BOTTOM, Head, OverBudget};
 use crate::machine::Equality;
 use crate::mask::{add, fill};
 use crate::vocab::TokenId;
@@ -28,19 +28,19 @@ struct ManyWays;
 /// What is around the text, in all places where it can be.
 struct Surroundings {
     /// The frame of the key under way.
-    key: Option<Pair>,
+    key: Option<Head>,
     objects: SmallVec<[ObjectSlot; 2]>,
     /// The places within the key, and those that are in none.
-    within: SmallVec<[Pair; 2]>,
-    beside: SmallVec<[Pair; 2]>,
+    within: SmallVec<[Head; 2]>,
+    beside: SmallVec<[Head; 2]>,
 }
 
 /// Where the text is.
 struct Around {
     /// The frame of a key under way.
-    key: Option<Pair>,
+    key: Option<Head>,
     /// The object, between its values or in the frame of one.
-    object: Option<Pair>,
+    object: Option<Head>,
 }
 
 impl Matcher {
@@ -54,16 +54,16 @@ impl Matcher {
             Ok(is_empty) => is_empty,
             Err(OverBudget) => return Some(Err(OverBudget)),
         };
-        let mut refused = self.scratch.known.take_refused();
+        let mut refused = self.scratch.memo.take_refused();
         self.clear_repeated_keys(row, &surroundings, &mut refused);
         if self.stacks.work.is_spent() {
             return Some(Err(OverBudget));
         }
         let is_changed = surroundings.key.is_some() || !refused.is_empty();
         let is_empty = is_empty || is_changed && row.iter().all(|&word| word == 0);
-        // Of a key under way more and more is known, though the pair may stay the same.
+        // Of a key under way more and more is known, though the head may stay the same.
         let is_settled = surroundings.key.is_none() && self.live.len() == 1;
-        self.scratch.known.settle(refused, is_settled.then_some(is_empty));
+        self.scratch.memo.settle(refused, is_settled.then_some(is_empty));
         Some(Ok(is_empty))
     }
 
@@ -77,17 +77,17 @@ impl Matcher {
             return None;
         }
         for index in 0..self.live.len() {
-            let pair = self.live[index];
-            if has_other_values && !self.is_among_keys(pair) {
+            let head = self.live[index];
+            if has_other_values && !self.is_among_keys(head) {
                 return None;
             }
-            let Around { key, object } = self.around(pair).ok()?;
+            let Around { key, object } = self.around(head).ok()?;
             match (key, found.key) {
-                (None, _) => found.beside.push(pair),
+                (None, _) => found.beside.push(head),
                 (Some(key), Some(known)) if key != known => return None,
                 (Some(key), _) => {
                     found.key = Some(key);
-                    found.within.push(pair);
+                    found.within.push(head);
                 }
             }
             if let Some(frame) = object {
@@ -100,7 +100,7 @@ impl Matcher {
         }
         // One may have made room for another one.
         for key in objects {
-            found.objects.push(self.scratch.known.find_object(key)?);
+            found.objects.push(self.scratch.memo.find_object(key)?);
         }
         Some(found)
     }
@@ -115,10 +115,10 @@ impl Matcher {
             return Ok(is_empty);
         }
         // Keys that are declared are read beside the others, and may be what those may not.
-        self.scratch.known.unsettle();
-        let of_key = self.ask(|asker, _| fill(asker, within, row))?;
+        self.scratch.memo.invalidate();
+        let of_key = self.ask(|query, _| fill(query, within, row))?;
         self.clear_key_suffixes(row, frame);
-        let of_others = self.ask(|asker, _| add(asker, beside, row))?;
+        let of_others = self.ask(|query, _| add(query, beside, row))?;
         self.count_hits(of_key.n_hits + of_others.n_hits);
         Ok(of_key.is_empty && of_others.is_empty)
     }
@@ -128,9 +128,9 @@ impl Matcher {
         let vocab = Arc::clone(self.grammar.vocab());
         let strings = vocab.quoted_strings();
         if let Some(frame) = surroundings.key {
-            let n_bytes = self.elements().n_begun(frame.register) as usize;
+            let n_bytes = self.values().n_begun(frame.register) as usize;
             // Without its opening quote.
-            let prefix = || self.elements().begun_key(frame.register)[1..].to_vec();
+            let prefix = || self.values().begun_key(frame.register)[1..].to_vec();
             let tokens = if n_bytes > 0 { strings.ending_and_holding(n_bytes - 1, prefix) } else { &[] };
             self.clear_refused(row, tokens, |token| refused.push(token));
         }
@@ -138,31 +138,33 @@ impl Matcher {
             self.clear_refused(row, strings.holding_twice(), |token| refused.push(token));
         }
         for &slot in &surroundings.objects {
-            let tokens = core::mem::take(self.scratch.known.tokens_mut(slot));
+            let tokens = core::mem::take(self.scratch.memo.tokens_mut(slot));
             self.clear_refused(row, &tokens, |token| refused.push(token));
-            *self.scratch.known.tokens_mut(slot) = tokens;
+            *self.scratch.memo.tokens_mut(slot) = tokens;
         }
         if self.grammar.program().may_run_out() {
             // An array that begins within a token may hold the same value twice.
-            let tokens = vocab.punctuation().opening(self.elements().within().is_string());
+            let tokens = vocab.punctuation().opening(self.values().within().is_string());
             self.clear_refused(row, tokens, |token| refused.push(token));
         }
     }
 
     /// Tells whether all values that are compared at a place and around it are keys that can't be exhausted, as far as the stacks go down one way.
-    fn is_among_keys(&mut self, pair: Pair) -> bool {
+    fn is_among_keys(&mut self, head: Head) -> bool {
         let program = self.grammar.program();
         let is_usual = |state: StateId| match program.info(state).and_then(|info| info.owner) {
-            Some(Owner::Elements(distinct)) => distinct.equality == Equality::Bytes && !distinct.has_finite_domain,
+            Some(Owner::DistinctValues(distinct)) => {
+                distinct.equality == Equality::Bytes && !distinct.has_finite_domain
+            }
             _ => true,
         };
-        if program.has_last_items() || !is_usual(pair.state) {
+        if program.has_last_items() || !is_usual(head.state) {
             return false;
         }
-        let mut node = pair.node;
+        let mut node = head.node;
         for _ in 0..FRAMES_MAX {
-            if self.scratch.known.is_among_keys(node) || node == BOTTOM {
-                self.scratch.known.note_among_keys(pair.node);
+            if self.scratch.memo.is_among_keys(node) || node == BOTTOM {
+                self.scratch.memo.note_among_keys(head.node);
                 return true;
             }
             if self.stacks.n_exits(node) != 1 {
@@ -178,17 +180,17 @@ impl Matcher {
     }
 
     /// Goes down the stacks to the next object around a place.
-    fn around(&self, pair: Pair) -> Result<Around, ManyWays> {
+    fn around(&self, head: Head) -> Result<Around, ManyWays> {
         let program = self.grammar.program();
-        let (mut frame, mut key) = (pair, None);
+        let (mut frame, mut key) = (head, None);
         // Each frame takes a byte to leave, and a token can't leave more.
         for _ in 0..=self.grammar.vocab().token_bytes_max() {
             let Some(info) = program.info(frame.state) else { break };
             // Right behind a key the place itself is what its call returned to, and the key is not under way any more.
-            if let (Kind::Element(_), true) = (info.kind, frame != pair) {
+            if let (Kind::DistinctValue(_), true) = (info.kind, frame != head) {
                 key = Some(frame);
             }
-            if let Some(Owner::Elements(_)) = info.owner {
+            if let Some(Owner::DistinctValues(_)) = info.owner {
                 return Ok(Around { key, object: Some(frame) });
             }
             if self.stacks.n_exits(frame.node) != 1 {
@@ -199,26 +201,26 @@ impl Matcher {
         Ok(Around { key, object: None })
     }
 
-    fn object_key(&self, frame: Pair) -> ObjectKey {
+    fn object_key(&self, frame: Head) -> ObjectKey {
         let unit = self.grammar.program().unit_index(frame.state) as u32;
         ObjectKey { unit, set: frame.register as u32, node: frame.node }
     }
 
     /// Returns where the tokens are that may repeat a key of an object or of those around it.
-    fn object_slot(&mut self, frame: Pair) -> Result<ObjectSlot, ManyWays> {
+    fn object_slot(&mut self, frame: Head) -> Result<ObjectSlot, ManyWays> {
         let key = self.object_key(frame);
-        match self.scratch.known.find_object(key) {
+        match self.scratch.memo.find_object(key) {
             Some(slot) => Ok(slot),
             None => {
-                let mut tokens = self.scratch.known.take_oldest_tokens();
+                let mut tokens = self.scratch.memo.take_oldest_tokens();
                 self.object_tokens(frame, &mut tokens)?;
-                Ok(self.scratch.known.add_object(key, tokens))
+                Ok(self.scratch.memo.add_object(key, tokens))
             }
         }
     }
 
     /// Makes `tokens` those that may repeat a key of an object or of those around it.
-    fn object_tokens(&self, object: Pair, tokens: &mut Vec<TokenId>) -> Result<(), ManyWays> {
+    fn object_tokens(&self, object: Head, tokens: &mut Vec<TokenId>) -> Result<(), ManyWays> {
         let strings = self.grammar.vocab().quoted_strings();
         tokens.clear();
         tokens.extend_from_slice(strings.holding_twice());
@@ -228,9 +230,9 @@ impl Matcher {
             for list in self.grammar.declared_key_tokens(self.grammar.program().unit_index(frame.state)) {
                 tokens.extend_from_slice(&list.holding);
             }
-            self.elements().for_each_held(frame.register, |key| {
+            self.values().for_each_held(frame.register, |key| {
                 // Behind the opening quote.
-                let string: SmallVec<[u8; 64]> = self.elements().bytes(key).skip(1).collect();
+                let string: SmallVec<[u8; 64]> = self.values().bytes(key).skip(1).collect();
                 tokens.extend_from_slice(strings.holding(&string));
             });
             if self.stacks.n_exits(frame.node) != 1 {
@@ -244,10 +246,10 @@ impl Matcher {
     }
 
     /// Clears the tokens that begin with the suffix of a key which is there already, or declared.
-    fn clear_key_suffixes(&self, row: &mut [u32], frame: Pair) {
+    fn clear_key_suffixes(&self, row: &mut [u32], frame: Head) {
         let vocab = self.grammar.vocab();
-        self.elements().for_each_rest(frame.register, |rest| {
-            let suffix: SmallVec<[u8; 64]> = self.elements().bytes(rest).collect();
+        self.values().for_each_rest(frame.register, |rest| {
+            let suffix: SmallVec<[u8; 64]> = self.values().bytes(rest).collect();
             if *suffix == *b"\"" {
                 vocab.quoted_strings().clear_beginning_with_quote(row);
             } else if let Some(node) = vocab.trie().find(&suffix) {
@@ -258,16 +260,16 @@ impl Matcher {
     }
 
     /// Clears the tokens that begin with the suffix of a declared key whose prefix was read.
-    fn clear_declared_suffixes(&self, row: &mut [u32], frame: Pair) {
+    fn clear_declared_suffixes(&self, row: &mut [u32], frame: Head) {
         let program = self.grammar.program();
         let Some((linked, local)) = program.place(frame.state) else { return };
-        let Kind::Element(distinct) = linked.unit.info(local).kind else { return };
+        let Kind::DistinctValue(distinct) = linked.unit.info(local).kind else { return };
         let Some((list, keys)) = distinct.declared_keys.zip(linked.unit.declared_keys(distinct)) else { return };
-        let found = self.elements().begun_reserved(frame.register, keys);
+        let found = self.values().begun_reserved(frame.register, keys);
         if found.is_empty() {
             return;
         }
-        let (vocab, n_read) = (self.grammar.vocab(), self.elements().n_begun(frame.register) as usize);
+        let (vocab, n_read) = (self.grammar.vocab(), self.values().n_begun(frame.register) as usize);
         if n_read == 1 {
             // PERF: right behind the quote all keys are left, and the same tokens each time.
             let of_unit = self.grammar.declared_key_tokens(program.unit_index(frame.state));

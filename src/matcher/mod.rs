@@ -5,7 +5,7 @@ mod error;
 mod fail_closed;
 mod history;
 mod keys;
-mod known;
+mod memo;
 mod recheck;
 
 pub use batch::{accept_tokens, fill_masks};
@@ -14,16 +14,16 @@ pub use error::MatchError;
 use crate::automaton::{DONE, Owner, Program, Reads};
 use crate::compiler::CompiledGrammar;
 use crate::exec::{
-    Configuration, OverBudget, Pair, Stacks, Viability, Work, is_done, start, step_byte, step_bytes, step_control, tidy,
+    Configuration, Head, OverBudget, Stacks, Viability, Work, is_done, start, step_byte, step_bytes, step_control, tidy,
 };
-use crate::mask::{Asker, Table, TokenMask, fresh_leaf_id, leaf_ids};
+use crate::mask::{MaskQuery, Table, TokenMask, fresh_mask_id, mask_ids};
 use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
 use core::cell::Cell;
 use core::fmt;
 use fail_closed::Failure;
 use history::{Accepted, History, Snapshot};
-use known::Known;
+use memo::MaskMemo;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub const JUMP_FORWARD_BYTES_MAX: usize = 1 << 16;
 
 /// One output under way: what was accepted so far, and what may follow.
 ///
-/// Every call that fails leaves the matcher as it was. Each successful accept is one step of the history, whatever it accepted.
+/// Every call that fails mask_ids the matcher as it was. Each successful accept is one step of the history, whatever it accepted.
 /// Cloning is [`fork`](Self::fork).
 ///
 /// Cost: accepting takes some nanoseconds per byte, filling a mask about as long as copying it once its states were seen by any
@@ -42,7 +42,7 @@ pub struct Matcher {
     grammar: CompiledGrammar,
     live: Configuration,
     stacks: Stacks,
-    /// The bytes read before each step, where elements are compared.
+    /// The bytes read before each step, where values are compared.
     n_bytes_before: Chunked<u32>,
     is_terminated: bool,
     history: History,
@@ -64,13 +64,13 @@ struct Scratch {
     control: Configuration,
     recheck: Option<recheck::Recheck>,
     viability: Viability,
-    known: Known,
+    memo: MaskMemo,
 }
 
 fn fresh_stacks(grammar: &CompiledGrammar) -> Stacks {
     let mut stacks = Stacks::new(DONE);
-    if grammar.program().has_elements() {
-        stacks.compare_elements();
+    if grammar.program().has_distinct_values() {
+        stacks.compare_values();
     }
     stacks
 }
@@ -86,7 +86,7 @@ pub struct Fill {
 /// Identifies a mask: equal keys of matchers over one compiler, equal rows. (Unequal keys can have equal rows.)
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MaskKey {
-    leaves: SmallVec<[u64; 2]>,
+    mask_ids: SmallVec<[u64; 2]>,
     stop_tokens: SmallVec<[TokenId; 2]>,
     stop_tokens_known: Option<Arc<[TokenId]>>,
 }
@@ -120,7 +120,7 @@ impl Matcher {
 
     /// Returns where the text so far leads.
     #[cfg(feature = "testing")]
-    pub(crate) fn place(&self) -> (&Stacks, &[crate::exec::Pair]) {
+    pub(crate) fn place(&self) -> (&Stacks, &[crate::exec::Head]) {
         (&self.stacks, &self.live)
     }
 
@@ -149,7 +149,7 @@ impl Matcher {
         tokens.dedup();
         self.stop_tokens = Some(tokens.into());
         // A stop token is no text.
-        self.scratch.known.unsettle();
+        self.scratch.memo.invalidate();
         Ok(())
     }
 
@@ -284,7 +284,7 @@ impl Matcher {
         } else {
             self.grammar.masks().refresh(&mut self.table);
             self.allow_work();
-            let filled = match self.stacks.elements() {
+            let filled = match self.stacks.values() {
                 None => self.fill_live(row),
                 Some(_) => self.fill_distinct(row),
             };
@@ -317,16 +317,16 @@ impl Matcher {
     /// Returns what identifies the mask that [`fill_mask`](Self::fill_mask) would make.
     pub fn mask_key(&mut self) -> MaskKey {
         self.grammar.masks().refresh(&mut self.table);
-        let leaves = match self.is_terminated {
+        let mask_ids = match self.is_terminated {
             true => SmallVec::new(),
-            false if self.stacks.elements().is_some() => SmallVec::from_slice(&[fresh_leaf_id()]),
+            false if self.stacks.values().is_some() => SmallVec::from_slice(&[fresh_mask_id()]),
             false => {
                 self.allow_work();
-                self.ask(leaf_ids)
+                self.ask(mask_ids)
             }
         };
         let allowed = self.stop_tokens().iter().copied().filter(|&token| self.is_stop_allowed(token));
-        MaskKey { leaves, stop_tokens: allowed.collect(), stop_tokens_known: self.stop_tokens.clone() }
+        MaskKey { mask_ids, stop_tokens: allowed.collect(), stop_tokens_known: self.stop_tokens.clone() }
     }
 
     /// Takes back the last `k` steps, stop tokens included.
@@ -365,7 +365,7 @@ impl Matcher {
         self.stacks = fresh_stacks(&self.grammar);
         self.n_bytes_before = Chunked::default();
         self.history = History::default();
-        self.scratch.known.keep_first(0, 0);
+        self.scratch.memo.truncate(0, 0);
         (self.is_terminated, self.is_trimmed) = (false, false);
         (self.failure.error, self.failure.is_poisoned) = (None, false);
     }
@@ -389,7 +389,7 @@ impl Matcher {
         self.history = History::default();
         self.n_bytes_before = Chunked::default();
         self.stacks = self.stacks.compacted(&mut self.live);
-        self.scratch.known.keep_first(0, 0);
+        self.scratch.memo.truncate(0, 0);
     }
 
     /// Returns the longest text that every completion begins with, at most [`JUMP_FORWARD_BYTES_MAX`] bytes of it and as much as one step's work finds. Empty when the text
@@ -405,7 +405,7 @@ impl Matcher {
         current.clone_from(&self.live);
         let program = self.grammar.program();
         while forced.len() < JUMP_FORWARD_BYTES_MAX && !is_done(current) {
-            let reads = current.iter().map(|pair| program.info(pair.state).map_or(Reads::Nothing, |info| info.reads));
+            let reads = current.iter().map(|head| program.info(head.state).map_or(Reads::Nothing, |info| info.reads));
             let mut only = None;
             let is_forced = reads.into_iter().all(|reads| match reads {
                 Reads::Only(byte) => *only.get_or_insert(byte) == byte,
@@ -462,24 +462,24 @@ impl Matcher {
 
     /// Returns about how much memory this matcher takes, in bytes, without the grammar; what forks share counts for each.
     pub fn memory_bytes(&self) -> usize {
-        let pairs = self.live.capacity()
+        let heads = self.live.capacity()
             + self.scratch.current.capacity()
             + self.scratch.next.capacity()
             + self.scratch.control.capacity();
         size_of::<Matcher>()
-            + pairs * 16
+            + heads * 16
             + self.stacks.memory_bytes()
             + self.history.memory_bytes()
             + self.n_bytes_before.memory_bytes()
-            + self.scratch.known.memory_bytes()
+            + self.scratch.memo.memory_bytes()
     }
 
-    /// Notes the number of bytes read before a step, where elements are compared.
+    /// Notes the number of bytes read before a step, where values are compared.
     fn note_bytes(&mut self, n_bytes: u32) {
-        if self.stacks.elements().is_some() {
+        if self.stacks.values().is_some() {
             self.n_bytes_before.push(n_bytes);
             let strings = self.grammar.vocab().quoted_strings();
-            self.stacks.settle_elements(|key| key.get(1..).is_none_or(|string| !strings.holding(string).is_empty()));
+            self.stacks.settle_values(|key| key.get(1..).is_none_or(|string| !strings.holding(string).is_empty()));
         }
     }
 
@@ -499,7 +499,7 @@ impl Matcher {
             }
         }
         self.stacks.truncate(mark);
-        self.scratch.known.keep_first(mark.n_nodes, self.stacks.elements().map_or(0, |elements| elements.n_sets()));
+        self.scratch.memo.truncate(mark.n_nodes, self.stacks.values().map_or(0, |values| values.n_sets()));
     }
 
     /// Computes where a token leads, into `scratch.current`; on an error the stacks may have grown.
@@ -569,8 +569,8 @@ impl Matcher {
     }
 
     /// Asks something of the masks, with what is left of the work.
-    fn ask<T>(&mut self, question: impl FnOnce(&Asker<'_>, &[Pair]) -> T) -> T {
-        let asker = Asker {
+    fn ask<T>(&mut self, question: impl FnOnce(&MaskQuery<'_>, &[Head]) -> T) -> T {
+        let query = MaskQuery {
             program: self.grammar.program(),
             vocab: self.grammar.vocab(),
             store: self.grammar.masks(),
@@ -579,8 +579,8 @@ impl Matcher {
             work: Cell::new(self.stacks.work),
             walk_bytes_max: self.grammar.step_limits().bytes_max,
         };
-        let answer = question(&asker, &self.live);
-        self.stacks.work = asker.work.into_inner();
+        let answer = question(&query, &self.live);
+        self.stacks.work = query.work.into_inner();
         answer
     }
 
@@ -626,8 +626,8 @@ impl Matcher {
     /// Tells whether the grammar itself names the token here.
     fn is_named_here(&self, token: TokenId) -> bool {
         let program = self.grammar.program();
-        self.live.iter().any(|pair| {
-            program.place(pair.state).is_some_and(|(linked, local)| linked.unit.control_list(local, token).is_some())
+        self.live.iter().any(|head| {
+            program.place(head.state).is_some_and(|(linked, local)| linked.unit.control_list(local, token).is_some())
         })
     }
 
@@ -657,7 +657,7 @@ pub enum AcceptedPiece {
     Bytes(Vec<u8>),
 }
 
-/// Returns the only byte that can follow, where a count of pieces, or elements that run out, may rule out what the automaton reads; nothing
+/// Returns the only byte that can follow, where a count of pieces, or values that run out, may rule out what the automaton reads; nothing
 /// where none of that is so.
 fn only_byte(
     program: &Program,
@@ -670,8 +670,8 @@ fn only_byte(
         |state| matches!(program.info(state).and_then(|info| info.owner), Some(Owner::RegisterRules(_)));
     let has_controls =
         |state| program.place(state).is_some_and(|(linked, state)| !linked.unit.controls(state).is_empty());
-    let may_be_ruled_out = program.may_run_out() || live.iter().any(|pair| has_register_rule(pair.state));
-    if !may_be_ruled_out || live.iter().any(|pair| has_controls(pair.state)) {
+    let may_be_ruled_out = program.may_run_out() || live.iter().any(|head| has_register_rule(head.state));
+    if !may_be_ruled_out || live.iter().any(|head| has_controls(head.state)) {
         return None;
     }
     let mut only = None;

@@ -20,7 +20,7 @@
 use super::Matcher;
 use crate::automaton::{Kind, Owner, Program};
 use crate::exec::{
-    Candidates, Configuration, Elements, NodeId, OverBudget, Pair, Stacks, StacksMark, Within, step_byte,
+    Candidates, Configuration, DistinctValues, Head, OverBudget, StackNodeId, Stacks, StacksMark, Within, step_byte,
 };
 use crate::machine::{Distinct, Equality};
 use crate::util::ByteSet;
@@ -98,14 +98,14 @@ impl Danger {
 /// What is known of the stacks from before the tokens, and memory to go down stacks.
 #[derive(Default)]
 struct StackWalk {
-    seen: SmallVec<[NodeId; 32]>,
-    pending: SmallVec<[(NodeId, usize); 16]>,
+    seen: SmallVec<[StackNodeId; 32]>,
+    pending: SmallVec<[(StackNodeId, usize); 16]>,
     /// What there was before the tokens.
     before: StacksMark,
     /// Whether all frames there were looked at.
     are_all_known: bool,
     /// The frames there whose values may become others, with those.
-    repeating: Vec<(Pair, Candidates)>,
+    repeating: Vec<(Head, Candidates)>,
 }
 
 impl Matcher {
@@ -132,7 +132,7 @@ impl Matcher {
         let mark = self.stacks.mark();
         memory.stack.find_repeating(program, &self.stacks, &self.live);
         memory.n_levels = 0;
-        let within = self.elements().within();
+        let within = self.values().within();
         let danger = memory.stack.danger(program, &self.stacks, &self.live, within, height(trie, 0));
         memory.push(&self.live, Level { live: Configuration::new(), mark, within, danger, is_complete: true });
         // PERF: nearly all children of the root are left here; asking each by itself is a cache miss.
@@ -164,9 +164,9 @@ impl Matcher {
                 continue;
             }
             self.stacks.truncate(above.mark);
-            let n_refused = self.elements().n_refused();
+            let n_refused = self.values().n_refused();
             step_byte(program, &mut self.stacks, &above.live, trie.byte(node), &mut next);
-            let mut is_complete = above.is_complete && self.elements().n_refused() == n_refused;
+            let mut is_complete = above.is_complete && self.values().n_refused() == n_refused;
             if !trie.tokens(node).is_empty() {
                 let n_live = next.len();
                 self.scratch.viability.retain(program, &mut self.stacks, &mut next);
@@ -199,8 +199,8 @@ impl Matcher {
         is_changed
     }
 
-    pub(super) fn elements(&self) -> &Elements {
-        self.stacks.elements().expect("values are compared")
+    pub(super) fn values(&self) -> &DistinctValues {
+        self.stacks.values().expect("values are compared")
     }
 
     /// Clears the bits of those of `tokens` that are refused, tried one by one; passes them to `visit`.
@@ -227,7 +227,7 @@ fn height(trie: &Trie, node: u32) -> usize {
 }
 
 impl Recheck {
-    fn push(&mut self, live: &[Pair], level: Level) {
+    fn push(&mut self, live: &[Head], level: Level) {
         // PERF: levels stay, so that their configurations are not allocated anew.
         if self.n_levels == self.levels.len() {
             self.levels.push(level);
@@ -244,12 +244,12 @@ impl Recheck {
 
 impl StackWalk {
     /// Finds the frames of `live` whose values may become others.
-    fn find_repeating(&mut self, program: &Program, stacks: &Stacks, live: &[Pair]) {
+    fn find_repeating(&mut self, program: &Program, stacks: &Stacks, live: &[Head]) {
         self.before = stacks.mark();
         self.repeating.clear();
         let mut repeating = core::mem::take(&mut self.repeating);
         self.are_all_known = self.visit(stacks, live, usize::MAX, ALL_STACK_NODES_MAX, |frame, _| {
-            if let Some(Kind::Element(distinct)) = program.info(frame.state).map(|info| info.kind)
+            if let Some(Kind::DistinctValue(distinct)) = program.info(frame.state).map(|info| info.kind)
                 && !repeating.iter().any(|(known, _)| *known == frame)
             {
                 let candidates = candidates(stacks, frame, distinct);
@@ -267,7 +267,7 @@ impl StackWalk {
         &mut self,
         program: &Program,
         stacks: &Stacks,
-        live: &[Pair],
+        live: &[Head],
         within: Within,
         n_bytes_max: usize,
     ) -> Danger {
@@ -279,9 +279,9 @@ impl StackWalk {
             true => Punctuation::OPEN,
             false => Punctuation::OPEN_COMMA,
         });
-        for pair in live {
-            if let Some(Owner::Elements(distinct)) = program.info(pair.state).and_then(|info| info.owner) {
-                all = all.or(next_value(program, *pair, distinct, Position::Here));
+        for head in live {
+            if let Some(Owner::DistinctValues(distinct)) = program.info(head.state).and_then(|info| info.owner) {
+                all = all.or(next_value(program, *head, distinct, Position::Here));
             }
         }
         let (repeating, n_bytes_before) = (core::mem::take(&mut self.repeating), self.before.n_bytes);
@@ -290,27 +290,27 @@ impl StackWalk {
         let n_deep_max = if repeating.is_empty() { n_bytes_max } else { usize::MAX };
         let are_few = self.visit(stacks, live, n_deep_max, STACK_NODES_MAX, |frame, n_deep| {
             let Some(info) = program.info(frame.state) else { return true };
-            if let Kind::Element(distinct) = info.kind {
-                let elements = elements_of(stacks);
+            if let Kind::DistinctValue(distinct) = info.kind {
+                let values = values_of(stacks);
                 let of_value = match repeating.iter().find(|(known, _)| *known == frame) {
                     Some((_, candidates)) => {
-                        candidates.next_bytes(elements) | other_repetitions(program, stacks, frame, distinct)
+                        candidates.next_bytes(values) | other_repetitions(program, stacks, frame, distinct)
                     }
                     // A value that began before and could become no other one can't now.
                     None if frame.register >> 32 < u64::from(n_bytes_before) => ByteSet::EMPTY,
                     None => {
-                        candidates(stacks, frame, distinct).next_bytes(elements)
+                        candidates(stacks, frame, distinct).next_bytes(values)
                             | other_repetitions(program, stacks, frame, distinct)
                     }
                 };
                 all = all.or(Danger::of_bytes(of_value));
             }
             // Each frame takes a byte to leave.
-            if let Some(Owner::Elements(distinct)) = info.owner
+            if let Some(Owner::DistinctValues(distinct)) = info.owner
                 && n_deep < n_bytes_max
             {
                 let position = match (info.kind, within.is_string()) {
-                    (Kind::Element(_), _) => Position::BehindComma,
+                    (Kind::DistinctValue(_), _) => Position::BehindComma,
                     (_, true) => Position::BehindString,
                     (_, false) => Position::BehindSpace,
                 };
@@ -327,14 +327,14 @@ impl StackWalk {
     fn visit(
         &mut self,
         stacks: &Stacks,
-        live: &[Pair],
+        live: &[Head],
         n_deep_max: usize,
         n_nodes_max: usize,
-        mut test: impl FnMut(Pair, usize) -> bool,
+        mut test: impl FnMut(Head, usize) -> bool,
     ) -> bool {
         self.seen.clear();
         self.pending.clear();
-        self.pending.extend(live.iter().map(|pair| (pair.node, 0)));
+        self.pending.extend(live.iter().map(|head| (head.node, 0)));
         // Breadth first, so that a node is met at its least depth.
         let mut at = 0;
         while let Some(&(node, n_deep)) = self.pending.get(at) {
@@ -361,24 +361,24 @@ impl StackWalk {
     }
 }
 
-fn elements_of(stacks: &Stacks) -> &Elements {
-    stacks.elements().expect("values are compared")
+fn values_of(stacks: &Stacks) -> &DistinctValues {
+    stacks.values().expect("values are compared")
 }
 
 /// Returns the values before that the one under way in a frame may become.
-fn candidates(stacks: &Stacks, frame: Pair, distinct: Distinct) -> Candidates {
-    Candidates::of(elements_of(stacks), frame.register, distinct.equality)
+fn candidates(stacks: &Stacks, frame: Head, distinct: Distinct) -> Candidates {
+    Candidates::of(values_of(stacks), frame.register, distinct.equality)
 }
 
 /// Returns the bytes behind which the value under way in a frame may become a declared key, or any if it must be followed by another value of which none may be left.
-fn other_repetitions(program: &Program, stacks: &Stacks, frame: Pair, distinct: Distinct) -> ByteSet {
+fn other_repetitions(program: &Program, stacks: &Stacks, frame: Head, distinct: Distinct) -> ByteSet {
     if program.may_have_to_close(frame.state) {
         return ByteSet::ALL;
     }
     let declared = program.place(frame.state).and_then(|(linked, _)| linked.unit.declared_keys(distinct));
     let Some(keys) = declared else { return ByteSet::EMPTY };
-    let (elements, n_read) = (elements_of(stacks), elements_of(stacks).n_begun(frame.register) as usize);
-    let found = elements.begun_reserved(frame.register, keys);
+    let (values, n_read) = (values_of(stacks), values_of(stacks).n_begun(frame.register) as usize);
+    let found = values.begun_reserved(frame.register, keys);
     if found.len() > DECLARED_KEYS_MAX {
         return ByteSet::ALL;
     }
@@ -398,7 +398,7 @@ enum Position {
 }
 
 /// Returns which suffixes may begin a value that is compared with those of a frame, or oblige one to follow.
-fn next_value(program: &Program, frame: Pair, distinct: Distinct, position: Position) -> Danger {
+fn next_value(program: &Program, frame: Head, distinct: Distinct, position: Position) -> Danger {
     let is_exhaustible = distinct.has_finite_domain || program.may_have_to_close(frame.state);
     let is_first = frame.register as u32 == 0;
     let behind = Danger::of_punctuation;

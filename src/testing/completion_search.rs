@@ -12,7 +12,7 @@
 
 use crate::automaton::{DONE, Kind, Linked, Owner, Program, StateId, Step};
 use crate::compiler::CompiledGrammar;
-use crate::exec::{BOTTOM, Configuration, Elements, NodeId, Pair, Stacks, is_done, step_byte};
+use crate::exec::{BOTTOM, Configuration, DistinctValues, Head, StackNodeId, Stacks, is_done, step_byte};
 use crate::machine::{DeclaredKeys, Distinct};
 use crate::matcher::Matcher;
 use smallvec::SmallVec;
@@ -60,7 +60,7 @@ impl CompletionSearch {
             let share = if weight == 1 { n_steps_max / 4 } else { n_steps_max };
             for is_exact in [false, true] {
                 match Search::new(self, stacks, is_exact, weight).run(stacks, live, share) {
-                    Completion::DeadEnd if !is_exact && stacks.elements().is_some() => {}
+                    Completion::DeadEnd if !is_exact && stacks.values().is_some() => {}
                     Completion::OutOfSteps => break,
                     end => return end,
                 }
@@ -73,11 +73,11 @@ impl CompletionSearch {
         self.grammar.program()
     }
 
-    /// Returns a lower bound on the bytes from a pair to its return.
-    fn distance(&self, pair: Pair) -> u32 {
-        let (program, distance) = (self.program(), self.distances[pair.state as usize]);
-        let Some((linked, local)) = program.place(pair.state) else { return 0 };
-        (distance + copies(linked, local, pair.register, &self.bodies)).min(FAR)
+    /// Returns a lower bound on the bytes from a head to its return.
+    fn distance(&self, head: Head) -> u32 {
+        let (program, distance) = (self.program(), self.distances[head.state as usize]);
+        let Some((linked, local)) = program.place(head.state) else { return 0 };
+        (distance + copies(linked, local, head.register, &self.bodies)).min(FAR)
     }
 }
 
@@ -87,7 +87,7 @@ fn moved(linked: &Linked, state: u32, distances: &[u32], fresh: &[u32]) -> u32 {
     let codes = content.table.moves(state).map(|(_, code)| code);
     let behind = |step: Step| match step {
         Step::None => FAR,
-        Step::Quiet(target) | Step::Simple(target) => distances[(linked.base + target) as usize],
+        Step::Plain(target) | Step::Local(target) => distances[(linked.base + target) as usize],
         Step::List(list) => {
             let sums = linked.unit.list(list).iter().map(|one| {
                 // The first continues with the register of the source state.
@@ -122,7 +122,7 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
                     Kind::RegisterRule { register_rule } if linked.unit.register_rule(register_rule).can_ever_end() => {
                         0
                     }
-                    Kind::Inner | Kind::RegisterRule { .. } | Kind::Element(_) => FAR,
+                    Kind::Inner | Kind::RegisterRule { .. } | Kind::DistinctValue(_) => FAR,
                 };
                 let least = least.min(moved(linked, state as u32, &distances, &fresh));
                 is_changed |= least < distances[at];
@@ -197,34 +197,34 @@ struct SeenConfigurations<'a> {
     /// Sets of distinct values, with the prefix of the next one, by content.
     registers: HashMap<Vec<Vec<u8>>, u64>,
     /// The ids of nodes from before the search, which all its stacks share. None where values must be distinct: content changes then.
-    old: HashMap<NodeId, u32>,
+    old: HashMap<StackNodeId, u32>,
     n_old: u32,
     configurations: HashSet<Content>,
 }
 
 impl SeenConfigurations<'_> {
-    /// Returns the id of a register's content; `is_exit` says whether the pair is returned to.
-    fn register(&mut self, stacks: &Stacks, pair: Pair, is_exit: bool) -> u64 {
-        let Some(info) = self.tables.program().info(pair.state) else { return 0 };
-        let (Some(elements), Some(Owner::Elements(distinct))) = (stacks.elements(), info.owner) else {
-            return pair.register;
+    /// Returns the id of a register's content; `is_exit` says whether the head is returned to.
+    fn register(&mut self, stacks: &Stacks, head: Head, is_exit: bool) -> u64 {
+        let Some(info) = self.tables.program().info(head.state) else { return 0 };
+        let (Some(values), Some(Owner::DistinctValues(distinct))) = (stacks.values(), info.owner) else {
+            return head.register;
         };
         let Distinct { equality, has_finite_domain, .. } = distinct;
         let mut key: Vec<Vec<u8>> = Vec::new();
-        elements.for_each(pair.register, |element| {
-            key.push(equality.canonical(&elements.bytes(element).collect::<Vec<u8>>()));
+        values.for_each(head.register, |value| {
+            key.push(equality.canonical(&values.bytes(value).collect::<Vec<u8>>()));
         });
         key.sort_unstable();
-        if is_exit && let Kind::Element(next) = info.kind {
+        if is_exit && let Kind::DistinctValue(next) = info.kind {
             key.push(b"next".to_vec());
             if self.is_exact || has_finite_domain {
-                key.push(elements.begun(pair.register));
+                key.push(values.begun(head.register));
             } else {
                 let n_before = key.len();
-                elements.for_each_rest(pair.register, |suffix| key.push(elements.bytes(suffix).collect()));
+                values.for_each_rest(head.register, |suffix| key.push(values.bytes(suffix).collect()));
                 let declared_keys =
-                    self.tables.program().place(pair.state).and_then(|(at, _)| at.unit.declared_keys(next));
-                for_each_declared_suffix(elements, pair.register, declared_keys, |suffix| key.push(suffix.to_vec()));
+                    self.tables.program().place(head.state).and_then(|(at, _)| at.unit.declared_keys(next));
+                for_each_declared_suffix(values, head.register, declared_keys, |suffix| key.push(suffix.to_vec()));
                 key[n_before..].sort_unstable();
             }
         }
@@ -233,7 +233,7 @@ impl SeenConfigurations<'_> {
     }
 
     /// Returns the id of a node's content.
-    fn node(&mut self, stacks: &Stacks, node: NodeId, new: &mut HashMap<NodeId, u32>) -> u32 {
+    fn node(&mut self, stacks: &Stacks, node: StackNodeId, new: &mut HashMap<StackNodeId, u32>) -> u32 {
         let mut open = vec![node];
         while let Some(&node) = open.last() {
             if self.old.contains_key(&node) || new.contains_key(&node) {
@@ -242,7 +242,7 @@ impl SeenConfigurations<'_> {
             }
             let n_open = open.len();
             let exits = (0..stacks.n_exits(node)).map(|index| stacks.exit(node, index));
-            let exits: Vec<Pair> = if node == BOTTOM { Vec::new() } else { exits.collect() };
+            let exits: Vec<Head> = if node == BOTTOM { Vec::new() } else { exits.collect() };
             open.extend(
                 exits.iter().map(|exit| exit.node).filter(|id| !self.old.contains_key(id) && !new.contains_key(id)),
             );
@@ -250,7 +250,8 @@ impl SeenConfigurations<'_> {
                 continue;
             }
             open.pop();
-            let number = |this: &Self, id: NodeId| this.old.get(&id).or_else(|| new.get(&id)).copied().expect("below");
+            let number =
+                |this: &Self, id: StackNodeId| this.old.get(&id).or_else(|| new.get(&id)).copied().expect("below");
             let mut below = if exits.is_empty() { 0 } else { FAR };
             let mut content = Vec::with_capacity(exits.len());
             for exit in exits {
@@ -270,14 +271,14 @@ impl SeenConfigurations<'_> {
     }
 
     /// Adds a configuration; returns a lower bound on the bytes that complete it, or `None` if it was seen.
-    fn add(&mut self, stacks: &Stacks, live: &[Pair]) -> Option<u32> {
+    fn add(&mut self, stacks: &Stacks, live: &[Head]) -> Option<u32> {
         let mut new = HashMap::new();
         let mut needed = FAR;
         let mut content = Vec::with_capacity(live.len());
-        for &pair in live {
-            let node = self.node(stacks, pair.node, &mut new);
-            needed = needed.min((self.tables.distance(pair) + self.below[node as usize]).min(FAR));
-            content.push((pair.state, node, self.register(stacks, pair, false)));
+        for &head in live {
+            let node = self.node(stacks, head.node, &mut new);
+            needed = needed.min((self.tables.distance(head) + self.below[node as usize]).min(FAR));
+            content.push((head.state, node, self.register(stacks, head, false)));
         }
         content.sort_unstable();
         self.configurations.insert(content.into()).then_some(needed)
@@ -310,13 +311,13 @@ impl<'a> Search<'a> {
             below: Vec::new(),
             registers: HashMap::new(),
             old: HashMap::new(),
-            n_old: if stacks.elements().is_some() { 0 } else { stacks.mark().n_nodes },
+            n_old: if stacks.values().is_some() { 0 } else { stacks.mark().n_nodes },
             configurations: HashSet::new(),
         };
         Search { seen, weight, tree: Vec::new(), frontier: BinaryHeap::new() }
     }
 
-    fn run(mut self, stacks: &Stacks, live: &[Pair], n_steps_max: usize) -> Completion {
+    fn run(mut self, stacks: &Stacks, live: &[Head], n_steps_max: usize) -> Completion {
         let program = self.seen.tables.program();
         self.add(SearchNode { parent: 0, byte: 0, n_bytes: 0, place: Some((stacks.clone(), live.to_vec())) });
         let mut n_steps = 0;
@@ -362,31 +363,30 @@ impl<'a> Search<'a> {
 
 /// Calls `visit` with the suffix of each declared key of which the current key is a prefix.
 fn for_each_declared_suffix(
-    elements: &Elements,
+    values: &DistinctValues,
     register: u64,
     declared_keys: Option<&DeclaredKeys>,
     mut visit: impl FnMut(&[u8]),
 ) {
     let Some(declared_keys) = declared_keys else { return };
-    let n_begun = elements.n_begun(register) as usize;
-    elements.begun_reserved(register, declared_keys).for_each(|index| visit(&declared_keys.get(index)[n_begun..]));
+    let n_begun = values.n_begun(register) as usize;
+    values.begun_reserved(register, declared_keys).for_each(|index| visit(&declared_keys.get(index)[n_begun..]));
 }
 
 /// Returns one byte of each class that leads to the same place. Where values must be distinct, each byte by which an earlier value
 /// continues is a class of its own, or, if `is_exact`, each byte.
-fn byte_classes(program: &Program, stacks: &Stacks, live: &[Pair], is_exact: bool) -> Vec<u8> {
-    let mut special = [is_exact && stacks.elements().is_some(); 256];
-    if let Some(elements) = stacks.elements() {
-        for pair in live {
-            for index in 0..stacks.n_exits(pair.node) {
-                let exit = stacks.exit(pair.node, index);
+fn byte_classes(program: &Program, stacks: &Stacks, live: &[Head], is_exact: bool) -> Vec<u8> {
+    let mut special = [is_exact && stacks.values().is_some(); 256];
+    if let Some(values) = stacks.values() {
+        for head in live {
+            for index in 0..stacks.n_exits(head.node) {
+                let exit = stacks.exit(head.node, index);
                 let Some((linked, local)) = program.place(exit.state) else { continue };
-                if let Kind::Element(distinct) = linked.unit.info(local).kind {
+                if let Kind::DistinctValue(distinct) = linked.unit.info(local).kind {
                     let mut is_next = |byte: u8| special[usize::from(byte)] = true;
-                    elements
-                        .for_each_rest(exit.register, |suffix| elements.bytes(suffix).take(1).for_each(&mut is_next));
+                    values.for_each_rest(exit.register, |suffix| values.bytes(suffix).take(1).for_each(&mut is_next));
                     let declared_keys = linked.unit.declared_keys(distinct);
-                    for_each_declared_suffix(elements, exit.register, declared_keys, |suffix| {
+                    for_each_declared_suffix(values, exit.register, declared_keys, |suffix| {
                         suffix.first().copied().into_iter().for_each(&mut is_next);
                     });
                 }
@@ -398,7 +398,7 @@ fn byte_classes(program: &Program, stacks: &Stacks, live: &[Pair], is_exact: boo
     bytes.sort_by_key(|byte| (!byte.is_ascii_lowercase(), !byte.is_ascii_digit(), !byte.is_ascii_graphic()));
     let mut seen = HashSet::new();
     bytes.retain(|&byte| {
-        let places = live.iter().filter_map(|pair| program.place(pair.state));
+        let places = live.iter().filter_map(|head| program.place(head.state));
         let codes: SmallVec<[_; 4]> = places.map(|(linked, local)| linked.unit.code(local, byte)).collect();
         let is_read = codes.iter().any(|code| code.step() != Step::None);
         is_read && seen.insert((codes, special[usize::from(byte)].then_some(byte)))

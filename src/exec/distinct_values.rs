@@ -1,7 +1,7 @@
-//! The text read so far and the sets of elements in it, for rules whose elements must all be different.
+//! The text read so far and the sets of values in it, for rules whose values must all be different.
 //!
-//! The register of such a rule holds a set (lower half) and, in the frame of an element under way, the place where the element began (upper half).
-//! Sets are lists that share their ends; an element is a piece of the text. Both only grow at their ends and are cut back by rolling back.
+//! The register of such a rule holds a set (lower half) and, in the frame of a value under way, the place where the value began (upper half).
+//! Sets are lists that share their ends; a value is a piece of the text. Both only grow at their ends and are cut back by rolling back.
 
 use crate::machine::{DeclaredKeys, Distinct, Equality, JsonScalars};
 use crate::util::chunked::Chunked;
@@ -11,15 +11,15 @@ use smallvec::SmallVec;
 /// Names a set: 0 is the empty one.
 type SetId = u32;
 
-/// A set: another one and one more element.
+/// A set: another one and one more value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Set {
     rest: SetId,
-    element: Piece,
+    value: Piece,
     /// Of a container compared as JSON, once it was looked at: a number that equal ones have in common, and few others; else 0.
-    print: u64,
-    /// The bits of its leaves, likewise.
-    leaves: u64,
+    fingerprint: u64,
+    /// The bits of its scalar_bits, likewise.
+    scalar_bits: u64,
     /// Whether a token may hold it whole, if it is a key.
     is_held: bool,
 }
@@ -37,16 +37,16 @@ impl Piece {
     }
 }
 
-/// What elements are compared with.
+/// What values are compared with.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Elements {
+pub(crate) struct DistinctValues {
     text: Chunked<u8>,
     sets: Chunked<Set>,
-    /// Sets whose elements were looked at: those that a token added which is only tried are not.
+    /// Sets whose values were looked at: those that a token added which is only tried are not.
     n_settled: usize,
-    /// By byte of the text, as far as it was settled: what it leaves the text within.
+    /// By byte of the text, as far as it was settled: what it scalar_bits the text within.
     strings: Chunked<Within>,
-    /// How often an element was refused, ever.
+    /// How often a value was refused, ever.
     n_refused: u64,
 }
 
@@ -75,7 +75,7 @@ impl Within {
     }
 }
 
-impl Elements {
+impl DistinctValues {
     #[inline]
     pub fn n_bytes(&self) -> u32 {
         self.text.len() as u32
@@ -87,13 +87,13 @@ impl Elements {
     }
 
     pub fn read(&mut self, byte: u8) {
-        assert!(self.text.len() < u32::MAX as usize, "a text with distinct elements has fewer than 2^32 bytes");
+        assert!(self.text.len() < u32::MAX as usize, "a text with distinct values has fewer than 2^32 bytes");
         self.text.push(byte);
     }
 
-    /// Forgets all but the first `n_bytes` bytes, and the elements that end behind them.
+    /// Forgets all but the first `n_bytes` bytes, and the values that end behind them.
     pub fn truncate(&mut self, n_bytes: u32) {
-        while self.sets.len() > 0 && self.sets.get(self.sets.len() - 1).element.end > n_bytes {
+        while self.sets.len() > 0 && self.sets.get(self.sets.len() - 1).value.end > n_bytes {
             self.sets.truncate(self.sets.len() - 1);
         }
         self.n_settled = self.n_settled.min(self.sets.len());
@@ -113,11 +113,14 @@ impl Elements {
         }
         for index in self.n_settled..self.sets.len() {
             let set = self.sets.get(index);
-            if self.is_container(set.element) {
-                let text: Vec<u8> = self.bytes(set.element).collect();
-                let leaves = JsonScalars::of(&text).bloom_bits();
-                self.sets.replace(index, Set { print: print(&Equality::Json.canonical(&text)), leaves, ..set });
-            } else if !is_held(&self.short_text(set.element)) {
+            if self.is_container(set.value) {
+                let text: Vec<u8> = self.bytes(set.value).collect();
+                let scalar_bits = JsonScalars::of(&text).bloom_bits();
+                self.sets.replace(
+                    index,
+                    Set { fingerprint: fingerprint(&Equality::Json.canonical(&text)), scalar_bits, ..set },
+                );
+            } else if !is_held(&self.short_text(set.value)) {
                 self.sets.replace(index, Set { is_held: false, ..set });
             }
         }
@@ -128,45 +131,45 @@ impl Elements {
         piece.n_bytes() > 0 && matches!(self.text.get(piece.start as usize), b'{' | b'[')
     }
 
-    /// Returns the register of the frame of an element that begins with the last byte.
+    /// Returns the register of the frame of a value that begins with the last byte.
     pub fn begin(&self, register: u64) -> u64 {
         u64::from(register as u32) | u64::from(self.n_bytes() - 1) << 32
     }
 
-    /// Ends the element of a frame; returns the register with the new set, unless the element was in it already, or is declared.
+    /// Ends the value of a frame; returns the register with the new set, unless the value was in it already, or is declared.
     pub fn admit(&mut self, register: u64, distinct: Distinct, declared_keys: Option<&DeclaredKeys>) -> Option<u64> {
-        let (rest, element) = (register as u32, Piece { start: (register >> 32) as u32, end: self.n_bytes() });
-        if declared_keys.is_some_and(|declared_keys| declared_keys.contains(&self.short_text(element))) {
+        let (rest, value) = (register as u32, Piece { start: (register >> 32) as u32, end: self.n_bytes() });
+        if declared_keys.is_some_and(|declared_keys| declared_keys.contains(&self.short_text(value))) {
             self.n_refused += 1;
             return None;
         }
         let mut canonical = None;
-        let is_container = distinct.equality == Equality::Json && self.is_container(element);
-        let mut new_print = 0;
-        // PERF: long elements are told apart without spelling all of them anew, and nothing is spelled if there is nothing to compare with.
+        let is_container = distinct.equality == Equality::Json && self.is_container(value);
+        let mut new_fingerprint = 0;
+        // PERF: long values are told apart without spelling all of them anew, and nothing is spelled if there is nothing to compare with.
         let is_same = |set: Set| {
-            if is_container && set.print != 0 {
-                if new_print == 0 {
-                    new_print = print(canonical.insert(self.canonical(element)));
+            if is_container && set.fingerprint != 0 {
+                if new_fingerprint == 0 {
+                    new_fingerprint = fingerprint(canonical.insert(self.canonical(value)));
                 }
-                if set.print != new_print {
+                if set.fingerprint != new_fingerprint {
                     return false;
                 }
-            } else if distinct.equality == Equality::Json && is_container != self.is_container(set.element) {
+            } else if distinct.equality == Equality::Json && is_container != self.is_container(set.value) {
                 return false;
             }
-            self.same(distinct.equality, set.element, element, &mut canonical)
+            self.same(distinct.equality, set.value, value, &mut canonical)
         };
         if self.any(rest, is_same) {
             self.n_refused += 1;
             return None;
         }
-        let set = Set { rest, element, print: 0, leaves: 0, is_held: true };
-        // Other places where the text can lead end the same element.
+        let set = Set { rest, value, fingerprint: 0, scalar_bits: 0, is_held: true };
+        // Other places where the text can lead end the same value.
         let n_sets = self.sets.len();
         let is_known = |&index: &usize| {
             let known = self.sets.get(index);
-            (known.rest, known.element) == (set.rest, set.element)
+            (known.rest, known.value) == (set.rest, set.value)
         };
         let known = (n_sets.saturating_sub(4)..n_sets).find(is_known);
         let index = known.unwrap_or_else(|| {
@@ -176,7 +179,7 @@ impl Elements {
         Some(index as u64 + 1)
     }
 
-    /// Tells whether two elements are the same; `canonical` keeps the canonical text of the second.
+    /// Tells whether two values are the same; `canonical` keeps the canonical text of the second.
     fn same(&self, equality: Equality, known: Piece, new: Piece, canonical: &mut Option<Vec<u8>>) -> bool {
         if known.n_bytes() == new.n_bytes() && self.bytes(known).eq(self.bytes(new)) {
             return true;
@@ -188,15 +191,15 @@ impl Elements {
         *canonical.get_or_insert_with(|| self.canonical(new)) == self.canonical(known)
     }
 
-    /// Returns the canonical text of an element that is compared as JSON.
+    /// Returns the canonical text of a value that is compared as JSON.
     fn canonical(&self, piece: Piece) -> Vec<u8> {
         Equality::Json.canonical(&self.bytes(piece).collect::<Vec<u8>>())
     }
 
-    /// Calls `visit` with what is left of each element of the frame's set that the element under way is a beginning of.
+    /// Calls `visit` with what is left of each value of the frame's set that the value under way is a beginning of.
     pub fn for_each_rest(&self, register: u64, mut visit: impl FnMut(Piece)) {
         let begun = Piece { start: (register >> 32) as u32, end: self.n_bytes() };
-        self.any(register as u32, |Set { element: Piece { start, end }, .. }| {
+        self.any(register as u32, |Set { value: Piece { start, end }, .. }| {
             if end - start >= begun.n_bytes() {
                 let rest = Piece { start: start + begun.n_bytes(), end };
                 if self.bytes(Piece { end: rest.start, start }).eq(self.bytes(begun)) {
@@ -207,17 +210,17 @@ impl Elements {
         });
     }
 
-    /// Returns the declared keys that the element under way is a beginning of, by number.
+    /// Returns the declared keys that the value under way is a beginning of, by number.
     pub fn begun_reserved(&self, register: u64, declared_keys: &DeclaredKeys) -> Range<usize> {
         declared_keys.with_prefix(&self.begun_key(register))
     }
 
-    /// Returns the number of bytes that were read of the element of a frame.
+    /// Returns the number of bytes that were read of the value of a frame.
     pub fn n_begun(&self, register: u64) -> u32 {
         self.n_bytes() - (register >> 32) as u32
     }
 
-    /// Returns what was read of the element of a frame.
+    /// Returns what was read of the value of a frame.
     pub fn begun(&self, register: u64) -> Vec<u8> {
         self.bytes(Piece { start: (register >> 32) as u32, end: self.n_bytes() }).collect()
     }
@@ -232,7 +235,7 @@ impl Elements {
         self.bytes(piece).collect()
     }
 
-    /// Returns the first byte of the element of a frame.
+    /// Returns the first byte of the value of a frame.
     pub fn first_byte(&self, register: u64) -> Option<u8> {
         let start = (register >> 32) as usize;
         (start < self.text.len()).then(|| self.text.get(start))
@@ -243,7 +246,7 @@ impl Elements {
         self.strings.len().checked_sub(1).map_or(Within::Nothing, |last| self.strings.get(last))
     }
 
-    /// Returns how often an element was refused so far, because it was there already; rolling back takes nothing from it.
+    /// Returns how often a value was refused so far, because it was there already; rolling back takes nothing from it.
     pub fn n_refused(&self) -> u64 {
         self.n_refused
     }
@@ -253,19 +256,19 @@ impl Elements {
         (piece.n_bytes() > 0).then(|| self.text.get(piece.start as usize))
     }
 
-    /// Calls `visit` with each element of a set.
+    /// Calls `visit` with each value of a set.
     pub fn for_each(&self, register: u64, mut visit: impl FnMut(Piece)) {
         self.any(register as u32, |set| {
-            visit(set.element);
+            visit(set.value);
             false
         });
     }
 
-    /// Calls `visit` with each element of a set, except containers that lack a scalar with one of these bits ([`JsonScalars::bloom_bits`]).
+    /// Calls `visit` with each value of a set, except containers that lack a scalar with one of these bits ([`JsonScalars::bloom_bits`]).
     pub fn for_each_with(&self, register: u64, bits: u64, mut visit: impl FnMut(Piece)) {
         self.any(register as u32, |set| {
-            if set.print == 0 || bits & !set.leaves == 0 {
-                visit(set.element);
+            if set.fingerprint == 0 || bits & !set.scalar_bits == 0 {
+                visit(set.value);
             }
             false
         });
@@ -275,19 +278,19 @@ impl Elements {
     pub fn for_each_held(&self, register: u64, mut visit: impl FnMut(Piece)) {
         self.any(register as u32, |set| {
             if set.is_held {
-                visit(set.element);
+                visit(set.value);
             }
             false
         });
     }
 
-    /// Returns a number that sets have in common which were made of the same one of the first `n_sets` by adding the same elements, in any order, and
+    /// Returns a number that sets have in common which were made of the same one of the first `n_sets` by adding the same values, in any order, and
     /// few others.
-    pub fn print_of(&self, register: u64, n_sets: u32) -> u64 {
+    pub fn fingerprint_of(&self, register: u64, n_sets: u32) -> u64 {
         let (mut set, mut sum) = (register as u32, 0u64);
         while set > n_sets {
-            let Set { rest, element, .. } = self.sets.get(set as usize - 1);
-            let mixed = print(&self.canonical(element)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let Set { rest, value, .. } = self.sets.get(set as usize - 1);
+            let mixed = fingerprint(&self.canonical(value)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             sum = sum.wrapping_add(mixed ^ mixed >> 29);
             set = rest;
         }
@@ -325,8 +328,8 @@ impl Elements {
     }
 }
 
-fn print(canonical: &[u8]) -> u64 {
-    canonical.iter().fold(1, |print, &byte| (print ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)) | 1
+fn fingerprint(canonical: &[u8]) -> u64 {
+    canonical.iter().fold(1, |fingerprint, &byte| (fingerprint ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)) | 1
 }
 
 /// Tells whether no other text is the same JSON value: strings without escapes, words, integers without exponent.

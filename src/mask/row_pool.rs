@@ -2,7 +2,7 @@
 //!
 //! Behind a value there may be white space, a comma, a closing brace: some 300 tokens, nearly the same ones behind any value of any schema. Kept
 //! each by itself, such masks take more memory than they are worth, and setting that many bits takes three times as long as copying a row that
-//! is at hand. So a mask that differs from another by few tokens is kept as the row of that one, shared, and the difference. So are rows:
+//! is at hand. So a mask that differs from another by few tokens is cached as the row of that one, shared, and the difference. So are rows:
 //! those of texts that may end after so many characters, say. Masks are remembered as they come; those that no other shares make room for
 //! others.
 
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Masks remembered.
 const BASES_MAX: usize = 32;
-/// Most tokens of a list that is kept as it is: to set them takes no longer than to copy a row.
+/// Most tokens of a list that is cached as it is: to set them takes no longer than to copy a row.
 const TOKENS_FREE: usize = 96;
 /// Most tokens in which a mask may differ from its base, and the share of its list that these may be.
 const DIFFERENCE_MAX: usize = 96;
@@ -24,13 +24,13 @@ const DIFFERENCE_FREE: usize = 24;
 
 /// The masks that others may be based on.
 #[derive(Debug, Default)]
-pub(super) struct Bases {
-    known: Mutex<Known>,
+pub(super) struct RowPool {
+    known: Mutex<Pooled>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    bases: Vec<Base>,
+struct Pooled {
+    bases: Vec<PooledMask>,
     /// Where the next one goes, when there is no more room.
     next: usize,
     /// Rows that are masks, with the numbers of their tokens.
@@ -40,7 +40,7 @@ struct Known {
 
 /// A mask: a list of tokens, each once, perhaps beside those of a row.
 #[derive(Debug)]
-struct Base {
+struct PooledMask {
     beside: Option<Arc<[u32]>>,
     tokens: Box<[TokenId]>,
     /// All of it, once another mask shares it.
@@ -50,18 +50,18 @@ struct Base {
 /// The tokens of a base that a mask lacks.
 type Lacking = SmallVec<[TokenId; DIFFERENCE_MAX]>;
 
-impl Bases {
+impl RowPool {
     /// Returns a mask in the form in which it takes least time to write. `zeros` is memory to find that out in: a row without bits, now and
     /// afterwards.
-    pub fn rebased(&self, mask: MaskEntry, n_words: usize, zeros: &mut Vec<u32>) -> MaskEntry {
-        if !ShortCut::Bases.is_on() {
+    pub fn delta_encoded(&self, mask: MaskEntry, n_words: usize, zeros: &mut Vec<u32>) -> MaskEntry {
+        if !ShortCut::RowPool.is_on() {
             return mask;
         }
         let (beside, tokens) = match &mask {
             MaskEntry::Sparse(tokens) => (None, &**tokens),
             MaskEntry::Patched { base, set, clear } if clear.is_empty() => (Some(base), &**set),
             // Others are shared already.
-            MaskEntry::Dense(row) if Arc::strong_count(row) == 1 => return self.rebased_row(row),
+            MaskEntry::Dense(row) if Arc::strong_count(row) == 1 => return self.delta_encoded_row(row),
             _ => return mask,
         };
         if tokens.len() <= TOKENS_FREE {
@@ -81,7 +81,7 @@ impl Bases {
                 is_first
             };
             let tokens = tokens.iter().copied().filter(take).collect();
-            known.remember(Base { beside: beside.cloned(), tokens, row: None });
+            known.remember(PooledMask { beside: beside.cloned(), tokens, row: None });
             return mask;
         };
         let row = known.bases[place].row(n_words);
@@ -91,8 +91,8 @@ impl Bases {
         MaskEntry::patched(&row, set, lacking.to_vec())
     }
 
-    /// As [`Self::rebased`], for a row.
-    fn rebased_row(&self, row: &Arc<[u32]>) -> MaskEntry {
+    /// As [`Self::delta_encoded`], for a row.
+    fn delta_encoded_row(&self, row: &Arc<[u32]>) -> MaskEntry {
         let n_tokens: usize = row.iter().map(|word| word.count_ones() as usize).sum();
         let mut known = self.lock();
         let mut max = DIFFERENCE_MAX;
@@ -119,19 +119,19 @@ impl Bases {
 
     /// Forgets all masks.
     pub fn clear(&self) {
-        *self.lock() = Known::default();
+        *self.lock() = Pooled::default();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, Pooled> {
         // Nothing panics half-way.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Base {
+impl PooledMask {
     /// Returns the mask as a row.
     fn row(&mut self, n_words: usize) -> Arc<[u32]> {
-        let Base { beside, tokens, row } = self;
+        let PooledMask { beside, tokens, row } = self;
         let row = row.get_or_insert_with(|| match beside {
             Some(beside) => filled(beside, |row| set_bits(row, tokens)),
             None => row_of(tokens, n_words),
@@ -144,11 +144,11 @@ impl Base {
     }
 }
 
-impl Known {
+impl Pooled {
     /// Returns which base a mask differs least from, if there is one near enough, and what the mask lacks of it. The mask has `n_tokens` tokens,
     /// whose bits are set in `row`, beside those of another row.
     fn nearest(&self, beside: Option<&Arc<[u32]>>, n_tokens: usize, row: &[u32]) -> Option<(usize, Lacking)> {
-        let is_same = |base: &Base| match (&base.beside, beside) {
+        let is_same = |base: &PooledMask| match (&base.beside, beside) {
             (None, None) => true,
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             _ => false,
@@ -176,7 +176,7 @@ impl Known {
     }
 
     /// Adds a base, in the place of one that no mask shares if there is no more room.
-    fn remember(&mut self, base: Base) {
+    fn remember(&mut self, base: PooledMask) {
         if self.bases.len() < BASES_MAX {
             return self.bases.push(base);
         }
@@ -223,74 +223,76 @@ mod tests {
         row
     }
 
-    fn rebased(bases: &Bases, mask: MaskEntry, n_words: usize) -> MaskEntry {
-        bases.rebased(mask, n_words, &mut Vec::new())
+    fn delta_encoded(bases: &RowPool, mask: MaskEntry, n_words: usize) -> MaskEntry {
+        bases.delta_encoded(mask, n_words, &mut Vec::new())
     }
 
     #[test]
     fn masks_that_are_nearly_alike_share_a_row() {
-        let bases = Bases::default();
+        let bases = RowPool::default();
         let n_words = 4096;
         let first = MaskEntry::new((0..400).map(|i| i * 7).collect(), n_words);
-        let kept = rebased(&bases, first.clone(), n_words);
-        assert!(matches!(kept, MaskEntry::Sparse(_)), "nothing is known that it could share");
+        let cached = delta_encoded(&bases, first.clone(), n_words);
+        assert!(matches!(cached, MaskEntry::Sparse(_)), "nothing is known that it could share");
         let other = first.with(&[1, 2, 3], n_words).without(&[0, 7], n_words);
-        let patched = rebased(&bases, other.clone(), n_words);
+        let patched = delta_encoded(&bases, other.clone(), n_words);
         let MaskEntry::Patched { set, clear, .. } = &patched else { panic!("it is near") };
         assert_eq!((&**set, &**clear), (&[1, 2, 3][..], &[0, 7][..]));
         assert_eq!(written(&patched, n_words), written(&other, n_words));
-        let MaskEntry::Dense(row) = rebased(&bases, first.clone(), n_words) else { panic!("equal masks are one row") };
+        let MaskEntry::Dense(row) = delta_encoded(&bases, first.clone(), n_words) else {
+            panic!("equal masks are one row")
+        };
         assert_eq!(row[..], written(&first, n_words)[..]);
         let far = MaskEntry::new((0..400).map(|i| i * 11 + 1).collect(), n_words);
-        assert!(matches!(rebased(&bases, far, n_words), MaskEntry::Sparse(_)));
+        assert!(matches!(delta_encoded(&bases, far, n_words), MaskEntry::Sparse(_)));
         let few = MaskEntry::new((0..50).collect(), n_words);
-        assert!(matches!(rebased(&bases, few, n_words), MaskEntry::Sparse(_)));
+        assert!(matches!(delta_encoded(&bases, few, n_words), MaskEntry::Sparse(_)));
     }
 
     #[test]
     fn masks_beside_one_row_are_told_apart_from_others() {
-        let bases = Bases::default();
+        let bases = RowPool::default();
         let n_words = 4096;
         let large = MaskEntry::new((0..20_000).map(|i| i * 2).collect(), n_words);
         let ids: Vec<TokenId> = (0..300).map(|i| i * 26 + 1).collect();
         let beside = |more: &[TokenId]| large.with(&[&ids, more].concat(), n_words);
         for (more, is_kept) in [(&[][..], true), (&[5, 3, 5, 1], false), (&[], false)] {
             let mask = beside(more);
-            let shared = rebased(&bases, mask.clone(), n_words);
+            let shared = delta_encoded(&bases, mask.clone(), n_words);
             assert_eq!(written(&shared, n_words), written(&mask, n_words));
             let n_set = if let MaskEntry::Patched { set, .. } = &shared { set.len() } else { 0 };
             assert_eq!(n_set > 200, is_kept, "{more:?}");
         }
         // The same list alone is another mask.
-        assert!(matches!(rebased(&bases, MaskEntry::new(ids.clone(), n_words), n_words), MaskEntry::Sparse(_)));
+        assert!(matches!(delta_encoded(&bases, MaskEntry::new(ids.clone(), n_words), n_words), MaskEntry::Sparse(_)));
     }
 
     #[test]
     fn rows_that_are_nearly_alike_are_one() {
-        let bases = Bases::default();
+        let bases = RowPool::default();
         let n_words = 4096;
         let ids: Vec<TokenId> = (0..3000).map(|i| i * 11).collect();
         let large = || MaskEntry::new(ids.clone(), n_words);
-        assert!(matches!(rebased(&bases, large(), n_words), MaskEntry::Dense(_)));
+        assert!(matches!(delta_encoded(&bases, large(), n_words), MaskEntry::Dense(_)));
         let other = || MaskEntry::new([&ids[3..], &[1, 4096 * 32 - 1]].concat(), n_words);
-        let patched = rebased(&bases, other(), n_words);
+        let patched = delta_encoded(&bases, other(), n_words);
         assert!(written(&patched, n_words) == written(&other(), n_words));
         let MaskEntry::Patched { set, clear, .. } = patched else { panic!("it is near") };
         assert_eq!((&*set, &*clear), (&[1, 4096 * 32 - 1][..], &ids[..3]));
         let far = MaskEntry::new((0..3000).map(|i| i * 12).collect(), n_words);
-        assert!(matches!(rebased(&bases, far, n_words), MaskEntry::Dense(_)));
+        assert!(matches!(delta_encoded(&bases, far, n_words), MaskEntry::Dense(_)));
     }
 
     #[test]
     fn rows_that_nobody_shares_make_room() {
-        let bases = Bases::default();
+        let bases = RowPool::default();
         let n_words = 4096;
         let mask = |number: u32| MaskEntry::new((0..400).map(|i| i * 200 + number).collect(), n_words);
-        rebased(&bases, mask(0), n_words);
-        let _shared = rebased(&bases, mask(0), n_words);
-        (1..2 * BASES_MAX as u32).for_each(|number| drop(rebased(&bases, mask(number), n_words)));
+        delta_encoded(&bases, mask(0), n_words);
+        let _shared = delta_encoded(&bases, mask(0), n_words);
+        (1..2 * BASES_MAX as u32).for_each(|number| drop(delta_encoded(&bases, mask(number), n_words)));
         assert_eq!(bases.lock().bases.len(), BASES_MAX);
-        assert!(matches!(rebased(&bases, mask(0), n_words), MaskEntry::Dense(_)), "it is shared and stays");
-        assert!(matches!(rebased(&bases, mask(1), n_words), MaskEntry::Sparse(_)), "it was forgotten");
+        assert!(matches!(delta_encoded(&bases, mask(0), n_words), MaskEntry::Dense(_)), "it is shared and stays");
+        assert!(matches!(delta_encoded(&bases, mask(1), n_words), MaskEntry::Sparse(_)), "it was forgotten");
     }
 }

@@ -1,11 +1,13 @@
-//! States between which characters lead to and fro, and nowhere else for a while.
+//! Clusters: state sets that are closed under most characters, with the distance of each state to the nearest rejecting transition.
 //!
-//! A text that holds `abc` somewhere is read in four states: nothing found yet, `a`, `ab`, and all of it. None loops on all characters, but
-//! none of these characters ends the text either: from each state, whatever is read leads to one of the four. Text of at most fifty words is the
-//! same until the last of them. So which tokens of such characters are allowed needs hardly a walk: each place has a *radius*, a number of bytes
-//! that can surely be read there, and tokens that are no longer than that are allowed without a look; and there are bytes that each text has
-//! which is refused (the space, where words are counted), and tokens that lack one of them are allowed as well. Where another byte
-//! follows (the closing quote), it matters to which of the states the characters before it led.
+//! A string that contains `abc` somewhere is read in four states: nothing found yet, `a`, `ab`, and all of it. None of them loops on all characters, so that a walk would
+//! visit most of the trie; but no character ends the string either: each leads to one of the four. A string of at most fifty words is the same until the last word. Which
+//! tokens are allowed needs hardly a walk there: from each state a number of bytes can be read safely, whatever they are, and tokens that are no longer are allowed without a
+//! look. There are also bytes that every rejected string contains (the space, where words are counted), and tokens that lack one of these are allowed as well. Where a byte that is
+//! no such character follows (the closing quote), it matters to which of the states the characters before it lead, so those tokens are walked.
+//!
+//! A cluster is found by a breadth-first search from a state, bounded in states; states at its frontier, where the search stopped, have no safe bytes. A search takes up
+//! to a millisecond; one mask makes two at most.
 
 use super::loops::{Form, Loop};
 use crate::automaton::{Kind, Owner, Step, Unit};
@@ -17,38 +19,38 @@ use std::sync::Arc;
 
 /// Fewest characters of ASCII that are worth a region.
 const CHARS_MIN: u32 = 48;
-/// Most places of a field; what lies behind them is not known.
+/// Most places of a cluster; what lies behind them is not known.
 const PLACES_MAX: usize = 512;
-/// As many as it takes to see whether a field is worth it.
+/// As many as it takes to see whether a cluster is worth it.
 const PLACES_FIRST: usize = 192;
-/// Most states of a unit with fields: each field notes something of each.
+/// Most states of a unit with clusters: each cluster notes something of each.
 const STATES_MAX: usize = 1 << 14;
-/// Bytes that the characters of a field surely lead from where it is looked for.
-const RADIUS_MIN: u8 = 5;
+/// Bytes that the characters of a cluster surely lead from where it is looked for.
+const SAFE_BYTES_MIN: u8 = 5;
 /// Alphabets that are tried for one state, each smaller than the one before.
 const ALPHABETS_MAX: usize = 8;
 /// Letters by which a state is asked what follows.
 const SAMPLE: &[u8] = b"eaqnzXT5";
-/// A radius that is good enough for a place at the rim of a field, where more might be known by looking from there.
-const RADIUS_GOOD: u8 = 24;
+/// A number of safe bytes that is good enough for a place at the frontier of a cluster, where more might be known by looking from there.
+const SAFE_BYTES_GOOD: u8 = 24;
 
 /// States of a unit that the characters of an alphabet lead between.
 #[derive(Debug)]
-pub(super) struct Field {
+pub(super) struct ScanCluster {
     alphabet: Alphabet,
     /// The other bytes that some state of the unit reads.
     pub bytes: ByteSet,
     /// The strictest register rule, if characters are counted.
     pub strictest: Option<u32>,
-    /// By state: which of `outlooks` is its own.
+    /// By state: which of `safeties` is its own.
     slots: Box<[u16]>,
-    outlooks: Box<[Outlook]>,
+    safeties: Box<[Safety]>,
 }
 
 /// What is known of a state's places, by what is still to come of a character.
 #[derive(Clone, Copy, Debug, Default)]
-struct Outlook {
-    radii: [u8; RESTS.len()],
+struct Safety {
+    safe_bytes: [u8; RESTS.len()],
     /// Kinds of bytes without which nothing is refused.
     needed: [u64; RESTS.len()],
 }
@@ -88,7 +90,7 @@ fn rest_within(rest: Rest) -> Rest {
     RESTS[usize::from(rest)].0 - 1
 }
 
-/// Where a byte leads within a field.
+/// Where a byte leads within a cluster.
 pub(super) enum Next {
     /// To another place, and what was counted.
     Place(Place, u64),
@@ -96,12 +98,12 @@ pub(super) enum Next {
     Nowhere,
     /// The byte belongs to no character of the alphabet.
     Border,
-    /// To something that is no state of a field.
+    /// To something that is no state of a cluster.
     Out,
 }
 
-/// Returns the field that a state belongs to, the states of which it says enough, and the field's loop, if there is one.
-pub(super) fn field(unit: &Unit, start: u32) -> Option<(Vec<u32>, Loop)> {
+/// Returns the cluster that a state belongs to, the states of which it says enough, and the cluster's loop, if there is one.
+pub(super) fn cluster(unit: &Unit, start: u32) -> Option<(Vec<u32>, Loop)> {
     // PERF: most states read two or three bytes, and need no look at the table.
     let is_small = unit.n_states() <= STATES_MAX;
     if unit.bytes(start).len() < CHARS_MIN as usize || !is_small || !is_plain(unit, start) {
@@ -120,32 +122,38 @@ pub(super) fn field(unit: &Unit, start: u32) -> Option<(Vec<u32>, Loop)> {
     wide(unit, start, Alphabet { ascii, non_ascii }).or_else(|| safe(unit, start, Alphabet { ascii, non_ascii }))
 }
 
-/// Returns the field of all characters that a state reads, if most letters lead to where many more can be read.
+/// Returns the cluster of all characters that a state reads, if most letters lead to where many more can be read.
 fn wide(unit: &Unit, start: u32, alphabet: Alphabet) -> Option<(Vec<u32>, Loop)> {
-    let glance = Survey::of(unit, start, alphabet, 0, PLACES_FIRST).ok()?;
+    let glance = Exploration::of(unit, start, alphabet, 0, PLACES_FIRST).ok()?;
     let is_whole = glance.is_whole;
-    let field = Field::new(unit, start, alphabet, &glance);
-    let radius_after = |&&byte: &&u8| {
+    let cluster = ScanCluster::new(unit, start, alphabet, &glance);
+    let safe_bytes_after = |&&byte: &&u8| {
         let after = |state: u32, byte: u8| target(unit, state, byte);
         after(start, byte)
             .and_then(|state| after(state, b'o'))
-            .is_some_and(|state| field.radius((state, WHOLE)) >= RADIUS_MIN)
+            .is_some_and(|state| cluster.n_safe_bytes((state, WHOLE)) >= SAFE_BYTES_MIN)
     };
-    if SAMPLE.iter().filter(radius_after).count() <= SAMPLE.len() / 2 {
+    if SAMPLE.iter().filter(safe_bytes_after).count() <= SAMPLE.len() / 2 {
         return None;
     }
-    let survey = if is_whole { glance } else { Survey::of(unit, start, alphabet, 0, PLACES_MAX).ok()? };
-    let field = if is_whole { field } else { Field::new(unit, start, alphabet, &survey) };
-    // Others that read more or less have fields of their own.
+    let exploration = if is_whole { glance } else { Exploration::of(unit, start, alphabet, 0, PLACES_MAX).ok()? };
+    let cluster = if is_whole { cluster } else { ScanCluster::new(unit, start, alphabet, &exploration) };
+    // Others that read more or less have clusters of their own.
     let is_alike = |state: u32| unit.bytes(state) == unit.bytes(start);
-    Some(field.of_states(start, &survey, is_alike))
+    Some(cluster.of_states(start, &exploration, is_alike))
 }
 
-/// Returns the field of those characters that a state reads which don't soon lead to where fewer are read.
+/// Returns the cluster of those characters that a state reads which don't soon lead to where fewer are read.
 fn safe(unit: &Unit, start: u32, mut alphabet: Alphabet) -> Option<(Vec<u32>, Loop)> {
     for _ in 0..ALPHABETS_MAX {
-        match Survey::of(unit, start, alphabet, RADIUS_MIN, PLACES_MAX) {
-            Ok(survey) => return Some(Field::new(unit, start, alphabet, &survey).of_states(start, &survey, |_| true)),
+        match Exploration::of(unit, start, alphabet, SAFE_BYTES_MIN, PLACES_MAX) {
+            Ok(exploration) => {
+                return Some(ScanCluster::new(unit, start, alphabet, &exploration).of_states(
+                    start,
+                    &exploration,
+                    |_| true,
+                ));
+            }
             Err(Opens::By(characters)) => alphabet.ascii &= !characters,
             Err(Opens::ByOthers) => alphabet.non_ascii = NonAscii::None,
         }
@@ -156,7 +164,7 @@ fn safe(unit: &Unit, start: u32, mut alphabet: Alphabet) -> Option<(Vec<u32>, Lo
     None
 }
 
-/// Why an alphabet makes no field.
+/// Why an alphabet makes no cluster.
 enum Opens {
     /// These characters of ASCII soon lead to states that don't read letters and digits as the first one does, or end.
     By(u128),
@@ -164,7 +172,7 @@ enum Opens {
 }
 
 /// The places that characters lead to from a start, nearest first.
-struct Survey {
+struct Exploration {
     places: Vec<Place>,
     /// By place: where bytes lead, and the kind of these bytes if they have it in common.
     targets: Vec<SmallVec<[(u32, u64); 8]>>,
@@ -174,9 +182,15 @@ struct Survey {
     is_whole: bool,
 }
 
-impl Survey {
-    /// Looks around from a start; an error if characters lead out in fewer than `radius_min` bytes.
-    fn of(unit: &Unit, start: u32, alphabet: Alphabet, radius_min: u8, places_max: usize) -> Result<Survey, Opens> {
+impl Exploration {
+    /// Looks around from a start; an error if characters lead out in fewer than `safe_bytes_min` bytes.
+    fn of(
+        unit: &Unit,
+        start: u32,
+        alphabet: Alphabet,
+        safe_bytes_min: u8,
+        places_max: usize,
+    ) -> Result<Exploration, Opens> {
         let words: u128 = (0..128u8).filter(u8::is_ascii_alphanumeric).fold(0, |words, byte| words | 1 << byte);
         // PERF: bytes of one class lead to the same.
         let classes = |bytes: u128| -> SmallVec<[(u8, u128); 32]> {
@@ -193,27 +207,27 @@ impl Survey {
         let reads_on = |state: u32| of_words.iter().all(|&(byte, _)| target(unit, state, byte).is_some());
         let mut known: AHashMap<Place, u32> = AHashMap::from([((start, WHOLE), 0)]);
         let mut on: AHashMap<u32, bool> = AHashMap::from([(start, true)]);
-        let mut survey =
-            Survey { places: vec![(start, WHOLE)], targets: Vec::new(), refused: Vec::new(), is_whole: true };
+        let mut exploration =
+            Exploration { places: vec![(start, WHOLE)], targets: Vec::new(), refused: Vec::new(), is_whole: true };
         let mut distances = vec![0u8];
         let mut opening_soon = 0u128;
-        while let Some(&(state, rest)) = survey.places.get(survey.targets.len()) {
-            let distance = distances[survey.targets.len()];
-            // All characters that open the field are found before any is left out: looking around anew for each took up to 10 ms.
-            if distance >= radius_min && opening_soon != 0 {
+        while let Some(&(state, rest)) = exploration.places.get(exploration.targets.len()) {
+            let distance = distances[exploration.targets.len()];
+            // All characters that open the cluster are found before any is left out: looking around anew for each took up to 10 ms.
+            if distance >= safe_bytes_min && opening_soon != 0 {
                 return Err(Opens::By(opening_soon));
             }
             let mut targets: SmallVec<[(u32, u64); 8]> = SmallVec::new();
             let mut refused = u64::MAX;
-            let mut add = |place: Place, kinds: u64, survey: &mut Survey| {
-                let n_known = survey.places.len();
+            let mut add = |place: Place, kinds: u64, exploration: &mut Exploration| {
+                let n_known = exploration.places.len();
                 if n_known >= places_max && !known.contains_key(&place) {
-                    survey.is_whole = false;
+                    exploration.is_whole = false;
                     return false;
                 }
                 let index = *known.entry(place).or_insert(n_known as u32);
                 if index as usize == n_known {
-                    survey.places.push(place);
+                    exploration.places.push(place);
                     distances.push(distance.saturating_add(1));
                 }
                 match targets.iter_mut().find(|(known, _)| *known == index) {
@@ -227,7 +241,7 @@ impl Survey {
                 for &(byte, all) in &of_alphabet {
                     match target(unit, state, byte) {
                         Some(to) if *on.entry(to).or_insert_with(|| reads_on(to)) => {
-                            if !add((to, WHOLE), common_kind(all), &mut survey) {
+                            if !add((to, WHOLE), common_kind(all), &mut exploration) {
                                 refused = 0;
                             }
                         }
@@ -236,7 +250,7 @@ impl Survey {
                 }
                 if opening != 0 {
                     refused &= common_kind(opening);
-                    if distance < radius_min {
+                    if distance < safe_bytes_min {
                         opening_soon |= opening;
                     }
                 }
@@ -261,28 +275,29 @@ impl Survey {
                 done.push((unit.class(byte), next));
                 let is_known = match target(unit, state, byte) {
                     Some(to) if next == WHOLE => {
-                        *on.entry(to).or_insert_with(|| reads_on(to)) && add((to, next), byte_bit(byte), &mut survey)
+                        *on.entry(to).or_insert_with(|| reads_on(to))
+                            && add((to, next), byte_bit(byte), &mut exploration)
                     }
-                    Some(to) => add((to, next), byte_bit(byte), &mut survey),
+                    Some(to) => add((to, next), byte_bit(byte), &mut exploration),
                     None => false,
                 };
-                if !is_known && distance < radius_min && survey.is_whole {
+                if !is_known && distance < safe_bytes_min && exploration.is_whole {
                     return Err(Opens::ByOthers);
                 }
                 if !is_known {
-                    refused = if survey.is_whole { refused & byte_bit(byte) } else { 0 };
+                    refused = if exploration.is_whole { refused & byte_bit(byte) } else { 0 };
                 }
             }
             if rest != WHOLE && !reads_only(unit, state, rest) {
                 return Err(Opens::ByOthers);
             }
-            survey.targets.push(targets);
-            survey.refused.push(refused);
+            exploration.targets.push(targets);
+            exploration.refused.push(refused);
         }
         if opening_soon != 0 {
             return Err(Opens::By(opening_soon));
         }
-        Ok(survey)
+        Ok(exploration)
     }
 
     /// Returns by place the places that lead there.
@@ -295,7 +310,7 @@ impl Survey {
     }
 
     /// Returns the places from which some byte leads nowhere, or where nobody looked.
-    fn rim(&self) -> Vec<u32> {
+    fn frontier(&self) -> Vec<u32> {
         (0..self.places.len() as u32).filter(|&place| self.refused[place as usize] != u64::MAX).collect()
     }
 
@@ -303,7 +318,7 @@ impl Survey {
     fn needed(&self, sources: &[SmallVec<[u32; 4]>]) -> Vec<u64> {
         // From all kinds down to those that are left: a text is refused at once, or behind a byte.
         let mut needed = self.refused.clone();
-        let mut pending = self.rim();
+        let mut pending = self.frontier();
         while let Some(place) = pending.pop() {
             for &source in &sources[place as usize] {
                 let behind = |&(target, kinds): &(u32, u64)| needed[target as usize] | kinds;
@@ -319,23 +334,23 @@ impl Survey {
     }
 
     /// Returns by place how many bytes can surely be read; [`u8::MAX`] stands for any number.
-    fn radii(&self, sources: &[SmallVec<[u32; 4]>]) -> Vec<u8> {
-        let mut radii = vec![u8::MAX; self.places.len()];
-        let mut pending = self.rim();
-        pending.iter().for_each(|&place| radii[place as usize] = 0);
-        // Nearest to the rim first.
+    fn safe_bytes(&self, sources: &[SmallVec<[u32; 4]>]) -> Vec<u8> {
+        let mut safe_bytes = vec![u8::MAX; self.places.len()];
+        let mut pending = self.frontier();
+        pending.iter().for_each(|&place| safe_bytes[place as usize] = 0);
+        // Nearest to the frontier first.
         let mut next = 0;
         while let Some(&place) = pending.get(next) {
             next += 1;
-            let radius = radii[place as usize].saturating_add(1);
+            let n_safe_bytes = safe_bytes[place as usize].saturating_add(1);
             for &source in &sources[place as usize] {
-                if radii[source as usize] > radius {
-                    radii[source as usize] = radius;
+                if safe_bytes[source as usize] > n_safe_bytes {
+                    safe_bytes[source as usize] = n_safe_bytes;
                     pending.push(source);
                 }
             }
         }
-        radii
+        safe_bytes
     }
 }
 
@@ -347,7 +362,7 @@ fn common_kind(ascii: u128) -> u64 {
 /// Returns the state that a byte leads to, if nothing but that and counting happens.
 fn target(unit: &Unit, from: u32, byte: u8) -> Option<u32> {
     match unit.code(from, byte).step() {
-        Step::Quiet(to) | Step::Simple(to) if is_plain(unit, to) => Some(to),
+        Step::Plain(to) | Step::Local(to) if is_plain(unit, to) => Some(to),
         _ => None,
     }
 }
@@ -368,40 +383,40 @@ fn is_plain(unit: &Unit, state: u32) -> bool {
     is_quiet && unit.controls(state).is_empty()
 }
 
-impl Field {
-    fn new(unit: &Unit, start: u32, alphabet: Alphabet, survey: &Survey) -> Field {
+impl ScanCluster {
+    fn new(unit: &Unit, start: u32, alphabet: Alphabet, exploration: &Exploration) -> ScanCluster {
         let all_bytes = (0..unit.n_states() as u32).fold(ByteSet::EMPTY, |all, state| all | unit.bytes(state));
         let strictest = match unit.info(start).owner {
             Some(Owner::RegisterRules(register_rule)) => Some(register_rule),
             _ => None,
         };
         // The first is that of states that were not seen.
-        let mut outlooks = vec![Outlook::default()];
+        let mut safeties = vec![Safety::default()];
         let mut slots = vec![0; unit.n_states()];
-        let sources = survey.sources();
-        let known = survey.radii(&sources).into_iter().zip(survey.needed(&sources));
-        for (&(state, rest), (radius, needed)) in survey.places.iter().zip(known) {
+        let sources = exploration.sources();
+        let known = exploration.safe_bytes(&sources).into_iter().zip(exploration.needed(&sources));
+        for (&(state, rest), (n_safe_bytes, needed)) in exploration.places.iter().zip(known) {
             let slot = &mut slots[state as usize];
             if *slot == 0 {
-                *slot = outlooks.len() as u16;
-                outlooks.push(Outlook::default());
+                *slot = safeties.len() as u16;
+                safeties.push(Safety::default());
             }
-            let outlook = &mut outlooks[usize::from(*slot)];
-            outlook.radii[usize::from(rest)] = radius;
-            outlook.needed[usize::from(rest)] = needed;
+            let safety = &mut safeties[usize::from(*slot)];
+            safety.safe_bytes[usize::from(rest)] = n_safe_bytes;
+            safety.needed[usize::from(rest)] = needed;
         }
         let bytes = all_bytes.iter().filter(|&byte| !alphabet.begins(byte)).collect();
-        Field { alphabet, bytes, strictest, slots: slots.into(), outlooks: outlooks.into() }
+        ScanCluster { alphabet, bytes, strictest, slots: slots.into(), safeties: safeties.into() }
     }
 
-    /// Returns the states of which the field says enough, and its loop.
-    fn of_states(self, start: u32, survey: &Survey, is_alike: impl Fn(u32) -> bool) -> (Vec<u32>, Loop) {
-        let radius_min = if survey.is_whole { RADIUS_MIN } else { RADIUS_GOOD };
+    /// Returns the states of which the cluster says enough, and its loop.
+    fn of_states(self, start: u32, exploration: &Exploration, is_alike: impl Fn(u32) -> bool) -> (Vec<u32>, Loop) {
+        let safe_bytes_min = if exploration.is_whole { SAFE_BYTES_MIN } else { SAFE_BYTES_GOOD };
         let is_good = |&&(state, rest): &&Place| {
-            rest == WHOLE && (state == start || self.radius((state, rest)) >= radius_min && is_alike(state))
+            rest == WHOLE && (state == start || self.n_safe_bytes((state, rest)) >= safe_bytes_min && is_alike(state))
         };
-        let states = survey.places.iter().filter(is_good).map(|place| place.0).collect();
-        (states, Loop { alphabet: self.alphabet, form: Form::Field(Arc::new(self)) })
+        let states = exploration.places.iter().filter(is_good).map(|place| place.0).collect();
+        (states, Loop { alphabet: self.alphabet, form: Form::ScanCluster(Arc::new(self)) })
     }
 
     /// Returns where a byte leads from a place, with what was counted so far.
@@ -420,10 +435,10 @@ impl Field {
         };
         let to = match unit.code(state, byte).step() {
             Step::None => return Next::Nowhere,
-            Step::Quiet(to) => {
+            Step::Plain(to) => {
                 return if unit.controls(to).is_empty() { Next::Place((to, rest), register) } else { Next::Out };
             }
-            Step::Simple(to) => to,
+            Step::Local(to) => to,
             Step::List(_) => return Next::Out,
         };
         if !is_plain(unit, to) {
@@ -437,29 +452,29 @@ impl Field {
         }
     }
 
-    fn outlook(&self, state: u32) -> &Outlook {
-        &self.outlooks[usize::from(self.slots[state as usize])]
+    fn safety(&self, state: u32) -> &Safety {
+        &self.safeties[usize::from(self.slots[state as usize])]
     }
 
-    /// Returns how much memory the field takes, in bytes.
+    /// Returns how much memory the cluster takes, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<Field>() + size_of_val(&*self.slots) + size_of_val(&*self.outlooks)
+        size_of::<ScanCluster>() + size_of_val(&*self.slots) + size_of_val(&*self.safeties)
     }
 
     /// Returns how many bytes of characters can surely be read from a place, but for what is counted.
     #[inline]
-    pub fn radius(&self, (state, rest): Place) -> u8 {
-        self.outlook(state).radii[usize::from(rest)]
+    pub fn n_safe_bytes(&self, (state, rest): Place) -> u8 {
+        self.safety(state).safe_bytes[usize::from(rest)]
     }
 
     /// Returns kinds of bytes ([`byte_bit`]) each of which a text has that is refused from a place on, but for what is counted.
     #[inline]
     pub fn needed(&self, (state, rest): Place) -> u64 {
-        self.outlook(state).needed[usize::from(rest)]
+        self.safety(state).needed[usize::from(rest)]
     }
 
     /// Returns the state and the register after `bytes`, which are characters of the alphabet; nothing if they can't be read, or lead out of the
-    /// field.
+    /// cluster.
     pub fn run(&self, unit: &Unit, state: u32, register: u64, bytes: &[u8]) -> Option<(u32, u64)> {
         let mut at = ((state, WHOLE), register);
         for &byte in bytes {
@@ -473,7 +488,7 @@ impl Field {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::automaton::Code;
+    use crate::automaton::PackedMove;
     use crate::compiler::{CompiledGrammar, GrammarCompiler};
     use crate::vocab::Vocab;
 
@@ -487,12 +502,12 @@ mod tests {
     fn found(pattern: &str) -> Option<(usize, Alphabet)> {
         let compiled = compiled(pattern);
         let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
-        field(&linked.unit, start).map(|(states, found)| (states.len(), found.alphabet))
+        cluster(&linked.unit, start).map(|(states, found)| (states.len(), found.alphabet))
     }
 
     #[test]
     fn a_search_is_closed_under_all_but_what_ends_it() {
-        // Nothing, `a`, `ab`; where all of it was read the quote is read too, which is a field of its own.
+        // Nothing, `a`, `ab`; where all of it was read the quote is read too, which is a cluster of its own.
         let (n_states, alphabet) = found(r#"[^"]*abc[^"]*""#).unwrap();
         assert_eq!((n_states, alphabet.non_ascii), (3, NonAscii::All));
         assert!((0..128).all(|byte| (alphabet.ascii >> byte & 1 == 1) == (byte != u32::from(b'"'))));
@@ -510,21 +525,26 @@ mod tests {
 
     #[test]
     fn a_radius_is_the_way_to_where_something_is_refused() {
-        // The radius behind a text, in the field that is found behind its first letter.
-        let radius = |pattern: &str, text: &str| {
+        // The number of safe bytes behind a text, in the cluster that is found behind its first letter.
+        let n_safe_bytes = |pattern: &str, text: &str| {
             let compiled = compiled(pattern);
             let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
             let first = target(&linked.unit, start, text.as_bytes()[0]).unwrap();
-            let (_, Loop { form: Form::Field(field), .. }) = field(&linked.unit, first).unwrap() else { panic!() };
-            let (state, _) = field.run(&linked.unit, first, 0, &text.as_bytes()[1..]).unwrap();
-            (field.alphabet.ascii >> b' ' & 1 == 1, field.radius((state, WHOLE)))
+            let (_, Loop { form: Form::ScanCluster(cluster), .. }) = cluster(&linked.unit, first).unwrap() else {
+                panic!()
+            };
+            let (state, _) = cluster.run(&linked.unit, first, 0, &text.as_bytes()[1..]).unwrap();
+            (cluster.alphabet.ascii >> b' ' & 1 == 1, cluster.n_safe_bytes((state, WHOLE)))
         };
         // The eleventh word is one too many: ten times a letter and a space.
         let words = [&r#"([^ "]+ +)?"#.repeat(9), r#"[^ "]+""#].concat();
-        assert!(["a", "ab c"].into_iter().all(|text| radius(&words, text).0), "spaces lead to and fro");
-        let radii = ["a", "ab", "ab c", "ab c d"].map(|text| radius(&words, text).1);
-        assert!(radii.is_sorted_by(|a, b| a >= b) && radii[0] > radii[3] && radii[3] >= 10, "{radii:?}");
-        assert_eq!(radius(r#"[^"]*abc[^"]*""#, "xab"), (true, u8::MAX));
+        assert!(["a", "ab c"].into_iter().all(|text| n_safe_bytes(&words, text).0), "spaces lead to and fro");
+        let safe_bytes = ["a", "ab", "ab c", "ab c d"].map(|text| n_safe_bytes(&words, text).1);
+        assert!(
+            safe_bytes.is_sorted_by(|a, b| a >= b) && safe_bytes[0] > safe_bytes[3] && safe_bytes[3] >= 10,
+            "{safe_bytes:?}"
+        );
+        assert_eq!(n_safe_bytes(r#"[^"]*abc[^"]*""#, "xab"), (true, u8::MAX));
         // That no two dots follow each other is soon seen; so they are left out.
         let (linked_dots, dot) = found(r#"([^".]+[.])*[^".]+""#).unwrap();
         assert!(linked_dots >= 1 && dot.ascii >> b'.' & 1 == 0 && dot.ascii >> b' ' & 1 == 1);
@@ -535,10 +555,12 @@ mod tests {
         let compiled = compiled(r#"[^"]*abc[^"]*""#);
         let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
         let unit = &linked.unit;
-        let Some((_, Loop { form: Form::Field(field), .. })) = field(unit, start) else { panic!("it is closed") };
-        let after = |text: &str| field.run(unit, start, 0, text.as_bytes()).unwrap().0;
-        let can_end = |state: u32| unit.code(state, b'"') != Code::NONE;
+        let Some((_, Loop { form: Form::ScanCluster(cluster), .. })) = cluster(unit, start) else {
+            panic!("it is closed")
+        };
+        let after = |text: &str| cluster.run(unit, start, 0, text.as_bytes()).unwrap().0;
+        let can_end = |state: u32| unit.code(state, b'"') != PackedMove::NONE;
         assert_eq!(["", "ab", "xabc", "abcé"].map(|text| can_end(after(text))), [false, false, true, true]);
-        assert_eq!(field.run(unit, start, 0, b"\""), None);
+        assert_eq!(cluster.run(unit, start, 0, b"\""), None);
     }
 }

@@ -3,8 +3,8 @@
 
 use super::Matcher;
 use super::recheck::clear;
-use crate::exec::{NodeId, OverBudget, Pair};
-use crate::mask::{DecisionNode, Filled, Place, Table, fill};
+use crate::exec::{Head, OverBudget, StackNodeId};
+use crate::mask::{DecisionNode, FillOutcome, Place, Table, fill};
 use crate::vocab::TokenId;
 
 /// Objects to remember; those under way at a time are rarely more.
@@ -12,14 +12,14 @@ const OBJECTS_MAX: usize = 8;
 
 /// Found for the last masks.
 #[derive(Default)]
-pub(super) struct Known {
-    /// The pair that was live, the version of the table, and where in it the node with the mask is.
-    place: Option<(Pair, u64, Place)>,
-    /// Whether the mask of that pair is that of the node without `refused`, wherever the pair is live again; and whether it is empty then.
+pub(super) struct MaskMemo {
+    /// The head that was live, the version of the table, and where in it the node with the mask is.
+    place: Option<(Head, u64, Place)>,
+    /// Whether the mask of that head is that of the node without `refused`, wherever the head is live again; and whether it is empty then.
     settled: Option<bool>,
     refused: Vec<TokenId>,
     /// A node below which all values that are compared are keys that can't be exhausted.
-    among_keys: Option<NodeId>,
+    among_keys: Option<StackNodeId>,
     objects: [Object; OBJECTS_MAX],
     /// The one to replace next.
     next: usize,
@@ -30,7 +30,7 @@ pub(super) struct Known {
 pub(super) struct ObjectKey {
     pub unit: u32,
     pub set: u32,
-    pub node: NodeId,
+    pub node: StackNodeId,
 }
 
 #[derive(Default)]
@@ -44,12 +44,12 @@ struct Object {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct ObjectSlot(usize);
 
-impl Known {
+impl MaskMemo {
     /// Forgets what has to do with nodes and sets that are no more: those left are the first.
-    pub fn keep_first(&mut self, n_nodes: u32, n_sets: u32) {
-        // The pair may name a set.
+    pub fn truncate(&mut self, n_nodes: u32, n_sets: u32) {
+        // The head may name a set.
         self.settled = None;
-        self.place = self.place.filter(|(pair, ..)| pair.node < n_nodes);
+        self.place = self.place.filter(|(head, ..)| head.node < n_nodes);
         self.among_keys = self.among_keys.filter(|&node| node < n_nodes);
         for object in &mut self.objects {
             // The empty set is none of them.
@@ -58,11 +58,11 @@ impl Known {
     }
 
     /// Tells whether all values that are compared below a node are known to be keys that can't be exhausted.
-    pub fn is_among_keys(&self, node: NodeId) -> bool {
+    pub fn is_among_keys(&self, node: StackNodeId) -> bool {
         self.among_keys == Some(node)
     }
 
-    pub fn note_among_keys(&mut self, node: NodeId) {
+    pub fn note_among_keys(&mut self, node: StackNodeId) {
         self.among_keys = Some(node);
     }
 
@@ -74,13 +74,13 @@ impl Known {
         refused
     }
 
-    /// Remembers which tokens of the last mask were refused, and whether it is empty, if that is so wherever its pair is live again.
+    /// Remembers which tokens of the last mask were refused, and whether it is empty, if that is so wherever its head is live again.
     pub fn settle(&mut self, refused: Vec<TokenId>, is_empty: Option<bool>) {
         (self.refused, self.settled) = (refused, is_empty);
     }
 
     /// Forgets which tokens were refused.
-    pub fn unsettle(&mut self) {
+    pub fn invalidate(&mut self) {
         self.settled = None;
     }
 
@@ -112,9 +112,9 @@ impl Known {
         tokens.map(|tokens| tokens.capacity() * size_of::<TokenId>()).sum()
     }
 
-    fn node<'a>(&self, live: &[Pair], table: &'a Table) -> Option<&'a DecisionNode> {
-        let (pair, version, place) = self.place?;
-        let is_same = live == [pair] && version == table.version();
+    fn node<'a>(&self, live: &[Head], table: &'a Table) -> Option<&'a DecisionNode> {
+        let (head, version, place) = self.place?;
+        let is_same = live == [head] && version == table.version();
         is_same.then(|| table.node(place))
     }
 }
@@ -122,25 +122,25 @@ impl Known {
 impl Matcher {
     /// Makes `row` the mask of what may follow if that is the last one again, tokens that were refused included; tells whether that is none.
     pub(super) fn fill_settled(&mut self, row: &mut [u32]) -> Option<bool> {
-        let is_empty = self.scratch.known.settled?;
-        let node = self.scratch.known.node(&self.live, &self.table)?;
+        let is_empty = self.scratch.memo.settled?;
+        let node = self.scratch.memo.node(&self.live, &self.table)?;
         node.mask.write(row);
-        clear(row, &self.scratch.known.refused);
+        clear(row, &self.scratch.memo.refused);
         self.count_hits(1);
         Some(is_empty)
     }
 
-    /// Makes `row` the mask of what may follow, whatever elements there are; tells whether that is none.
+    /// Makes `row` the mask of what may follow, whatever values there are; tells whether that is none.
     pub(super) fn fill_live(&mut self, row: &mut [u32]) -> Result<bool, OverBudget> {
-        if let Some(node) = self.scratch.known.node(&self.live, &self.table) {
+        if let Some(node) = self.scratch.memo.node(&self.live, &self.table) {
             node.mask.write(row);
             let is_empty = node.is_empty;
             self.count_hits(1);
             return Ok(is_empty);
         }
-        self.scratch.known.unsettle();
-        let Filled { n_hits, is_empty, place } = self.ask(|asker, live| fill(asker, live, row))?;
-        self.scratch.known.place = place.map(|place| (self.live[0], self.table.version(), place));
+        self.scratch.memo.invalidate();
+        let FillOutcome { n_hits, is_empty, place } = self.ask(|query, live| fill(query, live, row))?;
+        self.scratch.memo.place = place.map(|place| (self.live[0], self.table.version(), place));
         self.count_hits(n_hits);
         Ok(is_empty)
     }

@@ -1,0 +1,161 @@
+//! Memoized walks: what a unit allows below a trie node, whoever called it.
+//!
+//! Behind `"name":` a string may follow, behind `"street":` as well, in this schema and in thousands of others. Those are different
+//! states, and each has a mask of its own, but at the node of the opening quote they all come to the body of a string, with other stacks below. So what a unit
+//! allows below a trie node, whoever called it, is memoized as a *subwalk*: tokens, and the remainders on which the caller decides. A walk that enters
+//! the unit again at that node takes the subwalk, and walks on only at its remainders.
+
+use super::switches::ShortCut;
+use super::walk::{Found, LargeSet, Remainder, ResumePoint, Strategy, WalkContext, Walker};
+use crate::automaton::BELOW;
+use crate::exec::{BOTTOM, Head};
+use crate::vocab::{TokenId, Trie, row_of};
+use ahash::AHashMap;
+use std::sync::{Arc, OnceLock};
+
+/// Fewest trie nodes below a node that make it worth to look for a subwalk; the runs of white space that begin with a carriage return have some 40.
+pub(super) const NODES_MIN: u32 = 24;
+/// Most tokens below a node at which the subwalk of a loop is kept: regions give more than that without a copy.
+const LOOP_TOKENS_MAX: usize = 1 << 12;
+
+/// Fewest tokens of a subwalk whose row is shared by the masks that have it.
+const BASE_TOKENS_MIN: usize = 256;
+
+/// Fewest nodes below remainders that are worth a trie of their own, and most tokens that are put into one.
+const CONDENSED_NODES_MIN: usize = 8;
+const CONDENSED_TOKENS_MAX: usize = 1 << 12;
+
+/// What a unit allows below a trie node, whoever called it.
+#[derive(Debug)]
+pub(crate) struct Subwalk {
+    tokens: Box<[TokenId]>,
+    remainders: Box<[Remainder]>,
+    row: OnceLock<Arc<[u32]>>,
+}
+
+impl Subwalk {
+    pub fn tokens(&self) -> &[TokenId] {
+        &self.tokens
+    }
+
+    /// Returns the tokens as a mask of `n_words` words.
+    pub fn row(&self, n_words: usize) -> &Arc<[u32]> {
+        self.row.get_or_init(|| row_of(&self.tokens, n_words))
+    }
+}
+
+/// Where a subwalk belongs: a unit's number is never used again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct SubwalkKey {
+    unit: u32,
+    state: u32,
+    register: u64,
+    node: u32,
+}
+
+/// The subwalks that a walker knows.
+#[derive(Debug, Default)]
+pub(super) struct SubwalkMemo {
+    known: AHashMap<SubwalkKey, Arc<Subwalk>>,
+    bytes: usize,
+}
+
+impl SubwalkMemo {
+    /// Memory for subwalks, in bytes; when it is used up, all are forgotten.
+    const BYTES_MAX: usize = 2 << 20;
+
+    fn keep(&mut self, place: SubwalkKey, subwalk: &Arc<Subwalk>, n_words: usize) {
+        // Tokens that are many get a row.
+        let row = if subwalk.tokens.len() >= BASE_TOKENS_MIN { n_words * size_of::<u32>() } else { 0 };
+        let bytes = size_of::<(SubwalkKey, Subwalk)>()
+            + size_of_val(&*subwalk.tokens)
+            + size_of_val(&*subwalk.remainders)
+            + row;
+        if self.bytes + bytes > SubwalkMemo::BYTES_MAX {
+            *self = SubwalkMemo::default();
+        }
+        if bytes <= SubwalkMemo::BYTES_MAX {
+            self.bytes += bytes;
+            self.known.insert(place, Arc::clone(subwalk));
+        }
+    }
+}
+
+impl Walker {
+    /// Tells whether what a head allows below `node` is worth keeping, for states of other units.
+    pub(super) fn is_memoized(&mut self, context: WalkContext<'_>, node: u32, head: Head, nesting: usize) -> bool {
+        if !ShortCut::SubwalkMemo.is_on()
+            || !context.is_whole(nesting)
+            || context.n_nodes_below(node) < NODES_MIN
+            || self.stacks.values().is_some()
+        {
+            return false;
+        }
+        let Some((linked, _)) = context.program.place(head.state) else { return false };
+        if linked.unit.uid == self.home {
+            return false;
+        }
+        let is_small = context.trie.subtree_tokens(node).len() <= LOOP_TOKENS_MAX;
+        is_small || matches!(self.strategy(context.program, head), Strategy::Walk)
+    }
+
+    /// Walks the tokens below `node` with a head of another unit than the walk began in.
+    pub(super) fn walk_memoized(&mut self, context: WalkContext<'_>, node: u32, head: Head, nesting: usize) {
+        let Some((linked, local)) = context.program.place(head.state) else { return };
+        let place = SubwalkKey { unit: linked.unit.uid, state: local, register: head.register, node };
+        let known = self.subwalks.known.get(&place).map(Arc::clone);
+        let subwalk = known.unwrap_or_else(|| {
+            let subwalk = Arc::new(self.subwalk(context, linked.unit.uid, node, head, nesting));
+            if !self.is_spent() {
+                self.subwalks.keep(place, &subwalk, context.vocab.n_mask_words());
+            }
+            subwalk
+        });
+        if self.found.base.is_none() && subwalk.tokens.len() >= BASE_TOKENS_MIN {
+            self.found.base = Some(LargeSet::Subwalk(Arc::clone(&subwalk)));
+        } else {
+            self.found.tokens.extend_from_slice(&subwalk.tokens);
+        }
+        self.stacks.work.spend((subwalk.tokens.len() / 16) as u64);
+        for remainder in &subwalk.remainders {
+            for index in 0..self.stacks.n_exits(head.node) {
+                let exit = self.stacks.exit(head.node, index);
+                if exit.state == BELOW {
+                    self.found.remainders.push(remainder.clone());
+                } else {
+                    self.after(context, remainder, exit, nesting + 1);
+                }
+            }
+        }
+    }
+
+    /// Returns what a head allows below `node`, whoever called its unit.
+    fn subwalk(&mut self, context: WalkContext<'_>, home: u32, node: u32, head: Head, nesting: usize) -> Subwalk {
+        let outer = core::mem::take(&mut self.found);
+        let outer_home = core::mem::replace(&mut self.home, home);
+        self.below_head(context, node, Head { node: BOTTOM, ..head }, nesting + 1);
+        self.home = outer_home;
+        self.found.flatten(context.vocab);
+        let Found { mut tokens, mut remainders, n_nodes, n_walks, .. } = core::mem::replace(&mut self.found, outer);
+        self.found.n_nodes += n_nodes;
+        self.found.n_walks += n_walks;
+        condense(context.trie, &mut remainders);
+        tokens.sort_unstable();
+        tokens.dedup();
+        Subwalk { tokens: tokens.into(), remainders: remainders.into(), row: OnceLock::new() }
+    }
+}
+
+/// Lays what is below many places over one another, so that it is walked once.
+fn condense(trie: &Trie, remainders: &mut Vec<Remainder>) {
+    let node_of = |remainder: &Remainder| match remainder {
+        Remainder { point: ResumePoint::Node(node), excluded: None } => Some(*node),
+        _ => None,
+    };
+    let nodes: Vec<u32> = remainders.iter().filter_map(node_of).flat_map(|node| trie.children(node)).collect();
+    let n_tokens: usize = nodes.iter().map(|&node| trie.subtree_tokens(node).len()).sum();
+    if ShortCut::Merged.is_on() && nodes.len() >= CONDENSED_NODES_MIN && n_tokens <= CONDENSED_TOKENS_MAX {
+        remainders.retain(|remainder| node_of(remainder).is_none());
+        remainders.push(ResumePoint::Merged(Arc::new(trie.merged(&nodes)), 0).into());
+    }
+}
