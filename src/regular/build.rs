@@ -55,8 +55,11 @@ impl Dfa {
             n_states: vec![0; n],
             n_steps: vec![0; n],
             dfas: HashMap::new(),
+            is_text: true,
         };
         let needed = needed(regular, root);
+        let is_text = |node: &Node| !matches!(node, Node::Bytes(bytes) if core::str::from_utf8(bytes).is_err());
+        parts.is_text = (0..n).filter(|&id| needed[id]).all(|id| is_text(&regular.nodes()[id]));
         let mut class_numbers: HashMap<&CharSet, u32> = HashMap::new();
         for id in (0..n).map(NodeId::new).filter(|id| needed[id.index()]) {
             work.spend(1)?;
