@@ -9,13 +9,13 @@ use super::spelling::spell_in_all_ways;
 use super::{Lowered, Lowerer};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::leaf::{LeafKey, StringKey};
-use crate::json_schema::number::RegisterTexts;
+use crate::json_schema::number::{NumberSet, RegisterTexts};
 use crate::json_schema::options::Spelling;
 use crate::json_schema::shape::{NumberShape, StringShape};
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};
 use crate::regular::{Dfa, RegularError, Union};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
@@ -72,7 +72,11 @@ impl Lowerer<'_> {
         is_element: bool,
     ) -> Lowered<(Arc<Dfa>, Vec<RegisterTexts>)> {
         let (mut union, mut registers) = (Union::default(), Vec::new());
+        let mut met: HashSet<NumberSet> = HashSet::new();
         for set in shapes.iter().flat_map(NumberShape::sets) {
+            if set.has_several_divisors() && !met.insert(set.with_one_divisor()) {
+                continue;
+            }
             let (dfa, beside) = self.texts_of_set(&set, is_element)?;
             self.watch.spend(STEPS_PER_NUMBER + dfa.n_edges())?;
             registers.extend(beside);

@@ -313,6 +313,23 @@ impl NumberSet {
         Ok((self.language(&spelling, limits)?, Vec::new()))
     }
 
+    /// Returns whether the set says something about more than one divisor.
+    pub fn has_several_divisors(&self) -> bool {
+        self.divisors.len() > 1
+    }
+
+    /// Returns a set with the same texts in which the multiples of several divisors are those of one, where that can be said: `{4, 6}` and
+    /// `{12}` then are the same.
+    pub fn with_one_divisor(&self) -> NumberSet {
+        let mut multiples = self.divisors.iter().filter(|(_, is_multiple)| *is_multiple).map(|(divisor, _)| divisor);
+        let Some(first) = multiples.next() else { return self.clone() };
+        let Ok(all) = multiples.try_fold(first.clone(), |a, b| least_common_multiple(&a, b)) else {
+            return self.clone();
+        };
+        let others = self.divisors.iter().filter(|(_, is_multiple)| !is_multiple).cloned();
+        NumberSet { divisors: core::iter::once((all, true)).chain(others).collect(), ..self.clone() }
+    }
+
     /// Takes away the greatest divisor; returns it, and whether the numbers were its multiples.
     pub fn pop_divisor(&mut self) -> Option<(Decimal, bool)> {
         self.divisors.pop()
@@ -362,13 +379,17 @@ fn least_common_multiple(a: &Decimal, b: &Decimal) -> Result<Decimal, NumberErro
     let unit = a.exponent().min(b.exponent());
     let common = || {
         let (x, y) = (a.to_scaled(unit)?, b.to_scaled(unit)?);
-        let (mut divisor, mut rest) = (x, y);
-        while rest != 0 {
-            (divisor, rest) = (rest, divisor % rest);
-        }
-        Decimal::from_scaled((x / divisor).checked_mul(y)?, unit)
+        Decimal::from_scaled((x / greatest_common_divisor(x, y)).checked_mul(y)?, unit)
     };
     common().ok_or(NumberError::Divisor { limit_digits: DIVISOR_DIGITS_MAX })
+}
+
+/// Returns the greatest common divisor of two positive numbers.
+fn greatest_common_divisor(mut a: i128, mut b: i128) -> i128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// Most digits of the least common multiple of divisors, written as an integer of the smallest unit among them.

@@ -87,6 +87,9 @@ pub(super) fn language(set: &NumberSet, spelling: &NumberSpelling, limits: &Limi
     let sides = [Side::new(set, false), Side::new(set, true)];
     let is_cut = sides.iter().flatten().any(|side| side.is_cut);
     let residues = Residues::new(set)?;
+    if residues.is_contradiction() {
+        return Ok(Dfa::default());
+    }
     let fractions = match set.integer {
         Some(true) if spelling.has_integer_fractions => Digits::Zeros,
         Some(true) => Digits::None,
