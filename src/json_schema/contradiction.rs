@@ -57,7 +57,7 @@ pub(super) fn explain(
         .schemas
         .iter()
         .any(|schema| schema.entries().iter().any(|entry| matches!(entry.keyword, Keyword::DynamicRef { .. })));
-    let languages = Languages::new(Arc::clone(store));
+    let languages = Languages::new(Arc::clone(store), watch);
     let (n_questions, n_steps) = (0, 0);
     let mut search =
         Search { model, probe, anything, is_dynamic, options, store, languages, limits, watch, n_questions, n_steps };
@@ -74,7 +74,7 @@ struct Search<'a> {
     is_dynamic: bool,
     options: &'a SchemaOptions,
     store: &'a Arc<LanguageStore>,
-    languages: Languages,
+    languages: Languages<'a>,
     limits: &'a Limits,
     watch: &'a Watch,
     n_questions: usize,

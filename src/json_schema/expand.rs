@@ -51,7 +51,7 @@ pub(super) struct Expander<'a> {
     pub limits: &'a Limits,
     watch: &'a Watch,
     pub conjunctions: Conjunctions,
-    pub languages: Languages,
+    pub languages: Languages<'a>,
     shapes: HashMap<(ConjunctionId, ValueKind), Rc<[Shape]>>,
     no_shapes: Rc<[Shape]>,
     disjoint: HashMap<(Member, Member, ValueKind), bool>,
@@ -126,11 +126,13 @@ type Shapes = SmallVec<[Shape; 1]>;
 struct Alternatives {
     all: Vec<Alternative>,
     clauses: OnceCell<Option<Rc<[clauses::Clause]>>>,
+    /// The language of the strings that any of these allow, once asked for.
+    language: OnceCell<Option<super::language::LanguageId>>,
 }
 
 impl Alternatives {
     fn new(all: Vec<Alternative>) -> Rc<Self> {
-        Rc::new(Alternatives { all, clauses: OnceCell::new() })
+        Rc::new(Alternatives { all, clauses: OnceCell::new(), language: OnceCell::new() })
     }
 }
 
@@ -271,7 +273,7 @@ impl<'a> Expander<'a> {
         options: &'a SchemaOptions,
         limits: &'a Limits,
         watch: &'a Watch,
-        languages: Languages,
+        languages: Languages<'a>,
     ) -> Self {
         Expander {
             model,
@@ -559,6 +561,9 @@ impl<'a> Expander<'a> {
             if progress {
                 return Ok(Some(vec![]));
             }
+        }
+        if self.join_languages(partial)? {
+            return Ok(Some(vec![]));
         }
         let size = |choice: &Choice| match choice {
             Choice::Of(alternatives) | Choice::Failing(alternatives) => alternatives.all.len(),
@@ -1137,6 +1142,7 @@ fn is_of_kind(value: Value<'_>, kind: ValueKind) -> bool {
 mod clauses;
 mod finite;
 mod keywords;
+mod languages;
 mod others;
 mod place;
 mod questions;

@@ -24,7 +24,7 @@ enum Kind {
 }
 
 /// Tells whoever watches what is done, and asks whether to go on.
-pub(super) struct Work<'a>(pub &'a mut dyn FnMut(usize) -> bool);
+pub(crate) struct Work<'a>(pub &'a mut dyn FnMut(usize) -> bool);
 
 impl Work<'_> {
     /// Counts `n` states, edges or places.
@@ -48,6 +48,11 @@ impl RegularError {
 
     pub(super) fn visits(given: u64, limit: usize) -> Self {
         RegularError { kind: Kind::Visits, given, limit: limit as u64 }
+    }
+
+    /// Returns whether nothing is too large, but whoever watches wanted to stop.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.kind == Kind::Interrupted
     }
 
     /// Returns the name of the field of [`Limits`](crate::Limits) that sets the limit.

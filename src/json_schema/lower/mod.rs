@@ -138,7 +138,7 @@ pub(super) fn n_different(
     limits: &Limits,
     watch: &Watch,
 ) -> Option<usize> {
-    let mut expander = Expander::new(model, options, limits, watch, Languages::new(Arc::clone(store)));
+    let mut expander = Expander::new(model, options, limits, watch, Languages::new(Arc::clone(store), watch));
     expander.n_values(Member::schema(id, ScopeId(0)))
 }
 
@@ -212,7 +212,7 @@ impl<'a> Lowerer<'a> {
     ) -> Self {
         let mut spare = store.spares.take();
         Lowerer {
-            expander: Expander::new(model, options, limits, watch, Languages::new(Arc::clone(store))),
+            expander: Expander::new(model, options, limits, watch, Languages::new(Arc::clone(store), watch)),
             store,
             limits,
             watch,

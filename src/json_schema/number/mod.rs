@@ -70,7 +70,7 @@ pub(crate) use register::RegisterTexts;
 
 use super::decimal::Decimal;
 use crate::Limits;
-use crate::regular::{Dfa, RegularError};
+use crate::regular::{Dfa, RegularError, Work};
 use core::cmp::Ordering;
 use core::fmt;
 use std::sync::Arc;
@@ -259,16 +259,21 @@ impl NumberSet {
     ///
     /// # Errors
     /// If neither arithmetic on 128 bits nor the automaton within `limits` decides it.
-    pub fn is_empty(&self, limits: &Limits) -> Result<bool, NumberError> {
-        empty::is_empty(self, limits)
+    pub fn is_empty(&self, limits: &Limits, work: &mut Work<'_>) -> Result<bool, NumberError> {
+        empty::is_empty(self, limits, work)
     }
 
     /// Returns the minimal automaton of the texts of the numbers in the set, as the documentation of the module says.
     ///
     /// # Errors
     /// If it is too large for `limits.dfa_states_max`, or all numbers in the set are beyond what is written.
-    pub fn language(&self, spelling: &NumberSpelling, limits: &Limits) -> Result<Arc<Dfa>, NumberError> {
-        spell::language(self, spelling, limits).map(Arc::new)
+    pub fn language(
+        &self,
+        spelling: &NumberSpelling,
+        limits: &Limits,
+        work: &mut Work<'_>,
+    ) -> Result<Arc<Dfa>, NumberError> {
+        spell::language(self, spelling, limits, work).map(Arc::new)
     }
 
     /// Returns the texts of the numbers in the set, as the documentation of the module says: beside a register where divisors would make the
@@ -276,15 +281,22 @@ impl NumberSet {
     ///
     /// # Errors
     /// Those of [`Self::language`], if a register is no help.
-    pub fn texts(&self, spelling: &NumberSpelling, limits: &Limits) -> Result<NumberTexts, NumberError> {
+    pub fn texts(
+        &self,
+        spelling: &NumberSpelling,
+        limits: &Limits,
+        work: &mut Work<'_>,
+    ) -> Result<NumberTexts, NumberError> {
         let in_register = || register::Multiples::new(self, spelling).map(|all| NumberTexts::Register(all.texts()));
         if self.has_many_rests()
             && let Some(texts) = in_register()
         {
             return Ok(texts);
         }
-        match self.language(spelling, limits) {
-            Err(NumberError::TooLarge(error)) => in_register().ok_or(NumberError::TooLarge(error)),
+        match self.language(spelling, limits, work) {
+            Err(NumberError::TooLarge(error)) if !error.is_interrupted() => {
+                in_register().ok_or(NumberError::TooLarge(error))
+            }
             result => result.map(NumberTexts::Automaton),
         }
     }
@@ -295,7 +307,11 @@ impl NumberSet {
     ///
     /// # Errors
     /// Those of [`Self::language`], if registers are no help.
-    pub fn element_texts(&self, limits: &Limits) -> Result<(Arc<Dfa>, Vec<RegisterTexts>), NumberError> {
+    pub fn element_texts(
+        &self,
+        limits: &Limits,
+        work: &mut Work<'_>,
+    ) -> Result<(Arc<Dfa>, Vec<RegisterTexts>), NumberError> {
         let spelling = NumberSpelling { has_integer_fractions: false, has_exponents: false };
         if self.has_many_rests() {
             let zero = Decimal::default();
@@ -306,11 +322,11 @@ impl NumberSet {
                 && above.has_no_end()
                 && below.has_no_end()
             {
-                let zero = self.only(&zero).language(&spelling, limits)?;
+                let zero = self.only(&zero).language(&spelling, limits, work)?;
                 return Ok((zero, [above.texts(), below.texts()].into_iter().flatten().collect()));
             }
         }
-        Ok((self.language(&spelling, limits)?, Vec::new()))
+        Ok((self.language(&spelling, limits, work)?, Vec::new()))
     }
 
     /// Returns whether the set says something about more than one divisor.

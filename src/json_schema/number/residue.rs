@@ -43,22 +43,22 @@ struct Divisor {
     is_multiple: bool,
     /// 10^i modulo `modulus`, for i up to `n_fraction`.
     powers: Vec<u128>,
-    classes: Classes,
+    /// From each rest to the first that said the same of the digits to come; `None` if all rests differ.
+    classes: Option<RefCell<Classes>>,
 }
 
-/// From each rest to the first that says the same of the digits to come.
-#[derive(Debug)]
-enum Classes {
-    /// All rests differ.
-    Apart,
-    /// By rest.
-    Listed(Box<[u32]>),
-    /// By what rests say; there are too many to list.
-    Met(RefCell<HashMap<SmallVec<[u128; 4]>, u128>>),
+/// The rests met so far.
+#[derive(Debug, Default)]
+struct Classes {
+    /// The first rest that said so, by what it says.
+    by_word: HashMap<SmallVec<[u128; 4]>, u128>,
+    /// The same by rest, where they can be listed; [`UNKNOWN`] if a rest was not met.
+    by_rest: Vec<u32>,
 }
 
-/// Rests of which a list is made.
+/// Most rests of which a list is made.
 const LISTED_MAX: u128 = 1 << 16;
+const UNKNOWN: u32 = u32::MAX;
 
 impl Residues {
     pub fn new(set: &NumberSet) -> Result<Residues, NumberError> {
@@ -154,8 +154,7 @@ fn beside_multiples(step: &Decimal, non_divisors: Vec<Decimal>) -> Vec<Decimal> 
             others /= common;
         }
     };
-    let mut all: Vec<Decimal> =
-        non_divisors.into_iter().map(|divisor| reduced(&divisor).unwrap_or(divisor)).collect();
+    let mut all: Vec<Decimal> = non_divisors.into_iter().map(|divisor| reduced(&divisor).unwrap_or(divisor)).collect();
     all.sort_unstable();
     all.dedup();
     let mut least: Vec<Decimal> = Vec::with_capacity(all.len());
@@ -178,14 +177,8 @@ impl Divisor {
         for i in 0..n_fraction as usize {
             powers.push(powers[i] * 10 % modulus);
         }
-        let mut divisor = Divisor { modulus, n_fraction, is_multiple, powers, classes: Classes::Apart };
-        if modulus.is_multiple_of(2) || modulus.is_multiple_of(5) {
-            divisor.classes = Classes::Met(RefCell::default());
-            if modulus <= LISTED_MAX {
-                divisor.classes = Classes::Listed((0..modulus).map(|rest| divisor.class(rest) as u32).collect());
-            }
-        }
-        Ok(divisor)
+        let has_classes = modulus.is_multiple_of(2) || modulus.is_multiple_of(5);
+        Ok(Divisor { modulus, n_fraction, is_multiple, powers, classes: has_classes.then(RefCell::default) })
     }
 
     /// Returns a number modulo the divisor's.
@@ -217,11 +210,23 @@ impl Divisor {
 
     /// Returns the rest that stands for all that are the same.
     fn class(&self, rest: u128) -> u128 {
-        let met = match &self.classes {
-            Classes::Apart => return rest,
-            Classes::Listed(classes) => return u128::from(classes[rest as usize]),
-            Classes::Met(met) => met,
-        };
+        let Some(classes) = &self.classes else { return rest };
+        let mut classes = classes.borrow_mut();
+        if self.modulus > LISTED_MAX {
+            return *classes.by_word.entry(self.word(rest)).or_insert(rest);
+        }
+        if classes.by_rest.is_empty() {
+            classes.by_rest = vec![UNKNOWN; self.modulus as usize];
+        }
+        if classes.by_rest[rest as usize] == UNKNOWN {
+            let class = *classes.by_word.entry(self.word(rest)).or_insert(rest);
+            classes.by_rest[rest as usize] = class as u32;
+        }
+        u128::from(classes.by_rest[rest as usize])
+    }
+
+    /// Returns what a rest says of the digits to come.
+    fn word(&self, rest: u128) -> SmallVec<[u128; 4]> {
         let mut said: SmallVec<[u128; 4]> = SmallVec::new();
         let mut n_digits = self.n_fraction;
         let mut missing = self.missing(rest);
@@ -229,7 +234,7 @@ impl Divisor {
             let power = 10_u128.checked_pow(n_digits as u32);
             said.push(if power.is_some_and(|power| missing >= power) { NEVER } else { missing });
             if power.is_none_or(|power| power >= self.modulus) {
-                return *met.borrow_mut().entry(said).or_insert(rest);
+                return said;
             }
             n_digits += 1;
             missing = self.reduced(missing * 10);
