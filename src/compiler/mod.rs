@@ -11,7 +11,7 @@ use crate::automaton::{Program, UnitStore, dump_dot, dump_text};
 use crate::frontend::ebnf;
 use crate::frontend::regex;
 use crate::grammar::{Grammar, GrammarBuilder, Regex, Warning};
-use crate::json_schema::{Json, LanguageStore, SchemaModel, SchemaOptions, SchemaReport, lower};
+use crate::json_schema::{Json, LanguageStore, SchemaError, SchemaModel, SchemaOptions, SchemaReport, lower};
 use crate::limits::Limits;
 use crate::mask::{MaskStats, MaskStore};
 use crate::matcher::Matcher;
@@ -280,9 +280,13 @@ impl GrammarCompiler {
         let limits = &self.shared.limits;
         let watch = Watch::new(options.deadline, options.cancelled.clone(), limits);
         watch.look()?;
-        let json = Json::parse(schema, limits)?;
-        watch.spend(STEPS_PER_BYTE * schema.len())?;
-        let model = SchemaModel::read(json, &schema_options.read, &*schema_options.resolver, limits)?;
+        // What stopped reading is the watch's to say.
+        let stopped = |error: SchemaError| watch.look().err().map_or(CompileError::from(error), CompileError::from);
+        let json = Json::parse_watched(schema, limits, &|n_bytes| watch.spend(STEPS_PER_BYTE * n_bytes).is_ok())
+            .map_err(stopped)?;
+        let SchemaOptions { read, resolver, .. } = schema_options;
+        let go_on = |n_steps| watch.spend(n_steps).is_ok();
+        let model = SchemaModel::read_watched(json, read, &**resolver, limits, &go_on).map_err(stopped)?;
         let (normal, report) = lower(model, schema_options, &self.shared.languages, limits, &watch)?;
         let program = Program::new(&normal, &self.shared.units, limits, &watch)?;
         let origin = Origin::Schema { normal, grammar: OnceLock::new(), report: Box::new(report) };

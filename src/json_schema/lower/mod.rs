@@ -85,7 +85,7 @@ pub(crate) fn lower(
     let watch = &watch.for_schema(limits);
     // What is dropped is reported wherever it was written, so that is kept.
     let written = options.is_lenient.then(|| model.clone());
-    let merged = model.merge_equal();
+    let merged = model.merge_equal(watch)?;
     watch.look()?;
     let LoweredSchema { normal, relaxed } = lower_model(&model, options, store, limits, watch)?;
     Ok((normal, SchemaReport::new(written.unwrap_or(model), options, merged, relaxed)))
