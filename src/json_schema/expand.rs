@@ -39,6 +39,12 @@ const UNEVALUATED_BRANCHES_MAX: usize = 8;
 /// Steps that a fact counts for where a partial is copied and followed.
 const STEPS_PER_FACT: usize = 4;
 
+/// Steps that a divisor counts for which a set of numbers is compared with.
+const STEPS_PER_DIVISOR: usize = 16;
+
+/// Facts of partials that wait, for each of [`Limits::schema_facts_max`].
+const WAITING_PER_FACT: usize = 4;
+
 /// Obligations that a new one is compared with, at most.
 const OBLIGATIONS_COMPARED_MAX: usize = 64;
 
@@ -228,6 +234,8 @@ impl Followed {
 struct Fork {
     partial: Partial,
     left: std::vec::IntoIter<Alternative>,
+    /// About how many facts wait here and in the forks before.
+    n_waiting: usize,
 }
 
 enum Outcome {
@@ -398,7 +406,16 @@ impl<'a> Expander<'a> {
                         prints.push(print);
                     }
                 }
-                Outcome::Fork(alternatives) => forks.push(Fork { partial, left: alternatives.into_iter() }),
+                Outcome::Fork(alternatives) => {
+                    let n_waiting = forks.last().map_or(0, |fork| fork.n_waiting) + partial.size();
+                    let limit = self.limits.schema_facts_max.saturating_mul(WAITING_PER_FACT);
+                    if n_waiting > limit {
+                        let (given, limit) = (n_waiting / WAITING_PER_FACT, self.limits.schema_facts_max);
+                        let error = SchemaError::too_much("schema_facts_max", given.max(limit + 1), limit);
+                        return Err(self.placed(members, error).into());
+                    }
+                    forks.push(Fork { partial, left: alternatives.into_iter(), n_waiting });
+                }
             }
         }
         merge_values(&mut done);
@@ -586,7 +603,15 @@ impl<'a> Expander<'a> {
     /// Adds what a goal says; returns whether that can hold.
     fn pursue(&mut self, partial: &mut Partial, goal: Goal) -> Expanded<bool> {
         match goal {
-            Goal::Fact(fact) => Ok(self.add(partial, fact)),
+            Goal::Fact(fact) => {
+                // What a fact is compared with.
+                self.watch.spend(match &partial.shape {
+                    Shape::Number(number) => STEPS_PER_DIVISOR * number.set.n_divisors(),
+                    Shape::String(string) => string.languages.len() / 8,
+                    _ => 0,
+                })?;
+                Ok(self.add(partial, fact))
+            }
             Goal::Member(member, frames) => self.pursue_member(partial, member, frames),
             Goal::Stray(schema, index, scope) => {
                 self.pursue_stray(partial, schema, index, scope);
@@ -922,12 +947,11 @@ impl<'a> Expander<'a> {
                 string.max = Some(string.max.map_or(max, |known| known.min(max)));
             }
             (Shape::String(string), Fact::Language(language, sign)) => {
-                if string.languages.contains(&(language, !sign)) {
+                if string.languages.binary_search(&(language, !sign)).is_ok() {
                     return false;
                 }
-                if !string.languages.contains(&(language, sign)) {
-                    string.languages.push((language, sign));
-                    string.languages.sort_unstable();
+                if let Err(place) = string.languages.binary_search(&(language, sign)) {
+                    string.languages.insert(place, (language, sign));
                 }
             }
             (Shape::String(string), Fact::StringIn(values)) => string.restrict(values),

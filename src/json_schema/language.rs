@@ -31,6 +31,9 @@ const COMBINED_STATES_MAX: usize = 1 << 14;
 /// States of an automaton for several shapes, before it is minimized, beyond which they stay apart where they can.
 const JOINED_STATES_MAX: usize = 1 << 12;
 
+/// Steps that making an automaton counts for, however small.
+const STEPS_PER_AUTOMATON: usize = 256;
+
 /// What a language is, whatever the schema.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum LanguageName {
@@ -62,6 +65,7 @@ pub(super) fn watched<T>(
     refuse: impl FnOnce(RegularError) -> SchemaError,
     make: impl FnOnce(&mut Work<'_>) -> Result<T, RegularError>,
 ) -> Result<T, LowerError> {
+    watch.spend(STEPS_PER_AUTOMATON)?;
     make(&mut Work(&mut |n_steps| watch.spend(n_steps).is_ok())).map_err(|error| match watch.look() {
         Err(given_up) if error.is_interrupted() => given_up.into(),
         _ => refuse(error).into(),

@@ -33,6 +33,9 @@ const ANYTHING: u32 = u32::MAX - 1;
 /// An automaton whose state no longer matters. In clauses that are alive its literals are true.
 const FORGOTTEN: u32 = u32::MAX - 2;
 
+/// Numbers that all states may have together: 64 MB.
+const NUMBERS_MAX: usize = 1 << 24;
+
 /// Clauses, any of which must hold, under construction. A clause is a set of literals, all of which must hold.
 #[derive(Default)]
 pub(crate) struct Combination {
@@ -58,7 +61,7 @@ impl Combination {
     /// Returns the automaton of the texts for which some clause holds.
     ///
     /// # Errors
-    /// If there are more than `limits.dfa_states_max` states before they are minimized, or it is time to stop.
+    /// If there are more than `limits.dfa_states_max` states before they are minimized, or they are too large; or if it is time to stop.
     pub fn finish(self, limits: &Limits, work: &mut Work<'_>) -> Result<Dfa, RegularError> {
         let Some(mut states) = States::new(&self) else { return Ok(Dfa::default()) };
         let mut table = Table::default();
@@ -67,6 +70,9 @@ impl Combination {
         while state < states.n_states {
             if states.n_states > limits.dfa_states_max {
                 return Err(RegularError::determinized(states.n_states, limits.dfa_states_max));
+            }
+            if states.numbers.len() > NUMBERS_MAX {
+                return Err(RegularError::determinized(limits.dfa_states_max + 1, limits.dfa_states_max));
             }
             edges.clear();
             states.step(state, &mut edges, work)?;
@@ -259,7 +265,7 @@ impl States {
                         }
                     };
                 }
-                work.spend(1 + self.asked.len() * self.n_words / 4)?;
+                work.spend(2 + (length + self.asked.len() * (6 + 2 * self.n_words)) / 8)?;
                 if self.reduce() {
                     let target = self.intern();
                     edges.push((low as u8, (end - 1) as u8, target));

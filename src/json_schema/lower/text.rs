@@ -75,7 +75,7 @@ impl Lowerer<'_> {
         let (mut union, mut registers) = (Union::default(), Vec::new());
         let mut met: HashSet<NumberSet> = HashSet::new();
         for set in shapes.iter().flat_map(NumberShape::sets) {
-            if set.has_several_divisors() && !met.insert(set.with_one_divisor()) {
+            if set.n_divisors() > 1 && !met.insert(set.with_one_divisor()) {
                 continue;
             }
             let (dfa, beside) = self.texts_of_set(&set, is_element)?;

@@ -329,9 +329,9 @@ impl NumberSet {
         Ok((self.language(&spelling, limits, work)?, Vec::new()))
     }
 
-    /// Returns whether the set says something about more than one divisor.
-    pub fn has_several_divisors(&self) -> bool {
-        self.divisors.len() > 1
+    /// Returns the number of divisors that the set says something about.
+    pub fn n_divisors(&self) -> usize {
+        self.divisors.len()
     }
 
     /// Returns a set with the same texts in which the multiples of several divisors are those of one, where that can be said: `{4, 6}` and
