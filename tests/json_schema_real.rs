@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 /// Schemas that are refused, and why.
 const REFUSED: &[(&str, &str)] = &[
     ("Github_hard---o75605", BACK_REFERENCE),
-    ("Github_medium---o19005", STATES),
     ("Glaiveai2K---calculate_area_2f92f3ea", UNSATISFIABLE),
     ("Glaiveai2K---calculate_area_43c11cd0", UNSATISFIABLE),
     ("Glaiveai2K---calculate_area_4493ae68", UNSATISFIABLE),

@@ -127,6 +127,52 @@ const HOSTILE: &[(&str, Generator)] = &[
         let branches = list(n, |i| format!(r#"{{"properties":{{"p{i}":{{"const":1}}}}}}"#));
         format!(r#"{{"type":"object","properties":{{{properties}}},"anyOf":[{branches}]}}"#)
     }),
+    ("patterns in allOf beside enum", |n| {
+        let patterns = list(n, |i| format!(r#"{{"pattern":"a{}.*b{i}"}}"#, i % 10));
+        format!(r#"{{"allOf":[{patterns}],"enum":[{}]}}"#, list(n, |i| format!(r#""a{}xb{i}""#, i % 10)))
+    }),
+    ("choices of patterns beside each other", |n| {
+        let choice = |i: usize| {
+            format!(r#"{{"anyOf":[{{"pattern":"a{i}"}},{{"pattern":"{i}b"}},{{"not":{{"pattern":"{i}$"}}}}]}}"#)
+        };
+        format!(r#"{{"type":"string","allOf":[{}]}}"#, list(n, choice))
+    }),
+    ("choices of patterns with lengths", |n| {
+        let branch = |i: usize| format!(r#"{{"pattern":"x{i}y","minLength":{},"maxLength":{}}}"#, i % 7, 20 + i);
+        format!(r#"{{"type":"string","anyOf":[{}]}}"#, list(n, branch))
+    }),
+    ("propertyNames beside patternProperties", |n| {
+        let patterns = list(n, |i| format!(r#""a.*{i}":{{"minimum":{i}}}"#));
+        format!(r#"{{"type":"object","propertyNames":{{"pattern":"^[a-z0-9]+$"}},"patternProperties":{{{patterns}}}}}"#)
+    }),
+    ("propertyNames of many patterns", |n| {
+        let names = list(n, |i| format!(r#"{{"pattern":"a.*{i}"}}"#));
+        format!(r#"{{"type":"object","propertyNames":{{"anyOf":[{names}]}},"patternProperties":{{"b":false}}}}"#)
+    }),
+    ("contains beside prefixItems", |n| {
+        let items = list(n, |i| format!(r#"{{"minimum":{i}}}"#));
+        format!(r#"{{"type":"array","prefixItems":[{items}],"contains":{{"const":{n}}},"minContains":{}}}"#, n / 2)
+    }),
+    ("unevaluatedProperties beside anyOf", |n| {
+        let branches = list(n, |i| format!(r#"{{"properties":{{"a{i}":{{"type":"integer"}}}},"required":["a{i}"]}}"#));
+        format!(r#"{{"type":"object","anyOf":[{branches}],"unevaluatedProperties":false}}"#)
+    }),
+    ("multipleOf beside bounds", |n| {
+        let parts =
+            list(n, |i| format!(r#"{{"minimum":{i}}},{{"maximum":{}}},{{"multipleOf":{}}}"#, 10 * n + i, 2 * i + 1));
+        format!(r#"{{"type":"number","allOf":[{parts}]}}"#)
+    }),
+    ("choices of multipleOf", |n| {
+        let choice = |i: usize| {
+            format!(r#"{{"anyOf":[{{"multipleOf":{}}},{{"not":{{"multipleOf":{}}}}}]}}"#, 2 * i + 3, 3 * i + 5)
+        };
+        format!(r#"{{"type":"number","allOf":[{}]}}"#, list(n, choice))
+    }),
+    ("dependentSchemas beside oneOf", |n| {
+        let entries = list(n, |i| format!(r#""a{i}":{{"required":["b{i}"]}}"#));
+        let branches = list(n, |i| format!(r#"{{"required":["c{i}"],"properties":{{"a{i}":{{"const":{i}}}}}}}"#));
+        format!(r#"{{"type":"object","dependentSchemas":{{{entries}}},"oneOf":[{branches}]}}"#)
+    }),
 ];
 
 /// Compiles the schema that the environment names, and prints the time and the memory; does nothing otherwise.

@@ -11,7 +11,7 @@ use crate::automaton::{Program, UnitStore, dump_dot, dump_text};
 use crate::frontend::ebnf;
 use crate::frontend::regex;
 use crate::grammar::{Grammar, GrammarBuilder, Regex, Warning};
-use crate::json_schema::{Json, LanguageStore, SchemaModel, SchemaOptions, SchemaReport, lower};
+use crate::json_schema::{Json, LanguageStore, SchemaError, SchemaModel, SchemaOptions, SchemaReport, lower};
 use crate::limits::Limits;
 use crate::mask::{DeclaredKeyTokens, KeyTokens, MaskStats, MaskStore};
 use crate::matcher::Matcher;
@@ -286,9 +286,13 @@ impl GrammarCompiler {
         let limits = &self.shared.limits;
         let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
         budget.check()?;
-        let json = Json::parse(schema, limits)?;
-        budget.spend(STEPS_PER_BYTE * schema.len())?;
-        let model = SchemaModel::read(json, &schema_options.read, &*schema_options.resolver, limits)?;
+        // What stopped reading is the budget's to say.
+        let stopped = |error: SchemaError| budget.check().err().map_or(CompileError::from(error), CompileError::from);
+        let json = Json::parse_within(schema, limits, &|n_bytes| budget.spend(STEPS_PER_BYTE * n_bytes).is_ok())
+            .map_err(stopped)?;
+        let SchemaOptions { read, resolver, .. } = schema_options;
+        let go_on = |n_steps| budget.spend(n_steps).is_ok();
+        let model = SchemaModel::read_within(json, read, &**resolver, limits, &go_on).map_err(stopped)?;
         let languages = Arc::clone(&*self.shared.languages());
         let (normal, report) = lower(model, schema_options, &languages, limits, &budget)?;
         let program = Program::new(&normal, &self.shared.units, limits, &budget)?;

@@ -56,7 +56,7 @@ pub(super) fn explain(
         .schemas
         .iter()
         .any(|schema| schema.entries().iter().any(|entry| matches!(entry.keyword, Keyword::DynamicRef { .. })));
-    let languages = Languages::new(Arc::clone(store));
+    let languages = Languages::new(Arc::clone(store), budget);
     let (n_questions, n_steps) = (0, 0);
     let mut search =
         Search { model, probe, anything, is_dynamic, options, store, languages, limits, budget, n_questions, n_steps };
@@ -73,7 +73,7 @@ struct Search<'a> {
     is_dynamic: bool,
     options: &'a SchemaOptions,
     store: &'a Arc<LanguageStore>,
-    languages: Languages,
+    languages: Languages<'a>,
     limits: &'a Limits,
     budget: &'a CompileBudget,
     n_questions: usize,

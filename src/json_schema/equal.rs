@@ -8,6 +8,7 @@
 
 use super::model::{Body, Entry, Keyword, Schema, SchemaId, SchemaModel};
 use super::value::{Json, Value, ValueId};
+use crate::pass::{BuildError, CompileBudget};
 use ahash::RandomState;
 use core::hash::{BuildHasher, Hash, Hasher};
 use hashbrown::HashMap;
@@ -15,12 +16,17 @@ use smallvec::SmallVec;
 
 /// Most rounds of merging.
 const ROUNDS_MAX: usize = 8;
-/// Most sub-schemas that one is compared with.
+/// What a sub-schema counts in a round, beside those that it names.
+const STEPS_PER_SCHEMA: usize = 8;
+/// Sub-schemas that one is compared with, at most.
 const CANDIDATES_MAX: usize = 16;
 
 impl SchemaModel {
-    /// Redirects references to the first of equal sub-schemas; returns that representative by sub-schema.
-    pub(super) fn merge_equal(&mut self) -> Box<[SchemaId]> {
+    /// Makes references lead to the first of the sub-schemas that say the same; returns it by sub-schema.
+    ///
+    /// # Errors
+    /// If the budget gives up.
+    pub(super) fn merge_equal(&mut self, budget: &CompileBudget) -> Result<Box<[SchemaId]>, BuildError> {
         let n_schemas = self.schemas.len();
         let mut merged: Vec<SchemaId> = (0..n_schemas).map(SchemaId::new).collect();
         let random = RandomState::new();
@@ -28,7 +34,12 @@ impl SchemaModel {
             let mut by_hash: HashMap<u64, SmallVec<[SchemaId; 1]>> = HashMap::with_capacity(n_schemas);
             let mut is_changed = false;
             for index in (0..n_schemas).rev() {
-                for_each_below(&mut self.schemas[index].body, |id| *id = merged[id.index()]);
+                let mut n_below = 0;
+                for_each_below(&mut self.schemas[index].body, |id| {
+                    *id = merged[id.index()];
+                    n_below += 1;
+                });
+                budget.spend(STEPS_PER_SCHEMA + n_below)?;
                 let id = SchemaId::new(index);
                 if merged[index] != id {
                     continue;
@@ -59,7 +70,7 @@ impl SchemaModel {
         for schema in &mut self.schemas {
             for_each_below(&mut schema.body, |id| *id = merged[id.index()]);
         }
-        merged.into()
+        Ok(merged.into())
     }
 
     fn hash(&self, id: SchemaId, random: &RandomState) -> u64 {
@@ -175,7 +186,7 @@ mod tests {
     fn properties(schema: &str) -> Vec<usize> {
         let json = Json::parse(schema, &Limits::default()).unwrap();
         let mut model = SchemaModel::read(json, &ReadOptions::default(), &NoDocuments, &Limits::default()).unwrap();
-        model.merge_equal();
+        model.merge_equal(&CompileBudget::none()).unwrap();
         let Keyword::Properties(named) = &model.schema(model.root()).entries()[0].keyword else { panic!() };
         let mut seen: Vec<SchemaId> = Vec::new();
         let number = |(_, id): &(Arc<str>, SchemaId)| {

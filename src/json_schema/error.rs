@@ -38,15 +38,44 @@ struct Parts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     Syntax(SyntaxError),
-    Keyword { keyword: Box<str>, reason: Box<str> },
-    NotASchema { found: Box<str> },
-    DuplicateKey { key: Box<str> },
-    MissingDocument { keyword: Box<str>, uri: Box<str> },
-    MissingTarget { keyword: Box<str>, reference: Box<str>, reason: Box<str> },
-    Limit { bound: &'static str, given: usize, limit: usize },
-    Unsupported { keyword: Box<str>, reason: Box<str> },
-    Unsatisfiable { reason: Box<str>, keywords: Box<[Box<str>]> },
-    Option { option: &'static str, reason: Box<str> },
+    Keyword {
+        keyword: Box<str>,
+        reason: Box<str>,
+    },
+    NotASchema {
+        found: Box<str>,
+    },
+    DuplicateKey {
+        key: Box<str>,
+    },
+    MissingDocument {
+        keyword: Box<str>,
+        uri: Box<str>,
+    },
+    MissingTarget {
+        keyword: Box<str>,
+        reference: Box<str>,
+        reason: Box<str>,
+    },
+    Limit {
+        bound: &'static str,
+        given: usize,
+        limit: usize,
+    },
+    Unsupported {
+        keyword: Box<str>,
+        reason: Box<str>,
+    },
+    Unsatisfiable {
+        reason: Box<str>,
+        keywords: Box<[Box<str>]>,
+    },
+    Option {
+        option: &'static str,
+        reason: Box<str>,
+    },
+    /// Whoever watches wanted to stop, and says why.
+    Interrupted,
 }
 
 impl SchemaError {
@@ -60,6 +89,10 @@ impl SchemaError {
         let mut this = SchemaError::new(Kind::Syntax(error));
         this.parts.span = Some(span);
         this
+    }
+
+    pub(super) fn interrupted() -> Self {
+        SchemaError::new(Kind::Interrupted)
     }
 
     pub(super) fn keyword_value(keyword: &str, reason: impl Into<String>) -> Self {
@@ -228,6 +261,7 @@ impl SchemaError {
             Kind::MissingDocument { uri, .. } => format!("needs the document {}, which is not known", shown(uri)),
             Kind::MissingTarget { reference, reason, .. } => format!("{} leads nowhere: {reason}", shown(reference)),
             Kind::Limit { bound, given, limit } => format!("{bound} is {limit}, but {given} would be needed"),
+            Kind::Interrupted => "reading was interrupted".to_owned(),
         }
     }
 }

@@ -40,7 +40,13 @@ const UNEVALUATED_BRANCHES_MAX: usize = 8;
 /// Steps that a fact counts as where a partial is copied and expanded.
 const STEPS_PER_FACT: usize = 4;
 
-/// Most obligations that a new one is compared with.
+/// Steps that a divisor counts for which a set of numbers is compared with.
+const STEPS_PER_DIVISOR: usize = 16;
+
+/// Facts of partials that wait, for each of [`Limits::schema_facts_max`].
+const WAITING_PER_FACT: usize = 4;
+
+/// Obligations that a new one is compared with, at most.
 const OBLIGATIONS_COMPARED_MAX: usize = 64;
 
 /// Keywords whose values are patterns.
@@ -52,7 +58,7 @@ pub(super) struct Expander<'a> {
     pub limits: &'a Limits,
     budget: &'a CompileBudget,
     pub conjunctions: Conjunctions,
-    pub languages: Languages,
+    pub languages: Languages<'a>,
     shapes: HashMap<(ConjunctionId, ValueKind), Rc<[Shape]>>,
     no_shapes: Rc<[Shape]>,
     disjoint: HashMap<(Member, Member, ValueKind), bool>,
@@ -127,11 +133,13 @@ type Shapes = SmallVec<[Shape; 1]>;
 struct Alternatives {
     all: Vec<Alternative>,
     clauses: OnceCell<Option<Rc<[clauses::Clause]>>>,
+    /// The language of the strings that any of these allow, once asked for.
+    language: OnceCell<Option<super::language::LanguageId>>,
 }
 
 impl Alternatives {
     fn new(all: Vec<Alternative>) -> Rc<Self> {
-        Rc::new(Alternatives { all, clauses: OnceCell::new() })
+        Rc::new(Alternatives { all, clauses: OnceCell::new(), language: OnceCell::new() })
     }
 }
 
@@ -227,6 +235,8 @@ impl Followed {
 struct Fork {
     partial: Partial,
     left: std::vec::IntoIter<Alternative>,
+    /// About how many facts wait here and in the forks before.
+    n_waiting: usize,
 }
 
 enum Outcome {
@@ -272,7 +282,7 @@ impl<'a> Expander<'a> {
         options: &'a SchemaOptions,
         limits: &'a Limits,
         budget: &'a CompileBudget,
-        languages: Languages,
+        languages: Languages<'a>,
     ) -> Self {
         Expander {
             model,
@@ -397,7 +407,16 @@ impl<'a> Expander<'a> {
                         prints.push(print);
                     }
                 }
-                Outcome::Fork(alternatives) => forks.push(Fork { partial, left: alternatives.into_iter() }),
+                Outcome::Fork(alternatives) => {
+                    let n_waiting = forks.last().map_or(0, |fork| fork.n_waiting) + partial.size();
+                    let limit = self.limits.schema_facts_max.saturating_mul(WAITING_PER_FACT);
+                    if n_waiting > limit {
+                        let (given, limit) = (n_waiting / WAITING_PER_FACT, self.limits.schema_facts_max);
+                        let error = SchemaError::too_much("schema_facts_max", given.max(limit + 1), limit);
+                        return Err(self.placed(members, error).into());
+                    }
+                    forks.push(Fork { partial, left: alternatives.into_iter(), n_waiting });
+                }
             }
         }
         merge_values(&mut done);
@@ -561,6 +580,9 @@ impl<'a> Expander<'a> {
                 return Ok(Some(vec![]));
             }
         }
+        if self.join_languages(partial)? {
+            return Ok(Some(vec![]));
+        }
         let size = |choice: &Choice| match choice {
             Choice::Of(alternatives) | Choice::Failing(alternatives) => alternatives.all.len(),
             Choice::One(branches, _) => branches.len(),
@@ -582,7 +604,15 @@ impl<'a> Expander<'a> {
     /// Expands a goal; returns whether it can hold.
     fn pursue(&mut self, partial: &mut Partial, goal: Goal) -> Expanded<bool> {
         match goal {
-            Goal::Fact(fact) => Ok(self.add(partial, fact)),
+            Goal::Fact(fact) => {
+                // What a fact is compared with.
+                self.budget.spend(match &partial.shape {
+                    Shape::Number(number) => STEPS_PER_DIVISOR * number.set.n_divisors(),
+                    Shape::String(string) => string.languages.len() / 8,
+                    _ => 0,
+                })?;
+                Ok(self.add(partial, fact))
+            }
             Goal::Member(member, frames) => self.pursue_member(partial, member, frames),
             Goal::UnevaluatedViolation(schema, index, scope) => {
                 self.pursue_unevaluated_violation(partial, schema, index, scope);
@@ -918,12 +948,11 @@ impl<'a> Expander<'a> {
                 string.max = Some(string.max.map_or(max, |old| old.min(max)));
             }
             (Shape::String(string), Fact::Language(language, sign)) => {
-                if string.languages.contains(&(language, !sign)) {
+                if string.languages.binary_search(&(language, !sign)).is_ok() {
                     return false;
                 }
-                if !string.languages.contains(&(language, sign)) {
-                    string.languages.push((language, sign));
-                    string.languages.sort_unstable();
+                if let Err(place) = string.languages.binary_search(&(language, sign)) {
+                    string.languages.insert(place, (language, sign));
                 }
             }
             (Shape::String(string), Fact::StringIn(values)) => string.restrict(values),
@@ -1138,6 +1167,7 @@ fn is_of_kind(value: Value<'_>, kind: ValueKind) -> bool {
 mod clauses;
 mod finite;
 mod keywords;
+mod languages;
 mod others;
 mod place;
 mod questions;

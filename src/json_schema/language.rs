@@ -4,11 +4,12 @@ use super::draft::Draft;
 use super::error::SchemaError;
 use super::format::Format;
 use super::leaf::{AnyValueStore, LeafStore, StringKey};
-use super::lower::Spare;
+use super::lower::{LowerError, Spare};
 use super::shape::StringShape;
 use crate::Limits;
 use crate::frontend::ecma;
-use crate::regular::{CharSet, Dfa, Node, Regular, RegularError};
+use crate::pass::CompileBudget;
+use crate::regular::{CharSet, Combination, Dfa, Node, Product, Regular, RegularError, Union, Work, product_within};
 use crate::util::{Pool, index_type};
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,13 +25,60 @@ const KEPT_MAX: usize = 4096;
 /// States of products that are made to see whether languages are disjoint.
 const DISJOINT_STATES_MAX: usize = 1 << 12;
 
-/// Whether a language is a format, and its name or pattern.
-pub(super) type LanguageName = (bool, Box<str>);
+/// States of a combination of languages, beyond which it is made step by step.
+const COMBINED_STATES_MAX: usize = 1 << 14;
+
+/// States of an automaton for several shapes, before it is minimized, beyond which they stay apart where they can.
+const JOINED_STATES_MAX: usize = 1 << 12;
+
+/// Steps that making an automaton counts for, however small.
+const STEPS_PER_AUTOMATON: usize = 256;
+
+/// What a language is, whatever the schema.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum LanguageName {
+    Pattern(Box<str>),
+    /// By its name.
+    Format(Box<str>),
+    /// All that holds the strings of a format.
+    OuterFormat(Box<str>),
+    /// The strings of any of some shapes.
+    AnyOf(Arc<[StringKey]>),
+}
+
+impl LanguageName {
+    /// Returns about how much memory the name takes beside its own size, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            LanguageName::Pattern(text) | LanguageName::Format(text) | LanguageName::OuterFormat(text) => text.len(),
+            LanguageName::AnyOf(shapes) => shapes.iter().map(StringKey::memory_bytes).sum(),
+        }
+    }
+}
+
+/// Makes an automaton while a budget looks on.
+///
+/// # Errors
+/// What `refuse` makes of an automaton that is too large; that of the budget if it gives up.
+pub(super) fn watched<T>(
+    budget: &CompileBudget,
+    refuse: impl FnOnce(RegularError) -> SchemaError,
+    make: impl FnOnce(&mut Work<'_>) -> Result<T, RegularError>,
+) -> Result<T, LowerError> {
+    budget.spend(STEPS_PER_AUTOMATON)?;
+    make(&mut Work(&mut |n_steps| budget.spend(n_steps).is_ok())).map_err(|error| match budget.check() {
+        Err(given_up) if error.is_interrupted() => given_up.into(),
+        _ => refuse(error).into(),
+    })
+}
+
+pub(super) fn too_large(error: RegularError) -> SchemaError {
+    SchemaError::too_much(error.limit_name(), error.given() as usize, error.limit() as usize)
+}
 
 /// The automata of patterns and formats, and of rules that call nothing, kept from schema to schema.
 #[derive(Debug, Default)]
 pub(crate) struct LanguageStore {
-    /// By pattern, or by the name of a format.
     automata: Mutex<HashMap<LanguageName, Arc<Dfa>>>,
     pub(super) leaves: LeafStore,
     pub(super) any_values: AnyValueStore,
@@ -39,80 +87,122 @@ pub(crate) struct LanguageStore {
 }
 
 impl LanguageStore {
-    fn find(&self, is_format: bool, text: &str) -> Option<Arc<Dfa>> {
+    fn find(&self, name: &LanguageName) -> Option<Arc<Dfa>> {
         let automata = self.automata.lock().unwrap_or_else(PoisonError::into_inner);
-        automata.get(&(is_format, Box::from(text))).cloned()
+        automata.get(name).cloned()
     }
 
-    fn keep(&self, is_format: bool, text: &str, dfa: &Arc<Dfa>) {
+    fn keep(&self, name: &LanguageName, dfa: &Arc<Dfa>) {
         let mut automata = self.automata.lock().unwrap_or_else(PoisonError::into_inner);
         if automata.len() >= KEPT_MAX {
             automata.clear();
         }
-        automata.insert((is_format, text.into()), Arc::clone(dfa));
+        automata.insert(name.clone(), Arc::clone(dfa));
     }
 }
 
 /// The languages of one schema.
-pub(super) struct Languages {
+pub(super) struct Languages<'a> {
     store: Arc<LanguageStore>,
+    budget: &'a CompileBudget,
     automata: Vec<(LanguageName, Arc<Dfa>)>,
     ids: HashMap<LanguageName, LanguageId>,
     /// By languages and signs: whether they surely have nothing in common.
     disjoint: HashMap<Vec<(LanguageId, bool)>, bool>,
 }
 
-impl Languages {
-    pub fn new(store: Arc<LanguageStore>) -> Self {
-        Languages { store, automata: Vec::new(), ids: HashMap::new(), disjoint: HashMap::new() }
+impl<'a> Languages<'a> {
+    pub fn new(store: Arc<LanguageStore>, budget: &'a CompileBudget) -> Self {
+        let (automata, ids, disjoint) = (Vec::new(), HashMap::new(), HashMap::new());
+        Languages { store, budget, automata, ids, disjoint }
     }
 
     /// Returns the language of the strings in which a pattern matches.
-    pub fn pattern(&mut self, pattern: &str, keyword: &str, limits: &Limits) -> Result<LanguageId, SchemaError> {
-        self.intern(false, pattern, || {
+    pub fn pattern(&mut self, pattern: &str, keyword: &str, limits: &Limits) -> Result<LanguageId, LowerError> {
+        let budget = self.budget;
+        self.intern(LanguageName::Pattern(pattern.into()), |_| {
             let regular = ecma::parse(pattern, limits).map_err(|error| match error.is_unsupported() {
                 true => SchemaError::unsupported(keyword, error.message()),
                 false => SchemaError::keyword_value(keyword, format!("is not a valid pattern: {}", error.message())),
             })?;
-            let dfa = Dfa::new(&regular, limits);
-            dfa.map(Arc::new).map_err(|error| SchemaError::unsupported(keyword, error.to_string()))
+            let refuse = |error: RegularError| SchemaError::unsupported(keyword, error.to_string());
+            watched(budget, refuse, |work| Dfa::build(&regular, limits, work)).map(Arc::new)
         })
     }
 
     /// Returns the language of a format; nothing if the format is an annotation.
     pub fn format(&mut self, name: &str, draft: Draft) -> Option<LanguageId> {
         let format = Format::find(name, draft)?;
-        Some(self.intern(true, format.id(), || Ok(format.automaton())).expect("formats build"))
+        let name = LanguageName::Format(format.id().into());
+        Some(self.intern(name, |_| Ok(format.automaton())).expect("formats build"))
     }
 
     /// Returns a language that holds all strings of a format; nothing if the format is an annotation.
     pub fn outer_format(&mut self, name: &str, draft: Draft) -> Option<LanguageId> {
         let format = Format::find(name, draft)?;
         let Some(dfa) = format.outer_automaton() else { return self.format(name, draft) };
-        Some(self.intern(true, &format!("all of {}", format.id()), || Ok(dfa)).expect("formats build"))
+        let name = LanguageName::OuterFormat(format.id().into());
+        Some(self.intern(name, |_| Ok(dfa)).expect("formats build"))
+    }
+
+    /// Returns the language of the strings of any of some shapes; nothing if some shape lists values or bounds lengths, or the automaton
+    /// would be too large.
+    ///
+    /// # Errors
+    /// If the budget gives up.
+    pub fn any_of(&mut self, shapes: &[&StringShape], limits: &Limits) -> Result<Option<LanguageId>, LowerError> {
+        let mut keys = Vec::with_capacity(shapes.len());
+        for shape in shapes {
+            match self.key_of(shape) {
+                Some(key) if key.min == 0 && key.max.is_none() => keys.push(key),
+                _ => return Ok(None),
+            }
+        }
+        let name = LanguageName::AnyOf(keys.into());
+        let make = |languages: &Self| match languages.joined(shapes, limits)? {
+            Some(dfa) => Ok(dfa),
+            None => Err(SchemaError::too_much("dfa_states_max", JOINED_STATES_MAX + 1, JOINED_STATES_MAX).into()),
+        };
+        match self.intern(name, make) {
+            Ok(language) => Ok(Some(language)),
+            Err(LowerError::Schema(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the automaton of the decoded strings that have any of some shapes but for their lengths, if it is small.
+    ///
+    /// # Errors
+    /// If the budget gives up.
+    pub fn joined(&self, shapes: &[&StringShape], limits: &Limits) -> Result<Option<Arc<Dfa>>, LowerError> {
+        let combination = self.combination(shapes, limits)?;
+        let few = Limits { dfa_states_max: limits.dfa_states_max.min(JOINED_STATES_MAX), ..limits.clone() };
+        match watched(self.budget, too_large, |work| combination.finish(&few, work)) {
+            Ok(dfa) => Ok(Some(Arc::new(dfa))),
+            Err(LowerError::Schema(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn intern(
         &mut self,
-        is_format: bool,
-        text: &str,
-        make: impl FnOnce() -> Result<Arc<Dfa>, SchemaError>,
-    ) -> Result<LanguageId, SchemaError> {
-        let key = (is_format, Box::from(text));
-        if let Some(&id) = self.ids.get(&key) {
+        name: LanguageName,
+        make: impl FnOnce(&Self) -> Result<Arc<Dfa>, LowerError>,
+    ) -> Result<LanguageId, LowerError> {
+        if let Some(&id) = self.ids.get(&name) {
             return Ok(id);
         }
-        let dfa = match self.store.find(is_format, text) {
+        let dfa = match self.store.find(&name) {
             Some(dfa) => dfa,
             None => {
-                let dfa = make()?;
-                self.store.keep(is_format, text, &dfa);
+                let dfa = make(self)?;
+                self.store.keep(&name, &dfa);
                 dfa
             }
         };
         let id = LanguageId::new(self.automata.len());
-        self.automata.push((key.clone(), dfa));
-        self.ids.insert(key, id);
+        self.automata.push((name.clone(), dfa));
+        self.ids.insert(name, id);
         Ok(id)
     }
 
@@ -169,44 +259,140 @@ impl Languages {
     }
 
     /// Returns the automaton of the decoded strings of a shape, but for its lengths if `has_lengths` is false.
-    pub fn of_shape(&self, shape: &StringShape, has_lengths: bool, limits: &Limits) -> Result<Arc<Dfa>, RegularError> {
-        if let Ok(Some(values)) = self.listed(shape, limits) {
-            return Ok(Arc::new(Dfa::of_texts(&bytes_of(&values), limits)?));
+    pub fn of_shape(&self, shape: &StringShape, has_lengths: bool, limits: &Limits) -> Result<Arc<Dfa>, LowerError> {
+        self.of_shapes(&[shape], has_lengths, limits)
+    }
+
+    /// Returns the automaton of the decoded strings that have any of some shapes, but for their lengths if `has_lengths` is false.
+    pub fn of_shapes(
+        &self,
+        shapes: &[&StringShape],
+        has_lengths: bool,
+        limits: &Limits,
+    ) -> Result<Arc<Dfa>, LowerError> {
+        let mut all = Union::default();
+        for group in alike(shapes) {
+            all.add(self.of_group(&group, has_lengths, limits)?);
         }
-        let mut dfa: Option<Arc<Dfa>> = None;
-        // What is asked for first: it is the smaller part.
-        for &(language, sign) in
-            shape.languages.iter().filter(|(_, sign)| *sign).chain(shape.languages.iter().filter(|(_, sign)| !*sign))
-        {
-            let other = self.dfa(language);
-            dfa = Some(match (dfa, sign) {
-                (None, true) => Arc::clone(other),
-                (None, false) => Arc::new(other.complement(limits)?),
-                (Some(dfa), true) => Arc::new(dfa.intersect(other, limits)?),
-                (Some(dfa), false) => Arc::new(dfa.minus(other, limits)?),
-            });
+        watched(self.budget, too_large, |work| all.finish(limits, work))
+    }
+
+    /// As [`Self::of_shapes`], of a group of [`alike`].
+    fn of_group(&self, group: &[&StringShape], has_lengths: bool, limits: &Limits) -> Result<Arc<Dfa>, LowerError> {
+        let of_texts =
+            |texts: &[&[u8]]| watched(self.budget, too_large, |_| Dfa::of_texts(texts, limits)).map(Arc::new);
+        if group.iter().any(|shape| shape.values.is_some()) {
+            let mut listed: Vec<Arc<str>> = Vec::new();
+            for shape in group {
+                listed.extend(self.listed(shape, limits)?.unwrap_or_default());
+            }
+            return of_texts(&bytes_of(&listed));
         }
-        let mut dfa = dfa.unwrap_or_else(|| Arc::new(Dfa::all_text().clone()));
-        if !shape.excluded.is_empty() {
-            dfa = Arc::new(dfa.minus(&Dfa::of_texts(&bytes_of(&shape.excluded), limits)?, limits)?);
-        }
-        if !has_lengths || (shape.min == 0 && shape.max.is_none()) {
+        let dfa = self.combined(group, limits)?;
+        let StringShape { min, max, .. } = *group[0];
+        if !has_lengths || (min == 0 && max.is_none()) {
             return Ok(dfa);
         }
         let Some((shortest, longest)) = dfa.byte_lengths() else { return Ok(dfa) };
         // A character has one to four bytes.
-        let min = if shortest as u64 / 4 >= shape.min { 0 } else { shape.min };
-        let max = shape.max.filter(|&max| longest.is_none_or(|longest| longest as u64 > max));
+        let min = if shortest as u64 / 4 >= min { 0 } else { min };
+        let max = max.filter(|&max| longest.is_none_or(|longest| longest as u64 > max));
         if min == 0 && max.is_none() {
             return Ok(dfa);
         }
+        self.with_lengths(&dfa, min, max, limits)
+    }
+
+    /// Returns the automaton of the strings of another that have so many characters.
+    pub fn with_lengths(&self, dfa: &Dfa, min: u64, max: Option<u64>, limits: &Limits) -> Result<Arc<Dfa>, LowerError> {
         let too_long = |n: u64| u32::try_from(n).unwrap_or(u32::MAX - 1);
         let mut lengths = Regular::new();
         let any = lengths.push(Node::Class(CharSet::all()));
         let all = lengths.push(Node::Repeat { body: any, min: too_long(min), max: max.map(too_long) });
         lengths.set_root(all);
-        Ok(Arc::new(dfa.intersect(&Dfa::new(&lengths, limits)?, limits)?))
+        watched(self.budget, too_large, |work| {
+            let lengths = Dfa::build(&lengths, limits, work)?;
+            product_within(dfa, &lengths, Product::Intersect, limits, work).map(Arc::new)
+        })
     }
+
+    /// Returns what of a shape that lists no values are languages: those that a string must be in, and must not.
+    fn literals(&self, shape: &StringShape, limits: &Limits) -> Result<Vec<(Arc<Dfa>, bool)>, LowerError> {
+        // What is asked for first: it is the smaller part.
+        let (wanted, unwanted): (Vec<_>, Vec<_>) = shape.languages.iter().partition(|(_, sign)| *sign);
+        let literals = wanted.into_iter().chain(unwanted);
+        let mut clause: Vec<_> = literals.map(|&(language, sign)| (Arc::clone(self.dfa(language)), sign)).collect();
+        if !shape.excluded.is_empty() {
+            let excluded = Dfa::of_texts(&bytes_of(&shape.excluded), limits).map_err(too_large)?;
+            clause.push((Arc::new(excluded), false));
+        }
+        Ok(clause)
+    }
+
+    fn combination(&self, shapes: &[&StringShape], limits: &Limits) -> Result<Combination, LowerError> {
+        let mut combination = Combination::default();
+        for shape in shapes {
+            combination.add(self.literals(shape, limits)?);
+        }
+        Ok(combination)
+    }
+
+    /// Returns the automaton of the decoded strings that have any of some shapes, which list no values, but for their lengths.
+    fn combined(&self, shapes: &[&StringShape], limits: &Limits) -> Result<Arc<Dfa>, LowerError> {
+        if let [shape] = shapes
+            && shape.languages.len() + usize::from(!shape.excluded.is_empty()) <= 2
+        {
+            return self.intersection(&self.literals(shape, limits)?, limits);
+        }
+        let combination = self.combination(shapes, limits)?;
+        let few = Limits { dfa_states_max: limits.dfa_states_max.min(COMBINED_STATES_MAX), ..limits.clone() };
+        match watched(self.budget, too_large, |work| combination.finish(&few, work)) {
+            Err(LowerError::Schema(_)) => {}
+            result => return result.map(Arc::new),
+        }
+        let mut union: Arc<Dfa> = Arc::default();
+        for shape in shapes {
+            let dfa = self.intersection(&self.literals(shape, limits)?, limits)?;
+            union = watched(self.budget, too_large, |work| {
+                product_within(&union, &dfa, Product::Union, limits, work).map(Arc::new)
+            })?;
+        }
+        Ok(union)
+    }
+
+    /// Returns what is in some automata and not in others, one after the other.
+    fn intersection(&self, clause: &[(Arc<Dfa>, bool)], limits: &Limits) -> Result<Arc<Dfa>, LowerError> {
+        let mut dfa: Option<Arc<Dfa>> = None;
+        for (other, sign) in clause {
+            let (one, product) = match (&dfa, sign) {
+                (None, true) => {
+                    dfa = Some(Arc::clone(other));
+                    continue;
+                }
+                (None, false) => (Dfa::all_text(), Product::Minus),
+                (Some(dfa), true) => (&**dfa, Product::Intersect),
+                (Some(dfa), false) => (&**dfa, Product::Minus),
+            };
+            let made = watched(self.budget, too_large, |work| product_within(one, other, product, limits, work))?;
+            dfa = Some(Arc::new(made));
+        }
+        Ok(dfa.unwrap_or_else(|| Arc::new(Dfa::all_text().clone())))
+    }
+}
+
+/// Puts shapes together whose strings one automaton can hold: those that list values, and those with the same bounds on their length.
+pub(super) fn alike<'s>(shapes: &[&'s StringShape]) -> Vec<Vec<&'s StringShape>> {
+    let mut groups: Vec<Vec<&StringShape>> = Vec::new();
+    let mut places: HashMap<Option<(u64, Option<u64>)>, usize> = HashMap::new();
+    for &shape in shapes {
+        let bounds = shape.values.is_none().then_some((shape.min, shape.max));
+        let place = *places.entry(bounds).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[place].push(shape);
+    }
+    groups
 }
 
 fn bytes_of<'a>(values: impl IntoIterator<Item = &'a Arc<str>>) -> Vec<&'a [u8]> {

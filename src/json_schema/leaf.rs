@@ -45,6 +45,14 @@ pub(super) struct StringKey {
     pub languages: Vec<(LanguageName, bool)>,
 }
 
+impl StringKey {
+    /// Returns about how much memory the key takes, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let of_language = |(name, _): &(LanguageName, bool)| name.memory_bytes() + 32;
+        size_of::<StringKey>() + self.languages.iter().map(of_language).sum::<usize>()
+    }
+}
+
 /// All that the rules of any JSON value depend on, where they don't depend on the depth.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct AnyValueKey {
@@ -122,11 +130,7 @@ impl LeafKey {
             LeafKey::WhiteSpace(_) | LeafKey::Character | LeafKey::AnyString | LeafKey::AnyKey | LeafKey::Member(_) => {
                 0
             }
-            LeafKey::Strings { shapes, .. } => {
-                let of_languages =
-                    |shape: &StringKey| shape.languages.iter().map(|((_, name), _)| name.len() + 32).sum::<usize>();
-                shapes.iter().map(|shape| size_of::<StringKey>() + of_languages(shape)).sum()
-            }
+            LeafKey::Strings { shapes, .. } => shapes.iter().map(StringKey::memory_bytes).sum(),
             LeafKey::Numbers { shapes, .. } => shapes.len() * 4 * size_of::<NumberShape>(),
         }
     }
@@ -143,7 +147,7 @@ mod tests {
         store.keep(LeafKey::WhiteSpace(16), &automaton);
         assert!(store.find(&LeafKey::WhiteSpace(16)).is_some() && store.find(&LeafKey::WhiteSpace(15)).is_none());
         let names = |n: usize| {
-            let pattern = (false, format!("{n}{}", "x".repeat(1 << 20)).into());
+            let pattern = LanguageName::Pattern(format!("{n}{}", "x".repeat(1 << 20)).into());
             let shape = StringKey { min: 0, max: None, languages: vec![(pattern, true)] };
             LeafKey::Strings { shapes: vec![shape], is_element: false, spelling: Spelling::Shortest }
         };

@@ -64,9 +64,22 @@ impl SchemaModel {
         resolver: &dyn Resolve,
         limits: &Limits,
     ) -> Result<SchemaModel, SchemaError> {
+        SchemaModel::read_within(json, options, resolver, limits, &|_| true)
+    }
+
+    /// As [`Self::read`], but asks `go_on` at each place whether to go on. If not there is an error that is of no use to anybody: who stops
+    /// knows why.
+    pub(crate) fn read_within(
+        json: Json,
+        options: &ReadOptions,
+        resolver: &dyn Resolve,
+        limits: &Limits,
+        go_on: &dyn Fn(usize) -> bool,
+    ) -> Result<SchemaModel, SchemaError> {
         let model = SchemaModel { documents: vec![], resources: vec![], schemas: vec![], dynamic: HashMap::new() };
         let (tables, uris, weak_uris, dynamic_names, open) = Default::default();
-        let mut loader = Loader { model, options, resolver, limits, tables, uris, weak_uris, dynamic_names, open };
+        let mut loader =
+            Loader { model, options, resolver, limits, go_on, tables, uris, weak_uris, dynamic_names, open };
         let base = uri::split_fragment(&options.base_uri).0.to_owned();
         let document = loader.add_document(&base, json)?;
         loader.schema_at(document, ValueId(0))?;
@@ -87,6 +100,7 @@ pub(super) struct Loader<'a> {
     pub(super) options: &'a ReadOptions,
     resolver: &'a dyn Resolve,
     limits: &'a Limits,
+    go_on: &'a dyn Fn(usize) -> bool,
     tables: Vec<Tables>,
     uris: HashMap<Box<str>, ResourceId>,
     /// Locations below resources with identifiers of other drafts.
@@ -97,12 +111,22 @@ pub(super) struct Loader<'a> {
     open: Vec<(ValueId, ResourceId)>,
 }
 
+/// What a place that may hold a sub-schema counts, and a sub-schema that is read.
+const STEPS_PER_PLACE: usize = 4;
+const STEPS_PER_SCHEMA: usize = 16;
+
 impl Loader<'_> {
-    /// Reads sub-schemas until none is pending.
+    /// Counts steps.
+    fn look(&self, n_steps: usize) -> Result<(), SchemaError> {
+        if (self.go_on)(n_steps) { Ok(()) } else { Err(SchemaError::interrupted()) }
+    }
+
+    /// Reads sub-schemas until none is new.
     fn read_all(&mut self) -> Result<(), SchemaError> {
         let mut next = 0;
         loop {
             while next < self.model.schemas.len() {
+                self.look(STEPS_PER_SCHEMA)?;
                 let body = keywords::read(self, SchemaId::new(next))?;
                 self.model.schemas[next].body = body;
                 next += 1;
@@ -251,6 +275,7 @@ impl Loader<'_> {
             if self.tables[document.index()].resource[value.index()].is_some() {
                 continue;
             }
+            self.look(STEPS_PER_PLACE)?;
             let resource = self.identify(document, value, outer)?;
             self.tables[document.index()].resource[value.index()] = Some(resource);
             let json = self.model.json(document);

@@ -19,6 +19,16 @@ impl Json {
     /// If the text is not JSON, or exceeds `source_bytes_max`, `json_nesting_max`, `json_values_max` or
     /// `number_digits_max` of the limits.
     pub fn parse(source: &str, limits: &Limits) -> Result<Json, SchemaError> {
+        Json::parse_within(source, limits, &|_| true)
+    }
+
+    /// As [`Self::parse`], but tells `go_on` now and then how many bytes were read since, and asks whether to go on. If not there is an error
+    /// that is of no use to anybody: who stops knows why.
+    pub(crate) fn parse_within(
+        source: &str,
+        limits: &Limits,
+        go_on: &dyn Fn(usize) -> bool,
+    ) -> Result<Json, SchemaError> {
         let bytes_max = limits.source_bytes_max.min(u32::MAX as usize - 1);
         if source.len() > bytes_max {
             return Err(SchemaError::too_much("source_bytes_max", source.len(), bytes_max));
@@ -27,7 +37,8 @@ impl Json {
         // Capacity for most documents.
         let open =
             Open { frames: Vec::with_capacity(16), items: Vec::with_capacity(16), members: Vec::with_capacity(32) };
-        let mut reader = Reader { source, bytes: source.as_bytes(), at: 0, limits, json, open };
+        let (bytes, at, looked_at) = (source.as_bytes(), 0, 0);
+        let mut reader = Reader { source, bytes, at, limits, json, open, go_on, looked_at };
         reader.document()?;
         Ok(reader.json)
     }
@@ -105,12 +116,24 @@ struct Reader<'a> {
     limits: &'a Limits,
     json: Json,
     open: Open,
+    go_on: &'a dyn Fn(usize) -> bool,
+    /// Where `go_on` was asked last.
+    looked_at: usize,
 }
+
+/// Bytes between two questions whether to go on.
+const BYTES_PER_LOOK: usize = 1 << 14;
 
 impl Reader<'_> {
     fn document(&mut self) -> Result<(), SchemaError> {
         self.skip_white();
         loop {
+            if self.at - self.looked_at >= BYTES_PER_LOOK {
+                if !(self.go_on)(self.at - self.looked_at) {
+                    return Err(SchemaError::interrupted());
+                }
+                self.looked_at = self.at;
+            }
             // A value begins here; a scalar or an empty container ends at once.
             let mut ended = self.value()?;
             while ended {

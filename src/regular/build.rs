@@ -8,7 +8,7 @@
 use super::determinize::{VISITS_PER_STATE, determinize};
 use super::error::{RegularError, Work};
 use super::nfa::{self, Parts, repeat_bounds};
-use super::product::{Kind, product_within};
+use super::product::{Product, product_within};
 use super::utf8::ClassAutomaton;
 use super::{CharSet, Dfa, Node, NodeId, Regular};
 use crate::Limits;
@@ -45,7 +45,8 @@ impl Dfa {
         }
     }
 
-    fn build(regular: &Regular, limits: &Limits, work: &mut Work<'_>) -> Result<Dfa, RegularError> {
+    /// As [`Self::new`], for whoever watches.
+    pub(crate) fn build(regular: &Regular, limits: &Limits, work: &mut Work<'_>) -> Result<Dfa, RegularError> {
         let Some(root) = regular.root() else { return Ok(Dfa::default()) };
         let n = root.index() + 1;
         let mut parts = Parts {
@@ -55,8 +56,11 @@ impl Dfa {
             n_states: vec![0; n],
             n_steps: vec![0; n],
             dfas: HashMap::new(),
+            is_text: true,
         };
         let needed = needed(regular, root);
+        let is_text = |node: &Node| !matches!(node, Node::Bytes(bytes) if core::str::from_utf8(bytes).is_err());
+        parts.is_text = (0..n).filter(|&id| needed[id]).all(|id| is_text(&regular.nodes()[id]));
         let mut class_numbers: HashMap<&CharSet, u32> = HashMap::new();
         for id in (0..n).map(NodeId::new).filter(|id| needed[id.index()]) {
             work.spend(1)?;
@@ -84,14 +88,14 @@ impl Dfa {
                 }
                 Node::And(a, b) => {
                     let (a, b) = (parts.dfa(*a, limits, work)?, parts.dfa(*b, limits, work)?);
-                    let dfa = product_within(&a, &b, Kind::Intersect, limits, work)?;
+                    let dfa = product_within(&a, &b, Product::Intersect, limits, work)?;
                     work.spend(STEPS_PER_AUTOMATON + dfa.n_edges())?;
                     drop((a, b));
                     parts.insert(id, dfa)
                 }
                 Node::Not(a) => {
                     let a = parts.dfa(*a, limits, work)?;
-                    let dfa = product_within(Dfa::all_text(), &a, Kind::Minus, limits, work)?;
+                    let dfa = product_within(Dfa::all_text(), &a, Product::Minus, limits, work)?;
                     work.spend(STEPS_PER_AUTOMATON + dfa.n_edges())?;
                     drop(a);
                     parts.insert(id, dfa)

@@ -52,6 +52,11 @@ impl CharSet {
         self.ranges.is_empty()
     }
 
+    /// Tells whether all characters are members.
+    pub fn is_all(&self) -> bool {
+        *self.ranges == [('\0', char::MAX)]
+    }
+
     /// Tells whether `c` is a member.
     pub fn contains(&self, c: char) -> bool {
         self.ranges

@@ -6,6 +6,10 @@
 //! would be fine-grained as soon as one Unicode class is around). Most sets come from a single target: their number is kept by
 //! target, so that an automaton that is deterministic already is copied without hashing.
 //!
+//! *Anything.* A pattern that may match anywhere ends in any text. Once a set holds the place where that begins, its other members no longer
+//! matter: what follows them is text, so it is matched anyway. Without that, `red|blue|green` would go on to look for a second match behind
+//! the first, and for a third, with a set for each combination of those found. It takes that all nodes match whole characters.
+//!
 //! Bounds: the number of states, and the places visited in all while sets are made ([`VISITS_PER_STATE`] per allowed state),
 //! which bounds time and memory: `(.*a.{1000})` has sets of a thousand places.
 
@@ -168,8 +172,14 @@ impl<'a> Sets<'a> {
         let n_visits_before = self.n_visits;
         self.found.clear();
         self.pending.extend(targets);
+        let mut is_anything = false;
         while let Some(place) = self.pending.pop() {
             self.n_visits += 1;
+            if Some(place) == self.nfa.anything && !core::mem::replace(&mut is_anything, true) {
+                self.found.clear();
+                self.pending.clear();
+                self.closure += 1;
+            }
             if core::mem::replace(&mut self.seen[place as usize], self.closure) == self.closure {
                 continue;
             }

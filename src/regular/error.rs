@@ -23,8 +23,8 @@ enum Kind {
     Interrupted,
 }
 
-/// The caller's budget: a function that is told of work done and returns whether to continue.
-pub(super) struct Work<'a>(pub &'a mut dyn FnMut(usize) -> bool);
+/// Tells whoever watches what is done, and asks whether to go on.
+pub(crate) struct Work<'a>(pub &'a mut dyn FnMut(usize) -> bool);
 
 impl Work<'_> {
     /// Counts `n` visits of states, edges or positions.
@@ -48,6 +48,11 @@ impl RegularError {
 
     pub(super) fn visits(given: u64, limit: usize) -> Self {
         RegularError { kind: Kind::Visits, given, limit: limit as u64 }
+    }
+
+    /// Returns whether nothing is too large, but whoever watches wanted to stop.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.kind == Kind::Interrupted
     }
 
     /// Returns the name of the field of [`Limits`](crate::Limits) that sets the limit.

@@ -6,6 +6,7 @@
 
 mod build;
 mod charset;
+mod combination;
 mod determinize;
 mod dfa;
 mod error;
@@ -24,8 +25,11 @@ mod union;
 mod utf8;
 
 pub use charset::CharSet;
+pub(crate) use combination::Combination;
 pub use dfa::Dfa;
 pub use error::RegularError;
+pub(crate) use error::Work;
 pub use expr::{Node, NodeId, Regular};
+pub(crate) use product::{Product, product_within};
 pub(crate) use union::Union;
 pub use utf8::utf8_sequences;

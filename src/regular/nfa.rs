@@ -27,6 +27,8 @@ pub(super) struct Nfa {
     pub(super) edges: Vec<Edge>,
     pub(super) jumps: Vec<u32>,
     pub(super) entry: u32,
+    /// Where any text follows up to the end of the match, if that is written somewhere.
+    pub(super) anything: Option<u32>,
 }
 
 /// What writing needs to know about the nodes of an expression.
@@ -42,7 +44,20 @@ pub(super) struct Parts<'a> {
     pub(super) n_steps: Vec<u64>,
     /// The automata of intersections and complements.
     pub(super) dfas: HashMap<NodeId, Dfa>,
+    /// Whether every node matches whole characters only.
+    pub(super) is_text: bool,
 }
+
+impl Parts<'_> {
+    /// Tells whether a node is any number of any characters.
+    fn is_anything(&self, id: NodeId) -> bool {
+        let Node::Repeat { body, min: 0, max: None } = *self.regular.node(id) else { return false };
+        matches!(self.regular.node(body), Node::Class(set) if set.is_all())
+    }
+}
+
+/// The final state of an automaton that is written out.
+pub(super) const FINAL: u32 = 0;
 
 /// Tasks between two questions whether to go on.
 const TASKS_PER_LOOK: usize = 1 << 10;
@@ -68,10 +83,15 @@ enum Task {
 /// If it is time to stop.
 pub(super) fn write(parts: &Parts<'_>, root: NodeId, work: &mut Work<'_>) -> Result<Nfa, RegularError> {
     let n_states = parts.n_states[root.index()] as usize + 1;
-    let mut nfa =
-        Nfa { states: Vec::with_capacity(n_states), edges: Vec::with_capacity(n_states), jumps: Vec::new(), entry: 0 };
+    let mut nfa = Nfa {
+        states: Vec::with_capacity(n_states),
+        edges: Vec::with_capacity(n_states),
+        jumps: Vec::new(),
+        entry: 0,
+        anything: None,
+    };
     nfa.states.push(State::Final);
-    let mut tasks = vec![Task::Node(root, 0)];
+    let mut tasks = vec![Task::Node(root, FINAL)];
     let mut entries: Vec<u32> = Vec::new();
     let mut n_tasks = 0;
     while let Some(task) = tasks.pop() {
@@ -99,6 +119,18 @@ pub(super) fn write(parts: &Parts<'_>, root: NodeId, work: &mut Work<'_>) -> Res
                 Node::Union(operands) => {
                     tasks.push(Task::Union(operands.len()));
                     tasks.extend(operands.iter().rev().map(|&operand| Task::Node(operand, exit)));
+                }
+                // Any text up to the end is the same wherever it is written.
+                Node::Repeat { .. } if exit == FINAL && parts.is_text && parts.is_anything(id) => {
+                    if let Some(entry) = nfa.anything {
+                        entries.push(entry);
+                        continue;
+                    }
+                    let &Node::Repeat { body, .. } = parts.regular.node(id) else { unreachable!("it is a repeat") };
+                    let entry = nfa.jumps([]);
+                    nfa.anything = Some(entry);
+                    tasks.push(Task::Loop { body, entry, exit, min: 0 });
+                    tasks.push(Task::Node(body, entry));
                 }
                 &Node::Repeat { body, min, max } => match repeat_bounds(min, max, parts.n_states[body.index()]) {
                     (min, None) => {
@@ -131,8 +163,8 @@ pub(super) fn write(parts: &Parts<'_>, root: NodeId, work: &mut Work<'_>) -> Res
             }
             Task::Union(n) => {
                 if n != 1 {
-                    let entry = nfa.jumps(entries.drain(entries.len() - n..));
-                    entries.push(entry);
+                    let alternatives = entries.split_off(entries.len() - n);
+                    entries.push(nfa.union(alternatives));
                 }
             }
             Task::Loop { body, entry, exit, min } => {
@@ -196,6 +228,53 @@ impl Nfa {
         let start = self.jumps.len() as u32;
         self.jumps.extend(targets);
         State::Jumps(start, self.jumps.len() as u32)
+    }
+
+    /// Returns a state that goes on like any of some. Those that begin with the same byte share that move, and so do those behind it, so that
+    /// `jan|jun|jul` is a tree: else each set of places that begins there would have one for each alternative.
+    fn union(&mut self, alternatives: Vec<u32>) -> u32 {
+        // What is written for sharing is no more than what there was.
+        let n_states_max = 2 * self.states.len();
+        let root = self.jumps([]);
+        // States that are still to go on like some others.
+        let mut pending = vec![(root, alternatives)];
+        let mut first_bytes: Vec<(Edge, u32)> = Vec::new();
+        while let Some((state, mut alternatives)) = pending.pop() {
+            alternatives.sort_unstable();
+            alternatives.dedup();
+            first_bytes.clear();
+            if self.states.len() < n_states_max {
+                let single = |&alternative: &u32| match self.states[alternative as usize] {
+                    State::Bytes(start, end) if end == start + 1 => Some((self.edges[start as usize], alternative)),
+                    _ => None,
+                };
+                first_bytes.extend(alternatives.iter().filter_map(single));
+                first_bytes.sort_unstable();
+            }
+            let is_tree = |(a, b): (&(Edge, u32), &(Edge, u32))| (a.0.0, a.0.1) == (b.0.0, b.0.1) || a.0.1 < b.0.0;
+            if first_bytes.len() < 2 || !first_bytes.iter().zip(&first_bytes[1..]).all(is_tree) {
+                self.states[state as usize] = self.jump_list(alternatives);
+                continue;
+            }
+            let mut joined: Vec<u32> = first_bytes.iter().map(|&(_, alternative)| alternative).collect();
+            joined.sort_unstable();
+            alternatives.retain(|alternative| joined.binary_search(alternative).is_err());
+            let groups = first_bytes.chunk_by(|a, b| a.0.0 == b.0.0);
+            let moves: Vec<Edge> = groups
+                .map(|group| match group {
+                    [(edge, _)] => *edge,
+                    [((low, high, _), _), ..] => {
+                        let target = self.push(State::Jumps(0, 0));
+                        pending.push((target, group.iter().map(|(edge, _)| edge.2).collect()));
+                        (*low, *high, target)
+                    }
+                    [] => unreachable!("groups have members"),
+                })
+                .collect();
+            alternatives.push(self.bytes(moves));
+            self.states[state as usize] = self.jump_list(alternatives);
+        }
+        root
     }
 
     fn class(&mut self, class: &ClassAutomaton, exit: u32) -> u32 {

@@ -14,28 +14,32 @@ use std::sync::OnceLock;
 /// Stands for a state of an automaton that has given up.
 const GONE: u32 = u32::MAX;
 
+/// What of two languages is wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Product {
+    /// What either matches.
     Union,
+    /// What both match.
     Intersect,
+    /// What the first matches and the second doesn't.
     Minus,
 }
 
-impl Kind {
+impl Product {
     /// Tells whether a pair can lead to a match, as far as its form says.
     fn is_viable(self, a: u32, b: u32) -> bool {
         match self {
-            Kind::Union => a != GONE || b != GONE,
-            Kind::Intersect => a != GONE && b != GONE,
-            Kind::Minus => a != GONE,
+            Product::Union => a != GONE || b != GONE,
+            Product::Intersect => a != GONE && b != GONE,
+            Product::Minus => a != GONE,
         }
     }
 
     fn accepts(self, a: bool, b: bool) -> bool {
         match self {
-            Kind::Union => a || b,
-            Kind::Intersect => a && b,
-            Kind::Minus => a && !b,
+            Product::Union => a || b,
+            Product::Intersect => a && b,
+            Product::Minus => a && !b,
         }
     }
 }
@@ -58,7 +62,7 @@ impl Dfa {
     /// # Errors
     /// If it needs more than `limits.dfa_states_max` states before it is minimized.
     pub fn union(&self, other: &Dfa, limits: &Limits) -> Result<Dfa, RegularError> {
-        product(self, other, Kind::Union, limits)
+        product(self, other, Product::Union, limits)
     }
 
     /// Returns the automaton of what both match.
@@ -66,7 +70,7 @@ impl Dfa {
     /// # Errors
     /// If it needs more than `limits.dfa_states_max` states before it is minimized.
     pub fn intersect(&self, other: &Dfa, limits: &Limits) -> Result<Dfa, RegularError> {
-        product(self, other, Kind::Intersect, limits)
+        product(self, other, Product::Intersect, limits)
     }
 
     /// Returns the automaton of what this one matches and `other` doesn't.
@@ -74,7 +78,7 @@ impl Dfa {
     /// # Errors
     /// If it needs more than `limits.dfa_states_max` states before it is minimized.
     pub fn minus(&self, other: &Dfa, limits: &Limits) -> Result<Dfa, RegularError> {
-        product(self, other, Kind::Minus, limits)
+        product(self, other, Product::Minus, limits)
     }
 
     /// Returns the automaton of the texts of valid UTF-8 that this one doesn't match.
@@ -82,7 +86,7 @@ impl Dfa {
     /// # Errors
     /// If it needs more than `limits.dfa_states_max` states before it is minimized.
     pub fn complement(&self, limits: &Limits) -> Result<Dfa, RegularError> {
-        product(Dfa::all_text(), self, Kind::Minus, limits)
+        product(Dfa::all_text(), self, Product::Minus, limits)
     }
 
     /// Tells whether this automaton matches all that `other` matches. Visits at most one pair of states after the other, and
@@ -124,11 +128,11 @@ impl Pairs {
     }
 }
 
-/// As [`product`], within a budget.
-pub(super) fn product_within(
+/// As [`product`], for whoever watches.
+pub(crate) fn product_within(
     a: &Dfa,
     b: &Dfa,
-    kind: Kind,
+    kind: Product,
     limits: &Limits,
     work: &mut Work<'_>,
 ) -> Result<Dfa, RegularError> {
@@ -158,7 +162,7 @@ pub(super) fn product_within(
     table.minimize(work)
 }
 
-fn product(a: &Dfa, b: &Dfa, kind: Kind, limits: &Limits) -> Result<Dfa, RegularError> {
+fn product(a: &Dfa, b: &Dfa, kind: Product, limits: &Limits) -> Result<Dfa, RegularError> {
     product_within(a, b, kind, limits, &mut Work(&mut |_| true))
 }
 

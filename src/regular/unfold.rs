@@ -13,11 +13,12 @@ impl Dfa {
     /// States that no match leads through need not be left out.
     ///
     /// # Errors
-    /// If there are more than `limits.dfa_states_max` states before they are minimized.
+    /// If there are more than `limits.dfa_states_max` states before they are minimized, or it is time to stop.
     pub(crate) fn unfold<S: Clone + Eq + Hash>(
         start: S,
         mut step: impl FnMut(&S, &mut Vec<(u8, u8, S)>) -> bool,
         limits: &Limits,
+        work: &mut Work<'_>,
     ) -> Result<Dfa, RegularError> {
         let mut numbers: HashMap<S, u32> = HashMap::from([(start.clone(), 0)]);
         let mut order = vec![start];
@@ -29,6 +30,7 @@ impl Dfa {
                 return Err(RegularError::determinized(order.len(), limits.dfa_states_max));
             }
             let is_accepting = step(&order[next], &mut edges);
+            work.spend(1 + edges.len())?;
             for (low, high, target) in edges.drain(..) {
                 let number = *numbers.entry(target).or_insert_with_key(|target| {
                     order.push(target.clone());
@@ -39,6 +41,6 @@ impl Dfa {
             table.end_state(is_accepting);
             next += 1;
         }
-        table.minimize(&mut Work(&mut |_| true))
+        table.minimize(work)
     }
 }

@@ -16,7 +16,7 @@
 //! Cost: the members of all sets, which for texts are their bytes. What is made before minimizing is little more than what is left of it.
 
 use super::Dfa;
-use super::error::RegularError;
+use super::error::{RegularError, Work};
 use crate::Limits;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -56,8 +56,8 @@ impl Union {
     /// Returns the automaton of what any of those added matches.
     ///
     /// # Errors
-    /// If there are more than `limits.dfa_states_max` states before they are minimized.
-    pub fn finish(self, limits: &Limits) -> Result<Arc<Dfa>, RegularError> {
+    /// If there are more than `limits.dfa_states_max` states before they are minimized, or it is time to stop.
+    pub fn finish(self, limits: &Limits, work: &mut Work<'_>) -> Result<Arc<Dfa>, RegularError> {
         let Union { only, shared, mut starts } = self;
         if let Some(only) = only {
             return Ok(only);
@@ -65,7 +65,7 @@ impl Union {
         starts.sort_unstable();
         starts.dedup();
         let mut scratch = Scratch::default();
-        Dfa::unfold(starts, |set, edges| shared.step(set, &mut scratch, edges), limits).map(Arc::new)
+        Dfa::unfold(starts, |set, edges| shared.step(set, &mut scratch, edges), limits, work).map(Arc::new)
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
     fn union_of(automata: &[Arc<Dfa>], limits: &Limits) -> Result<Arc<Dfa>, RegularError> {
         let mut union = Union::default();
         automata.iter().for_each(|dfa| union.add(Arc::clone(dfa)));
-        union.finish(limits)
+        union.finish(limits, &mut Work(&mut |_| true))
     }
 
     /// Returns a text, perhaps with loops of one or of two bytes in it.

@@ -39,20 +39,33 @@ pub(super) fn text(source: &str, inside: Range<usize>) -> Result<String, SyntaxE
 }
 
 /// Reads a class, brackets included.
-pub(super) fn class(source: &str, token: Range<usize>) -> Result<CharSet, SyntaxError> {
+pub(super) fn class<E: From<SyntaxError>>(
+    source: &str,
+    token: Range<usize>,
+    spend: &mut dyn FnMut(usize) -> Result<(), E>,
+) -> Result<CharSet, E> {
     let end = token.end - 1;
     let is_negated = source[token.start + 1..end].starts_with('^');
     let mut at = token.start + 1 + usize::from(is_negated);
     if at == end {
         let error = SyntaxError::new(source, token.into(), "empty class");
-        return Err(error.with_hint(if is_negated {
-            "any character is written `.`; inside a class, `]` is written `\\]`"
-        } else {
-            "the empty text is written \"\"; inside a class, `]` is written `\\]`"
-        }));
+        return Err(error
+            .with_hint(if is_negated {
+                "any character is written `.`; inside a class, `]` is written `\\]`"
+            } else {
+                "the empty text is written \"\"; inside a class, `]` is written `\\]`"
+            })
+            .into());
     }
     let mut ranges: Vec<(char, char)> = Vec::new();
+    let mut n_ranges_next = RANGES_PER_MERGE;
     while at < end {
+        // Millions of characters are merged now and then, so that the spend needs not wait for all of them.
+        if ranges.len() >= n_ranges_next {
+            ranges = CharSet::from_ranges(ranges).ranges().to_vec();
+            n_ranges_next = 2 * ranges.len() + RANGES_PER_MERGE;
+            spend(RANGES_PER_MERGE)?;
+        }
         let start = at;
         let (low, next) = class_item(source, start, end)?;
         at = next;
@@ -69,12 +82,14 @@ pub(super) fn class(source: &str, token: Range<usize>) -> Result<CharSet, Syntax
         let span = Span::new(start, next);
         let (Escape::Char(low), Escape::Char(high)) = (low, high) else {
             return Err(SyntaxError::new(source, span, "a range of characters needs a character at both ends")
-                .with_hint("inside a class, the character `-` is written `\\-`"));
+                .with_hint("inside a class, the character `-` is written `\\-`")
+                .into());
         };
         if low > high {
             let (left, right) = (&source[start..at], &source[at + 1..next]);
             return Err(SyntaxError::new(source, span, "the range of characters ends before it begins")
-                .with_hint(format!("did you mean `{right}-{left}`? The character `-` is written `\\-`")));
+                .with_hint(format!("did you mean `{right}-{left}`? The character `-` is written `\\-`"))
+                .into());
         }
         ranges.push((low, high));
         at = next;
@@ -82,6 +97,9 @@ pub(super) fn class(source: &str, token: Range<usize>) -> Result<CharSet, Syntax
     let set = CharSet::from_ranges(ranges);
     Ok(if is_negated { set.negate() } else { set })
 }
+
+/// Ranges of a class that are read before those so far are merged.
+const RANGES_PER_MERGE: usize = 1 << 15;
 
 fn class_item(source: &str, at: usize, end: usize) -> Result<(Escape, usize), SyntaxError> {
     let c = source[at..end].chars().next().expect("not at the end of the class");
@@ -269,7 +287,7 @@ mod tests {
     use super::*;
 
     fn set(source: &str) -> CharSet {
-        class(source, 0..source.len()).unwrap()
+        class::<SyntaxError>(source, 0..source.len(), &mut |_| Ok(())).unwrap()
     }
 
     #[test]

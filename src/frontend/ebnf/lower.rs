@@ -174,7 +174,7 @@ impl<'s> Lowering<'s> {
                 range.end = tokens.skip_name(|_| true).unwrap_or(range.end);
                 Expr::Regex(self.regex(range.clone(), spend)?)
             }
-            (TokenKind::Class, _) => Expr::Class(lexeme::class(self.source, range.clone())?),
+            (TokenKind::Class, _) => Expr::Class(lexeme::class(self.source, range.clone(), spend)?),
             (TokenKind::Control, _) => self.control(range.clone())?,
             (TokenKind::Name, _) => match self.token_macro(&token, tokens, body)? {
                 Some((expr, end)) => {

@@ -382,7 +382,8 @@ impl Expander<'_> {
         let (map, pattern) = found.expect("the schema has patterns");
         match self.languages.pattern(pattern, "patternProperties", self.limits) {
             Ok(language) => Ok(Some(language)),
-            Err(error) => {
+            Err(LowerError::Build(error)) => Err(error.into()),
+            Err(LowerError::Schema(error)) => {
                 let at =
                     model.json(model.schema(schema).document()).member(map, pattern).expect("the pattern is a key");
                 let error = model.error_at(schema, at, error);

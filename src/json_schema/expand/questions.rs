@@ -4,6 +4,7 @@
 //! of properties and items and a few alternatives; what it can't prove empty counts as possible, which costs work but is exact.
 
 use super::*;
+use crate::regular::Work;
 
 /// Greatest nesting of disjointness tests; beyond it the answer is "unknown".
 const QUESTIONS_DEEP_MAX: usize = 6;
@@ -85,7 +86,10 @@ impl Expander<'_> {
             Shape::Only => {}
             Shape::Number(number) => match number.listed() {
                 Some(values) => return Ok(values.is_empty()),
-                None => return Ok(number.set.is_empty(self.limits).unwrap_or(false)),
+                None => {
+                    let work = &mut Work(&mut |n_steps| self.budget.spend(n_steps).is_ok());
+                    return Ok(number.set.is_empty(self.limits, work).unwrap_or(false));
+                }
             },
             Shape::String(string) => {
                 if string.languages.len() > 1 {

@@ -26,9 +26,9 @@ enum Discriminator {
 #[derive(Default)]
 struct Index {
     by_value: HashMap<Constant, Vec<u32>>,
-    is_listing: Vec<bool>,
-    n_listing: usize,
-    /// The branches that list nothing, computed on demand.
+    /// The branches that list something, ascending. There can be as many discriminators as branches, so nothing here is as long as those are.
+    listing: Vec<u32>,
+    /// The branches that list nothing, once they are asked for.
     silent: Option<Rc<[u32]>>,
 }
 
@@ -192,7 +192,7 @@ impl Expander<'_> {
             let n_others = |list: &(Discriminator, Rc<HashSet<Constant>>)| {
                 let of = &indexes[&list.0];
                 let n_alike: usize = list.1.iter().filter_map(|value| of.by_value.get(value)).map(Vec::len).sum();
-                n_alike + branches.len() - of.n_listing
+                n_alike + branches.len() - of.listing.len()
             };
             let best = lists.into_iter().map(|list| (n_others(&list), list)).min_by_key(|(n_others, _)| *n_others);
             candidates.clear();
@@ -200,7 +200,7 @@ impl Expander<'_> {
                 Some((_, (discriminator, values))) => {
                     let of = indexes.get_mut(&discriminator).expect("all discriminators were indexed");
                     candidates.extend(values.iter().filter_map(|value| of.by_value.get(value)).flatten());
-                    candidates.extend_from_slice(&of.silent());
+                    candidates.extend_from_slice(&of.silent(branches.len()));
                     candidates.sort_unstable();
                     candidates.dedup();
                 }
@@ -226,9 +226,7 @@ impl Expander<'_> {
             for (discriminator, values) in self.discriminators(kind, branch, false) {
                 self.budget.spend(values.len() + 1)?;
                 let index = indexes.entry(discriminator).or_default();
-                index.n_listing += 1;
-                index.is_listing.resize(branches.len(), false);
-                index.is_listing[place] = true;
+                index.listing.push(place as u32);
                 for value in values.iter() {
                     index.by_value.entry(value.clone()).or_default().push(place as u32);
                 }
@@ -283,8 +281,9 @@ impl Listed {
 }
 
 impl Index {
-    fn silent(&mut self) -> Rc<[u32]> {
-        let silent = || (0..self.is_listing.len() as u32).filter(|&place| !self.is_listing[place as usize]).collect();
+    fn silent(&mut self, n_branches: usize) -> Rc<[u32]> {
+        let is_silent = |place: &u32| self.listing.binary_search(place).is_err();
+        let silent = || (0..n_branches as u32).filter(is_silent).collect();
         Rc::clone(self.silent.get_or_insert_with(silent))
     }
 }

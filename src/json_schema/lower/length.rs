@@ -6,7 +6,8 @@
 //! takes to the end at least.
 //!
 //! That is all there is to know when only one of the bounds matters, or when every number of characters from the least on leads to the
-//! end. Otherwise (`^(ab)*$` with exactly 1001 characters) the product is made after all.
+//! end. Otherwise the lower bound is written out, if it is small (`^(ab)*$` with 10 to 1001 characters), so that only the upper one matters;
+//! else (exactly 1001 characters) the product with both is made after all.
 
 use super::draft::Draft;
 use super::text::spell;
@@ -21,8 +22,19 @@ use std::collections::VecDeque;
 /// States of a product with lengths that are not worth a register.
 const WRITTEN_MAX: u64 = 1 << 12;
 
+/// How strings are counted along.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counted {
+    /// Beside the automaton: all is drafted.
+    Beside,
+    /// Better in the automaton.
+    Within,
+    /// In the automaton, though it becomes large.
+    WithinLarge,
+}
+
 impl Lowerer<'_> {
-    /// Adds the body and closing quote of strings of an automaton with the lengths of a shape; returns whether it can.
+    /// Adds the body and closing quote of strings of an automaton with the lengths of a shape, if it can.
     pub(super) fn with_length_register(
         &mut self,
         draft: &mut Draft,
@@ -30,15 +42,15 @@ impl Lowerer<'_> {
         end: u32,
         shape: &StringShape,
         all: &Dfa,
-    ) -> Lowered<bool> {
-        let Some((shortest, longest)) = all.byte_lengths() else { return Ok(true) };
+    ) -> Lowered<Counted> {
+        let Some((shortest, longest)) = all.byte_lengths() else { return Ok(Counted::Beside) };
         let bound = |n: u64| u32::try_from(n).unwrap_or(u32::MAX - 1);
         let max = shape.max.filter(|&max| longest.is_none_or(|longest| longest as u64 > max)).map(bound);
         // A character has one to four bytes.
         let min = if shortest as u64 / 4 >= shape.min { 0 } else { bound(shape.min) };
         let n_written = u64::from(max.unwrap_or(min)).saturating_mul(all.n_states() as u64);
         if n_written <= WRITTEN_MAX {
-            return Ok(false);
+            return Ok(Counted::Within);
         }
         let spelled = Spelled::new(all, self.expander.options.spelling);
         self.budget.spend(2 * spelled.draft.n_edges())?;
@@ -51,13 +63,17 @@ impl Lowerer<'_> {
             (_, Some(_)) => lengths.are_gapless(&spelled),
         };
         if !is_exact {
-            return Ok(false);
+            if u64::from(min).saturating_mul(all.n_states() as u64) > WRITTEN_MAX || max.is_none() {
+                return Ok(Counted::WithinLarge);
+            }
+            let long = self.expander.languages.with_lengths(all, u64::from(min), None, self.limits)?;
+            return self.with_length_register(draft, open, end, &StringShape { min: 0, ..shape.clone() }, &long);
         }
         if spelled.is_empty_text && shape.min == 0 {
             draft.byte(&[open], b'"', end);
         }
         if max.is_some_and(|max| lengths.to_end_after_one[0] > max) {
-            return Ok(true);
+            return Ok(Counted::Beside);
         }
         let Spelled { draft: mut body, is_boundary, .. } = spelled;
         let length = Length { counts_char: false, is_accepting: false, min, arrival_max: None };
@@ -87,7 +103,7 @@ impl Lowerer<'_> {
         self.spend(&body)?;
         let rule = self.rule("characters", body, None);
         draft.edge(open, Label::Call(rule), end);
-        Ok(true)
+        Ok(Counted::Beside)
     }
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn lower(
     let budget = &budget.for_schema(limits);
     // Dropped keywords are reported at each location where they were written, which merging equal sub-schemas forgets.
     let written = options.is_lenient.then(|| model.clone());
-    let merged = model.merge_equal();
+    let merged = model.merge_equal(budget)?;
     budget.check()?;
     let LoweredSchema { normal, relaxed } = lower_model(&model, options, store, limits, budget)?;
     Ok((normal, SchemaReport::new(written.unwrap_or(model), options, merged, relaxed)))
@@ -138,7 +138,7 @@ pub(super) fn n_different(
     limits: &Limits,
     budget: &CompileBudget,
 ) -> Option<usize> {
-    let mut expander = Expander::new(model, options, limits, budget, Languages::new(Arc::clone(store)));
+    let mut expander = Expander::new(model, options, limits, budget, Languages::new(Arc::clone(store), budget));
     expander.n_values(Member::schema(id, ScopeId(0)))
 }
 
@@ -212,7 +212,7 @@ impl<'a> Lowerer<'a> {
     ) -> Self {
         let mut spare = store.spares.take();
         Lowerer {
-            expander: Expander::new(model, options, limits, budget, Languages::new(Arc::clone(store))),
+            expander: Expander::new(model, options, limits, budget, Languages::new(Arc::clone(store), budget)),
             store,
             limits,
             budget,

@@ -15,7 +15,7 @@ use crate::json_schema::number::{NumberError, NumberSet, NumberSpelling, NumberT
 use crate::json_schema::shape::{ArrayShape, ItemCount, ObjectShape};
 use crate::json_schema::value::ValueId;
 use crate::pass::NetRuleId;
-use crate::regular::Dfa;
+use crate::regular::{Dfa, Work};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -120,6 +120,10 @@ impl Lowerer<'_> {
         loop {
             let error = match self.texts_as_said(&left, is_element) {
                 Ok(texts) => return Ok(texts),
+                Err(NumberError::TooLarge(error)) if error.is_interrupted() => {
+                    self.budget.check()?;
+                    no_texts(NumberError::TooLarge(error))
+                }
                 Err(error) => no_texts(error),
             };
             // The greatest is the hardest; what followed from it goes with it.
@@ -132,12 +136,13 @@ impl Lowerer<'_> {
     }
 
     fn texts_as_said(&self, set: &NumberSet, is_element: bool) -> Result<(Arc<Dfa>, Vec<RegisterTexts>), NumberError> {
+        let work = &mut Work(&mut |n_steps| self.budget.spend(n_steps).is_ok());
         if is_element {
-            return set.element_texts(self.limits);
+            return set.element_texts(self.limits, work);
         }
         let has_integer_fractions = self.expander.options.has_integer_fractions;
         let spelling = NumberSpelling { has_integer_fractions, ..NumberSpelling::default() };
-        set.texts(&spelling, self.limits).map(|texts| match texts {
+        set.texts(&spelling, self.limits, work).map(|texts| match texts {
             NumberTexts::Automaton(dfa) => (dfa, Vec::new()),
             NumberTexts::Register(texts) => (Arc::default(), texts.into_iter().collect()),
         })

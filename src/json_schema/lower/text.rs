@@ -5,17 +5,18 @@
 //! about a string, every escape is allowed; surrogates come in pairs, since text with half of one is refused by most parsers.
 
 use super::draft::Draft;
+use super::length::Counted;
 use super::spelling::spell_in_all_ways;
 use super::{Lowered, Lowerer};
-use crate::json_schema::error::SchemaError;
+use crate::json_schema::language::{alike, too_large, watched};
 use crate::json_schema::leaf::{LeafKey, StringKey};
-use crate::json_schema::number::RegisterTexts;
+use crate::json_schema::number::{NumberSet, RegisterTexts};
 use crate::json_schema::options::Spelling;
 use crate::json_schema::shape::{NumberShape, StringShape};
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};
-use crate::regular::{Dfa, RegularError, Union};
-use hashbrown::HashMap;
+use crate::regular::{Dfa, Product, Union, product_within};
+use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
@@ -72,17 +73,23 @@ impl Lowerer<'_> {
         is_element: bool,
     ) -> Lowered<(Arc<Dfa>, Vec<RegisterTexts>)> {
         let (mut union, mut registers) = (Union::default(), Vec::new());
+        let mut met: HashSet<NumberSet> = HashSet::new();
         for set in shapes.iter().flat_map(NumberShape::sets) {
+            if set.n_divisors() > 1 && !met.insert(set.with_one_divisor()) {
+                continue;
+            }
             let (dfa, beside) = self.texts_of_set(&set, is_element)?;
             self.budget.spend(STEPS_PER_NUMBER + dfa.n_edges())?;
             registers.extend(beside);
             union.add(dfa);
         }
-        let all = union.finish(self.limits).map_err(too_large)?;
-        let all = match is_element {
-            true => Arc::new(all.intersect(plain_numbers(), self.limits).map_err(too_large)?),
-            false => all,
-        };
+        let all = watched(self.budget, too_large, |work| {
+            let all = union.finish(self.limits, work)?;
+            match is_element {
+                true => product_within(&all, plain_numbers(), Product::Intersect, self.limits, work).map(Arc::new),
+                false => Ok(all),
+            }
+        })?;
         Ok((all, registers))
     }
 
@@ -126,20 +133,28 @@ impl Lowerer<'_> {
         draft.accept(end);
         let open = draft.state();
         draft.byte(&[0], b'"', open);
-        let mut written: Option<Arc<Dfa>> = None;
+        let mut written = Union::default();
         let mut is_empty = true;
-        for shape in shapes {
-            if !is_element && self.counted(&mut draft, open, end, shape)? {
+        for group in alike(&shapes.iter().collect::<Vec<_>>()) {
+            let counted = if is_element { Counted::Within } else { self.counted(&mut draft, open, end, &group)? };
+            if counted == Counted::Beside {
                 is_empty = false;
                 continue;
             }
-            let dfa = self.expander.languages.of_shape(shape, true, self.limits).map_err(too_large)?;
-            written = Some(match written {
-                None => dfa,
-                Some(all) => Arc::new(all.union(&dfa, self.limits).map_err(too_large)?),
-            });
+            if counted == Counted::Within || group.len() == 1 {
+                written.add(self.expander.languages.of_shapes(&group, true, self.limits)?);
+                continue;
+            }
+            // What can't be counted together may be so one by one.
+            for shape in group {
+                match self.counted(&mut draft, open, end, &[shape])? {
+                    Counted::Beside => is_empty = false,
+                    _ => written.add(self.expander.languages.of_shape(shape, true, self.limits)?),
+                }
+            }
         }
-        if let Some(dfa) = written.filter(|dfa| !dfa.is_empty()) {
+        let dfa = watched(self.budget, too_large, |work| written.finish(self.limits, work))?;
+        if !dfa.is_empty() {
             let base = embed_spelled(&mut draft, &dfa, end, self.spelling_of(is_element));
             match is_empty {
                 // The quote leads there itself: another state like it would have masks of its own.
@@ -151,17 +166,25 @@ impl Lowerer<'_> {
         Ok((!is_empty).then_some(draft))
     }
 
-    /// Adds the body and closing quote of strings with bounds on their length, by counting characters; returns whether it can.
-    fn counted(&mut self, draft: &mut Draft, open: u32, end: u32, shape: &StringShape) -> Lowered<bool> {
+    /// Adds the body and closing quote of strings that have any of some shapes with the same bounds on their length, by counting characters;
+    /// if it can.
+    fn counted(&mut self, draft: &mut Draft, open: u32, end: u32, shapes: &[&StringShape]) -> Lowered<Counted> {
+        let shape = shapes[0];
         let is_short = shape.max.unwrap_or(shape.min) <= COUNTED_MIN;
         if shape.values.is_some() || is_short || (shape.min == 0 && shape.max.is_none()) {
-            return Ok(false);
+            return Ok(Counted::Within);
         }
-        let is_free = shape.languages.is_empty() && shape.excluded.is_empty();
+        let is_free = shapes.iter().any(|shape| shape.languages.is_empty() && shape.excluded.is_empty());
         let mut body = Draft::new();
         let mut min = shape.min;
         if !is_free {
-            let all = self.expander.languages.of_shape(shape, false, self.limits).map_err(too_large)?;
+            let all = match shapes {
+                [shape] => self.expander.languages.of_shape(shape, false, self.limits)?,
+                _ => match self.expander.languages.joined(shapes, self.limits)? {
+                    Some(all) => all,
+                    None => return Ok(Counted::WithinLarge),
+                },
+            };
             let Some(is_some) = spell_one_character(&mut body, &all, self.expander.options.spelling) else {
                 return self.with_length_register(draft, open, end, shape, &all);
             };
@@ -173,7 +196,7 @@ impl Lowerer<'_> {
             draft.byte(&[open], b'"', end);
         }
         if max.is_some_and(|max| max == 0) {
-            return Ok(true);
+            return Ok(Counted::Beside);
         }
         let counter = Counter::new(bound(min).max(1), max);
         let rule = if is_free {
@@ -186,12 +209,8 @@ impl Lowerer<'_> {
         let after = draft.state();
         draft.edge(open, Label::Call(rule), after);
         draft.byte(&[after], b'"', end);
-        Ok(true)
+        Ok(Counted::Beside)
     }
-}
-
-pub(super) fn too_large(error: RegularError) -> SchemaError {
-    SchemaError::too_much(error.limit_name(), error.given() as usize, error.limit() as usize)
 }
 
 /// Makes an empty draft the automaton as it is.

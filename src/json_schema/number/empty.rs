@@ -9,8 +9,9 @@
 use super::{Bound, NumberError, NumberSet, NumberSpelling, spell};
 use crate::Limits;
 use crate::json_schema::decimal::Decimal;
+use crate::regular::Work;
 
-pub(super) fn is_empty(set: &NumberSet, limits: &Limits) -> Result<bool, NumberError> {
+pub(super) fn is_empty(set: &NumberSet, limits: &Limits, work: &mut Work<'_>) -> Result<bool, NumberError> {
     if let (Some(lower), Some(upper)) = (&set.lower, &set.upper)
         && lower.value >= upper.value
     {
@@ -39,7 +40,7 @@ pub(super) fn is_empty(set: &NumberSet, limits: &Limits) -> Result<bool, NumberE
         Some(is_empty) => Ok(is_empty),
         None => {
             let plain = NumberSpelling { has_integer_fractions: false, has_exponents: false };
-            Ok(spell::language(set, &plain, limits)?.is_empty())
+            Ok(spell::language(set, &plain, limits, work)?.is_empty())
         }
     }
 }

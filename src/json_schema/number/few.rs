@@ -9,7 +9,7 @@ use super::empty::Multiples;
 use super::{NumberError, NumberSet};
 use crate::Limits;
 use crate::json_schema::decimal::Decimal;
-use crate::regular::Dfa;
+use crate::regular::{Dfa, Work};
 
 /// Most numbers that are tried for a list.
 const MULTIPLES_MAX: i128 = 1 << 14;
@@ -38,6 +38,7 @@ pub(super) fn language(
     has_fractions: bool,
     n_rests: u128,
     limits: &Limits,
+    work: &mut Work<'_>,
 ) -> Result<Option<Dfa>, NumberError> {
     let (Some(lower), Some(upper)) = (&set.lower, &set.upper) else { return Ok(None) };
     let Some(step) = set.step()?.filter(|_| n_rests > 1) else { return Ok(None) };
@@ -57,9 +58,8 @@ pub(super) fn language(
     }
     texts.sort_unstable();
     let start = Place::Texts { first: 0, end: texts.len() as u32, n: 0 };
-    let dfa =
-        Dfa::unfold(start, |place, edges| step_list(&texts, n_fraction > 0, has_fractions, *place, edges), limits)?;
-    Ok(Some(dfa))
+    let step = |place: &Place, edges: &mut _| step_list(&texts, n_fraction > 0, has_fractions, *place, edges);
+    Ok(Some(Dfa::unfold(start, step, limits, work)?))
 }
 
 /// Writes a number plainly, with this many digits after the point.

@@ -70,7 +70,7 @@ pub(crate) use register::RegisterTexts;
 
 use super::decimal::Decimal;
 use crate::Limits;
-use crate::regular::{Dfa, RegularError};
+use crate::regular::{Dfa, RegularError, Work};
 use core::cmp::Ordering;
 use core::fmt;
 use std::sync::Arc;
@@ -259,16 +259,21 @@ impl NumberSet {
     ///
     /// # Errors
     /// If neither arithmetic on 128 bits nor the automaton within `limits` decides it.
-    pub fn is_empty(&self, limits: &Limits) -> Result<bool, NumberError> {
-        empty::is_empty(self, limits)
+    pub fn is_empty(&self, limits: &Limits, work: &mut Work<'_>) -> Result<bool, NumberError> {
+        empty::is_empty(self, limits, work)
     }
 
     /// Returns the minimal automaton of the texts of the numbers in the set, as the documentation of the module says.
     ///
     /// # Errors
     /// If it is too large for `limits.dfa_states_max`, or all numbers in the set are beyond what is written.
-    pub fn language(&self, spelling: &NumberSpelling, limits: &Limits) -> Result<Arc<Dfa>, NumberError> {
-        spell::language(self, spelling, limits).map(Arc::new)
+    pub fn language(
+        &self,
+        spelling: &NumberSpelling,
+        limits: &Limits,
+        work: &mut Work<'_>,
+    ) -> Result<Arc<Dfa>, NumberError> {
+        spell::language(self, spelling, limits, work).map(Arc::new)
     }
 
     /// Returns the texts of the numbers in the set, as the documentation of the module says: beside a register where divisors would make the
@@ -276,15 +281,22 @@ impl NumberSet {
     ///
     /// # Errors
     /// Those of [`Self::language`], if a register is no help.
-    pub fn texts(&self, spelling: &NumberSpelling, limits: &Limits) -> Result<NumberTexts, NumberError> {
+    pub fn texts(
+        &self,
+        spelling: &NumberSpelling,
+        limits: &Limits,
+        work: &mut Work<'_>,
+    ) -> Result<NumberTexts, NumberError> {
         let in_register = || register::Multiples::new(self, spelling).map(|all| NumberTexts::Register(all.texts()));
         if self.has_many_rests()
             && let Some(texts) = in_register()
         {
             return Ok(texts);
         }
-        match self.language(spelling, limits) {
-            Err(NumberError::TooLarge(error)) => in_register().ok_or(NumberError::TooLarge(error)),
+        match self.language(spelling, limits, work) {
+            Err(NumberError::TooLarge(error)) if !error.is_interrupted() => {
+                in_register().ok_or(NumberError::TooLarge(error))
+            }
             result => result.map(NumberTexts::Automaton),
         }
     }
@@ -295,7 +307,11 @@ impl NumberSet {
     ///
     /// # Errors
     /// Those of [`Self::language`], if registers are no help.
-    pub fn element_texts(&self, limits: &Limits) -> Result<(Arc<Dfa>, Vec<RegisterTexts>), NumberError> {
+    pub fn element_texts(
+        &self,
+        limits: &Limits,
+        work: &mut Work<'_>,
+    ) -> Result<(Arc<Dfa>, Vec<RegisterTexts>), NumberError> {
         let spelling = NumberSpelling { has_integer_fractions: false, has_exponents: false };
         if self.has_many_rests() {
             let zero = Decimal::default();
@@ -306,11 +322,28 @@ impl NumberSet {
                 && above.has_no_end()
                 && below.has_no_end()
             {
-                let zero = self.only(&zero).language(&spelling, limits)?;
+                let zero = self.only(&zero).language(&spelling, limits, work)?;
                 return Ok((zero, [above.texts(), below.texts()].into_iter().flatten().collect()));
             }
         }
-        Ok((self.language(&spelling, limits)?, Vec::new()))
+        Ok((self.language(&spelling, limits, work)?, Vec::new()))
+    }
+
+    /// Returns the number of divisors that the set says something about.
+    pub fn n_divisors(&self) -> usize {
+        self.divisors.len()
+    }
+
+    /// Returns a set with the same texts in which the multiples of several divisors are those of one, where that can be said: `{4, 6}` and
+    /// `{12}` then are the same.
+    pub fn with_one_divisor(&self) -> NumberSet {
+        let mut multiples = self.divisors.iter().filter(|(_, is_multiple)| *is_multiple).map(|(divisor, _)| divisor);
+        let Some(first) = multiples.next() else { return self.clone() };
+        let Ok(all) = multiples.try_fold(first.clone(), |a, b| least_common_multiple(&a, b)) else {
+            return self.clone();
+        };
+        let others = self.divisors.iter().filter(|(_, is_multiple)| !is_multiple).cloned();
+        NumberSet { divisors: core::iter::once((all, true)).chain(others).collect(), ..self.clone() }
     }
 
     /// Takes away the greatest divisor; returns it, and whether the numbers were its multiples.
@@ -362,13 +395,17 @@ fn least_common_multiple(a: &Decimal, b: &Decimal) -> Result<Decimal, NumberErro
     let unit = a.exponent().min(b.exponent());
     let common = || {
         let (x, y) = (a.to_scaled(unit)?, b.to_scaled(unit)?);
-        let (mut divisor, mut rest) = (x, y);
-        while rest != 0 {
-            (divisor, rest) = (rest, divisor % rest);
-        }
-        Decimal::from_scaled((x / divisor).checked_mul(y)?, unit)
+        Decimal::from_scaled((x / greatest_common_divisor(x, y)).checked_mul(y)?, unit)
     };
     common().ok_or(NumberError::Divisor { limit_digits: DIVISOR_DIGITS_MAX })
+}
+
+/// Returns the greatest common divisor of two positive numbers.
+fn greatest_common_divisor(mut a: i128, mut b: i128) -> i128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// Most digits of the least common multiple of divisors, written as an integer of the smallest unit among them.

@@ -10,8 +10,11 @@
 //! same if for each `k` (from `q` on, as that many digits count after the point) this says the same of both. From the first `k`
 //! with `10^k >= P` on nothing new is said: what is the same there stays the same when more digits follow. That leaves few `k` to
 //! compare, and a map from what they say to the first rest that said so.
+//!
+//! *Smaller non-divisors.* Of the multiples of 429 those of 6 are the multiples of 2, and where these are left out those of 8 are, too. So
+//! of a non-divisor only the powers of primes are kept that the multiples don't have anyway, and none that is a multiple of another.
 
-use super::{DIVISOR_DIGITS_MAX, NumberError, NumberSet};
+use super::{DIVISOR_DIGITS_MAX, NumberError, NumberSet, greatest_common_divisor};
 use crate::json_schema::decimal::Decimal;
 use core::cell::RefCell;
 use hashbrown::HashMap;
@@ -29,6 +32,8 @@ pub(super) type Rests = SmallVec<[u128; 2]>;
 #[derive(Debug)]
 pub(super) struct Residues {
     divisors: Vec<Divisor>,
+    /// Whether each multiple of the divisors is one of a non-divisor.
+    is_contradiction: bool,
 }
 
 #[derive(Debug)]
@@ -38,19 +43,42 @@ struct Divisor {
     is_multiple: bool,
     /// 10^i modulo `modulus`, for i up to `n_fraction`.
     powers: Vec<u128>,
-    /// From what a rest says of the digits to come to the first rest that said so; `None` if all rests differ.
-    classes: Option<RefCell<HashMap<SmallVec<[u128; 4]>, u128>>>,
+    /// From each rest to the first that said the same of the digits to come; `None` if all rests differ.
+    classes: Option<RefCell<Classes>>,
 }
+
+/// The rests met so far.
+#[derive(Debug, Default)]
+struct Classes {
+    /// The first rest that said so, by what it says.
+    by_word: HashMap<SmallVec<[u128; 4]>, u128>,
+    /// The same by rest, where they can be listed; [`UNKNOWN`] if a rest was not met.
+    by_rest: Vec<u32>,
+}
+
+/// Most rests of which a list is made.
+const LISTED_MAX: u128 = 1 << 16;
+const UNKNOWN: u32 = u32::MAX;
 
 impl Residues {
     pub fn new(set: &NumberSet) -> Result<Residues, NumberError> {
         let one = Decimal::from(1u64);
+        let step = set.step()?;
+        let mut non_divisors = set.non_divisors()?;
+        if let Some(step) = &step {
+            non_divisors = beside_multiples(step, non_divisors);
+        }
+        let is_contradiction = step.as_ref().is_some_and(|step| non_divisors.iter().any(|d| step.is_multiple_of(d)));
         // The spelling of integers sees to multiples of 1.
-        let step = set.step()?.filter(|step| set.integer != Some(true) || *step != one);
+        let step = step.filter(|step| set.integer != Some(true) || *step != one);
         let multiples = step.iter().map(|step| Divisor::new(step, true));
-        let non_divisors = set.non_divisors()?;
         let divisors = multiples.chain(non_divisors.iter().map(|divisor| Divisor::new(divisor, false)));
-        Ok(Residues { divisors: divisors.collect::<Result<_, _>>()? })
+        Ok(Residues { divisors: divisors.collect::<Result<_, _>>()?, is_contradiction })
+    }
+
+    /// Returns whether no number at all has the residues asked for.
+    pub fn is_contradiction(&self) -> bool {
+        self.is_contradiction
     }
 
     /// Returns about how many states there are for each number of digits; cheap to tell, and never much too low.
@@ -67,8 +95,7 @@ impl Residues {
 
     /// Adds a digit before the point.
     pub fn whole(&self, rests: &Rests, digit: u8) -> Rests {
-        let next =
-            |(divisor, &rest): (&Divisor, &u128)| divisor.class((rest * 10 + u128::from(digit)) % divisor.modulus);
+        let next = |(divisor, &rest): (&Divisor, &u128)| divisor.class(divisor.reduced(rest * 10 + u128::from(digit)));
         self.divisors.iter().zip(rests).map(next).collect()
     }
 
@@ -91,8 +118,8 @@ impl Residues {
                 Err(_) if digit == 0 => Some(target),
                 Err(_) => (!divisor.is_multiple).then_some(NEVER),
                 Ok(n_left_idx) => {
-                    let taken = u128::from(digit) * divisor.powers[n_left_idx] % divisor.modulus;
-                    divisor.reached((target + divisor.modulus - taken) % divisor.modulus, n_left)
+                    let taken = divisor.reduced(u128::from(digit) * divisor.powers[n_left_idx]);
+                    divisor.reached(divisor.reduced(target + divisor.modulus - taken), n_left)
                 }
             }
         });
@@ -111,6 +138,34 @@ impl Residues {
     }
 }
 
+/// Returns the least non-divisors that leave out the same multiples of `step`.
+fn beside_multiples(step: &Decimal, non_divisors: Vec<Decimal>) -> Vec<Decimal> {
+    let reduced = |divisor: &Decimal| {
+        let unit = step.exponent().min(divisor.exponent());
+        let (step, divisor) = (step.to_scaled(unit)?, divisor.to_scaled(unit)?);
+        // Its primes are those of which the divisor has a higher power than the step; others have no part in it.
+        let missing = divisor / greatest_common_divisor(divisor, step);
+        let mut others = divisor;
+        loop {
+            let common = greatest_common_divisor(others, missing);
+            if common == 1 {
+                break Decimal::from_scaled(divisor / others, unit);
+            }
+            others /= common;
+        }
+    };
+    let mut all: Vec<Decimal> = non_divisors.into_iter().map(|divisor| reduced(&divisor).unwrap_or(divisor)).collect();
+    all.sort_unstable();
+    all.dedup();
+    let mut least: Vec<Decimal> = Vec::with_capacity(all.len());
+    for divisor in all {
+        if !least.iter().any(|known| divisor.is_multiple_of(known)) {
+            least.push(divisor);
+        }
+    }
+    least
+}
+
 impl Divisor {
     fn new(value: &Decimal, is_multiple: bool) -> Result<Divisor, NumberError> {
         let n_fraction = (-value.exponent()).max(0);
@@ -122,18 +177,27 @@ impl Divisor {
         for i in 0..n_fraction as usize {
             powers.push(powers[i] * 10 % modulus);
         }
-        let has_classes = modulus > 100 && (modulus.is_multiple_of(2) || modulus.is_multiple_of(5));
+        let has_classes = modulus.is_multiple_of(2) || modulus.is_multiple_of(5);
         Ok(Divisor { modulus, n_fraction, is_multiple, powers, classes: has_classes.then(RefCell::default) })
+    }
+
+    /// Returns a number modulo the divisor's.
+    fn reduced(&self, number: u128) -> u128 {
+        // PERF: few moduli and numbers need 128 bits, whose division takes several times as long.
+        match (u64::try_from(number), u64::try_from(self.modulus)) {
+            (Ok(number), Ok(modulus)) => u128::from(number % modulus),
+            _ => number % self.modulus,
+        }
     }
 
     /// Returns what the digits after the point must be for a rest.
     fn missing(&self, rest: u128) -> u128 {
         let power = self.powers[self.n_fraction as usize];
         let shifted = match rest.checked_mul(power) {
-            Some(product) => product % self.modulus,
+            Some(product) => self.reduced(product),
             None => (0..self.n_fraction).fold(rest, |rest, _| rest * 10 % self.modulus),
         };
-        (self.modulus - shifted) % self.modulus
+        self.reduced(self.modulus - shifted)
     }
 
     /// Returns a target as it is kept if `n_left` digits are left to meet it, or `None` if it can't be met and must.
@@ -147,6 +211,22 @@ impl Divisor {
     /// Returns the rest that stands for all that are the same.
     fn class(&self, rest: u128) -> u128 {
         let Some(classes) = &self.classes else { return rest };
+        let mut classes = classes.borrow_mut();
+        if self.modulus > LISTED_MAX {
+            return *classes.by_word.entry(self.word(rest)).or_insert(rest);
+        }
+        if classes.by_rest.is_empty() {
+            classes.by_rest = vec![UNKNOWN; self.modulus as usize];
+        }
+        if classes.by_rest[rest as usize] == UNKNOWN {
+            let class = *classes.by_word.entry(self.word(rest)).or_insert(rest);
+            classes.by_rest[rest as usize] = class as u32;
+        }
+        u128::from(classes.by_rest[rest as usize])
+    }
+
+    /// Returns what a rest says of the digits to come.
+    fn word(&self, rest: u128) -> SmallVec<[u128; 4]> {
         let mut said: SmallVec<[u128; 4]> = SmallVec::new();
         let mut n_digits = self.n_fraction;
         let mut missing = self.missing(rest);
@@ -154,10 +234,10 @@ impl Divisor {
             let power = 10_u128.checked_pow(n_digits as u32);
             said.push(if power.is_some_and(|power| missing >= power) { NEVER } else { missing });
             if power.is_none_or(|power| power >= self.modulus) {
-                return *classes.borrow_mut().entry(said).or_insert(rest);
+                return said;
             }
             n_digits += 1;
-            missing = missing * 10 % self.modulus;
+            missing = self.reduced(missing * 10);
         }
     }
 }

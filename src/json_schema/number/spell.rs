@@ -9,7 +9,7 @@ use super::residue::{Residues, Rests};
 use super::side::{Side, Tie};
 use super::{NumberError, NumberSet, NumberSpelling, few};
 use crate::Limits;
-use crate::regular::Dfa;
+use crate::regular::{Dfa, Work};
 
 /// A place in a number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -83,16 +83,24 @@ enum Digits {
 
 type Edges = Vec<(u8, u8, Place)>;
 
-pub(super) fn language(set: &NumberSet, spelling: &NumberSpelling, limits: &Limits) -> Result<Dfa, NumberError> {
+pub(super) fn language(
+    set: &NumberSet,
+    spelling: &NumberSpelling,
+    limits: &Limits,
+    work: &mut Work<'_>,
+) -> Result<Dfa, NumberError> {
     let sides = [Side::new(set, false), Side::new(set, true)];
     let is_cut = sides.iter().flatten().any(|side| side.is_cut);
     let residues = Residues::new(set)?;
+    if residues.is_contradiction() {
+        return Ok(Dfa::default());
+    }
     let fractions = match set.integer {
         Some(true) if spelling.has_integer_fractions => Digits::Zeros,
         Some(true) => Digits::None,
         _ => Digits::All,
     };
-    if let Some(dfa) = few::language(set, fractions != Digits::None, residues.n_rests(), limits)? {
+    if let Some(dfa) = few::language(set, fractions != Digits::None, residues.n_rests(), limits, work)? {
         return Ok(dfa);
     }
     let speller = Speller {
@@ -102,7 +110,7 @@ pub(super) fn language(set: &NumberSet, spelling: &NumberSpelling, limits: &Limi
         has_exponents: spelling.has_exponents && set.integer.is_none() && set.divisors.is_empty(),
         fractions,
     };
-    let dfa = Dfa::unfold(Place::Start, |place, edges| speller.step(place, edges), limits)?;
+    let dfa = Dfa::unfold(Place::Start, |place, edges| speller.step(place, edges), limits, work)?;
     if dfa.is_empty() && is_cut {
         return Err(NumberError::Magnitude);
     }

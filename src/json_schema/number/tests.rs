@@ -17,7 +17,7 @@ fn between(low: &str, high: &str) -> NumberSet {
 }
 
 fn language(set: &NumberSet) -> Arc<Dfa> {
-    set.language(&NumberSpelling::default(), &Limits::default()).unwrap()
+    set.language(&NumberSpelling::default(), &Limits::default(), &mut Work(&mut |_| true)).unwrap()
 }
 
 #[track_caller]
@@ -115,7 +115,7 @@ proptest! {
     #[test]
     fn short_texts_are_as_the_judge_says(set in a_set(), has_integer_fractions: bool, has_exponents: bool) {
         let spelling = NumberSpelling { has_integer_fractions, has_exponents };
-        let dfa = set.language(&spelling, &Limits::default()).unwrap();
+        let dfa = set.language(&spelling, &Limits::default(), &mut Work(&mut |_| true)).unwrap();
         for (text, value) in texts() {
             let expected = set.contains(value) && is_spelled(&set, &spelling, text);
             prop_assert_eq!(dfa.is_match(text.as_bytes()), expected, "{}", text);
@@ -128,7 +128,7 @@ proptest! {
 
     #[test]
     fn no_text_means_no_number(set in a_set()) {
-        let is_empty = set.is_empty(&Limits::default()).unwrap();
+        let is_empty = set.is_empty(&Limits::default(), &mut Work(&mut |_| true)).unwrap();
         prop_assert_eq!(language(&set).is_empty(), is_empty);
         if is_empty {
             prop_assert!(texts().iter().all(|(_, value)| !set.contains(value)));
@@ -241,14 +241,14 @@ proptest! {
         // Two divisors may be too much for the default; that is an error, and said so.
         let limits = Limits { dfa_states_max: 1 << 18, ..Limits::default() };
         let spelling = NumberSpelling { has_integer_fractions: true, has_exponents: true };
-        let dfa = match set.language(&spelling, &limits) {
+        let dfa = match set.language(&spelling, &limits, &mut Work(&mut |_| true)) {
             Err(NumberError::TooLarge(error)) => {
                 prop_assert_eq!(error.limit_name(), "dfa_states_max");
                 return Ok(());
             }
             dfa => dfa.unwrap(),
         };
-        prop_assert_eq!(dfa.is_empty(), set.is_empty(&limits).unwrap());
+        prop_assert_eq!(dfa.is_empty(), set.is_empty(&limits, &mut Work(&mut |_| true)).unwrap());
         for at in at {
             let middle = multiple(start + at).to_scaled(unit.min(0)).unwrap();
             for shift in [0, 1, -1, 10, 5, -500] {
@@ -282,13 +282,13 @@ proptest! {
         }
         // All that is a multiple of a step of tenths is a number of tenths.
         let has_number = (low..=low + width).any(|value| set.contains(&tenths(value)));
-        prop_assert_eq!(set.is_empty(&Limits::default()).unwrap(), !has_number);
+        prop_assert_eq!(set.is_empty(&Limits::default(), &mut Work(&mut |_| true)).unwrap(), !has_number);
     }
 }
 
 #[test]
 fn emptiness_of_far_bounds() {
-    let is_empty = |set: &NumberSet| set.is_empty(&Limits::default());
+    let is_empty = |set: &NumberSet| set.is_empty(&Limits::default(), &mut Work(&mut |_| true));
     let multiples =
         |divisor: &str, low: &str, high: &str| between(low, high).intersect(&NumberSet::multiples_of(&d(divisor)));
     for (divisor, low, high, verdict) in [
@@ -346,9 +346,9 @@ fn far_bounds_are_reached() {
         NumberSet::exactly(&d("-1e1000000000000")),
         NumberSet::exactly(&d("1e-1000")),
     ] {
-        let error = set.language(&NumberSpelling::default(), &Limits::default()).unwrap_err();
+        let error = set.language(&NumberSpelling::default(), &Limits::default(), &mut Work(&mut |_| true)).unwrap_err();
         assert_eq!(error, NumberError::Magnitude);
-        assert_eq!(set.is_empty(&Limits::default()), Ok(false));
+        assert_eq!(set.is_empty(&Limits::default(), &mut Work(&mut |_| true)), Ok(false));
     }
 }
 
@@ -395,7 +395,8 @@ fn spellings_of_a_few_sets() {
 
 #[test]
 fn sizes_that_are_refused_by_name() {
-    let language = |set: &NumberSet, limits: &Limits| set.language(&NumberSpelling::default(), limits);
+    let language =
+        |set: &NumberSet, limits: &Limits| set.language(&NumberSpelling::default(), limits, &mut Work(&mut |_| true));
     let prime = NumberSet::multiples_of(&d("1000003"));
     let error = language(&prime, &Limits::default()).unwrap_err();
     assert!(matches!(&error, NumberError::TooLarge(error) if error.limit_name() == "dfa_states_max"), "{error}");
@@ -407,7 +408,7 @@ fn sizes_that_are_refused_by_name() {
     let others = (0..17).map(|i| NumberSet::non_multiples_of(&Decimal::from_scaled(101 + 2 * i, -3).unwrap()));
     let others = all_of(&others.collect::<Vec<_>>());
     assert_eq!(language(&others, &Limits::default()), Err(NumberError::NonDivisors { given: 17, limit: 16 }));
-    assert_eq!(others.is_empty(&Limits::default()), Ok(false));
+    assert_eq!(others.is_empty(&Limits::default(), &mut Work(&mut |_| true)), Ok(false));
 }
 
 /// What strangers may write takes no longer than its size allows.
@@ -430,12 +431,12 @@ fn costly_sets_end_soon() {
         ),
     ] {
         let start = std::time::Instant::now();
-        let result = set.language(&NumberSpelling::default(), &Limits::default());
+        let result = set.language(&NumberSpelling::default(), &Limits::default(), &mut Work(&mut |_| true));
         let result = result.map(|dfa| dfa.n_states()).map_err(|error| error.to_string());
         eprintln!("{name}: {result:?}, {:?}", start.elapsed());
         assert!(start.elapsed().as_secs() < 20, "{name}");
         let start = std::time::Instant::now();
-        assert_eq!(set.is_empty(&Limits::default()), Ok(false));
+        assert_eq!(set.is_empty(&Limits::default(), &mut Work(&mut |_| true)), Ok(false));
         assert!(start.elapsed().as_secs() < 20, "{name}");
     }
 }
@@ -513,7 +514,7 @@ fn usual_sets_are_small() {
 #[track_caller]
 fn check_register(set: &NumberSet, spelling: &NumberSpelling) -> bool {
     let Some(multiples) = register::Multiples::new(set, spelling) else { return false };
-    let dfa = set.language(spelling, &Limits::default()).unwrap();
+    let dfa = set.language(spelling, &Limits::default(), &mut Work(&mut |_| true)).unwrap();
     let Some(texts) = multiples.texts() else {
         assert!(dfa.is_empty(), "{set:?}");
         return true;
@@ -608,7 +609,7 @@ proptest! {
 #[test]
 fn divisors_with_many_digits_have_registers() {
     let spelling = NumberSpelling::default();
-    let texts = |set: &NumberSet| set.texts(&spelling, &Limits::default());
+    let texts = |set: &NumberSet| set.texts(&spelling, &Limits::default(), &mut Work(&mut |_| true));
     let modulus = |set: &NumberSet| match texts(set).unwrap() {
         NumberTexts::Register(Some(texts)) => {
             texts.register_rules.iter().flatten().find_map(|register_rule| match register_rule {

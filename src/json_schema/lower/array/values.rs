@@ -3,7 +3,7 @@
 //! Under `uniqueItems` the number of values bounds the number of items. Scalars are counted by their automata; containers are enumerated
 //! here, as one text each, with members and items in the order of the draft. The caller decides how many are few.
 
-use super::super::text::{has_finite_end, spelled_key, too_large};
+use super::super::text::{has_finite_end, spelled_key};
 use super::super::{LowerError, Lowered, Lowerer};
 use super::{Plan, Seen, VALUES_MAX, n_prefix};
 use crate::json_schema::conjunction::ConjunctionId;
@@ -120,7 +120,7 @@ impl Lowerer<'_> {
             ValueKind::String => {
                 for shape in shapes {
                     let Shape::String(string) = shape else { continue };
-                    let dfa = self.expander.languages.of_shape(string, true, self.limits).map_err(too_large)?;
+                    let dfa = self.expander.languages.of_shape(string, true, self.limits)?;
                     others.is_finite |= has_finite_end(&dfa);
                     match few_texts(&dfa, VALUES_MAX) {
                         None => (others.is_some, others.is_endless) = (true, true),

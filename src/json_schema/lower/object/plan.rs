@@ -1,13 +1,13 @@
 //! Which keys an object may have, and what their values satisfy.
 
-use super::super::text::{SpelledKey, has_finite_end, spelled_key, too_large};
+use super::super::text::{SpelledKey, has_finite_end, spelled_key};
 use super::super::{Lowered, Lowerer};
 use super::slots::{self, Chances};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::language::{LanguageId, few_texts};
+use crate::json_schema::language::{LanguageId, few_texts, too_large, watched};
 use crate::json_schema::shape::{Keys, NameMap, ObjectShape, Obligation, Shape, ValueKind, Witness};
-use crate::regular::Dfa;
+use crate::regular::{Dfa, Product, product_within};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -319,13 +319,11 @@ impl Lowerer<'_> {
                         continue;
                     }
                     let split = match (&part, sign) {
-                        (None, true) => Ok(Arc::clone(automaton)),
-                        (None, false) => automaton.complement(self.limits).map(Arc::new),
-                        (Some(part), true) => part.intersect(automaton, self.limits).map(Arc::new),
-                        (Some(part), false) => part.minus(automaton, self.limits).map(Arc::new),
+                        (None, true) => Arc::clone(automaton),
+                        (None, false) => self.product(Dfa::all_text(), automaton, Product::Minus)?,
+                        (Some(part), true) => self.product(part, automaton, Product::Intersect)?,
+                        (Some(part), false) => self.product(part, automaton, Product::Minus)?,
                     };
-                    let split = split.map_err(too_large)?;
-                    self.budget.spend(split.n_states())?;
                     if !split.is_empty() {
                         finer.push((Some(split), signs));
                     }
@@ -345,14 +343,14 @@ impl Lowerer<'_> {
             if has_finite_end(&keys) {
                 let texts: Vec<&[u8]> = names.iter().map(|(name, ())| name.as_bytes()).collect();
                 let texts = Dfa::of_texts(&texts, self.limits).map_err(too_large)?;
-                keys = Arc::new(keys.minus(&texts, self.limits).map_err(too_large)?);
+                keys = self.product(&keys, &texts, Product::Minus)?;
             }
             if keys.is_empty() {
                 continue;
             }
             match classes.iter_mut().find(|class| class.content == content) {
                 Some(Class { keys: ClassKeys::In(known), .. }) => {
-                    *known = Arc::new(known.union(&keys, self.limits).map_err(too_large)?);
+                    *known = self.product(known, &keys, Product::Union)?;
                 }
                 _ => classes.push(Class { keys: ClassKeys::In(keys), content }),
             }
@@ -360,20 +358,17 @@ impl Lowerer<'_> {
         Ok(classes)
     }
 
+    fn product(&self, a: &Dfa, b: &Dfa, product: Product) -> Lowered<Arc<Dfa>> {
+        watched(self.budget, too_large, |work| product_within(a, b, product, self.limits, work)).map(Arc::new)
+    }
+
     /// Returns the automaton of the strings that satisfy some members.
     fn strings_of(&mut self, members: &[Member]) -> Lowered<Arc<Dfa>> {
         let conjunction = self.expander.intern(Members::from_slice(members));
         let shapes = self.expander.shapes(conjunction, ValueKind::String)?;
-        let mut all: Option<Arc<Dfa>> = None;
-        for shape in shapes.iter() {
-            let Shape::String(string) = shape else { continue };
-            let dfa = self.expander.languages.of_shape(string, true, self.limits).map_err(too_large)?;
-            all = Some(match all {
-                None => dfa,
-                Some(all) => Arc::new(all.union(&dfa, self.limits).map_err(too_large)?),
-            });
-        }
-        Ok(all.unwrap_or_default())
+        let strings =
+            shapes.iter().filter_map(|shape| if let Shape::String(string) = shape { Some(string) } else { None });
+        self.expander.languages.of_shapes(&strings.collect::<Vec<_>>(), true, self.limits)
     }
 }
 
