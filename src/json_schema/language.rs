@@ -26,10 +26,10 @@ const KEPT_MAX: usize = 4096;
 const DISJOINT_STATES_MAX: usize = 1 << 12;
 
 /// States of a combination of languages, beyond which it is made step by step.
-const COMBINED_STATES_MAX: usize = 1 << 14;
+const COMBINED_STATES_MAX: usize = 1 << 12;
 
 /// States of an automaton for several shapes, before it is minimized, beyond which they stay apart where they can.
-const JOINED_STATES_MAX: usize = 1 << 12;
+const JOINED_STATES_MAX: usize = 1 << 11;
 
 /// Steps that making an automaton counts for, however small.
 const STEPS_PER_AUTOMATON: usize = 256;
@@ -339,9 +339,8 @@ impl<'a> Languages<'a> {
 
     /// Returns the automaton of the decoded strings that have any of some shapes, which list no values, but for their lengths.
     fn combined(&self, shapes: &[&StringShape], limits: &Limits) -> Result<Arc<Dfa>, LowerError> {
-        if let [shape] = shapes
-            && shape.languages.len() + usize::from(!shape.excluded.is_empty()) <= 2
-        {
+        // PERF: an intersection shrinks from one language to the next, and all at once it would be made with what has no end.
+        if let [shape] = shapes {
             return self.intersection(&self.literals(shape, limits)?, limits);
         }
         let combination = self.combination(shapes, limits)?;
