@@ -32,63 +32,56 @@ enum Kind {
 #[derive(Debug)]
 struct Candidate {
     value: Piece,
-    scalars: JsonScalars,
+    /// Of containers, and of strings with escapes.
+    scalars: Option<JsonScalars>,
+}
+
+/// What was read of the value under way, as far as it is compared by scalars.
+#[derive(Default)]
+struct Begun {
+    /// Nothing for what is compared byte by byte: a string without escapes, too.
+    scalars: Option<JsonScalars>,
+    /// Whether the text ends within an escape, so that the last character is not known.
+    is_cut: bool,
+}
+
+fn is_number(byte: u8) -> bool {
+    byte == b'-' || byte.is_ascii_digit()
 }
 
 impl Candidates {
     /// Finds the candidates for the value under way in a frame.
     pub fn of(values: &DistinctValues, register: u64, equality: Equality) -> Candidates {
         let start = (register >> 32) as u32;
-        let text = || values.bytes_from(start).collect::<Vec<u8>>();
         let mut found = Candidates { kind: Kind::Bytes(start), values: SmallVec::new() };
         let (Some(first), true) = (values.first_byte(register), register as u32 != 0) else { return found };
-        let mut add = |value: Piece| {
-            let scalars = match equality {
-                Equality::Json if matches!(first, b'"' | b'{' | b'[') => {
-                    JsonScalars::of(&values.bytes(value).collect::<Vec<u8>>())
-                }
-                _ => JsonScalars::default(),
+        if equality == Equality::Json {
+            found.kind = match first {
+                b'{' | b'[' => Kind::Container(start),
+                b'"' => Kind::String(start),
+                first if is_number(first) => Kind::Number,
+                _ => Kind::Bytes(start),
             };
-            found.values.push(Candidate { value, scalars });
-        };
-        let is_alike = |value: Piece| values.first_of(value) == Some(first);
-        let is_number = |byte: u8| byte == b'-' || byte.is_ascii_digit();
-        match (equality, first) {
-            (Equality::Json, b'{' | b'[') => {
-                let bits = JsonScalars::of(&text()).bloom_bits();
-                values.for_each_with(register, bits, |value| {
-                    if is_alike(value) {
-                        add(value)
-                    }
-                });
-                found.kind = Kind::Container(start);
-            }
-            (Equality::Json, first) if is_number(first) => {
-                let is_one = |value: Piece| values.first_of(value).is_some_and(is_number);
-                values.for_each(register, |value| {
-                    if is_one(value) {
-                        add(value)
-                    }
-                });
-                found.kind = Kind::Number;
-            }
-            _ => {
-                values.for_each(register, |value| {
-                    if is_alike(value) {
-                        add(value)
-                    }
-                });
-                if let (Equality::Json, b'"') = (equality, first) {
-                    found.kind = Kind::String(start);
-                }
-            }
         }
-        let mut all = core::mem::take(&mut found.values);
-        let scalars = found.scalars(values);
-        all.retain(|candidate| found.remains(values, &scalars, candidate));
+        let begun = found.begun(values);
+        let bits = match (found.kind, &begun.scalars) {
+            (Kind::Container(_), Some(scalars)) => scalars.bloom_bits(),
+            _ => 0,
+        };
+        let mut all: SmallVec<[Candidate; 2]> = SmallVec::new();
+        values.for_each_with(register, bits, |value| {
+            let is_alike = match (found.kind, values.first_of(value)) {
+                (Kind::Number, other) => other.is_some_and(is_number),
+                (_, other) => other == Some(first),
+            };
+            let candidate = || Candidate { value, scalars: found.scalars_of(values, value) };
+            // PERF: most strings differ early, and are not decoded for that.
+            all.extend(is_alike.then(candidate).filter(|candidate| found.remains(values, &begun, candidate)));
+        });
         found.values = all;
         if let Kind::Container(start) = found.kind {
-            found.kind = Kind::Container(start + last_scalar(&text()) as u32);
+            let text: Vec<u8> = values.bytes_from(start).collect();
+            found.kind = Kind::Container(start + last_scalar(&text) as u32);
         }
         found
     }
@@ -100,54 +93,67 @@ impl Candidates {
 
     /// Returns the bytes behind which some are left, now that more was read: perhaps too many; none if no candidate is left.
     pub fn next_bytes(&self, values: &DistinctValues) -> ByteSet {
-        let scalars = self.scalars(values);
+        let begun = self.begun(values);
         let mut next = ByteSet::EMPTY;
-        for candidate in self.values.iter().filter(|candidate| self.remains(values, &scalars, candidate)) {
-            next = next | self.next_bytes_of(values, &scalars, candidate);
+        for candidate in self.values.iter().filter(|candidate| self.remains(values, &begun, candidate)) {
+            next = next | self.next_bytes_of(values, &begun, candidate);
         }
         next
     }
 
-    fn next_bytes_of(
-        &self,
-        values: &DistinctValues,
-        (scalars, is_cut): &(JsonScalars, bool),
-        candidate: &Candidate,
-    ) -> ByteSet {
-        match (self.kind, &scalars.partial) {
-            (Kind::Bytes(start), _) => {
-                let n_read = values.n_bytes() - start;
-                values.bytes(candidate.value).skip(n_read as usize).take(1).collect()
+    fn next_bytes_of(&self, values: &DistinctValues, begun: &Begun, candidate: &Candidate) -> ByteSet {
+        let next_of = |start: u32| values.bytes(candidate.value).skip((values.n_bytes() - start) as usize).take(1);
+        // Any character of a string may be spelled by an escape.
+        match (self.kind, begun.scalars.as_ref().and_then(|scalars| scalars.partial.as_ref())) {
+            (Kind::Bytes(start), _) => next_of(start).collect(),
+            (Kind::String(start), _) if begun.scalars.is_none() && candidate.scalars.is_none() => {
+                next_of(start).chain([b'\\']).collect()
             }
-            (Kind::String(_) | Kind::Container(_), Some(prefix)) if !is_cut => {
-                // Any character may be spelled by an escape.
-                let next =
-                    |string: &Vec<u8>| string.strip_prefix(&**prefix).map(|rest| rest.first().copied().unwrap_or(b'"'));
-                candidate.scalars.strings.iter().filter_map(next).chain([b'\\']).collect()
+            (Kind::Container(_), Some(prefix)) if !begun.is_cut => {
+                let strings = candidate.scalars.iter().flat_map(|scalars| &scalars.strings);
+                let next = strings.filter_map(|string| string.strip_prefix(&**prefix));
+                next.map(|suffix| suffix.first().copied().unwrap_or(b'"')).chain([b'\\']).collect()
             }
             _ => ByteSet::ALL,
         }
     }
 
-    /// Returns the scalars that are compared, and whether the text ends within an escape, so that the last one is not known.
-    fn scalars(&self, values: &DistinctValues) -> (JsonScalars, bool) {
-        match self.kind {
-            Kind::Bytes(_) | Kind::Number => Default::default(),
-            Kind::String(start) | Kind::Container(start) => {
-                let text: Vec<u8> = values.bytes_from(start).collect();
-                (JsonScalars::of(&text), ends_within_escape(&text))
-            }
-        }
+    /// Returns what was read of the value.
+    fn begun(&self, values: &DistinctValues) -> Begun {
+        let start = match self.kind {
+            Kind::Bytes(_) | Kind::Number => return Begun::default(),
+            Kind::String(start) if values.bytes_from(start).all(|byte| byte != b'\\') => return Begun::default(),
+            Kind::String(start) | Kind::Container(start) => start,
+        };
+        let text: Vec<u8> = values.bytes_from(start).collect();
+        Begun { scalars: Some(JsonScalars::of(&text)), is_cut: ends_within_escape(&text) }
     }
 
-    fn remains(&self, values: &DistinctValues, (scalars, is_cut): &(JsonScalars, bool), candidate: &Candidate) -> bool {
-        match self.kind {
-            Kind::Bytes(start) => {
-                let mut bytes = values.bytes(candidate.value);
-                values.bytes_from(start).all(|byte| bytes.next() == Some(byte))
+    /// Returns the scalars of a value that is compared by them.
+    fn scalars_of(&self, values: &DistinctValues, value: Piece) -> Option<JsonScalars> {
+        let is_decoded = match self.kind {
+            Kind::Bytes(_) | Kind::Number => false,
+            Kind::String(_) => values.bytes(value).any(|byte| byte == b'\\'),
+            Kind::Container(_) => true,
+        };
+        is_decoded.then(|| JsonScalars::of(&values.bytes(value).collect::<Vec<u8>>()))
+    }
+
+    fn remains(&self, values: &DistinctValues, begun: &Begun, candidate: &Candidate) -> bool {
+        let has_prefix = |start: u32| {
+            let mut bytes = values.bytes(candidate.value);
+            values.bytes_from(start).all(|byte| bytes.next() == Some(byte))
+        };
+        match (self.kind, &begun.scalars, &candidate.scalars) {
+            (Kind::Number, ..) => true,
+            (Kind::Bytes(start), ..) | (Kind::String(start), None, None) => has_prefix(start),
+            _ if begun.is_cut => true,
+            (Kind::String(start) | Kind::Container(start), own, other) => {
+                let decoded = |piece: &mut dyn Iterator<Item = u8>| JsonScalars::of(&piece.collect::<Vec<u8>>());
+                let own = own.clone().unwrap_or_else(|| decoded(&mut values.bytes_from(start)));
+                let other = other.clone().unwrap_or_else(|| decoded(&mut values.bytes(candidate.value)));
+                own.can_extend_to(&other)
             }
-            Kind::Number => true,
-            Kind::String(_) | Kind::Container(_) => *is_cut || scalars.can_extend_to(&candidate.scalars),
         }
     }
 }
@@ -190,7 +196,7 @@ mod tests {
     fn last_scalars_are_those_that_may_go_on() {
         for (text, last) in [
             (r#"{"a":"bc"#, r#""bc"#),
-            (r#"{"a":"b\""#, ""),
+            (r#"{"a":"b""#, ""),
             (r#"{"a":"b\"c"#, r#""b\"c"#),
             (r#"{"a":12"#, "12"),
             (r#"{"a":12,"#, ""),

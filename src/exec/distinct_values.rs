@@ -220,12 +220,7 @@ impl DistinctValues {
         self.n_bytes() - (register >> 32) as u32
     }
 
-    /// Returns what was read of the value of a frame.
-    pub fn begun(&self, register: u64) -> Vec<u8> {
-        self.bytes(Piece { start: (register >> 32) as u32, end: self.n_bytes() }).collect()
-    }
-
-    /// Likewise, where that is a key.
+    /// Returns what was read of the value of a frame, where that is short, as keys are.
     pub fn begun_key(&self, register: u64) -> SmallVec<[u8; 64]> {
         self.short_text(Piece { start: (register >> 32) as u32, end: self.n_bytes() })
     }

@@ -130,7 +130,7 @@ impl Matcher {
         if let Some(frame) = surroundings.key {
             let n_bytes = self.values().n_begun(frame.register) as usize;
             // Without its opening quote.
-            let prefix = || self.values().begun_key(frame.register)[1..].to_vec();
+            let prefix = || self.values().begun_key(frame.register).into_iter().skip(1).collect::<SmallVec<[u8; 64]>>();
             let tokens = if n_bytes > 0 { strings.ending_and_holding(n_bytes - 1, prefix) } else { &[] };
             self.clear_refused(row, tokens, |token| refused.push(token));
         }

@@ -17,7 +17,7 @@
 
 use super::Dfa;
 use super::error::{RegularError, Work};
-use super::product::{Product, product_watched};
+use super::product::{Product, product_within};
 use crate::Limits;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -61,7 +61,7 @@ impl Union {
         let Union { few, shared, mut starts } = self;
         match &few[..] {
             [only] => return Ok(Arc::clone(only)),
-            [a, b] => return product_watched(a, b, Product::Union, limits, work).map(Arc::new),
+            [a, b] => return product_within(a, b, Product::Union, limits, work).map(Arc::new),
             _ => {}
         }
         starts.sort_unstable();

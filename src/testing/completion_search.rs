@@ -218,7 +218,7 @@ impl SeenConfigurations<'_> {
         if is_exit && let Kind::DistinctValue(next) = info.kind {
             key.push(b"next".to_vec());
             if self.is_exact || has_finite_domain {
-                key.push(values.begun(head.register));
+                key.push(values.begun_key(head.register).to_vec());
             } else {
                 let n_before = key.len();
                 values.for_each_rest(head.register, |suffix| key.push(values.bytes(suffix).collect()));
