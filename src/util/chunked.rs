@@ -1,12 +1,15 @@
 //! A persistent list: it grows and shrinks at its end, and copies share its front.
 //!
 //! The front lies in frozen chunks that copies share; the tail is owned. A copy costs one reference count and a copy of the tail (at most
-//! [`CHUNK`] items); a push costs no atomic operation except once per chunk.
+//! [`TAIL_MAX`] items); a push costs no atomic operation except once per chunk. The tail keeps at least a chunk when one is frozen, so that
+//! pushing and truncating a few items again and again, as trying tokens does, never freezes and thaws the same chunk.
 
 use std::sync::Arc;
 
 /// Items per frozen chunk.
 const CHUNK: usize = 64;
+/// Most items of the tail.
+const TAIL_MAX: usize = 2 * CHUNK;
 
 /// A persistent list of items that are cheap to copy.
 #[derive(Debug)]
@@ -52,7 +55,7 @@ impl<T: Copy> Chunked<T> {
     /// Adds an item at the end.
     #[inline]
     pub fn push(&mut self, item: T) {
-        if self.tail.len() == CHUNK {
+        if self.tail.len() == TAIL_MAX {
             self.freeze();
         }
         self.tail.push(item);
@@ -75,10 +78,10 @@ impl<T: Copy> Chunked<T> {
 
     #[cold]
     fn freeze(&mut self) {
-        let chunk = Arc::from(&*self.tail);
+        let chunk = Arc::from(&self.tail[..CHUNK]);
         self.chunks_mut().push(chunk);
         self.n_frozen += CHUNK;
-        self.tail.clear();
+        self.tail.drain(..CHUNK);
     }
 
     /// Drops all items after the first `len`.
