@@ -96,7 +96,7 @@ impl Candidates {
         let begun = self.begun(values);
         let mut next = ByteSet::EMPTY;
         for candidate in self.values.iter().filter(|candidate| self.remains(values, &begun, candidate)) {
-            next = next | self.next_bytes_of(values, &begun, candidate);
+            next |= self.next_bytes_of(values, &begun, candidate);
         }
         next
     }
