@@ -203,6 +203,9 @@ impl Exploration {
             }
             classes
         };
+        // By what is still to come of a character: the bytes beyond ASCII that go on with it, one of each class, and what is to come behind them.
+        let letters: [SmallVec<[(u8, Rest); 16]>; RESTS.len()] =
+            core::array::from_fn(|rest| letters_of(unit, rest as Rest));
         let (of_alphabet, of_words) = (classes(alphabet.ascii), classes(alphabet.ascii & words));
         let reads_on = |state: u32| of_words.iter().all(|&(byte, _)| target(unit, state, byte).is_some());
         let mut known: AHashMap<Place, u32> = AHashMap::from([((start, WHOLE), 0)]);
@@ -255,24 +258,9 @@ impl Exploration {
                     }
                 }
             }
-            let continued = match rest {
-                WHOLE if alphabet.non_ascii == NonAscii::None => 0..=0,
-                WHOLE => 0x80..=0xFF,
-                rest => RESTS[usize::from(rest)].1..=RESTS[usize::from(rest)].2,
-            };
-            let mut done: SmallVec<[(u8, Rest); 16]> = SmallVec::new();
-            for byte in continued.filter(|&byte| byte >= 0x80) {
-                let next = match rest {
-                    WHOLE => match rest_after(byte) {
-                        Some(next) => next,
-                        None => continue,
-                    },
-                    rest => rest_within(rest),
-                };
-                if done.contains(&(unit.class(byte), next)) {
-                    continue;
-                }
-                done.push((unit.class(byte), next));
+            let letters = &letters[usize::from(rest)];
+            let letters = if alphabet.non_ascii == NonAscii::None && rest == WHOLE { &[][..] } else { &letters[..] };
+            for &(byte, next) in letters {
                 let is_known = match target(unit, state, byte) {
                     Some(to) if next == WHOLE => {
                         *on.entry(to).or_insert_with(|| reads_on(to))
@@ -352,6 +340,28 @@ impl Exploration {
         }
         safe_bytes
     }
+}
+
+/// Returns the bytes beyond ASCII that go on with a character, one for each class of the unit and each rest behind it, with that rest.
+fn letters_of(unit: &Unit, rest: Rest) -> SmallVec<[(u8, Rest); 16]> {
+    let bytes = match rest {
+        WHOLE => 0x80..=0xFF,
+        rest => RESTS[usize::from(rest)].1..=RESTS[usize::from(rest)].2,
+    };
+    let mut letters: SmallVec<[(u8, Rest); 16]> = SmallVec::new();
+    for byte in bytes {
+        let next = match rest {
+            WHOLE => rest_after(byte),
+            rest => Some(rest_within(rest)),
+        };
+        let is_new = |next: &Rest| {
+            !letters.iter().any(|&(known, after)| unit.class(known) == unit.class(byte) && after == *next)
+        };
+        if let Some(next) = next.filter(is_new) {
+            letters.push((byte, next));
+        }
+    }
+    letters
 }
 
 /// Returns the kind that some characters of ASCII have in common.
