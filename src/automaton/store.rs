@@ -177,7 +177,7 @@ impl UnitStore {
     /// Returns the unit with this content.
     pub fn intern(&self, content: Content, name: Cow<'static, str>) -> Arc<Unit> {
         let fingerprint = self.hasher.hash_one(&content);
-        // A panic elsewhere flat_units the tables as they were between two statements: at worst something is missing.
+        // A panic elsewhere leaves the tables as they were between two statements: at worst something is missing.
         let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
         match generations.find(fingerprint, &content) {
             Some((unit, is_young)) => {

@@ -322,5 +322,5 @@ fn is_bounded(unit: &Unit, state: u32) -> bool {
 
 /// Tells whether a rest is kept of the digits that are read: how many there are is up to the automaton.
 fn has_residue(unit: &Unit, state: u32) -> bool {
-    matches!(unit.info(state).owner, Some(Owner::RegisterRules(tally)) if matches!(unit.register_rule(tally), RegisterRule::Residue(_)))
+    matches!(unit.info(state).owner, Some(Owner::RegisterRules(rule)) if matches!(unit.register_rule(rule), RegisterRule::Residue(_)))
 }

@@ -18,7 +18,7 @@ struct Set {
     value: Piece,
     /// Of a container compared as JSON, once it was looked at: a number that equal ones have in common, and few others; else 0.
     fingerprint: u64,
-    /// The bits of its scalar_bits, likewise.
+    /// The Bloom filter of its scalars, likewise.
     scalar_bits: u64,
     /// Whether a token may hold it whole, if it is a key.
     is_held: bool,
@@ -44,7 +44,7 @@ pub(crate) struct DistinctValues {
     sets: Chunked<Set>,
     /// Sets whose values were looked at: those that a token added which is only tried are not.
     n_settled: usize,
-    /// By byte of the text, as far as it was settled: what it scalar_bits the text within.
+    /// By byte of the text, as far as it was settled: what it leaves the text within.
     strings: Chunked<Within>,
     /// How often a value was refused, ever.
     n_refused: u64,

@@ -2,7 +2,7 @@
 //!
 //! A walk of the vocabulary steps a configuration by each byte of each token. Where the grammar is ambiguous a step costs as much as there are
 //! heads, stacks grow with each one, and a hundred thousand trie nodes take seconds. But those nodes lead to a handful of configurations: after
-//! `[a-z ]+` read in any of the ways that `(block)*` with `block ::= "(" block* ")" | [a-z ]+` scalar_bits open, there is one, however the letters were split.
+//! `[a-z ]+` read in any of the ways that `(block)*` with `block ::= "(" block* ")" | [a-z ]+` leaves open, there is one, however the letters were split.
 //! So configurations are interned, with the nodes of their stacks, and so are their transitions: the walk becomes that of an automaton whose
 //! states are configurations, one table look-up per byte. (M. O. Rabin, D. Scott, "Finite automata and their decision problems", 1959; made on
 //! demand as in K. Thompson, "Regular expression search algorithm", 1968. Here configurations have stacks, so there are finitely many of them
@@ -150,7 +150,7 @@ impl LazyDfa {
     }
 
     /// Returns a configuration that `height` further bytes can't tell from this one: frames and counts out of their reach are left out. So configurations
-    /// that grow with each byte of a token are few all the same, since nearly all of the vocabulary's trie is near its scalar_bits. [`u8::MAX`] is any height.
+    /// that grow with each byte of a token are few all the same, since nearly all of the vocabulary's trie is near its leaves. [`u8::MAX`] is any height.
     #[inline]
     pub fn visible(&mut self, program: &Program, config: ConfigId, height: u8) -> ConfigId {
         if self.is_flat(config) || height == u8::MAX {

@@ -290,7 +290,7 @@ impl MaskQuery<'_> {
         Ok(self.keep(Some(key), node))
     }
 
-    /// Walks on below the remainders of `decision` from where the next frame goes on; returns the new node, its number if it is cached, and
+    /// Walks on below the remainders of `decision` from where the next frame goes on; returns the new node, whether it is cached, and
     /// about how many trie nodes that took.
     #[cold]
     fn settle(

@@ -32,7 +32,7 @@ pub const JUMP_FORWARD_BYTES_MAX: usize = 1 << 16;
 
 /// One output under way: what was accepted so far, and what may follow.
 ///
-/// Every call that fails mask_ids the matcher as it was. Each successful accept is one step of the history, whatever it accepted.
+/// Every call that fails leaves the matcher as it was. Each successful accept is one step of the history, whatever it accepted.
 /// Cloning is [`fork`](Self::fork).
 ///
 /// Cost: accepting takes some nanoseconds per byte, filling a mask about as long as copying it once its states were seen by any
