@@ -16,6 +16,12 @@ const SCHEMAS: &[&str] = &[
     r#"{"type": "object", "propertyNames": {"enum": ["a", "b", "ab"]}, "minProperties": 2}"#,
     r#"{"type": "object", "patternProperties": {"^[ab]$": {"const": 1}}, "additionalProperties": false, "minProperties": 2}"#,
     r#"{"type": "object", "patternProperties": {"^[ab]$": {"const": 1}, "^1": {"const": 2}}, "additionalProperties": false}"#,
+    // Keys of limited length: few begin with a long prefix.
+    r#"{"type": "object", "patternProperties": {"^[ab]{2}$": {"const": 1}}, "additionalProperties": false}"#,
+    r#"{"type": "object", "patternProperties": {"^[ab]{1,20}$": {"const": 1}}, "additionalProperties": false}"#,
+    r#"{"type": "object", "patternProperties": {"^[ab]{1,17}1$": {"const": 1}}, "properties": {"ab": {}}, "additionalProperties": false}"#,
+    r#"{"type": "object", "properties": {"abab1": {"const": 1}}, "patternProperties": {"^(ab|b)[ab]{0,2}1?$": {"type": "object", "patternProperties": {"^a{1,3}$": {}}, "additionalProperties": false}}, "additionalProperties": false}"#,
+    r#"{"type": "object", "patternProperties": {"^a[ab]{1,30}$": {"const": 1}, "^[a1]$": {"const": 11}}, "additionalProperties": false}"#,
     // Declared names are not allowed as additional keys.
     r#"{"type": "object", "properties": {"a": {"const": 1}, "ab": {"const": true}}, "additionalProperties": {"const": 11}}"#,
     r#"{"type": "object", "properties": {"a": {"const": 1}, "b": false}, "patternProperties": {"^a": {"const": 11}}, "additionalProperties": {"const": true}}"#,

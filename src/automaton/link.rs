@@ -148,7 +148,7 @@ impl Program {
             units.iter().filter(of_values).any(|linked| linked.unit.content.infos.roles().iter().any(is_it))
         };
         let has_items = has(&|distinct| distinct.equality == Equality::Json);
-        let may_run_out = has_items || has(&|distinct| distinct.has_finite_domain);
+        let may_run_out = has_items || has(&|distinct| distinct.has_finite_domain());
         let has_last_items = has_items && has(&|distinct| distinct.exhaustible != Exhaustible::Never);
         Ok(Program {
             units,

@@ -11,7 +11,7 @@
 use super::state::{Kind, Owner};
 use super::table::Letter;
 use super::unit::{Move, StateRef, Step, Unit};
-use crate::machine::{Distinct, Equality, RegisterRule};
+use crate::machine::{Equality, RegisterRule};
 use std::sync::Arc;
 
 /// Something unbounded can be read from the state on.
@@ -285,9 +285,7 @@ fn may_run_out(unit: &Unit, place: StateRef) -> bool {
         slot => &unit.content.children[slot as usize - 1],
     };
     match unit.info(place.state).kind {
-        Kind::DistinctValue(Distinct { equality, has_finite_domain, .. }) => {
-            has_finite_domain || equality == Equality::Json
-        }
+        Kind::DistinctValue(distinct) => distinct.has_finite_domain() || distinct.equality == Equality::Json,
         _ => false,
     }
 }

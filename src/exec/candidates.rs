@@ -8,6 +8,7 @@ use super::distinct_values::{DistinctValues, Piece};
 use crate::machine::{Equality, JsonScalars, ends_within_escape};
 use crate::util::ByteSet;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 
 /// The values that one under way may become.
 #[derive(Debug)]
@@ -148,11 +149,12 @@ impl Candidates {
             (Kind::Number, ..) => true,
             (Kind::Bytes(start), ..) | (Kind::String(start), None, None) => has_prefix(start),
             _ if begun.is_cut => true,
-            (Kind::String(start) | Kind::Container(start), own, other) => {
+            (Kind::String(start) | Kind::Container(start), own, other_scalars) => {
                 let decoded = |piece: &mut dyn Iterator<Item = u8>| JsonScalars::of(&piece.collect::<Vec<u8>>());
-                let own = own.clone().unwrap_or_else(|| decoded(&mut values.bytes_from(start)));
-                let other = other.clone().unwrap_or_else(|| decoded(&mut values.bytes(candidate.value)));
-                own.can_extend_to(&other)
+                let own =
+                    own.as_ref().map_or_else(|| Cow::Owned(decoded(&mut values.bytes_from(start))), Cow::Borrowed);
+                let other = || Cow::Owned(decoded(&mut values.bytes(candidate.value)));
+                own.can_extend_to(&other_scalars.as_ref().map_or_else(other, Cow::Borrowed))
             }
         }
     }

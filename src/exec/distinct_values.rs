@@ -16,6 +16,8 @@ type SetId = u32;
 struct Set {
     rest: SetId,
     value: Piece,
+    /// The number of values in the set.
+    n_values: u32,
     /// Of a container compared as JSON, once it was looked at: a number that equal ones have in common, and few others; else 0.
     fingerprint: u64,
     /// The Bloom filter of its scalars, likewise.
@@ -164,7 +166,8 @@ impl DistinctValues {
             self.n_refused += 1;
             return None;
         }
-        let set = Set { rest, value, fingerprint: 0, scalar_bits: 0, is_held: true };
+        let n_values = 1 + self.n_values(register);
+        let set = Set { rest, value, n_values, fingerprint: 0, scalar_bits: 0, is_held: true };
         // Other places where the text can lead end the same value.
         let n_sets = self.sets.len();
         let is_known = |&index: &usize| {
@@ -213,6 +216,11 @@ impl DistinctValues {
     /// Returns the declared keys that the value under way is a beginning of, by number.
     pub fn begun_reserved(&self, register: u64, declared_keys: &DeclaredKeys) -> Range<usize> {
         declared_keys.with_prefix(&self.begun_key(register))
+    }
+
+    /// Returns the number of values of the frame's set.
+    pub fn n_values(&self, register: u64) -> u32 {
+        (register as u32).checked_sub(1).map_or(0, |last| self.sets.get(last as usize).n_values)
     }
 
     /// Returns the number of bytes that were read of the value of a frame.

@@ -340,7 +340,7 @@ type Rank = (bool, bool, u8);
 
 /// Tells whether values of a kind can run out at all.
 fn is_compared(distinct: Distinct) -> bool {
-    distinct.has_finite_domain || distinct.equality == Equality::Json
+    distinct.has_finite_domain() || distinct.equality == Equality::Json
 }
 
 /// Returns the bytes that make the number at the end of the text longer, if there is one, though perhaps another value has no other spelling:

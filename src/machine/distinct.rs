@@ -8,12 +8,23 @@
 pub struct Distinct {
     /// When two texts are the same value.
     pub equality: Equality,
-    /// Whether some prefix of a value has finitely many completions only, all of which earlier values may have taken.
-    pub has_finite_domain: bool,
+    /// The length in bytes, or less, of the shortest prefix of a value that at most [`SCARCE`] values begin with, all of which earlier ones may be: an
+    /// opening quote counts. 0 if it is not known; nothing if each prefix has infinitely many completions, or more than that many.
+    pub scarce_after: Option<u32>,
     /// Whether all values of the domain may be taken while another one could or must follow.
     pub exhaustible: Exhaustible,
     /// The index of the rule's list of keys that count as taken from the start.
     pub declared_keys: Option<u32>,
+}
+
+/// A number of values that a document hardly has.
+pub const SCARCE: u32 = 1 << 16;
+
+impl Distinct {
+    /// Returns whether some prefix of a value has finitely many completions only.
+    pub fn has_finite_domain(&self) -> bool {
+        self.scarce_after.is_some()
+    }
 }
 
 /// Whether a domain of distinct values can be exhausted between two of them.

@@ -22,7 +22,7 @@ mod residue;
 pub use counter::Counter;
 pub(crate) use counter::merged_bounds;
 pub use declared_keys::DeclaredKeys;
-pub use distinct::{Distinct, Equality, Exhaustible};
+pub use distinct::{Distinct, Equality, Exhaustible, SCARCE};
 pub(crate) use distinct::{JsonScalars, canonical_number, ends_within_escape};
 pub use length::Length;
 pub use register_rule::RegisterRule;

@@ -1,19 +1,23 @@
-//! Masks where only the keys of objects must differ, and can't be exhausted: nearly all schemas.
+//! Masks where only the keys of objects must differ: nearly all schemas.
 //!
 //! As in [`super::recheck`], which serves all grammars, the cached mask is right but for the tokens that repeat a key. Here the text is in few places, each with objects
 //! around it, one within the other, and the tokens that can repeat a key are known without a walk:
 //! - tokens that begin with the suffix of a key whose prefix was read: all of them are refused;
 //! - tokens that end the key under way and hold it once more: hardly any, and those are tried;
 //! - tokens that hold a key of an object around the text whole, between two quotes: few, the same ones until a key ends, and tried.
+//!
+//! Keys of limited length, such as `^[a-z]{1,64}$`, could all be taken: not the first few of them, but those that begin with a prefix that few keys have
+//! ([`Distinct::scarce_after`](crate::machine::Distinct::scarce_after)). Such a prefix must be one of a key that is there already, so that tokens that go on towards one of these
+//! are tried, and tokens that hold that much of a key.
 
 use super::Matcher;
 use super::memo::{ObjectKey, ObjectSlot};
 use super::recheck::clear;
 use crate::automaton::{Kind, Owner, StateId};
 use crate::exec::{BOTTOM, Head, OverBudget};
-use crate::machine::Equality;
+use crate::machine::{Equality, SCARCE};
 use crate::mask::{add, fill};
-use crate::vocab::TokenId;
+use crate::vocab::{Punctuation, TokenId};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -132,33 +136,37 @@ impl Matcher {
             // Without its opening quote.
             let prefix = || self.values().begun_key(frame.register).into_iter().skip(1).collect::<SmallVec<[u8; 64]>>();
             let tokens = if n_bytes > 0 { strings.ending_and_holding(n_bytes - 1, prefix) } else { &[] };
-            self.clear_refused(row, tokens, |token| refused.push(token));
+            self.clear_refused(row, tokens.iter().copied(), |token| refused.push(token));
+            let tokens = self.tokens_to_scarce_keys(frame);
+            self.clear_refused(row, tokens.into_iter(), |token| refused.push(token));
         }
         if surroundings.objects.is_empty() {
-            self.clear_refused(row, strings.holding_twice(), |token| refused.push(token));
+            self.clear_refused(row, strings.holding_twice().iter().copied(), |token| refused.push(token));
         }
         for &slot in &surroundings.objects {
             let tokens = core::mem::take(self.scratch.memo.tokens_mut(slot));
-            self.clear_refused(row, &tokens, |token| refused.push(token));
+            self.clear_refused(row, tokens.iter().copied(), |token| refused.push(token));
             *self.scratch.memo.tokens_mut(slot) = tokens;
         }
         if self.grammar.program().may_run_out() {
             // An array that begins within a token may hold the same value twice.
-            let tokens = vocab.punctuation().opening(self.values().within().is_string());
-            self.clear_refused(row, tokens, |token| refused.push(token));
+            let is_in_string = self.values().within().is_string();
+            let tokens = vocab.punctuation().tokens_with(Punctuation::OPEN_COMMA, is_in_string);
+            self.clear_refused(row, tokens.into_iter().flatten(), |token| refused.push(token));
         }
     }
 
-    /// Tells whether all values that are compared at a place and around it are keys that can't be exhausted, as far as the stacks go down one way.
+    /// Tells whether all values that are compared at a place and around it are keys of which more are left than a document has, or scarce ones only behind a prefix, as far as the stacks go down one way.
     fn is_among_keys(&mut self, head: Head) -> bool {
         let program = self.grammar.program();
-        let is_usual = |state: StateId| match program.info(state).and_then(|info| info.owner) {
+        let is_usual = |frame: Head| match program.info(frame.state).and_then(|info| info.owner) {
             Some(Owner::DistinctValues(distinct)) => {
-                distinct.equality == Equality::Bytes && !distinct.has_finite_domain
+                let is_known = distinct.scarce_after.is_none_or(|n_bytes| n_bytes > 0);
+                distinct.equality == Equality::Bytes && is_known && self.values().n_values(frame.register) < SCARCE / 2
             }
             _ => true,
         };
-        if program.has_last_items() || !is_usual(head.state) {
+        if program.has_last_items() || !is_usual(head) {
             return false;
         }
         let mut node = head.node;
@@ -171,12 +179,38 @@ impl Matcher {
                 return false;
             }
             let frame = self.stacks.exit(node, 0);
-            if !is_usual(frame.state) {
+            if !is_usual(frame) {
                 return false;
             }
             node = frame.node;
         }
         false
+    }
+
+    /// Returns the length of the shortest prefix of a key that few keys begin with, if there are such prefixes.
+    fn scarce_after(&self, state: StateId) -> Option<u32> {
+        match self.grammar.program().info(state).and_then(|info| info.owner) {
+            Some(Owner::DistinctValues(distinct)) => distinct.scarce_after,
+            _ => None,
+        }
+    }
+
+    /// Returns the tokens that go on with the key under way to where few keys begin so, which may all be there already.
+    fn tokens_to_scarce_keys(&self, frame: Head) -> Vec<TokenId> {
+        let (trie, mut found) = (self.grammar.vocab().trie(), Vec::new());
+        let Some(scarce_after) = self.scarce_after(frame.state) else { return found };
+        let n_least = scarce_after.saturating_sub(self.values().n_begun(frame.register)) as usize;
+        self.values().for_each_rest(frame.register, |rest| {
+            let mut node = 0;
+            for (byte, n_bytes) in self.values().bytes(rest).zip(1..) {
+                let Some(child) = trie.child(node, byte) else { break };
+                node = child;
+                if n_bytes >= n_least {
+                    found.extend_from_slice(trie.tokens(node));
+                }
+            }
+        });
+        found
     }
 
     /// Goes down the stacks to the next object around a place.
@@ -229,6 +263,9 @@ impl Matcher {
             let Some(frame) = next else { break };
             for list in self.grammar.declared_key_tokens(self.grammar.program().unit_index(frame.state)) {
                 tokens.extend_from_slice(&list.holding);
+            }
+            if let Some(n_bytes) = self.scarce_after(frame.state) {
+                tokens.extend(strings.open_for(n_bytes));
             }
             self.values().for_each_held(frame.register, |key| {
                 // Behind the opening quote.

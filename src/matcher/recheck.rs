@@ -33,6 +33,8 @@ const STACK_NODES_MAX: usize = 256;
 const ALL_STACK_NODES_MAX: usize = 1024;
 /// Most declared keys whose next bytes are looked at one by one.
 const DECLARED_KEYS_MAX: usize = 64;
+/// Most tokens below a node that are looked up in the mask before a step: where none is left, the step is none.
+const FEW_TOKENS: usize = 8;
 /// Work of a look at the stacks of a place.
 const WORK_PER_PLACE: u64 = 16;
 
@@ -77,6 +79,11 @@ impl Danger {
 
     fn or(self, other: Danger) -> Danger {
         Danger { punctuation: self.punctuation.or(other.punctuation), bytes: self.bytes | other.bytes }
+    }
+
+    /// Returns the same for places that read only these bytes.
+    fn among(self, bytes: ByteSet) -> Danger {
+        Danger { bytes: self.bytes & bytes, ..self }
     }
 
     /// Tells whether all suffixes can make a difference.
@@ -134,10 +141,19 @@ impl Matcher {
         memory.n_levels = 0;
         let within = self.values().within();
         let danger = memory.stack.danger(program, &self.stacks, &self.live, within, height(trie, 0));
+        let danger = danger.among(bytes_read(program, &self.live));
         memory.push(&self.live, Level { live: Configuration::new(), mark, within, danger, is_complete: true });
-        // PERF: nearly all children of the root are left here; asking each by itself is a cache miss.
         let mut is_changed = false;
+        // Few tokens hold what can make a difference, and of these few are in the mask: they are tried one by one.
+        let listed = punctuation.tokens_with(danger.punctuation, within.is_string());
+        let is_listed = listed.is_some();
+        let tokens = listed.into_iter().flatten();
+        let elsewhere =
+            tokens.filter(|&token| vocab.bytes(token).first().is_none_or(|&byte| !danger.bytes.contains(byte)));
+        self.clear_refused(row, elsewhere, |_| is_changed = true);
+        // PERF: nearly all children of the root are left here; asking each by itself is a cache miss.
         for (node, own) in punctuation.root_children(within.is_string()) {
+            let own = if is_listed { Punctuation::NONE } else { own };
             if !danger.spares(trie.byte(node), own) {
                 is_changed |= self.recheck_subtree(row, memory, node);
             }
@@ -159,7 +175,10 @@ impl Matcher {
             let above = &memory.levels[memory.n_levels - 1];
             // PERF: most nodes are left here, before any step.
             let own = || punctuation.from(trie, node, above.within.is_string());
-            if above.is_complete && above.danger.spares(trie.byte(node), own()) {
+            let tokens = trie.subtree_tokens(node);
+            if above.is_complete && above.danger.spares(trie.byte(node), own())
+                || tokens.len() <= FEW_TOKENS && tokens.iter().all(|&token| !has_bit(row, token))
+            {
                 node = trie.subtree_end(node);
                 continue;
             }
@@ -187,6 +206,8 @@ impl Matcher {
             self.stacks.work.spend(WORK_PER_PLACE);
             let within = above.within.after(trie.byte(node));
             let danger = memory.stack.danger(program, &self.stacks, &next, within, height(trie, node));
+            // What can't be read is in no mask, unless another place read it.
+            let danger = if is_complete { danger.among(bytes_read(program, &next)) } else { danger };
             if is_complete && danger.spares_all(punctuation.below(node, within.is_string())) {
                 node = trie.subtree_end(node);
                 continue;
@@ -204,8 +225,13 @@ impl Matcher {
     }
 
     /// Clears the bits of those of `tokens` that are refused, tried one by one; passes them to `visit`.
-    pub(super) fn clear_refused(&mut self, row: &mut [u32], tokens: &[TokenId], mut visit: impl FnMut(TokenId)) {
-        for &token in tokens {
+    pub(super) fn clear_refused(
+        &mut self,
+        row: &mut [u32],
+        tokens: impl Iterator<Item = TokenId>,
+        mut visit: impl FnMut(TokenId),
+    ) {
+        for token in tokens {
             let (word, bit) = (token as usize / 32, token % 32);
             if self.stacks.work.is_spent() {
                 return;
@@ -361,6 +387,13 @@ impl StackWalk {
     }
 }
 
+/// Returns the bytes that some head of a configuration reads.
+fn bytes_read(program: &Program, live: &[Head]) -> ByteSet {
+    let of_head =
+        |head: &Head| program.place(head.state).map_or(ByteSet::EMPTY, |(linked, local)| linked.unit.bytes(local));
+    live.iter().fold(ByteSet::EMPTY, |all, head| all | of_head(head))
+}
+
 fn values_of(stacks: &Stacks) -> &DistinctValues {
     stacks.values().expect("values are compared")
 }
@@ -399,14 +432,17 @@ enum Position {
 
 /// Returns which suffixes may begin a value that is compared with those of a frame, or oblige one to follow.
 fn next_value(program: &Program, frame: Head, distinct: Distinct, position: Position) -> Danger {
-    let is_exhaustible = distinct.has_finite_domain || program.may_have_to_close(frame.state);
+    let may_have_to_close = program.may_have_to_close(frame.state);
+    let is_exhaustible = distinct.has_finite_domain() || may_have_to_close;
     let is_first = frame.register as u32 == 0;
     let behind = Danger::of_punctuation;
     match (distinct.equality, position) {
         // A comma alone may oblige another value to follow.
-        (_, Position::BehindComma | Position::BehindString) if is_exhaustible => behind(Punctuation::COMMA),
+        (_, Position::BehindComma | Position::BehindString) if may_have_to_close => behind(Punctuation::COMMA),
+        (_, Position::BehindComma | Position::BehindString) if is_exhaustible => behind(Punctuation::COMMA_MORE),
+        (Equality::Bytes, _) if may_have_to_close => behind(Punctuation::END),
         // A key begins with a quote.
-        (Equality::Bytes, _) if is_exhaustible => behind(Punctuation::END),
+        (Equality::Bytes, _) if is_exhaustible => behind(Punctuation::QUOTE),
         (Equality::Json, _) if is_exhaustible => Danger::ALL,
         (Equality::Bytes, Position::BehindComma | Position::BehindString) => behind(Punctuation::COMMA_TWO_QUOTES),
         (Equality::Bytes, _) => behind(Punctuation::TWO_QUOTES),
@@ -414,6 +450,10 @@ fn next_value(program: &Program, frame: Head, distinct: Distinct, position: Posi
         (Equality::Json, _) if is_first => behind(Punctuation::COMMA_MORE),
         (Equality::Json, _) => Danger::ALL,
     }
+}
+
+fn has_bit(row: &[u32], token: TokenId) -> bool {
+    row[token as usize / 32] >> (token % 32) & 1 == 1
 }
 
 /// Clears the bits of tokens.

@@ -245,7 +245,7 @@ impl RuleAutomaton {
         let &(_, first) = self.elements.first()?;
         let first = Distinct { declared_keys: None, ..first };
         let join = |all: Distinct, &(_, one): &(u32, Distinct)| Distinct {
-            has_finite_domain: all.has_finite_domain || one.has_finite_domain,
+            scarce_after: all.scarce_after.into_iter().chain(one.scarce_after).min(),
             exhaustible: all.exhaustible.max(one.exhaustible),
             ..all
         };

@@ -7,6 +7,7 @@
 mod build;
 mod charset;
 mod combination;
+mod completions;
 mod determinize;
 mod dfa;
 mod error;

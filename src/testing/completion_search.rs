@@ -13,7 +13,7 @@
 use crate::automaton::{DONE, Kind, Linked, Owner, Program, StateId, Step};
 use crate::compiler::CompiledGrammar;
 use crate::exec::{BOTTOM, Configuration, DistinctValues, Head, StackNodeId, Stacks, is_done, step_byte};
-use crate::machine::{DeclaredKeys, Distinct};
+use crate::machine::DeclaredKeys;
 use crate::matcher::Matcher;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -209,7 +209,7 @@ impl SeenConfigurations<'_> {
         let (Some(values), Some(Owner::DistinctValues(distinct))) = (stacks.values(), info.owner) else {
             return head.register;
         };
-        let Distinct { equality, has_finite_domain, .. } = distinct;
+        let equality = distinct.equality;
         let mut key: Vec<Vec<u8>> = Vec::new();
         values.for_each(head.register, |value| {
             key.push(equality.canonical(&values.bytes(value).collect::<Vec<u8>>()));
@@ -217,7 +217,7 @@ impl SeenConfigurations<'_> {
         key.sort_unstable();
         if is_exit && let Kind::DistinctValue(next) = info.kind {
             key.push(b"next".to_vec());
-            if self.is_exact || has_finite_domain {
+            if self.is_exact || distinct.has_finite_domain() {
                 key.push(values.begun_key(head.register).to_vec());
             } else {
                 let n_before = key.len();

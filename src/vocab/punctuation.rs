@@ -76,8 +76,26 @@ pub(crate) struct PunctuationBelow {
     of_nodes: Box<[(Punctuation, Punctuation)]>,
     /// The children of the root: what [`Self::from`] says of each, outside of strings and within.
     root_children: Box<[(u32, [Punctuation; 2])]>,
-    /// Tokens in which a container is opened and a comma follows, outside of strings and within.
-    opening: [Box<[TokenId]>; 2],
+    /// The tokens that hold some of [`LISTED`], by what they hold, outside of strings and within.
+    lists: [Box<[TokensWith]>; 2],
+}
+
+/// Punctuation that few tokens hold.
+const LISTED: Punctuation = Punctuation(
+    Punctuation::COMMA.0
+        | Punctuation::COMMA_MORE.0
+        | Punctuation::COMMA_TWO_QUOTES.0
+        | Punctuation::QUOTE.0
+        | Punctuation::TWO_QUOTES.0
+        | Punctuation::OPEN.0
+        | Punctuation::OPEN_COMMA.0,
+);
+
+/// All tokens that hold exactly this.
+#[derive(Debug)]
+struct TokensWith {
+    punctuation: Punctuation,
+    tokens: Vec<TokenId>,
 }
 
 impl PunctuationBelow {
@@ -100,32 +118,12 @@ impl PunctuationBelow {
             path.push(node);
         }
         let mut found =
-            PunctuationBelow { of_nodes: of_nodes.into(), root_children: Box::new([]), opening: Default::default() };
+            PunctuationBelow { of_nodes: of_nodes.into(), root_children: Box::new([]), lists: lists_of(trie) };
         found.root_children = trie
             .children(0)
             .map(|node| (node, [false, true].map(|is_in_string| found.from(trie, node, is_in_string))))
             .collect();
-        found.opening = [false, true].map(|is_in_string| found.find_opening(trie, is_in_string));
         found
-    }
-
-    fn find_opening(&self, trie: &Trie, is_in_string: bool) -> Box<[TokenId]> {
-        let (mut found, mut path) = (Vec::new(), Vec::new());
-        for node in 1..trie.n_nodes() as u32 {
-            path.truncate(usize::from(trie.depth(node)) - 1);
-            path.push(trie.byte(node));
-            if !trie.tokens(node).is_empty() {
-                let none = (Punctuation::NONE, Punctuation::NONE, true);
-                let (all, behind_quote, _) = path.iter().rev().fold(none, |(all, behind_quote, is_empty), &byte| {
-                    let (all, behind_quote) = with_byte(byte, all, behind_quote, is_empty);
-                    (all, behind_quote, false)
-                });
-                if seen((all, behind_quote), is_in_string).has(Punctuation::OPEN_COMMA) {
-                    found.extend_from_slice(trie.tokens(node));
-                }
-            }
-        }
-        found.into()
     }
 
     /// Returns the children of the root with what [`Self::from`] says of each.
@@ -133,9 +131,19 @@ impl PunctuationBelow {
         self.root_children.iter().map(move |&(node, found)| (node, found[usize::from(is_in_string)]))
     }
 
-    /// Returns the tokens in which a container is opened, with a comma and more behind; within a string, behind its end.
-    pub fn opening(&self, is_in_string: bool) -> &[TokenId] {
-        &self.opening[usize::from(is_in_string)]
+    /// Returns the tokens that hold some of this punctuation; within a string, behind its end. Nothing if they may be many.
+    pub fn tokens_with(
+        &self,
+        punctuation: Punctuation,
+        is_in_string: bool,
+    ) -> Option<impl Iterator<Item = TokenId> + '_> {
+        let lists = self.lists[usize::from(is_in_string)].iter();
+        let is_listed = punctuation.0 & !LISTED.0 == 0;
+        is_listed.then(|| {
+            lists
+                .filter(move |list| list.punctuation.intersects(punctuation))
+                .flat_map(|list| list.tokens.iter().copied())
+        })
     }
 
     /// Returns what the tokens below a node hold behind the node; within a string, what they hold from their first quote on, which may end it.
@@ -153,8 +161,38 @@ impl PunctuationBelow {
 
     /// Returns the memory taken, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.of_nodes)
+        let tokens = self.lists.iter().flatten().map(|list| list.tokens.capacity() * size_of::<TokenId>());
+        size_of_val(&*self.of_nodes) + tokens.sum::<usize>()
     }
+}
+
+/// Returns the tokens that hold some of [`LISTED`], by what they hold, outside of strings and within.
+fn lists_of(trie: &Trie) -> [Box<[TokensWith]>; 2] {
+    let mut lists: [Vec<TokensWith>; 2] = Default::default();
+    let mut path = Vec::new();
+    for node in 1..trie.n_nodes() as u32 {
+        path.truncate(usize::from(trie.depth(node)) - 1);
+        path.push(trie.byte(node));
+        if trie.tokens(node).is_empty() {
+            continue;
+        }
+        let none = (Punctuation::NONE, Punctuation::NONE, true);
+        let (all, behind_quote, _) = path.iter().rev().fold(none, |(all, behind_quote, is_empty), &byte| {
+            let (all, behind_quote) = with_byte(byte, all, behind_quote, is_empty);
+            (all, behind_quote, false)
+        });
+        for (list, is_in_string) in lists.iter_mut().zip([false, true]) {
+            let punctuation = Punctuation(seen((all, behind_quote), is_in_string).0 & LISTED.0);
+            if punctuation == Punctuation::NONE {
+                continue;
+            }
+            match list.iter_mut().find(|known| known.punctuation == punctuation) {
+                Some(known) => known.tokens.extend_from_slice(trie.tokens(node)),
+                None => list.push(TokensWith { punctuation, tokens: trie.tokens(node).to_vec() }),
+            }
+        }
+    }
+    lists.map(Vec::into_boxed_slice)
 }
 
 /// Returns what counts of a suffix.
@@ -200,6 +238,24 @@ mod tests {
         let (all, in_string) = below(&tokens, "a\",");
         assert!(all.has(Punctuation::TWO_QUOTES) && !all.has(Punctuation::COMMA_MORE));
         assert!(in_string.has(Punctuation::QUOTE) && !in_string.has(Punctuation::TWO_QUOTES));
+    }
+
+    #[test]
+    fn tokens_are_listed_by_what_they_hold() {
+        let (bytes, starts) = (b"abc,[1,2\",\"x".as_slice(), [0, 3, 4, 8, 12]);
+        let trie = Trie::new(bytes, &starts);
+        let found = PunctuationBelow::of(&trie);
+        let with = |punctuation, is_in_string| {
+            let mut tokens: Vec<_> = found.tokens_with(punctuation, is_in_string).expect("few").collect();
+            tokens.sort_unstable();
+            tokens
+        };
+        assert_eq!(with(Punctuation::COMMA, false), [1, 2, 3]);
+        assert_eq!(with(Punctuation::COMMA_MORE, false), [2, 3]);
+        assert_eq!(with(Punctuation::COMMA, true), [3]);
+        assert_eq!(with(Punctuation::OPEN_COMMA.or(Punctuation::TWO_QUOTES), false), [2, 3]);
+        assert!(with(Punctuation::OPEN_COMMA, true).is_empty());
+        assert!(found.tokens_with(Punctuation::END, false).is_none());
     }
 
     #[test]

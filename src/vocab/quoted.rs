@@ -16,6 +16,8 @@ pub(crate) struct QuotedStrings {
     prefix_bytes_max: usize,
     /// Tokens that begin with a quote, as a mask.
     begins_with_quote: Box<[u32]>,
+    /// Tokens with a quote, with the number of bytes from their first one on; the most bytes first.
+    open: Box<[(u32, TokenId)]>,
     /// The most closing brackets and braces before a quote in one token.
     n_closed_before_quote_max: usize,
 }
@@ -47,9 +49,10 @@ impl QuotedStrings {
             ending_and_holding: AHashMap::new(),
             prefix_bytes_max: 0,
             begins_with_quote: vec![0; vocab.n_mask_words()].into(),
+            open: Box::new([]),
             n_closed_before_quote_max: 0,
         };
-        let mut holding_twice = Vec::new();
+        let (mut holding_twice, mut open) = (Vec::new(), Vec::new());
         for token in 0..vocab.n_tokens() as TokenId {
             let bytes = vocab.bytes(token);
             let Some(last_quote) = bytes.iter().rposition(|&byte| byte == b'"') else { continue };
@@ -58,6 +61,8 @@ impl QuotedStrings {
             }
             let n_closed = bytes[..last_quote].iter().filter(|byte| matches!(byte, b'}' | b']')).count();
             found.n_closed_before_quote_max = found.n_closed_before_quote_max.max(n_closed);
+            let first_quote = bytes.iter().position(|&byte| byte == b'"').unwrap_or(last_quote);
+            open.push(((bytes.len() - first_quote) as u32, token));
             let mut strings: Vec<&[u8]> = Vec::new();
             for_each_quoted(bytes, |string, _| strings.push(string));
             strings.sort_unstable();
@@ -72,6 +77,8 @@ impl QuotedStrings {
             found.add_ending_and_holding(token, bytes);
         }
         found.holding_twice = holding_twice.into();
+        open.sort_unstable_by(|a, b| b.cmp(a));
+        found.open = open.into();
         found
     }
 
@@ -99,6 +106,11 @@ impl QuotedStrings {
     /// Returns the tokens that hold the same string twice.
     pub fn holding_twice(&self) -> &[TokenId] {
         &self.holding_twice
+    }
+
+    /// Returns the tokens that may end within a string of which they hold at least `n_bytes`, the opening quote included.
+    pub fn open_for(&self, n_bytes: u32) -> impl Iterator<Item = TokenId> + '_ {
+        self.open.iter().take_while(move |(n_open, _)| *n_open >= n_bytes).map(|&(_, token)| token)
     }
 
     /// Returns the tokens that may end a string of which a prefix was read, `n_bytes` long without the opening quote, and hold it once more.

@@ -145,8 +145,8 @@ impl Lowerer<'_> {
             (true, false) => Exhaustible::Never,
             _ => Exhaustible::Possibly,
         };
-        let distinct =
-            Distinct { equality: Equality::Json, has_finite_domain: is_finite, exhaustible, declared_keys: None };
+        let scarce_after = is_finite.then_some(0);
+        let distinct = Distinct { equality: Equality::Json, scarce_after, exhaustible, declared_keys: None };
         self.array_with(&mut draft, &shape, depth, end, Some(distinct))?;
         self.spend(&draft)?;
         Ok(Some(self.rule("array", draft, None)))

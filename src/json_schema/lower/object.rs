@@ -15,14 +15,14 @@ mod slots;
 mod values;
 
 use super::draft::Draft;
-use super::text::{embed_spelled, has_finite_end};
+use super::text::embed_spelled;
 use super::white_space::{self, AfterOpen, From};
 use super::{Cached, Lowered, Lowerer, STEPS_PER_EDGE};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::leaf::LeafKey;
 use crate::json_schema::options::{Spelling, WhiteSpace};
-use crate::machine::{DeclaredKeys, Distinct, Equality, Exhaustible};
+use crate::machine::{DeclaredKeys, Distinct, Equality, Exhaustible, SCARCE};
 use crate::pass::{Label, NetRuleId};
 use crate::regular::Dfa;
 use hashbrown::HashMap;
@@ -149,7 +149,7 @@ pub(super) struct Places {
     other_keys: Vec<(NetRuleId, u32)>,
     others: BySeen<OtherKeys>,
     /// The rules of the keys of each class.
-    class_rules: Vec<NetRuleId>,
+    class_rules: Vec<(NetRuleId, Option<u32>)>,
     /// The index of the draft's list of all names.
     declared_keys: Option<u32>,
     /// Variants of values, by key, obligations satisfied, and obligations that later members may satisfy.
@@ -294,19 +294,18 @@ impl Lowerer<'_> {
         }
         let begin = places.other_keys.len() as u32;
         for (index, class) in plan.classes.iter().enumerate() {
-            let rule = match places.class_rules.get(index) {
-                Some(&rule) => rule,
+            let (rule, scarce_after) = match places.class_rules.get(index) {
+                Some(&known) => known,
                 None => {
-                    let rule = self.other_key(&class.keys)?;
-                    places.class_rules.push(rule);
-                    rule
+                    let new = (self.other_key(&class.keys)?, plan.scarce_after(&class.keys));
+                    places.class_rules.push(new);
+                    new
                 }
             };
             let closed = draft.state();
-            let has_finite_domain = matches!(&class.keys, ClassKeys::In(keys) if has_finite_end(keys));
             let distinct = Distinct {
                 equality: Equality::Bytes,
-                has_finite_domain,
+                scarce_after,
                 exhaustible: Exhaustible::Never,
                 declared_keys: places.declared_keys,
             };
@@ -677,6 +676,18 @@ impl Groups {
 }
 
 impl Plan {
+    /// Returns the length of the shortest prefix of a key that few keys begin with ([`Distinct::scarce_after`]).
+    fn scarce_after(&self, keys: &ClassKeys) -> Option<u32> {
+        let ClassKeys::In(keys) = keys else { return None };
+        // With its opening quote.
+        let scarce_after = 1 + keys.scarce_after(SCARCE.into())?;
+        // Declared keys count as taken.
+        let are_many = self.names.len() >= SCARCE as usize / 2;
+        let is_declared =
+            are_many || self.names.iter().enumerate().any(|(at, _)| self.spelled(at as u32).len() >= scarce_after);
+        Some(if is_declared { 0 } else { scarce_after as u32 })
+    }
+
     fn may_close(&self, seen: Seen) -> bool {
         let is_complete = self.rest(seen.next).next_required == self.names.len() as u32;
         let rest = self.rest(seen.next);
