@@ -52,7 +52,9 @@ pub(crate) struct Program {
     has_controls: bool,
     has_distinct_values: bool,
     may_run_out: bool,
-    has_last_items: bool,
+    may_have_last_items: bool,
+    /// Once asked for, where there may be some.
+    has_last_items: OnceLock<bool>,
     /// Once asked for.
     byte_classes: OnceLock<Box<ByteClasses>>,
 }
@@ -149,7 +151,7 @@ impl Program {
         };
         let has_items = has(&|distinct| distinct.equality == Equality::Json);
         let may_run_out = has_items || has(&|distinct| distinct.has_finite_domain());
-        let has_last_items = has_items && has(&|distinct| distinct.exhaustible != Exhaustible::Never);
+        let may_have_last_items = has_items && has(&|distinct| distinct.exhaustible != Exhaustible::Never);
         Ok(Program {
             units,
             unit_of: unit_of.into(),
@@ -158,7 +160,8 @@ impl Program {
             has_controls,
             has_distinct_values,
             may_run_out,
-            has_last_items,
+            may_have_last_items,
+            has_last_items: OnceLock::new(),
             byte_classes: OnceLock::new(),
         })
     }
@@ -183,7 +186,11 @@ impl Program {
 
     /// Tells whether there can be arrays in which nothing is left for another item though one must follow.
     pub fn has_last_items(&self) -> bool {
-        self.has_last_items
+        let has_some = || {
+            let states = |linked: &Linked| linked.base..linked.base + linked.unit.n_states() as u32;
+            self.units.iter().flat_map(states).any(|state| self.may_have_to_close(state))
+        };
+        self.may_have_last_items && *self.has_last_items.get_or_init(has_some)
     }
 
     /// Tells whether the values of the rule of a state may run out between two of them, so that only the end of the rule is safe.

@@ -105,15 +105,14 @@ impl Candidates {
     fn next_bytes_of(&self, values: &DistinctValues, begun: &Begun, candidate: &Candidate) -> ByteSet {
         let next_of = |start: u32| values.bytes(candidate.value).skip((values.n_bytes() - start) as usize).take(1);
         // Any character of a string may be spelled by an escape.
-        match (self.kind, begun.scalars.as_ref().and_then(|scalars| scalars.partial.as_ref())) {
+        let rests = candidate.scalars.as_ref().zip(begun.scalars.as_ref()).and_then(|(all, begun)| all.rests(begun));
+        match (self.kind, rests) {
             (Kind::Bytes(start), _) => next_of(start).collect(),
             (Kind::String(start), _) if begun.scalars.is_none() && candidate.scalars.is_none() => {
                 next_of(start).chain([b'\\']).collect()
             }
-            (Kind::Container(_), Some(prefix)) if !begun.is_cut => {
-                let strings = candidate.scalars.iter().flat_map(|scalars| &scalars.strings);
-                let next = strings.filter_map(|string| string.strip_prefix(&**prefix));
-                next.map(|suffix| suffix.first().copied().unwrap_or(b'"')).chain([b'\\']).collect()
+            (Kind::Container(_), Some(rests)) if !begun.is_cut => {
+                rests.map(|rest| rest.first().copied().unwrap_or(b'"')).chain([b'\\']).collect()
             }
             _ => ByteSet::ALL,
         }

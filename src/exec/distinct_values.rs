@@ -4,6 +4,7 @@
 //! Sets are lists that share their ends; a value is a piece of the text. Both only grow at their ends and are cut back by rolling back.
 
 use crate::machine::{DeclaredKeys, Distinct, Equality, JsonScalars};
+use crate::util::ByteSet;
 use crate::util::chunked::Chunked;
 use core::ops::Range;
 use smallvec::SmallVec;
@@ -18,12 +19,41 @@ struct Set {
     value: Piece,
     /// The number of values in the set.
     n_values: u32,
+    /// What the values of the set begin with.
+    first_bytes: FirstBytes,
     /// Of a container compared as JSON, once it was looked at: a number that equal ones have in common, and few others; else 0.
     fingerprint: u64,
     /// The Bloom filter of its scalars, likewise.
     scalar_bits: u64,
     /// Whether a token may hold it whole, if it is a key.
     is_held: bool,
+}
+
+/// What some JSON values begin with: a set of bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct FirstBytes(u8);
+
+impl FirstBytes {
+    /// The bytes of each bit.
+    const OF_BITS: [&[u8]; 5] = [b"\"", b"-0123456789", b"{", b"[", b"tfn"];
+
+    fn of(byte: Option<u8>) -> FirstBytes {
+        let is_first = |of_bit: &&[u8]| byte.is_some_and(|byte| of_bit.contains(&byte));
+        let bit = FirstBytes::OF_BITS.iter().position(is_first);
+        // Of any other byte all count.
+        FirstBytes(bit.map_or(u8::MAX, |bit| 1 << bit))
+    }
+
+    fn bytes(self) -> ByteSet {
+        let of_bit = |(bit, bytes): (usize, &&[u8])| match self.0 >> bit & 1 {
+            1 => ByteSet::from_bytes(bytes),
+            _ => ByteSet::EMPTY,
+        };
+        match self.0 {
+            u8::MAX => ByteSet::ALL,
+            _ => FirstBytes::OF_BITS.iter().enumerate().map(of_bit).fold(ByteSet::EMPTY, |all, one| all | one),
+        }
+    }
 }
 
 /// A piece of the text.
@@ -166,8 +196,10 @@ impl DistinctValues {
             self.n_refused += 1;
             return None;
         }
-        let n_values = 1 + self.n_values(register);
-        let set = Set { rest, value, n_values, fingerprint: 0, scalar_bits: 0, is_held: true };
+        let (n_before, bits_before) = self.last_set(register).map_or((0, 0), |set| (set.n_values, set.first_bytes.0));
+        let first_bytes = FirstBytes(bits_before | FirstBytes::of(self.first_of(value)).0);
+        let set =
+            Set { rest, value, n_values: 1 + n_before, first_bytes, fingerprint: 0, scalar_bits: 0, is_held: true };
         // Other places where the text can lead end the same value.
         let n_sets = self.sets.len();
         let is_known = |&index: &usize| {
@@ -220,7 +252,17 @@ impl DistinctValues {
 
     /// Returns the number of values of the frame's set.
     pub fn n_values(&self, register: u64) -> u32 {
-        (register as u32).checked_sub(1).map_or(0, |last| self.sets.get(last as usize).n_values)
+        self.last_set(register).map_or(0, |set| set.n_values)
+    }
+
+    /// Returns the bytes that the values of the frame's set begin with, and perhaps others.
+    pub fn first_bytes(&self, register: u64) -> ByteSet {
+        self.last_set(register).map_or(ByteSet::EMPTY, |set| set.first_bytes.bytes())
+    }
+
+    /// Returns the frame's set, unless it is empty.
+    fn last_set(&self, register: u64) -> Option<Set> {
+        (register as u32).checked_sub(1).map(|last| self.sets.get(last as usize))
     }
 
     /// Returns the number of bytes that were read of the value of a frame.

@@ -131,12 +131,10 @@ fn canonical_json(text: &[u8]) -> Vec<u8> {
 /// The keys and scalars that occur in a prefix of a JSON value, at any depth.
 #[derive(Clone, Default, Debug)]
 pub struct JsonScalars {
-    /// The complete ones, in canonical form.
-    pub complete: Vec<Vec<u8>>,
-    /// The complete strings, decoded.
-    pub strings: Vec<Vec<u8>>,
-    /// The incomplete string that the prefix ends in, decoded.
-    pub partial: Option<Vec<u8>>,
+    /// The complete ones: strings decoded, behind a quote, others in canonical form.
+    complete: Vec<Vec<u8>>,
+    /// The incomplete string that the prefix ends in, decoded, behind a quote.
+    partial: Option<Vec<u8>>,
 }
 
 impl JsonScalars {
@@ -148,15 +146,10 @@ impl JsonScalars {
             match text[at] {
                 b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' | b'[' | b']' | b'{' | b'}' => at += 1,
                 b'"' => {
-                    let value = string(text, &mut at);
-                    let decoded =
-                        value.iter().position(|&byte| byte == b':').map_or(&[][..], |colon| &value[colon + 1..]);
+                    let decoded = decoded(text, &mut at, vec![b'"']);
                     match at > text.len() {
-                        true => scalars.partial = Some(decoded.to_vec()),
-                        false => {
-                            scalars.strings.push(decoded.to_vec());
-                            scalars.complete.push(value);
-                        }
+                        true => scalars.partial = Some(decoded),
+                        false => scalars.complete.push(decoded),
                     }
                 }
                 _ => {
@@ -184,10 +177,16 @@ impl JsonScalars {
         self.complete.iter().fold(0, |bits, scalar| bits | bits_of(scalar))
     }
 
+    /// Returns what is left of each complete string that begins as the incomplete one of `prefix`; nothing if there is none.
+    pub fn rests<'a>(&'a self, prefix: &'a JsonScalars) -> Option<impl Iterator<Item = &'a [u8]>> {
+        let partial = prefix.partial.as_ref()?;
+        Some(self.complete.iter().filter_map(|scalar| scalar.strip_prefix(&**partial)))
+    }
+
     /// Returns whether some value with the scalars `other` may begin with this prefix: `other` has all of its scalars.
     pub fn can_extend_to(&self, other: &JsonScalars) -> bool {
         self.complete.iter().all(|scalar| other.complete.contains(scalar))
-            && self.partial.as_ref().is_none_or(|prefix| other.strings.iter().any(|text| text.starts_with(prefix)))
+            && other.rests(self).is_none_or(|mut rests| rests.next().is_some())
     }
 }
 
@@ -218,7 +217,14 @@ pub fn ends_within_escape(text: &[u8]) -> bool {
 
 /// Reads the string literal at `at` and returns its canonical form: a quote, the length in bytes, a colon, the decoded bytes.
 fn string(text: &[u8], at: &mut usize) -> Vec<u8> {
-    let mut decoded: Vec<u8> = Vec::new();
+    let decoded = decoded(text, at, Vec::new());
+    let mut value = format!("\"{}:", decoded.len()).into_bytes();
+    value.extend(decoded);
+    value
+}
+
+/// Reads the string literal at `at` and adds its decoded bytes to `decoded`. Behind it `at` is greater than the length of the text if the string does not end.
+fn decoded(text: &[u8], at: &mut usize, mut decoded: Vec<u8>) -> Vec<u8> {
     *at += 1;
     let unit = |at: usize| {
         let digits = text.get(at..at + 4).and_then(|digits| core::str::from_utf8(digits).ok())?;
@@ -257,9 +263,7 @@ fn string(text: &[u8], at: &mut usize) -> Vec<u8> {
         decoded.push(plain);
     }
     *at += 1;
-    let mut value = format!("\"{}:", decoded.len()).into_bytes();
-    value.extend(decoded);
-    value
+    decoded
 }
 
 /// Returns a number as sign, digits without zeros at either end, `e` and the power of ten of the last digit; any other word unchanged.

@@ -11,21 +11,25 @@
 //! ```
 //!
 //! A [`Table`] is immutable but for nodes that are added to its buckets; each replacement of a bucket makes a new table that shares all others with
-//! the old one. Readers keep the table that they have until the owner tells that there is a newer one; what they don't find in it they ask for again
-//! under the owner's lock.
+//! the old one, and most of the directory, which is cut into pages. Readers keep the table that they have until the owner tells that there is a newer
+//! one; what they don't find in it they ask for again under the owner's lock.
 //!
-//! Cost: finding takes one probe sequence in one bucket; replacing a bucket moves [`BUCKET_NODES_MAX`] nodes at most, and copies the directory.
+//! Cost: finding takes one probe sequence in one bucket. Replacing a bucket moves [`BUCKET_NODES`] nodes at most and copies one or two pages of the
+//! directory and the list of its pages. Buckets are small since nearly all of them fill up at the same time: with 1,024 nodes in each, hundreds of
+//! steps in a row took 200 to 400 us.
 
 use super::decision::{DecisionNode, NodeKey};
 use ahash::RandomState;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Most nodes of a bucket. Moving them takes some 100 us, mostly waiting for memory.
-const BUCKET_NODES_MAX: usize = 1024;
-/// Room in the first bucket.
-const BUCKET_NODES_MIN: usize = 64;
-/// Most hash bits that buckets are told apart by. A directory of this size has room for 2^30 nodes.
+/// Nodes that a bucket has room for.
+const BUCKET_NODES: usize = 128;
+/// A power of two, so that at most half of them are taken.
+const BUCKET_SLOTS: usize = 2 * BUCKET_NODES;
+/// Buckets that a page of the directory lists.
+const PAGE_BUCKETS: usize = 64;
+/// Most hash bits that buckets are told apart by. A directory of this size has room for 2^27 nodes.
 const DEPTH_MAX: u32 = 20;
 
 /// Where a node is in one table.
@@ -46,27 +50,26 @@ type Entry = OnceLock<(NodeKey, Arc<DecisionNode>)>;
 struct Bucket {
     /// How many low bits of the directory's half of a hash are the same for all of its nodes.
     depth: u32,
-    /// Open addressing: a node's index plus 1 below the other half of its key's hash, or 0. A power of two, twice as many as entries.
-    slots: Box<[AtomicU64]>,
-    entries: Box<[Entry]>,
     /// Nodes that it has. Changed under the owner's lock.
     n_nodes: AtomicU32,
+    /// Open addressing: a node's index plus 1 below the other half of its key's hash, or 0.
+    slots: [AtomicU64; BUCKET_SLOTS],
+    entries: [Entry; BUCKET_NODES],
 }
 
 impl Bucket {
-    fn new(depth: u32, n_nodes_max: usize) -> Self {
+    fn new(depth: u32) -> Self {
         Bucket {
             depth,
-            slots: (0..2 * n_nodes_max).map(|_| AtomicU64::new(0)).collect(),
-            entries: (0..n_nodes_max).map(|_| OnceLock::new()).collect(),
             n_nodes: AtomicU32::new(0),
+            slots: [const { AtomicU64::new(0) }; BUCKET_SLOTS],
+            entries: [const { OnceLock::new() }; BUCKET_NODES],
         }
     }
 
-    /// Returns a bucket with some nodes, and room for as many more as buckets should have when they are made.
-    fn with<'a>(depth: u32, nodes: impl Iterator<Item = (u64, &'a (NodeKey, Arc<DecisionNode>))> + Clone) -> Self {
-        let n_nodes = nodes.clone().count();
-        let bucket = Bucket::new(depth, (2 * n_nodes).next_power_of_two().clamp(BUCKET_NODES_MIN, BUCKET_NODES_MAX));
+    /// Returns a bucket with some nodes of another one.
+    fn with<'a>(depth: u32, nodes: impl Iterator<Item = (u64, &'a (NodeKey, Arc<DecisionNode>))>) -> Arc<Self> {
+        let bucket = Arc::new(Bucket::new(depth));
         nodes.for_each(|(hash, (key, node))| assert!(bucket.add(hash, *key, node), "there is room for what was there"));
         bucket
     }
@@ -80,18 +83,13 @@ impl Bucket {
         let index = self.n_nodes.load(Ordering::Relaxed);
         let Some(entry) = self.entries.get(index as usize) else { return false };
         assert!(entry.set((key, Arc::clone(node))).is_ok(), "entry {index} is set once");
-        let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
+        let mut slot = hash as usize % BUCKET_SLOTS;
         while self.slots[slot].load(Ordering::Relaxed) != 0 {
-            slot = (slot + 1) & mask;
+            slot = (slot + 1) % BUCKET_SLOTS;
         }
         self.slots[slot].store(hash << 32 | u64::from(index + 1), Ordering::Release);
         self.n_nodes.store(index + 1, Ordering::Relaxed);
         true
-    }
-
-    fn has_room(&self) -> bool {
-        (self.n_nodes.load(Ordering::Relaxed) as usize) < self.entries.len()
     }
 }
 
@@ -101,14 +99,19 @@ pub(crate) struct Table {
     /// Greater than that of all tables that it replaces.
     version: u64,
     hasher: RandomState,
-    /// By the low bits of the directory's half of a hash.
-    directory: Box<[Arc<Bucket>]>,
+    /// By the low bits of the directory's half of a hash: the buckets of a page are told apart by the lowest ones.
+    directory: Box<[Arc<Page>]>,
 }
+
+/// Some consecutive entries of a directory.
+type Page = [Arc<Bucket>; PAGE_BUCKETS];
 
 impl Table {
     /// Returns an empty table.
     pub fn new(version: u64) -> Self {
-        Table { version, hasher: RandomState::new(), directory: Box::new([Arc::new(Bucket::new(0, BUCKET_NODES_MIN))]) }
+        let bucket = Arc::new(Bucket::new(0));
+        let page: Page = core::array::from_fn(|_| Arc::clone(&bucket));
+        Table { version, hasher: RandomState::new(), directory: Box::new([Arc::new(page)]) }
     }
 
     pub fn version(&self) -> u64 {
@@ -120,13 +123,24 @@ impl Table {
         (hash >> 32) as u32
     }
 
-    fn bucket_of(&self, hash: u64) -> usize {
-        Table::bits(hash) as usize & (self.directory.len() - 1)
+    /// Returns how many entries the directory has.
+    fn len(&self) -> usize {
+        self.directory.len() * PAGE_BUCKETS
+    }
+
+    /// Returns the entry of the directory for a hash.
+    fn entry_of(&self, hash: u64) -> usize {
+        Table::bits(hash) as usize & (self.len() - 1)
+    }
+
+    /// Returns the bucket at an entry of the directory.
+    fn bucket(&self, at: usize) -> &Arc<Bucket> {
+        &self.directory[at / PAGE_BUCKETS][at % PAGE_BUCKETS]
     }
 
     /// Returns the node at a place in this table.
     pub fn node(&self, place: Place) -> &DecisionNode {
-        let entry = self.directory[place.bucket as usize].entries[place.index as usize].get();
+        let entry = self.bucket(place.bucket as usize).entries[place.index as usize].get();
         &entry.expect("a place is that of a node").1
     }
 
@@ -134,10 +148,9 @@ impl Table {
     #[inline]
     pub fn find(&self, key: &NodeKey) -> Option<(Place, &Arc<DecisionNode>)> {
         let hash = self.hasher.hash_one(key);
-        let at = self.bucket_of(hash);
-        let bucket = &*self.directory[at];
-        let mask = bucket.slots.len() - 1;
-        let mut slot = hash as usize & mask;
+        let at = self.entry_of(hash);
+        let bucket = &**self.bucket(at);
+        let mut slot = hash as usize % BUCKET_SLOTS;
         loop {
             let found = bucket.slots[slot].load(Ordering::Acquire);
             let index = (found as u32).checked_sub(1)?;
@@ -149,55 +162,58 @@ impl Table {
                 node.mark_used();
                 return Some((Place { bucket: at as u32, index }, node));
             }
-            slot = (slot + 1) & mask;
+            slot = (slot + 1) % BUCKET_SLOTS;
         }
     }
 
     /// Adds a node that is not there yet, if its bucket has room; tells whether it has. The caller holds the owner's lock.
     pub fn add(&self, key: NodeKey, node: &Arc<DecisionNode>) -> bool {
         let hash = self.hasher.hash_one(key);
-        self.directory[self.bucket_of(hash)].add(hash, key, node)
+        self.bucket(self.entry_of(hash)).add(hash, key, node)
     }
 
-    /// Returns this table with more room in the bucket of `key`; nothing if there can't be more.
+    /// Returns this table with two buckets in place of the one of `key`; nothing if there can't be more.
     pub fn with_room_for(&self, key: &NodeKey) -> Option<Table> {
-        let hash = self.hasher.hash_one(key);
-        let full = &self.directory[self.bucket_of(hash)];
-        debug_assert!(!full.has_room());
-        let nodes = || full.nodes().map(|node| (self.hasher.hash_one(node.0), node));
-        if full.entries.len() < BUCKET_NODES_MAX {
-            return Some(self.with_buckets(full, &[Arc::new(Bucket::with(full.depth, nodes()))]));
-        }
+        let at = self.entry_of(self.hasher.hash_one(key));
+        let full = self.bucket(at);
         let bit = 1 << full.depth;
         let half = |is_set: bool| {
-            let nodes = nodes().filter(move |(hash, _)| (Table::bits(*hash) & bit != 0) == is_set);
-            Arc::new(Bucket::with(full.depth + 1, nodes))
+            let nodes = full.nodes().map(|node| (self.hasher.hash_one(node.0), node));
+            Bucket::with(full.depth + 1, nodes.filter(|(hash, _)| (Table::bits(*hash) & bit != 0) == is_set))
         };
-        (full.depth < DEPTH_MAX).then(|| self.with_buckets(full, &[half(false), half(true)]))
+        (full.depth < DEPTH_MAX).then(|| self.with_buckets(at, &[half(false), half(true)]))
     }
 
-    /// Returns the number of the first bucket from `number` on, round the directory.
-    pub fn bucket_from(&self, number: usize) -> usize {
-        let is_first = |&at: &usize| at >> self.directory[at].depth == 0;
-        (number..self.directory.len()).find(is_first).unwrap_or(0)
+    /// Returns the first entry of the directory from `at` on, round the directory, that is the first of its bucket.
+    pub fn bucket_from(&self, at: usize) -> usize {
+        let is_first = |&at: &usize| at >> self.bucket(at).depth == 0;
+        (at..self.len()).find(is_first).unwrap_or(0)
     }
 
     /// Returns this table without the nodes of a bucket that were not used since its last sweep, and those nodes.
-    pub fn swept(&self, bucket: usize) -> (Table, Vec<Arc<DecisionNode>>) {
-        let old = &self.directory[bucket];
+    pub fn swept(&self, at: usize) -> (Table, Vec<Arc<DecisionNode>>) {
+        let old = self.bucket(at);
         let (used, forgotten): (Vec<_>, Vec<_>) = old.nodes().partition(|(_, node)| node.take_used());
         let used = used.iter().map(|&entry| (self.hasher.hash_one(entry.0), entry));
-        let swept = Arc::new(Bucket::with(old.depth, used));
-        (self.with_buckets(old, &[swept]), forgotten.into_iter().map(|(_, node)| Arc::clone(node)).collect())
+        let swept = Bucket::with(old.depth, used);
+        (self.with_buckets(at, &[swept]), forgotten.into_iter().map(|(_, node)| Arc::clone(node)).collect())
     }
 
-    /// Returns this table with a bucket replaced by another one, or by two that are told apart by one bit more.
-    fn with_buckets(&self, old: &Arc<Bucket>, new: &[Arc<Bucket>]) -> Table {
+    /// Returns this table with the bucket at an entry replaced by another one, or by two that are told apart by one bit more.
+    fn with_buckets(&self, at: usize, new: &[Arc<Bucket>]) -> Table {
+        let old_depth = self.bucket(at).depth;
         let n_bits = new.iter().map(|bucket| bucket.depth).max().unwrap_or(0);
-        let len = self.directory.len().max(1 << n_bits);
-        let directory = (0..len).map(|bits| match &self.directory[bits & (self.directory.len() - 1)] {
-            bucket if Arc::ptr_eq(bucket, old) => Arc::clone(&new[(bits >> old.depth) & (new.len() - 1)]),
-            bucket => Arc::clone(bucket),
+        let len = self.len().max(1 << n_bits);
+        let is_of_old = |bits: usize| (bits ^ at) & ((1 << old_depth) - 1) == 0;
+        let directory = (0..len).step_by(PAGE_BUCKETS).map(|first| {
+            let page = &self.directory[(first / PAGE_BUCKETS) & (self.directory.len() - 1)];
+            if !is_of_old(first | at % PAGE_BUCKETS) {
+                return Arc::clone(page);
+            }
+            Arc::new(core::array::from_fn(|k| match first + k {
+                bits if is_of_old(bits) => Arc::clone(&new[(bits >> old_depth) & (new.len() - 1)]),
+                _ => Arc::clone(&page[k]),
+            }))
         });
         Table { version: self.version + 1, hasher: self.hasher.clone(), directory: directory.collect() }
     }

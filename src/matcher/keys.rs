@@ -156,6 +156,37 @@ impl Matcher {
         }
     }
 
+    /// Clears the tokens that hold a key whole which is there already in some object around the text, or hold the same key twice, wherever the text is;
+    /// tells whether there may be some. Nothing if it can't be found which objects are around.
+    pub(super) fn clear_held_keys(&mut self, row: &mut [u32]) -> Option<bool> {
+        let vocab = Arc::clone(self.grammar.vocab());
+        let strings = vocab.quoted_strings();
+        let mut is_changed = false;
+        let places: SmallVec<[Around; PLACES_MAX]> =
+            self.live.iter().take(PLACES_MAX + 1).map(|&head| self.around(head)).collect::<Result<_, _>>().ok()?;
+        if places.len() > PLACES_MAX {
+            return None;
+        }
+        for Around { key, object } in places {
+            if let Some(frame) = key {
+                let n_bytes = self.values().n_begun(frame.register) as usize;
+                let prefix =
+                    || self.values().begun_key(frame.register).into_iter().skip(1).collect::<SmallVec<[u8; 64]>>();
+                let tokens = if n_bytes > 0 { strings.ending_and_holding(n_bytes - 1, prefix) } else { &[] };
+                self.clear_refused(row, tokens.iter().copied(), |_| is_changed = true);
+            }
+            let Some(frame) = object else {
+                self.clear_refused(row, strings.holding_twice().iter().copied(), |_| is_changed = true);
+                continue;
+            };
+            let slot = self.object_slot(frame).ok()?;
+            let tokens = core::mem::take(self.scratch.memo.tokens_mut(slot));
+            self.clear_refused(row, tokens.iter().copied(), |_| is_changed = true);
+            *self.scratch.memo.tokens_mut(slot) = tokens;
+        }
+        Some(is_changed)
+    }
+
     /// Tells whether all values that are compared at a place and around it are keys of which more are left than a document has, or scarce ones only behind a prefix, as far as the stacks go down one way.
     fn is_among_keys(&mut self, head: Head) -> bool {
         let program = self.grammar.program();
@@ -190,7 +221,7 @@ impl Matcher {
     /// Returns the length of the shortest prefix of a key that few keys begin with, if there are such prefixes.
     fn scarce_after(&self, state: StateId) -> Option<u32> {
         match self.grammar.program().info(state).and_then(|info| info.owner) {
-            Some(Owner::DistinctValues(distinct)) => distinct.scarce_after,
+            Some(Owner::DistinctValues(distinct)) if distinct.equality == Equality::Bytes => distinct.scarce_after,
             _ => None,
         }
     }

@@ -64,21 +64,33 @@ struct Danger {
     punctuation: Punctuation,
     /// Those that begin so.
     bytes: ByteSet,
+    /// Those that begin with white space and don't end with it.
+    is_behind_space: bool,
 }
 
 impl Danger {
-    const ALL: Danger = Danger { punctuation: Punctuation::NONE, bytes: ByteSet::ALL };
+    const NONE: Danger = Danger { punctuation: Punctuation::NONE, bytes: ByteSet::EMPTY, is_behind_space: false };
+    const ALL: Danger = Danger { bytes: ByteSet::ALL, ..Danger::NONE };
 
     fn of_punctuation(punctuation: Punctuation) -> Danger {
-        Danger { punctuation, bytes: ByteSet::EMPTY }
+        Danger { punctuation, ..Danger::NONE }
     }
 
     fn of_bytes(bytes: ByteSet) -> Danger {
-        Danger { punctuation: Punctuation::NONE, bytes }
+        Danger { bytes, ..Danger::NONE }
+    }
+
+    /// All suffixes but white space alone.
+    fn of_all_but_space() -> Danger {
+        Danger { bytes: !ByteSet::from_bytes(b" \t\n\r"), is_behind_space: true, ..Danger::NONE }
     }
 
     fn or(self, other: Danger) -> Danger {
-        Danger { punctuation: self.punctuation.or(other.punctuation), bytes: self.bytes | other.bytes }
+        Danger {
+            punctuation: self.punctuation.or(other.punctuation),
+            bytes: self.bytes | other.bytes,
+            is_behind_space: self.is_behind_space || other.is_behind_space,
+        }
     }
 
     /// Returns the same for places that read only these bytes.
@@ -93,12 +105,16 @@ impl Danger {
 
     /// Tells whether suffixes that begin with a byte, with this punctuation, make no difference.
     fn spares(self, byte: u8, punctuation: Punctuation) -> bool {
-        !self.bytes.contains(byte) && !punctuation.intersects(self.punctuation)
+        let is_behind_space = self.is_behind_space && byte.is_ascii_whitespace();
+        !self.bytes.contains(byte)
+            && !punctuation.intersects(self.punctuation)
+            && !(is_behind_space && punctuation.intersects(Punctuation::NO_SPACE))
     }
 
     /// Tells whether suffixes with this punctuation make no difference.
     fn spares_all(self, punctuation: Punctuation) -> bool {
-        self.bytes.is_empty() && !punctuation.intersects(self.punctuation)
+        let is_behind_space = self.is_behind_space && punctuation.intersects(Punctuation::NO_SPACE);
+        self.bytes.is_empty() && !punctuation.intersects(self.punctuation) && !is_behind_space
     }
 }
 
@@ -111,6 +127,8 @@ struct StackWalk {
     before: StacksMark,
     /// Whether all frames there were looked at.
     are_all_known: bool,
+    /// Whether tokens that hold a key whole which is there already were tried.
+    are_held_keys_tried: bool,
     /// The frames there whose values may become others, with those.
     repeating: Vec<(Head, Candidates)>,
 }
@@ -137,23 +155,25 @@ impl Matcher {
         let (program, vocab) = (grammar.program(), grammar.vocab());
         let (trie, punctuation) = (vocab.trie(), vocab.punctuation());
         let mark = self.stacks.mark();
+        let held = self.clear_held_keys(row);
+        memory.stack.are_held_keys_tried = held.is_some();
+        let mut is_changed = held.unwrap_or(false);
         memory.stack.find_repeating(program, &self.stacks, &self.live);
         memory.n_levels = 0;
         let within = self.values().within();
         let danger = memory.stack.danger(program, &self.stacks, &self.live, within, height(trie, 0));
         let danger = danger.among(bytes_read(program, &self.live));
         memory.push(&self.live, Level { live: Configuration::new(), mark, within, danger, is_complete: true });
-        let mut is_changed = false;
         // Few tokens hold what can make a difference, and of these few are in the mask: they are tried one by one.
         let listed = punctuation.tokens_with(danger.punctuation, within.is_string());
         let is_listed = listed.is_some();
         let tokens = listed.into_iter().flatten();
-        let elsewhere =
-            tokens.filter(|&token| vocab.bytes(token).first().is_none_or(|&byte| !danger.bytes.contains(byte)));
+        let is_left = |byte: u8| danger.spares(byte, Punctuation::NO_SPACE);
+        let elsewhere = tokens.filter(|&token| vocab.bytes(token).first().is_none_or(|&byte| is_left(byte)));
         self.clear_refused(row, elsewhere, |_| is_changed = true);
         // PERF: nearly all children of the root are left here; asking each by itself is a cache miss.
         for (node, own) in punctuation.root_children(within.is_string()) {
-            let own = if is_listed { Punctuation::NONE } else { own };
+            let own = if is_listed { own.and(Punctuation::NO_SPACE) } else { own };
             if !danger.spares(trie.byte(node), own) {
                 is_changed |= self.recheck_subtree(row, memory, node);
             }
@@ -302,12 +322,20 @@ impl StackWalk {
         }
         // Containers that begin within a suffix.
         let mut all = Danger::of_punctuation(match program.has_last_items() {
-            true => Punctuation::OPEN,
+            true => Punctuation::OPEN_ITEM.or(Punctuation::OPEN_COMMA),
             false => Punctuation::OPEN_COMMA,
         });
+        let are_held_keys_tried = self.are_held_keys_tried;
+        let next_value = |frame: Head, distinct: Distinct, position: Position| {
+            let is_key = distinct.equality == Equality::Bytes && !distinct.has_finite_domain();
+            match is_key && are_held_keys_tried {
+                true => Danger::NONE,
+                false => next_value(program, stacks, frame, distinct, position),
+            }
+        };
         for head in live {
             if let Some(Owner::DistinctValues(distinct)) = program.info(head.state).and_then(|info| info.owner) {
-                all = all.or(next_value(program, *head, distinct, Position::Here));
+                all = all.or(next_value(*head, distinct, Position::Here));
             }
         }
         let (repeating, n_bytes_before) = (core::mem::take(&mut self.repeating), self.before.n_bytes);
@@ -329,7 +357,10 @@ impl StackWalk {
                             | other_repetitions(program, stacks, frame, distinct)
                     }
                 };
-                all = all.or(Danger::of_bytes(of_value));
+                all = all.or(match of_value == ByteSet::ALL && !within.is_string() && ends_between_scalars(values) {
+                    true => Danger::of_all_but_space(),
+                    false => Danger::of_bytes(of_value),
+                });
             }
             // Each frame takes a byte to leave.
             if let Some(Owner::DistinctValues(distinct)) = info.owner
@@ -340,7 +371,7 @@ impl StackWalk {
                     (_, true) => Position::BehindString,
                     (_, false) => Position::BehindSpace,
                 };
-                all = all.or(next_value(program, frame, distinct, position));
+                all = all.or(next_value(frame, distinct, position));
             }
             !all.is_all()
         });
@@ -398,6 +429,11 @@ fn values_of(stacks: &Stacks) -> &DistinctValues {
     stacks.values().expect("values are compared")
 }
 
+/// Tells whether white space that follows ends no number or word, in a JSON text that is not within a string.
+fn ends_between_scalars(values: &DistinctValues) -> bool {
+    values.bytes_backward().next().is_none_or(|last| b"{}[],:\" \t\n\r".contains(&last))
+}
+
 /// Returns the values before that the one under way in a frame may become.
 fn candidates(stacks: &Stacks, frame: Head, distinct: Distinct) -> Candidates {
     Candidates::of(values_of(stacks), frame.register, distinct.equality)
@@ -431,10 +467,9 @@ enum Position {
 }
 
 /// Returns which suffixes may begin a value that is compared with those of a frame, or oblige one to follow.
-fn next_value(program: &Program, frame: Head, distinct: Distinct, position: Position) -> Danger {
+fn next_value(program: &Program, stacks: &Stacks, frame: Head, distinct: Distinct, position: Position) -> Danger {
     let may_have_to_close = program.may_have_to_close(frame.state);
     let is_exhaustible = distinct.has_finite_domain() || may_have_to_close;
-    let is_first = frame.register as u32 == 0;
     let behind = Danger::of_punctuation;
     match (distinct.equality, position) {
         // A comma alone may oblige another value to follow.
@@ -443,12 +478,16 @@ fn next_value(program: &Program, frame: Head, distinct: Distinct, position: Posi
         (Equality::Bytes, _) if may_have_to_close => behind(Punctuation::END),
         // A key begins with a quote.
         (Equality::Bytes, _) if is_exhaustible => behind(Punctuation::QUOTE),
-        (Equality::Json, _) if is_exhaustible => Danger::ALL,
         (Equality::Bytes, Position::BehindComma | Position::BehindString) => behind(Punctuation::COMMA_TWO_QUOTES),
         (Equality::Bytes, _) => behind(Punctuation::TWO_QUOTES),
-        (Equality::Json, Position::BehindComma | Position::BehindString) => behind(Punctuation::COMMA_MORE),
-        (Equality::Json, _) if is_first => behind(Punctuation::COMMA_MORE),
-        (Equality::Json, _) => Danger::ALL,
+        // What may be no value at all makes no difference.
+        (Equality::Json, Position::Here | Position::BehindSpace) if is_exhaustible => Danger::of_all_but_space(),
+        // Else a value must be there whole, in the suffix or, if there is one already, before its end.
+        (Equality::Json, Position::BehindComma | Position::BehindString) => behind(Punctuation::COMMA_VALUE),
+        (Equality::Json, Position::Here | Position::BehindSpace) => {
+            let bytes = values_of(stacks).first_bytes(frame.register);
+            Danger { punctuation: Punctuation::COMMA_VALUE, bytes, is_behind_space: !bytes.is_empty() }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::{TokenId, Trie};
 
 /// What some suffixes of tokens hold: a set of bits.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Punctuation(u8);
+pub(crate) struct Punctuation(u16);
 
 impl Punctuation {
     pub const NONE: Punctuation = Punctuation(0);
@@ -22,10 +22,19 @@ impl Punctuation {
     pub const COMMA: Punctuation = Punctuation(128);
     /// A comma, and two quotes behind it.
     pub const COMMA_TWO_QUOTES: Punctuation = Punctuation(16);
-    /// An opening bracket or brace.
-    pub const OPEN: Punctuation = Punctuation(32);
+    /// An opening bracket, and behind it something but white space.
+    pub const OPEN_ITEM: Punctuation = Punctuation(32);
     /// An opening bracket or brace, a comma behind it, and something behind that.
     pub const OPEN_COMMA: Punctuation = Punctuation(64);
+    /// Something but white space.
+    pub const NO_SPACE: Punctuation = Punctuation(256);
+    /// A comma, and behind it perhaps a whole JSON value, or the beginning of an array or object: a number or word outside of a string, two quotes, a
+    /// bracket or brace.
+    pub const COMMA_VALUE: Punctuation = Punctuation(512);
+    /// A number or word before any quote.
+    const WORD: Punctuation = Punctuation(1024);
+    /// A bracket or brace, opening or closing.
+    const BRACKET: Punctuation = Punctuation(2048);
 
     /// Tells whether all of these bits are set.
     fn has(self, bits: Punctuation) -> bool {
@@ -42,28 +51,44 @@ impl Punctuation {
         Punctuation(self.0 | bits.0)
     }
 
+    /// Returns the bits that are set in both.
+    pub fn and(self, bits: Punctuation) -> Punctuation {
+        Punctuation(self.0 & bits.0)
+    }
+
     /// Returns what a suffix with one more byte before it holds; `is_empty` tells whether it was empty.
     fn after(self, byte: u8, is_empty: bool) -> Punctuation {
         let mut all = self.0;
         let mut add = |holds: bool, bit: Punctuation| all |= if holds { bit.0 } else { 0 };
+        add(!byte.is_ascii_whitespace(), Punctuation::NO_SPACE);
         match byte {
             b'"' => {
                 add(true, Punctuation::END);
                 add(self.has(Punctuation::QUOTE), Punctuation::TWO_QUOTES);
                 add(true, Punctuation::QUOTE);
+                all &= !Punctuation::WORD.0;
             }
             b',' => {
                 add(true, Punctuation::END);
                 add(true, Punctuation::COMMA);
                 add(!is_empty, Punctuation::COMMA_MORE);
                 add(self.has(Punctuation::TWO_QUOTES), Punctuation::COMMA_TWO_QUOTES);
+                let value = Punctuation::WORD.or(Punctuation::TWO_QUOTES).or(Punctuation::BRACKET);
+                add(self.intersects(value), Punctuation::COMMA_VALUE);
             }
             b'[' | b'{' => {
-                add(true, Punctuation::OPEN);
+                add(byte == b'[' && self.has(Punctuation::NO_SPACE), Punctuation::OPEN_ITEM);
                 add(self.has(Punctuation::COMMA_MORE), Punctuation::OPEN_COMMA);
+                add(true, Punctuation::BRACKET);
             }
-            b']' | b'}' => add(true, Punctuation::END),
-            _ => add(byte.is_ascii_whitespace(), Punctuation::END),
+            b']' | b'}' => {
+                add(true, Punctuation::END);
+                add(true, Punctuation::BRACKET);
+            }
+            _ => {
+                add(byte.is_ascii_whitespace(), Punctuation::END);
+                add(byte.is_ascii_alphanumeric() || byte == b'-', Punctuation::WORD);
+            }
         }
         Punctuation(all)
     }
@@ -87,8 +112,9 @@ const LISTED: Punctuation = Punctuation(
         | Punctuation::COMMA_TWO_QUOTES.0
         | Punctuation::QUOTE.0
         | Punctuation::TWO_QUOTES.0
-        | Punctuation::OPEN.0
-        | Punctuation::OPEN_COMMA.0,
+        | Punctuation::OPEN_ITEM.0
+        | Punctuation::OPEN_COMMA.0
+        | Punctuation::COMMA_VALUE.0,
 );
 
 /// All tokens that hold exactly this.
@@ -230,11 +256,11 @@ mod tests {
         let tokens = ["abc", "a,", "a\",\"b\"", "[1,2"];
         let (all, in_string) = below(&tokens, "");
         assert!(all.has(Punctuation::OPEN_COMMA) && all.has(Punctuation::COMMA_TWO_QUOTES));
-        assert!(!in_string.has(Punctuation::OPEN) && in_string.has(Punctuation::COMMA_TWO_QUOTES));
+        assert!(!in_string.has(Punctuation::OPEN_ITEM) && in_string.has(Punctuation::COMMA_TWO_QUOTES));
         let (all, _) = below(&tokens, "a,");
         assert_eq!(all, Punctuation::default());
         let (all, _) = below(&tokens, "ab");
-        assert_eq!(all, Punctuation::default());
+        assert_eq!(all, Punctuation::NO_SPACE.or(Punctuation::WORD));
         let (all, in_string) = below(&tokens, "a\",");
         assert!(all.has(Punctuation::TWO_QUOTES) && !all.has(Punctuation::COMMA_MORE));
         assert!(in_string.has(Punctuation::QUOTE) && !in_string.has(Punctuation::TWO_QUOTES));
@@ -256,6 +282,33 @@ mod tests {
         assert_eq!(with(Punctuation::OPEN_COMMA.or(Punctuation::TWO_QUOTES), false), [2, 3]);
         assert!(with(Punctuation::OPEN_COMMA, true).is_empty());
         assert!(found.tokens_with(Punctuation::END, false).is_none());
+    }
+
+    #[test]
+    fn a_whole_value_behind_a_comma() {
+        for (suffix, wanted) in [
+            (",1", true),
+            (", true", true),
+            (r#","a""#, true),
+            ("a,{}", true),
+            (", -", true),
+            (",", false),
+            (r#","abc"#, false),
+            (r#"},{"a"#, true),
+            (r#"}]}, "a"#, false),
+            ("1 ", false),
+        ] {
+            let (all, _) = below(&[&format!("x{suffix}")], "x");
+            assert_eq!(all.has(Punctuation::COMMA_VALUE), wanted, "{suffix}");
+        }
+    }
+
+    #[test]
+    fn an_item_begins_behind_a_bracket_with_more_than_white_space() {
+        for (suffix, wanted) in [("[", false), ("[ ", false), (r#"{"a"#, false), ("[[", true), (r#"[ "a"#, true)] {
+            let (all, _) = below(&[&format!("x{suffix}")], "x");
+            assert_eq!(all.has(Punctuation::OPEN_ITEM), wanted, "{suffix}");
+        }
     }
 
     #[test]
