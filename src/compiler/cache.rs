@@ -3,7 +3,9 @@
 //! A source that is being compiled has a cell in `pending`, on which further requests wait. An error is returned to all that waited
 //! and not cached, so that a timeout does not outlive its compile. Beyond the bound in bytes the least recently used grammars are evicted.
 
-use super::{CompileError, CompileOptions, CompiledGrammar};
+use super::error::CompileError;
+use super::options::CompileOptions;
+use crate::compiled::CompiledGrammar;
 use crate::json_schema::SchemaOptions;
 use crate::limits::Limits;
 use crate::pass::CompileBudget;

@@ -499,8 +499,8 @@ impl ScanCluster {
 mod tests {
     use super::*;
     use crate::automaton::PackedMove;
-    use crate::compiler::{CompiledGrammar, GrammarCompiler};
     use crate::vocab::Vocab;
+    use crate::{CompiledGrammar, GrammarCompiler};
 
     fn compiled(pattern: &str) -> CompiledGrammar {
         let mut vocab = Vocab::builder();

@@ -12,7 +12,7 @@ pub use batch::{accept_tokens, fill_masks};
 pub use error::MatchError;
 
 use crate::automaton::{DONE, Owner, Program, Reads};
-use crate::compiler::CompiledGrammar;
+use crate::compiled::CompiledGrammar;
 use crate::exec::{
     Configuration, Head, OverBudget, Stacks, Viability, Work, is_done, start, step_byte, step_bytes, step_control, tidy,
 };
@@ -91,8 +91,15 @@ pub struct MaskKey {
     stop_tokens_known: Option<Arc<[TokenId]>>,
 }
 
+impl CompiledGrammar {
+    /// Returns a matcher before any token.
+    pub fn matcher(&self) -> Matcher {
+        Matcher::new(self.clone())
+    }
+}
+
 impl Matcher {
-    pub(crate) fn new(grammar: CompiledGrammar) -> Self {
+    fn new(grammar: CompiledGrammar) -> Self {
         let table = grammar.masks().table();
         let mut live = Configuration::new();
         start(grammar.program(), &mut live);
