@@ -238,9 +238,9 @@ impl Generations {
 
 #[cfg(test)]
 mod tests {
+    use super::super::moves::PackedMove;
     use super::super::state::{Kind, Reads, StateInfo, StateInfos};
     use super::super::table::MoveTable;
-    use super::super::unit::PackedMove;
     use super::*;
 
     fn content(n: u32) -> Content {

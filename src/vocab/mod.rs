@@ -28,10 +28,12 @@ mod quoted;
 mod regions;
 #[cfg(feature = "tiktoken")]
 pub mod tiktoken;
+mod token;
 mod trie;
 
 pub use builder::VocabBuilder;
 pub use error::VocabError;
+pub use token::{TokenId, TokenKind};
 pub use trie::Trie;
 pub(crate) use trie::byte_bit;
 
@@ -44,22 +46,6 @@ use regions::Regions;
 pub(crate) use regions::{Alphabet, CharCount, NonAscii, Region, row_of, utf8_lead};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
-
-/// The number of a token: its index in a row of logits.
-pub type TokenId = u32;
-
-/// The kind of a token, which decides where it may be allowed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum TokenKind {
-    /// Ordinary text: allowed where the grammar allows its bytes.
-    Text,
-    /// A special token such as `<|im_start|>`: never text whatever its spelling, allowed only where a grammar names it.
-    Control,
-    /// An added token such as `<think>`: text that a grammar may also name.
-    AddedText,
-    /// An id without a token, as those between the tokenizer's size and the width of the logits: never allowed.
-    Padding,
-}
 
 /// The offset of a token's bytes, with its kind in the two highest bits: each step needs both, and this way they share a cache line.
 #[derive(Clone, Copy)]
@@ -259,6 +245,13 @@ impl Vocab {
     /// Returns the tokens that hold quoted strings. The first call looks at all tokens.
     pub(crate) fn quoted_strings(&self) -> &QuotedStrings {
         self.quoted_strings.get_or_init(|| QuotedStrings::of(self))
+    }
+}
+
+impl Region {
+    /// Returns the tokens in which at most `n_max` characters begin, and the remaining ones.
+    pub fn tokens_up_to(&self, vocab: &Vocab, n_max: usize) -> (&[TokenId], &[TokenId]) {
+        self.tokens_by_length(&vocab.trie, |token| vocab.bytes(token), n_max)
     }
 }
 
