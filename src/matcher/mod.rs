@@ -1,10 +1,13 @@
 //! Matchers: one output under way.
 
 mod batch;
+mod danger;
 mod error;
 mod fail_closed;
+mod failure;
 mod history;
 mod keys;
+mod live;
 mod memo;
 mod recheck;
 
@@ -21,7 +24,8 @@ use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
 use core::cell::Cell;
 use core::fmt;
-use fail_closed::Failure;
+use danger::Recheck;
+use failure::Failure;
 use history::{Accepted, History, Snapshot};
 use memo::MaskMemo;
 use smallvec::SmallVec;
@@ -62,7 +66,7 @@ struct Scratch {
     current: Configuration,
     next: Configuration,
     control: Configuration,
-    recheck: Option<recheck::Recheck>,
+    recheck: Option<Recheck>,
     viability: Viability,
     memo: MaskMemo,
 }
