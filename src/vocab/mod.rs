@@ -112,21 +112,6 @@ impl Vocab {
     /// The most bytes that all tokens may have together.
     pub const BYTES_MAX: usize = 1 << 28;
 
-    /// Returns a builder without tokens.
-    pub fn builder() -> VocabBuilder {
-        VocabBuilder::new()
-    }
-
-    /// Builds a vocabulary of text tokens, the first with id 0, and without stop tokens.
-    ///
-    /// # Errors
-    /// As [`VocabBuilder::build`].
-    pub fn from_tokens<T: AsRef<[u8]>>(tokens: impl IntoIterator<Item = T>) -> Result<Vocab, VocabError> {
-        let mut builder = Vocab::builder();
-        builder.extend(tokens);
-        builder.build()
-    }
-
     /// Returns the width of a row of logits, padding included.
     pub fn n_tokens(&self) -> usize {
         self.starts.len() - 1
@@ -244,7 +229,8 @@ impl Vocab {
 
     /// Returns the tokens that hold quoted strings. The first call looks at all tokens.
     pub(crate) fn quoted_strings(&self) -> &QuotedStrings {
-        self.quoted_strings.get_or_init(|| QuotedStrings::of(self))
+        self.quoted_strings
+            .get_or_init(|| QuotedStrings::of((0..self.n_tokens()).map(|token| self.bytes(token as TokenId))))
     }
 }
 
