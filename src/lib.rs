@@ -27,7 +27,7 @@
 //!
 //! # Reading order
 //!
-//! Modules use only those above them in this list, except that a compiled grammar makes its matchers (a test holds the table):
+//! Modules use only those above them in this list, and files of a module form no circles either (a test holds the table):
 //!
 //! | module | idea |
 //! |---|---|
@@ -42,8 +42,9 @@
 //! | `exec` | configurations, stacks as a graph, steps, a lazy DFA over configurations, budgets of work |
 //! | [`vocab`] | tokens: kinds, trie, regions |
 //! | `mask` | classify, settle, entries, decision trees; configurations walked as a whole |
-//! | [`compiler`] | from text to [`CompiledGrammar`], caches |
+//! | `compiled` | [`CompiledGrammar`]: a program, a vocabulary, and the masks they share |
 //! | [`matcher`] | the state of one output |
+//! | [`compiler`] | from text to [`CompiledGrammar`], caches |
 //! | [`mod@reference`] | the reference recognizer: simple, slow, independent of the engine; the oracle of its tests |
 //! | [`diagnose`] | explanations, by the reference recognizer |
 //!
@@ -75,6 +76,7 @@
 #![forbid(unsafe_code)]
 
 mod automaton;
+mod compiled;
 pub mod compiler;
 pub mod diagnose;
 mod exec;
@@ -93,10 +95,8 @@ pub mod testing;
 pub mod util;
 pub mod vocab;
 
-pub use compiler::{
-    BuildError, CompileError, CompileOptions, CompiledGrammar, Config, Dump, GrammarCompiler, GrammarCompilerBuilder,
-    Stats,
-};
+pub use compiled::{CompiledGrammar, Dump};
+pub use compiler::{BuildError, CompileError, CompileOptions, Config, GrammarCompiler, GrammarCompilerBuilder, Stats};
 pub use limits::Limits;
 pub use mask::{MaskStats, TokenMask};
 pub use matcher::{AcceptedPiece, Fill, MaskKey, MatchError, Matcher};

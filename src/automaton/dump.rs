@@ -1,8 +1,8 @@
 //! Programs as text and as DOT (Graphviz), for people.
 
 use super::link::{Linked, Program};
+use super::moves::{Move, PackedMove, Pushes, StateRef, Step};
 use super::state::Kind;
-use super::unit::{Move, PackedMove, Pushes, StateRef, Step};
 use crate::machine::RegisterRule;
 use crate::util::ByteSet;
 use core::fmt::Write;

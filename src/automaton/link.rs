@@ -1,11 +1,13 @@
 //! Linking: the units of one grammar, with small numbers for their states.
 
-use super::build::{Bounds, Entry, build};
+use super::bounds::Bounds;
+use super::build::{Entry, build};
+use super::moves::{StateRef, Step};
 
 use super::state::{Kind, Owner, Role, StateInfo};
 use super::store::{Callee, Component, UnitStore};
 use super::unbounded::{CAN_ALWAYS_CLOSE, MAY_BE_EXHAUSTED, REACHES_UNBOUNDED, UNBOUNDED_DIGITS, unbounded};
-use super::unit::{StateRef, Step, Unit};
+use super::unit::Unit;
 use crate::limits::Limits;
 use crate::machine::{Distinct, Equality, Exhaustible};
 use crate::pass::{

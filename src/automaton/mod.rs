@@ -1,8 +1,10 @@
 //! Automata over bytes: units, the store that shares them, and the programs that link them.
 
+mod bounds;
 mod build;
 mod dump;
 mod link;
+mod moves;
 mod state;
 mod store;
 mod table;
@@ -11,6 +13,7 @@ mod unit;
 
 pub(crate) use dump::{dump_dot, dump_text};
 pub(crate) use link::{BELOW, DONE, Linked, Program, StateId};
+pub(crate) use moves::{PackedMove, Step};
 pub(crate) use state::{Kind, Owner, Reads};
 pub(crate) use store::UnitStore;
-pub(crate) use unit::{PackedMove, Step, Unit};
+pub(crate) use unit::Unit;

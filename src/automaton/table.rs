@@ -1,8 +1,8 @@
 //! The moves of a unit's states, from ranges of bytes to the table by classes.
 
-use super::build::Bounds;
+use super::bounds::Bounds;
+use super::moves::{PackedMove, Runs};
 use super::state::{Reads, StateInfos};
-use super::unit::{PackedMove, Runs};
 use crate::pass::{BuildError, Label};
 use crate::util::ByteSet;
 use core::hash::{Hash, Hasher};

@@ -8,9 +8,10 @@
 //! they are asked for, and stay with the unit. Within a unit a state is looked at again when one behind it has got a bit, so that the cost is about
 //! that of reading all moves twice.
 
+use super::moves::{Move, StateRef, Step};
 use super::state::{Kind, Owner};
 use super::table::Letter;
-use super::unit::{Move, StateRef, Step, Unit};
+use super::unit::Unit;
 use crate::machine::{Equality, RegisterRule};
 use std::sync::Arc;
 

@@ -1,12 +1,16 @@
 //! The cache of compiled grammars by source. A source is compiled once, even if many threads request it at the same time.
 //!
 //! A source that is being compiled has a cell in `pending`, on which further requests wait. An error is returned to all that waited
-//! and not cached, so that a timeout does not outlive its compile. Beyond the bound in bytes the least recently used grammars are evicted.
+//! and not cached, so that a timeout does not outlive its compile. Beyond the bound in bytes the grammars that nobody asked for lately are
+//! forgotten, little by little ([`BoundedMap`]).
 
-use super::{CompileError, CompileOptions, CompiledGrammar};
+use super::error::CompileError;
+use super::options::CompileOptions;
+use crate::compiled::CompiledGrammar;
 use crate::json_schema::SchemaOptions;
 use crate::limits::Limits;
 use crate::pass::CompileBudget;
+use crate::util::BoundedMap;
 use ahash::AHashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -43,18 +47,9 @@ struct PendingCell {
 }
 
 #[derive(Debug)]
-struct CachedGrammar {
-    grammar: CompiledGrammar,
-    bytes: usize,
-    last_use: u64,
-}
-
-#[derive(Debug, Default)]
 struct Inner {
-    cached: AHashMap<SourceKey, CachedGrammar>,
+    cached: BoundedMap<SourceKey, CompiledGrammar>,
     pending: AHashMap<SourceKey, Arc<PendingCell>>,
-    bytes: usize,
-    clock: u64,
     hits: u64,
     misses: u64,
 }
@@ -68,7 +63,8 @@ pub(super) struct GrammarCache {
 
 impl GrammarCache {
     pub fn new(bytes_max: usize) -> Self {
-        GrammarCache { bytes_max, inner: Mutex::default() }
+        let cached = BoundedMap::new(bytes_max);
+        GrammarCache { bytes_max, inner: Mutex::new(Inner { cached, pending: AHashMap::new(), hits: 0, misses: 0 }) }
     }
 
     /// Returns the grammar of `key`, from the cache or by `compile`. Without a cache, `key` is not called.
@@ -84,11 +80,7 @@ impl GrammarCache {
         let key = key();
         let cell = {
             let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-            inner.clock += 1;
-            let clock = inner.clock;
-            if let Some(cached) = inner.cached.get_mut(&key) {
-                cached.last_use = clock;
-                let grammar = cached.grammar.clone();
+            if let Some(grammar) = inner.cached.get(&key) {
                 inner.hits += 1;
                 return Ok(grammar);
             }
@@ -125,14 +117,13 @@ impl GrammarCache {
     /// Returns (hits, misses, bytes cached).
     pub fn stats(&self) -> (u64, u64, usize) {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        (inner.hits, inner.misses, inner.bytes)
+        (inner.hits, inner.misses, inner.cached.weight())
     }
 
     /// Forgets all grammars.
     pub fn clear(&self) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.cached.clear();
-        inner.bytes = 0;
     }
 
     /// Caches a grammar, if the compile succeeded, and hands the outcome to all that wait.
@@ -140,22 +131,7 @@ impl GrammarCache {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(grammar) = &outcome {
             let bytes = grammar.memory_bytes() + 2 * key.len();
-            inner.clock += 1;
-            let cached = CachedGrammar { grammar: grammar.clone(), bytes, last_use: inner.clock };
-            inner.bytes += bytes;
-            if let Some(old) = inner.cached.insert(key.clone(), cached) {
-                inner.bytes -= old.bytes;
-            }
-            while inner.bytes > self.bytes_max {
-                let Some(oldest) =
-                    inner.cached.iter().min_by_key(|(_, cached)| cached.last_use).map(|(key, _)| key.clone())
-                else {
-                    break;
-                };
-                if let Some(gone) = inner.cached.remove(&oldest) {
-                    inner.bytes -= gone.bytes;
-                }
-            }
+            inner.cached.insert(key.clone(), bytes, grammar.clone());
         }
         if let Some(cell) = inner.pending.remove(key) {
             *cell.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
@@ -246,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_recently_used_goes_first_and_a_panic_leaves_nothing_behind() {
+    fn what_was_used_last_stays_and_a_panic_leaves_nothing_behind() {
         let options = CompileOptions::default();
         let one = grammar();
         let cache = GrammarCache::new(2 * one.memory_bytes() + 100);

@@ -15,8 +15,9 @@
 //!
 //! Cost: a look-up per byte; a step per head for each configuration and class of bytes that is met. Work is counted with that of the stacks.
 
-use super::stack::{InternedNodes, StackNodeId, Stacks, hash_of, spread};
-use super::step::{Configuration, Head, signature, step_byte};
+use super::head::{Configuration, Head, StackNodeId, signature};
+use super::stack::{InternedNodes, Stacks, hash_of, spread};
+use super::step::step_byte;
 use super::work::Work;
 use crate::automaton::Program;
 use ahash::AHashMap;

@@ -6,6 +6,7 @@
 
 mod candidates;
 mod distinct_values;
+mod head;
 mod lazy_dfa;
 mod stack;
 mod step;
@@ -14,8 +15,9 @@ mod work;
 
 pub(crate) use candidates::Candidates;
 pub(crate) use distinct_values::{DistinctValues, Within};
+pub(crate) use head::{BOTTOM, Configuration, Head, StackNodeId, signature};
 pub(crate) use lazy_dfa::{ConfigId, LazyDfa};
-pub(crate) use stack::{BOTTOM, StackNodeId, Stacks, StacksMark};
-pub(crate) use step::{Configuration, Head, is_done, signature, start, step_byte, step_bytes, step_control, tidy};
+pub(crate) use stack::{Stacks, StacksMark};
+pub(crate) use step::{is_done, start, step_byte, step_bytes, step_control, tidy};
 pub(crate) use viable::Viability;
 pub(crate) use work::{OverBudget, Work};

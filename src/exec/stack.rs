@@ -10,7 +10,7 @@
 //! at their ends, and rolling back truncates them. A node that was made lately is found again instead of made again.
 
 use super::distinct_values::DistinctValues;
-use super::step::{Configuration, Head, join_registers, joined, signature};
+use super::head::{BOTTOM, Configuration, Head, StackNodeId, join_registers, joined, signature};
 use super::work::Work;
 use crate::automaton::{Kind, Program, StateId};
 use crate::machine::Counter;
@@ -18,12 +18,6 @@ use crate::util::chunked::Chunked;
 use ahash::{AHashMap, AHashSet};
 use hashbrown::HashTable;
 use smallvec::SmallVec;
-
-/// Names a node of a [`Stacks`].
-pub(crate) type StackNodeId = u32;
-
-/// The node below everything: it returns to one given state.
-pub(crate) const BOTTOM: StackNodeId = 0;
 
 /// One exit, `(return state, parent)`; or, with the top bit of `first` set, a range of the exit table, `(start, length)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

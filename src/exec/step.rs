@@ -3,21 +3,9 @@
 //! With counters and ambiguity a configuration can have many heads of one state. They take a move together, so that what they push is
 //! one node, whose exits tell them apart: as many nodes are made in a step as there are states, however many heads there are.
 
-use super::stack::{BOTTOM, StackNodeId, Stacks, StacksMark};
-use crate::automaton::{DONE, Kind, Linked, Owner, Program, StateId, Step};
-
-/// A place where a text can lead: a state, the stack below it, and the register of the state's machine.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct Head {
-    pub state: StateId,
-    pub node: StackNodeId,
-    pub register: u64,
-}
-
-const _: () = assert!(size_of::<Head>() == 16);
-
-/// The places where one text can lead, sorted, each once. Empty: the text is not a prefix of any sentence.
-pub(crate) type Configuration = Vec<Head>;
+use super::head::{BOTTOM, Configuration, Head, join_registers};
+use super::stack::{Stacks, StacksMark};
+use crate::automaton::{DONE, Linked, Program, StateId, Step};
 
 /// Puts the configuration before any text into `live`. `stacks` has only its bottom, which returns to [`DONE`].
 pub(crate) fn start(program: &Program, live: &mut Configuration) {
@@ -190,52 +178,6 @@ pub(crate) fn tidy(program: &Program, stacks: &mut Stacks, live: &mut Configurat
         first += n_meeting;
     }
     live.truncate(n_kept);
-}
-
-/// Makes one head of those that differ at most in registers which one register can stand for. The heads are sorted by state, node and
-/// register; those that are left come first, and their number is returned.
-pub(super) fn join_registers(program: &Program, heads: &mut [Head]) -> usize {
-    let mut n_kept = 0;
-    for index in 0..heads.len() {
-        let head = heads[index];
-        if let Some(last) = heads[..n_kept].last_mut()
-            && (last.state, last.node) == (head.state, head.node)
-            && let Some(register) = joined(program, *last, head.register)
-        {
-            last.register = register;
-            continue;
-        }
-        heads[n_kept] = head;
-        n_kept += 1;
-    }
-    n_kept
-}
-
-/// Returns the register that stands for that of `head` and for `other`, if there is one.
-pub(super) fn joined(program: &Program, head: Head, other: u64) -> Option<u64> {
-    if head.register == other {
-        return Some(other);
-    }
-    let (linked, local) = program.place(head.state)?;
-    let info = linked.unit.info(local);
-    debug_assert!(!matches!((info.kind, info.owner), (Kind::End, Some(Owner::Counter(_)))));
-    match info.owner? {
-        Owner::Counter(counter) => linked.unit.counter(counter).join(head.register, other),
-        Owner::DistinctValues(_) | Owner::RegisterRules(_) => None,
-    }
-}
-
-/// Returns a register that no `horizon` bytes can tell from `register` in `state`, whatever values there are.
-pub(crate) fn signature(program: &Program, state: StateId, register: u64, horizon: u32) -> u64 {
-    let Some((linked, local)) = program.place(state).filter(|_| register != 0) else { return register };
-    match linked.unit.info(local).owner {
-        Some(Owner::Counter(counter)) => linked.unit.counter(counter).signature(register, horizon),
-        Some(Owner::RegisterRules(register_rule)) => {
-            linked.unit.register_rule(register_rule).signature(register, horizon)
-        }
-        Some(Owner::DistinctValues(_)) => 0,
-        None => register,
-    }
 }
 
 /// Tells whether heads of a state have registers.

@@ -22,8 +22,9 @@
 
 use super::candidates::Candidates;
 use super::distinct_values::DistinctValues;
-use super::stack::{StackNodeId, Stacks, StacksMark};
-use super::step::{Configuration, Head, step_byte};
+use super::head::{Configuration, Head, StackNodeId};
+use super::stack::{Stacks, StacksMark};
+use super::step::step_byte;
 use crate::automaton::{Kind, Owner, Program, StateId};
 use crate::machine::{Distinct, Equality, canonical_number};
 use crate::util::ByteSet;

@@ -10,7 +10,7 @@ use crate::Limits;
 use crate::frontend::ecma;
 use crate::pass::CompileBudget;
 use crate::regular::{CharSet, Combination, Dfa, Node, Product, Regular, RegularError, Union, Work, product_within};
-use crate::util::{Pool, index_type};
+use crate::util::{BoundedMap, Pool, index_type};
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,8 +19,8 @@ index_type!(
     pub(super) LanguageId
 );
 
-/// Most automata that a store keeps.
-const KEPT_MAX: usize = 4096;
+/// Memory for the automata of patterns and formats, in bytes.
+const KEPT_BYTES_MAX: usize = 64 << 20;
 
 /// States of products that are made to see whether languages are disjoint.
 const DISJOINT_STATES_MAX: usize = 1 << 12;
@@ -77,27 +77,34 @@ pub(super) fn too_large(error: RegularError) -> SchemaError {
 }
 
 /// The automata of patterns and formats, and of rules that call nothing, kept from schema to schema.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LanguageStore {
-    automata: Mutex<HashMap<LanguageName, Arc<Dfa>>>,
+    automata: Mutex<BoundedMap<LanguageName, Arc<Dfa>>>,
     pub(super) leaves: LeafStore,
     pub(super) any_values: AnyValueStore,
     /// Memory to lower schemas in.
     pub(super) spares: Pool<Spare>,
 }
 
+impl Default for LanguageStore {
+    fn default() -> Self {
+        LanguageStore {
+            automata: Mutex::new(BoundedMap::new(KEPT_BYTES_MAX)),
+            leaves: LeafStore::default(),
+            any_values: AnyValueStore::default(),
+            spares: Pool::default(),
+        }
+    }
+}
+
 impl LanguageStore {
     fn find(&self, name: &LanguageName) -> Option<Arc<Dfa>> {
-        let automata = self.automata.lock().unwrap_or_else(PoisonError::into_inner);
-        automata.get(name).cloned()
+        self.automata.lock().unwrap_or_else(PoisonError::into_inner).get(name)
     }
 
     fn keep(&self, name: &LanguageName, dfa: &Arc<Dfa>) {
-        let mut automata = self.automata.lock().unwrap_or_else(PoisonError::into_inner);
-        if automata.len() >= KEPT_MAX {
-            automata.clear();
-        }
-        automata.insert(name.clone(), Arc::clone(dfa));
+        let bytes = size_of::<(LanguageName, Dfa)>() + name.memory_bytes() + dfa.memory_bytes();
+        self.automata.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone(), bytes, Arc::clone(dfa));
     }
 }
 

@@ -7,7 +7,7 @@ use super::language::LanguageName;
 use super::options::{SchemaOptions, Spelling, WhiteSpace};
 use super::shape::NumberShape;
 use crate::pass::{FinishedNetwork, RuleAutomaton};
-use hashbrown::HashMap;
+use crate::util::BoundedMap;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -90,36 +90,28 @@ impl AnyValueStore {
 }
 
 /// The automata of leaves.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct LeafStore {
-    known: Mutex<Known>,
+    known: Mutex<BoundedMap<LeafKey, Arc<RuleAutomaton>>>,
 }
 
-#[derive(Debug, Default)]
-struct Known {
-    automata: HashMap<LeafKey, Arc<RuleAutomaton>>,
-    bytes: usize,
+impl Default for LeafStore {
+    fn default() -> Self {
+        LeafStore { known: Mutex::new(BoundedMap::new(LeafStore::BYTES_MAX)) }
+    }
 }
 
 impl LeafStore {
-    /// Memory for automata, in bytes; when it is used up, all are forgotten.
+    /// Memory for automata, in bytes.
     const BYTES_MAX: usize = 16 << 20;
 
     pub fn find(&self, key: &LeafKey) -> Option<Arc<RuleAutomaton>> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.automata.get(key).map(Arc::clone)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key)
     }
 
     pub fn keep(&self, key: LeafKey, automaton: &Arc<RuleAutomaton>) {
         let bytes = 2 * size_of::<LeafKey>() + key.memory_bytes() + automaton.memory_bytes();
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.bytes + bytes > LeafStore::BYTES_MAX {
-            *known = Known::default();
-        }
-        // A schema can come to one key several times.
-        if bytes <= LeafStore::BYTES_MAX && known.automata.insert(key, Arc::clone(automaton)).is_none() {
-            known.bytes += bytes;
-        }
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, bytes, Arc::clone(automaton));
     }
 }
 
@@ -152,7 +144,7 @@ mod tests {
             LeafKey::Strings { shapes: vec![shape], is_element: false, spelling: Spelling::Shortest }
         };
         (0..40).for_each(|n| store.keep(names(n), &automaton));
-        assert!(store.known.lock().unwrap().bytes <= LeafStore::BYTES_MAX);
+        assert!(store.known.lock().unwrap().weight() <= LeafStore::BYTES_MAX);
         assert!(store.find(&names(39)).is_some() && store.find(&names(0)).is_none());
     }
 }

@@ -9,13 +9,11 @@
 //! A cluster is found by a breadth-first search from a state, bounded in states; states at its frontier, where the search stopped, have no safe bytes. A search takes up
 //! to a millisecond; one mask makes two at most.
 
-use super::loops::{Form, Loop};
 use crate::automaton::{Kind, Owner, Step, Unit};
 use crate::util::ByteSet;
 use crate::vocab::{Alphabet, NonAscii, byte_bit, utf8_lead};
 use ahash::AHashMap;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// Fewest characters of ASCII that are worth a region.
 const CHARS_MIN: u32 = 48;
@@ -37,7 +35,7 @@ const SAFE_BYTES_GOOD: u8 = 24;
 /// States of a unit that the characters of an alphabet lead between.
 #[derive(Debug)]
 pub(super) struct ScanCluster {
-    alphabet: Alphabet,
+    pub alphabet: Alphabet,
     /// The other bytes that some state of the unit reads.
     pub bytes: ByteSet,
     /// The strictest register rule, if characters are counted.
@@ -102,8 +100,8 @@ pub(super) enum Next {
     Out,
 }
 
-/// Returns the cluster that a state belongs to, the states of which it says enough, and the cluster's loop, if there is one.
-pub(super) fn cluster(unit: &Unit, start: u32) -> Option<(Vec<u32>, Loop)> {
+/// Returns the states of which a state's cluster says enough, and the cluster, if there is one.
+pub(super) fn cluster(unit: &Unit, start: u32) -> Option<(Vec<u32>, ScanCluster)> {
     // PERF: most states read two or three bytes, and need no look at the table.
     let is_small = unit.n_states() <= STATES_MAX;
     if unit.bytes(start).len() < CHARS_MIN as usize || !is_small || !is_plain(unit, start) {
@@ -123,7 +121,7 @@ pub(super) fn cluster(unit: &Unit, start: u32) -> Option<(Vec<u32>, Loop)> {
 }
 
 /// Returns the cluster of all characters that a state reads, if most letters lead to where many more can be read.
-fn wide(unit: &Unit, start: u32, alphabet: Alphabet) -> Option<(Vec<u32>, Loop)> {
+fn wide(unit: &Unit, start: u32, alphabet: Alphabet) -> Option<(Vec<u32>, ScanCluster)> {
     let glance = Exploration::of(unit, start, alphabet, 0, PLACES_FIRST).ok()?;
     let is_whole = glance.is_whole;
     let cluster = ScanCluster::new(unit, start, alphabet, &glance);
@@ -144,7 +142,7 @@ fn wide(unit: &Unit, start: u32, alphabet: Alphabet) -> Option<(Vec<u32>, Loop)>
 }
 
 /// Returns the cluster of those characters that a state reads which don't soon lead to where fewer are read.
-fn safe(unit: &Unit, start: u32, mut alphabet: Alphabet) -> Option<(Vec<u32>, Loop)> {
+fn safe(unit: &Unit, start: u32, mut alphabet: Alphabet) -> Option<(Vec<u32>, ScanCluster)> {
     for _ in 0..ALPHABETS_MAX {
         match Exploration::of(unit, start, alphabet, SAFE_BYTES_MIN, PLACES_MAX) {
             Ok(exploration) => {
@@ -419,14 +417,19 @@ impl ScanCluster {
         ScanCluster { alphabet, bytes, strictest, slots: slots.into(), safeties: safeties.into() }
     }
 
-    /// Returns the states of which the cluster says enough, and its loop.
-    fn of_states(self, start: u32, exploration: &Exploration, is_alike: impl Fn(u32) -> bool) -> (Vec<u32>, Loop) {
+    /// Returns the states of which the cluster says enough, and the cluster.
+    fn of_states(
+        self,
+        start: u32,
+        exploration: &Exploration,
+        is_alike: impl Fn(u32) -> bool,
+    ) -> (Vec<u32>, ScanCluster) {
         let safe_bytes_min = if exploration.is_whole { SAFE_BYTES_MIN } else { SAFE_BYTES_GOOD };
         let is_good = |&&(state, rest): &&Place| {
             rest == WHOLE && (state == start || self.n_safe_bytes((state, rest)) >= safe_bytes_min && is_alike(state))
         };
         let states = exploration.places.iter().filter(is_good).map(|place| place.0).collect();
-        (states, Loop { alphabet: self.alphabet, form: Form::ScanCluster(Arc::new(self)) })
+        (states, self)
     }
 
     /// Returns where a byte leads from a place, with what was counted so far.
@@ -499,8 +502,9 @@ impl ScanCluster {
 mod tests {
     use super::*;
     use crate::automaton::PackedMove;
-    use crate::compiler::{CompiledGrammar, GrammarCompiler};
     use crate::vocab::Vocab;
+    use crate::{CompiledGrammar, GrammarCompiler};
+    use std::sync::Arc;
 
     fn compiled(pattern: &str) -> CompiledGrammar {
         let mut vocab = Vocab::builder();
@@ -540,9 +544,7 @@ mod tests {
             let compiled = compiled(pattern);
             let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
             let first = target(&linked.unit, start, text.as_bytes()[0]).unwrap();
-            let (_, Loop { form: Form::ScanCluster(cluster), .. }) = cluster(&linked.unit, first).unwrap() else {
-                panic!()
-            };
+            let Some((_, cluster)) = cluster(&linked.unit, first) else { panic!() };
             let (state, _) = cluster.run(&linked.unit, first, 0, &text.as_bytes()[1..]).unwrap();
             (cluster.alphabet.ascii >> b' ' & 1 == 1, cluster.n_safe_bytes((state, WHOLE)))
         };
@@ -565,9 +567,7 @@ mod tests {
         let compiled = compiled(r#"[^"]*abc[^"]*""#);
         let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
         let unit = &linked.unit;
-        let Some((_, Loop { form: Form::ScanCluster(cluster), .. })) = cluster(unit, start) else {
-            panic!("it is closed")
-        };
+        let Some((_, cluster)) = cluster(unit, start) else { panic!("it is closed") };
         let after = |text: &str| cluster.run(unit, start, 0, text.as_bytes()).unwrap().0;
         let can_end = |state: u32| unit.code(state, b'"') != PackedMove::NONE;
         assert_eq!(["", "ab", "xabc", "abcé"].map(|text| can_end(after(text))), [false, false, true, true]);

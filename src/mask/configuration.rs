@@ -10,7 +10,7 @@
 use super::entry::set_bits;
 use super::lookahead::{Lookahead, Lookaheads};
 use super::switches::ShortCut;
-use super::walk::Subject;
+use super::walk_context::Subject;
 use crate::automaton::Program;
 use crate::exec::{ConfigId, Head, LazyDfa, OverBudget, Stacks, Work};
 use crate::vocab::{Region, TokenId};

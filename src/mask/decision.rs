@@ -5,7 +5,7 @@
 //! A node without such *remainders* has the whole mask.
 
 use super::entry::MaskEntry;
-use super::walk::Remainder;
+use super::remainder::Remainder;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use smallvec::SmallVec;
 

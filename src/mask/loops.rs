@@ -144,13 +144,12 @@ impl Loops {
             return None;
         }
         self.n_explorations_left -= 1;
-        let Some((states, found)) = cluster(&linked.unit, local) else {
+        let Some((states, cluster)) = cluster(&linked.unit, local) else {
             self.clusters.insert(key(local), None);
             return None;
         };
-        if let Form::ScanCluster(cluster) = &found.form {
-            self.cluster_bytes += cluster.memory_bytes();
-        }
+        self.cluster_bytes += cluster.memory_bytes();
+        let found = Loop { alphabet: cluster.alphabet, form: Form::ScanCluster(Arc::new(cluster)) };
         // One look finds it for all.
         self.clusters.extend(states.into_iter().map(|state| (key(state), Some(found.clone()))));
         Some(found)

@@ -9,14 +9,15 @@
 //! and remainders are added and taken away. Where both have come to the same configuration, nothing below can differ.
 
 use super::loops::{Form, Loop};
+use super::remainder::{exclude, sorted};
 use super::switches::ShortCut;
-use super::walk::{Remainder, Strategy, WalkContext, Walker, bytes_of};
+use super::walk_context::{WalkContext, bytes_of};
+use super::walker::{ModelPath, ProductWalk, Strategy, Twin, Walker};
 use crate::automaton::{BELOW, Kind, PackedMove, Program, StateId};
-use crate::exec::{Head, Stacks, StacksMark, step_byte};
+use crate::exec::{Head, Stacks, step_byte};
 use crate::util::ByteSet;
 use crate::vocab::TokenId;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// Bytes by which a state is asked for its model, and how many of them must lead there.
 const SAMPLE: &[u8] = b"eaqnzXT_5";
@@ -24,22 +25,6 @@ const SAMPLE_MIN: usize = 5;
 
 /// Most tokens that may have to be taken away from what a model allows.
 const TAKEN_AWAY_MAX: usize = 2048;
-
-/// How to find the model of a state: a byte that leads there, and the states that it leads to.
-#[derive(Clone, Debug)]
-pub(super) struct ModelPath {
-    byte: u8,
-    states: SmallVec<[StateId; 2]>,
-}
-
-/// Two configurations before the byte of a trie node: ranges of [`ProductWalk::heads`].
-#[derive(Clone, Copy, Debug)]
-struct Twin {
-    first: u32,
-    middle: u32,
-    last: u32,
-    mark: StacksMark,
-}
 
 /// What a byte made of a state and its model.
 enum Compared {
@@ -98,22 +83,6 @@ impl<'a> Verdicts<'a> {
             *known = is_alike;
         }
     }
-}
-
-/// The memory of a walk with a state and its model.
-#[derive(Debug, Default)]
-pub(super) struct ProductWalk {
-    levels: Vec<Twin>,
-    /// For each level the state's heads, then the model's.
-    heads: Vec<Head>,
-    own: Vec<Head>,
-    model: Vec<Head>,
-    /// Tokens of the model's that the state refuses.
-    refused: Vec<TokenId>,
-    /// Tokens below the model's remainders that the caller is not to judge.
-    excluded: Vec<TokenId>,
-    /// Bytes of the first level that the model was not walked with.
-    apart: ByteSet,
 }
 
 impl Walker {
@@ -432,21 +401,4 @@ fn is_same_stack(stacks: &Stacks, a: u32, b: u32, depth: usize) -> bool {
                 let (a, b) = (stacks.exit(a, index), stacks.exit(b, index));
                 a.state == b.state && a.register == b.register && is_same_stack(stacks, a.node, b.node, depth - 1)
             })
-}
-
-/// Keeps some tokens, ascending, out of what becomes of remainders.
-pub(super) fn exclude(remainders: &mut [Remainder], tokens: &Arc<[TokenId]>) {
-    for remainder in remainders {
-        remainder.excluded = Some(match &remainder.excluded {
-            None => Arc::clone(tokens),
-            Some(before) if Arc::ptr_eq(before, tokens) => continue,
-            Some(before) => sorted([&**before, tokens].concat()),
-        });
-    }
-}
-
-fn sorted(mut tokens: Vec<TokenId>) -> Arc<[TokenId]> {
-    tokens.sort_unstable();
-    tokens.dedup();
-    tokens.into()
 }

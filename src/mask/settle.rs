@@ -10,10 +10,12 @@
 use super::configuration::WalkBudget;
 use super::decision::{DecisionId, DecisionNode, Next, NodeKey};
 use super::entry::{MaskEntry, set_bits};
+use super::remainder::{Remainder, ResumePoint};
 use super::store::MaskStore;
 use super::switches::ShortCut;
 use super::table::{Place, Table};
-use super::walk::{Remainder, ResumePoint, Subject, Walker};
+use super::walk_context::Subject;
+use super::walker::Walker;
 use crate::automaton::{DONE, Program, StateId};
 use crate::exec::{Head, OverBudget, StackNodeId, Stacks, Work, signature};
 use crate::vocab::{Trie, Vocab};

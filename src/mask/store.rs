@@ -7,9 +7,10 @@
 use super::decision::{DecisionNode, NodeKey};
 use super::declared_keys::{DeclaredKeyTokens, KeyTokens, SharedKeyTokens};
 use super::entry::MaskEntry;
+use super::remainder::Remainder;
 use super::row_pool::RowPool;
 use super::table::{NODE_OVERHEAD_BYTES, Table};
-use super::walk::{Remainder, Walker};
+use super::walker::Walker;
 use crate::automaton::Program;
 use crate::vocab::Vocab;
 use ahash::AHashMap;

@@ -5,12 +5,14 @@
 //! allows below a trie node, whoever called it, is memoized as a *subwalk*: tokens, and the remainders on which the caller decides. A walk that enters
 //! the unit again at that node takes the subwalk, and walks on only at its remainders.
 
+use super::found::{BASE_TOKENS_MIN, Found, LargeSet, Subwalk, SubwalkKey};
+use super::remainder::{Remainder, ResumePoint};
 use super::switches::ShortCut;
-use super::walk::{Found, LargeSet, Remainder, ResumePoint, Strategy, WalkContext, Walker};
+use super::walk_context::WalkContext;
+use super::walker::{Strategy, Walker};
 use crate::automaton::BELOW;
 use crate::exec::{BOTTOM, Head};
-use crate::vocab::{TokenId, Trie, row_of};
-use ahash::AHashMap;
+use crate::vocab::Trie;
 use std::sync::{Arc, OnceLock};
 
 /// Fewest trie nodes below a node that make it worth to look for a subwalk; the runs of white space that begin with a carriage return have some 40.
@@ -18,68 +20,9 @@ pub(super) const NODES_MIN: u32 = 24;
 /// Most tokens below a node at which the subwalk of a loop is kept: regions give more than that without a copy.
 const LOOP_TOKENS_MAX: usize = 1 << 12;
 
-/// Fewest tokens of a subwalk whose row is shared by the masks that have it.
-const BASE_TOKENS_MIN: usize = 256;
-
 /// Fewest nodes below remainders that are worth a trie of their own, and most tokens that are put into one.
 const CONDENSED_NODES_MIN: usize = 8;
 const CONDENSED_TOKENS_MAX: usize = 1 << 12;
-
-/// What a unit allows below a trie node, whoever called it.
-#[derive(Debug)]
-pub(crate) struct Subwalk {
-    tokens: Box<[TokenId]>,
-    remainders: Box<[Remainder]>,
-    row: OnceLock<Arc<[u32]>>,
-}
-
-impl Subwalk {
-    pub fn tokens(&self) -> &[TokenId] {
-        &self.tokens
-    }
-
-    /// Returns the tokens as a mask of `n_words` words.
-    pub fn row(&self, n_words: usize) -> &Arc<[u32]> {
-        self.row.get_or_init(|| row_of(&self.tokens, n_words))
-    }
-}
-
-/// Where a subwalk belongs: a unit's number is never used again.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct SubwalkKey {
-    unit: u32,
-    state: u32,
-    register: u64,
-    node: u32,
-}
-
-/// The subwalks that a walker knows.
-#[derive(Debug, Default)]
-pub(super) struct SubwalkMemo {
-    known: AHashMap<SubwalkKey, Arc<Subwalk>>,
-    bytes: usize,
-}
-
-impl SubwalkMemo {
-    /// Memory for subwalks, in bytes; when it is used up, all are forgotten.
-    const BYTES_MAX: usize = 2 << 20;
-
-    fn keep(&mut self, place: SubwalkKey, subwalk: &Arc<Subwalk>, n_words: usize) {
-        // Tokens that are many get a row.
-        let row = if subwalk.tokens.len() >= BASE_TOKENS_MIN { n_words * size_of::<u32>() } else { 0 };
-        let bytes = size_of::<(SubwalkKey, Subwalk)>()
-            + size_of_val(&*subwalk.tokens)
-            + size_of_val(&*subwalk.remainders)
-            + row;
-        if self.bytes + bytes > SubwalkMemo::BYTES_MAX {
-            *self = SubwalkMemo::default();
-        }
-        if bytes <= SubwalkMemo::BYTES_MAX {
-            self.bytes += bytes;
-            self.known.insert(place, Arc::clone(subwalk));
-        }
-    }
-}
 
 impl Walker {
     /// Tells whether what a head allows below `node` is worth keeping, for states of other units.

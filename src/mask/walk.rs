@@ -9,90 +9,20 @@
 //! the state reads. What a configuration allows is the union of what its heads allow, so each head is taken by itself.
 
 use super::cluster::{Next, Place, ScanCluster, WHOLE};
-use super::configuration::ConfigurationWalk;
-use super::entry::MaskEntry;
-use super::loops::{Chain, Form, Loop, Loops};
-use super::model::{ModelPath, ProductWalk, exclude};
-use super::subwalk::{self, Subwalk, SubwalkMemo};
+use super::found::LargeSet;
+use super::loops::{Chain, Form, Loop};
+use super::remainder::{Remainder, ResumePoint, exclude};
+use super::subwalk;
 use super::switches::ShortCut;
+use super::walk_context::{Subject, WalkContext, bytes_of};
+use super::walker::{Level, Strategy, Walker};
 use crate::automaton::{BELOW, Kind, Owner, PackedMove, Program, StateId, Step, Unit};
-use crate::exec::{BOTTOM, Configuration, Head, Stacks, StacksMark, Viability, Work, step_byte};
+use crate::exec::{BOTTOM, Head, StacksMark, step_byte};
 use crate::machine::{Counter, RegisterRule};
 use crate::util::ByteSet;
-use crate::vocab::{Alphabet, CharCount, Region, TokenId, Trie, Vocab};
-use ahash::AHashMap;
+use crate::vocab::{Alphabet, CharCount, Region, TokenId};
 use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// Fewest trie nodes below a node that make it worth to ask for a region.
-const REGION_NODES: u32 = 200;
-/// Regions within regions, at most; below that the trie is walked.
-const REGIONS_DEEP_MAX: usize = 16;
-
-/// A place in the vocabulary where the unit ends inside a token: what follows is up to the caller.
-#[derive(Clone, Debug)]
-pub(crate) struct Remainder {
-    pub point: ResumePoint,
-    /// Tokens beyond the place that the caller does not decide on, ascending.
-    pub excluded: Option<Arc<[TokenId]>>,
-}
-
-/// A place in the vocabulary.
-#[derive(Clone, Debug)]
-pub(crate) enum ResumePoint {
-    /// Below this node of the vocabulary's trie.
-    Node(u32),
-    /// Below this node of what was merged behind a region.
-    Merged(Arc<Trie>, u32),
-    /// After some characters of a region, anywhere.
-    Region(Arc<Region>, CharCount),
-}
-
-impl From<ResumePoint> for Remainder {
-    fn from(point: ResumePoint) -> Self {
-        Remainder { point, excluded: None }
-    }
-}
-
-/// What a walk found, and the memory it worked in.
-#[derive(Debug)]
-pub(crate) struct Walker {
-    pub(super) stacks: Stacks,
-    pub(super) levels: Vec<Level>,
-    heads: Vec<Head>,
-    live: Configuration,
-    pub(super) next: Configuration,
-    viability: Viability,
-    strategies: AHashMap<StateId, Strategy>,
-    /// The unit that the walk began in.
-    pub(super) home: u32,
-    pub(super) subwalks: SubwalkMemo,
-    pub(super) loops: Loops,
-    pub(super) products: ProductWalk,
-    pub(super) found: Found,
-    pub(super) configurations: ConfigurationWalk,
-    /// A mask under way.
-    pub(super) row: Vec<u32>,
-    /// A row without bits, to compare masks in.
-    pub(super) zeros: Vec<u32>,
-}
-
-/// What a walk found.
-#[derive(Debug, Default)]
-pub(crate) struct Found {
-    /// Tokens that are allowed beside `tokens`, as a row that is there already.
-    pub base: Option<LargeSet>,
-    /// Tokens of `base` that are not allowed, unless `tokens` has them.
-    pub cleared: Vec<TokenId>,
-    /// Tokens that are allowed, in any order, perhaps repeated.
-    pub tokens: Vec<TokenId>,
-    /// Where the caller decides.
-    pub remainders: Vec<Remainder>,
-    /// Trie nodes visited.
-    pub n_nodes: u64,
-    /// Walks, over the vocabulary or a part of it.
-    pub n_walks: u64,
-}
 
 /// Trie nodes that are visited with one head in a unit of work.
 const NODES_PER_WORK: u64 = 4;
@@ -103,68 +33,6 @@ const WORK_PER_HEAD: u64 = 4;
 const WORK_PER_WALK: u64 = 4;
 /// Tokens that are noted in the time of a visit.
 const TOKENS_PER_WORK: usize = 16;
-
-/// A large set of tokens.
-#[derive(Clone, Debug)]
-pub(crate) enum LargeSet {
-    /// Those of a region in which at most so many characters begin.
-    Region(Arc<Region>, usize),
-    Subwalk(Arc<Subwalk>),
-}
-
-impl LargeSet {
-    pub fn tokens<'a>(&'a self, vocab: &Vocab) -> &'a [TokenId] {
-        match self {
-            LargeSet::Region(region, n_max) => region.tokens_up_to(vocab, *n_max).0,
-            LargeSet::Subwalk(part) => part.tokens(),
-        }
-    }
-
-    pub fn mask(&self, vocab: &Vocab, n_words: usize) -> MaskEntry {
-        match self {
-            LargeSet::Region(region, n_max) => MaskEntry::of_region_up_to(region, vocab, *n_max, n_words),
-            LargeSet::Subwalk(part) => MaskEntry::Dense(Arc::clone(part.row(n_words))),
-        }
-    }
-}
-
-impl Found {
-    /// Makes the tokens of the base tokens like the others.
-    pub fn flatten(&mut self, vocab: &Vocab) {
-        let Some(base) = self.base.take() else { return };
-        self.cleared.sort_unstable();
-        let is_kept = |id: &TokenId| self.cleared.binary_search(id).is_err();
-        self.tokens.extend(base.tokens(vocab).iter().copied().filter(is_kept));
-        self.cleared.clear();
-    }
-}
-
-/// How the tokens below a state are found.
-#[derive(Clone, Debug)]
-pub(super) enum Strategy {
-    /// By the region of its loop.
-    Region(Loop),
-    /// By the region of another state's loop, and a walk where they differ.
-    Diff(ModelPath),
-    /// By walking.
-    Walk,
-}
-
-/// The configuration before the byte of a trie node.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Level {
-    /// The only head, or else `heads[first..last]`.
-    head: Head,
-    first: u32,
-    last: u32,
-    mark: StacksMark,
-}
-
-impl Level {
-    fn is_single(&self) -> bool {
-        self.first == self.last
-    }
-}
 
 /// What counts the characters of a loop.
 enum Count<'a> {
@@ -209,107 +77,7 @@ impl Count<'_> {
     }
 }
 
-/// What a walk is about.
-#[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
-    pub program: &'a Program,
-    pub vocab: &'a Vocab,
-}
-
-/// The trie that is walked: the vocabulary's, or what was merged behind a region.
-#[derive(Clone, Copy)]
-pub(super) struct WalkContext<'a> {
-    pub program: &'a Program,
-    pub vocab: &'a Vocab,
-    pub trie: &'a Trie,
-    merged: Option<&'a Arc<Trie>>,
-}
-
-impl<'a> Subject<'a> {
-    fn whole(self) -> WalkContext<'a> {
-        WalkContext { program: self.program, vocab: self.vocab, trie: self.vocab.trie(), merged: None }
-    }
-}
-
-impl WalkContext<'_> {
-    /// Returns the same on another trie.
-    fn on<'b>(&'b self, merged: &'b Arc<Trie>) -> WalkContext<'b> {
-        WalkContext { trie: merged, merged: Some(merged), ..*self }
-    }
-
-    pub fn remainder(&self, node: u32) -> Remainder {
-        self.merged.map_or(ResumePoint::Node(node), |trie| ResumePoint::Merged(Arc::clone(trie), node)).into()
-    }
-
-    /// Tells whether it is worth to ask for a region below a node.
-    fn has_regions(&self, from: u32, nesting: usize) -> bool {
-        self.is_whole(nesting) && self.n_nodes_below(from) >= REGION_NODES
-    }
-
-    /// Tells whether the vocabulary is walked, and short cuts may still be taken.
-    pub fn is_whole(&self, nesting: usize) -> bool {
-        self.merged.is_none() && nesting < REGIONS_DEEP_MAX
-    }
-
-    pub fn n_nodes_below(&self, node: u32) -> u32 {
-        self.trie.subtree_end(node) - node - 1
-    }
-}
-
 impl Walker {
-    pub fn new() -> Self {
-        Walker {
-            stacks: Stacks::new(BELOW),
-            levels: Vec::new(),
-            heads: Vec::new(),
-            live: Vec::new(),
-            next: Vec::new(),
-            viability: Viability::default(),
-            strategies: AHashMap::new(),
-            home: u32::MAX,
-            subwalks: SubwalkMemo::default(),
-            loops: Loops::default(),
-            products: ProductWalk::default(),
-            found: Found::default(),
-            configurations: ConfigurationWalk::default(),
-            row: Vec::new(),
-            zeros: Vec::new(),
-        }
-    }
-
-    /// Prepares for walks with a program, and forgets what was found before.
-    pub fn clear(&mut self) {
-        self.strategies.clear();
-        self.loops.allow_explorations();
-        self.found.base = None;
-        self.found.cleared.clear();
-        self.found.tokens.clear();
-        self.found.remainders.clear();
-        (self.found.n_nodes, self.found.n_walks) = (0, 0);
-        self.stacks.work = Work::default();
-    }
-
-    /// Bounds the work until the next [`Self::clear`]; what is found by then is of no use ([`Self::is_spent`]).
-    pub fn bound_work(&mut self, max: u64) {
-        self.stacks.work = Work::up_to(max);
-    }
-
-    /// Tells whether a walk was given up, since it took more work than it may.
-    #[inline]
-    pub fn is_spent(&self) -> bool {
-        self.stacks.work.is_spent()
-    }
-
-    /// Returns the work done since the last [`Self::clear`].
-    pub fn work_done(&self) -> u64 {
-        self.stacks.work.done()
-    }
-
-    /// Returns what was found since the last [`Self::clear`].
-    pub fn found(&mut self) -> &mut Found {
-        &mut self.found
-    }
-
     /// Walks all tokens, beginning in `state` with an unknown caller; adds to what was found.
     pub fn classify(&mut self, subject: Subject<'_>, state: StateId, register: u64) {
         self.start(subject, state);
@@ -928,8 +696,4 @@ fn n_far(unit: &Unit, register: u64, strictest: Option<u32>, n_max: usize) -> us
     };
     let numbers: Vec<u32> = (1..=n_max as u32 + 1).collect();
     numbers.partition_point(|&n| register_rule.upper_bound_out_of_reach(register, n))
-}
-
-pub(super) fn bytes_of(program: &Program, state: StateId) -> ByteSet {
-    program.place(state).map_or(ByteSet::EMPTY, |(linked, local)| linked.unit.bytes(local))
 }

@@ -7,23 +7,6 @@ use super::{Fill, MatchError, Matcher};
 use crate::vocab::TokenKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a matcher does where a mask can't be found.
-#[derive(Clone, Default)]
-pub(super) struct Failure {
-    /// It allows the stop tokens and nothing else.
-    pub is_closed: bool,
-    /// Why it did so at the last mask.
-    pub error: Option<MatchError>,
-    /// The engine failed while it was changing something: nothing is believed any more.
-    pub is_poisoned: bool,
-}
-
-impl Failure {
-    pub fn poisoned(&self) -> MatchError {
-        MatchError::internal("it failed before".to_owned())
-    }
-}
-
 impl Matcher {
     /// Sets whether the matcher fails closed. Then [`fill_mask`](Self::fill_mask) has no errors: where the text is stuck, the step takes more than the
     /// [`Limits`](crate::Limits) allow, the row is too short or the engine fails, the row has the stop tokens and nothing else, accepting one of them ends the text, and

@@ -11,8 +11,8 @@
 //! are tried, and tokens that hold that much of a key.
 
 use super::Matcher;
+use super::live::clear;
 use super::memo::{ObjectKey, ObjectSlot};
-use super::recheck::clear;
 use crate::automaton::{Kind, Owner, StateId};
 use crate::exec::{BOTTOM, Head, OverBudget};
 use crate::machine::{Equality, SCARCE};

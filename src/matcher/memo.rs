@@ -1,10 +1,8 @@
 //! What one mask found out for the next ones: most tokens within a text lead back to the place that they came from, and the keys that a token could
 //! repeat are the same until the next key ends.
 
-use super::Matcher;
-use super::recheck::clear;
-use crate::exec::{Head, OverBudget, StackNodeId};
-use crate::mask::{DecisionNode, FillOutcome, Place, Table, fill};
+use crate::exec::{Head, StackNodeId};
+use crate::mask::{DecisionNode, Place, Table};
 use crate::vocab::TokenId;
 
 /// Objects to remember; those under way at a time are rarely more.
@@ -14,10 +12,10 @@ const OBJECTS_MAX: usize = 8;
 #[derive(Default)]
 pub(super) struct MaskMemo {
     /// The head that was live, the version of the table, and where in it the node with the mask is.
-    place: Option<(Head, u64, Place)>,
+    pub place: Option<(Head, u64, Place)>,
     /// Whether the mask of that head is that of the node without `refused`, wherever the head is live again; and whether it is empty then.
-    settled: Option<bool>,
-    refused: Vec<TokenId>,
+    pub settled: Option<bool>,
+    pub refused: Vec<TokenId>,
     /// A node below which all values that are compared are keys that can't be exhausted.
     among_keys: Option<StackNodeId>,
     objects: [Object; OBJECTS_MAX],
@@ -112,36 +110,10 @@ impl MaskMemo {
         tokens.map(|tokens| tokens.capacity() * size_of::<TokenId>()).sum()
     }
 
-    fn node<'a>(&self, live: &[Head], table: &'a Table) -> Option<&'a DecisionNode> {
+    /// Returns the node of the last mask, if that head is live again.
+    pub fn node<'a>(&self, live: &[Head], table: &'a Table) -> Option<&'a DecisionNode> {
         let (head, version, place) = self.place?;
         let is_same = live == [head] && version == table.version();
         is_same.then(|| table.node(place))
-    }
-}
-
-impl Matcher {
-    /// Makes `row` the mask of what may follow if that is the last one again, tokens that were refused included; tells whether that is none.
-    pub(super) fn fill_settled(&mut self, row: &mut [u32]) -> Option<bool> {
-        let is_empty = self.scratch.memo.settled?;
-        let node = self.scratch.memo.node(&self.live, &self.table)?;
-        node.mask.write(row);
-        clear(row, &self.scratch.memo.refused);
-        self.count_hits(1);
-        Some(is_empty)
-    }
-
-    /// Makes `row` the mask of what may follow, whatever values there are; tells whether that is none.
-    pub(super) fn fill_live(&mut self, row: &mut [u32]) -> Result<bool, OverBudget> {
-        if let Some(node) = self.scratch.memo.node(&self.live, &self.table) {
-            node.mask.write(row);
-            let is_empty = node.is_empty;
-            self.count_hits(1);
-            return Ok(is_empty);
-        }
-        self.scratch.memo.invalidate();
-        let FillOutcome { n_hits, is_empty, place } = self.ask(|query, live| fill(query, live, row))?;
-        self.scratch.memo.place = place.map(|place| (self.live[0], self.table.version(), place));
-        self.count_hits(n_hits);
-        Ok(is_empty)
     }
 }

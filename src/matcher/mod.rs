@@ -1,10 +1,13 @@
 //! Matchers: one output under way.
 
 mod batch;
+mod danger;
 mod error;
 mod fail_closed;
+mod failure;
 mod history;
 mod keys;
+mod live;
 mod memo;
 mod recheck;
 
@@ -12,7 +15,7 @@ pub use batch::{accept_tokens, fill_masks};
 pub use error::MatchError;
 
 use crate::automaton::{DONE, Owner, Program, Reads};
-use crate::compiler::CompiledGrammar;
+use crate::compiled::CompiledGrammar;
 use crate::exec::{
     Configuration, Head, OverBudget, Stacks, Viability, Work, is_done, start, step_byte, step_bytes, step_control, tidy,
 };
@@ -21,7 +24,8 @@ use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
 use core::cell::Cell;
 use core::fmt;
-use fail_closed::Failure;
+use danger::Recheck;
+use failure::Failure;
 use history::{Accepted, History, Snapshot};
 use memo::MaskMemo;
 use smallvec::SmallVec;
@@ -62,7 +66,7 @@ struct Scratch {
     current: Configuration,
     next: Configuration,
     control: Configuration,
-    recheck: Option<recheck::Recheck>,
+    recheck: Option<Recheck>,
     viability: Viability,
     memo: MaskMemo,
 }
@@ -91,8 +95,15 @@ pub struct MaskKey {
     stop_tokens_known: Option<Arc<[TokenId]>>,
 }
 
+impl CompiledGrammar {
+    /// Returns a matcher before any token.
+    pub fn matcher(&self) -> Matcher {
+        Matcher::new(self.clone())
+    }
+}
+
 impl Matcher {
-    pub(crate) fn new(grammar: CompiledGrammar) -> Self {
+    fn new(grammar: CompiledGrammar) -> Self {
         let table = grammar.masks().table();
         let mut live = Configuration::new();
         start(grammar.program(), &mut live);

@@ -18,14 +18,13 @@
 //! whole subtree is walked. Cost: a step for each node that is visited, and a look at its stacks; within a string, some hundred nodes.
 
 use super::Matcher;
+use super::danger::{Danger, Level, Recheck, StackWalk};
+use super::live::clear;
 use crate::automaton::{Kind, Owner, Program};
-use crate::exec::{
-    Candidates, Configuration, DistinctValues, Head, OverBudget, StackNodeId, Stacks, StacksMark, Within, step_byte,
-};
+use crate::exec::{Candidates, Configuration, DistinctValues, Head, OverBudget, Stacks, Within, step_byte};
 use crate::machine::{Distinct, Equality};
 use crate::util::ByteSet;
 use crate::vocab::{Punctuation, TokenId, Trie};
-use smallvec::SmallVec;
 
 /// Most nodes of the stacks to look at for one place; with more any token may make a difference.
 const STACK_NODES_MAX: usize = 256;
@@ -37,101 +36,6 @@ const DECLARED_KEYS_MAX: usize = 64;
 const FEW_TOKENS: usize = 8;
 /// Work of a look at the stacks of a place.
 const WORK_PER_PLACE: u64 = 16;
-
-/// Memory for the walk.
-#[derive(Default)]
-pub(super) struct Recheck {
-    /// By depth in the trie: where the text leads.
-    levels: Vec<Level>,
-    n_levels: usize,
-    stack: StackWalk,
-}
-
-/// The text up to a node of the trie.
-struct Level {
-    live: Configuration,
-    mark: StacksMark,
-    within: Within,
-    danger: Danger,
-    /// Whether no place was dropped on the way because of the values before: then the cached mask is right about what is live here.
-    is_complete: bool,
-}
-
-/// Which suffixes can make a difference from some places on.
-#[derive(Clone, Copy)]
-struct Danger {
-    /// Those with some of this punctuation.
-    punctuation: Punctuation,
-    /// Those that begin so.
-    bytes: ByteSet,
-    /// Those that begin with white space and don't end with it.
-    is_behind_space: bool,
-}
-
-impl Danger {
-    const NONE: Danger = Danger { punctuation: Punctuation::NONE, bytes: ByteSet::EMPTY, is_behind_space: false };
-    const ALL: Danger = Danger { bytes: ByteSet::ALL, ..Danger::NONE };
-
-    fn of_punctuation(punctuation: Punctuation) -> Danger {
-        Danger { punctuation, ..Danger::NONE }
-    }
-
-    fn of_bytes(bytes: ByteSet) -> Danger {
-        Danger { bytes, ..Danger::NONE }
-    }
-
-    /// All suffixes but white space alone.
-    fn of_all_but_space() -> Danger {
-        Danger { bytes: !ByteSet::from_bytes(b" \t\n\r"), is_behind_space: true, ..Danger::NONE }
-    }
-
-    fn or(self, other: Danger) -> Danger {
-        Danger {
-            punctuation: self.punctuation.or(other.punctuation),
-            bytes: self.bytes | other.bytes,
-            is_behind_space: self.is_behind_space || other.is_behind_space,
-        }
-    }
-
-    /// Returns the same for places that read only these bytes.
-    fn among(self, bytes: ByteSet) -> Danger {
-        Danger { bytes: self.bytes & bytes, ..self }
-    }
-
-    /// Tells whether all suffixes can make a difference.
-    fn is_all(self) -> bool {
-        self.bytes == ByteSet::ALL
-    }
-
-    /// Tells whether suffixes that begin with a byte, with this punctuation, make no difference.
-    fn spares(self, byte: u8, punctuation: Punctuation) -> bool {
-        let is_behind_space = self.is_behind_space && byte.is_ascii_whitespace();
-        !self.bytes.contains(byte)
-            && !punctuation.intersects(self.punctuation)
-            && !(is_behind_space && punctuation.intersects(Punctuation::NO_SPACE))
-    }
-
-    /// Tells whether suffixes with this punctuation make no difference.
-    fn spares_all(self, punctuation: Punctuation) -> bool {
-        let is_behind_space = self.is_behind_space && punctuation.intersects(Punctuation::NO_SPACE);
-        self.bytes.is_empty() && !punctuation.intersects(self.punctuation) && !is_behind_space
-    }
-}
-
-/// What is known of the stacks from before the tokens, and memory to go down stacks.
-#[derive(Default)]
-struct StackWalk {
-    seen: SmallVec<[StackNodeId; 32]>,
-    pending: SmallVec<[(StackNodeId, usize); 16]>,
-    /// What there was before the tokens.
-    before: StacksMark,
-    /// Whether all frames there were looked at.
-    are_all_known: bool,
-    /// Whether tokens that hold a key whole which is there already were tried.
-    are_held_keys_tried: bool,
-    /// The frames there whose values may become others, with those.
-    repeating: Vec<(Head, Candidates)>,
-}
 
 impl Matcher {
     /// Makes `row` the mask of what may follow; tells whether that is none.
@@ -269,22 +173,6 @@ fn height(trie: &Trie, node: u32) -> usize {
     match trie.height(node) {
         u8::MAX => usize::MAX,
         height => usize::from(height),
-    }
-}
-
-impl Recheck {
-    fn push(&mut self, live: &[Head], level: Level) {
-        // PERF: levels stay, so that their configurations are not allocated anew.
-        if self.n_levels == self.levels.len() {
-            self.levels.push(level);
-        } else {
-            let live = core::mem::take(&mut self.levels[self.n_levels].live);
-            self.levels[self.n_levels] = Level { live, ..level };
-        }
-        let own = &mut self.levels[self.n_levels].live;
-        own.clear();
-        own.extend_from_slice(live);
-        self.n_levels += 1;
     }
 }
 
@@ -493,9 +381,4 @@ fn next_value(program: &Program, stacks: &Stacks, frame: Head, distinct: Distinc
 
 fn has_bit(row: &[u32], token: TokenId) -> bool {
     row[token as usize / 32] >> (token % 32) & 1 == 1
-}
-
-/// Clears the bits of tokens.
-pub(super) fn clear(row: &mut [u32], tokens: &[TokenId]) {
-    tokens.iter().for_each(|&token| row[token as usize / 32] &= !(1 << (token % 32)));
 }

@@ -4,7 +4,7 @@ use super::derivative::{TermId, Terms};
 use super::error::RecognizerError;
 use crate::grammar::{Expr, ExprId, Grammar};
 use crate::limits::Limits;
-use crate::regular::{Node, NodeId};
+use crate::regular::{CharSet, Node, NodeId};
 use hashbrown::HashMap;
 
 /// A deterministic automaton over bytes. State 0 is the start; there are no transitions to dead states.
@@ -215,7 +215,7 @@ impl<'g> DfaBuilder<'g> {
                 Expr::Empty => Terms::EMPTY,
                 Expr::Literal(bytes) => terms.bytes(bytes),
                 Expr::LiteralNoCase(text) => {
-                    let chars: Vec<_> = text.chars().map(|c| terms.chars(&super::productions::any_case(c))).collect();
+                    let chars: Vec<_> = text.chars().map(|c| terms.chars(&any_case(c))).collect();
                     chars.into_iter().rfold(Terms::EMPTY, |suffix, first| terms.cat(first, suffix))
                 }
                 Expr::Class(set) => terms.chars(set),
@@ -246,4 +246,12 @@ impl<'g> DfaBuilder<'g> {
             },
         }
     }
+}
+
+/// Returns the characters that equal `c` under simple case folding.
+pub(super) fn any_case(c: char) -> CharSet {
+    use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+    let mut class = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
+    class.try_case_fold_simple().expect("the tables of simple case folding are compiled in");
+    CharSet::from_ranges(class.ranges().iter().map(|range| (range.start(), range.end())))
 }

@@ -1,6 +1,6 @@
 //! The grammar as the recognizer reads it: one production per expression, and the least length of a string of each.
 
-use super::dfa::{Dfa, DfaBuilder, Key};
+use super::dfa::{Dfa, DfaBuilder, Key, any_case};
 use super::error::RecognizerError;
 use super::utf8;
 use crate::grammar::{ControlRef, Expr, ExprId, Grammar, RuleId};
@@ -46,14 +46,6 @@ pub(super) struct Productions {
     least: Vec<u64>,
     /// By production: the order in which least lengths were found. A shortest string consists of strings of operands of lower rank.
     rank: Vec<u32>,
-}
-
-/// Returns the characters that equal `c` under simple case folding.
-pub(super) fn any_case(c: char) -> CharSet {
-    use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
-    let mut class = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
-    class.try_case_fold_simple().expect("the tables of simple case folding are compiled in");
-    CharSet::from_ranges(class.ranges().iter().map(|range| (range.start(), range.end())))
 }
 
 impl Productions {

@@ -47,6 +47,11 @@ impl Dfa {
         self.edges.len()
     }
 
+    /// Returns about how much memory the automaton takes beside its own size, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.edges) + size_of_val(&*self.ends) + size_of_val(&*self.accepting)
+    }
+
     /// Returns whether a match may end in `state`.
     pub fn is_accepting(&self, state: u32) -> bool {
         self.accepting[state as usize]

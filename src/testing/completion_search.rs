@@ -11,7 +11,7 @@
 //! end, the search is repeated with the exact content.
 
 use crate::automaton::{DONE, Kind, Linked, Owner, Program, StateId, Step};
-use crate::compiler::CompiledGrammar;
+use crate::compiled::CompiledGrammar;
 use crate::exec::{BOTTOM, Configuration, DistinctValues, Head, StackNodeId, Stacks, is_done, step_byte};
 use crate::machine::DeclaredKeys;
 use crate::matcher::Matcher;

@@ -1,5 +1,6 @@
-//! What every layer uses: typed indices, byte sets, spans, a persistent list, a small cache, a hasher, a pool of workspaces.
+//! What every layer uses: typed indices, byte sets, spans, a persistent list, caches, a hasher, a pool of workspaces.
 
+mod bounded_cache;
 mod byte_set;
 pub(crate) mod chunked;
 mod closest_name;
@@ -9,6 +10,7 @@ mod pool;
 mod ring_cache;
 mod span;
 
+pub(crate) use bounded_cache::{BoundedMap, BoundedTable};
 pub use byte_set::ByteSet;
 pub(crate) use closest_name::closest_name;
 pub(crate) use fold_hasher::FoldBuildHasher;

@@ -43,6 +43,23 @@ pub struct VocabBuilder {
     error: Option<VocabError>,
 }
 
+impl Vocab {
+    /// Returns a builder without tokens.
+    pub fn builder() -> VocabBuilder {
+        VocabBuilder::new()
+    }
+
+    /// Builds a vocabulary of text tokens, the first with id 0, and without stop tokens.
+    ///
+    /// # Errors
+    /// As [`VocabBuilder::build`].
+    pub fn from_tokens<T: AsRef<[u8]>>(tokens: impl IntoIterator<Item = T>) -> Result<Vocab, VocabError> {
+        let mut builder = Vocab::builder();
+        builder.extend(tokens);
+        builder.build()
+    }
+}
+
 impl VocabBuilder {
     pub(super) fn new() -> Self {
         Self::default()

@@ -28,10 +28,12 @@ mod quoted;
 mod regions;
 #[cfg(feature = "tiktoken")]
 pub mod tiktoken;
+mod token;
 mod trie;
 
 pub use builder::VocabBuilder;
 pub use error::VocabError;
+pub use token::{TokenId, TokenKind};
 pub use trie::Trie;
 pub(crate) use trie::byte_bit;
 
@@ -44,22 +46,6 @@ use regions::Regions;
 pub(crate) use regions::{Alphabet, CharCount, NonAscii, Region, row_of, utf8_lead};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
-
-/// The number of a token: its index in a row of logits.
-pub type TokenId = u32;
-
-/// The kind of a token, which decides where it may be allowed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum TokenKind {
-    /// Ordinary text: allowed where the grammar allows its bytes.
-    Text,
-    /// A special token such as `<|im_start|>`: never text whatever its spelling, allowed only where a grammar names it.
-    Control,
-    /// An added token such as `<think>`: text that a grammar may also name.
-    AddedText,
-    /// An id without a token, as those between the tokenizer's size and the width of the logits: never allowed.
-    Padding,
-}
 
 /// The offset of a token's bytes, with its kind in the two highest bits: each step needs both, and this way they share a cache line.
 #[derive(Clone, Copy)]
@@ -125,21 +111,6 @@ impl Vocab {
     pub const N_TOKENS_MAX: usize = 1 << 22;
     /// The most bytes that all tokens may have together.
     pub const BYTES_MAX: usize = 1 << 28;
-
-    /// Returns a builder without tokens.
-    pub fn builder() -> VocabBuilder {
-        VocabBuilder::new()
-    }
-
-    /// Builds a vocabulary of text tokens, the first with id 0, and without stop tokens.
-    ///
-    /// # Errors
-    /// As [`VocabBuilder::build`].
-    pub fn from_tokens<T: AsRef<[u8]>>(tokens: impl IntoIterator<Item = T>) -> Result<Vocab, VocabError> {
-        let mut builder = Vocab::builder();
-        builder.extend(tokens);
-        builder.build()
-    }
 
     /// Returns the width of a row of logits, padding included.
     pub fn n_tokens(&self) -> usize {
@@ -258,7 +229,15 @@ impl Vocab {
 
     /// Returns the tokens that hold quoted strings. The first call looks at all tokens.
     pub(crate) fn quoted_strings(&self) -> &QuotedStrings {
-        self.quoted_strings.get_or_init(|| QuotedStrings::of(self))
+        self.quoted_strings
+            .get_or_init(|| QuotedStrings::of((0..self.n_tokens()).map(|token| self.bytes(token as TokenId))))
+    }
+}
+
+impl Region {
+    /// Returns the tokens in which at most `n_max` characters begin, and the remaining ones.
+    pub fn tokens_up_to(&self, vocab: &Vocab, n_max: usize) -> (&[TokenId], &[TokenId]) {
+        self.tokens_by_length(&vocab.trie, |token| vocab.bytes(token), n_max)
     }
 }
 

@@ -4,7 +4,8 @@
 //! For each node, over all tokens that end below it, of what these spell from the node on: whether there is a quote, a comma with more behind it, two quotes
 //! behind a comma, and so on; and the same of what they spell behind their first quote, which is what counts within a string.
 
-use super::{TokenId, Trie};
+use super::token::TokenId;
+use super::trie::Trie;
 
 /// What some suffixes of tokens hold: a set of bits.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -1,6 +1,6 @@
 //! Tokens by the quoted strings that they hold: which can repeat a key of an object as a whole, beginning and end.
 
-use super::{TokenId, Vocab};
+use super::token::TokenId;
 use ahash::AHashMap;
 
 /// The tokens of a vocabulary that hold quoted strings.
@@ -40,21 +40,21 @@ fn for_each_quoted<'a>(bytes: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a [u8]
 }
 
 impl QuotedStrings {
-    /// Looks at all tokens: takes time in their bytes.
-    pub fn of(vocab: &Vocab) -> QuotedStrings {
+    /// Looks at the bytes of all tokens, in the order of their numbers; takes time in these bytes.
+    pub fn of<'a>(tokens: impl ExactSizeIterator<Item = &'a [u8]>) -> QuotedStrings {
         let mut found = QuotedStrings {
             holding: AHashMap::new(),
             string_bytes_max: 0,
             holding_twice: Box::new([]),
             ending_and_holding: AHashMap::new(),
             prefix_bytes_max: 0,
-            begins_with_quote: vec![0; vocab.n_mask_words()].into(),
+            begins_with_quote: vec![0; tokens.len().div_ceil(32)].into(),
             open: Box::new([]),
             n_closed_before_quote_max: 0,
         };
         let (mut holding_twice, mut open) = (Vec::new(), Vec::new());
-        for token in 0..vocab.n_tokens() as TokenId {
-            let bytes = vocab.bytes(token);
+        for (token, bytes) in tokens.enumerate() {
+            let token = token as TokenId;
             let Some(last_quote) = bytes.iter().rposition(|&byte| byte == b'"') else { continue };
             if bytes[0] == b'"' {
                 found.begins_with_quote[token as usize / 32] |= 1 << (token % 32);

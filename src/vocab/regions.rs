@@ -20,7 +20,8 @@
 //! Cost: one walk of some nanoseconds per trie node when a region is first needed; then a hash lookup. The vocabulary caches as many
 //! regions as fit in [`REGION_BYTES_MAX`].
 
-use super::{TokenId, Trie};
+use super::token::TokenId;
+use super::trie::Trie;
 use ahash::AHashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -218,15 +219,20 @@ impl Region {
         self.row.get_or_init(|| row_of(&self.tokens, n_words))
     }
 
-    /// Returns the tokens in which at most `n_max` characters begin, and the remaining ones.
-    pub fn tokens_up_to(&self, vocab: &super::Vocab, n_max: usize) -> (&[TokenId], &[TokenId]) {
+    /// Returns the tokens in which at most `n_max` characters begin, and the remaining ones. `bytes_of` has the bytes of a token.
+    pub(super) fn tokens_by_length<'a>(
+        &self,
+        trie: &Trie,
+        bytes_of: impl Fn(TokenId) -> &'a [u8],
+        n_max: usize,
+    ) -> (&[TokenId], &[TokenId]) {
         if n_max == usize::MAX {
             return (&self.tokens, &[]);
         }
         let TokensByLength { tokens, ends } = self.by_length.get_or_init(|| {
-            let depth = usize::from(vocab.trie().depth(self.from));
+            let depth = usize::from(trie.depth(self.from));
             let n_chars = |token: TokenId| {
-                vocab.bytes(token)[depth..].iter().filter(|&&byte| super::trie::begins_character(byte)).count()
+                bytes_of(token)[depth..].iter().filter(|&&byte| super::trie::begins_character(byte)).count()
             };
             // A counting sort: a region can have most of the vocabulary, but lengths are few.
             let lengths: Vec<usize> = self.tokens.iter().map(|&token| n_chars(token)).collect();

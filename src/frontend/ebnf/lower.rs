@@ -14,7 +14,7 @@
 //!
 //! Flags follow without a blank, and so does the parenthesis of `Token(`.
 
-use super::scan::{RuleText, Token, TokenKind, Tokens};
+use super::scan::{BYTES_PER_CHECK, RuleText, Token, TokenKind, Tokens};
 use super::{hint, lexeme};
 use crate::frontend::{SyntaxError, regex};
 use crate::grammar::{ControlRef, Expr, ExprId, GrammarBuilder, Regex, RuleId};
@@ -24,9 +24,6 @@ use crate::util::Span;
 use core::ops::Range;
 use hashbrown::HashMap;
 use std::sync::Arc;
-
-/// Bytes of the source between two reports of work.
-pub(super) const BYTES_PER_CHECK: usize = 1 << 14;
 
 /// Bytes of other text that take as long to parse as a short regex.
 const REGEX_BYTES: usize = 1 << 10;

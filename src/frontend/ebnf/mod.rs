@@ -45,8 +45,8 @@ use crate::grammar::analysis::{self, Obstacle};
 use crate::grammar::{Expr, Grammar, RuleId, Warning};
 use crate::limits::Limits;
 use crate::util::Span;
-use lower::{BYTES_PER_CHECK, Lowering};
-use scan::{RuleText, shorten};
+use lower::Lowering;
+use scan::{BYTES_PER_CHECK, RuleText, shorten};
 
 /// Names of rules recorded between two reports of work; that takes about as long as [`BYTES_PER_CHECK`] bytes.
 const RULES_PER_CHECK: usize = 1 << 10;

@@ -4,11 +4,13 @@
 //! A rule begins at `name ::=` and ends where the next one begins, whatever the line ends, so the last name of a body may begin the
 //! next rule. After the scan all names are known, and the bodies are parsed with the same [`Tokens`], rule by rule.
 
-use super::lower::BYTES_PER_CHECK;
 use crate::frontend::SyntaxError;
 use crate::limits::Limits;
 use crate::util::Span;
 use core::ops::Range;
+
+/// Bytes of the source between two reports of work.
+pub(super) const BYTES_PER_CHECK: usize = 1 << 14;
 
 /// What a token is; those of one character that only bodies care about are `Mark`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,9 @@
 use crate::regular::{CharSet, Node, NodeId, Regular};
 use hashbrown::HashMap;
 
+/// What may follow a position, by what precedes it: nothing, a word character, another character.
+pub(super) type Continuation = [NodeId; 3];
+
 /// A variable: a language defined by an equation; see `solve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Variable(u32);

@@ -1,7 +1,7 @@
 //! Classes and escapes: the syntax of single characters.
 
 use super::SyntaxError;
-use super::part::Parser;
+use super::cursor::Parser;
 use crate::regular::CharSet;
 use regex_syntax::hir::{Class, HirKind};
 

@@ -5,16 +5,13 @@
 //! class is divided into word characters and others, and the last copy of a repeat is split off: `x{2,5}` is `x{1,4} x`.
 
 use super::SyntaxError;
-use super::arena::Arena;
+use super::arena::{Arena, Continuation};
 use super::class;
 use super::part::Part;
 use super::solve::System;
 use crate::Limits;
 use crate::regular::{CharSet, NodeId, Regular};
 use crate::util::Span;
-
-/// What may follow a position, by what precedes it: nothing, a word character, another character.
-pub(super) type Continuation = [NodeId; 3];
 
 const START: usize = 0;
 const WORD: usize = 1;

@@ -29,6 +29,7 @@
 
 mod arena;
 mod class;
+mod cursor;
 mod lower;
 mod part;
 mod solve;

@@ -4,6 +4,7 @@
 
 use super::SyntaxError;
 use super::class;
+use super::cursor::Parser;
 use crate::Limits;
 use crate::regular::CharSet;
 use crate::util::Span;
@@ -95,41 +96,7 @@ fn scan(pattern: &str, limits: &Limits) -> Result<(usize, bool), SyntaxError> {
     Ok((n_groups, names))
 }
 
-pub(super) struct Parser<'a> {
-    pub(super) pattern: &'a str,
-    limits: &'a Limits,
-    pub(super) at: usize,
-    /// How many groups capture.
-    n_groups: usize,
-    /// Some group has a name.
-    names: bool,
-}
-
 impl Parser<'_> {
-    pub(super) fn refuse(&self, start: usize, end: usize, message: impl Into<String>) -> SyntaxError {
-        SyntaxError::new(self.pattern, Span::new(start, end), message)
-    }
-
-    pub(super) fn continuation(&self) -> &str {
-        &self.pattern[self.at..]
-    }
-
-    pub(super) fn peek(&self) -> Option<char> {
-        self.continuation().chars().next()
-    }
-
-    pub(super) fn next(&mut self) -> Option<char> {
-        let next = self.peek()?;
-        self.at += next.len_utf8();
-        Some(next)
-    }
-
-    pub(super) fn eat(&mut self, text: &str) -> bool {
-        let found = self.continuation().starts_with(text);
-        self.at += if found { text.len() } else { 0 };
-        found
-    }
-
     /// Reads alternatives up to a `)` or the end.
     fn choice(&mut self) -> Result<Part, SyntaxError> {
         let mut choices = vec![self.sequence()?];

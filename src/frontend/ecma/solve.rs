@@ -11,8 +11,7 @@
 //!
 //! The states are bounded ([`STATES_MAX`]); real patterns need about ten.
 
-use super::arena::{Arena, Variable};
-use super::lower::Continuation;
+use super::arena::{Arena, Continuation, Variable};
 use crate::Limits;
 use crate::regular::{CharSet, Node, NodeId};
 use hashbrown::HashMap;

@@ -1,0 +1,135 @@
+//! A finished unit: what is known of each state, and the table of moves.
+
+use super::super::moves::{Move, Pushes, StateRef};
+use super::super::state::{Kind, Owner, ROLES_MAX, Role, StateInfo, StateInfos, StateInfosBuilder};
+use super::super::table::{MoveTable, Row, Rows, Target, reads};
+use super::super::unit::Content;
+use super::builder::Builder;
+use super::workspace::{Item, LOOP};
+use crate::machine::{Distinct, RegisterRule};
+use crate::pass::{BuildError, RuleAutomaton};
+use smallvec::{SmallVec, smallvec};
+
+/// Returns what is known of states, unless they have too many roles.
+fn known(infos: Option<StateInfos>) -> Result<StateInfos, BuildError> {
+    let too_many = || BuildError::limit("roles of a unit's states", ROLES_MAX as u64 + 1, ROLES_MAX as u64);
+    infos.ok_or_else(too_many)
+}
+
+/// Returns what is known of the states of a unit that are those of an automaton without counters and register rules.
+pub(super) fn infos_of_states(
+    automaton: &RuleAutomaton,
+    owner: Option<Owner>,
+    rows: &Rows,
+) -> Result<StateInfos, BuildError> {
+    let mut infos = StateInfosBuilder::with_capacity(rows.len());
+    // PERF: nearly all states have one of these roles.
+    let [inner, end] = [Kind::Inner, Kind::End].map(|kind| infos.role(Role { kind, owner }));
+    for (state, row) in (0..).zip(rows.iter()) {
+        infos.push(if automaton.is_accepting(state) { end } else { inner }, reads(&row));
+    }
+    for &(state, distinct) in automaton.elements() {
+        // Only calls of values lead here.
+        let role = infos.role(Role { kind: Kind::DistinctValue(distinct), owner });
+        infos.set_role(state, role);
+    }
+    known(infos.finish())
+}
+
+impl Builder<'_> {
+    pub fn finish(mut self, rows: Rows, entries: SmallVec<[u32; 4]>) -> Result<Content, BuildError> {
+        let infos = match &self.members[..] {
+            [member] if self.is_direct && member.strictest.is_none() => {
+                infos_of_states(&member.rule.automaton, member.distinct.map(Owner::DistinctValues), &rows)?
+            }
+            _ => known(StateInfos::of(rows.iter().enumerate().map(|(state, row)| self.info(state, &row))))?,
+        };
+        let table = MoveTable::new(&rows, &infos, self.bounds, self.n_listed)?;
+        let has_controls = !rows.controls.is_empty();
+        let mut controls: Vec<Box<[(u32, u32)]>> = Vec::new();
+        for row in rows.iter().filter(|_| has_controls) {
+            let lists = row.controls.iter().map(|&(token, target)| match target {
+                Target::List(list) => (token, list),
+                Target::State(state) => {
+                    (token, self.list(&mut smallvec![Move { pushes: Pushes::new(), target: StateRef::own(state) }]))
+                }
+            });
+            controls.push(lists.collect());
+        }
+        let content = Content {
+            table,
+            moves: self.workspace.listed.drain(..).collect(),
+            list_ends: self.workspace.list_ends.as_slice().into(),
+            infos,
+            controls: controls.into(),
+            counters: self.counters.into(),
+            register_rules: self.register_rules.into(),
+            declared_keys: self.declared_keys,
+            children: self.workspace.children.drain(..).collect(),
+            entries,
+            has_distinct_values: self.members.iter().any(|member| member.distinct.is_some()),
+        };
+        self.workspace.rows = rows;
+        Ok(content)
+    }
+
+    fn info(&mut self, state: usize, row: &Row<'_>) -> StateInfo {
+        let (first, n_items) = match self.is_direct {
+            true => (Item { member: 0, state: state as u32 }, 1),
+            false => (self.workspace.sets[state][0], self.workspace.sets[state].len()),
+        };
+        let member = &self.members[first.member as usize];
+        let automaton = &*member.rule.automaton;
+        if n_items == 1 && !member.has_register {
+            // PERF: nearly all states.
+            let kind = if automaton.is_accepting(first.state) { Kind::End } else { Kind::Inner };
+            return StateInfo { kind, reads: reads(row), owner: None };
+        }
+        if let Some(strictest) = member.strictest.clone() {
+            debug_assert_eq!(n_items, 1, "a rule with register rules is deterministic");
+            let owner = Some(Owner::RegisterRules(self.register_rule(strictest)));
+            let register_rule = automaton.register_rule(first.state).cloned();
+            let kind = register_rule.map_or(Kind::Inner, |register_rule| Kind::RegisterRule {
+                register_rule: self.register_rule(register_rule),
+            });
+            return StateInfo { kind, reads: reads(row), owner };
+        }
+        let owner = match (member.counter, member.has_register) {
+            (Some(counter), _) => Some(Owner::Counter(counter)),
+            (None, true) => member.distinct.map(Owner::DistinctValues),
+            (None, false) => None,
+        };
+        let accepts = |item: &Item| self.automaton(item.member).is_accepting(item.state);
+        let can_end = || if n_items == 1 { accepts(&first) } else { self.workspace.sets[state].iter().any(accepts) };
+        let value = automaton.element(first.state);
+        debug_assert!(
+            self.is_direct
+                || self.workspace.sets[state]
+                    .iter()
+                    .all(|item| self.automaton(item.member).element(item.state) == value),
+            "values of one state are kept apart in one way"
+        );
+        let kind = match (member.counter, value) {
+            // Only calls of values lead here.
+            (None, Some(distinct)) => {
+                let declared_keys = distinct.declared_keys.map(|index| member.declared_keys_base + index);
+                Kind::DistinctValue(Distinct { declared_keys, ..distinct })
+            }
+            (Some(counter), _) if first.state == LOOP => Kind::Loop { counter },
+            (Some(counter), _) if can_end() => {
+                let between = member.single_base.wrapping_add(LOOP);
+                Kind::BodyEnd { counter, loop_state: self.workspace.single_ids[between as usize] }
+            }
+            (None, None) if can_end() => Kind::End,
+            _ => Kind::Inner,
+        };
+        StateInfo { kind, reads: reads(row), owner }
+    }
+
+    fn register_rule(&mut self, register_rule: RegisterRule) -> u32 {
+        *self.register_rule_ids.entry(register_rule).or_insert_with_key(|register_rule| {
+            self.register_rules.push(register_rule.clone());
+            self.register_rules.len() as u32 - 1
+        })
+    }
+}

@@ -1,0 +1,178 @@
+//! The row of a state: where each letter leads.
+//!
+//! [`Builder::row_of_contexts`] makes any row; the others are short cuts for states that call nothing, or only other units.
+
+use super::super::moves::{Move, Pushes, StateRef};
+use super::super::table::{Rows, Target};
+use super::builder::{Builder, n_bytes};
+use super::workspace::{At, Chain, Context, ControlPieces, Item, LOOP, Scratch};
+use crate::pass::{BuildError, Edge, Label};
+use smallvec::SmallVec;
+
+impl Builder<'_> {
+    pub fn row(&mut self, state: usize, rows: &mut Rows) -> Result<(), BuildError> {
+        if let [item] = self.workspace.sets[state][..] {
+            let (rule, state) =
+                (self.members[item.member as usize].rule, if item.state == LOOP { 0 } else { item.state });
+            let edges = rule.automaton.edges(state);
+            if self.is_simple(rule, state) && (self.merges || n_bytes(edges) == edges.len()) {
+                return self.simple_row(item, rows);
+            }
+        }
+        let mut items = self.workspace.sets[state].clone();
+        // Between two copies, a copy begins.
+        items.iter_mut().filter(|item| item.state == LOOP).for_each(|item| item.state = 0);
+        let mut scratch = core::mem::take(&mut self.workspace.scratch);
+        let mut contexts = core::mem::take(&mut self.workspace.contexts);
+        self.close(&SmallVec::new(), items, &mut contexts, &mut scratch)?;
+        if contexts.is_empty() && self.merges {
+            // PERF: nearly all states call nothing, and then a letter leads to one state.
+            let Scratch { letters, targets } = &mut scratch;
+            let mut n_items = 0;
+            letters.for_each(|label, found| {
+                n_items += found.len();
+                let items = found.iter().map(|&index| targets[index as usize]).collect();
+                rows.push(label, Target::State(self.states(items)[0]));
+            });
+            self.bounds.compile_budget.spend(n_items)?;
+        } else if self.merges && contexts.iter().all(|context| matches!(context.at, At::Child(..))) {
+            self.row_beside_children(&mut scratch, &contexts, rows)?;
+        } else {
+            self.row_of_contexts(&mut scratch, &mut contexts, rows)?;
+        }
+        contexts.clear();
+        (self.workspace.scratch, self.workspace.contexts) = (scratch, contexts);
+        Ok(())
+    }
+
+    /// Makes the row of an item whose state is simple ([`Self::is_simple`]).
+    pub fn simple_row(&mut self, item: Item, rows: &mut Rows) -> Result<(), BuildError> {
+        // PERF: nearly all states are so, and need no sorting out.
+        let member = &self.members[item.member as usize];
+        let (rule, has_register) = (member.rule, member.has_register);
+        let edges = rule.automaton.edges(if item.state == LOOP { 0 } else { item.state });
+        let (bytes, calls) = edges.split_at(n_bytes(edges));
+        let target = |builder: &mut Self, edge: &Edge| builder.single(Item { member: item.member, state: edge.target });
+        if calls.is_empty() {
+            self.bounds.compile_budget.spend(edges.len())?;
+            for edge in bytes {
+                let target = target(self, edge);
+                rows.push(edge.label, Target::State(target));
+            }
+            return Ok(());
+        }
+        self.bounds.compile_budget.spend(edges.len())?;
+        let mut pieces = core::mem::take(&mut self.workspace.row_scratch.pieces);
+        pieces.clear();
+        let mut controls = ControlPieces::new();
+        for edge in bytes {
+            let Label::Bytes(low, high) = edge.label else { unreachable!("only bytes are among them") };
+            pieces.push((low, high, Target::State(target(self, edge))));
+        }
+        for edge in calls {
+            let Label::Call(called) = edge.label else { unreachable!("only calls are among them") };
+            let mut chain = Chain::new();
+            if has_register || !rule.automaton.is_pure_end(edge.target) {
+                chain.push(StateRef::own(target(self, edge)));
+            }
+            let (slot, state) = self.child(rule.callee(called));
+            self.join_child(&chain, slot, state, &mut pieces, &mut controls)?;
+        }
+        rows.bytes.extend_from_slice(&pieces);
+        controls.sort_unstable_by_key(|&(token, _)| token);
+        rows.controls.extend_from_slice(&controls);
+        self.workspace.row_scratch.pieces = pieces;
+        Ok(())
+    }
+
+    /// Completes a row from what was closed first (into `scratch`) and calls into other units.
+    fn row_beside_children(
+        &mut self,
+        scratch: &mut Scratch,
+        contexts: &[Context],
+        rows: &mut Rows,
+    ) -> Result<(), BuildError> {
+        let mut pieces = core::mem::take(&mut self.workspace.row_scratch.pieces);
+        pieces.clear();
+        let mut controls = ControlPieces::new();
+        let Scratch { letters, targets } = scratch;
+        letters.for_each(|label, found| {
+            let items = found.iter().map(|&index| targets[index as usize]).collect();
+            let target = Target::State(self.states(items)[0]);
+            match label {
+                Label::Bytes(low, high) => pieces.push((low, high, target)),
+                Label::Control(token) => controls.push((token, target)),
+                Label::Call(_) => unreachable!("calls were followed"),
+            }
+        });
+        for context in contexts {
+            let At::Child(slot, state) = context.at else { unreachable!("all contexts are children") };
+            self.join_child(&context.chain, slot, state, &mut pieces, &mut controls)?;
+        }
+        rows.bytes.extend_from_slice(&pieces);
+        controls.sort_unstable_by_key(|&(token, _)| token);
+        rows.controls.extend_from_slice(&controls);
+        self.workspace.row_scratch.pieces = pieces;
+        Ok(())
+    }
+
+    /// Completes a row from what was closed first (into `scratch`) and the contexts that it led to.
+    fn row_of_contexts(
+        &mut self,
+        scratch: &mut Scratch,
+        contexts: &mut Vec<Context>,
+        rows: &mut Rows,
+    ) -> Result<(), BuildError> {
+        let mut moves = core::mem::take(&mut self.workspace.row_scratch.moves);
+        let mut by_letter = core::mem::take(&mut self.workspace.row_scratch.by_letter);
+        moves.clear();
+        by_letter.clear();
+        // Moves made for this row, and the chains that wait or were pushed.
+        let mut n_made: usize = contexts.iter().map(|context| 1 + context.chain.len()).sum();
+        let mut chain: Chain = SmallVec::new();
+        let mut is_closed = true;
+        loop {
+            if is_closed {
+                let Scratch { letters, targets } = scratch;
+                letters.for_each(|label, found| {
+                    let items = found.iter().map(|&index| targets[index as usize]).collect();
+                    for target in self.states(items) {
+                        n_made += 1 + chain.len();
+                        by_letter.add(label, moves.len() as u32);
+                        moves.push(Move { pushes: Pushes::from_slice(&chain), target: StateRef::own(target) });
+                    }
+                });
+            }
+            self.bounds.compile_budget.spend(1 + chain.len())?;
+            self.bounds.check_moves(n_made)?;
+            let Some(context) = contexts.pop() else { break };
+            chain = context.chain;
+            is_closed = matches!(context.at, At::Items(_));
+            match context.at {
+                At::Items(items) => {
+                    let n_before = contexts.len();
+                    self.close(&chain, items, contexts, scratch)?;
+                    n_made += (contexts.len() - n_before) * (2 + chain.len());
+                }
+                At::Child(slot, state) => {
+                    let n_before = n_made;
+                    self.child_moves(&chain, slot, state, |label, found| {
+                        n_made += 1 + found.pushes.len();
+                        by_letter.add(label, moves.len() as u32);
+                        moves.push(found);
+                    });
+                    self.bounds.compile_budget.spend(n_made - n_before)?;
+                }
+            }
+        }
+        by_letter.for_each(|label, found| {
+            let target = match found {
+                &[index] if moves[index as usize].is_simple() => Target::State(moves[index as usize].target.state),
+                _ => Target::List(self.list(&mut found.iter().map(|&index| moves[index as usize].clone()).collect())),
+            };
+            rows.push(label, target);
+        });
+        (self.workspace.row_scratch.moves, self.workspace.row_scratch.by_letter) = (moves, by_letter);
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! A grammar compiled for one vocabulary: what all of its matchers share, and nothing that changes while they run but caches.
+//!
+//! The compiler makes it, above in the order of the modules; matchers are made from it, and hold it.
+
+use crate::automaton::{Program, dump_dot, dump_text};
+use crate::grammar::{Grammar, Warning};
+use crate::json_schema::SchemaReport;
+use crate::mask::{DeclaredKeyTokens, KeyTokens, MaskStats, MaskStore};
+use crate::pass::NormalGrammar;
+use crate::vocab::Vocab;
+use core::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// The format of a [`CompiledGrammar::dump`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Dump {
+    /// A listing for people.
+    Text,
+    /// A digraph for Graphviz.
+    Dot,
+}
+
+/// A grammar compiled for one vocabulary. `Send + Sync` and cheap to clone; any number of matchers on any number of threads use it.
+#[derive(Clone)]
+pub struct CompiledGrammar {
+    inner: Arc<Inner>,
+}
+
+/// The source of a compiled grammar, in the form that explanations need.
+pub(crate) enum Origin {
+    /// A grammar, as written.
+    Grammar(Grammar),
+    /// The automata of a JSON Schema.
+    Schema {
+        normal: NormalGrammar,
+        /// The automata as a grammar, made on demand.
+        grammar: OnceLock<Grammar>,
+        report: Box<SchemaReport>,
+    },
+}
+
+struct Inner {
+    program: Program,
+    origin: Origin,
+    warnings: Vec<Warning>,
+    vocab: Arc<Vocab>,
+    masks: Arc<MaskStore>,
+    declared_key_tokens: DeclaredKeyTokens,
+    step_limits: StepLimits,
+}
+
+/// The limits on one step of a matcher.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StepLimits {
+    pub work_max: u64,
+    pub bytes_max: usize,
+}
+
+impl CompiledGrammar {
+    /// Returns a grammar of its program, whose masks are kept in `masks`.
+    pub(crate) fn new(
+        program: Program,
+        origin: Origin,
+        warnings: Vec<Warning>,
+        vocab: Arc<Vocab>,
+        masks: Arc<MaskStore>,
+        step_limits: StepLimits,
+    ) -> Self {
+        let declared_key_tokens = DeclaredKeyTokens::of(&program);
+        let inner = Inner { program, origin, warnings, vocab, masks, declared_key_tokens, step_limits };
+        CompiledGrammar { inner: Arc::new(inner) }
+    }
+
+    pub(crate) fn step_limits(&self) -> StepLimits {
+        self.inner.step_limits
+    }
+
+    /// Returns the grammar as written; for a JSON Schema, its automata as a grammar.
+    pub fn grammar(&self) -> &Grammar {
+        match &self.inner.origin {
+            Origin::Grammar(grammar) => grammar,
+            Origin::Schema { normal, grammar, .. } => grammar.get_or_init(|| normal.to_grammar()),
+        }
+    }
+
+    /// Returns probable mistakes in the grammar, such as rules that are never used.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.inner.warnings
+    }
+
+    /// Returns how each keyword is enforced, if this was compiled from a JSON Schema.
+    pub fn schema_report(&self) -> Option<&SchemaReport> {
+        match &self.inner.origin {
+            Origin::Grammar(_) => None,
+            Origin::Schema { report, .. } => Some(report),
+        }
+    }
+
+    /// Returns the vocabulary.
+    pub fn vocab(&self) -> &Arc<Vocab> {
+        &self.inner.vocab
+    }
+
+    /// Returns about how much memory the grammar takes, in bytes: automata (those shared with other grammars included) and the
+    /// grammar as written, but not masks, which belong to the compiler.
+    pub fn memory_bytes(&self) -> usize {
+        let written = match &self.inner.origin {
+            Origin::Grammar(grammar) => {
+                size_of_val(grammar.exprs())
+                    + grammar.rules().iter().map(|rule| rule.name.len() + size_of_val(rule)).sum::<usize>()
+                    + grammar.source().map_or(0, str::len)
+            }
+            Origin::Schema { normal, report, .. } => normal.memory_bytes() + report.memory_bytes(),
+        };
+        self.inner.program.memory_bytes() + written + size_of::<Inner>()
+    }
+
+    /// Returns the number of automaton states.
+    pub fn n_states(&self) -> usize {
+        self.inner.program.n_states()
+    }
+
+    /// Returns the automata in a readable format.
+    pub fn dump(&self, form: Dump) -> String {
+        match form {
+            Dump::Text => dump_text(&self.inner.program),
+            Dump::Dot => dump_dot(&self.inner.program),
+        }
+    }
+
+    /// Returns the statistics of masks, over all grammars of the same compiler.
+    pub fn stats(&self) -> MaskStats {
+        self.inner.masks.stats()
+    }
+
+    #[inline]
+    pub(crate) fn program(&self) -> &Program {
+        &self.inner.program
+    }
+
+    /// Returns the tokens for each list of declared keys of a unit of the program.
+    #[inline]
+    pub(crate) fn declared_key_tokens(&self, unit: usize) -> &[KeyTokens] {
+        self.inner.masks.key_tokens(&self.inner.declared_key_tokens, &self.inner.program, unit, &self.inner.vocab)
+    }
+
+    pub(crate) fn masks(&self) -> &Arc<MaskStore> {
+        &self.inner.masks
+    }
+}
+
+impl fmt::Debug for CompiledGrammar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompiledGrammar").field("n_states", &self.n_states()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,118 @@
+//! What walks find: tokens, and remainders on which callers decide.
+
+use super::entry::MaskEntry;
+use super::remainder::Remainder;
+use crate::vocab::{Region, TokenId, Vocab, row_of};
+use ahash::AHashMap;
+use std::sync::{Arc, OnceLock};
+
+/// Fewest tokens of a subwalk whose row is shared by the masks that have it.
+pub(super) const BASE_TOKENS_MIN: usize = 256;
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Tokens that are allowed beside `tokens`, as a row that is there already.
+    pub base: Option<LargeSet>,
+    /// Tokens of `base` that are not allowed, unless `tokens` has them.
+    pub cleared: Vec<TokenId>,
+    /// Tokens that are allowed, in any order, perhaps repeated.
+    pub tokens: Vec<TokenId>,
+    /// Where the caller decides.
+    pub remainders: Vec<Remainder>,
+    /// Trie nodes visited.
+    pub n_nodes: u64,
+    /// Walks, over the vocabulary or a part of it.
+    pub n_walks: u64,
+}
+
+/// A large set of tokens.
+#[derive(Clone, Debug)]
+pub(crate) enum LargeSet {
+    /// Those of a region in which at most so many characters begin.
+    Region(Arc<Region>, usize),
+    Subwalk(Arc<Subwalk>),
+}
+
+impl LargeSet {
+    pub fn tokens<'a>(&'a self, vocab: &Vocab) -> &'a [TokenId] {
+        match self {
+            LargeSet::Region(region, n_max) => region.tokens_up_to(vocab, *n_max).0,
+            LargeSet::Subwalk(part) => part.tokens(),
+        }
+    }
+
+    pub fn mask(&self, vocab: &Vocab, n_words: usize) -> MaskEntry {
+        match self {
+            LargeSet::Region(region, n_max) => MaskEntry::of_region_up_to(region, vocab, *n_max, n_words),
+            LargeSet::Subwalk(part) => MaskEntry::Dense(Arc::clone(part.row(n_words))),
+        }
+    }
+}
+
+impl Found {
+    /// Makes the tokens of the base tokens like the others.
+    pub fn flatten(&mut self, vocab: &Vocab) {
+        let Some(base) = self.base.take() else { return };
+        self.cleared.sort_unstable();
+        let is_kept = |id: &TokenId| self.cleared.binary_search(id).is_err();
+        self.tokens.extend(base.tokens(vocab).iter().copied().filter(is_kept));
+        self.cleared.clear();
+    }
+}
+
+/// What a unit allows below a trie node, whoever called it.
+#[derive(Debug)]
+pub(crate) struct Subwalk {
+    pub(super) tokens: Box<[TokenId]>,
+    pub(super) remainders: Box<[Remainder]>,
+    pub(super) row: OnceLock<Arc<[u32]>>,
+}
+
+impl Subwalk {
+    pub fn tokens(&self) -> &[TokenId] {
+        &self.tokens
+    }
+
+    /// Returns the tokens as a mask of `n_words` words.
+    pub fn row(&self, n_words: usize) -> &Arc<[u32]> {
+        self.row.get_or_init(|| row_of(&self.tokens, n_words))
+    }
+}
+
+/// Where a subwalk belongs: a unit's number is never used again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct SubwalkKey {
+    pub(super) unit: u32,
+    pub(super) state: u32,
+    pub(super) register: u64,
+    pub(super) node: u32,
+}
+
+/// The subwalks that a walker knows.
+#[derive(Debug, Default)]
+pub(super) struct SubwalkMemo {
+    pub(super) known: AHashMap<SubwalkKey, Arc<Subwalk>>,
+    pub(super) bytes: usize,
+}
+
+impl SubwalkMemo {
+    /// Memory for subwalks, in bytes; when it is used up, all are forgotten.
+    const BYTES_MAX: usize = 2 << 20;
+
+    pub fn keep(&mut self, place: SubwalkKey, subwalk: &Arc<Subwalk>, n_words: usize) {
+        // Tokens that are many get a row.
+        let row = if subwalk.tokens.len() >= BASE_TOKENS_MIN { n_words * size_of::<u32>() } else { 0 };
+        let bytes = size_of::<(SubwalkKey, Subwalk)>()
+            + size_of_val(&*subwalk.tokens)
+            + size_of_val(&*subwalk.remainders)
+            + row;
+        if self.bytes + bytes > SubwalkMemo::BYTES_MAX {
+            *self = SubwalkMemo::default();
+        }
+        if bytes <= SubwalkMemo::BYTES_MAX {
+            self.bytes += bytes;
+            self.known.insert(place, Arc::clone(subwalk));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What a walk is about: a program, and the trie of a vocabulary or of what was merged behind one of its regions.
+
+use super::remainder::{Remainder, ResumePoint};
+use crate::automaton::{Program, StateId};
+use crate::util::ByteSet;
+use crate::vocab::{Trie, Vocab};
+use std::sync::Arc;
+
+/// Fewest trie nodes below a node that make it worth to ask for a region.
+const REGION_NODES: u32 = 200;
+
+/// Regions within regions, at most; below that the trie is walked.
+const REGIONS_DEEP_MAX: usize = 16;
+
+/// What a walk is about.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub program: &'a Program,
+    pub vocab: &'a Vocab,
+}
+
+/// The trie that is walked: the vocabulary's, or what was merged behind a region.
+#[derive(Clone, Copy)]
+pub(super) struct WalkContext<'a> {
+    pub program: &'a Program,
+    pub vocab: &'a Vocab,
+    pub trie: &'a Trie,
+    pub(super) merged: Option<&'a Arc<Trie>>,
+}
+
+impl<'a> Subject<'a> {
+    pub(super) fn whole(self) -> WalkContext<'a> {
+        WalkContext { program: self.program, vocab: self.vocab, trie: self.vocab.trie(), merged: None }
+    }
+}
+
+impl WalkContext<'_> {
+    /// Returns the same on another trie.
+    pub(super) fn on<'b>(&'b self, merged: &'b Arc<Trie>) -> WalkContext<'b> {
+        WalkContext { trie: merged, merged: Some(merged), ..*self }
+    }
+
+    pub fn remainder(&self, node: u32) -> Remainder {
+        self.merged.map_or(ResumePoint::Node(node), |trie| ResumePoint::Merged(Arc::clone(trie), node)).into()
+    }
+
+    /// Tells whether it is worth to ask for a region below a node.
+    pub(super) fn has_regions(&self, from: u32, nesting: usize) -> bool {
+        self.is_whole(nesting) && self.n_nodes_below(from) >= REGION_NODES
+    }
+
+    /// Tells whether the vocabulary is walked, and short cuts may still be taken.
+    pub fn is_whole(&self, nesting: usize) -> bool {
+        self.merged.is_none() && nesting < REGIONS_DEEP_MAX
+    }
+
+    pub fn n_nodes_below(&self, node: u32) -> u32 {
+        self.trie.subtree_end(node) - node - 1
+    }
+}
+
+pub(super) fn bytes_of(program: &Program, state: StateId) -> ByteSet {
+    program.place(state).map_or(ByteSet::EMPTY, |(linked, local)| linked.unit.bytes(local))
+}

@@ -1,0 +1,148 @@
+//! A walker: what walks found, and the memory that they work in.
+
+use super::configuration::ConfigurationWalk;
+use super::found::{Found, SubwalkMemo};
+use super::loops::{Loop, Loops};
+use crate::automaton::{BELOW, StateId};
+use crate::exec::{Configuration, Head, Stacks, StacksMark, Viability, Work};
+use crate::util::ByteSet;
+use crate::vocab::TokenId;
+use ahash::AHashMap;
+use smallvec::SmallVec;
+
+/// What a walk found, and the memory it worked in.
+#[derive(Debug)]
+pub(crate) struct Walker {
+    pub(super) stacks: Stacks,
+    pub(super) levels: Vec<Level>,
+    pub(super) heads: Vec<Head>,
+    pub(super) live: Configuration,
+    pub(super) next: Configuration,
+    pub(super) viability: Viability,
+    pub(super) strategies: AHashMap<StateId, Strategy>,
+    /// The unit that the walk began in.
+    pub(super) home: u32,
+    pub(super) subwalks: SubwalkMemo,
+    pub(super) loops: Loops,
+    pub(super) products: ProductWalk,
+    pub(super) found: Found,
+    pub(super) configurations: ConfigurationWalk,
+    /// A mask under way.
+    pub(super) row: Vec<u32>,
+    /// A row without bits, to compare masks in.
+    pub(super) zeros: Vec<u32>,
+}
+
+impl Walker {
+    pub fn new() -> Self {
+        Walker {
+            stacks: Stacks::new(BELOW),
+            levels: Vec::new(),
+            heads: Vec::new(),
+            live: Vec::new(),
+            next: Vec::new(),
+            viability: Viability::default(),
+            strategies: AHashMap::new(),
+            home: u32::MAX,
+            subwalks: SubwalkMemo::default(),
+            loops: Loops::default(),
+            products: ProductWalk::default(),
+            found: Found::default(),
+            configurations: ConfigurationWalk::default(),
+            row: Vec::new(),
+            zeros: Vec::new(),
+        }
+    }
+
+    /// Prepares for walks with a program, and forgets what was found before.
+    pub fn clear(&mut self) {
+        self.strategies.clear();
+        self.loops.allow_explorations();
+        self.found.base = None;
+        self.found.cleared.clear();
+        self.found.tokens.clear();
+        self.found.remainders.clear();
+        (self.found.n_nodes, self.found.n_walks) = (0, 0);
+        self.stacks.work = Work::default();
+    }
+
+    /// Bounds the work until the next [`Self::clear`]; what is found by then is of no use ([`Self::is_spent`]).
+    pub fn bound_work(&mut self, max: u64) {
+        self.stacks.work = Work::up_to(max);
+    }
+
+    /// Tells whether a walk was given up, since it took more work than it may.
+    #[inline]
+    pub fn is_spent(&self) -> bool {
+        self.stacks.work.is_spent()
+    }
+
+    /// Returns the work done since the last [`Self::clear`].
+    pub fn work_done(&self) -> u64 {
+        self.stacks.work.done()
+    }
+
+    /// Returns what was found since the last [`Self::clear`].
+    pub fn found(&mut self) -> &mut Found {
+        &mut self.found
+    }
+}
+
+/// How the tokens below a state are found.
+#[derive(Clone, Debug)]
+pub(super) enum Strategy {
+    /// By the region of its loop.
+    Region(Loop),
+    /// By the region of another state's loop, and a walk where they differ.
+    Diff(ModelPath),
+    /// By walking.
+    Walk,
+}
+
+/// The configuration before the byte of a trie node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level {
+    /// The only head, or else `heads[first..last]`.
+    pub head: Head,
+    pub first: u32,
+    pub last: u32,
+    pub mark: StacksMark,
+}
+
+impl Level {
+    pub fn is_single(&self) -> bool {
+        self.first == self.last
+    }
+}
+
+/// How to find the model of a state: a byte that leads there, and the states that it leads to.
+#[derive(Clone, Debug)]
+pub(super) struct ModelPath {
+    pub byte: u8,
+    pub states: SmallVec<[StateId; 2]>,
+}
+
+/// Two configurations before the byte of a trie node: ranges of [`ProductWalk::heads`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Twin {
+    pub first: u32,
+    pub middle: u32,
+    pub last: u32,
+    pub mark: StacksMark,
+}
+
+/// The memory of a walk with a state and its model.
+#[derive(Debug, Default)]
+pub(super) struct ProductWalk {
+    pub levels: Vec<Twin>,
+    /// For each level the state's heads, then the model's.
+    pub heads: Vec<Head>,
+    pub own: Vec<Head>,
+    pub model: Vec<Head>,
+    /// Tokens of the model's that the state refuses.
+    pub refused: Vec<TokenId>,
+    /// Tokens below the model's remainders that the caller is not to judge.
+    pub excluded: Vec<TokenId>,
+    /// Bytes of the first level that the model was not walked with.
+    pub apart: ByteSet,
+}

@@ -1,0 +1,117 @@
+//! What a walk that looks for repeated values knows at each depth: where the text leads, and which suffixes can make a difference there.
+
+use crate::exec::{Candidates, Configuration, Head, StackNodeId, StacksMark, Within};
+use crate::util::ByteSet;
+use crate::vocab::Punctuation;
+use smallvec::SmallVec;
+
+/// Memory for the walk.
+#[derive(Default)]
+pub(super) struct Recheck {
+    /// By depth in the trie: where the text leads.
+    pub levels: Vec<Level>,
+    pub n_levels: usize,
+    pub stack: StackWalk,
+}
+
+/// The text up to a node of the trie.
+pub(super) struct Level {
+    pub live: Configuration,
+    pub mark: StacksMark,
+    pub within: Within,
+    pub danger: Danger,
+    /// Whether no place was dropped on the way because of the values before: then the cached mask is right about what is live here.
+    pub is_complete: bool,
+}
+
+/// Which suffixes can make a difference from some places on.
+#[derive(Clone, Copy)]
+pub(super) struct Danger {
+    /// Those with some of this punctuation.
+    pub punctuation: Punctuation,
+    /// Those that begin so.
+    pub bytes: ByteSet,
+    /// Those that begin with white space and don't end with it.
+    pub is_behind_space: bool,
+}
+
+impl Danger {
+    pub const NONE: Danger = Danger { punctuation: Punctuation::NONE, bytes: ByteSet::EMPTY, is_behind_space: false };
+    pub const ALL: Danger = Danger { bytes: ByteSet::ALL, ..Danger::NONE };
+
+    pub fn of_punctuation(punctuation: Punctuation) -> Danger {
+        Danger { punctuation, ..Danger::NONE }
+    }
+
+    pub fn of_bytes(bytes: ByteSet) -> Danger {
+        Danger { bytes, ..Danger::NONE }
+    }
+
+    /// All suffixes but white space alone.
+    pub fn of_all_but_space() -> Danger {
+        Danger { bytes: !ByteSet::from_bytes(b" \t\n\r"), is_behind_space: true, ..Danger::NONE }
+    }
+
+    pub fn or(self, other: Danger) -> Danger {
+        Danger {
+            punctuation: self.punctuation.or(other.punctuation),
+            bytes: self.bytes | other.bytes,
+            is_behind_space: self.is_behind_space || other.is_behind_space,
+        }
+    }
+
+    /// Returns the same for places that read only these bytes.
+    pub fn among(self, bytes: ByteSet) -> Danger {
+        Danger { bytes: self.bytes & bytes, ..self }
+    }
+
+    /// Tells whether all suffixes can make a difference.
+    pub fn is_all(self) -> bool {
+        self.bytes == ByteSet::ALL
+    }
+
+    /// Tells whether suffixes that begin with a byte, with this punctuation, make no difference.
+    pub fn spares(self, byte: u8, punctuation: Punctuation) -> bool {
+        let is_behind_space = self.is_behind_space && byte.is_ascii_whitespace();
+        !self.bytes.contains(byte)
+            && !punctuation.intersects(self.punctuation)
+            && !(is_behind_space && punctuation.intersects(Punctuation::NO_SPACE))
+    }
+
+    /// Tells whether suffixes with this punctuation make no difference.
+    pub fn spares_all(self, punctuation: Punctuation) -> bool {
+        let is_behind_space = self.is_behind_space && punctuation.intersects(Punctuation::NO_SPACE);
+        self.bytes.is_empty() && !punctuation.intersects(self.punctuation) && !is_behind_space
+    }
+}
+
+impl Recheck {
+    pub fn push(&mut self, live: &[Head], level: Level) {
+        // PERF: levels stay, so that their configurations are not allocated anew.
+        if self.n_levels == self.levels.len() {
+            self.levels.push(level);
+        } else {
+            let live = core::mem::take(&mut self.levels[self.n_levels].live);
+            self.levels[self.n_levels] = Level { live, ..level };
+        }
+        let own = &mut self.levels[self.n_levels].live;
+        own.clear();
+        own.extend_from_slice(live);
+        self.n_levels += 1;
+    }
+}
+
+/// What is known of the stacks from before the tokens, and memory to go down stacks.
+#[derive(Default)]
+pub(super) struct StackWalk {
+    pub seen: SmallVec<[StackNodeId; 32]>,
+    pub pending: SmallVec<[(StackNodeId, usize); 16]>,
+    /// What there was before the tokens.
+    pub before: StacksMark,
+    /// Whether all frames there were looked at.
+    pub are_all_known: bool,
+    /// Whether tokens that hold a key whole which is there already were tried.
+    pub are_held_keys_tried: bool,
+    /// The frames there whose values may become others, with those.
+    pub repeating: Vec<(Head, Candidates)>,
+}

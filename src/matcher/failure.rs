@@ -1,0 +1,20 @@
+//! What became of a matcher that could not find a mask.
+
+use super::error::MatchError;
+
+/// What a matcher does where a mask can't be found.
+#[derive(Clone, Default)]
+pub(super) struct Failure {
+    /// It allows the stop tokens and nothing else.
+    pub is_closed: bool,
+    /// Why it did so at the last mask.
+    pub error: Option<MatchError>,
+    /// The engine failed while it was changing something: nothing is believed any more.
+    pub is_poisoned: bool,
+}
+
+impl Failure {
+    pub fn poisoned(&self) -> MatchError {
+        MatchError::internal("it failed before".to_owned())
+    }
+}
