@@ -11,7 +11,7 @@ use crate::automaton::{Program, UnitStore, dump_dot, dump_text};
 use crate::frontend::ebnf;
 use crate::frontend::regex;
 use crate::grammar::{Grammar, GrammarBuilder, Regex, Warning};
-use crate::json_schema::{Json, LanguageStore, SchemaError, SchemaModel, SchemaOptions, SchemaReport, lower};
+use crate::json_schema::{Json, SchemaError, SchemaModel, SchemaOptions, SchemaReport, SchemaStore, lower};
 use crate::limits::Limits;
 use crate::mask::{DeclaredKeyTokens, KeyTokens, MaskStats, MaskStore};
 use crate::matcher::Matcher;
@@ -78,12 +78,12 @@ struct Shared {
     limits: Limits,
     units: UnitStore,
     masks: Arc<MaskStore>,
-    languages: Mutex<Arc<LanguageStore>>,
+    languages: Mutex<Arc<SchemaStore>>,
     grammars: GrammarCache,
 }
 
 impl Shared {
-    fn languages(&self) -> MutexGuard<'_, Arc<LanguageStore>> {
+    fn languages(&self) -> MutexGuard<'_, Arc<SchemaStore>> {
         self.languages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,9 +9,9 @@
 //! Both steps use worklists. Each document has two tables by value: the resource of a location and its
 //! sub-schema, so that every value is visited once, however many references point to it.
 
-use super::draft::{Draft, Holds, Vocabularies, word};
+use super::draft::{Dialect, Draft, Vocabularies};
 use super::error::SchemaError;
-use super::keywords;
+use super::keywords::{self, Holds, ReadDialect, SubSchemas, word};
 use super::metaschemas;
 use super::model::{Body, Document, DocumentId, Resource, ResourceId, Schema, SchemaId, SchemaModel};
 use super::resolve::{Resolve, Source};
@@ -41,15 +41,6 @@ impl Default for ReadOptions {
         let base_uri = String::new();
         ReadOptions { draft: Draft::Draft2020, has_foreign_keywords: true, has_nullable: false, base_uri }
     }
-}
-
-/// The dialect of a resource: draft and vocabularies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Dialect {
-    pub draft: Draft,
-    pub vocabularies: Vocabularies,
-    /// Whether a `$schema` named it; otherwise `id` is an identifier too, since many schemas of draft 4 have no `$schema`.
-    pub is_named: bool,
 }
 
 impl SchemaModel {
@@ -95,9 +86,9 @@ struct Tables {
     schema: Vec<Option<SchemaId>>,
 }
 
-pub(super) struct Loader<'a> {
-    pub(super) model: SchemaModel,
-    pub(super) options: &'a ReadOptions,
+struct Loader<'a> {
+    model: SchemaModel,
+    options: &'a ReadOptions,
     resolver: &'a dyn Resolve,
     limits: &'a Limits,
     go_on: &'a dyn Fn(usize) -> bool,
@@ -127,8 +118,7 @@ impl Loader<'_> {
         loop {
             while next < self.model.schemas.len() {
                 self.look(STEPS_PER_SCHEMA)?;
-                let body = keywords::read(self, SchemaId::new(next))?;
-                self.model.schemas[next].body = body;
+                self.model.schemas[next].body = self.read_schema(SchemaId::new(next))?;
                 next += 1;
             }
             // The possible targets of a dynamic reference are reachable too.
@@ -149,8 +139,14 @@ impl Loader<'_> {
         }
     }
 
+    fn read_schema(&mut self, id: SchemaId) -> Result<Body, SchemaError> {
+        let Schema { document, value, .. } = *self.model.schema(id);
+        let json = Arc::clone(&self.model.documents[document.index()].json);
+        keywords::read(&mut SchemaLoader { loader: self, schema: id, document }, &json, value)
+    }
+
     /// Returns the sub-schema of an indexed location.
-    pub(super) fn schema_at(&mut self, document: DocumentId, value: ValueId) -> Result<SchemaId, SchemaError> {
+    fn schema_at(&mut self, document: DocumentId, value: ValueId) -> Result<SchemaId, SchemaError> {
         let tables = &mut self.tables[document.index()];
         if let Some(schema) = tables.schema[value.index()] {
             return Ok(schema);
@@ -169,12 +165,12 @@ impl Loader<'_> {
     }
 
     /// Adds the location to an error.
-    pub(super) fn placed(&self, error: SchemaError, document: DocumentId, value: ValueId) -> SchemaError {
+    fn placed(&self, error: SchemaError, document: DocumentId, value: ValueId) -> SchemaError {
         let Document { uri, json } = &self.model.documents[document.index()];
         error.at(uri, json, value)
     }
 
-    pub(super) fn dialect(&self, resource: ResourceId) -> Dialect {
+    fn dialect(&self, resource: ResourceId) -> Dialect {
         self.model.resources[resource.index()].dialect
     }
 
@@ -359,7 +355,7 @@ impl Loader<'_> {
     }
 
     /// Returns the target of a reference at `place` of a schema, and its dynamic anchor, if it has one.
-    pub(super) fn target(
+    fn target(
         &mut self,
         schema: SchemaId,
         keyword: &str,
@@ -424,9 +420,36 @@ impl Loader<'_> {
     }
 }
 
+/// The loader while it reads the keywords of one schema.
+struct SchemaLoader<'a, 'b> {
+    loader: &'a mut Loader<'b>,
+    schema: SchemaId,
+    document: DocumentId,
+}
+
+impl SubSchemas for SchemaLoader<'_, '_> {
+    fn dialect(&self) -> ReadDialect {
+        let ReadOptions { has_foreign_keywords, has_nullable, .. } = *self.loader.options;
+        let dialect = self.loader.dialect(self.loader.model.schema(self.schema).resource);
+        ReadDialect { dialect, has_foreign_keywords, has_nullable }
+    }
+
+    fn schema_at(&mut self, value: ValueId) -> Result<SchemaId, SchemaError> {
+        self.loader.schema_at(self.document, value)
+    }
+
+    fn target(&mut self, keyword: &str, reference: &str) -> Result<(SchemaId, Option<Box<str>>), SchemaError> {
+        self.loader.target(self.schema, keyword, reference)
+    }
+
+    fn placed(&self, error: SchemaError, value: ValueId) -> SchemaError {
+        self.loader.placed(error, self.document, value)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::model::Keyword;
+    use super::super::model::{Keyword, LogicKeyword, ReferenceKeyword};
     use super::super::resolve::{NoDocuments, Source};
     use super::*;
 
@@ -444,8 +467,10 @@ mod tests {
         let entries = model.schemas().flat_map(|(_, schema)| schema.entries());
         entries
             .filter_map(|entry| match &entry.keyword {
-                Keyword::Ref(target) => Some(place(*target)),
-                Keyword::DynamicRef { target, anchor } => Some(format!("{} by {anchor:?}", place(*target))),
+                Keyword::Reference(ReferenceKeyword::Ref(target)) => Some(place(*target)),
+                Keyword::Reference(ReferenceKeyword::DynamicRef { target, anchor }) => {
+                    Some(format!("{} by {anchor:?}", place(*target)))
+                }
                 _ => None,
             })
             .collect()
@@ -566,7 +591,7 @@ mod tests {
         let model =
             read_with(r#"{"$schema": "http://h/meta", "minimum": 1, "not": false}"#, &known, &Limits::default());
         let model = model.unwrap();
-        assert!(matches!(model.schema(model.root()).entries()[0].keyword, Keyword::Not(_)));
+        assert!(matches!(model.schema(model.root()).entries()[0].keyword, Keyword::Logic(LogicKeyword::Not(_))));
         assert_eq!(model.annotations().map(|(_, word, _)| word).collect::<Vec<_>>(), ["minimum"]);
         let unknown = |_: &str| Some(Source::from(r#"{"$vocabulary": {"http://h/v": true}}"#));
         let error = read_with(r#"{"$schema": "http://h/meta"}"#, &unknown, &Limits::default()).unwrap_err();
