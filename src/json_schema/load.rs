@@ -14,34 +14,13 @@ use super::error::SchemaError;
 use super::keywords::{self, Holds, ReadDialect, SubSchemas, word};
 use super::metaschemas;
 use super::model::{Body, Document, DocumentId, Resource, ResourceId, Schema, SchemaId, SchemaModel};
+use super::options::ReadOptions;
 use super::resolve::{Resolve, Source};
 use super::uri;
 use super::value::{Json, Value, ValueId};
 use crate::Limits;
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// Options of reading a schema: drafts and identifiers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadOptions {
-    /// The draft of schemas without `$schema`, and of those that name an unknown one.
-    pub draft: Draft,
-    /// Whether keywords of other drafts count (`const` in draft 4, `dependencies` in draft 2020-12); annotations
-    /// otherwise.
-    pub has_foreign_keywords: bool,
-    /// Whether `nullable` counts also if a `$schema` names a draft, as in schemas taken from OpenAPI 3.0. No draft has this keyword: otherwise
-    /// it is an annotation if a draft is named, and a foreign keyword if none is.
-    pub has_nullable: bool,
-    /// The URI of the schema, the base of relative references and `$id`s.
-    pub base_uri: String,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        let base_uri = String::new();
-        ReadOptions { draft: Draft::Draft2020, has_foreign_keywords: true, has_nullable: false, base_uri }
-    }
-}
 
 impl SchemaModel {
     /// Reads a schema and all schemas that it refers to.

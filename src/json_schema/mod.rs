@@ -57,13 +57,12 @@ pub use decimal::{Decimal, DecimalError};
 pub use draft::Draft;
 pub(crate) use error::LowerError;
 pub use error::SchemaError;
-pub use load::ReadOptions;
 pub(crate) use lower::SchemaStore;
 pub use model::{
     ArrayKeyword, Body, DocumentId, Entry, Keyword, LogicKeyword, Named, NumberKeyword, ObjectKeyword,
     ReferenceKeyword, ResourceId, Schema, SchemaId, SchemaModel, StringKeyword, TypeSet, ValueKeyword,
 };
-pub use options::{SchemaOptions, Spelling, WhiteSpace};
+pub use options::{ReadOptions, SchemaOptions, Spelling, WhiteSpace};
 pub use report::{Finding, SchemaReport, Verdict};
 pub use resolve::{NoDocuments, Resolve, Source};
 pub use value::{Duplicate, Json, Member, Value, ValueId};

@@ -285,9 +285,9 @@ fn brief(json: &Json, value: ValueId) -> String {
 mod tests {
     use super::*;
     use crate::Limits;
-    use crate::json_schema::NoDocuments;
-    use crate::json_schema::ReadOptions;
     use crate::json_schema::model::{SchemaModel, TypeSet, ValueKeyword};
+    use crate::json_schema::options::ReadOptions;
+    use crate::json_schema::resolve::NoDocuments;
 
     fn read_with(source: &str, options: &ReadOptions) -> Result<SchemaModel, SchemaError> {
         let limits = Limits::default();
