@@ -48,6 +48,9 @@ pub struct Limits {
     pub schema_facts_max: usize,
     /// Most steps of lowering one JSON Schema to automata, of about ten nanoseconds each.
     pub schema_steps_max: u64,
+    /// Most members of an object that a JSON Schema makes count: the greatest `minProperties` or `maxProperties` that can be enforced, and most
+    /// members told apart beside others.
+    pub object_members_max: u64,
     /// Most documents of one JSON Schema.
     pub n_documents_max: usize,
     /// Longest URI of a JSON Schema or of a reference in it, in bytes.
@@ -79,6 +82,7 @@ impl Default for Limits {
             schema_alternatives_max: 1 << 14,
             schema_facts_max: 1 << 18,
             schema_steps_max: 1 << 25,
+            object_members_max: 4096,
             n_documents_max: 1 << 10,
             uri_bytes_max: 1 << 12,
             step_work_max: 4_000_000,

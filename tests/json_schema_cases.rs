@@ -185,10 +185,10 @@ fn every_case_holds() {
     assert!(n_checks > 500, "{n_checks} checks");
 }
 
-/// The keywords are those of the table in `draft.rs`.
+/// The keywords are those of the table in `keywords/mod.rs`.
 #[test]
 fn every_keyword_has_a_file() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/json_schema/draft.rs");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/json_schema/keywords/mod.rs");
     let source = std::fs::read_to_string(source).unwrap();
     let table = source.split("= match name {").nth(1).and_then(|rest| rest.split("_ => return None").next());
     // Quoted words outside of comments.
@@ -198,6 +198,8 @@ fn every_keyword_has_a_file() {
     let files = files(&data().join("keywords"));
     let mut names: Vec<_> = files.iter().map(|path| path.file_stem().unwrap().to_str().unwrap()).collect();
     keywords.sort_unstable();
+    // A word that belongs to another one names that one.
+    keywords.dedup();
     names.sort_unstable();
     assert_eq!(names, keywords);
 }

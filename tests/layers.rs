@@ -50,6 +50,34 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// The modules within `json_schema`, in the order of their layers: each uses only those before it, so that there are no circles.
+const JSON_SCHEMA: &[&str] = &[
+    "decimal",
+    "uri",
+    "draft",
+    "value",
+    "error",
+    "read",
+    "resolve",
+    "metaschemas",
+    "options",
+    "format",
+    "number",
+    "model",
+    "conjunction",
+    "shape",
+    "language",
+    "partial",
+    "keywords",
+    "load",
+    "equal",
+    "report",
+    "expand",
+    "lower",
+    "contradiction",
+    "compile",
+];
+
 /// Names that the crate's root re-exports.
 const HOMES: &[(&str, &str)] = &[
     ("Limits", "limits"),
@@ -154,12 +182,73 @@ fn modules_use_only_what_the_table_allows() {
     assert_eq!(found.keys().collect::<Vec<_>>(), table.keys().collect::<Vec<_>>());
 }
 
+/// Returns the names that follow `prefix` in paths of `code`, each up to its first `::`.
+fn names_after(code: &str, prefix: &str) -> BTreeSet<String> {
+    // The same algorithm as for the crate's modules, where no name has a home elsewhere.
+    let is_start =
+        |before: &str| !before.ends_with("::") && !before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    let mut found = BTreeSet::new();
+    let mut read = 0;
+    while let Some(at) = code[read..].find(prefix).map(|at| read + at) {
+        read = at + prefix.len();
+        if is_start(&code[..at]) {
+            found.extend(used_in(&format!("crate::{}", code[read..].split(';').next().unwrap_or(""))));
+        }
+    }
+    found
+}
+
+/// Returns the modules of `json_schema` that a file or folder in it uses; `depth` is the depth of the files below `json_schema`.
+fn used_within_json_schema(path: &Path, depth: usize) -> BTreeSet<String> {
+    let mut used = BTreeSet::new();
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).unwrap() {
+            let entry = entry.unwrap().path();
+            let is_parent = entry.file_stem().unwrap() == "mod";
+            used.append(&mut used_within_json_schema(&entry, depth + usize::from(!is_parent)));
+        }
+        return used;
+    }
+    let mut code = String::new();
+    code_of(path, &mut code);
+    used.append(&mut names_after(&code, "crate::json_schema::"));
+    used.append(&mut names_after(&code, &"super::".repeat(depth)));
+    // One `super` more leads out of `json_schema`, and `*` names nothing.
+    used.remove("super");
+    used.remove("");
+    used
+}
+
+#[test]
+fn json_schema_has_no_circles() {
+    let folder = source().join("json_schema");
+    let mut seen = BTreeSet::new();
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_string();
+        if name == "mod" {
+            continue;
+        }
+        let layer = JSON_SCHEMA.iter().position(|known| *known == name);
+        let layer = layer.unwrap_or_else(|| panic!("module `json_schema::{name}` is not in the list"));
+        for used in used_within_json_schema(&path, 1).iter().filter(|used| **used != name) {
+            let below = JSON_SCHEMA.iter().position(|known| known == used);
+            let below = below.unwrap_or_else(|| panic!("`json_schema::{name}` names `{used}`, but not its module"));
+            assert!(below < layer, "`json_schema::{name}` uses `{used}`, which comes after it");
+        }
+        seen.insert(name);
+    }
+    assert_eq!(seen, JSON_SCHEMA.iter().map(|name| name.to_string()).collect());
+}
+
 #[test]
 fn paths_are_found() {
     let code =
         "use crate::util::Span;\nuse crate::{Limits, grammar::{Expr, Rule}, mask};\nlet x = crate::vocab::lead(1);";
     let used: Vec<String> = used_in(code).into_iter().collect();
     assert_eq!(used, ["grammar", "limits", "mask", "util", "vocab"]);
+    let code = "use super::super::value::Json;\nuse super::super::{model::{A, B}, shape};\nuse super::near;";
+    assert_eq!(names_after(code, "super::super::").into_iter().collect::<Vec<_>>(), ["model", "shape", "value"]);
 }
 
 /// Modules whose files may still form circles.

@@ -14,7 +14,7 @@ use crate::compiled::{CompiledGrammar, Origin, StepLimits};
 use crate::frontend::ebnf;
 use crate::frontend::regex;
 use crate::grammar::{Grammar, GrammarBuilder, Regex, Warning};
-use crate::json_schema::{Json, LanguageStore, SchemaError, SchemaModel, SchemaOptions, lower};
+use crate::json_schema::{Json, SchemaError, SchemaModel, SchemaOptions, SchemaStore, lower};
 use crate::limits::Limits;
 use crate::mask::{MaskStats, MaskStore};
 use crate::pass::{CompileBudget, normalize};
@@ -69,12 +69,12 @@ struct Shared {
     limits: Limits,
     units: UnitStore,
     masks: Arc<MaskStore>,
-    languages: Mutex<Arc<LanguageStore>>,
+    languages: Mutex<Arc<SchemaStore>>,
     grammars: GrammarCache,
 }
 
 impl Shared {
-    fn languages(&self) -> MutexGuard<'_, Arc<LanguageStore>> {
+    fn languages(&self) -> MutexGuard<'_, Arc<SchemaStore>> {
         self.languages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

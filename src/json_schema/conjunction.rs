@@ -7,7 +7,7 @@
 //! The meaning of `$dynamicRef` depends on the resources on the path to it: the *dynamic scope*. A member carries its scope, which is
 //! always the empty one in schemas without dynamic references.
 
-use super::model::{DocumentId, Keyword, ResourceId, SchemaId, SchemaModel};
+use super::model::{DocumentId, ResourceId, SchemaId, SchemaModel};
 use super::value::ValueId;
 use crate::util::index_type;
 use hashbrown::HashMap;
@@ -175,9 +175,8 @@ impl Default for Scopes {
 
 impl Scopes {
     fn new(model: &SchemaModel) -> Self {
-        let is_dynamic = model.schemas().any(|(_, schema)| {
-            schema.entries().iter().any(|entry| matches!(entry.keyword, Keyword::DynamicRef { .. }))
-        });
+        let is_dynamic =
+            model.schemas().any(|(_, schema)| schema.entries().iter().any(|entry| entry.keyword.is_dynamic()));
         let mut answers: HashMap<ResourceId, Vec<Box<str>>> = HashMap::new();
         for (resource, name) in model.dynamic.keys().filter(|_| is_dynamic) {
             answers.entry(*resource).or_default().push(name.clone());

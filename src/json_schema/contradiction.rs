@@ -21,9 +21,15 @@
 mod words;
 
 use super::error::SchemaError;
-use super::language::{LanguageStore, Languages};
-use super::lower::has_values;
-use super::model::{Body, DocumentId, Entry, Keyword, Named, Schema, SchemaId, SchemaModel, TypeSet};
+use super::keywords::{
+    LISTED_MAX, Wording, describe, describe_alone, listed, n_parts, parts_of, rank, types_of, without_parts,
+};
+use super::language::Languages;
+use super::lower::{SchemaStore, has_values, n_different};
+use super::model::{
+    Applies, ArrayKeyword, Body, DocumentId, Entry, Keyword, LogicKeyword, ObjectKeyword, ReferenceKeyword, Schema,
+    SchemaId, SchemaModel, TypeSet, ValueKeyword,
+};
 use super::options::SchemaOptions;
 use super::value::{Value, ValueId};
 use crate::Limits;
@@ -38,13 +44,12 @@ const STEPS_MAX: u64 = 1 << 23;
 /// Greatest depth of levels.
 const LEVELS_MAX: usize = 256;
 /// Most keywords that an error lists.
-const KEYWORDS_MAX: usize = 6;
 
 /// Returns the error for a schema that has no value.
 pub(super) fn explain(
     model: &SchemaModel,
     options: &SchemaOptions,
-    store: &Arc<LanguageStore>,
+    store: &Arc<SchemaStore>,
     limits: &Limits,
     budget: &CompileBudget,
 ) -> SchemaError {
@@ -52,11 +57,8 @@ pub(super) fn explain(
     let root = probe.schema(probe.root()).clone();
     let anything = SchemaId::new(probe.schemas.len());
     probe.schemas.push(Schema { body: Body::Bool(true), ..root });
-    let is_dynamic = probe
-        .schemas
-        .iter()
-        .any(|schema| schema.entries().iter().any(|entry| matches!(entry.keyword, Keyword::DynamicRef { .. })));
-    let languages = Languages::new(Arc::clone(store), budget);
+    let is_dynamic = probe.schemas.iter().any(|schema| schema.entries().iter().any(|entry| entry.keyword.is_dynamic()));
+    let languages = store.languages(budget);
     let (n_questions, n_steps) = (0, 0);
     let mut search =
         Search { model, probe, anything, is_dynamic, options, store, languages, limits, budget, n_questions, n_steps };
@@ -72,7 +74,7 @@ struct Search<'a> {
     /// Whether there are dynamic references: then no reference is followed.
     is_dynamic: bool,
     options: &'a SchemaOptions,
-    store: &'a Arc<LanguageStore>,
+    store: &'a Arc<SchemaStore>,
     languages: Languages<'a>,
     limits: &'a Limits,
     budget: &'a CompileBudget,
@@ -204,17 +206,19 @@ impl Search<'_> {
             if !self.is_dynamic && !entries.iter().any(|entry| is_unevaluated(&entry.keyword)) {
                 let first = pending.len();
                 entries.retain(|entry| match &entry.keyword {
-                    Keyword::Ref(target) => {
+                    Keyword::Reference(ReferenceKeyword::Ref(target)) => {
                         pending.push((*target, self.location_of(*target)));
                         false
                     }
-                    Keyword::AllOf(ids) => {
+                    Keyword::Logic(LogicKeyword::AllOf(ids)) => {
                         pending.extend(
                             (0..ids.len()).map(|index| (ids[index], self.sub_location(id, location, entry, index))),
                         );
                         false
                     }
-                    Keyword::AnyOf(ids) | Keyword::OneOf(ids) if ids.len() == 1 => {
+                    Keyword::Logic(LogicKeyword::AnyOf(ids)) | Keyword::Logic(LogicKeyword::OneOf(ids))
+                        if ids.len() == 1 =>
+                    {
                         pending.push((ids[0], self.sub_location(id, location, entry, 0)));
                         false
                     }
@@ -234,21 +238,18 @@ impl Search<'_> {
         let mut atoms = Vec::new();
         for (part, Part { schema, .. }) in parts.iter().enumerate() {
             for (entry, Entry { keyword, .. }) in schema.entries().iter().enumerate() {
-                let n_subs = match keyword {
-                    // It only allows more values.
-                    Keyword::Nullable(_) => continue,
-                    Keyword::Properties(named) | Keyword::PatternProperties(named) => named.len(),
-                    Keyword::PrefixItems(items) => items.len(),
-                    Keyword::Required(names) => names.len(),
-                    _ => {
-                        atoms.push(Atom { part, entry, sub: None });
-                        continue;
-                    }
+                // It only allows more values.
+                if matches!(keyword, Keyword::Value(ValueKeyword::Nullable(_))) {
+                    continue;
+                }
+                let Some(n_subs) = n_parts(keyword) else {
+                    atoms.push(Atom { part, entry, sub: None });
+                    continue;
                 };
                 atoms.extend((0..n_subs).map(|sub| Atom { part, entry, sub: Some(sub) }));
             }
         }
-        atoms.sort_by_key(|atom| core::cmp::Reverse(words::rank(keyword(parts, *atom))));
+        atoms.sort_by_key(|atom| core::cmp::Reverse(rank(keyword(parts, *atom))));
         atoms
     }
 
@@ -295,15 +296,15 @@ impl Search<'_> {
         let mut values: Vec<Atom> = Vec::new();
         for &atom in atoms {
             match keyword(parts, atom) {
-                Keyword::Type(_) => {}
-                Keyword::Required(all) => names.push(Arc::clone(&all[atom.sub?])),
-                Keyword::MinItems(min) => counts.push(*min),
-                Keyword::Contains { schema, min: 1.., .. } => contains.push((atom, *schema)),
-                Keyword::Properties(_)
-                | Keyword::PatternProperties(_)
-                | Keyword::AdditionalProperties(_)
-                | Keyword::PrefixItems(_)
-                | Keyword::Items(_) => values.push(atom),
+                Keyword::Value(ValueKeyword::Type(_)) => {}
+                Keyword::Object(ObjectKeyword::Required(all)) => names.push(Arc::clone(&all[atom.sub?])),
+                Keyword::Array(ArrayKeyword::MinItems(min)) => counts.push(*min),
+                Keyword::Array(ArrayKeyword::Contains { schema, min: 1.., .. }) => contains.push((atom, *schema)),
+                Keyword::Object(ObjectKeyword::Properties(_))
+                | Keyword::Object(ObjectKeyword::PatternProperties(_))
+                | Keyword::Object(ObjectKeyword::AdditionalProperties(_))
+                | Keyword::Array(ArrayKeyword::PrefixItems(_))
+                | Keyword::Array(ArrayKeyword::Items(_)) => values.push(atom),
                 _ => return None,
             }
         }
@@ -367,16 +368,18 @@ impl Search<'_> {
         let mut schemas = Vec::new();
         for &atom in values {
             let applies = match (keyword(parts, atom), atom.sub) {
-                (Keyword::Properties(named), Some(sub)) => *named[sub].0 == *name,
-                (Keyword::PatternProperties(named), Some(sub)) => self.is_match(&named[sub].0, name)?,
-                (Keyword::AdditionalProperties(_), None) => {
+                (Keyword::Object(ObjectKeyword::Properties(named)), Some(sub)) => *named[sub].0 == *name,
+                (Keyword::Object(ObjectKeyword::PatternProperties(named)), Some(sub)) => {
+                    self.is_match(&named[sub].0, name)?
+                }
+                (Keyword::Object(ObjectKeyword::AdditionalProperties(_)), None) => {
                     let mut is_known = false;
                     for entry in parts[atom.part].schema.entries() {
                         match &entry.keyword {
-                            Keyword::Properties(named) => {
+                            Keyword::Object(ObjectKeyword::Properties(named)) => {
                                 is_known |= named.iter().any(|(declared, _)| **declared == *name)
                             }
-                            Keyword::PatternProperties(named) => {
+                            Keyword::Object(ObjectKeyword::PatternProperties(named)) => {
                                 for (pattern, _) in named {
                                     is_known |= self.is_match(pattern, name)?;
                                 }
@@ -405,14 +408,21 @@ impl Search<'_> {
         let Part { schema, location, .. } = &parts[atom.part];
         let entry = &schema.entries()[atom.entry];
         let id = match (&entry.keyword, atom.sub) {
-            (Keyword::Properties(named) | Keyword::PatternProperties(named), Some(sub)) => {
+            (
+                Keyword::Object(ObjectKeyword::Properties(named))
+                | Keyword::Object(ObjectKeyword::PatternProperties(named)),
+                Some(sub),
+            ) => {
                 let (name, id) = &named[sub];
                 return Some((*id, self.below_key(schema, *location, entry, Some(name))));
             }
-            (Keyword::PrefixItems(items), Some(sub)) => {
+            (Keyword::Array(ArrayKeyword::PrefixItems(items)), Some(sub)) => {
                 return Some((items[sub], self.below_index(schema, *location, entry, sub)));
             }
-            (Keyword::Items(id) | Keyword::AdditionalProperties(id), None) => *id,
+            (
+                Keyword::Array(ArrayKeyword::Items(id)) | Keyword::Object(ObjectKeyword::AdditionalProperties(id)),
+                None,
+            ) => *id,
             _ => return None,
         };
         Some((id, self.below_key(schema, *location, entry, None)))
@@ -424,7 +434,7 @@ impl Search<'_> {
         let before: Vec<Schema> = parts.iter().map(|part| part.schema.clone()).collect();
         for atom in atoms {
             let Body::Keywords { entries, .. } = &mut parts[atom.part].schema.body else { continue };
-            if let Keyword::Type(set) = &mut entries[atom.entry].keyword
+            if let Keyword::Value(ValueKeyword::Type(set)) = &mut entries[atom.entry].keyword
                 && *set == TypeSet::INTEGER
             {
                 *set = TypeSet::NUMBER;
@@ -445,7 +455,11 @@ impl Search<'_> {
             let entries = part.schema.entries().iter().enumerate().filter_map(|(index, entry)| {
                 let remains = |sub| remaining.contains(&Atom { part: part_index, entry: index, sub });
                 let Entry { value, is_foreign, keyword } = entry;
-                Some(Entry { value: *value, is_foreign: *is_foreign, keyword: self.left_of(keyword, remains)? })
+                Some(Entry {
+                    value: *value,
+                    is_foreign: *is_foreign,
+                    keyword: without_parts(keyword, self.anything, &remains)?,
+                })
             });
             let entries = entries.collect();
             self.probe.schemas[part.copy.index()].body = Body::Keywords { entries, annotations: Vec::new() };
@@ -453,34 +467,6 @@ impl Search<'_> {
         self.n_steps += atoms.len() as u64;
         let ids: Vec<SchemaId> = parts.iter().map(|part| part.copy).collect();
         self.are_empty(&ids)
-    }
-
-    /// Returns the remaining part of a keyword.
-    fn left_of(&self, keyword: &Keyword, remains: impl Fn(Option<usize>) -> bool) -> Option<Keyword> {
-        let or_any = |index: usize, id: SchemaId| if remains(Some(index)) { id } else { self.anything };
-        let named = |named: &Named<SchemaId>| -> Named<SchemaId> {
-            let each = named.iter().enumerate();
-            each.map(|(index, (name, id))| (Arc::clone(name), or_any(index, *id))).collect()
-        };
-        let id = |id: &SchemaId| if remains(None) { *id } else { self.anything };
-        Some(match keyword {
-            Keyword::Properties(of) => Keyword::Properties(named(of)),
-            Keyword::PatternProperties(of) => Keyword::PatternProperties(named(of)),
-            Keyword::PrefixItems(items) => {
-                Keyword::PrefixItems(items.iter().enumerate().map(|(index, id)| or_any(index, *id)).collect())
-            }
-            Keyword::AdditionalProperties(of) => Keyword::AdditionalProperties(id(of)),
-            Keyword::UnevaluatedProperties(of) => Keyword::UnevaluatedProperties(id(of)),
-            Keyword::UnevaluatedItems(of) => Keyword::UnevaluatedItems(id(of)),
-            Keyword::Items(of) => Keyword::Items(id(of)),
-            Keyword::Required(names) => {
-                let names = names.iter().enumerate().filter(|(index, _)| remains(Some(*index)));
-                Keyword::Required(names.map(|(_, name)| Arc::clone(name)).collect())
-            }
-            Keyword::Nullable(_) => keyword.clone(),
-            _ if remains(None) => keyword.clone(),
-            _ => return None,
-        })
     }
 
     /// Returns whether surely no value satisfies all of some schemas of the probe.
@@ -531,27 +517,20 @@ fn keyword(parts: &[Part], atom: Atom) -> &Keyword {
 }
 
 fn is_unevaluated(keyword: &Keyword) -> bool {
-    matches!(keyword, Keyword::UnevaluatedProperties(_) | Keyword::UnevaluatedItems(_))
+    keyword.unevaluated().is_some()
 }
 
-/// Returns whether removing a keyword could leave more unevaluated.
+/// Returns whether removing a keyword could leave more unevaluated. Keywords that declare properties or items keep them when they lose their
+/// parts.
 fn may_evaluate(keyword: &Keyword) -> bool {
-    matches!(
-        keyword,
-        Keyword::AllOf(_)
-            | Keyword::AnyOf(_)
-            | Keyword::OneOf(_)
-            | Keyword::If { .. }
-            | Keyword::Ref(_)
-            | Keyword::DynamicRef { .. }
-            | Keyword::DependentSchemas(_)
-            | Keyword::Contains { .. }
-    )
+    let mut is_applicator = matches!(keyword, Keyword::Array(ArrayKeyword::Contains { .. }));
+    keyword.for_each_schema(|_, applies| is_applicator |= applies == Applies::InPlace);
+    is_applicator
 }
 
 fn n_prefix_items(schema: &Schema) -> usize {
     let items = schema.entries().iter().map(|entry| match &entry.keyword {
-        Keyword::PrefixItems(items) => items.len(),
+        Keyword::Array(ArrayKeyword::PrefixItems(items)) => items.len(),
         _ => 0,
     });
     items.sum()

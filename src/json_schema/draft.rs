@@ -1,7 +1,6 @@
-//! The drafts of JSON Schema, and which keyword belongs to which.
+//! The drafts of JSON Schema, and their vocabularies.
 
 use core::fmt;
-use core::ops::RangeInclusive;
 
 /// A draft of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -88,68 +87,13 @@ impl Vocabularies {
     }
 }
 
-/// Where a keyword's value holds sub-schemas.
+/// The dialect of a resource: draft and vocabularies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
-    /// Nowhere.
-    Nothing,
-    /// It is one, like `not`.
-    Schema,
-    /// It is a list of them, like `allOf`.
-    List,
-    /// It is one or a list of them: `items`.
-    SchemaOrList,
-    /// Its members are (lists of names in `dependencies` aside), like `properties`.
-    Map,
-}
-
-/// What is known about a keyword before its value is looked at.
-pub(super) struct Word {
-    pub drafts: RangeInclusive<Draft>,
-    pub vocabulary: Vocabularies,
-    pub holds: Holds,
-}
-
-/// Returns what is known about a keyword; `None` for annotations and unknown words.
-pub(super) fn word(name: &str) -> Option<Word> {
-    use Draft::{Draft4, Draft6, Draft7, Draft2019, Draft2020};
-    use Holds::{List, Map, Nothing, Schema, SchemaOrList};
-    const CORE: Vocabularies = Vocabularies::NONE;
-    const APPLY: Vocabularies = Vocabularies::APPLICATOR;
-    const CHECK: Vocabularies = Vocabularies::VALIDATION;
-    const REST: Vocabularies = Vocabularies::UNEVALUATED;
-    const FORMAT: Vocabularies = Vocabularies::FORMAT;
-    let (first, last, vocabulary, holds) = match name {
-        "$schema" | "$ref" => (Draft4, Draft2020, CORE, Nothing),
-        "id" => (Draft4, Draft4, CORE, Nothing),
-        "$id" => (Draft6, Draft2020, CORE, Nothing),
-        "$anchor" | "$vocabulary" => (Draft2019, Draft2020, CORE, Nothing),
-        "$recursiveRef" | "$recursiveAnchor" => (Draft2019, Draft2019, CORE, Nothing),
-        "$dynamicRef" | "$dynamicAnchor" => (Draft2020, Draft2020, CORE, Nothing),
-        "definitions" => (Draft4, Draft7, CORE, Map),
-        "$defs" => (Draft2019, Draft2020, CORE, Map),
-        "type" | "enum" | "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"
-        | "minLength" | "maxLength" | "pattern" | "minItems" | "maxItems" | "uniqueItems" | "minProperties"
-        | "maxProperties" | "required" => (Draft4, Draft2020, CHECK, Nothing),
-        "const" => (Draft6, Draft2020, CHECK, Nothing),
-        "minContains" | "maxContains" | "dependentRequired" => (Draft2019, Draft2020, CHECK, Nothing),
-        // OpenAPI 3.0; foreign to all drafts.
-        "nullable" => (Draft4, Draft4, CHECK, Nothing),
-        "format" => (Draft4, Draft2020, FORMAT, Nothing),
-        "properties" | "patternProperties" => (Draft4, Draft2020, APPLY, Map),
-        "dependencies" => (Draft4, Draft7, APPLY, Map),
-        "dependentSchemas" => (Draft2019, Draft2020, APPLY, Map),
-        "additionalProperties" | "not" => (Draft4, Draft2020, APPLY, Schema),
-        "propertyNames" | "contains" => (Draft6, Draft2020, APPLY, Schema),
-        "if" | "then" | "else" => (Draft7, Draft2020, APPLY, Schema),
-        "allOf" | "anyOf" | "oneOf" => (Draft4, Draft2020, APPLY, List),
-        "prefixItems" => (Draft2020, Draft2020, APPLY, List),
-        "items" => (Draft4, Draft2020, APPLY, SchemaOrList),
-        "additionalItems" => (Draft4, Draft2019, APPLY, Schema),
-        "unevaluatedProperties" | "unevaluatedItems" => (Draft2019, Draft2020, REST, Schema),
-        _ => return None,
-    };
-    Some(Word { drafts: first..=last, vocabulary, holds })
+pub(super) struct Dialect {
+    pub draft: Draft,
+    pub vocabularies: Vocabularies,
+    /// Whether a `$schema` named it; otherwise `id` is an identifier too, since many schemas of draft 4 have no `$schema`.
+    pub is_named: bool,
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! all. Merged sub-schemas are equivalent, so the search may stop at any time: schemas that are equal only because they refer to themselves
 //! in the same way stay separate.
 
-use super::model::{Body, Entry, Keyword, Schema, SchemaId, SchemaModel};
+use super::model::{Body, Entry, Schema, SchemaId, SchemaModel};
 use super::value::{Json, Value, ValueId};
 use crate::pass::{BuildError, CompileBudget};
 use ahash::RandomState;
@@ -80,11 +80,14 @@ impl SchemaModel {
         (resource, draft).hash(&mut state);
         match body {
             Body::Bool(verdict) => verdict.hash(&mut state),
-            Body::Keywords { entries, .. } => entries.iter().for_each(|entry| match &entry.keyword {
-                Keyword::Enum(values) => values.iter().for_each(|&value| hash_value(json, value, &mut state)),
-                Keyword::Const(value) => hash_value(json, *value, &mut state),
-                keyword => keyword.hash(&mut state),
-            }),
+            Body::Keywords { entries, .. } => {
+                for Entry { keyword, .. } in entries {
+                    match keyword.listed() {
+                        Some(values) => values.iter().for_each(|&value| hash_value(json, value, &mut state)),
+                        None => keyword.hash(&mut state),
+                    }
+                }
+            }
         }
         state.finish()
     }
@@ -117,66 +120,26 @@ fn hash_value(json: &Json, value: ValueId, state: &mut impl Hasher) {
 
 fn say_the_same(a: &Entry, in_a: &Json, b: &Entry, in_b: &Json) -> bool {
     let equal = |(a, b): (&ValueId, &ValueId)| in_a.equal(*a, in_b, *b);
-    match (&a.keyword, &b.keyword) {
-        (Keyword::Enum(a), Keyword::Enum(b)) => a.len() == b.len() && a.iter().zip(b).all(equal),
-        (Keyword::Const(a), Keyword::Const(b)) => equal((a, b)),
-        (a, b) => a == b,
+    match (a.keyword.listed(), b.keyword.listed()) {
+        // Values are equal by content, wherever they are written.
+        (Some(a_values), Some(b_values)) => {
+            a.keyword.is_same_value_word(&b.keyword)
+                && a_values.len() == b_values.len()
+                && a_values.iter().zip(b_values).all(equal)
+        }
+        _ => a.keyword == b.keyword,
     }
 }
 
 /// Calls `visit` with each direct sub-schema of a schema.
 fn for_each_below(body: &mut Body, mut visit: impl FnMut(&mut SchemaId)) {
     let Body::Keywords { entries, .. } = body else { return };
-    entries.iter_mut().for_each(|entry| for_each_in(&mut entry.keyword, &mut visit));
-}
-
-/// Calls `visit` with each direct sub-schema of a keyword.
-pub(super) fn for_each_in(keyword: &mut Keyword, mut visit: impl FnMut(&mut SchemaId)) {
-    match keyword {
-        Keyword::Properties(named) | Keyword::PatternProperties(named) | Keyword::DependentSchemas(named) => {
-            named.iter_mut().for_each(|(_, id)| visit(id));
-        }
-        Keyword::PrefixItems(ids) | Keyword::AllOf(ids) | Keyword::AnyOf(ids) | Keyword::OneOf(ids) => {
-            ids.iter_mut().for_each(&mut visit);
-        }
-        Keyword::AdditionalProperties(id)
-        | Keyword::PropertyNames(id)
-        | Keyword::UnevaluatedProperties(id)
-        | Keyword::Items(id)
-        | Keyword::Contains { schema: id, .. }
-        | Keyword::UnevaluatedItems(id)
-        | Keyword::Not(id)
-        | Keyword::Ref(id)
-        | Keyword::DynamicRef { target: id, .. } => visit(id),
-        Keyword::If { test, then, otherwise } => {
-            visit(test);
-            then.iter_mut().chain(otherwise).for_each(&mut visit);
-        }
-        Keyword::Type(_)
-        | Keyword::Nullable(_)
-        | Keyword::Enum(_)
-        | Keyword::Const(_)
-        | Keyword::MultipleOf(_)
-        | Keyword::Minimum(_)
-        | Keyword::Maximum(_)
-        | Keyword::ExclusiveMinimum(_)
-        | Keyword::ExclusiveMaximum(_)
-        | Keyword::MinLength(_)
-        | Keyword::MaxLength(_)
-        | Keyword::Pattern(_)
-        | Keyword::Format(..)
-        | Keyword::Required(_)
-        | Keyword::MinProperties(_)
-        | Keyword::MaxProperties(_)
-        | Keyword::DependentRequired(_)
-        | Keyword::MinItems(_)
-        | Keyword::MaxItems(_)
-        | Keyword::UniqueItems => {}
-    }
+    entries.iter_mut().for_each(|entry| entry.keyword.for_each_schema_mut(|id, _| visit(id)));
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::model::{Keyword, ObjectKeyword};
     use super::super::{NoDocuments, ReadOptions};
     use super::*;
     use crate::Limits;
@@ -187,7 +150,9 @@ mod tests {
         let json = Json::parse(schema, &Limits::default()).unwrap();
         let mut model = SchemaModel::read(json, &ReadOptions::default(), &NoDocuments, &Limits::default()).unwrap();
         model.merge_equal(&CompileBudget::none()).unwrap();
-        let Keyword::Properties(named) = &model.schema(model.root()).entries()[0].keyword else { panic!() };
+        let Keyword::Object(ObjectKeyword::Properties(named)) = &model.schema(model.root()).entries()[0].keyword else {
+            panic!()
+        };
         let mut seen: Vec<SchemaId> = Vec::new();
         let number = |(_, id): &(Arc<str>, SchemaId)| {
             seen.iter().position(|other| other == id).unwrap_or_else(|| {

@@ -2,6 +2,7 @@
 
 use super::value::{Json, ValueId};
 use crate::frontend::SyntaxError;
+use crate::pass::BuildError;
 use crate::util::Span;
 use core::fmt;
 
@@ -78,6 +79,29 @@ enum Kind {
     Interrupted,
 }
 
+/// The reason why lowering failed.
+#[derive(Debug)]
+pub(crate) enum LowerError {
+    Schema(SchemaError),
+    /// A deadline, a cancellation or a limit.
+    Build(BuildError),
+}
+
+/// The result of expanding or lowering a part of a schema.
+pub(super) type Expanded<T> = Result<T, LowerError>;
+
+impl From<SchemaError> for LowerError {
+    fn from(error: SchemaError) -> Self {
+        LowerError::Schema(error)
+    }
+}
+
+impl From<BuildError> for LowerError {
+    fn from(error: BuildError) -> Self {
+        LowerError::Build(error)
+    }
+}
+
 impl SchemaError {
     fn new(kind: Kind) -> Self {
         let (document, pointer, excerpt) = Default::default();
@@ -114,6 +138,12 @@ impl SchemaError {
     pub(super) fn missing_target(keyword: &str, reference: &str, reason: impl Into<String>) -> Self {
         let reason = reason.into().into();
         SchemaError::new(Kind::MissingTarget { keyword: keyword.into(), reference: reference.into(), reason })
+    }
+
+    /// Returns the error for a bound on the members of an object that is too large.
+    pub(super) fn too_many_members(keyword: &str, bound: u64, limit: u64) -> Self {
+        let reason = format!("{bound} members would have to be told apart, and at most {limit} are");
+        SchemaError::unsupported(keyword, reason)
     }
 
     pub(super) fn too_much(bound: &'static str, given: usize, limit: usize) -> Self {

@@ -1,23 +1,16 @@
 //! Languages of decoded strings: patterns and formats by number, and the automata of string shapes.
 
 use super::draft::Draft;
-use super::error::SchemaError;
+use super::error::{LowerError, SchemaError};
 use super::format::Format;
-use super::leaf::{AnyValueStore, LeafStore, StringKey};
-use super::lower::{LowerError, Spare};
-use super::shape::StringShape;
+use super::shape::{LanguageId, StringShape};
 use crate::Limits;
 use crate::frontend::ecma;
 use crate::pass::CompileBudget;
 use crate::regular::{CharSet, Combination, Dfa, Node, Product, Regular, RegularError, Union, Work, product_within};
-use crate::util::{BoundedMap, Pool, index_type};
+use crate::util::BoundedMap;
 use hashbrown::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-
-index_type!(
-    /// Names a language of strings.
-    pub(super) LanguageId
-);
 
 /// Memory for the automata of patterns and formats, in bytes.
 const KEPT_BYTES_MAX: usize = 64 << 20;
@@ -56,6 +49,22 @@ impl LanguageName {
     }
 }
 
+/// What a string shape says, without names of its schema.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct StringKey {
+    pub min: u64,
+    pub max: Option<u64>,
+    pub languages: Vec<(LanguageName, bool)>,
+}
+
+impl StringKey {
+    /// Returns about how much memory the key takes, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let of_language = |(name, _): &(LanguageName, bool)| name.memory_bytes() + 32;
+        size_of::<StringKey>() + self.languages.iter().map(of_language).sum::<usize>()
+    }
+}
+
 /// Makes an automaton while a budget looks on.
 ///
 /// # Errors
@@ -76,24 +85,15 @@ pub(super) fn too_large(error: RegularError) -> SchemaError {
     SchemaError::too_much(error.limit_name(), error.given() as usize, error.limit() as usize)
 }
 
-/// The automata of patterns and formats, and of rules that call nothing, kept from schema to schema.
+/// The automata of patterns and formats, kept from schema to schema.
 #[derive(Debug)]
-pub(crate) struct LanguageStore {
+pub(super) struct LanguageStore {
     automata: Mutex<BoundedMap<LanguageName, Arc<Dfa>>>,
-    pub(super) leaves: LeafStore,
-    pub(super) any_values: AnyValueStore,
-    /// Memory to lower schemas in.
-    pub(super) spares: Pool<Spare>,
 }
 
 impl Default for LanguageStore {
     fn default() -> Self {
-        LanguageStore {
-            automata: Mutex::new(BoundedMap::new(KEPT_BYTES_MAX)),
-            leaves: LeafStore::default(),
-            any_values: AnyValueStore::default(),
-            spares: Pool::default(),
-        }
+        LanguageStore { automata: Mutex::new(BoundedMap::new(KEPT_BYTES_MAX)) }
     }
 }
 
@@ -214,10 +214,6 @@ impl<'a> Languages<'a> {
     }
 
     /// Returns what rules without calls were made of before.
-    pub fn leaves(&self) -> &LeafStore {
-        &self.store.leaves
-    }
-
     /// Returns what a shape says to other schemas; nothing if it lists values.
     pub fn key_of(&self, shape: &StringShape) -> Option<StringKey> {
         if shape.values.is_some() || !shape.excluded.is_empty() {

@@ -9,48 +9,18 @@
 //! Both steps use worklists. Each document has two tables by value: the resource of a location and its
 //! sub-schema, so that every value is visited once, however many references point to it.
 
-use super::draft::{Draft, Holds, Vocabularies, word};
+use super::draft::{Dialect, Draft, Vocabularies};
 use super::error::SchemaError;
-use super::keywords;
+use super::keywords::{self, Holds, ReadDialect, SubSchemas, word};
 use super::metaschemas;
 use super::model::{Body, Document, DocumentId, Resource, ResourceId, Schema, SchemaId, SchemaModel};
+use super::options::ReadOptions;
 use super::resolve::{Resolve, Source};
 use super::uri;
 use super::value::{Json, Value, ValueId};
 use crate::Limits;
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// Options of reading a schema: drafts and identifiers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadOptions {
-    /// The draft of schemas without `$schema`, and of those that name an unknown one.
-    pub draft: Draft,
-    /// Whether keywords of other drafts count (`const` in draft 4, `dependencies` in draft 2020-12); annotations
-    /// otherwise.
-    pub has_foreign_keywords: bool,
-    /// Whether `nullable` counts also if a `$schema` names a draft, as in schemas taken from OpenAPI 3.0. No draft has this keyword: otherwise
-    /// it is an annotation if a draft is named, and a foreign keyword if none is.
-    pub has_nullable: bool,
-    /// The URI of the schema, the base of relative references and `$id`s.
-    pub base_uri: String,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        let base_uri = String::new();
-        ReadOptions { draft: Draft::Draft2020, has_foreign_keywords: true, has_nullable: false, base_uri }
-    }
-}
-
-/// The dialect of a resource: draft and vocabularies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Dialect {
-    pub draft: Draft,
-    pub vocabularies: Vocabularies,
-    /// Whether a `$schema` named it; otherwise `id` is an identifier too, since many schemas of draft 4 have no `$schema`.
-    pub is_named: bool,
-}
 
 impl SchemaModel {
     /// Reads a schema and all schemas that it refers to.
@@ -95,9 +65,9 @@ struct Tables {
     schema: Vec<Option<SchemaId>>,
 }
 
-pub(super) struct Loader<'a> {
-    pub(super) model: SchemaModel,
-    pub(super) options: &'a ReadOptions,
+struct Loader<'a> {
+    model: SchemaModel,
+    options: &'a ReadOptions,
     resolver: &'a dyn Resolve,
     limits: &'a Limits,
     go_on: &'a dyn Fn(usize) -> bool,
@@ -127,8 +97,7 @@ impl Loader<'_> {
         loop {
             while next < self.model.schemas.len() {
                 self.look(STEPS_PER_SCHEMA)?;
-                let body = keywords::read(self, SchemaId::new(next))?;
-                self.model.schemas[next].body = body;
+                self.model.schemas[next].body = self.read_schema(SchemaId::new(next))?;
                 next += 1;
             }
             // The possible targets of a dynamic reference are reachable too.
@@ -149,8 +118,14 @@ impl Loader<'_> {
         }
     }
 
+    fn read_schema(&mut self, id: SchemaId) -> Result<Body, SchemaError> {
+        let Schema { document, value, .. } = *self.model.schema(id);
+        let json = Arc::clone(&self.model.documents[document.index()].json);
+        keywords::read(&mut SchemaLoader { loader: self, schema: id, document }, &json, value)
+    }
+
     /// Returns the sub-schema of an indexed location.
-    pub(super) fn schema_at(&mut self, document: DocumentId, value: ValueId) -> Result<SchemaId, SchemaError> {
+    fn schema_at(&mut self, document: DocumentId, value: ValueId) -> Result<SchemaId, SchemaError> {
         let tables = &mut self.tables[document.index()];
         if let Some(schema) = tables.schema[value.index()] {
             return Ok(schema);
@@ -169,12 +144,12 @@ impl Loader<'_> {
     }
 
     /// Adds the location to an error.
-    pub(super) fn placed(&self, error: SchemaError, document: DocumentId, value: ValueId) -> SchemaError {
+    fn placed(&self, error: SchemaError, document: DocumentId, value: ValueId) -> SchemaError {
         let Document { uri, json } = &self.model.documents[document.index()];
         error.at(uri, json, value)
     }
 
-    pub(super) fn dialect(&self, resource: ResourceId) -> Dialect {
+    fn dialect(&self, resource: ResourceId) -> Dialect {
         self.model.resources[resource.index()].dialect
     }
 
@@ -359,7 +334,7 @@ impl Loader<'_> {
     }
 
     /// Returns the target of a reference at `place` of a schema, and its dynamic anchor, if it has one.
-    pub(super) fn target(
+    fn target(
         &mut self,
         schema: SchemaId,
         keyword: &str,
@@ -424,9 +399,36 @@ impl Loader<'_> {
     }
 }
 
+/// The loader while it reads the keywords of one schema.
+struct SchemaLoader<'a, 'b> {
+    loader: &'a mut Loader<'b>,
+    schema: SchemaId,
+    document: DocumentId,
+}
+
+impl SubSchemas for SchemaLoader<'_, '_> {
+    fn dialect(&self) -> ReadDialect {
+        let ReadOptions { has_foreign_keywords, has_nullable, .. } = *self.loader.options;
+        let dialect = self.loader.dialect(self.loader.model.schema(self.schema).resource);
+        ReadDialect { dialect, has_foreign_keywords, has_nullable }
+    }
+
+    fn schema_at(&mut self, value: ValueId) -> Result<SchemaId, SchemaError> {
+        self.loader.schema_at(self.document, value)
+    }
+
+    fn target(&mut self, keyword: &str, reference: &str) -> Result<(SchemaId, Option<Box<str>>), SchemaError> {
+        self.loader.target(self.schema, keyword, reference)
+    }
+
+    fn placed(&self, error: SchemaError, value: ValueId) -> SchemaError {
+        self.loader.placed(error, self.document, value)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::model::Keyword;
+    use super::super::model::{Keyword, LogicKeyword, ReferenceKeyword};
     use super::super::resolve::{NoDocuments, Source};
     use super::*;
 
@@ -444,8 +446,10 @@ mod tests {
         let entries = model.schemas().flat_map(|(_, schema)| schema.entries());
         entries
             .filter_map(|entry| match &entry.keyword {
-                Keyword::Ref(target) => Some(place(*target)),
-                Keyword::DynamicRef { target, anchor } => Some(format!("{} by {anchor:?}", place(*target))),
+                Keyword::Reference(ReferenceKeyword::Ref(target)) => Some(place(*target)),
+                Keyword::Reference(ReferenceKeyword::DynamicRef { target, anchor }) => {
+                    Some(format!("{} by {anchor:?}", place(*target)))
+                }
                 _ => None,
             })
             .collect()
@@ -566,7 +570,7 @@ mod tests {
         let model =
             read_with(r#"{"$schema": "http://h/meta", "minimum": 1, "not": false}"#, &known, &Limits::default());
         let model = model.unwrap();
-        assert!(matches!(model.schema(model.root()).entries()[0].keyword, Keyword::Not(_)));
+        assert!(matches!(model.schema(model.root()).entries()[0].keyword, Keyword::Logic(LogicKeyword::Not(_))));
         assert_eq!(model.annotations().map(|(_, word, _)| word).collect::<Vec<_>>(), ["minimum"]);
         let unknown = |_: &str| Some(Source::from(r#"{"$vocabulary": {"http://h/v": true}}"#));
         let error = read_with(r#"{"$schema": "http://h/meta"}"#, &unknown, &Limits::default()).unwrap_err();

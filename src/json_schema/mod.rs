@@ -27,6 +27,7 @@
 //! Schemas come from strangers: nothing here recurses over the input, sizes are bounded by [`Limits`](crate::Limits) and by constants of
 //! the stages, and each error has a keyword, a location and a reason.
 
+mod compile;
 mod conjunction;
 mod contradiction;
 mod decimal;
@@ -37,13 +38,13 @@ mod expand;
 pub mod format;
 mod keywords;
 mod language;
-mod leaf;
 mod load;
 mod lower;
 mod metaschemas;
 mod model;
 mod number;
 mod options;
+mod partial;
 mod read;
 mod report;
 mod resolve;
@@ -51,14 +52,17 @@ mod shape;
 mod uri;
 mod value;
 
+pub(crate) use compile::lower;
 pub use decimal::{Decimal, DecimalError};
 pub use draft::Draft;
+pub(crate) use error::LowerError;
 pub use error::SchemaError;
-pub(crate) use language::LanguageStore;
-pub use load::ReadOptions;
-pub(crate) use lower::{LowerError, lower};
-pub use model::{Body, DocumentId, Entry, Keyword, Named, ResourceId, Schema, SchemaId, SchemaModel, TypeSet};
-pub use options::{SchemaOptions, Spelling, WhiteSpace};
+pub(crate) use lower::SchemaStore;
+pub use model::{
+    ArrayKeyword, Body, DocumentId, Entry, Keyword, LogicKeyword, Named, NumberKeyword, ObjectKeyword,
+    ReferenceKeyword, ResourceId, Schema, SchemaId, SchemaModel, StringKeyword, TypeSet, ValueKeyword,
+};
+pub use options::{ReadOptions, SchemaOptions, Spelling, WhiteSpace};
 pub use report::{Finding, SchemaReport, Verdict};
 pub use resolve::{NoDocuments, Resolve, Source};
 pub use value::{Duplicate, Json, Member, Value, ValueId};

@@ -1,9 +1,31 @@
-//! Options of compiling a schema: everything that JSON Schema leaves open.
+//! Options of reading and compiling a schema: everything that JSON Schema leaves open.
 
-use super::load::ReadOptions;
+use super::draft::Draft;
 use super::resolve::{NoDocuments, Resolve};
 use core::fmt;
 use std::sync::{Arc, OnceLock};
+
+/// Options of reading a schema: drafts and identifiers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The draft of schemas without `$schema`, and of those that name an unknown one.
+    pub draft: Draft,
+    /// Whether keywords of other drafts count (`const` in draft 4, `dependencies` in draft 2020-12); annotations
+    /// otherwise.
+    pub has_foreign_keywords: bool,
+    /// Whether `nullable` counts also if a `$schema` names a draft, as in schemas taken from OpenAPI 3.0. No draft has this keyword: otherwise
+    /// it is an annotation if a draft is named, and a foreign keyword if none is.
+    pub has_nullable: bool,
+    /// The URI of the schema, the base of relative references and `$id`s.
+    pub base_uri: String,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        let base_uri = String::new();
+        ReadOptions { draft: Draft::Draft2020, has_foreign_keywords: true, has_nullable: false, base_uri }
+    }
+}
 
 /// The white space between the tokens of a JSON document.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

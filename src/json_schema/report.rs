@@ -2,9 +2,9 @@
 //!
 //! Findings are made on demand: ten thousand nested schemas have pointers of three hundred megabytes.
 
-use super::equal::for_each_in;
 use super::format::Format;
-use super::model::{Body, Keyword, SchemaId, SchemaModel};
+use super::keywords::parts_of;
+use super::model::{Body, Keyword, ObjectKeyword, SchemaId, SchemaModel, StringKeyword};
 use super::options::SchemaOptions;
 use super::value::ValueId;
 use smallvec::SmallVec;
@@ -81,13 +81,13 @@ impl Dropped {
                     continue;
                 }
                 let mut location = 0;
-                for_each_in(&mut entry.keyword.clone(), |&mut below| {
+                entry.keyword.for_each_schema(|&below, _| {
                     if this.reason(model, id, index, Some(location)).is_none() {
                         pending.push(below);
                     }
                     location += 1;
                 });
-                if let Keyword::DynamicRef { .. } = entry.keyword {
+                if entry.keyword.is_dynamic() {
                     pending.extend(model.dynamic.values().copied());
                 }
             }
@@ -134,7 +134,9 @@ impl SchemaReport {
             return found;
         }
         let verdict = self.verdict(id, index);
-        if let (Keyword::PatternProperties(patterns), Some(dropped)) = (&entry.keyword, &self.dropped) {
+        if let (Keyword::Object(ObjectKeyword::PatternProperties(patterns)), Some(dropped)) =
+            (&entry.keyword, &self.dropped)
+        {
             let reasons =
                 (0..patterns.len()).map(|location| dropped.reason(&self.model, id, index, Some(location as u32)));
             let reasons: Vec<Option<&str>> = reasons.collect();
@@ -147,14 +149,10 @@ impl SchemaReport {
             }
             return found;
         }
-        let parts = match &entry.keyword {
-            Keyword::If { .. } => &["then", "else"][..],
-            Keyword::Contains { .. } => &["minContains", "maxContains"],
-            _ => &[],
-        };
-        found.push(self.finding(id, json.key_of(entry.value).unwrap_or_default(), entry.value, verdict.clone()));
+        let word = json.key_of(entry.value).unwrap_or_default();
+        found.push(self.finding(id, word, entry.value, verdict.clone()));
         let Body::Keywords { annotations, .. } = schema.body() else { unreachable!("it has a keyword") };
-        for name in parts {
+        for name in parts_of(word) {
             let value = json.member(schema.value(), name).filter(|value| !annotations.contains(value));
             found.extend(value.map(|value| self.finding(id, name, value, verdict.clone())));
         }
@@ -181,7 +179,8 @@ impl SchemaReport {
 
     /// Returns the verdict on a keyword that lenient mode did not drop.
     fn verdict_of_kept(&self, id: SchemaId, index: usize) -> Verdict {
-        let Keyword::Format(name, draft) = &self.model.schema(id).entries()[index].keyword else {
+        let Keyword::String(StringKeyword::Format(name, draft)) = &self.model.schema(id).entries()[index].keyword
+        else {
             return Verdict::Enforced;
         };
         match Format::find(name, *draft).filter(|_| self.has_formats) {

@@ -5,15 +5,20 @@
 
 use super::conjunction::{Member, Members};
 use super::decimal::Decimal;
-use super::language::LanguageId;
 use super::model::SchemaId;
 use super::number::NumberSet;
-use super::value::ValueId;
+use super::value::{Value, ValueId};
+use crate::util::index_type;
 use hashbrown::HashSet;
 pub(super) use indexed::NameMap;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
+
+index_type!(
+    /// The index of a language of strings, among the [`Languages`](super::language::Languages) of a schema.
+    pub(super) LanguageId
+);
 
 /// The kinds of values: the types of JSON, but `true` and `false` are separate kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -37,6 +42,20 @@ impl ValueKind {
         ValueKind::Array,
         ValueKind::Object,
     ];
+}
+
+/// Returns whether a value of a document is of a kind.
+pub(super) fn is_of_kind(value: Value<'_>, kind: ValueKind) -> bool {
+    matches!(
+        (value, kind),
+        (Value::Null, ValueKind::Null)
+            | (Value::Bool(true), ValueKind::True)
+            | (Value::Bool(false), ValueKind::False)
+            | (Value::Number(_), ValueKind::Number)
+            | (Value::String(_), ValueKind::String)
+            | (Value::Array(_), ValueKind::Array)
+            | (Value::Object(_), ValueKind::Object)
+    )
 }
 
 #[derive(Clone, PartialEq, Debug)]

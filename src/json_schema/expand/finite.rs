@@ -7,6 +7,7 @@
 use super::super::language::few_texts;
 use super::*;
 use crate::json_schema::conjunction::ChoiceId;
+use crate::json_schema::model::{LogicKeyword, ObjectKeyword, ReferenceKeyword, StringKeyword, ValueKeyword};
 
 /// Most sub-schemas that one search visits.
 const LOOKS_MAX: usize = 64;
@@ -173,23 +174,31 @@ impl Expander<'_> {
             };
             for entry in entries {
                 match &entry.keyword {
-                    Keyword::Const(value) => restrict(HashSet::from_iter([Constant::new(json, *value)?])),
-                    Keyword::Enum(values) => {
+                    Keyword::Value(ValueKeyword::Const(value)) => {
+                        restrict(HashSet::from_iter([Constant::new(json, *value)?]))
+                    }
+                    Keyword::Value(ValueKeyword::Enum(values)) => {
                         let constants: Option<HashSet<Constant>> =
                             values.iter().map(|&value| Constant::new(json, value)).collect();
                         restrict(constants?);
                     }
-                    Keyword::Ref(id) => pending.push(Member { subject: Subject::Schema(*id), ..member }),
-                    Keyword::AllOf(ids) => {
+                    Keyword::Reference(ReferenceKeyword::Ref(id)) => {
+                        pending.push(Member { subject: Subject::Schema(*id), ..member })
+                    }
+                    Keyword::Logic(LogicKeyword::AllOf(ids)) => {
                         pending.extend(ids.iter().map(|&id| Member { subject: Subject::Schema(id), ..member }));
                     }
-                    Keyword::Type(set)
-                        if !entries.iter().any(|other| matches!(other.keyword, Keyword::Nullable(_))) =>
+                    Keyword::Value(ValueKeyword::Type(set))
+                        if !entries
+                            .iter()
+                            .any(|other| matches!(other.keyword, Keyword::Value(ValueKeyword::Nullable(_)))) =>
                     {
                         types.push(*set);
                     }
-                    Keyword::AnyOf(ids) | Keyword::OneOf(ids) if ids.len() <= LOOKS_MAX => {
-                        is_exact &= matches!(entry.keyword, Keyword::AnyOf(_));
+                    Keyword::Logic(LogicKeyword::AnyOf(ids)) | Keyword::Logic(LogicKeyword::OneOf(ids))
+                        if ids.len() <= LOOKS_MAX =>
+                    {
+                        is_exact &= matches!(entry.keyword, Keyword::Logic(LogicKeyword::AnyOf(_)));
                         let mut all = HashSet::new();
                         let branches = ids.iter().map(|&id| Member { subject: Subject::Schema(id), ..member });
                         let are_finite =
@@ -207,7 +216,7 @@ impl Expander<'_> {
                             is_exact = false;
                         }
                     }
-                    Keyword::Pattern(pattern) => match self.few_strings(pattern) {
+                    Keyword::String(StringKeyword::Pattern(pattern)) => match self.few_strings(pattern) {
                         Some(few) => match &mut texts {
                             Some(texts) => texts.retain(|text| few.contains(text)),
                             None => texts = Some(few),
@@ -322,14 +331,16 @@ impl Expander<'_> {
             let scope = self.conjunctions.enter(self.model, member.scope, id);
             for entry in self.model.schema(id).entries() {
                 match &entry.keyword {
-                    Keyword::Required(names) => required.extend(names.iter().cloned()),
-                    Keyword::Properties(named) => {
+                    Keyword::Object(ObjectKeyword::Required(names)) => required.extend(names.iter().cloned()),
+                    Keyword::Object(ObjectKeyword::Properties(named)) => {
                         for (name, id) in named {
                             properties.entry(Arc::clone(name)).or_default().push(Member::schema(*id, scope));
                         }
                     }
-                    Keyword::Ref(id) => pending.push(Member::schema(*id, scope)),
-                    Keyword::AllOf(ids) => pending.extend(ids.iter().map(|&id| Member::schema(id, scope))),
+                    Keyword::Reference(ReferenceKeyword::Ref(id)) => pending.push(Member::schema(*id, scope)),
+                    Keyword::Logic(LogicKeyword::AllOf(ids)) => {
+                        pending.extend(ids.iter().map(|&id| Member::schema(id, scope)))
+                    }
                     _ => {}
                 }
             }

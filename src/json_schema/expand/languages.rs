@@ -38,7 +38,7 @@ impl Expander<'_> {
     }
 
     /// Returns the language of the strings that some alternatives allow; nothing if they say more than that, or are too many.
-    fn language_of(&mut self, alternatives: &[Alternative]) -> Expanded<Option<super::super::language::LanguageId>> {
+    fn language_of(&mut self, alternatives: &[Alternative]) -> Expanded<Option<LanguageId>> {
         let mut all: Vec<StringShape> = Vec::new();
         for goals in alternatives {
             let goals = goals.iter().rev().cloned().collect();

@@ -1,6 +1,7 @@
 //! Locations of late errors: the keyword that an error names, among those that apply to the value.
 
 use super::*;
+use crate::json_schema::model::{Applies, NumberKeyword, ValueKeyword};
 
 /// Most sub-schemas that are searched for a keyword.
 const LOOKS_MAX: usize = 4096;
@@ -93,22 +94,10 @@ impl Expander<'_> {
                         best = Some((rank, (id, entry.value)));
                     }
                 }
-                match &entry.keyword {
-                    Keyword::AllOf(ids) | Keyword::AnyOf(ids) | Keyword::OneOf(ids) => {
-                        pending.extend(ids.iter().map(|&id| Subject::Schema(id)));
-                    }
-                    Keyword::Not(id) | Keyword::Ref(id) | Keyword::DynamicRef { target: id, .. } => {
-                        pending.push_back(Subject::Schema(*id));
-                    }
-                    Keyword::If { test, then, otherwise } => {
-                        let all = core::iter::once(*test).chain(*then).chain(*otherwise);
-                        pending.extend(all.map(Subject::Schema));
-                    }
-                    Keyword::DependentSchemas(schemas) => {
-                        pending.extend(schemas.iter().map(|(_, id)| Subject::Schema(*id)));
-                    }
-                    _ => {}
-                }
+                entry.keyword.for_each_schema(|&id, applies| match applies {
+                    Applies::InPlace | Applies::InPlaceNegated => pending.push_back(Subject::Schema(id)),
+                    Applies::ToChild => {}
+                });
             }
         }
         best.map(|(_, place)| place)
@@ -118,12 +107,14 @@ impl Expander<'_> {
 /// Returns whether a keyword's number may be outside of the range of doubles; true for lists of values.
 fn is_beyond_doubles(keyword: &Keyword) -> bool {
     match keyword {
-        Keyword::Minimum(number)
-        | Keyword::Maximum(number)
-        | Keyword::ExclusiveMinimum(number)
-        | Keyword::ExclusiveMaximum(number)
-        | Keyword::MultipleOf(number) => (number.exponent() + number.digits().len() as i64).abs() > EXPONENT_MAX,
-        Keyword::Const(_) | Keyword::Enum(_) => true,
+        Keyword::Number(NumberKeyword::Minimum(number))
+        | Keyword::Number(NumberKeyword::Maximum(number))
+        | Keyword::Number(NumberKeyword::ExclusiveMinimum(number))
+        | Keyword::Number(NumberKeyword::ExclusiveMaximum(number))
+        | Keyword::Number(NumberKeyword::MultipleOf(number)) => {
+            (number.exponent() + number.digits().len() as i64).abs() > EXPONENT_MAX
+        }
+        Keyword::Value(ValueKeyword::Const(_)) | Keyword::Value(ValueKeyword::Enum(_)) => true,
         _ => false,
     }
 }

@@ -4,6 +4,7 @@
 //! of properties and items and a few alternatives; what it can't prove empty counts as possible, which costs work but is exact.
 
 use super::*;
+use crate::json_schema::model::{LogicKeyword, ReferenceKeyword, ValueKeyword};
 use crate::regular::Work;
 
 /// Greatest nesting of disjointness tests; beyond it the answer is "unknown".
@@ -228,15 +229,20 @@ impl Expander<'_> {
             };
             for entry in entries {
                 match &entry.keyword {
-                    Keyword::Type(set) => {
-                        let is_nullable =
-                            || entries.iter().any(|entry| matches!(entry.keyword, Keyword::Nullable(true)));
+                    Keyword::Value(ValueKeyword::Type(set)) => {
+                        let is_nullable = || {
+                            entries
+                                .iter()
+                                .any(|entry| matches!(entry.keyword, Keyword::Value(ValueKeyword::Nullable(true))))
+                        };
                         kinds &= kinds_of(&|kind| {
                             set.contains(least_type(kind)) || kind == ValueKind::Null && is_nullable()
                         });
                     }
-                    Keyword::Const(value) => kinds &= kinds_of(&|kind| is_of_kind(json.value(*value), kind)),
-                    Keyword::Enum(values) => {
+                    Keyword::Value(ValueKeyword::Const(value)) => {
+                        kinds &= kinds_of(&|kind| is_of_kind(json.value(*value), kind))
+                    }
+                    Keyword::Value(ValueKeyword::Enum(values)) => {
                         let mut listed = 0;
                         for &value in values {
                             listed |= kinds_of(&|kind| is_of_kind(json.value(value), kind));
@@ -246,8 +252,10 @@ impl Expander<'_> {
                         }
                         kinds &= listed;
                     }
-                    Keyword::Ref(id) => pending.push(*id),
-                    Keyword::AllOf(ids) => pending.extend(ids.iter().copied().take(KINDS_LOOKS_MAX)),
+                    Keyword::Reference(ReferenceKeyword::Ref(id)) => pending.push(*id),
+                    Keyword::Logic(LogicKeyword::AllOf(ids)) => {
+                        pending.extend(ids.iter().copied().take(KINDS_LOOKS_MAX))
+                    }
                     _ => {}
                 }
             }

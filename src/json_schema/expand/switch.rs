@@ -7,6 +7,7 @@
 
 use super::finite::Constant;
 use super::*;
+use crate::json_schema::model::{LogicKeyword, ObjectKeyword, ReferenceKeyword, ValueKeyword};
 
 /// Fewest conditions on one key that are decided together: a few are as cheap as clauses or forks.
 const CONDITIONS_MIN: usize = 8;
@@ -156,7 +157,9 @@ impl Expander<'_> {
         else {
             return None;
         };
-        let [Entry { keyword: Keyword::If { test, then, otherwise }, .. }] = self.model.schema(id).entries() else {
+        let [Entry { keyword: Keyword::Logic(LogicKeyword::If { test, then, otherwise }), .. }] =
+            self.model.schema(id).entries()
+        else {
             return None;
         };
         if !frames.is_empty() || self.circular[id.index()] {
@@ -269,16 +272,18 @@ impl Expander<'_> {
             let Body::Keywords { entries, .. } = self.model.schema(id).body() else { return None };
             for entry in entries {
                 match &entry.keyword {
-                    Keyword::Type(set) if set.contains(TypeSet::OBJECT) => {}
-                    Keyword::Required(names) => required.extend(names.iter().cloned()),
-                    Keyword::Properties(named) => {
+                    Keyword::Value(ValueKeyword::Type(set)) if set.contains(TypeSet::OBJECT) => {}
+                    Keyword::Object(ObjectKeyword::Required(names)) => required.extend(names.iter().cloned()),
+                    Keyword::Object(ObjectKeyword::Properties(named)) => {
                         let [(name, id)] = &**named else { return None };
                         if tested.replace((Arc::clone(name), Member::schema(*id, scope))).is_some() {
                             return None;
                         }
                     }
-                    Keyword::Ref(id) => pending.push(Member::schema(*id, scope)),
-                    Keyword::AllOf(ids) => pending.extend(ids.iter().map(|&id| Member::schema(id, scope))),
+                    Keyword::Reference(ReferenceKeyword::Ref(id)) => pending.push(Member::schema(*id, scope)),
+                    Keyword::Logic(LogicKeyword::AllOf(ids)) => {
+                        pending.extend(ids.iter().map(|&id| Member::schema(id, scope)))
+                    }
                     _ => return None,
                 }
             }

@@ -41,8 +41,8 @@ impl Expander<'_> {
         ids: &[SchemaId],
         scope: ScopeId,
         frames: &Frames,
-        is_exact: bool,
     ) -> Expanded<Choice> {
+        let is_exact = frames.iter().any(|&frame| partial.frames[frame as usize].is_exact);
         let kind = partial.kind;
         let goal = |id: SchemaId| Goal::Member(Member::schema(id, scope), frames.clone());
         let alive: Vec<SchemaId> = ids.iter().copied().filter(|&id| !self.surely_fails(kind, id)).collect();

@@ -46,7 +46,7 @@ mod pattern;
 mod tests;
 mod time;
 
-use super::Draft;
+use super::draft::Draft;
 use crate::Limits;
 use crate::frontend::ecma;
 use crate::regular::{Dfa, Regular};

@@ -1,6 +1,6 @@
 //! Formats against the official suite, against other definitions, and their sizes.
 
-use super::super::Draft;
+use super::super::draft::Draft;
 use super::{ASSERTED, language, not_enforced};
 use crate::Limits;
 use crate::frontend::ecma::suite;

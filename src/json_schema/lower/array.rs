@@ -94,7 +94,7 @@ impl Lowerer<'_> {
 
     /// Returns the rule of the arrays of a shape with distinct items; `None` if there are none.
     pub(super) fn unique_array(&mut self, shape: &ArrayShape, depth: u32) -> Lowered<Option<NetRuleId>> {
-        let mut draft = self.spare.draft();
+        let mut draft = self.workspace.draft();
         let end = draft.state();
         draft.accept(end);
         // The domain of each position of the prefix, and of all after it.
@@ -427,7 +427,7 @@ impl Lowerer<'_> {
             return Ok(());
         }
         let rule = self.value(conjunction, depth + 1, false)?;
-        let mut body = self.spare.draft();
+        let mut body = self.workspace.draft();
         let next = self.comma(&mut body, &From::from_slice(&[0]), depth)?;
         let item = body.state();
         next.iter().for_each(|&from| body.edge(from, Label::Call(rule), item));

@@ -6,33 +6,32 @@
 
 mod array;
 mod draft;
+mod leaf;
 mod length;
 mod object;
 mod relax;
-mod spare;
 mod spelling;
 mod text;
 mod trim;
 mod white_space;
+mod workspace;
 
 use super::conjunction::{ConjunctionId, Member, Members, ScopeId};
-use super::contradiction;
-use super::error::SchemaError;
+use super::error::{Expanded as Lowered, LowerError, SchemaError};
 use super::expand::Expander;
 use super::language::{LanguageStore, Languages};
-use super::leaf::{AnyValueKey, LeafKey};
 use super::model::{SchemaId, SchemaModel};
 use super::options::SchemaOptions;
-use super::report::{Relaxed, SchemaReport};
+use super::report::Relaxed;
 use super::shape::{NumberShape, Shape, StringShape, ValueKind};
 use crate::Limits;
 use crate::machine::Counter;
-use crate::pass::{CompileBudget, FinishedNetwork, Label, NetRuleId, NormalGrammar, RuleAutomaton};
+use crate::pass::{CompileBudget, FinishedNetwork, Label, NetRuleId, RuleAutomaton};
 use crate::regular::Dfa;
+use crate::util::Pool;
 use draft::Draft;
-pub(super) use object::MEMBERS_MAX;
-pub(super) use relax::too_many_members;
-pub(super) use spare::Spare;
+use leaf::{AnyValueKey, AnyValueStore, LeafKey, LeafStore};
+use workspace::Workspace;
 
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -42,71 +41,47 @@ use std::sync::Arc;
 /// Steps that a drafted state or edge counts as.
 const STEPS_PER_EDGE: usize = 8;
 
+/// What schemas share: automata of strings, numbers and other rules that call nothing, and the memory to lower in.
+#[derive(Debug, Default)]
+pub(crate) struct SchemaStore {
+    languages: Arc<LanguageStore>,
+    leaves: LeafStore,
+    any_values: AnyValueStore,
+    workspaces: Pool<Workspace>,
+}
+
+impl SchemaStore {
+    /// Returns the languages of a new schema.
+    pub(super) fn languages<'a>(&self, budget: &'a CompileBudget) -> Languages<'a> {
+        Languages::new(Arc::clone(&self.languages), budget)
+    }
+}
+
 /// A schema as automata, and the keywords that they don't enforce.
-struct LoweredSchema {
-    normal: NormalGrammar,
-    relaxed: Vec<Relaxed>,
+pub(super) struct LoweredSchema {
+    /// `None` if no value is valid.
+    pub network: Option<FinishedNetwork>,
+    pub relaxed: Vec<Relaxed>,
 }
 
-/// The reason why lowering failed.
-#[derive(Debug)]
-pub(crate) enum LowerError {
-    Schema(SchemaError),
-    /// A deadline, a cancellation or a limit.
-    Build(crate::pass::BuildError),
-}
-
-impl From<SchemaError> for LowerError {
-    fn from(error: SchemaError) -> Self {
-        LowerError::Schema(error)
-    }
-}
-
-impl From<crate::pass::BuildError> for LowerError {
-    fn from(error: crate::pass::BuildError) -> Self {
-        LowerError::Build(error)
-    }
-}
-
-type Lowered<T> = Result<T, LowerError>;
-
-/// Returns the automata of a schema, and how its keywords are enforced.
+/// Returns the automata of a schema.
 ///
 /// # Errors
-/// If no value is valid, a keyword can't be enforced exactly, an option makes no sense, a limit is met, or `budget` is exhausted.
-pub(crate) fn lower(
-    mut model: SchemaModel,
-    options: &SchemaOptions,
-    store: &Arc<LanguageStore>,
-    limits: &Limits,
-    budget: &CompileBudget,
-) -> Lowered<(NormalGrammar, SchemaReport)> {
-    white_space::check(&options.white_space)?;
-    let budget = &budget.for_schema(limits);
-    // Dropped keywords are reported at each location where they were written, which merging equal sub-schemas forgets.
-    let written = options.is_lenient.then(|| model.clone());
-    let merged = model.merge_equal(budget)?;
-    budget.check()?;
-    let LoweredSchema { normal, relaxed } = lower_model(&model, options, store, limits, budget)?;
-    Ok((normal, SchemaReport::new(written.unwrap_or(model), options, merged, relaxed)))
-}
-
-fn lower_model(
+/// If an option makes no sense, a keyword can't be enforced exactly, a limit is met, or `budget` is exhausted.
+pub(super) fn lower_model(
     model: &SchemaModel,
     options: &SchemaOptions,
-    store: &Arc<LanguageStore>,
+    store: &Arc<SchemaStore>,
     limits: &Limits,
     budget: &CompileBudget,
 ) -> Lowered<LoweredSchema> {
+    white_space::check(&options.white_space)?;
     let mut lowerer = Lowerer::new(model, options, store, limits, budget);
     let root = lowerer.expander.root();
     let root = lowerer.value(root, 0, false)?;
     lowerer.draft_pending()?;
-    let Some(network) = lowerer.finish(root)? else {
-        return Err(contradiction::explain(model, options, store, limits, budget).into());
-    };
-    let normal = NormalGrammar { network, has_empty_text: false };
-    Ok(LoweredSchema { normal, relaxed: lowerer.expander.relaxed })
+    let network = lowerer.finish(root)?;
+    Ok(LoweredSchema { network, relaxed: lowerer.expander.relaxed })
 }
 
 /// Returns whether a value satisfies all of some schemas.
@@ -117,7 +92,7 @@ pub(super) fn has_values(
     model: &SchemaModel,
     ids: &[SchemaId],
     options: &SchemaOptions,
-    store: &Arc<LanguageStore>,
+    store: &Arc<SchemaStore>,
     limits: &Limits,
     budget: &CompileBudget,
 ) -> Lowered<bool> {
@@ -134,20 +109,20 @@ pub(super) fn n_different(
     model: &SchemaModel,
     id: SchemaId,
     options: &SchemaOptions,
-    store: &Arc<LanguageStore>,
+    store: &Arc<SchemaStore>,
     limits: &Limits,
     budget: &CompileBudget,
 ) -> Option<usize> {
-    let mut expander = Expander::new(model, options, limits, budget, Languages::new(Arc::clone(store), budget));
+    let mut expander = Expander::new(model, options, limits, budget, store.languages(budget));
     expander.n_values(Member::schema(id, ScopeId(0)))
 }
 
 struct Lowerer<'a> {
     expander: Expander<'a>,
-    store: &'a Arc<LanguageStore>,
+    store: &'a Arc<SchemaStore>,
     limits: &'a Limits,
     budget: &'a CompileBudget,
-    spare: Spare,
+    workspace: Workspace,
     drafts: Vec<DraftRule>,
     values: HashMap<Place, NetRuleId>,
     pending: VecDeque<(Place, NetRuleId)>,
@@ -206,18 +181,18 @@ impl<'a> Lowerer<'a> {
     fn new(
         model: &'a SchemaModel,
         options: &'a SchemaOptions,
-        store: &'a Arc<LanguageStore>,
+        store: &'a Arc<SchemaStore>,
         limits: &'a Limits,
         budget: &'a CompileBudget,
     ) -> Self {
-        let mut spare = store.spares.take();
+        let mut workspace = store.workspaces.take();
         Lowerer {
-            expander: Expander::new(model, options, limits, budget, Languages::new(Arc::clone(store), budget)),
+            expander: Expander::new(model, options, limits, budget, store.languages(budget)),
             store,
             limits,
             budget,
-            drafts: spare.rules(),
-            spare,
+            drafts: workspace.rules(),
+            workspace,
             // Capacity for most schemas.
             values: HashMap::with_capacity(14),
             pending: VecDeque::new(),
@@ -233,10 +208,10 @@ impl<'a> Lowerer<'a> {
 
     /// Returns the network of the drafted rules that the root needs; `None` if the root is not productive.
     fn finish(&mut self, root: NetRuleId) -> Lowered<Option<FinishedNetwork>> {
-        let mut spare = core::mem::take(&mut self.spare);
-        let network = trim::trim(&self.drafts, root, self.store, &mut spare.trim, self.budget)?;
-        spare.take_back(core::mem::take(&mut self.drafts));
-        self.store.spares.put(spare);
+        let mut workspace = core::mem::take(&mut self.workspace);
+        let network = trim::trim(&self.drafts, root, self.store, &mut workspace.trim, self.budget)?;
+        workspace.take_back(core::mem::take(&mut self.drafts));
+        self.store.workspaces.put(workspace);
         Ok(network)
     }
 
@@ -260,7 +235,7 @@ impl<'a> Lowerer<'a> {
                 let automata = || network.rules.iter().map(|rule| &rule.automaton);
                 let n_states = automata().map(|automaton| automaton.n_states()).sum();
                 self.spend_states(n_states, automata().map(|automaton| automaton.all_edges().len()).sum())?;
-                let draft = self.spare.draft_of_nothing();
+                let draft = self.workspace.draft_of_nothing();
                 let rule = self.rule("value", draft, None);
                 self.drafts[rule.index()].cached = Some(Cached::Network(network));
                 self.any_value = AnyValue::Cached(rule);
@@ -313,7 +288,7 @@ impl<'a> Lowerer<'a> {
         counter: Option<Counter>,
         draft: impl FnOnce(&mut Self) -> Lowered<Option<Draft>>,
     ) -> Lowered<Option<NetRuleId>> {
-        if let Some(automaton) = self.expander.languages.leaves().find(&key) {
+        if let Some(automaton) = self.store.leaves.find(&key) {
             return self.cached(name, automaton, counter).map(Some);
         }
         let n_relaxed = self.expander.n_relaxed;
@@ -332,7 +307,7 @@ impl<'a> Lowerer<'a> {
         counter: Option<Counter>,
     ) -> Lowered<NetRuleId> {
         self.spend_states(automaton.n_states(), automaton.all_edges().len())?;
-        let draft = self.spare.draft_of_nothing();
+        let draft = self.workspace.draft_of_nothing();
         self.drafts.push(DraftRule { name, draft, counter, key: None, cached: Some(Cached::Leaf(automaton)) });
         Ok(NetRuleId::new(self.drafts.len() - 1))
     }
@@ -359,7 +334,7 @@ impl<'a> Lowerer<'a> {
 
     fn draft_kinds(&mut self, place: Place, rule: NetRuleId) -> Lowered<()> {
         let Place { conjunction, depth, is_element } = place;
-        let mut draft = self.spare.draft();
+        let mut draft = self.workspace.draft();
         let end = draft.state();
         draft.accept(end);
         for kind in ValueKind::ALL {
@@ -418,7 +393,7 @@ impl<'a> Lowerer<'a> {
                             continue;
                         }
                         let open = open.get_or_insert_with(|| {
-                            let mut open = self.spare.draft();
+                            let mut open = self.workspace.draft();
                             let open_end = open.state();
                             open.accept(open_end);
                             open

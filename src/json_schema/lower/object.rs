@@ -15,12 +15,12 @@ mod slots;
 mod values;
 
 use super::draft::Draft;
+use super::leaf::LeafKey;
 use super::text::embed_spelled;
 use super::white_space::{self, AfterOpen, From};
 use super::{Cached, Lowered, Lowerer, STEPS_PER_EDGE};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::leaf::LeafKey;
 use crate::json_schema::options::{Spelling, WhiteSpace};
 use crate::machine::{DeclaredKeys, Distinct, Equality, Exhaustible, SCARCE};
 use crate::pass::{Label, NetRuleId};
@@ -33,8 +33,6 @@ use std::sync::Arc;
 
 /// Most variants of the value of one key, which differ by the obligations that they satisfy.
 const VARIANTS_MAX: usize = 64;
-/// Largest bound on the number of members: each number is a separate state.
-pub(in crate::json_schema) const MEMBERS_MAX: u64 = 4096;
 
 /// Variants of the value of a key: its constraint, and the obligations that it satisfies.
 type Variants = SmallVec<[(ConjunctionId, u64); 1]>;
@@ -204,7 +202,7 @@ impl Lowerer<'_> {
         // About the number of states for names without common prefixes.
         let n_spelled: usize = plan.names.iter().map(|name| name.spelled.len()).sum();
         draft.reserve(n_spelled + 6 * plan.names.len(), n_spelled + 16 * plan.names.len());
-        let mut places = self.spare.places();
+        let mut places = self.workspace.places();
         self.key(draft, plan, &mut places, &before_first, none, depth)?;
         let mut n_counted = draft.n_states() + draft.n_edges();
         while let Some((seen, state)) = places.pending.pop() {
@@ -223,7 +221,7 @@ impl Lowerer<'_> {
                 self.key(draft, plan, &mut places, &next, seen, depth)?;
             }
         }
-        self.spare.take_back_places(places);
+        self.workspace.take_back_places(places);
         Ok(())
     }
 
@@ -466,7 +464,7 @@ impl Lowerer<'_> {
         if let Some(&rule) = self.members.get(&key) {
             return Ok(rule);
         }
-        let mut draft = self.spare.draft();
+        let mut draft = self.workspace.draft();
         let end = draft.state();
         draft.accept(end);
         let leaf_key = match self.expander.options.white_space {

@@ -6,11 +6,11 @@
 //!
 //! A shape is what must hold together, whatever signs led to it. What is left of one lets more texts through and never fewer.
 
-use super::object::{MEMBERS_MAX, Plan};
+use super::object::Plan;
 use super::{Draft, LowerError, Lowered, Lowerer};
 use crate::json_schema::conjunction::Subject;
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::model::{Keyword, SchemaId};
+use crate::json_schema::model::{ArrayKeyword, Keyword, NumberKeyword, ObjectKeyword, SchemaId};
 use crate::json_schema::number::{NumberError, NumberSet, NumberSpelling, NumberTexts, RegisterTexts};
 use crate::json_schema::shape::{ArrayShape, ItemCount, ObjectShape};
 use crate::json_schema::value::ValueId;
@@ -18,12 +18,6 @@ use crate::pass::NetRuleId;
 use crate::regular::{Dfa, Work};
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// The error for a bound on members that is too large.
-pub(in crate::json_schema) fn too_many_members(keyword: &str, bound: u64) -> SchemaError {
-    let reason = format!("{bound} members would have to be told apart, and at most {MEMBERS_MAX} are");
-    SchemaError::unsupported(keyword, reason)
-}
 
 /// Returns the error for numbers whose texts can't be had; which bound or divisor it is shows where the place is added.
 fn no_texts(error: NumberError) -> SchemaError {
@@ -52,16 +46,16 @@ impl Lowerer<'_> {
     pub(super) fn fitting_plan(&mut self, shape: &ObjectShape) -> Lowered<Option<Plan>> {
         let Some(plan) = self.plan_object(shape)? else { return Ok(None) };
         let bound = plan.max.unwrap_or(plan.min);
-        if bound <= MEMBERS_MAX {
+        if bound <= self.limits.object_members_max {
             return Ok(Some(plan));
         }
         let keyword = if plan.max.is_some() { "maxProperties" } else { "minProperties" };
-        let error = too_many_members(keyword, bound);
+        let error = SchemaError::too_many_members(keyword, bound, self.limits.object_members_max);
         // Of several bounds only the least is left, and then none.
-        let Some(max) = shape.max.filter(|&max| max > MEMBERS_MAX) else { return Err(error.into()) };
+        let Some(max) = shape.max.filter(|&max| max > self.limits.object_members_max) else { return Err(error.into()) };
         self.blame(&error, |keyword| match keyword {
-            Keyword::MaxProperties(given) => *given >= max,
-            Keyword::MinProperties(given) => *given > max,
+            Keyword::Object(ObjectKeyword::MaxProperties(given)) => *given >= max,
+            Keyword::Object(ObjectKeyword::MinProperties(given)) => *given > max,
             _ => false,
         })?;
         let shape = ObjectShape { max: None, ..shape.clone() };
@@ -129,7 +123,9 @@ impl Lowerer<'_> {
             // The greatest is the hardest; what followed from it goes with it.
             let Some((greatest, _)) = left.to_mut().pop_divisor() else { return Err(error.into()) };
             self.blame(&error, |keyword| match keyword {
-                Keyword::MultipleOf(given) => given.is_multiple_of(&greatest) || greatest.is_multiple_of(given),
+                Keyword::Number(NumberKeyword::MultipleOf(given)) => {
+                    given.is_multiple_of(&greatest) || greatest.is_multiple_of(given)
+                }
                 _ => false,
             })?;
         }
@@ -154,12 +150,14 @@ fn asks_for(keyword: &Keyword, count: &ItemCount) -> bool {
     let Subject::Schema(counted) = count.member.subject else { return false };
     let bounds = (count.min, count.max);
     match keyword {
-        Keyword::Contains { schema, min, max } => {
+        Keyword::Array(ArrayKeyword::Contains { schema, min, max }) => {
             let too_few = min.checked_sub(1).map(|below| (0, Some(below)));
             let too_many = max.map(|max| (max.saturating_add(1), None));
             *schema == counted && [Some((*min, *max)), too_few, too_many].contains(&Some(bounds))
         }
-        Keyword::Items(id) | Keyword::UnevaluatedItems(id) => *id == counted && bounds == (1, None),
+        Keyword::Array(ArrayKeyword::Items(id)) | Keyword::Array(ArrayKeyword::UnevaluatedItems(id)) => {
+            *id == counted && bounds == (1, None)
+        }
         _ => false,
     }
 }

@@ -5,11 +5,12 @@
 //! about a string, every escape is allowed; surrogates come in pairs, since text with half of one is refused by most parsers.
 
 use super::draft::Draft;
+use super::leaf::LeafKey;
 use super::length::Counted;
 use super::spelling::spell_in_all_ways;
 use super::{Lowered, Lowerer};
+use crate::json_schema::language::StringKey;
 use crate::json_schema::language::{alike, too_large, watched};
-use crate::json_schema::leaf::{LeafKey, StringKey};
 use crate::json_schema::number::{NumberSet, RegisterTexts};
 use crate::json_schema::options::Spelling;
 use crate::json_schema::shape::{NumberShape, StringShape};
@@ -41,7 +42,7 @@ impl Lowerer<'_> {
 
     fn draft_number(&mut self, shapes: &[NumberShape], is_element: bool) -> Lowered<Option<Draft>> {
         let (dfa, mut registers) = self.number_texts(shapes, is_element)?;
-        let mut draft = self.spare.draft();
+        let mut draft = self.workspace.draft();
         match (dfa.is_empty(), registers.len()) {
             (true, 0) => return Ok(None),
             (false, 0) => plain(&mut draft, &dfa),
@@ -128,7 +129,7 @@ impl Lowerer<'_> {
     }
 
     fn draft_string(&mut self, shapes: &[StringShape], is_element: bool) -> Lowered<Option<Draft>> {
-        let mut draft = self.spare.draft();
+        let mut draft = self.workspace.draft();
         let end = draft.state();
         draft.accept(end);
         let open = draft.state();

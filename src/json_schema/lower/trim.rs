@@ -3,9 +3,9 @@
 //! A rule is productive if it matches some string; a state is live if some string leads from it to the end of its rule. Both are computed
 //! together ([`Live`]): an edge that calls a rule counts once that rule is productive. Linear in the edges.
 
+use super::SchemaStore;
 use super::draft::Draft;
 use super::{Cached, DraftRule};
-use crate::json_schema::language::LanguageStore;
 use crate::pass::{
     BuildError, Callees, CompileBudget, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton,
 };
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(super) fn trim(
     rules: &[DraftRule],
     root: NetRuleId,
-    store: &LanguageStore,
+    store: &SchemaStore,
     memory: &mut TrimWorkspace,
     budget: &CompileBudget,
 ) -> Result<Option<FinishedNetwork>, BuildError> {

@@ -4,9 +4,9 @@
 //! states are added, and a long run of optional white space takes a counter instead of states.
 
 use super::draft::Draft;
+use super::leaf::LeafKey;
 use super::{Lowered, Lowerer};
 use crate::json_schema::error::{SchemaError, shown};
-use crate::json_schema::leaf::LeafKey;
 use crate::json_schema::options::WhiteSpace;
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};

@@ -1,4 +1,4 @@
-//! Objects different from some constants.
+//! Constants: the facts of a value that equals one, and the alternatives of a value that differs from one or from several.
 //!
 //! To differ from each of n constant objects with the same keys is n conditions on those keys, which multiply forks or states. Constants
 //! that differ under a single key are one condition: the object lacks a key, has another key, has another value under one of the equal
@@ -18,6 +18,88 @@ struct Family {
 type Entries = Vec<(Arc<str>, ValueId, Constant)>;
 
 impl Expander<'_> {
+    /// Returns the facts of a constant; `None` if it is of another kind.
+    pub(super) fn constant(&mut self, kind: ValueKind, document: DocumentId, value: ValueId) -> Option<Vec<Fact>> {
+        let json = self.model.json(document);
+        Some(match (kind, json.value(value)) {
+            (ValueKind::Null, Value::Null)
+            | (ValueKind::True, Value::Bool(true))
+            | (ValueKind::False, Value::Bool(false)) => vec![],
+            (ValueKind::Number, Value::Number(number)) => vec![Fact::NumberIn(vec![number.clone()])],
+            (ValueKind::String, Value::String(text)) => vec![Fact::StringIn(vec![text.into()])],
+            (ValueKind::Array, Value::Array(items)) => {
+                let n_items = items.len() as u64;
+                let mut facts = vec![Fact::MinItems(n_items), Fact::MaxItems(n_items)];
+                facts.extend(items.iter().enumerate().map(|(index, &item)| {
+                    let (from, to) = (index as u64, Some(index as u64 + 1));
+                    Fact::Items(ItemRule { from, to, member: Member::value(document, item) })
+                }));
+                facts
+            }
+            (ValueKind::Object, Value::Object(members)) => {
+                let mut facts = Vec::with_capacity(2 * members.len() + 1);
+                let mut names = HashSet::new();
+                for member in members {
+                    let name: Arc<str> = json.key(member).into();
+                    if names.insert(Arc::clone(&name)) {
+                        let value = json.member(value, &name).expect("the object has the key");
+                        facts.push(Fact::Property(Arc::clone(&name), Member::value(document, value)));
+                        facts.push(Fact::Required(name));
+                    }
+                }
+                let keys = Keys::Beside { names: Rc::new(names), languages: Rc::new([]) };
+                facts.push(Fact::Keys(KeyRule { keys, member: Member::NOTHING }));
+                facts
+            }
+            _ => return None,
+        })
+    }
+
+    /// Returns the alternatives of a value that differs from a constant.
+    pub(super) fn other_than(&mut self, kind: ValueKind, document: DocumentId, value: ValueId) -> Vec<Alternative> {
+        let json = self.model.json(document);
+        let fact = |fact| vec![Goal::Fact(fact)];
+        match (kind, json.value(value)) {
+            (ValueKind::Null, Value::Null)
+            | (ValueKind::True, Value::Bool(true))
+            | (ValueKind::False, Value::Bool(false)) => vec![],
+            (ValueKind::Number, Value::Number(number)) => vec![fact(Fact::NumberNot(number.clone()))],
+            (ValueKind::String, Value::String(text)) => vec![fact(Fact::StringNot(text.into()))],
+            (ValueKind::Array, Value::Array(items)) => {
+                let n_items = items.len() as u64;
+                let mut alternatives = vec![fact(Fact::MinItems(n_items + 1))];
+                if n_items > 0 {
+                    alternatives.push(fact(Fact::MaxItems(n_items - 1)));
+                }
+                alternatives.extend(items.iter().enumerate().map(|(index, &item)| {
+                    let (from, to) = (index as u64, Some(index as u64 + 1));
+                    let member = Member::value(document, item).negated();
+                    vec![Goal::Fact(Fact::MinItems(n_items)), Goal::Fact(Fact::Items(ItemRule { from, to, member }))]
+                }));
+                alternatives
+            }
+            (ValueKind::Object, Value::Object(members)) => {
+                let mut alternatives = Vec::new();
+                let names: HashSet<Arc<str>> = members.iter().map(|member| json.key(member).into()).collect();
+                for member in members {
+                    let name: Arc<str> = json.key(member).into();
+                    if json.member(value, &name) == Some(member.value) {
+                        alternatives.push(fact(Fact::Absent(Arc::clone(&name))));
+                        let other = Member::value(document, member.value).negated();
+                        alternatives.push(vec![
+                            Goal::Fact(Fact::Required(Arc::clone(&name))),
+                            Goal::Fact(Fact::Property(name, other)),
+                        ]);
+                    }
+                }
+                let keys = Keys::Beside { names: Rc::new(names), languages: Rc::new([]) };
+                alternatives.push(fact(Fact::Obligation(Obligation::key(keys, None))));
+                alternatives
+            }
+            _ => vec![vec![]],
+        }
+    }
+
     /// Returns the goals of objects different from some constants.
     pub(super) fn other_objects(&mut self, document: DocumentId, values: &[ValueId]) -> Expanded<Alternative> {
         let mut goals: Alternative = Vec::new();

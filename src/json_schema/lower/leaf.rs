@@ -3,9 +3,9 @@
 //! Schemas repeat themselves: of the texts and numbers in real ones 98 % have been in another. What such a rule's automaton depends on is
 //! a few words, its *key*; with an equal key the automaton is the same, and neither drafted, trimmed nor built again.
 
-use super::language::LanguageName;
-use super::options::{SchemaOptions, Spelling, WhiteSpace};
-use super::shape::NumberShape;
+use crate::json_schema::language::StringKey;
+use crate::json_schema::options::{SchemaOptions, Spelling, WhiteSpace};
+use crate::json_schema::shape::NumberShape;
 use crate::pass::{FinishedNetwork, RuleAutomaton};
 use crate::util::BoundedMap;
 use std::collections::VecDeque;
@@ -35,22 +35,6 @@ pub(super) enum LeafKey {
     /// A colon and a value, with free white space of at most so many characters before each. It calls the rule of the white space, if there may
     /// be some, and that of the value: any value, since a rule names what it calls by its place.
     Member(u32),
-}
-
-/// What a string shape says, without names of its schema.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct StringKey {
-    pub min: u64,
-    pub max: Option<u64>,
-    pub languages: Vec<(LanguageName, bool)>,
-}
-
-impl StringKey {
-    /// Returns about how much memory the key takes, in bytes.
-    pub fn memory_bytes(&self) -> usize {
-        let of_language = |(name, _): &(LanguageName, bool)| name.memory_bytes() + 32;
-        size_of::<StringKey>() + self.languages.iter().map(of_language).sum::<usize>()
-    }
 }
 
 /// All that the rules of any JSON value depend on, where they don't depend on the depth.
@@ -131,6 +115,7 @@ impl LeafKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json_schema::language::LanguageName;
 
     #[test]
     fn leaves_are_found_by_all_of_their_key_and_forgotten_when_they_are_too_many() {

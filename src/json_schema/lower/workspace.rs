@@ -6,14 +6,14 @@ use super::{DraftRule, trim};
 
 /// Empty drafts and lists for reuse.
 #[derive(Default)]
-pub(crate) struct Spare {
+pub(super) struct Workspace {
     drafts: Vec<Draft>,
     rules: Vec<DraftRule>,
     places: Option<Places>,
     pub(super) trim: trim::TrimWorkspace,
 }
 
-impl Spare {
+impl Workspace {
     /// Most drafts for reuse, and most rules.
     const KEPT_MAX: usize = 64;
 

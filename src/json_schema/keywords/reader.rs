@@ -1,37 +1,60 @@
-//! The keywords of one sub-schema: typed values, or an error that names the keyword.
+//! Reading the keywords of one sub-schema: typed values, or an error that names the keyword.
 
-use super::decimal::Decimal;
-use super::draft::{Draft, Word, word};
-use super::error::{SchemaError, shown};
-use super::load::Loader;
-use super::model::{Body, DocumentId, Entry, Keyword, Named, SchemaId, TypeSet};
-use super::value::{Json, Member, Value, ValueId};
-use crate::util::closest_name;
+use super::{Role, Word, word};
+use crate::json_schema::decimal::Decimal;
+use crate::json_schema::draft::{Dialect, Draft};
+use crate::json_schema::error::{SchemaError, shown};
+use crate::json_schema::model::{Body, Entry, Keyword, Named, SchemaId};
+use crate::json_schema::value::{Json, Member, Value, ValueId};
 use hashbrown::HashSet;
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
-type Read<T> = Result<T, SchemaError>;
+/// The keywords that one member of a schema is: two for `dependencies` of both kinds, nearly always one.
+pub(super) type Keywords = SmallVec<[Keyword; 1]>;
 
-/// A malformed keyword, and the offending value.
-struct Misfit {
-    value: ValueId,
-    error: SchemaError,
+/// What a schema's keywords are read from: its dialect, and the sub-schemas and references in them.
+pub(in crate::json_schema) trait SubSchemas {
+    /// Returns the dialect of the schema, and whether keywords of other drafts and `nullable` count.
+    fn dialect(&self) -> ReadDialect;
+
+    /// Returns the sub-schema at a location of the document that is read.
+    fn schema_at(&mut self, value: ValueId) -> Result<SchemaId, SchemaError>;
+
+    /// Returns the target of a reference, and its dynamic anchor, if it has one.
+    fn target(&mut self, keyword: &str, reference: &str) -> Result<(SchemaId, Option<Box<str>>), SchemaError>;
+
+    /// Adds the location to an error.
+    fn placed(&self, error: SchemaError, value: ValueId) -> SchemaError;
 }
 
-/// Reads the content of a sub-schema.
-pub(super) fn read(loader: &mut Loader<'_>, schema: SchemaId) -> Read<Body> {
-    let (document, value) = (loader.model.schema(schema).document, loader.model.schema(schema).value);
-    let json = &*Arc::clone(&loader.model.documents[document.index()].json);
+/// A dialect, and what counts beside its keywords.
+#[derive(Clone, Copy)]
+pub(in crate::json_schema) struct ReadDialect {
+    pub dialect: Dialect,
+    pub has_foreign_keywords: bool,
+    pub has_nullable: bool,
+}
+
+/// A malformed keyword, and the offending value.
+pub(super) struct Misfit {
+    pub value: ValueId,
+    pub error: SchemaError,
+}
+
+/// Reads the content of a sub-schema: a value of a document.
+pub(in crate::json_schema) fn read(
+    schemas: &mut dyn SubSchemas,
+    json: &Json,
+    value: ValueId,
+) -> Result<Body, SchemaError> {
     let members = match json.value(value) {
         Value::Bool(verdict) => return Ok(Body::Bool(verdict)),
         Value::Object(members) => members,
-        _ => {
-            let error = SchemaError::not_a_schema(brief(json, value));
-            return Err(loader.placed(error, document, value));
-        }
+        _ => return Err(schemas.placed(SchemaError::not_a_schema(brief(json, value)), value)),
     };
-    let mut reader = KeywordReader { loader, schema, document, json, object: value };
+    let dialect = schemas.dialect();
+    let mut reader = KeywordReader { schemas, dialect, json, object: value };
     let (mut entries, mut annotations) = (Vec::with_capacity(members.len()), Vec::new());
     for member in members {
         match reader.member(member) {
@@ -43,7 +66,7 @@ pub(super) fn read(loader: &mut Loader<'_>, schema: SchemaId) -> Read<Body> {
             Ok(Meaning::Structure) => {}
             Err(Misfit { value, error }) => {
                 let is_placed = !(error.pointer().is_empty() && error.document().is_empty() && error.span().is_none());
-                return Err(if is_placed { error } else { reader.loader.placed(error, document, value) });
+                return Err(if is_placed { error } else { reader.schemas.placed(error, value) });
             }
         }
     }
@@ -51,42 +74,44 @@ pub(super) fn read(loader: &mut Loader<'_>, schema: SchemaId) -> Read<Body> {
 }
 
 enum Meaning {
-    Says(SmallVec<[Keyword; 1]>, bool),
+    Says(Keywords, bool),
     Annotates,
     /// Identifiers and definitions, and parts of other keywords.
     Structure,
 }
 
-struct KeywordReader<'a, 'b> {
-    loader: &'a mut Loader<'b>,
-    schema: SchemaId,
-    document: DocumentId,
+/// The reader of one sub-schema.
+pub(super) struct KeywordReader<'a, 'b> {
+    schemas: &'b mut dyn SubSchemas,
+    dialect: ReadDialect,
     json: &'a Json,
     object: ValueId,
 }
 
 impl<'a> KeywordReader<'a, '_> {
     fn member(&mut self, member: &Member) -> Result<Meaning, Misfit> {
-        let name = self.json.key(member);
+        let (name, at) = (self.json.key(member), member.value);
         let Some(word) = word(name) else { return Ok(Meaning::Annotates) };
-        let dialect = self.loader.dialect(self.loader.model.schema(self.schema).resource);
-        if !dialect.draft.has_ref_siblings() && name != "$ref" && self.sibling("$ref").is_some() {
+        let draft = self.draft();
+        if !draft.has_ref_siblings() && name != "$ref" && self.sibling("$ref").is_some() {
             let is_structure = matches!(name, "definitions" | "$defs" | "$schema" | "id" | "$id");
             return Ok(if is_structure { Meaning::Structure } else { Meaning::Annotates });
         }
         if !self.counts_as(name, &word) {
             return Ok(Meaning::Annotates);
         }
-        let is_foreign = is_foreign(name, &word, dialect.draft);
-        if name == "dependencies" {
-            return Ok(Meaning::Says(self.dependencies(member.value)?, is_foreign));
+        match word.role {
+            Role::Structure => Ok(Meaning::Structure),
+            Role::Identifier => self.text(name, at).map(|_| Meaning::Structure),
+            Role::PartOf(whole) => Ok(match self.sibling(whole).is_some() && self.counts(whole) {
+                true => Meaning::Structure,
+                false => Meaning::Annotates,
+            }),
+            Role::Constraint(read) => Ok(match read(self, name, at)? {
+                Some(keywords) => Meaning::Says(keywords, is_foreign(name, &word, draft)),
+                None => Meaning::Annotates,
+            }),
         }
-        let keyword = self.keyword(name, member.value)?;
-        Ok(match keyword {
-            Some(keyword) => Meaning::Says(smallvec![keyword], is_foreign),
-            None if self.is_structure(name) => Meaning::Structure,
-            None => Meaning::Annotates,
-        })
     }
 
     /// Returns whether a keyword counts in this dialect.
@@ -95,154 +120,42 @@ impl<'a> KeywordReader<'a, '_> {
     }
 
     fn counts_as(&self, name: &str, word: &Word) -> bool {
-        let dialect = self.loader.dialect(self.loader.model.schema(self.schema).resource);
+        let ReadDialect { dialect, has_foreign_keywords, has_nullable } = self.dialect;
         // In draft 4, which is three drafts older, `if` is an unknown keyword.
         let is_unknown = name == "if" && dialect.draft == Draft::Draft4;
-        let options = self.loader.options;
-        if name == "nullable" && (options.has_nullable || dialect.is_named) {
-            return options.has_nullable && dialect.vocabularies.contains(word.vocabulary);
+        if name == "nullable" && (has_nullable || dialect.is_named) {
+            return has_nullable && dialect.vocabularies.contains(word.vocabulary);
         }
         dialect.vocabularies.contains(word.vocabulary)
             && !is_unknown
-            && (!is_foreign(name, word, dialect.draft) || options.has_foreign_keywords)
+            && (!is_foreign(name, word, dialect.draft) || has_foreign_keywords)
     }
 
-    /// Returns a keyword; `None` for identifiers, definitions and keywords without effect here.
-    fn keyword(&mut self, name: &str, at: ValueId) -> Result<Option<Keyword>, Misfit> {
-        Ok(Some(match name {
-            "$ref" | "$dynamicRef" | "$recursiveRef" => self.reference(name, at)?,
-            "type" => Keyword::Type(self.types(at)?),
-            "nullable" => Keyword::Nullable(self.boolean(name, at)?),
-            "enum" => Keyword::Enum(self.list(name, at)?.into()),
-            "const" => Keyword::Const(at),
-            "multipleOf" => {
-                let divisor = self.number(name, at)?;
-                if divisor.is_zero() || divisor.is_negative() {
-                    return Err(self.misfit(name, at, "a number greater than 0"));
-                }
-                Keyword::MultipleOf(divisor)
-            }
-            "minimum" => Keyword::Minimum(self.number(name, at)?),
-            "maximum" => Keyword::Maximum(self.number(name, at)?),
-            "exclusiveMinimum" => match self.exclusive(name, at, "minimum")? {
-                Some(bound) => Keyword::ExclusiveMinimum(bound),
-                None => return Ok(None),
-            },
-            "exclusiveMaximum" => match self.exclusive(name, at, "maximum")? {
-                Some(bound) => Keyword::ExclusiveMaximum(bound),
-                None => return Ok(None),
-            },
-            "minLength" => Keyword::MinLength(self.count(name, at)?),
-            "maxLength" => Keyword::MaxLength(self.count(name, at)?),
-            "pattern" => Keyword::Pattern(self.text(name, at)?),
-            "format" => Keyword::Format(self.text(name, at)?, self.loader.model.schema(self.schema).draft),
-            "properties" => Keyword::Properties(self.map(name, at)?),
-            "patternProperties" => Keyword::PatternProperties(self.map(name, at)?),
-            "additionalProperties" => Keyword::AdditionalProperties(self.schema(at)?),
-            "propertyNames" => Keyword::PropertyNames(self.schema(at)?),
-            "required" => Keyword::Required(self.names(name, at)?),
-            "minProperties" => Keyword::MinProperties(self.count(name, at)?),
-            "maxProperties" => Keyword::MaxProperties(self.count(name, at)?),
-            "dependentRequired" => {
-                let members = self.members(name, at)?;
-                Keyword::DependentRequired(self.named(members, |this, value| this.names(name, value))?)
-            }
-            "dependentSchemas" => Keyword::DependentSchemas(self.map(name, at)?),
-            "unevaluatedProperties" => Keyword::UnevaluatedProperties(self.schema(at)?),
-            "prefixItems" => Keyword::PrefixItems(self.schemas(name, at)?),
-            "items" => match self.json.value(at) {
-                Value::Array(_) if self.sibling("prefixItems").is_some() => {
-                    return Err(self.misfit(name, at, "a schema beside `prefixItems`"));
-                }
-                Value::Array(_) => Keyword::PrefixItems(self.schemas(name, at)?),
-                _ => Keyword::Items(self.schema(at)?),
-            },
-            "additionalItems" => match self.sibling("items").map(|items| self.json.value(items)) {
-                Some(Value::Array(_)) => Keyword::Items(self.schema(at)?),
-                _ => return Ok(None),
-            },
-            "contains" => {
-                let (min, max) = (self.part_count("minContains")?, self.part_count("maxContains")?);
-                Keyword::Contains { schema: self.schema(at)?, min: min.unwrap_or(1), max }
-            }
-            "minItems" => Keyword::MinItems(self.count(name, at)?),
-            "maxItems" => Keyword::MaxItems(self.count(name, at)?),
-            "uniqueItems" if self.boolean(name, at)? => Keyword::UniqueItems,
-            "unevaluatedItems" => Keyword::UnevaluatedItems(self.schema(at)?),
-            "allOf" => Keyword::AllOf(self.schemas(name, at)?),
-            "anyOf" => Keyword::AnyOf(self.schemas(name, at)?),
-            "oneOf" => Keyword::OneOf(self.schemas(name, at)?),
-            "not" => Keyword::Not(self.schema(at)?),
-            "if" => {
-                let (then, otherwise) = (self.part_schema("then")?, self.part_schema("else")?);
-                Keyword::If { test: self.schema(at)?, then, otherwise }
-            }
-            "$id" | "$anchor" | "$dynamicAnchor" | "$schema" => {
-                self.text(name, at)?;
-                return Ok(None);
-            }
-            _ => return Ok(None),
-        }))
+    pub fn draft(&self) -> Draft {
+        self.dialect.dialect.draft
     }
 
-    /// Splits `dependencies` into its two kinds.
-    fn dependencies(&mut self, at: ValueId) -> Result<SmallVec<[Keyword; 1]>, Misfit> {
-        let members = self.members("dependencies", at)?;
-        let is_list = |member: &Member| matches!(self.json.value(member.value), Value::Array(_));
-        let (lists, schemas): (Vec<Member>, Vec<Member>) = members.iter().copied().partition(is_list);
-        let mut keywords = SmallVec::new();
-        if !lists.is_empty() {
-            let lists = self.named(&lists, |this, value| this.names("dependencies", value))?;
-            keywords.push(Keyword::DependentRequired(lists));
-        }
-        if !schemas.is_empty() {
-            keywords.push(Keyword::DependentSchemas(self.named(&schemas, Self::schema)?));
-        }
-        Ok(keywords)
+    pub fn value(&self, at: ValueId) -> Value<'a> {
+        self.json.value(at)
     }
 
-    fn reference(&mut self, name: &str, at: ValueId) -> Result<Keyword, Misfit> {
+    /// Returns the value of another keyword of the same schema.
+    pub fn sibling(&self, name: &str) -> Option<ValueId> {
+        self.json.member(self.object, name)
+    }
+
+    /// Returns the value of a keyword that belongs to another one, if it counts in this dialect.
+    pub fn part(&self, name: &str) -> Option<ValueId> {
+        self.sibling(name).filter(|_| self.counts(name))
+    }
+
+    /// Returns the target of a reference, and its dynamic anchor, if it has one.
+    pub fn target(&mut self, name: &str, at: ValueId) -> Result<(SchemaId, Option<Box<str>>), Misfit> {
         let text = self.text(name, at)?;
-        let target = self.loader.target(self.schema, name, &text);
-        let (target, anchor) = target.map_err(|error| Misfit { value: at, error })?;
-        Ok(match anchor {
-            Some(anchor) => Keyword::DynamicRef { target, anchor },
-            None => Keyword::Ref(target),
-        })
+        self.schemas.target(name, &text).map_err(|error| Misfit { value: at, error })
     }
 
-    fn types(&self, at: ValueId) -> Result<TypeSet, Misfit> {
-        let items = match self.json.value(at) {
-            Value::Array(items) if !items.is_empty() => items,
-            _ => core::slice::from_ref(&at),
-        };
-        let mut set = TypeSet::NONE;
-        for &item in items {
-            let Value::String(name) = self.json.value(item) else {
-                return Err(self.misfit("type", item, "the name of a type or a list of such names"));
-            };
-            let Some(types) = TypeSet::from_name(name) else {
-                let guess = closest_name(name, TypeSet::NAMES.iter().map(|(other, _)| *other));
-                let guess = guess.map(|guess| format!(" (did you mean {guess:?}?)")).unwrap_or_default();
-                let reason = format!("must be the name of a type, not {}{guess}", shown(name));
-                return Err(Misfit { value: item, error: SchemaError::keyword_value("type", reason) });
-            };
-            set = set.union(types);
-        }
-        Ok(set)
-    }
-
-    /// Returns an exclusive bound, as a number or (draft 4) as a flag that the bound beside it is exclusive.
-    fn exclusive(&self, name: &str, at: ValueId, bound: &str) -> Result<Option<Decimal>, Misfit> {
-        match self.json.value(at) {
-            Value::Number(number) => Ok(Some(number.clone())),
-            Value::Bool(true) => self.sibling(bound).map(|bound_at| self.number(bound, bound_at)).transpose(),
-            Value::Bool(false) => Ok(None),
-            _ => Err(self.misfit(name, at, "a number, or in draft 4 a boolean")),
-        }
-    }
-
-    fn count(&self, name: &str, at: ValueId) -> Result<u64, Misfit> {
+    pub fn count(&self, name: &str, at: ValueId) -> Result<u64, Misfit> {
         match self.json.value(at) {
             Value::Number(number) if number.is_integer() && !number.is_negative() => {
                 Ok(number.to_u64().unwrap_or(u64::MAX))
@@ -251,41 +164,28 @@ impl<'a> KeywordReader<'a, '_> {
         }
     }
 
-    fn part_count(&self, name: &str) -> Result<Option<u64>, Misfit> {
-        self.part(name).map(|at| self.count(name, at)).transpose()
-    }
-
-    fn part_schema(&mut self, name: &str) -> Result<Option<SchemaId>, Misfit> {
-        self.part(name).map(|at| self.schema(at)).transpose()
-    }
-
-    /// Returns the value of a keyword that belongs to another one, if it counts in this dialect.
-    fn part(&self, name: &str) -> Option<ValueId> {
-        self.sibling(name).filter(|_| self.counts(name))
-    }
-
-    fn number(&self, name: &str, at: ValueId) -> Result<Decimal, Misfit> {
+    pub fn number(&self, name: &str, at: ValueId) -> Result<Decimal, Misfit> {
         match self.json.value(at) {
             Value::Number(number) => Ok(number.clone()),
             _ => Err(self.misfit(name, at, "a number")),
         }
     }
 
-    fn boolean(&self, name: &str, at: ValueId) -> Result<bool, Misfit> {
+    pub fn boolean(&self, name: &str, at: ValueId) -> Result<bool, Misfit> {
         match self.json.value(at) {
             Value::Bool(verdict) => Ok(verdict),
             _ => Err(self.misfit(name, at, "a boolean")),
         }
     }
 
-    fn text(&self, name: &str, at: ValueId) -> Result<Box<str>, Misfit> {
+    pub fn text(&self, name: &str, at: ValueId) -> Result<Box<str>, Misfit> {
         match self.json.value(at) {
             Value::String(text) => Ok(text.into()),
             _ => Err(self.misfit(name, at, "a string")),
         }
     }
 
-    fn list(&self, name: &str, at: ValueId) -> Result<&'a [ValueId], Misfit> {
+    pub fn list(&self, name: &str, at: ValueId) -> Result<&'a [ValueId], Misfit> {
         match self.json.value(at) {
             Value::Array(items) => Ok(items),
             _ => Err(self.misfit(name, at, "a list")),
@@ -293,7 +193,7 @@ impl<'a> KeywordReader<'a, '_> {
     }
 
     /// Returns a list of names, each once.
-    fn names(&self, keyword: &str, at: ValueId) -> Result<Box<[Arc<str>]>, Misfit> {
+    pub fn names(&self, keyword: &str, at: ValueId) -> Result<Box<[Arc<str>]>, Misfit> {
         let Value::Array(items) = self.json.value(at) else {
             return Err(self.misfit(keyword, at, "a list of names"));
         };
@@ -310,14 +210,14 @@ impl<'a> KeywordReader<'a, '_> {
         Ok(names.into())
     }
 
-    fn members(&self, name: &str, at: ValueId) -> Result<&'a [Member], Misfit> {
+    pub fn members(&self, name: &str, at: ValueId) -> Result<&'a [Member], Misfit> {
         match self.json.value(at) {
             Value::Object(members) => Ok(members),
             _ => Err(self.misfit(name, at, "an object")),
         }
     }
 
-    fn named<T>(
+    pub fn named<T>(
         &mut self,
         members: &[Member],
         mut read: impl FnMut(&mut Self, ValueId) -> Result<T, Misfit>,
@@ -329,12 +229,12 @@ impl<'a> KeywordReader<'a, '_> {
         Ok(named.into())
     }
 
-    fn map(&mut self, name: &str, at: ValueId) -> Result<Named<SchemaId>, Misfit> {
+    pub fn map(&mut self, name: &str, at: ValueId) -> Result<Named<SchemaId>, Misfit> {
         let members = self.members(name, at)?;
         self.named(members, Self::schema)
     }
 
-    fn schemas(&mut self, name: &str, at: ValueId) -> Result<Box<[SchemaId]>, Misfit> {
+    pub fn schemas(&mut self, name: &str, at: ValueId) -> Result<Box<[SchemaId]>, Misfit> {
         let items = self.list(name, at)?;
         let mut schemas = Vec::with_capacity(items.len());
         for &item in items {
@@ -343,31 +243,23 @@ impl<'a> KeywordReader<'a, '_> {
         Ok(schemas.into())
     }
 
-    fn schema(&mut self, at: ValueId) -> Result<SchemaId, Misfit> {
+    pub fn schema(&mut self, at: ValueId) -> Result<SchemaId, Misfit> {
         if !matches!(self.json.value(at), Value::Object(_) | Value::Bool(_)) {
             return Err(Misfit { value: at, error: SchemaError::not_a_schema(brief(self.json, at)) });
         }
-        self.loader.schema_at(self.document, at).map_err(|error| Misfit { value: at, error })
+        self.schemas.schema_at(at).map_err(|error| Misfit { value: at, error })
     }
 
-    /// Returns whether a keyword without a constraint identifies, defines, or belongs to a sibling keyword.
-    fn is_structure(&self, name: &str) -> bool {
-        match name {
-            "then" | "else" => self.sibling("if").is_some() && self.counts("if"),
-            "minContains" | "maxContains" => self.sibling("contains").is_some() && self.counts("contains"),
-            "definitions" | "id" => true,
-            _ => name.starts_with('$'),
-        }
-    }
-
-    fn sibling(&self, name: &str) -> Option<ValueId> {
-        self.json.member(self.object, name)
-    }
-
-    fn misfit(&self, keyword: &str, value: ValueId, wanted: &str) -> Misfit {
+    /// Returns the error that a keyword's value is not what is wanted.
+    pub fn misfit(&self, keyword: &str, value: ValueId, wanted: &str) -> Misfit {
         let reason = format!("must be {wanted}, not {}", brief(self.json, value));
         Misfit { value, error: SchemaError::keyword_value(keyword, reason) }
     }
+}
+
+/// Returns what a member of a schema that is one keyword is read as.
+pub(super) fn keyword(keyword: Keyword) -> Option<Keywords> {
+    Some(smallvec![keyword])
 }
 
 /// Returns whether a keyword belongs to other drafts.
@@ -391,13 +283,13 @@ fn brief(json: &Json, value: ValueId) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::load::ReadOptions;
-    use super::super::model::SchemaModel;
-    use super::super::resolve::NoDocuments;
     use super::*;
     use crate::Limits;
+    use crate::json_schema::model::{SchemaModel, TypeSet, ValueKeyword};
+    use crate::json_schema::options::ReadOptions;
+    use crate::json_schema::resolve::NoDocuments;
 
-    fn read_with(source: &str, options: &ReadOptions) -> Read<SchemaModel> {
+    fn read_with(source: &str, options: &ReadOptions) -> Result<SchemaModel, SchemaError> {
         let limits = Limits::default();
         SchemaModel::read(Json::parse(source, &limits)?, options, &NoDocuments, &limits)
     }
@@ -412,7 +304,13 @@ mod tests {
         let entries = model.schema(model.root()).entries().iter();
         let root = model.root();
         let annotations = model.annotations().filter(|(id, ..)| *id == root).map(|(_, word, _)| word.to_owned());
-        (entries.map(|entry| format!("{:?}", entry.keyword)).collect(), annotations.collect())
+        // Without the family.
+        let in_family = |keyword: &Keyword| {
+            let text = format!("{keyword:?}");
+            let (_, text) = text.split_once('(').expect("keywords have a family");
+            text.strip_suffix(')').expect("and are within it").to_owned()
+        };
+        (entries.map(|entry| in_family(&entry.keyword)).collect(), annotations.collect())
     }
 
     #[test]
@@ -464,7 +362,7 @@ mod tests {
             assert_eq!(others, annotations, "{source}");
         }
         let model = read_with(r#"{"type": ["string", "integer", "null"]}"#, &ReadOptions::default()).unwrap();
-        let Keyword::Type(set) = model.schema(model.root()).entries()[0].keyword else { panic!() };
+        let Keyword::Value(ValueKeyword::Type(set)) = model.schema(model.root()).entries()[0].keyword else { panic!() };
         assert_eq!(set, TypeSet::STRING.union(TypeSet::INTEGER).union(TypeSet::NULL));
         assert!(!set.contains(TypeSet::NUMBER) && TypeSet::NUMBER.contains(TypeSet::INTEGER));
     }

@@ -3,16 +3,22 @@
 //! All sub-schemas reachable from the root, references included, are in one arena: `$ref` is an index, so
 //! that recursive schemas are cycles of indices. Each has a list of [`Keyword`]s in the order in which they were
 //! written. Constructs that drafts write differently have one form: a list under `items` is
-//! [`Keyword::PrefixItems`], and then `additionalItems` is [`Keyword::Items`]; `dependencies` is split into its two
+//! [`ArrayKeyword::PrefixItems`], and then `additionalItems` is [`ArrayKeyword::Items`]; `dependencies` is split into its two
 //! kinds; `exclusiveMinimum: true` is the number that it refers to; keywords without effect (`then` without `if`)
 //! are annotations. Satisfiability is not checked here: `minLength: 5` beside `maxLength: 3` is fine.
 
-use super::decimal::Decimal;
-use super::draft::Draft;
+mod keyword;
+
+use super::draft::{Dialect, Draft};
 use super::error::SchemaError;
 use super::value::{Json, ValueId};
 use crate::util::index_type;
 use hashbrown::HashMap;
+pub(in crate::json_schema) use keyword::Applies;
+pub use keyword::{
+    ArrayKeyword, Keyword, LogicKeyword, Named, NumberKeyword, ObjectKeyword, ReferenceKeyword, StringKeyword, TypeSet,
+    ValueKeyword,
+};
 use std::sync::Arc;
 
 index_type!(
@@ -31,38 +37,39 @@ index_type!(
 /// A schema with all schemas that it refers to.
 ///
 /// ```
-/// use maskwright::{Limits, json_schema::{Body, Json, Keyword, NoDocuments, ReadOptions, SchemaModel}};
+/// use maskwright::{Limits, json_schema::{Body, Json, Keyword, LogicKeyword, NoDocuments, ReadOptions, SchemaModel}};
+/// use maskwright::json_schema::{ReferenceKeyword, StringKeyword};
 /// let json = Json::parse(r##"{"maxLength": 5, "not": {"$ref": "#"}}"##, &Limits::default())?;
 /// let model = SchemaModel::read(json, &ReadOptions::default(), &NoDocuments, &Limits::default())?;
 /// let Body::Keywords { entries, .. } = model.schema(model.root()).body() else { panic!() };
-/// assert_eq!(entries[0].keyword, Keyword::MaxLength(5));
-/// let Keyword::Not(inner) = entries[1].keyword else { panic!() };
+/// assert_eq!(entries[0].keyword, Keyword::String(StringKeyword::MaxLength(5)));
+/// let Keyword::Logic(LogicKeyword::Not(inner)) = entries[1].keyword else { panic!() };
 /// let Body::Keywords { entries, .. } = model.schema(inner).body() else { panic!() };
-/// assert_eq!(entries[0].keyword, Keyword::Ref(model.root()));
+/// assert_eq!(entries[0].keyword, Keyword::Reference(ReferenceKeyword::Ref(model.root())));
 /// # Ok::<(), maskwright::json_schema::SchemaError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct SchemaModel {
-    pub(super) documents: Vec<Document>,
-    pub(super) resources: Vec<Resource>,
-    pub(super) schemas: Vec<Schema>,
+    pub(in crate::json_schema) documents: Vec<Document>,
+    pub(in crate::json_schema) resources: Vec<Resource>,
+    pub(in crate::json_schema) schemas: Vec<Schema>,
     /// The target of a dynamic anchor in a resource.
-    pub(super) dynamic: HashMap<(ResourceId, Box<str>), SchemaId>,
+    pub(in crate::json_schema) dynamic: HashMap<(ResourceId, Box<str>), SchemaId>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Document {
+pub(in crate::json_schema) struct Document {
     pub uri: Box<str>,
     pub json: Arc<Json>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Resource {
+pub(in crate::json_schema) struct Resource {
     pub document: DocumentId,
     pub value: ValueId,
     /// The URI without fragment, absolute if the documents define a base.
     pub uri: Box<str>,
-    pub dialect: super::load::Dialect,
+    pub dialect: Dialect,
     pub anchors: HashMap<Box<str>, ValueId>,
     /// `$dynamicAnchor`s by name; `$recursiveAnchor` has the empty name.
     pub dynamic_anchors: HashMap<Box<str>, ValueId>,
@@ -71,11 +78,11 @@ pub(super) struct Resource {
 /// A sub-schema: its location and its keywords.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
-    pub(super) document: DocumentId,
-    pub(super) value: ValueId,
-    pub(super) resource: ResourceId,
-    pub(super) draft: Draft,
-    pub(super) body: Body,
+    pub(in crate::json_schema) document: DocumentId,
+    pub(in crate::json_schema) value: ValueId,
+    pub(in crate::json_schema) resource: ResourceId,
+    pub(in crate::json_schema) draft: Draft,
+    pub(in crate::json_schema) body: Body,
 }
 
 /// The content of a sub-schema.
@@ -101,171 +108,6 @@ pub struct Entry {
     pub is_foreign: bool,
     /// The keyword with its typed value.
     pub keyword: Keyword,
-}
-
-/// Names in the order in which they were written, each with its value.
-pub type Named<T> = Box<[(Arc<str>, T)]>;
-
-/// A keyword with its value. Values named by a [`ValueId`] are in the document of the schema.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Keyword {
-    /// `type`.
-    Type(TypeSet),
-    /// `nullable` of OpenAPI 3.0: beside a `type`, null is a type too.
-    Nullable(bool),
-    /// `enum`.
-    Enum(Box<[ValueId]>),
-    /// `const`.
-    Const(ValueId),
-    /// `multipleOf`; greater than 0.
-    MultipleOf(Decimal),
-    /// `minimum`.
-    Minimum(Decimal),
-    /// `maximum`.
-    Maximum(Decimal),
-    /// `exclusiveMinimum`, as a number.
-    ExclusiveMinimum(Decimal),
-    /// `exclusiveMaximum`, as a number.
-    ExclusiveMaximum(Decimal),
-    /// `minLength`; counts beyond 64 bits saturate, here and below.
-    MinLength(u64),
-    /// `maxLength`.
-    MaxLength(u64),
-    /// `pattern`, as written.
-    Pattern(Box<str>),
-    /// `format`, known or not, and the draft that defines it.
-    Format(Box<str>, Draft),
-    /// `properties`, in their order.
-    Properties(Named<SchemaId>),
-    /// `patternProperties`: patterns as written.
-    PatternProperties(Named<SchemaId>),
-    /// `additionalProperties`: for the keys that `properties` and `patternProperties` of the same schema don't match.
-    AdditionalProperties(SchemaId),
-    /// `propertyNames`.
-    PropertyNames(SchemaId),
-    /// `required`, each name once.
-    Required(Box<[Arc<str>]>),
-    /// `minProperties`.
-    MinProperties(u64),
-    /// `maxProperties`.
-    MaxProperties(u64),
-    /// `dependentRequired`, and the lists in `dependencies`.
-    DependentRequired(Named<Box<[Arc<str>]>>),
-    /// `dependentSchemas`, and the schemas in `dependencies`.
-    DependentSchemas(Named<SchemaId>),
-    /// `unevaluatedProperties`.
-    UnevaluatedProperties(SchemaId),
-    /// `prefixItems`, and a list under `items`.
-    PrefixItems(Box<[SchemaId]>),
-    /// `items` for the items after the prefix, and `additionalItems` where `items` is a list.
-    Items(SchemaId),
-    /// `contains` with `minContains` and `maxContains`.
-    Contains {
-        /// The schema of the items that count.
-        schema: SchemaId,
-        /// `minContains`, 1 where it is absent.
-        min: u64,
-        /// `maxContains`.
-        max: Option<u64>,
-    },
-    /// `minItems`.
-    MinItems(u64),
-    /// `maxItems`.
-    MaxItems(u64),
-    /// `uniqueItems: true`.
-    UniqueItems,
-    /// `unevaluatedItems`.
-    UnevaluatedItems(SchemaId),
-    /// `allOf`.
-    AllOf(Box<[SchemaId]>),
-    /// `anyOf`.
-    AnyOf(Box<[SchemaId]>),
-    /// `oneOf`.
-    OneOf(Box<[SchemaId]>),
-    /// `not`.
-    Not(SchemaId),
-    /// `if` with `then` and `else`; without either it still evaluates properties and items.
-    If {
-        /// `if`.
-        test: SchemaId,
-        /// `then`.
-        then: Option<SchemaId>,
-        /// `else`.
-        otherwise: Option<SchemaId>,
-    },
-    /// `$ref`; `$dynamicRef` and `$recursiveRef` too if they have one target only.
-    Ref(SchemaId),
-    /// `$dynamicRef` or `$recursiveRef` to an anchor that outer resources may redefine: the target in the outermost
-    /// resource of the dynamic scope that has one ([`SchemaModel::dynamic_target`]), else `target`.
-    DynamicRef {
-        /// The target as written.
-        target: SchemaId,
-        /// The name of the anchor; empty for `$recursiveRef`.
-        anchor: Box<str>,
-    },
-}
-
-/// A set of the types of JSON values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct TypeSet(u8);
-
-impl TypeSet {
-    /// No type.
-    pub const NONE: TypeSet = TypeSet(0);
-    /// `null`.
-    pub const NULL: TypeSet = TypeSet(1);
-    /// `boolean`.
-    pub const BOOLEAN: TypeSet = TypeSet(2);
-    /// `integer`: numbers without a fractional part, `1.0` among them.
-    pub const INTEGER: TypeSet = TypeSet(4);
-    /// `number`, integers among them.
-    pub const NUMBER: TypeSet = TypeSet(8 | 4);
-    /// `string`.
-    pub const STRING: TypeSet = TypeSet(16);
-    /// `array`.
-    pub const ARRAY: TypeSet = TypeSet(32);
-    /// `object`.
-    pub const OBJECT: TypeSet = TypeSet(64);
-    /// Every type.
-    pub const ALL: TypeSet = TypeSet(127);
-
-    pub(super) const NAMES: [(&'static str, TypeSet); 7] = [
-        ("null", TypeSet::NULL),
-        ("boolean", TypeSet::BOOLEAN),
-        ("integer", TypeSet::INTEGER),
-        ("number", TypeSet::NUMBER),
-        ("string", TypeSet::STRING),
-        ("array", TypeSet::ARRAY),
-        ("object", TypeSet::OBJECT),
-    ];
-
-    /// Returns the type of a name, like `string`.
-    pub fn from_name(name: &str) -> Option<TypeSet> {
-        TypeSet::NAMES.iter().find(|(other, _)| *other == name).map(|&(_, set)| set)
-    }
-
-    /// Returns the types of either set.
-    #[must_use]
-    pub fn union(self, other: TypeSet) -> TypeSet {
-        TypeSet(self.0 | other.0)
-    }
-
-    /// Returns the types of both sets.
-    #[must_use]
-    pub fn intersect(self, other: TypeSet) -> TypeSet {
-        TypeSet(self.0 & other.0)
-    }
-
-    /// Returns whether all types of `other` are in this set.
-    pub fn contains(self, other: TypeSet) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// Returns whether no type is in the set.
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
 }
 
 impl SchemaModel {
@@ -316,13 +158,13 @@ impl SchemaModel {
     }
 
     /// Adds the location to an error: a value of a schema's document.
-    pub(super) fn error_at(&self, schema: SchemaId, value: ValueId, error: SchemaError) -> SchemaError {
+    pub(in crate::json_schema) fn error_at(&self, schema: SchemaId, value: ValueId, error: SchemaError) -> SchemaError {
         let Document { uri, json } = &self.documents[self.schema(schema).document.index()];
         error.at(uri, json, value)
     }
 
     /// Returns about how much memory the model takes, in bytes.
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(in crate::json_schema) fn memory_bytes(&self) -> usize {
         let body = |schema: &Schema| match &schema.body {
             Body::Bool(_) => 0,
             Body::Keywords { entries, annotations } => size_of_val(&**entries) + size_of_val(&**annotations),

@@ -1,0 +1,35 @@
+//! From a model to the automata of its documents, with the report, or with the contradiction that makes it unsatisfiable.
+
+use super::contradiction;
+use super::error::LowerError;
+use super::lower::{LoweredSchema, SchemaStore, lower_model};
+use super::model::SchemaModel;
+use super::options::SchemaOptions;
+use super::report::SchemaReport;
+use crate::Limits;
+use crate::pass::{CompileBudget, NormalGrammar};
+use std::sync::Arc;
+
+/// Returns the automata of a schema, and how its keywords are enforced.
+///
+/// # Errors
+/// If no value is valid, a keyword can't be enforced exactly, an option makes no sense, a limit is met, or `budget` is exhausted.
+pub(crate) fn lower(
+    mut model: SchemaModel,
+    options: &SchemaOptions,
+    store: &Arc<SchemaStore>,
+    limits: &Limits,
+    budget: &CompileBudget,
+) -> Result<(NormalGrammar, SchemaReport), LowerError> {
+    let budget = &budget.for_schema(limits);
+    // Dropped keywords are reported at each location where they were written, which merging equal sub-schemas forgets.
+    let written = options.is_lenient.then(|| model.clone());
+    let merged = model.merge_equal(budget)?;
+    budget.check()?;
+    let LoweredSchema { network, relaxed } = lower_model(&model, options, store, limits, budget)?;
+    let Some(network) = network else {
+        return Err(contradiction::explain(&model, options, store, limits, budget).into());
+    };
+    let report = SchemaReport::new(written.unwrap_or(model), options, merged, relaxed);
+    Ok((NormalGrammar { network, has_empty_text: false }, report))
+}
