@@ -10,8 +10,8 @@
 //! to a millisecond; one mask makes two at most.
 
 use crate::automaton::{Kind, Owner, Step, Unit};
-use crate::util::ByteSet;
-use crate::vocab::{Alphabet, NonAscii, byte_bit, utf8_lead};
+use crate::util::{ByteSet, Utf8State};
+use crate::vocab::{Alphabet, NonAscii, byte_bit};
 use ahash::AHashMap;
 use smallvec::SmallVec;
 
@@ -48,45 +48,16 @@ pub(super) struct ScanCluster {
 /// What is known of a state's places, by what is still to come of a character.
 #[derive(Clone, Copy, Debug, Default)]
 struct Safety {
-    safe_bytes: [u8; RESTS.len()],
+    safe_bytes: [u8; Utf8State::COUNT],
     /// Kinds of bytes without which nothing is refused.
-    needed: [u64; RESTS.len()],
+    needed: [u64; Utf8State::COUNT],
 }
 
-/// A state, and what is still to come of a character.
-pub(super) type Place = (u32, Rest);
+/// Between two characters.
+const BOUNDARY: Utf8State = Utf8State::BOUNDARY;
 
-/// The continuation bytes that a character still has: one of [`RESTS`].
-pub(super) type Rest = u8;
-
-/// Between characters.
-pub(super) const WHOLE: Rest = 0;
-
-/// How many continuation bytes follow, and the range of the first.
-const RESTS: [(u8, u8, u8); 8] = [
-    (0, 0, 0),
-    (1, 0x80, 0xBF),
-    (2, 0x80, 0xBF),
-    (2, 0xA0, 0xBF),
-    (2, 0x80, 0x9F),
-    (3, 0x80, 0xBF),
-    (3, 0x90, 0xBF),
-    (3, 0x80, 0x8F),
-];
-
-/// Returns what follows a byte that begins a character.
-fn rest_after(byte: u8) -> Option<Rest> {
-    if byte < 0x80 {
-        return Some(WHOLE);
-    }
-    let rest = utf8_lead(byte)?;
-    Some(RESTS.iter().position(|known| *known == rest).expect("all are listed") as Rest)
-}
-
-/// Returns what follows a continuation byte.
-fn rest_within(rest: Rest) -> Rest {
-    RESTS[usize::from(rest)].0 - 1
-}
+/// A state, and where in a character it is.
+pub(super) type Place = (u32, Utf8State);
 
 /// Where a byte leads within a cluster.
 pub(super) enum Next {
@@ -129,7 +100,7 @@ fn wide(unit: &Unit, start: u32, alphabet: Alphabet) -> Option<(Vec<u32>, ScanCl
         let after = |state: u32, byte: u8| target(unit, state, byte);
         after(start, byte)
             .and_then(|state| after(state, b'o'))
-            .is_some_and(|state| cluster.n_safe_bytes((state, WHOLE)) >= SAFE_BYTES_MIN)
+            .is_some_and(|state| cluster.n_safe_bytes((state, BOUNDARY)) >= SAFE_BYTES_MIN)
     };
     if SAMPLE.iter().filter(safe_bytes_after).count() <= SAMPLE.len() / 2 {
         return None;
@@ -202,14 +173,14 @@ impl Exploration {
             classes
         };
         // By what is still to come of a character: the bytes beyond ASCII that go on with it, one of each class, and what is to come behind them.
-        let letters: [SmallVec<[(u8, Rest); 16]>; RESTS.len()] =
-            core::array::from_fn(|rest| letters_of(unit, rest as Rest));
+        let letters: [SmallVec<[(u8, Utf8State); 16]>; Utf8State::COUNT] =
+            core::array::from_fn(|rest| letters_of(unit, Utf8State::of_index(rest)));
         let (of_alphabet, of_words) = (classes(alphabet.ascii), classes(alphabet.ascii & words));
         let reads_on = |state: u32| of_words.iter().all(|&(byte, _)| target(unit, state, byte).is_some());
-        let mut known: AHashMap<Place, u32> = AHashMap::from([((start, WHOLE), 0)]);
+        let mut known: AHashMap<Place, u32> = AHashMap::from([((start, BOUNDARY), 0)]);
         let mut on: AHashMap<u32, bool> = AHashMap::from([(start, true)]);
         let mut exploration =
-            Exploration { places: vec![(start, WHOLE)], targets: Vec::new(), refused: Vec::new(), is_whole: true };
+            Exploration { places: vec![(start, BOUNDARY)], targets: Vec::new(), refused: Vec::new(), is_whole: true };
         let mut distances = vec![0u8];
         let mut opening_soon = 0u128;
         while let Some(&(state, rest)) = exploration.places.get(exploration.targets.len()) {
@@ -237,12 +208,12 @@ impl Exploration {
                 }
                 true
             };
-            if rest == WHOLE {
+            if rest == BOUNDARY {
                 let mut opening = 0u128;
                 for &(byte, all) in &of_alphabet {
                     match target(unit, state, byte) {
                         Some(to) if *on.entry(to).or_insert_with(|| reads_on(to)) => {
-                            if !add((to, WHOLE), common_kind(all), &mut exploration) {
+                            if !add((to, BOUNDARY), common_kind(all), &mut exploration) {
                                 refused = 0;
                             }
                         }
@@ -256,11 +227,11 @@ impl Exploration {
                     }
                 }
             }
-            let letters = &letters[usize::from(rest)];
-            let letters = if alphabet.non_ascii == NonAscii::None && rest == WHOLE { &[][..] } else { &letters[..] };
+            let letters = &letters[rest.index()];
+            let letters = if alphabet.non_ascii == NonAscii::None && rest == BOUNDARY { &[][..] } else { &letters[..] };
             for &(byte, next) in letters {
                 let is_known = match target(unit, state, byte) {
-                    Some(to) if next == WHOLE => {
+                    Some(to) if next == BOUNDARY => {
                         *on.entry(to).or_insert_with(|| reads_on(to))
                             && add((to, next), byte_bit(byte), &mut exploration)
                     }
@@ -274,7 +245,7 @@ impl Exploration {
                     refused = if exploration.is_whole { refused & byte_bit(byte) } else { 0 };
                 }
             }
-            if rest != WHOLE && !reads_only(unit, state, rest) {
+            if rest != BOUNDARY && !reads_only(unit, state, rest) {
                 return Err(Opens::ByOthers);
             }
             exploration.targets.push(targets);
@@ -341,18 +312,18 @@ impl Exploration {
 }
 
 /// Returns the bytes beyond ASCII that go on with a character, one for each class of the unit and each rest behind it, with that rest.
-fn letters_of(unit: &Unit, rest: Rest) -> SmallVec<[(u8, Rest); 16]> {
+fn letters_of(unit: &Unit, rest: Utf8State) -> SmallVec<[(u8, Utf8State); 16]> {
     let bytes = match rest {
-        WHOLE => 0x80..=0xFF,
-        rest => RESTS[usize::from(rest)].1..=RESTS[usize::from(rest)].2,
+        BOUNDARY => 0x80..=0xFF,
+        rest => rest.bytes(),
     };
-    let mut letters: SmallVec<[(u8, Rest); 16]> = SmallVec::new();
+    let mut letters: SmallVec<[(u8, Utf8State); 16]> = SmallVec::new();
     for byte in bytes {
         let next = match rest {
-            WHOLE => rest_after(byte),
-            rest => Some(rest_within(rest)),
+            BOUNDARY => Utf8State::of_lead(byte),
+            rest => Some(rest.after_continuation()),
         };
-        let is_new = |next: &Rest| {
+        let is_new = |next: &Utf8State| {
             !letters.iter().any(|&(known, after)| unit.class(known) == unit.class(byte) && after == *next)
         };
         if let Some(next) = next.filter(is_new) {
@@ -376,9 +347,9 @@ fn target(unit: &Unit, from: u32, byte: u8) -> Option<u32> {
 }
 
 /// Tells whether a state within a character reads nothing else.
-fn reads_only(unit: &Unit, state: u32, rest: Rest) -> bool {
-    let (_, low, high) = RESTS[usize::from(rest)];
-    unit.bytes(state).iter().all(|byte| (low..=high).contains(&byte))
+fn reads_only(unit: &Unit, state: u32, rest: Utf8State) -> bool {
+    let bytes = rest.bytes();
+    unit.bytes(state).iter().all(|byte| bytes.contains(&byte))
 }
 
 /// Tells whether nothing but counting happens on entering a state.
@@ -410,8 +381,8 @@ impl ScanCluster {
                 safeties.push(Safety::default());
             }
             let safety = &mut safeties[usize::from(*slot)];
-            safety.safe_bytes[usize::from(rest)] = n_safe_bytes;
-            safety.needed[usize::from(rest)] = needed;
+            safety.safe_bytes[rest.index()] = n_safe_bytes;
+            safety.needed[rest.index()] = needed;
         }
         let bytes = all_bytes.iter().filter(|&byte| !alphabet.begins(byte)).collect();
         ScanCluster { alphabet, bytes, strictest, slots: slots.into(), safeties: safeties.into() }
@@ -426,7 +397,8 @@ impl ScanCluster {
     ) -> (Vec<u32>, ScanCluster) {
         let safe_bytes_min = if exploration.is_whole { SAFE_BYTES_MIN } else { SAFE_BYTES_GOOD };
         let is_good = |&&(state, rest): &&Place| {
-            rest == WHOLE && (state == start || self.n_safe_bytes((state, rest)) >= safe_bytes_min && is_alike(state))
+            rest == BOUNDARY
+                && (state == start || self.n_safe_bytes((state, rest)) >= safe_bytes_min && is_alike(state))
         };
         let states = exploration.places.iter().filter(is_good).map(|place| place.0).collect();
         (states, self)
@@ -436,15 +408,11 @@ impl ScanCluster {
     #[inline]
     pub fn next(&self, unit: &Unit, (state, rest): Place, register: u64, byte: u8) -> Next {
         let rest = match rest {
-            WHOLE if !self.alphabet.begins(byte) => return Next::Border,
-            WHOLE => rest_after(byte).unwrap_or(WHOLE),
-            rest => {
-                let (_, low, high) = RESTS[usize::from(rest)];
-                if byte < low || byte > high {
-                    return Next::Nowhere;
-                }
-                rest_within(rest)
-            }
+            BOUNDARY if !self.alphabet.begins(byte) => return Next::Border,
+            // An ASCII character is whole.
+            BOUNDARY => Utf8State::of_lead(byte).unwrap_or(BOUNDARY),
+            rest if !rest.bytes().contains(&byte) => return Next::Nowhere,
+            rest => rest.after_continuation(),
         };
         let to = match unit.code(state, byte).step() {
             Step::None => return Next::Nowhere,
@@ -477,19 +445,19 @@ impl ScanCluster {
     /// Returns how many bytes of characters can surely be read from a place, but for what is counted.
     #[inline]
     pub fn n_safe_bytes(&self, (state, rest): Place) -> u8 {
-        self.safety(state).safe_bytes[usize::from(rest)]
+        self.safety(state).safe_bytes[rest.index()]
     }
 
     /// Returns kinds of bytes ([`byte_bit`]) each of which a text has that is refused from a place on, but for what is counted.
     #[inline]
     pub fn needed(&self, (state, rest): Place) -> u64 {
-        self.safety(state).needed[usize::from(rest)]
+        self.safety(state).needed[rest.index()]
     }
 
     /// Returns the state and the register after `bytes`, which are characters of the alphabet; nothing if they can't be read, or lead out of the
     /// cluster.
     pub fn run(&self, unit: &Unit, state: u32, register: u64, bytes: &[u8]) -> Option<(u32, u64)> {
-        let mut at = ((state, WHOLE), register);
+        let mut at = ((state, BOUNDARY), register);
         for &byte in bytes {
             let Next::Place(place, register) = self.next(unit, at.0, at.1, byte) else { return None };
             at = (place, register);
@@ -546,7 +514,7 @@ mod tests {
             let first = target(&linked.unit, start, text.as_bytes()[0]).unwrap();
             let Some((_, cluster)) = cluster(&linked.unit, first) else { panic!() };
             let (state, _) = cluster.run(&linked.unit, first, 0, &text.as_bytes()[1..]).unwrap();
-            (cluster.alphabet.ascii >> b' ' & 1 == 1, cluster.n_safe_bytes((state, WHOLE)))
+            (cluster.alphabet.ascii >> b' ' & 1 == 1, cluster.n_safe_bytes((state, BOUNDARY)))
         };
         // The eleventh word is one too many: ten times a letter and a space.
         let words = [&r#"([^ "]+ +)?"#.repeat(9), r#"[^ "]+""#].concat();

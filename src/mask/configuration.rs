@@ -7,12 +7,12 @@
 //!
 //! Cost: for each configuration on the way its transitions; beside them a look-up for each trie node that is not covered by a look-ahead.
 
-use super::entry::set_bits;
 use super::lookahead::{Lookahead, Lookaheads};
 use super::switches::ShortCut;
 use super::walk_context::Subject;
 use crate::automaton::Program;
 use crate::exec::{ConfigId, Head, LazyDfa, OverBudget, Stacks, Work};
+use crate::util::bit_row;
 use crate::vocab::{Region, TokenId};
 use ahash::AHashMap;
 use std::sync::Arc;
@@ -115,7 +115,7 @@ impl ConfigurationWalk {
                 node = trie.subtree_end(node);
                 continue;
             }
-            set_bits(row, trie.tokens(node));
+            bit_row::set_all(row, trie.tokens(node));
             let height = trie.height(node);
             if height == 0 {
                 node += 1;
@@ -188,11 +188,11 @@ impl ConfigurationWalk {
             row.iter_mut().zip(&**base).for_each(|(word, bits)| *word |= bits);
             return Ok(());
         }
-        set_bits(row, sure);
+        bit_row::set_all(row, sure);
         let depth = usize::from(vocab.trie().depth(region.from()));
         for &token in longer {
             if self.run(program, config, &vocab.bytes(token)[depth..])? != ConfigId::DEAD {
-                set_bits(row, &[token as TokenId]);
+                bit_row::set(row, token as TokenId);
             }
         }
         Ok(())
@@ -218,7 +218,7 @@ impl ConfigurationWalk {
                 if next == ConfigId::DEAD {
                     continue;
                 }
-                set_bits(row, trie.tokens(node));
+                bit_row::set_all(row, trie.tokens(node));
                 if trie.subtree_end(node) > node + 1 {
                     let next = self.dfa.visible(program, next, trie.height(node));
                     self.below(subject, node, next, row, nesting + 1)?;

@@ -4,6 +4,7 @@
 //! [`sparse_max`] tokens the ids are kept (4 bytes each instead of a row); above it the row; and a mask that differs from a kept
 //! row by a few tokens is that row, shared, and the ids to add and to take away.
 
+use crate::util::bit_row;
 use crate::vocab::{Region, TokenId, Vocab};
 use ahash::AHashSet;
 use smallvec::SmallVec;
@@ -40,7 +41,7 @@ impl MaskEntry {
             return MaskEntry::Sparse(Ids::from_slice(&tokens));
         }
         let mut row: Arc<[u32]> = core::iter::repeat_n(0, n_words).collect();
-        set_bits(Arc::get_mut(&mut row).expect("the row was just made"), &tokens);
+        bit_row::set_all(Arc::get_mut(&mut row).expect("the row was just made"), &tokens);
         MaskEntry::Dense(row)
     }
 
@@ -62,7 +63,7 @@ impl MaskEntry {
         if tokens.len() <= sparse_max(n_words) {
             return MaskEntry::new(tokens.to_vec(), n_words);
         }
-        MaskEntry::Dense(filled(region.row(n_words), |row| clear_bits(row, longer)))
+        MaskEntry::Dense(filled(region.row(n_words), |row| bit_row::clear_all(row, longer)))
     }
 
     /// Returns this mask with `tokens` added.
@@ -77,7 +78,7 @@ impl MaskEntry {
         };
         // PERF: room for all at once; most tokens are usually new.
         let mut set: Vec<TokenId> = Vec::with_capacity(tokens.len() + old.len());
-        set.extend(tokens.iter().copied().filter(|&id| !has_bit(base, id)));
+        set.extend(tokens.iter().copied().filter(|&id| !bit_row::has(base, id)));
         set.extend_from_slice(old);
         let clear = if clear.is_empty() { Vec::new() } else { difference(clear, tokens) };
         MaskEntry::patched(base, set, clear)
@@ -93,7 +94,7 @@ impl MaskEntry {
             MaskEntry::Dense(base) => (base, &[][..], &[][..]),
             MaskEntry::Patched { base, set, clear } => (base, &**set, &**clear),
         };
-        let mut clear: Vec<TokenId> = tokens.iter().copied().filter(|&id| has_bit(base, id)).collect();
+        let mut clear: Vec<TokenId> = tokens.iter().copied().filter(|&id| bit_row::has(base, id)).collect();
         clear.extend_from_slice(old);
         MaskEntry::patched(base, difference(set, tokens), clear)
     }
@@ -107,8 +108,8 @@ impl MaskEntry {
             return MaskEntry::Patched { base: Arc::clone(base), set: set.into(), clear: clear.into() };
         }
         MaskEntry::Dense(filled(base, |row| {
-            set_bits(row, &set);
-            clear_bits(row, &clear);
+            bit_row::set_all(row, &set);
+            bit_row::clear_all(row, &clear);
         }))
     }
 
@@ -135,13 +136,13 @@ impl MaskEntry {
         match self {
             MaskEntry::Sparse(ids) => {
                 row.fill(0);
-                set_bits(row, ids);
+                bit_row::set_all(row, ids);
             }
             MaskEntry::Dense(base) => row.copy_from_slice(base),
             MaskEntry::Patched { base, set, clear } => {
                 row.copy_from_slice(base);
-                set_bits(row, set);
-                clear_bits(row, clear);
+                bit_row::set_all(row, set);
+                bit_row::clear_all(row, clear);
             }
         }
     }
@@ -154,11 +155,11 @@ impl MaskEntry {
             MaskEntry::Patched { base, set, clear } => (base, set, clear),
         };
         // What this mask lacks and the row has stays.
-        let kept: SmallVec<[TokenId; 16]> = clear.iter().copied().filter(|&id| has_bit(row, id)).collect();
+        let kept: SmallVec<[TokenId; 16]> = clear.iter().copied().filter(|&id| bit_row::has(row, id)).collect();
         row.iter_mut().zip(base).for_each(|(word, bits)| *word |= bits);
-        set_bits(row, ids);
-        clear_bits(row, clear);
-        set_bits(row, &kept);
+        bit_row::set_all(row, ids);
+        bit_row::clear_all(row, clear);
+        bit_row::set_all(row, &kept);
     }
 
     /// Returns the memory that this mask takes beside its row, in bytes.
@@ -217,25 +218,6 @@ fn has_more_than(row: &[u32], n: usize) -> bool {
     })
 }
 
-#[inline]
-pub(super) fn set_bits(row: &mut [u32], ids: &[TokenId]) {
-    for &id in ids {
-        row[id as usize / 32] |= 1 << (id % 32);
-    }
-}
-
-#[inline]
-fn clear_bits(row: &mut [u32], ids: &[TokenId]) {
-    for &id in ids {
-        row[id as usize / 32] &= !(1 << (id % 32));
-    }
-}
-
-#[inline]
-pub(super) fn has_bit(row: &[u32], id: TokenId) -> bool {
-    row[id as usize / 32] >> (id % 32) & 1 == 1
-}
-
 /// Returns the tokens of `ids` that are not in `others`, which come in any order.
 fn difference(ids: &[TokenId], others: &[TokenId]) -> Vec<TokenId> {
     let mut others = others.to_vec();
@@ -276,15 +258,15 @@ mod tests {
         ];
         for (entry, tokens) in cases {
             let mut expected = vec![0u32; n_words];
-            set_bits(&mut expected, &tokens);
+            bit_row::set_all(&mut expected, &tokens);
             let mut row = vec![u32::MAX; n_words];
             entry.write(&mut row);
             assert_eq!(row, expected);
             row.fill(0);
             let others = [2047, 8];
-            set_bits(&mut row, &others);
+            bit_row::set_all(&mut row, &others);
             entry.add_to(&mut row);
-            set_bits(&mut expected, &others);
+            bit_row::set_all(&mut expected, &others);
             assert_eq!(row, expected);
             assert!(!entry.is_empty());
         }

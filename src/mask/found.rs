@@ -2,7 +2,8 @@
 
 use super::entry::MaskEntry;
 use super::remainder::Remainder;
-use crate::vocab::{Region, TokenId, Vocab, row_of};
+use crate::util::bit_row;
+use crate::vocab::{Region, TokenId, Vocab};
 use ahash::AHashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -76,7 +77,7 @@ impl Subwalk {
 
     /// Returns the tokens as a mask of `n_words` words.
     pub fn row(&self, n_words: usize) -> &Arc<[u32]> {
-        self.row.get_or_init(|| row_of(&self.tokens, n_words))
+        self.row.get_or_init(|| bit_row::of(&self.tokens, n_words))
     }
 }
 

@@ -16,8 +16,8 @@
 
 use crate::automaton::Program;
 use crate::exec::{ConfigId, LazyDfa};
-use crate::util::ByteSet;
-use crate::vocab::{Alphabet, NonAscii, utf8_lead};
+use crate::util::{ByteSet, Utf8State};
+use crate::vocab::{Alphabet, NonAscii};
 use ahash::{AHashMap, AHashSet};
 
 /// Fewest characters of ASCII that make an alphabet worth a region.
@@ -43,18 +43,15 @@ pub(super) struct Lookahead {
     pub leaving: ByteSet,
 }
 
-/// A place within a character: so many bytes follow, the first of them in a range.
-type Within = (u8, u8, u8);
-
 /// Finds look-aheads, in memory that is kept.
 #[derive(Debug, Default)]
 pub(super) struct Lookaheads {
     /// The configurations between characters, and what leads there.
     seen: AHashMap<ConfigId, Entered>,
-    seen_within: AHashSet<(ConfigId, Within)>,
+    seen_within: AHashSet<(ConfigId, Utf8State)>,
     level: Vec<ConfigId>,
     next_level: Vec<ConfigId>,
-    within: Vec<(ConfigId, Within)>,
+    within: Vec<(ConfigId, Utf8State)>,
     targets: Vec<(ConfigId, u128)>,
 }
 
@@ -75,7 +72,7 @@ impl Lookaheads {
             return None;
         }
         let reads = |byte: u8| dfa.step(program, config, byte) != ConfigId::DEAD;
-        let has_others = (0x80..=0xFF).filter(|&byte| utf8_lead(byte).is_some()).all(reads);
+        let has_others = (0x80..=0xFF).filter(|&byte| Utf8State::of_lead(byte).is_some()).all(reads);
         let mut alphabet = Alphabet { ascii, non_ascii: if has_others { NonAscii::All } else { NonAscii::None } };
         self.seen.clear();
         self.seen_within.clear();
@@ -178,7 +175,7 @@ impl Lookaheads {
     fn reads_others(&mut self, program: &Program, dfa: &mut LazyDfa, config: ConfigId) -> bool {
         self.within.clear();
         for byte in 0x80..=0xFF {
-            let Some(rest) = utf8_lead(byte) else { continue };
+            let Some(rest) = Utf8State::of_lead(byte) else { continue };
             let next = dfa.step(program, config, byte);
             if next == ConfigId::DEAD {
                 return false;
@@ -187,18 +184,18 @@ impl Lookaheads {
                 self.within.push((next, rest));
             }
         }
-        while let Some((config, (n_left, low, high))) = self.within.pop() {
+        while let Some((config, rest)) = self.within.pop() {
             for byte in 0..=255 {
                 let next = dfa.step(program, config, byte);
                 // Nothing else may be read there: a region has no tokens that leave a character half-way.
-                if (next == ConfigId::DEAD) == (low..=high).contains(&byte) {
+                if (next == ConfigId::DEAD) == rest.bytes().contains(&byte) {
                     return false;
                 }
                 if next == ConfigId::DEAD {
                     continue;
                 }
-                if n_left > 1 {
-                    let rest = (n_left - 1, 0x80, 0xBF);
+                let rest = rest.after_continuation();
+                if rest != Utf8State::BOUNDARY {
                     if self.seen_within.insert((next, rest)) {
                         self.within.push((next, rest));
                     }

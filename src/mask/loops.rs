@@ -3,7 +3,8 @@
 use super::cluster::{ScanCluster, cluster};
 use super::switches::ShortCut;
 use crate::automaton::{Kind, Owner, PackedMove, Program, StateId, Step, Unit};
-use crate::vocab::{Alphabet, NonAscii, utf8_lead};
+use crate::util::Utf8State;
+use crate::vocab::{Alphabet, NonAscii};
 use ahash::{AHashMap, AHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -270,21 +271,18 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
     Some(Loop { alphabet, form: Form::Chain(Arc::new(Chain { states: states.into(), bytes, strictest })) })
 }
 
-/// How many continuation bytes follow a lead byte, and the range of the first.
-type Continuation = (u8, u8, u8);
-
 /// Returns the characters beyond ASCII that lead from `at` to `home`, if the others lead nowhere: none if it is another set.
 fn others(program: &Program, state: StateId, at: u32, home: u32) -> NonAscii {
     let Some((linked, _)) = program.place(state) else { return NonAscii::None };
     let unit = &linked.unit;
     let mut is_whole = true;
     // Bytes that are alike lead to the same state.
-    let mut known: SmallVec<[(u32, Continuation); 8]> = SmallVec::new();
-    let is_set = (0x80..=0xFF).all(|byte| match (utf8_lead(byte), unit.code(at, byte).step()) {
+    let mut known: SmallVec<[(u32, Utf8State); 8]> = SmallVec::new();
+    let is_set = (0x80..=0xFF).all(|byte| match (Utf8State::of_lead(byte), unit.code(at, byte).step()) {
         (None, Step::None) => true,
         (Some(rest), Step::Plain(to)) if known.contains(&(to, rest)) => true,
-        (Some(rest @ (n_left, low, high)), Step::Plain(to)) => {
-            if completes(program, state, home, to, n_left, low, high) {
+        (Some(rest), Step::Plain(to)) => {
+            if completes(program, state, home, to, rest) {
                 known.push((to, rest));
                 return true;
             }
@@ -307,10 +305,11 @@ fn completes_but_separators(program: &Program, state: StateId, home: u32, at: u3
     if unit.info(at).kind != Kind::Inner || !unit.controls(at).is_empty() {
         return false;
     }
+    let last_byte = Utf8State::of_lead(0xE2).expect("characters begin so").after_continuation();
     let is_rest = (0..=255u8).all(|byte| match unit.code(at, byte).step() {
         Step::None => !(0x80..=0xBF).contains(&byte),
         Step::Plain(_) if byte == 0x80 => true,
-        Step::Plain(to) => (0x81..=0xBF).contains(&byte) && completes(program, state, home, to, 1, 0x80, 0xBF),
+        Step::Plain(to) => (0x81..=0xBF).contains(&byte) && completes(program, state, home, to, last_byte),
         _ => false,
     });
     let Step::Plain(last) = unit.code(at, 0x80).step() else { return false };
@@ -325,8 +324,8 @@ fn completes_but_separators(program: &Program, state: StateId, home: u32, at: u3
     is_rest && is_inner && (0..=255).all(leads_home)
 }
 
-/// Tells whether from `at` exactly the `n_left` continuation bytes (the first of them in a range) lead back to `home`.
-fn completes(program: &Program, state: StateId, home: u32, at: u32, n_left: u8, low: u8, high: u8) -> bool {
+/// Tells whether from `at` exactly the continuation bytes that a place in a character still needs lead back to `home`.
+fn completes(program: &Program, state: StateId, home: u32, at: u32, rest: Utf8State) -> bool {
     let Some((linked, _)) = program.place(state) else { return false };
     let unit = &linked.unit;
     // Nothing may end within the character: the walk does not look there.
@@ -335,13 +334,15 @@ fn completes(program: &Program, state: StateId, home: u32, at: u32, n_left: u8, 
     }
     let mut next = None;
     let is_exact = (0..=255u8).all(|byte| match unit.code(at, byte).step() {
-        Step::None => byte < low || byte > high,
-        Step::Plain(to) | Step::Local(to) => (low..=high).contains(&byte) && *next.get_or_insert(to) == to,
+        Step::None => !rest.bytes().contains(&byte),
+        Step::Plain(to) | Step::Local(to) => rest.bytes().contains(&byte) && *next.get_or_insert(to) == to,
         Step::List(_) => false,
     });
     match next {
-        Some(next) if is_exact && n_left == 1 => next == home,
-        Some(next) if is_exact => completes(program, state, home, next, n_left - 1, 0x80, 0xBF),
+        Some(next) if is_exact => match rest.after_continuation() {
+            Utf8State::BOUNDARY => next == home,
+            rest => completes(program, state, home, next, rest),
+        },
         _ => false,
     }
 }

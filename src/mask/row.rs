@@ -1,5 +1,6 @@
 //! An owned mask.
 
+use crate::util::bit_row;
 use crate::vocab::TokenId;
 use bitvec::{order::Lsb0, slice::BitSlice};
 
@@ -23,7 +24,7 @@ pub struct TokenMask {
 impl TokenMask {
     /// Returns the mask over `n_tokens` tokens that allows none; `ceil(n_tokens / 32)` words.
     pub fn new(n_tokens: usize) -> Self {
-        TokenMask { words: vec![0; n_tokens.div_ceil(32)], n_tokens }
+        TokenMask { words: vec![0; bit_row::n_words(n_tokens)], n_tokens }
     }
 
     /// Returns the number of tokens, allowed or not.

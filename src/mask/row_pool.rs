@@ -6,9 +6,10 @@
 //! those of texts that may end after so many characters, say. Masks are remembered as they come; those that no other shares make room for
 //! others.
 
-use super::entry::{MaskEntry, differing, filled, has_bit, set_bits};
+use super::entry::{MaskEntry, differing, filled};
 use super::switches::ShortCut;
-use crate::vocab::{TokenId, row_of};
+use crate::util::bit_row;
+use crate::vocab::TokenId;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -70,14 +71,14 @@ impl RowPool {
         zeros.resize(n_words, 0);
         let mut n_tokens = 0;
         for &token in tokens {
-            n_tokens += usize::from(!has_bit(zeros, token));
-            zeros[token as usize / 32] |= 1 << (token % 32);
+            n_tokens += usize::from(!bit_row::has(zeros, token));
+            bit_row::set(zeros, token);
         }
         let mut known = self.lock();
         let Some((place, lacking)) = known.nearest(beside, n_tokens, zeros) else {
             let take = |token: &TokenId| {
-                let is_first = has_bit(zeros, *token);
-                zeros[*token as usize / 32] &= !(1 << (token % 32));
+                let is_first = bit_row::has(zeros, *token);
+                bit_row::clear(zeros, *token);
                 is_first
             };
             let tokens = tokens.iter().copied().filter(take).collect();
@@ -86,8 +87,8 @@ impl RowPool {
         };
         let row = known.bases[place].row(n_words);
         drop(known);
-        tokens.iter().for_each(|&token| zeros[token as usize / 32] = 0);
-        let set = tokens.iter().copied().filter(|&token| !has_bit(&row, token)).collect();
+        tokens.iter().for_each(|&token| zeros[bit_row::place(token).0] = 0);
+        let set = tokens.iter().copied().filter(|&token| !bit_row::has(&row, token)).collect();
         MaskEntry::patched(&row, set, lacking.to_vec())
     }
 
@@ -133,8 +134,8 @@ impl PooledMask {
     fn row(&mut self, n_words: usize) -> Arc<[u32]> {
         let PooledMask { beside, tokens, row } = self;
         let row = row.get_or_insert_with(|| match beside {
-            Some(beside) => filled(beside, |row| set_bits(row, tokens)),
-            None => row_of(tokens, n_words),
+            Some(beside) => filled(beside, |row| bit_row::set_all(row, tokens)),
+            None => bit_row::of(tokens, n_words),
         });
         Arc::clone(row)
     }
@@ -159,7 +160,7 @@ impl Pooled {
             if base.tokens.len().abs_diff(n_tokens) > max {
                 continue;
             }
-            let lacking = base.tokens.iter().copied().filter(|&token| !has_bit(row, token));
+            let lacking = base.tokens.iter().copied().filter(|&token| !bit_row::has(row, token));
             let lacking: Lacking = lacking.take(max + 1).collect();
             // What is not lacking of the base is in the mask.
             let n_more = (n_tokens + lacking.len()).saturating_sub(base.tokens.len());

@@ -9,7 +9,7 @@
 
 use super::configuration::WalkBudget;
 use super::decision::{DecisionId, DecisionNode, Next, NodeKey};
-use super::entry::{MaskEntry, set_bits};
+use super::entry::MaskEntry;
 use super::remainder::{Remainder, ResumePoint};
 use super::store::MaskStore;
 use super::switches::ShortCut;
@@ -18,6 +18,7 @@ use super::walk_context::Subject;
 use super::walker::Walker;
 use crate::automaton::{DONE, Program, StateId};
 use crate::exec::{Head, OverBudget, StackNodeId, Stacks, Work, signature};
+use crate::util::bit_row;
 use crate::vocab::{Trie, Vocab};
 use core::cell::Cell;
 use smallvec::SmallVec;
@@ -380,7 +381,7 @@ impl MaskQuery<'_> {
         if walked.is_ok() {
             for head in live {
                 if let Some((linked, local)) = self.program.place(head.state) {
-                    linked.unit.controls(local).iter().for_each(|&(token, _)| set_bits(&mut own, &[token]));
+                    linked.unit.controls(local).iter().for_each(|&(token, _)| bit_row::set(&mut own, token));
                 }
             }
             let (dfa, zeros) = (&walker.configurations.dfa, &mut walker.zeros);

@@ -8,7 +8,7 @@
 //! loop's characters from the vocabulary: its tokens are allowed without a look, and the walk goes on only at the borders whose byte
 //! the state reads. What a configuration allows is the union of what its heads allow, so each head is taken by itself.
 
-use super::cluster::{Next, Place, ScanCluster, WHOLE};
+use super::cluster::{Next, Place, ScanCluster};
 use super::found::LargeSet;
 use super::loops::{Chain, Form, Loop};
 use super::remainder::{Remainder, ResumePoint, exclude};
@@ -19,7 +19,7 @@ use super::walker::{Level, Strategy, Walker};
 use crate::automaton::{BELOW, Kind, Owner, PackedMove, Program, StateId, Step, Unit};
 use crate::exec::{BOTTOM, Head, StacksMark, step_byte};
 use crate::machine::{Counter, RegisterRule};
-use crate::util::ByteSet;
+use crate::util::{ByteSet, Utf8State};
 use crate::vocab::{Alphabet, CharCount, Region, TokenId};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -352,7 +352,7 @@ impl Walker {
                 let before = &vocab.bytes(token)[depth..usize::from(trie.depth(node)) - 1];
                 let Some((local, register)) = cluster.run(&linked.unit, local, head.register, before) else { continue };
                 if linked.unit.code(local, byte) != PackedMove::NONE {
-                    self.enter_with(context, node, head_at((local, WHOLE), register), nesting);
+                    self.enter_with(context, node, head_at((local, Utf8State::BOUNDARY), register), nesting);
                 }
             }
         }
@@ -378,7 +378,7 @@ impl Walker {
             let is_read = height <= cluster.n_safe_bytes(place) || cluster.needed(place) & !trie.bytes_below(node) != 0;
             is_read && (n_far > vocab.token_bytes_max() || depth + usize::from(height) <= n_far)
         };
-        let home = (local, WHOLE);
+        let home = (local, Utf8State::BOUNDARY);
         if is_sure(from, home, 0) {
             return leading_out;
         }

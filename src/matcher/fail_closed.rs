@@ -4,6 +4,7 @@
 //! has to be some mask: that of the stop tokens, so that the request ends by itself, and says why when it is asked.
 
 use super::{Fill, MatchError, Matcher};
+use crate::util::bit_row;
 use crate::vocab::TokenKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -41,8 +42,9 @@ impl Matcher {
             row.fill(0);
             let vocab = self.grammar.vocab();
             for &token in self.stop_tokens().iter().filter(|&&token| vocab.kind(token) != TokenKind::Padding) {
-                if let Some(word) = row.get_mut(token as usize / 32) {
-                    *word |= 1 << (token % 32);
+                let (word, bit) = bit_row::place(token);
+                if let Some(word) = row.get_mut(word) {
+                    *word |= bit;
                 }
             }
             self.failure.error = Some(error);

@@ -11,12 +11,12 @@
 //! are tried, and tokens that hold that much of a key.
 
 use super::Matcher;
-use super::live::clear;
 use super::memo::{ObjectKey, ObjectSlot};
 use crate::automaton::{Kind, Owner, StateId};
 use crate::exec::{BOTTOM, Head, OverBudget};
 use crate::machine::{Equality, SCARCE};
 use crate::mask::{add, fill};
+use crate::util::bit_row;
 use crate::vocab::{Punctuation, TokenId};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -321,7 +321,7 @@ impl Matcher {
             if *suffix == *b"\"" {
                 vocab.quoted_strings().clear_beginning_with_quote(row);
             } else if let Some(node) = vocab.trie().find(&suffix) {
-                clear(row, vocab.trie().subtree_tokens(node));
+                bit_row::clear_all(row, vocab.trie().subtree_tokens(node));
             }
         });
         self.clear_declared_suffixes(row, frame);
@@ -341,7 +341,7 @@ impl Matcher {
         if n_read == 1 {
             // PERF: right behind the quote all keys are left, and the same tokens each time.
             let of_unit = self.grammar.declared_key_tokens(program.unit_index(frame.state));
-            return clear(row, of_unit[list as usize].beginning(keys, vocab));
+            return bit_row::clear_all(row, of_unit[list as usize].beginning(keys, vocab));
         }
         // Keys with a common prefix go down the trie together, as long as there are tokens.
         let trie = vocab.trie();
@@ -351,7 +351,7 @@ impl Matcher {
             if keys.get(first).len() == n_bytes {
                 match n_bytes == n_read + 1 {
                     true => vocab.quoted_strings().clear_beginning_with_quote(row),
-                    false => clear(row, trie.subtree_tokens(node)),
+                    false => bit_row::clear_all(row, trie.subtree_tokens(node)),
                 }
                 first += 1;
             }

@@ -3,7 +3,7 @@
 use super::Matcher;
 use crate::exec::OverBudget;
 use crate::mask::{FillOutcome, fill};
-use crate::vocab::TokenId;
+use crate::util::bit_row;
 
 impl Matcher {
     /// Makes `row` the mask of what may follow if that is the last one again, tokens that were refused included; tells whether that is none.
@@ -11,7 +11,7 @@ impl Matcher {
         let is_empty = self.scratch.memo.settled?;
         let node = self.scratch.memo.node(&self.live, &self.table)?;
         node.mask.write(row);
-        clear(row, &self.scratch.memo.refused);
+        bit_row::clear_all(row, &self.scratch.memo.refused);
         self.count_hits(1);
         Some(is_empty)
     }
@@ -30,9 +30,4 @@ impl Matcher {
         self.count_hits(n_hits);
         Ok(is_empty)
     }
-}
-
-/// Clears the bits of tokens.
-pub(super) fn clear(row: &mut [u32], tokens: &[TokenId]) {
-    tokens.iter().for_each(|&token| row[token as usize / 32] &= !(1 << (token % 32)));
 }

@@ -20,6 +20,7 @@ use crate::exec::{
     Configuration, Head, OverBudget, Stacks, Viability, Work, is_done, start, step_byte, step_bytes, step_control, tidy,
 };
 use crate::mask::{MaskQuery, Table, TokenMask, fresh_mask_id, mask_ids};
+use crate::util::bit_row;
 use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
 use core::cell::Cell;
@@ -617,7 +618,8 @@ impl Matcher {
     fn add_stop_tokens(&self, row: &mut [u32]) -> (usize, usize) {
         let (mut n_set, mut n_cleared) = (0, 0);
         for &token in self.stop_tokens() {
-            let (word, bit) = (&mut row[token as usize / 32], 1 << (token % 32));
+            let (word, bit) = bit_row::place(token);
+            let word = &mut row[word];
             if self.is_stop_allowed(token) {
                 *word |= bit;
                 n_set += 1;

@@ -19,11 +19,10 @@
 
 use super::Matcher;
 use super::danger::{Danger, Level, Recheck, StackWalk};
-use super::live::clear;
 use crate::automaton::{Kind, Owner, Program};
 use crate::exec::{Candidates, Configuration, DistinctValues, Head, OverBudget, Stacks, Within, step_byte};
 use crate::machine::{Distinct, Equality};
-use crate::util::ByteSet;
+use crate::util::{ByteSet, bit_row};
 use crate::vocab::{Punctuation, TokenId, Trie};
 
 /// Most nodes of the stacks to look at for one place; with more any token may make a difference.
@@ -101,7 +100,7 @@ impl Matcher {
             let own = || punctuation.from(trie, node, above.within.is_string());
             let tokens = trie.subtree_tokens(node);
             if above.is_complete && above.danger.spares(trie.byte(node), own())
-                || tokens.len() <= FEW_TOKENS && tokens.iter().all(|&token| !has_bit(row, token))
+                || tokens.len() <= FEW_TOKENS && tokens.iter().all(|&token| !bit_row::has(row, token))
             {
                 node = trie.subtree_end(node);
                 continue;
@@ -117,7 +116,7 @@ impl Matcher {
             }
             if next.is_empty() {
                 if !is_complete {
-                    clear(row, trie.subtree_tokens(node));
+                    bit_row::clear_all(row, trie.subtree_tokens(node));
                     is_changed = true;
                 }
                 node = trie.subtree_end(node);
@@ -156,12 +155,11 @@ impl Matcher {
         mut visit: impl FnMut(TokenId),
     ) {
         for token in tokens {
-            let (word, bit) = (token as usize / 32, token % 32);
             if self.stacks.work.is_spent() {
                 return;
             }
-            if row[word] >> bit & 1 == 1 && !self.allows(token) {
-                row[word] &= !(1 << bit);
+            if bit_row::has(row, token) && !self.allows(token) {
+                bit_row::clear(row, token);
                 visit(token);
             }
         }
@@ -377,8 +375,4 @@ fn next_value(program: &Program, stacks: &Stacks, frame: Head, distinct: Distinc
             Danger { punctuation: Punctuation::COMMA_VALUE, bytes, is_behind_space: !bytes.is_empty() }
         }
     }
-}
-
-fn has_bit(row: &[u32], token: TokenId) -> bool {
-    row[token as usize / 32] >> (token % 32) & 1 == 1
 }

@@ -22,6 +22,7 @@ use super::error::{RegularError, Work};
 use super::minimize::Table;
 use super::utf8::Edge;
 use crate::Limits;
+use crate::util::bit_row;
 use core::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use std::sync::Arc;
@@ -120,7 +121,7 @@ struct States {
 impl States {
     /// Begins with the start; nothing if no clause can hold.
     fn new(combination: &Combination) -> Option<States> {
-        let n_words = combination.clauses.len().div_ceil(32);
+        let n_words = bit_row::n_words(combination.clauses.len());
         let no_clause = || vec![0; n_words].into_boxed_slice();
         let part = |dfa: &Arc<Dfa>| {
             let is_anything = states_of_anything(dfa);
@@ -131,7 +132,7 @@ impl States {
             for &(part, sign) in literals {
                 let Part { positive, negative, .. } = &mut parts[part as usize];
                 let clauses = if sign { positive } else { negative };
-                clauses[clause / 32] |= 1 << (clause % 32);
+                bit_row::set(clauses, clause as u32);
             }
         }
         let mut next: Vec<u32> = vec![0];

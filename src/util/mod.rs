@@ -1,5 +1,6 @@
-//! What every layer uses: typed indices, byte sets, spans, a persistent list, caches, a hasher, a pool of workspaces.
+//! What every layer uses: typed indices, byte sets, rows of bits, UTF-8, spans, a persistent list, caches, a hasher, a pool of workspaces.
 
+pub(crate) mod bit_row;
 mod bounded_cache;
 mod byte_set;
 pub(crate) mod chunked;
@@ -9,6 +10,7 @@ mod ids;
 mod pool;
 mod ring_cache;
 mod span;
+mod utf8_state;
 
 pub(crate) use bounded_cache::{BoundedMap, BoundedTable};
 pub use byte_set::ByteSet;
@@ -18,3 +20,4 @@ pub(crate) use ids::index_type;
 pub(crate) use pool::Pool;
 pub(crate) use ring_cache::RingCache;
 pub use span::Span;
+pub(crate) use utf8_state::Utf8State;

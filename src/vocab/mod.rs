@@ -37,13 +37,13 @@ pub use token::{TokenId, TokenKind};
 pub use trie::Trie;
 pub(crate) use trie::byte_bit;
 
-use crate::util::ByteSet;
+use crate::util::{ByteSet, bit_row};
 use core::fmt;
 pub(crate) use punctuation::Punctuation;
 use punctuation::PunctuationBelow;
 pub(crate) use quoted::QuotedStrings;
 use regions::Regions;
-pub(crate) use regions::{Alphabet, CharCount, NonAscii, Region, row_of, utf8_lead};
+pub(crate) use regions::{Alphabet, CharCount, NonAscii, Region};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -119,7 +119,7 @@ impl Vocab {
 
     /// Returns the number of 32-bit words in a mask row: `ceil(n_tokens / 32)`.
     pub fn n_mask_words(&self) -> usize {
-        self.n_tokens().div_ceil(32)
+        bit_row::n_words(self.n_tokens())
     }
 
     /// Returns the bytes that the token adds in mid-sequence; nothing for control tokens, padding and unknown ids.

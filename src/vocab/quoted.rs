@@ -1,6 +1,7 @@
 //! Tokens by the quoted strings that they hold: which can repeat a key of an object as a whole, beginning and end.
 
 use super::token::TokenId;
+use crate::util::bit_row;
 use ahash::AHashMap;
 
 /// The tokens of a vocabulary that hold quoted strings.
@@ -48,7 +49,7 @@ impl QuotedStrings {
             holding_twice: Box::new([]),
             ending_and_holding: AHashMap::new(),
             prefix_bytes_max: 0,
-            begins_with_quote: vec![0; tokens.len().div_ceil(32)].into(),
+            begins_with_quote: vec![0; bit_row::n_words(tokens.len())].into(),
             open: Box::new([]),
             n_closed_before_quote_max: 0,
         };
@@ -57,7 +58,7 @@ impl QuotedStrings {
             let token = token as TokenId;
             let Some(last_quote) = bytes.iter().rposition(|&byte| byte == b'"') else { continue };
             if bytes[0] == b'"' {
-                found.begins_with_quote[token as usize / 32] |= 1 << (token % 32);
+                bit_row::set(&mut found.begins_with_quote, token);
             }
             let n_closed = bytes[..last_quote].iter().filter(|byte| matches!(byte, b'}' | b']')).count();
             found.n_closed_before_quote_max = found.n_closed_before_quote_max.max(n_closed);

@@ -22,6 +22,7 @@
 
 use super::token::TokenId;
 use super::trie::Trie;
+use crate::util::{Utf8State, bit_row};
 use ahash::AHashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -57,7 +58,7 @@ impl Alphabet {
         if byte < 0x80 {
             self.ascii >> byte & 1 == 1
         } else {
-            self.non_ascii != NonAscii::None && utf8_lead(byte).is_some()
+            self.non_ascii != NonAscii::None && Utf8State::of_lead(byte).is_some()
         }
     }
 }
@@ -114,13 +115,6 @@ struct Merged {
     byte: u8,
     after: CharCount,
     trie: Option<Arc<Trie>>,
-}
-
-/// Returns some tokens as a mask of `n_words` words.
-pub(crate) fn row_of(tokens: &[TokenId], n_words: usize) -> Arc<[u32]> {
-    let mut row = vec![0u32; n_words];
-    tokens.iter().for_each(|&id| row[id as usize / 32] |= 1 << (id % 32));
-    row.into()
 }
 
 /// A condition on the number of characters between a region's node and a node of its border or interior.
@@ -189,7 +183,7 @@ impl Region {
 
     /// Returns the nodes reached by whole characters and then `byte`, which begins another one.
     fn interior(&self, trie: &Trie, byte: u8) -> &[u32] {
-        if Utf8Position::Boundary.next(self.alphabet, byte).is_none() {
+        if Position::BOUNDARY.next(self.alphabet, byte).is_none() {
             return &[];
         }
         let find = || {
@@ -216,7 +210,7 @@ impl Region {
 
     /// Returns the tokens of the region as a mask of `n_words` words.
     pub fn row(&self, n_words: usize) -> &Arc<[u32]> {
-        self.row.get_or_init(|| row_of(&self.tokens, n_words))
+        self.row.get_or_init(|| bit_row::of(&self.tokens, n_words))
     }
 
     /// Returns the tokens in which at most `n_max` characters begin, and the remaining ones. `bytes_of` has the bytes of a token.
@@ -324,7 +318,7 @@ enum Reached {
 fn for_each_node(trie: &Trie, alphabet: Alphabet, from: u32, mut visit: impl FnMut(u32, Reached)) {
     let depth = |node: u32| usize::from(trie.depth(node) - trie.depth(from));
     // The position within a character before each byte of the path.
-    let mut positions = vec![Utf8Position::Boundary];
+    let mut positions = vec![Position::BOUNDARY];
     let end = trie.subtree_end(from);
     let mut node = from + 1;
     while node < end {
@@ -332,12 +326,12 @@ fn for_each_node(trie: &Trie, alphabet: Alphabet, from: u32, mut visit: impl FnM
         positions.truncate(at + 1);
         match positions[at].next(alphabet, trie.byte(node)) {
             Some(position) => {
-                visit(node, if positions[at] == Utf8Position::Boundary { Reached::Begins } else { Reached::Continues });
+                visit(node, if positions[at] == Position::BOUNDARY { Reached::Begins } else { Reached::Continues });
                 positions.push(position);
                 node += 1;
             }
             None => {
-                if positions[at] == Utf8Position::Boundary {
+                if positions[at] == Position::BOUNDARY {
                     visit(node, Reached::Border);
                 }
                 node = trie.subtree_end(node);
@@ -348,55 +342,38 @@ fn for_each_node(trie: &Trie, alphabet: Alphabet, from: u32, mut visit: impl FnM
 
 /// A position relative to the UTF-8 of characters of an alphabet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Utf8Position {
-    /// Between two characters.
-    Boundary,
-    /// This many continuation bytes follow, the first of them in a range.
-    Inside { n_left: u8, low: u8, high: u8 },
+enum Position {
+    /// Of any characters.
+    At(Utf8State),
     /// After the first byte of U+2000 to U+2FFF, where U+2028 and U+2029 are excluded.
     AfterE2,
     /// After the first two bytes of U+2000 to U+203F, likewise.
     AfterE280,
 }
 
-impl Utf8Position {
-    /// Returns the position after `byte`, or `None` if it belongs to no character of the alphabet.
-    fn next(self, alphabet: Alphabet, byte: u8) -> Option<Utf8Position> {
-        match self {
-            Utf8Position::Boundary if byte < 0x80 => {
-                (alphabet.ascii >> byte & 1 == 1).then_some(Utf8Position::Boundary)
-            }
-            Utf8Position::Boundary => {
-                let (n_left, low, high) = utf8_lead(byte).filter(|_| alphabet.non_ascii != NonAscii::None)?;
-                if byte == 0xE2 && alphabet.non_ascii == NonAscii::AllButSeparators {
-                    return Some(Utf8Position::AfterE2);
-                }
-                Some(Utf8Position::Inside { n_left, low, high })
-            }
-            Utf8Position::AfterE2 if byte == 0x80 => Some(Utf8Position::AfterE280),
-            Utf8Position::AfterE2 => Utf8Position::Inside { n_left: 2, low: 0x80, high: 0xBF }.next(alphabet, byte),
-            Utf8Position::AfterE280 if matches!(byte, 0xA8 | 0xA9) => None,
-            Utf8Position::AfterE280 => Utf8Position::Inside { n_left: 1, low: 0x80, high: 0xBF }.next(alphabet, byte),
-            Utf8Position::Inside { low, high, .. } if byte < low || byte > high => None,
-            Utf8Position::Inside { n_left: 1, .. } => Some(Utf8Position::Boundary),
-            Utf8Position::Inside { n_left, .. } => {
-                Some(Utf8Position::Inside { n_left: n_left - 1, low: 0x80, high: 0xBF })
-            }
-        }
-    }
-}
+impl Position {
+    const BOUNDARY: Position = Position::At(Utf8State::BOUNDARY);
 
-/// Returns the number of continuation bytes that follow a leading byte, and the range of the first (Unicode 16, table 3-7).
-pub(crate) fn utf8_lead(byte: u8) -> Option<(u8, u8, u8)> {
-    match byte {
-        0xC2..=0xDF => Some((1, 0x80, 0xBF)),
-        0xE0 => Some((2, 0xA0, 0xBF)),
-        0xE1..=0xEC | 0xEE..=0xEF => Some((2, 0x80, 0xBF)),
-        0xED => Some((2, 0x80, 0x9F)),
-        0xF0 => Some((3, 0x90, 0xBF)),
-        0xF1..=0xF3 => Some((3, 0x80, 0xBF)),
-        0xF4 => Some((3, 0x80, 0x8F)),
-        _ => None,
+    /// Returns the position after `byte`, or `None` if it belongs to no character of the alphabet.
+    fn next(self, alphabet: Alphabet, byte: u8) -> Option<Position> {
+        let is_continuation = (0x80..=0xBF).contains(&byte);
+        match self {
+            Position::BOUNDARY if byte < 0x80 => (alphabet.ascii >> byte & 1 == 1).then_some(Position::BOUNDARY),
+            Position::BOUNDARY if byte == 0xE2 && alphabet.non_ascii == NonAscii::AllButSeparators => {
+                Some(Position::AfterE2)
+            }
+            Position::BOUNDARY => {
+                let state = Utf8State::of_lead(byte).filter(|_| alphabet.non_ascii != NonAscii::None)?;
+                Some(Position::At(state))
+            }
+            Position::At(state) => state.bytes().contains(&byte).then(|| Position::At(state.after_continuation())),
+            Position::AfterE2 if byte == 0x80 => Some(Position::AfterE280),
+            Position::AfterE2 => {
+                let state = Utf8State::of_lead(0xE2).expect("a character begins so").after_continuation();
+                is_continuation.then_some(Position::At(state))
+            }
+            Position::AfterE280 => (is_continuation && !matches!(byte, 0xA8 | 0xA9)).then_some(Position::BOUNDARY),
+        }
     }
 }
 
@@ -471,7 +448,7 @@ mod tests {
                 let node = trie.find(&from).unwrap();
                 let region = vocab.region(alphabet, node);
                 let in_region = |text: &[u8]| {
-                    let mut position = Utf8Position::Boundary;
+                    let mut position = Position::BOUNDARY;
                     text.iter().all(|&byte| match position.next(alphabet, byte) {
                         Some(next) => {
                             position = next;
