@@ -4,7 +4,9 @@
 //! the name of the limit, the given value and the limit. Nearly all concern compiling. The cost of one step of a matcher depends on the
 //! text as well if the grammar is ambiguous: it is limited in work and bytes, never in time.
 //!
-//! Some stages of JSON Schema have further bounds, private constants that are not configurable, next to the code that enforces them.
+//! Beyond the limits whose names begin with `object`, `unevaluated`, `schema_variants`, `key` and `unique`, a keyword of JSON Schema can't be
+//! enforced: strict mode refuses the schema, and lenient mode drops the keyword. Constants in the code choose between two exact ways, or are
+//! the capacity of a type (64 open conditions of an object, divisors of 37 digits and 16 negated ones); they are not configurable.
 
 /// The limits on compiling a grammar and on running it. `Limits::default()` suits a server that compiles grammars sent by its users.
 ///
@@ -51,6 +53,16 @@ pub struct Limits {
     /// Most members of an object that a JSON Schema makes count: the greatest `minProperties` or `maxProperties` that can be enforced, and most
     /// members told apart beside others.
     pub object_members_max: u64,
+    /// Most branches of one `anyOf` whose subsets are alternatives for `unevaluatedProperties` and `unevaluatedItems`: n branches have 2^n. Beyond
+    /// 16 it has no effect.
+    pub unevaluated_branches_max: usize,
+    /// Most variants of one property or item, which differ by the conditions that it satisfies: `contains`, or alternatives that wait for a key.
+    pub schema_variants_max: usize,
+    /// Most classes of keys that the patterns of one object tell apart.
+    pub key_classes_max: usize,
+    /// Most values of distinct items whose sets are states, where the positions of an array have different domains: n values have 2^n. Beyond
+    /// 32 it has no effect.
+    pub unique_values_max: usize,
     /// Most documents of one JSON Schema.
     pub n_documents_max: usize,
     /// Longest URI of a JSON Schema or of a reference in it, in bytes.
@@ -83,6 +95,10 @@ impl Default for Limits {
             schema_facts_max: 1 << 18,
             schema_steps_max: 1 << 25,
             object_members_max: 4096,
+            unevaluated_branches_max: 8,
+            schema_variants_max: 64,
+            key_classes_max: 64,
+            unique_values_max: 12,
             n_documents_max: 1 << 10,
             uri_bytes_max: 1 << 12,
             step_work_max: 4_000_000,

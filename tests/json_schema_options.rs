@@ -106,3 +106,55 @@ fn separators_are_marks_with_white_space_around_them() {
     let error = compile(OBJECT, separators(&wide, ":")).unwrap_err();
     assert_eq!(error.limit().map(|(bound, ..)| bound), Some("automaton_states_max"));
 }
+
+/// Each limit beyond which a keyword can't be enforced is configurable: it refuses beyond, and not at, what a schema needs.
+#[test]
+fn limits_of_what_can_be_enforced_are_met_exactly() {
+    let with = |set: &dyn Fn(&mut Limits)| {
+        let mut limits = Limits::default();
+        set(&mut limits);
+        limits
+    };
+    type Change = fn(&mut Limits, usize);
+    let cases: [(&str, usize, &str, Change); 5] = [
+        (r#"{"type": "object", "maxProperties": 3}"#, 3, "maxProperties", |limits, n| {
+            limits.object_members_max = n as u64
+        }),
+        (
+            r#"{"type": "object", "unevaluatedProperties": false,
+                "anyOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}, {"properties": {"c": {}}}]}"#,
+            3,
+            "unevaluatedProperties",
+            |limits, n| limits.unevaluated_branches_max = n,
+        ),
+        (
+            r#"{"type": "array", "allOf": [
+                {"contains": {"pattern": "a"}, "maxContains": 2}, {"contains": {"pattern": "b"}, "maxContains": 2}]}"#,
+            4,
+            "contains",
+            |limits, n| limits.schema_variants_max = n,
+        ),
+        (
+            r#"{"type": "object", "patternProperties": {"a": {"type": "null"}, "b": {"type": ["null", "string"]}}}"#,
+            4,
+            "patternProperties",
+            |limits, n| limits.key_classes_max = n,
+        ),
+        (
+            r#"{"type": "array", "prefixItems": [{"enum": [1, 2]}, {"const": 1}], "items": {"enum": [1, 3]},
+                "uniqueItems": true}"#,
+            3,
+            "uniqueItems",
+            |limits, n| limits.unique_values_max = n,
+        ),
+    ];
+    for (schema, n, keyword, change) in cases {
+        let at = with(&|limits| change(limits, n));
+        let below = with(&|limits| change(limits, n - 1));
+        if let Err(error) = compile_within(at, schema, WhiteSpace::Compact) {
+            panic!("{schema}: {error}");
+        }
+        let error = compile_within(below, schema, WhiteSpace::Compact).unwrap_err();
+        assert!(error.is_unsupported() && error.keyword() == Some(keyword), "{schema}: {error}");
+    }
+}

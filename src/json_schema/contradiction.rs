@@ -43,7 +43,6 @@ const QUESTIONS_MAX: usize = 512;
 const STEPS_MAX: u64 = 1 << 23;
 /// Greatest depth of levels.
 const LEVELS_MAX: usize = 256;
-/// Most keywords that an error lists.
 
 /// Returns the error for a schema that has no value.
 pub(super) fn explain(

@@ -1,4 +1,4 @@
-//! Languages of decoded strings: patterns and formats by number, and the automata of string shapes.
+//! Languages of decoded strings: patterns and formats, interned, and the automata of string shapes.
 
 use super::draft::Draft;
 use super::error::{LowerError, SchemaError};
@@ -15,25 +15,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Memory for the automata of patterns and formats, in bytes.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
-/// States of products that are made to see whether languages are disjoint.
+/// Most states of a product that decides whether languages are disjoint; beyond it the answer is unknown.
 const DISJOINT_STATES_MAX: usize = 1 << 12;
 
-/// States of a combination of languages, beyond which it is made step by step.
+/// Most states of languages combined at once; beyond it they are combined one by one.
 const COMBINED_STATES_MAX: usize = 1 << 12;
 
-/// States of an automaton for several shapes, before it is minimized, beyond which they stay apart where they can.
+/// Most states, before minimization, of one automaton for several shapes; beyond it the shapes stay separate where they can.
 const JOINED_STATES_MAX: usize = 1 << 11;
 
-/// Steps that making an automaton counts for, however small.
+/// Steps of the budget for building an automaton, however small.
 const STEPS_PER_AUTOMATON: usize = 256;
 
-/// What a language is, whatever the schema.
+/// The name of a language, the same in every schema.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum LanguageName {
     Pattern(Box<str>),
-    /// By its name.
+    /// The strings of a format.
     Format(Box<str>),
-    /// All that holds the strings of a format.
+    /// A superset of the strings of a format.
     OuterFormat(Box<str>),
     /// The strings of any of some shapes.
     AnyOf(Arc<[StringKey]>),
@@ -65,10 +65,10 @@ impl StringKey {
     }
 }
 
-/// Makes an automaton while a budget looks on.
+/// Builds an automaton within a budget.
 ///
 /// # Errors
-/// What `refuse` makes of an automaton that is too large; that of the budget if it gives up.
+/// The error that `refuse` returns for an automaton that is too large; that of the budget if it is exhausted.
 pub(super) fn watched<T>(
     budget: &CompileBudget,
     refuse: impl FnOnce(RegularError) -> SchemaError,
@@ -85,7 +85,7 @@ pub(super) fn too_large(error: RegularError) -> SchemaError {
     SchemaError::too_much(error.limit_name(), error.given() as usize, error.limit() as usize)
 }
 
-/// The automata of patterns and formats, kept from schema to schema.
+/// The automata of patterns and formats, shared by schemas.
 #[derive(Debug)]
 pub(super) struct LanguageStore {
     automata: Mutex<BoundedMap<LanguageName, Arc<Dfa>>>,
@@ -114,7 +114,7 @@ pub(super) struct Languages<'a> {
     budget: &'a CompileBudget,
     automata: Vec<(LanguageName, Arc<Dfa>)>,
     ids: HashMap<LanguageName, LanguageId>,
-    /// By languages and signs: whether they surely have nothing in common.
+    /// By languages and signs: whether they are certainly disjoint.
     disjoint: HashMap<Vec<(LanguageId, bool)>, bool>,
 }
 
@@ -137,14 +137,14 @@ impl<'a> Languages<'a> {
         })
     }
 
-    /// Returns the language of a format; nothing if the format is an annotation.
+    /// Returns the language of a format; `None` if the format is an annotation.
     pub fn format(&mut self, name: &str, draft: Draft) -> Option<LanguageId> {
         let format = Format::find(name, draft)?;
         let name = LanguageName::Format(format.id().into());
         Some(self.intern(name, |_| Ok(format.automaton())).expect("formats build"))
     }
 
-    /// Returns a language that holds all strings of a format; nothing if the format is an annotation.
+    /// Returns a superset of the strings of a format; `None` if the format is an annotation.
     pub fn outer_format(&mut self, name: &str, draft: Draft) -> Option<LanguageId> {
         let format = Format::find(name, draft)?;
         let Some(dfa) = format.outer_automaton() else { return self.format(name, draft) };
@@ -152,8 +152,8 @@ impl<'a> Languages<'a> {
         Some(self.intern(name, |_| Ok(dfa)).expect("formats build"))
     }
 
-    /// Returns the language of the strings of any of some shapes; nothing if some shape lists values or bounds lengths, or the automaton
-    /// would be too large.
+    /// Returns the union of the strings of some shapes as one language; `None` if a shape lists values or bounds lengths, or the automaton would
+    /// be too large.
     ///
     /// # Errors
     /// If the budget gives up.
@@ -214,7 +214,7 @@ impl<'a> Languages<'a> {
     }
 
     /// Returns what rules without calls were made of before.
-    /// Returns what a shape says to other schemas; nothing if it lists values.
+    /// Returns a shape by the names of its languages, which mean the same in other schemas; `None` if it lists values.
     pub fn key_of(&self, shape: &StringShape) -> Option<StringKey> {
         if shape.values.is_some() || !shape.excluded.is_empty() {
             return None;
@@ -246,7 +246,7 @@ impl<'a> Languages<'a> {
         Ok(Some(values.iter().filter(|value| self.satisfies(value, &rest)).cloned().collect()))
     }
 
-    /// Tells whether surely no string is in the languages of a shape.
+    /// Returns whether certainly no string is in all languages of a shape.
     pub fn are_disjoint(&mut self, shape: &StringShape) -> bool {
         if shape.languages.len() < 2 {
             return false;
@@ -261,12 +261,12 @@ impl<'a> Languages<'a> {
         is_disjoint
     }
 
-    /// Returns the automaton of the decoded strings of a shape, but for its lengths if `has_lengths` is false.
+    /// Returns the automaton of the decoded strings of a shape, without its bounds on lengths unless `has_lengths`.
     pub fn of_shape(&self, shape: &StringShape, has_lengths: bool, limits: &Limits) -> Result<Arc<Dfa>, LowerError> {
         self.of_shapes(&[shape], has_lengths, limits)
     }
 
-    /// Returns the automaton of the decoded strings that have any of some shapes, but for their lengths if `has_lengths` is false.
+    /// Returns the automaton of the decoded strings that have any of some shapes, without their bounds on lengths unless `has_lengths`.
     pub fn of_shapes(
         &self,
         shapes: &[&StringShape],
@@ -306,7 +306,7 @@ impl<'a> Languages<'a> {
         self.with_lengths(&dfa, min, max, limits)
     }
 
-    /// Returns the automaton of the strings of another that have so many characters.
+    /// Returns the automaton of the strings of another one with `min` to `max` characters.
     pub fn with_lengths(&self, dfa: &Dfa, min: u64, max: Option<u64>, limits: &Limits) -> Result<Arc<Dfa>, LowerError> {
         let too_long = |n: u64| u32::try_from(n).unwrap_or(u32::MAX - 1);
         let mut lengths = Regular::new();
@@ -319,9 +319,9 @@ impl<'a> Languages<'a> {
         })
     }
 
-    /// Returns what of a shape that lists no values are languages: those that a string must be in, and must not.
+    /// Returns the languages of a shape without listed values, with signs: those that contain its strings (true), and those that don't.
     fn literals(&self, shape: &StringShape, limits: &Limits) -> Result<Vec<(Arc<Dfa>, bool)>, LowerError> {
-        // What is asked for first: it is the smaller part.
+        // Positive ones first: they are smaller.
         let (wanted, unwanted): (Vec<_>, Vec<_>) = shape.languages.iter().partition(|(_, sign)| *sign);
         let literals = wanted.into_iter().chain(unwanted);
         let mut clause: Vec<_> = literals.map(|&(language, sign)| (Arc::clone(self.dfa(language)), sign)).collect();
@@ -340,9 +340,9 @@ impl<'a> Languages<'a> {
         Ok(combination)
     }
 
-    /// Returns the automaton of the decoded strings that have any of some shapes, which list no values, but for their lengths.
+    /// Returns the automaton of the decoded strings that have any of some shapes without listed values, whatever their lengths.
     fn combined(&self, shapes: &[&StringShape], limits: &Limits) -> Result<Arc<Dfa>, LowerError> {
-        // PERF: an intersection shrinks from one language to the next, and all at once it would be made with what has no end.
+        // PERF: intersecting one by one keeps intermediate automata small; at once, the infinite languages multiply.
         if let [shape] = shapes {
             return self.intersection(&self.literals(shape, limits)?, limits);
         }
@@ -362,7 +362,7 @@ impl<'a> Languages<'a> {
         Ok(union)
     }
 
-    /// Returns what is in some automata and not in others, one after the other.
+    /// Returns the intersection of some automata and of the complements of others, computed one by one.
     fn intersection(&self, clause: &[(Arc<Dfa>, bool)], limits: &Limits) -> Result<Arc<Dfa>, LowerError> {
         let mut dfa: Option<Arc<Dfa>> = None;
         for (other, sign) in clause {
@@ -382,7 +382,7 @@ impl<'a> Languages<'a> {
     }
 }
 
-/// Puts shapes together whose strings one automaton can hold: those that list values, and those with the same bounds on their length.
+/// Groups the shapes whose strings can be one automaton: those that list values, and those with equal bounds on their length.
 pub(super) fn alike<'s>(shapes: &[&'s StringShape]) -> Vec<Vec<&'s StringShape>> {
     let mut groups: Vec<Vec<&StringShape>> = Vec::new();
     let mut places: HashMap<Option<(u64, Option<u64>)>, usize> = HashMap::new();
@@ -411,7 +411,7 @@ pub(super) fn few_texts(dfa: &Dfa, n_max: usize) -> Option<Vec<Vec<u8>>> {
         if dfa.is_accepting(state) {
             texts.push(text.clone());
         }
-        // Each state leads to a text of its own at least.
+        // Each pending state leads to at least one more text.
         if texts.len() + pending.len() > n_max {
             return None;
         }

@@ -14,15 +14,21 @@
 //! |---|---|
 //! | `decimal`, `number` | exact numbers; the spellings of the numbers that bounds and divisors allow |
 //! | `value`, `read` | JSON documents with spans, duplicate keys and exact numbers, and their parser |
-//! | `uri`, `draft`, `resolve` | identifiers; which keyword belongs to which draft; other documents |
+//! | `uri`, `draft`, `resolve` | identifiers; drafts and their vocabularies; other documents |
+//! | `options` | what the standard leaves open |
 //! | `model` | sub-schemas with typed keywords, references as indices |
-//! | `load`, `keywords` | from documents to the model |
-//! | `equal` | merging of equal sub-schemas |
 //! | [`mod@format`], `language` | asserted formats and patterns: regular languages of decoded strings |
-//! | `conjunction`, `shape`, `expand` | conjunctions of constraints; shapes, which have no disjunctions; from one to the other |
+//! | `conjunction`, `shape`, `partial` | conjunctions of constraints; shapes, which have no disjunctions; what is between the two |
+//! | `keywords` | each keyword, by family: how it is read, what it asserts, what violating it means, its words |
+//! | `load` | from documents to the model |
+//! | `equal` | merging of equal sub-schemas |
+//! | `report` | how each keyword is enforced |
+//! | `expand` | from conjunctions to shapes |
 //! | `lower` | from shapes to automata: objects, arrays, strings, white space |
 //! | `contradiction` | why a schema is unsatisfiable: which keywords, where |
-//! | `options`, `report` | what the standard leaves open; how each keyword is enforced |
+//! | `compile` | all of it, from a model to automata and a report |
+//!
+//! Each uses only those above it (a test holds the order).
 //!
 //! Schemas come from strangers: nothing here recurses over the input, sizes are bounded by [`Limits`](crate::Limits) and by constants of
 //! the stages, and each error has a keyword, a location and a reason.

@@ -48,9 +48,6 @@ use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Most branches of one `anyOf` whose subsets are alternatives for `unevaluated...`.
-const UNEVALUATED_BRANCHES_MAX: usize = 8;
-
 /// Steps that a fact counts as where a partial is copied and expanded.
 const STEPS_PER_FACT: usize = 4;
 

@@ -9,6 +9,9 @@ use super::finite::{Constant, Finite};
 use super::questions::COMPARISON_STEPS;
 use super::*;
 
+/// Most branches whose subsets are listed, whatever the limit says.
+const SUBSETS_BITS_MAX: usize = 16;
+
 /// The scalars of a kind that branches list, with the number of branches that list each.
 struct Listed {
     kind: ValueKind,
@@ -53,17 +56,16 @@ impl Expander<'_> {
         if frames.is_empty() || alive.len() < 2 {
             return Ok(Choice::Of(Alternatives::new(alive.into_iter().map(|id| vec![goal(id)]).collect())));
         }
-        if alive.len() > UNEVALUATED_BRANCHES_MAX && self.options.is_lenient {
+        let limit = self.limits.unevaluated_branches_max.min(SUBSETS_BITS_MAX);
+        if alive.len() > limit && self.options.is_lenient {
             // It is unknown which branch evaluated, so the rest is not constrained.
             frames.iter().for_each(|&frame| partial.frames[frame as usize].is_open = true);
             return Ok(Choice::Of(Alternatives::new(alive.into_iter().map(|id| vec![goal(id)]).collect())));
         }
-        if alive.len() > UNEVALUATED_BRANCHES_MAX {
+        if alive.len() > limit {
             let keyword = if kind == ValueKind::Array { "unevaluatedItems" } else { "unevaluatedProperties" };
-            let reason = format!(
-                "{} branches of `anyOf` may overlap, and at most {UNEVALUATED_BRANCHES_MAX} are told apart",
-                alive.len()
-            );
+            let n_alive = alive.len();
+            let reason = format!("{n_alive} branches of `anyOf` may overlap, and at most {limit} are told apart");
             return Err(SchemaError::unsupported(keyword, reason).into());
         }
         let subsets = (1u32..1 << alive.len()).map(|subset| {

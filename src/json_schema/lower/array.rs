@@ -14,21 +14,20 @@ use crate::pass::{Label, NetRuleId};
 use hashbrown::HashMap;
 use matching::can_all_differ;
 use smallvec::SmallVec;
-pub(super) use values::Few;
-use values::Others;
+use std::rc::Rc;
+pub(super) use values::EnumerationBudget;
+use values::UnlistedValues;
 
 /// Largest number of items that is tracked in states; larger ones take a counter.
 const WRITTEN_MAX: u64 = 16;
-/// Most variants of one item, by the conditions that count it.
-const VARIANTS_MAX: usize = 64;
 
 /// Most values of counted items that are used to bound their number.
 const COUNTED_MAX: usize = 64;
 
 /// Most values of items that are enumerated.
 const VALUES_MAX: usize = 4096;
-/// Most values whose sets are tracked in states, where the positions of an array have different domains.
-const FEW_MAX: usize = 12;
+/// Most values whose sets fit a state, whatever the limit says.
+const VALUE_BITS_MAX: usize = 32;
 
 /// The domain of an item: the values that it may have.
 enum Domain {
@@ -51,11 +50,14 @@ fn n_prefix(shape: &ArrayShape) -> u64 {
 struct Seen {
     position: u64,
     n_items: u64,
-    counts: SmallVec<[u64; 4]>,
+    counts: Counts,
 }
 
-/// A variant of the next item: its constraint, and the state after it.
-type Variant = (ConjunctionId, Seen);
+/// How many items each `contains` has counted.
+type Counts = SmallVec<[u64; 4]>;
+
+/// The variants of the next item: its constraint, and the counts after it.
+type Variants = Rc<[(ConjunctionId, Counts)]>;
 
 struct Plan<'s> {
     shape: &'s ArrayShape,
@@ -67,12 +69,26 @@ struct Plan<'s> {
     distinct: Option<Distinct>,
 }
 
+impl Plan<'_> {
+    /// Returns the state after one more item, and these counts.
+    fn after_item(&self, seen: &Seen, counts: &Counts) -> Seen {
+        let n_items = match self.is_written && self.shape.max.is_none() {
+            // All numbers from the minimum on are equivalent.
+            true => (seen.n_items + 1).min(self.shape.min),
+            false => seen.n_items + 1,
+        };
+        Seen { position: (seen.position + 1).min(self.n_prefix), n_items, counts: counts.clone() }
+    }
+}
+
 /// The automaton states drafted so far, by the state of the array after an item.
 #[derive(Default)]
 struct Places {
     states: HashMap<Seen, u32>,
     /// Those that are not expanded yet.
     pending: Vec<(Seen, u32)>,
+    /// The variants of the next item, by what they depend on: the number of items makes no difference.
+    variants: HashMap<(u64, Counts), Variants>,
 }
 
 impl Places {
@@ -163,7 +179,7 @@ impl Lowerer<'_> {
         let mut few: Vec<Vec<Vec<u8>>> = Vec::new();
         for (position, members) in places.iter().enumerate().take(n_items) {
             let conjunction = self.expander.intern(members.clone());
-            if let Some(values) = self.few_values(conjunction, &mut Few::new(n_items - 1))? {
+            if let Some(values) = self.few_values(conjunction, &mut EnumerationBudget::new(n_items - 1))? {
                 let n_places = if position + 1 == places.len() { n_items - position } else { 1 };
                 if values.len() < n_places {
                     return Ok(false);
@@ -188,7 +204,7 @@ impl Lowerer<'_> {
             let conjunction = self.expander.intern(members);
             let domain = match self.domain(conjunction)? {
                 Domain::Many { is_endless: false, is_finite } => {
-                    let few = self.few_values(conjunction, &mut Few::new(COUNTED_MAX))?;
+                    let few = self.few_values(conjunction, &mut EnumerationBudget::new(COUNTED_MAX))?;
                     few.map_or(Domain::Many { is_endless: false, is_finite }, Domain::Few)
                 }
                 domain => domain,
@@ -227,9 +243,10 @@ impl Lowerer<'_> {
         }
         values.sort_unstable();
         values.dedup();
-        if values.len() > FEW_MAX || !shape.counts.is_empty() {
+        let limit = self.limits.unique_values_max.min(VALUE_BITS_MAX);
+        if values.len() > limit || !shape.counts.is_empty() {
             let reason =
-                format!("places of an array have {} values in all, and at most {FEW_MAX} are told apart", values.len());
+                format!("places of an array have {} values in all, and at most {limit} are told apart", values.len());
             return Err(SchemaError::unsupported("uniqueItems", reason).into());
         }
         let bit = |text: &[u8]| 1u32 << values.binary_search(&text).expect("all were listed");
@@ -278,7 +295,7 @@ impl Lowerer<'_> {
     /// Returns the domain of a conjunction.
     fn domain(&mut self, conjunction: ConjunctionId) -> Lowered<Domain> {
         let mut texts: Vec<Vec<u8>> = Vec::new();
-        let mut all = Others::default();
+        let mut all = UnlistedValues::default();
         for kind in ValueKind::ALL {
             let shapes = self.expander.shapes(conjunction, kind)?;
             let others = self.add_scalars(kind, &shapes, &mut texts)?;
@@ -286,7 +303,7 @@ impl Lowerer<'_> {
             all.is_finite |= others.is_finite;
             all.is_endless |= others.is_endless;
         }
-        let Others { is_some: is_many, mut is_finite, is_endless } = all;
+        let UnlistedValues { is_some: is_many, mut is_finite, is_endless } = all;
         texts.sort_unstable();
         texts.dedup();
         is_finite |= is_many && !texts.is_empty();
@@ -348,61 +365,64 @@ impl Lowerer<'_> {
         seen: &Seen,
         depth: u32,
     ) -> Lowered<()> {
-        for (conjunction, seen) in self.item_variants(plan, seen)? {
+        let key = (seen.position, seen.counts.clone());
+        let variants = match places.variants.get(&key) {
+            Some(cached) => Rc::clone(cached),
+            None => {
+                let variants = self.item_variants(plan, seen.position, &seen.counts)?;
+                Rc::clone(places.variants.entry(key).or_insert(variants))
+            }
+        };
+        for (conjunction, counts) in variants.iter() {
+            let conjunction = *conjunction;
             if !self.expander.conjunctions.is_nothing(conjunction) {
                 let rule = self.value(conjunction, depth + 1, plan.distinct.is_some())?;
-                let target = places.after(draft, seen, plan.distinct);
+                let target = places.after(draft, plan.after_item(seen, counts), plan.distinct);
                 from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), target));
             }
         }
         Ok(())
     }
 
-    /// Returns the variants of the next item.
-    fn item_variants(&mut self, plan: &Plan<'_>, seen: &Seen) -> Lowered<Vec<Variant>> {
-        let Plan { shape, n_prefix, is_written, .. } = *plan;
-        let position = seen.position;
+    /// Returns the variants of the item at a position, after some counts.
+    fn item_variants(&mut self, plan: &Plan<'_>, position: u64, counts: &Counts) -> Lowered<Variants> {
+        let shape = plan.shape;
         let is_at = |from: u64, to: Option<u64>| from <= position && to.is_none_or(|to| position < to);
-        let members: Vec<Member> =
+        let members: Members =
             shape.rules.iter().filter(|rule| is_at(rule.from, rule.to)).map(|rule| rule.member).collect();
-        let n_items = match is_written && shape.max.is_none() {
-            // All numbers from the minimum on are equivalent.
-            true => (seen.n_items + 1).min(shape.min),
-            false => seen.n_items + 1,
-        };
-        let next = Seen { position: (position + 1).min(n_prefix), n_items, counts: seen.counts.clone() };
-        let mut variants: Vec<(Vec<Member>, Seen)> = vec![(members, next)];
+        let mut variants: Vec<(Members, Counts)> = vec![(members, counts.clone())];
         for (index, count) in shape.counts.iter().enumerate().filter(|(_, count)| is_at(count.from, count.to)) {
-            let n_seen = seen.counts[index];
+            let n_seen = counts[index];
             let mut longer = Vec::with_capacity(2 * variants.len());
-            for (members, next) in variants {
+            for (members, after) in variants {
                 // Without an upper bound it need not be known that an item doesn't count.
                 if count.max.is_none() && n_seen >= count.min {
-                    longer.push((members, next));
+                    longer.push((members, after));
                     continue;
                 }
                 if count.max.is_none_or(|max| n_seen < max) {
                     let mut counted = members.clone();
                     counted.push(count.member);
-                    let mut after = next.clone();
-                    after.counts[index] = n_seen + 1;
+                    let mut after_counted = after.clone();
+                    after_counted[index] = n_seen + 1;
                     if !self.is_nothing(&counted)? {
-                        longer.push((counted, after));
+                        longer.push((counted, after_counted));
                     }
                 }
                 let mut other = members;
                 if count.max.is_some() {
                     other.push(count.member.negated());
                 }
-                longer.push((other, next));
+                longer.push((other, after));
             }
             variants = longer;
-            if variants.len() > VARIANTS_MAX {
-                let reason = format!("more than {VARIANTS_MAX} combinations of conditions count the same items");
+            let limit = self.limits.schema_variants_max;
+            if variants.len() > limit {
+                let reason = format!("more than {limit} combinations of conditions count the same items");
                 return Err(SchemaError::unsupported("contains", reason).into());
             }
         }
-        Ok(variants.into_iter().map(|(members, next)| (self.expander.intern(members), next)).collect())
+        Ok(variants.into_iter().map(|(members, after)| (self.expander.intern(members), after)).collect())
     }
 
     /// Adds what follows `n_items` items: further items, counted by a counter, and the closing bracket.

@@ -1,7 +1,7 @@
-//! Rules that call no others, that of a colon and a value, and those of any JSON value, kept from schema to schema.
+//! Caches of rules across schemas: rules that call no others, the member rule (a colon and a value), and the rules of any JSON value.
 //!
-//! Schemas repeat themselves: of the texts and numbers in real ones 98 % have been in another. What such a rule's automaton depends on is
-//! a few words, its *key*; with an equal key the automaton is the same, and neither drafted, trimmed nor built again.
+//! Schemas repeat each other: 98 % of the strings and numbers in real schemas occurred in an earlier one. The automaton of such a rule is
+//! determined by a short *key*; for an equal key it is neither drafted nor trimmed nor built again.
 
 use crate::json_schema::language::StringKey;
 use crate::json_schema::options::{SchemaOptions, Spelling, WhiteSpace};
@@ -11,15 +11,15 @@ use crate::util::BoundedMap;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// All that the automaton of a rule depends on.
+/// The key of a rule: everything that its automaton depends on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum LeafKey {
-    /// White space, at most so many characters of it.
+    /// White space of at most this many characters.
     WhiteSpace(u32),
     /// One character in any spelling.
     Character,
     AnyString,
-    /// Strings of some shapes.
+    /// The strings of some shapes.
     Strings {
         shapes: Vec<StringKey>,
         is_element: bool,
@@ -32,12 +32,12 @@ pub(super) enum LeafKey {
     },
     /// Any key, with its quotes.
     AnyKey,
-    /// A colon and a value, with free white space of at most so many characters before each. It calls the rule of the white space, if there may
-    /// be some, and that of the value: any value, since a rule names what it calls by its place.
+    /// A colon and a value, each after white space of at most this many characters. It calls the rule of white space, if some is allowed, and
+    /// the rule of the value: of any value, since an automaton refers to the rules that it calls by position.
     Member(u32),
 }
 
-/// All that the rules of any JSON value depend on, where they don't depend on the depth.
+/// The key of the rules of any JSON value, for white space that does not depend on the nesting depth.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct AnyValueKey {
     white_space: WhiteSpace,
@@ -51,14 +51,14 @@ impl AnyValueKey {
     }
 }
 
-/// The rules of any JSON value, for the last options that were used.
+/// The rules of any JSON value, for the options used last.
 #[derive(Debug, Default)]
 pub(super) struct AnyValueStore {
     known: Mutex<VecDeque<(AnyValueKey, Arc<FinishedNetwork>)>>,
 }
 
 impl AnyValueStore {
-    /// Options whose rules are kept.
+    /// Most options whose rules are cached.
     const KEPT_MAX: usize = 16;
 
     pub fn find(&self, key: &AnyValueKey) -> Option<Arc<FinishedNetwork>> {

@@ -1,13 +1,12 @@
-//! Strings of a language between bounds on their length, without an automaton for each length.
+//! Strings of a language with bounds on their length, by a register that counts characters.
 //!
 //! An email address of at most 255 characters, fifty words of at most 500: the product of such an automaton with the lengths has up to
-//! millions of states. Here the automaton of the language is kept as it is, and a register counts characters beside it
-//! ([`Length`]). A state is left out of reach where the count can't come out right any more, so each knows how many characters it
-//! takes to the end at least.
+//! millions of states. Instead the automaton of the language is kept, and a register counts characters beside it ([`Length`]). Each state has
+//! the least number of characters that it takes from there to the end, and is not entered with a count from which the bound can't be kept.
 //!
-//! That is all there is to know when only one of the bounds matters, or when every number of characters from the least on leads to the
-//! end. Otherwise the lower bound is written out, if it is small (`^(ab)*$` with 10 to 1001 characters), so that only the upper one matters;
-//! else (exactly 1001 characters) the product with both is made after all.
+//! The least number decides if only one of the bounds matters, or if every greater number of characters leads to the end as well.
+//! Otherwise a small lower bound becomes states of the automaton (`^(ab)*$` with 10 to 1001 characters), so that only the upper one is
+//! left to the register; with a large one (exactly 1001 characters) the whole product is built.
 
 use super::draft::Draft;
 use super::text::spell;
@@ -19,22 +18,22 @@ use crate::pass::Label;
 use crate::regular::Dfa;
 use std::collections::VecDeque;
 
-/// States of a product with lengths that are not worth a register.
+/// Most states of a product with lengths that is preferred to a register.
 const WRITTEN_MAX: u64 = 1 << 12;
 
-/// How strings are counted along.
+/// Where characters are counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counted {
-    /// Beside the automaton: all is drafted.
+    /// In a register, and the strings are drafted.
     Beside,
-    /// Better in the automaton.
+    /// In the states of the automaton, which stays small.
     Within,
-    /// In the automaton, though it becomes large.
+    /// In the states of the automaton, which becomes large.
     WithinLarge,
 }
 
 impl Lowerer<'_> {
-    /// Adds the body and closing quote of strings of an automaton with the lengths of a shape, if it can.
+    /// Adds the body and closing quote of the strings of an automaton with the lengths of a shape, if a register can count them.
     pub(super) fn with_length_register(
         &mut self,
         draft: &mut Draft,
@@ -55,7 +54,7 @@ impl Lowerer<'_> {
         let spelled = Spelled::new(all, self.expander.options.spelling);
         self.budget.spend(2 * spelled.draft.n_edges())?;
         let lengths = Lengths::of(&spelled);
-        // What every string has anyhow is no bound.
+        // A lower bound that every string satisfies is none.
         let min = if min <= lengths.to_end[0] { 0 } else { min };
         let is_exact = match (min, max) {
             (0, _) => true,
@@ -87,12 +86,12 @@ impl Lowerer<'_> {
                 ));
             }
         }
-        // Nothing leads to where too many characters would be missing.
+        // Edges to states from which the end is too far are removed.
         if let Some(max) = max {
             let least = |target: usize| lengths.to_end[target] + u32::from(is_boundary[target]);
             body.retain(|edge| least(edge.target as usize) <= max);
         }
-        // The closing quote belongs to the rule, so that the states before it are within a text for sure.
+        // The closing quote belongs to the rule, so that its other states are certainly within a string.
         let closed = body.state();
         let ends: Vec<u32> = (0..closed).filter(|&state| body.accepting[state as usize]).collect();
         body.byte(&ends, b'"', closed);
@@ -107,12 +106,12 @@ impl Lowerer<'_> {
     }
 }
 
-/// The automaton of spelled strings. Its first state is only entered from outside.
+/// The automaton of spelled strings. No edge leads to its first state.
 struct Spelled {
     draft: Draft,
-    /// Whether characters end in a state; else it is within one.
+    /// By state: whether it is between characters, not within one.
     is_boundary: Vec<bool>,
-    /// Whether the empty string is among the strings; the first state doesn't say.
+    /// Whether the empty string is accepted; the first state does not show it.
     is_empty_text: bool,
 }
 
@@ -137,8 +136,7 @@ impl Spelled {
         Spelled { draft, is_boundary, is_empty_text: all.is_accepting(0) }
     }
 
-    /// Tells whether there are longer and longer ways to the end from every state. All states lead to the end, so it is enough that none is
-    /// the last.
+    /// Returns whether arbitrarily long strings continue from every state. All states lead to the end, so it is enough that each has an edge.
     fn are_unbounded(&self) -> bool {
         (0..self.draft.n_states() as u32).all(|state| self.draft.row(state).next().is_some())
     }
@@ -152,12 +150,12 @@ impl Spelled {
     }
 }
 
-/// How many characters it takes from each state to the end at least, a begun one included.
+/// The least numbers of characters from each state to the end, a partly read one included.
 struct Lengths {
     to_end: Vec<u32>,
-    /// The same, if the end is not here.
+    /// The same for strings that do not end in this state.
     to_end_after_one: Vec<u32>,
-    /// Whether a way that can be completed may lead to this state where it can't any more.
+    /// By state: whether an edge to it may exceed the upper bound although its source did not.
     needs_check: Vec<bool>,
 }
 
@@ -171,7 +169,7 @@ impl Lengths {
         for state in (0..n_states).filter(|&state| draft.accepting[state]) {
             pending.push_back((state as u32, 0));
         }
-        // The nearest first: what costs nothing goes to the front.
+        // Breadth-first by cost: edges without cost go to the front.
         let sources = spelled.sources();
         while let Some((state, length)) = pending.pop_front() {
             if to_end[state as usize] <= length {
@@ -199,8 +197,8 @@ impl Lengths {
         Lengths { to_end, to_end_after_one, needs_check }
     }
 
-    /// Tells whether from every state there are ways to the end of all lengths from the least on: wherever strings end, one more character
-    /// can follow, and end them again.
+    /// Returns whether every state can reach the end by every number of characters from the least on: after each accepted string one more
+    /// character can follow and end it again.
     fn are_gapless(&self, spelled: &Spelled) -> bool {
         let ends = (0..spelled.draft.n_states()).filter(|&state| spelled.draft.accepting[state]);
         ends.into_iter().all(|state| self.to_end_after_one[state] == 1)

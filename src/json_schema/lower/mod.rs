@@ -124,8 +124,8 @@ struct Lowerer<'a> {
     budget: &'a CompileBudget,
     workspace: Workspace,
     drafts: Vec<DraftRule>,
-    values: HashMap<Place, NetRuleId>,
-    pending: VecDeque<(Place, NetRuleId)>,
+    values: HashMap<ValueContext, NetRuleId>,
+    pending: VecDeque<(ValueContext, NetRuleId)>,
     numbers: HashMap<(Vec<NumberShape>, bool), Option<NetRuleId>>,
     strings: HashMap<(Vec<StringShape>, bool), Option<NetRuleId>>,
     keys: HashMap<Arc<Dfa>, NetRuleId>,
@@ -148,7 +148,7 @@ enum AnyValue {
 
 /// The context for which a rule of values is drafted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Place {
+struct ValueContext {
     conjunction: ConjunctionId,
     /// The nesting depth; 0 where it makes no difference.
     depth: u32,
@@ -216,8 +216,8 @@ impl<'a> Lowerer<'a> {
     }
 
     fn draft_pending(&mut self) -> Lowered<()> {
-        while let Some((place, rule)) = self.pending.pop_front() {
-            self.draft_value(place, rule)?;
+        while let Some((context, rule)) = self.pending.pop_front() {
+            self.draft_value(context, rule)?;
         }
         Ok(())
     }
@@ -264,13 +264,13 @@ impl<'a> Lowerer<'a> {
 
     fn drafted_value(&mut self, conjunction: ConjunctionId, depth: u32, is_element: bool) -> NetRuleId {
         let depth = if self.has_indent() { depth.min(white_space::INDENT_DEEP_MAX) } else { 0 };
-        let place = Place { conjunction, depth, is_element };
-        if let Some(&rule) = self.values.get(&place) {
+        let context = ValueContext { conjunction, depth, is_element };
+        if let Some(&rule) = self.values.get(&context) {
             return rule;
         }
         let rule = self.rule("value", Draft::default(), None);
-        self.values.insert(place, rule);
-        self.pending.push_back((place, rule));
+        self.values.insert(context, rule);
+        self.pending.push_back((context, rule));
         rule
     }
 
@@ -327,13 +327,13 @@ impl<'a> Lowerer<'a> {
         Ok(())
     }
 
-    fn draft_value(&mut self, place: Place, rule: NetRuleId) -> Lowered<()> {
-        let drafted = self.draft_kinds(place, rule);
-        drafted.map_err(|error| self.expander.placed_at(place.conjunction, error))
+    fn draft_value(&mut self, context: ValueContext, rule: NetRuleId) -> Lowered<()> {
+        let drafted = self.draft_kinds(context, rule);
+        drafted.map_err(|error| self.expander.placed_at(context.conjunction, error))
     }
 
-    fn draft_kinds(&mut self, place: Place, rule: NetRuleId) -> Lowered<()> {
-        let Place { conjunction, depth, is_element } = place;
+    fn draft_kinds(&mut self, context: ValueContext, rule: NetRuleId) -> Lowered<()> {
+        let ValueContext { conjunction, depth, is_element } = context;
         let mut draft = self.workspace.draft();
         let end = draft.state();
         draft.accept(end);

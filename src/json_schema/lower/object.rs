@@ -31,9 +31,6 @@ use plan::{ClassKeys, Content};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
-/// Most variants of the value of one key, which differ by the obligations that they satisfy.
-const VARIANTS_MAX: usize = 64;
-
 /// Variants of the value of a key: its constraint, and the obligations that it satisfies.
 type Variants = SmallVec<[(ConjunctionId, u64); 1]>;
 
@@ -379,7 +376,7 @@ impl Lowerer<'_> {
     /// Returns the rule of undeclared keys, with their quotes.
     fn other_key(&mut self, keys: &ClassKeys) -> Lowered<NetRuleId> {
         let keys = match keys {
-            ClassKeys::Others => {
+            ClassKeys::Undeclared => {
                 let draft = |_: &mut Self| Ok(Some(quoted_spelling(Dfa::all_text())));
                 return Ok(self.leaf("key", LeafKey::AnyKey, None, draft)?.expect("there are keys"));
             }
@@ -579,8 +576,9 @@ impl Lowerer<'_> {
             }
             variants = longer;
             self.budget.spend(variants.len())?;
-            if variants.len() > VARIANTS_MAX {
-                let reason = format!("more than {VARIANTS_MAX} combinations of conditions wait for the same key");
+            let limit = self.limits.schema_variants_max;
+            if variants.len() > limit {
+                let reason = format!("more than {limit} combinations of conditions wait for the same key");
                 return Err(SchemaError::unsupported("not", reason).into());
             }
         }

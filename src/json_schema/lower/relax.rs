@@ -1,10 +1,9 @@
-//! Lenient mode where shapes become automata: what would be too large to write out is dropped.
+//! Lenient mode while shapes become automata: constraints whose automaton would be too large are dropped.
 //!
-//! `{"minProperties": 100000}` is fine as a fact; that its members can't be told apart shows when an automaton is made of it. A shape no
-//! longer knows which keyword a bound came from. So what is dropped from it is reported at every keyword that asks for just that: one of
-//! them is to blame.
+//! `{"minProperties": 100000}` is a fact like any other; only its automaton is too large. By then a shape no longer knows the keyword of a
+//! bound. So a dropped bound is reported at every keyword that asks for it: one of them is the cause.
 //!
-//! A shape is what must hold together, whatever signs led to it. What is left of one lets more texts through and never fewer.
+//! A shape is a conjunction, whatever signs led to it, so that dropping a part of it allows more documents, never fewer.
 
 use super::object::Plan;
 use super::{Draft, LowerError, Lowered, Lowerer};
@@ -19,17 +18,17 @@ use crate::regular::{Dfa, Work};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Returns the error for numbers whose texts can't be had; which bound or divisor it is shows where the place is added.
+/// Returns the error for numbers whose automaton can't be built; adding its location finds the bound or divisor.
 fn no_texts(error: NumberError) -> SchemaError {
     let keyword = if let NumberError::Magnitude = error { "minimum" } else { "multipleOf" };
     SchemaError::unsupported(keyword, error.to_string())
 }
 
 impl Lowerer<'_> {
-    /// In lenient mode, notes that the keywords of which a test is true are not enforced.
+    /// In lenient mode, records that the keywords with `is_to_blame` are not enforced.
     ///
     /// # Errors
-    /// The error, if there are none or it is not lenient mode.
+    /// The given error, in strict mode or if there is no such keyword.
     fn blame(&mut self, error: &SchemaError, is_to_blame: impl Fn(&Keyword) -> bool) -> Lowered<()> {
         let model = self.expander.model;
         let entries = model.schemas().flat_map(|(id, schema)| schema.entries().iter().map(move |entry| (id, entry)));
@@ -41,8 +40,8 @@ impl Lowerer<'_> {
         found.into_iter().try_for_each(|(schema, value)| self.expander.relax(schema, value, None, error.clone()))
     }
 
-    /// Returns the plan of the objects of a shape, whose numbers of members are within the bound; nothing if there are none. In lenient mode
-    /// the least number is, since `Expander::checked_min` looks at keywords.
+    /// Returns the plan of the objects of a shape, with bounds on members within the limit; `None` if there are no such objects. The lower
+    /// bound is within it in lenient mode, where it was checked with its keyword.
     pub(super) fn fitting_plan(&mut self, shape: &ObjectShape) -> Lowered<Option<Plan>> {
         let Some(plan) = self.plan_object(shape)? else { return Ok(None) };
         let bound = plan.max.unwrap_or(plan.min);
@@ -51,7 +50,7 @@ impl Lowerer<'_> {
         }
         let keyword = if plan.max.is_some() { "maxProperties" } else { "minProperties" };
         let error = SchemaError::too_many_members(keyword, bound, self.limits.object_members_max);
-        // Of several bounds only the least is left, and then none.
+        // The shape has the least of several upper bounds; without it there is none.
         let Some(max) = shape.max.filter(|&max| max > self.limits.object_members_max) else { return Err(error.into()) };
         self.blame(&error, |keyword| match keyword {
             Keyword::Object(ObjectKeyword::MaxProperties(given)) => *given >= max,
@@ -62,11 +61,12 @@ impl Lowerer<'_> {
         self.plan_object(&shape)
     }
 
-    /// Returns the rule of the arrays of a shape, without conditions that can't be enforced; nothing if there are none.
+    /// Returns the rule of the arrays of a shape, without conditions that can't be enforced; `None` if there are no such arrays.
     pub(super) fn lenient_array(&mut self, shape: &ArrayShape, depth: u32) -> Lowered<Option<NetRuleId>> {
         let mut shape = shape.clone();
         loop {
-            // PERF: most that fail do so after a quarter of a million places, which takes a second. Each count up to a bound is one.
+            // PERF: an array fails after a quarter of a million states, a second's work. Each count up to a bound is a state, so that the
+            // largest bound predicts most failures.
             let size = |count: &ItemCount| count.max.unwrap_or(count.min).min(shape.max.unwrap_or(u64::MAX));
             let n_places = shape.counts.iter().map(size).max().unwrap_or(0);
             let made = match self.check_written("items", usize::try_from(n_places).unwrap_or(usize::MAX)) {
@@ -104,7 +104,8 @@ impl Lowerer<'_> {
         Ok(self.rule("array", draft, None))
     }
 
-    /// Returns the texts of the numbers of a set, and those beside registers; in lenient mode without divisors that can't be enforced.
+    /// Returns the texts of the numbers of a set: an automaton, and automata beside registers; in lenient mode without divisors that can't be
+    /// enforced.
     pub(super) fn texts_of_set(
         &mut self,
         set: &NumberSet,
@@ -120,7 +121,7 @@ impl Lowerer<'_> {
                 }
                 Err(error) => no_texts(error),
             };
-            // The greatest is the hardest; what followed from it goes with it.
+            // The greatest divisor makes the automaton large; divisors that it implies go with it.
             let Some((greatest, _)) = left.to_mut().pop_divisor() else { return Err(error.into()) };
             self.blame(&error, |keyword| match keyword {
                 Keyword::Number(NumberKeyword::MultipleOf(given)) => {
@@ -145,7 +146,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// Tells whether a keyword asks for a count, or its denial does.
+/// Returns whether a keyword or its negation asks for a count.
 fn asks_for(keyword: &Keyword, count: &ItemCount) -> bool {
     let Subject::Schema(counted) = count.member.subject else { return false };
     let bounds = (count.min, count.max);

@@ -1,8 +1,8 @@
-//! Strings and numbers: from languages of decoded strings to their spellings in JSON.
+//! Strings and numbers: from languages of decoded strings to the texts of a JSON document.
 //!
-//! A string that a schema says something about, other than its length, has one spelling for each character by default ([`Spelling`]): itself,
-//! or for quotes, backslashes and control characters the shortest escape that JSON has for it, with small letters. Where nothing is said
-//! about a string, every escape is allowed; surrogates come in pairs, since text with half of one is refused by most parsers.
+//! A string that a schema constrains by more than its length has one spelling for each character by default ([`Spelling`]): the character
+//! itself, or for quotes, backslashes and control characters the shortest escape that JSON has, in lower case. A string without such a
+//! constraint may have every escape, except half of a surrogate pair, which most parsers refuse.
 
 use super::draft::Draft;
 use super::leaf::LeafKey;
@@ -21,9 +21,9 @@ use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
-/// Lengths up to this are written out where a pattern has to be counted along.
+/// Bounds up to this length become states of the automaton of a pattern, instead of a register.
 const COUNTED_MIN: u64 = 4;
-/// Steps that the automaton of a set of numbers counts for, beside its edges.
+/// Steps of the budget for the automaton of a set of numbers, beside one for each edge.
 const STEPS_PER_NUMBER: usize = 1024;
 
 impl Lowerer<'_> {
@@ -67,7 +67,8 @@ impl Lowerer<'_> {
         Ok(Some(draft))
     }
 
-    /// Returns the texts of the numbers that have any of some shapes; as an element each has one, and those beside registers have no end.
+    /// Returns the texts of the numbers that have any of some shapes: an automaton, and automata beside registers. As an item that is compared,
+    /// a number of the automaton has one text.
     pub(super) fn number_texts(
         &mut self,
         shapes: &[NumberShape],
@@ -123,7 +124,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Elements are compared as they are written, so each has one spelling.
+    /// Returns the spelling of strings; those that are compared have one spelling each, since their bytes are compared.
     fn spelling_of(&self, is_element: bool) -> Spelling {
         if is_element { Spelling::Shortest } else { self.expander.options.spelling }
     }
@@ -146,7 +147,7 @@ impl Lowerer<'_> {
                 written.add(self.expander.languages.of_shapes(&group, true, self.limits)?);
                 continue;
             }
-            // What can't be counted together may be so one by one.
+            // Shapes that have no common register may each have one.
             for shape in group {
                 match self.counted(&mut draft, open, end, &[shape])? {
                     Counted::Beside => is_empty = false,
@@ -158,7 +159,7 @@ impl Lowerer<'_> {
         if !dfa.is_empty() {
             let base = embed_spelled(&mut draft, &dfa, end, self.spelling_of(is_element));
             match is_empty {
-                // The quote leads there itself: another state like it would have masks of its own.
+                // The opening quote leads to the start of the automaton itself: an equivalent state would have masks of its own.
                 true => draft.edges_mut().filter(|edge| edge.target == open).for_each(|edge| edge.target = base),
                 false => draft.copy_edges(base, open),
             }
@@ -167,8 +168,8 @@ impl Lowerer<'_> {
         Ok((!is_empty).then_some(draft))
     }
 
-    /// Adds the body and closing quote of strings that have any of some shapes with the same bounds on their length, by counting characters;
-    /// if it can.
+    /// Adds the body and closing quote of the strings of some shapes with equal bounds on their length, with a counter of characters, if
+    /// that is possible.
     fn counted(&mut self, draft: &mut Draft, open: u32, end: u32, shapes: &[&StringShape]) -> Lowered<Counted> {
         let shape = shapes[0];
         let is_short = shape.max.unwrap_or(shape.min) <= COUNTED_MIN;
@@ -214,7 +215,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// Makes an empty draft the automaton as it is.
+/// Copies an automaton into an empty draft.
 fn plain(draft: &mut Draft, dfa: &Dfa) {
     (1..dfa.n_states()).for_each(|_| _ = draft.state());
     for state in 0..dfa.n_states() as u32 {
@@ -255,7 +256,7 @@ pub(super) fn embed_spelled(draft: &mut Draft, dfa: &Dfa, end: u32, spelling: Sp
     base
 }
 
-/// Adds the edges of an automaton over decoded bytes as they are spelled; its states become those that `place` says.
+/// Adds the spelled edges of an automaton over decoded bytes; `place` maps its states to those of the draft.
 pub(super) fn spell(draft: &mut Draft, dfa: &Dfa, place: impl Fn(u32) -> u32, spelling: Spelling) {
     if spelling == Spelling::Any {
         return spell_in_all_ways(draft, dfa, place);
@@ -270,7 +271,7 @@ pub(super) fn spell(draft: &mut Draft, dfa: &Dfa, place: impl Fn(u32) -> u32, sp
 /// The states after a backslash, by what may follow.
 type Escapes = HashMap<SmallVec<[(u8, u32); 8]>, u32>;
 
-/// Adds edges over decoded bytes as they are spelled.
+/// Adds the spelled edges of some edges over decoded bytes.
 fn spell_row(draft: &mut Draft, from: u32, edges: impl Iterator<Item = (u8, u8, u32)>, escapes: &mut Escapes) {
     let mut escaped: SmallVec<[(u8, u32); 8]> = SmallVec::new();
     for (low, high, target) in edges {
@@ -307,7 +308,7 @@ fn is_escaped(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// Adds what may follow a backslash so that it stands for one of some bytes.
+/// Adds the escapes, after the backslash, of some bytes.
 fn add_escapes(draft: &mut Draft, escape: u32, bytes: &[(u8, u32)]) {
     let mut zeros: Option<u32> = None;
     let mut nibbles: [Option<u32>; 2] = [None; 2];
@@ -465,8 +466,8 @@ fn hexadecimal(draft: &mut Draft, from: u32, to: u32) {
     }
 }
 
-/// If the strings of an automaton are all those of characters of one set (perhaps not the empty one), makes an empty draft the spellings of
-/// one such character and returns whether the empty string is missing.
+/// If an automaton accepts exactly the strings over one set of characters, perhaps without the empty string, drafts the spellings of one such
+/// character and returns whether the empty string is missing.
 fn spell_one_character(body: &mut Draft, dfa: &Dfa, spelling: Spelling) -> Option<bool> {
     let start = dfa.start()?;
     // `X*` loops at its start; `X+` begins in a state of its own with the same edges.
@@ -482,7 +483,7 @@ fn spell_one_character(body: &mut Draft, dfa: &Dfa, spelling: Spelling) -> Optio
     if n_accepting != 1 {
         return None;
     }
-    // All else is the inside of characters: continuation bytes only, and bytes of one only lead home.
+    // All other states are within a character: only continuation bytes leave them, and lead to a state of the character or home.
     for state in 0..dfa.n_states() as u32 {
         let is_home = state == home || state == start;
         for (low, high, target) in dfa.edges(state) {
@@ -498,7 +499,7 @@ fn spell_one_character(body: &mut Draft, dfa: &Dfa, spelling: Spelling) -> Optio
     let mut one = Draft::new();
     (1..dfa.n_states()).for_each(|_| _ = one.state());
     spell(&mut one, dfa, |state| state, spelling);
-    // Coming home is the end of the character.
+    // Returning to the start ends the character.
     let mut renumbered = Draft::new();
     let finished = renumbered.state();
     renumbered.accept(finished);
@@ -509,7 +510,7 @@ fn spell_one_character(body: &mut Draft, dfa: &Dfa, spelling: Spelling) -> Optio
     Some(is_some)
 }
 
-/// Returns the automaton of numbers in the one form that elements have: no exponent, no needless zeros, no negative zero.
+/// Returns the automaton of numbers in the unique form of items that are compared: no exponent, no redundant zeros, no negative zero.
 fn plain_numbers() -> &'static Dfa {
     static PLAIN: OnceLock<Dfa> = OnceLock::new();
     PLAIN.get_or_init(|| {
@@ -520,8 +521,8 @@ fn plain_numbers() -> &'static Dfa {
     })
 }
 
-/// Tells whether some beginning of a text of the language can be completed in finitely many ways only.
+/// Returns whether some prefix of a text of the language has finitely many completions.
 pub(super) fn has_finite_end(dfa: &Dfa) -> bool {
-    // If there is one, following it to its end leads to a state that nothing follows.
+    // The end of the longest completion of such a prefix is a state without edges.
     (0..dfa.n_states() as u32).any(|state| dfa.edges(state).len() == 0)
 }

@@ -1,10 +1,10 @@
-//! Whether a set has no members.
+//! Emptiness of a set of numbers.
 //!
-//! Without a step (integers, divisors) what lies between two different bounds can't be used up by the multiples of some
-//! numbers. With a step `d` the members are multiples `k·d` between the bounds, and each non-divisor leaves out the multiples of some
-//! `m` among the `k`. If `m` is 1 nothing is left. Else `k = 1` is left, and with it infinitely many in each direction, so that only
-//! sets with two bounds are a question. `r` non-divisors leave out fewer than `2^r` numbers in a row (the bound of Jacobsthal's
-//! function), so some `k` beyond that many need not be tried.
+//! Without integers and divisors, an interval between two different bounds has infinitely many numbers, which finitely many non-divisors do
+//! not exhaust. Otherwise the members are multiples `k·d` of a step `d` between the bounds, and each non-divisor excludes the
+//! multiples of some `m` among the `k`. If some `m` is 1, the set is empty. If not, `k = 1` is not excluded, nor are infinitely
+//! many others in each direction; so only sets with two bounds need a search. `r` non-divisors exclude fewer than `2^r` consecutive `k`
+//! (the bound of Jacobsthal's function), so that `2^r` candidates are enough.
 
 use super::{Bound, NumberError, NumberSet, NumberSpelling, spell};
 use crate::Limits;
@@ -31,7 +31,7 @@ pub(super) fn is_empty(set: &NumberSet, limits: &Limits, work: &mut Work<'_>) ->
     if candidates.iter().any(|value| set.contains(value)) {
         return Ok(false);
     }
-    // More than 10^18 multiples lie between, which is beyond 2^r.
+    // There are more than 10^18 multiples between the bounds, more than 2^r.
     let is_far = |a: &Decimal, b: &Decimal| !a.is_zero() && a.height() > b.height().max(step.height()) + 20;
     if is_far(&lower.value, &upper.value) || is_far(&upper.value, &lower.value) {
         return Ok(false);
@@ -57,8 +57,8 @@ fn snapped_up(bound: &Bound, step: &Decimal) -> Bound {
     Bound { value, is_inclusive: true }
 }
 
-/// Returns whether none of the multiples of `step` between two bounds is in the set, of which at least one in `n_tries_max` in a row
-/// would be; `None` if that is too large for 128 bits.
+/// Returns whether no multiple of `step` between two bounds is in the set, given that of `n_tries_max` consecutive multiples at least one
+/// is not excluded; `None` if 128 bits are too few.
 fn is_empty_between(set: &NumberSet, lower: &Bound, upper: &Bound, step: &Decimal, n_tries_max: i128) -> Option<bool> {
     let multiples = Multiples::between(lower, upper, step)?;
     for k in 0..multiples.n.min(n_tries_max) {

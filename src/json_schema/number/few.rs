@@ -1,9 +1,8 @@
-//! A few numbers as a list.
+//! The automaton of a short list of numbers.
 //!
-//! Between 0 and 100000 lie 12 multiples of 7919. Residues with the digits counted take 7919 states for each
-//! number of digits; the list of the 12 texts is an automaton of some 60. The texts are sorted, all with as many digits after the point;
-//! a state is a run of texts that agree so far. A number may end where only zeros after the point are missing, and goes on with zeros
-//! behind its last digit.
+//! Between 0 and 100000 there are 12 multiples of 7919. An automaton of remainders has 7919 states for each number of digits; that of the
+//! 12 texts has some 60. All texts are written with the same number of digits after the point, and sorted; a state is a range of texts with a
+//! common prefix. A number may end before the zeros at the end of its fraction, and may be followed by further zeros there.
 
 use super::empty::Multiples;
 use super::{NumberError, NumberSet};
@@ -19,9 +18,9 @@ const DIGITS_MAX: i64 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
-    /// The texts from `first` to before `end` agree in their first `n` bytes.
+    /// The texts in `first..end` have a common prefix of `n` bytes, which was read.
     Texts { first: u32, end: u32, n: u32 },
-    /// Behind a complete text, after a point or a zero.
+    /// After a complete text, in zeros of a fraction.
     Zeros { has_digit: bool },
 }
 
@@ -32,7 +31,8 @@ pub(super) fn is_list(set: &NumberSet) -> bool {
     Multiples::between(lower, upper, &step).is_some_and(|multiples| multiples.n <= MULTIPLES_MAX)
 }
 
-/// Returns the automaton of the plain texts of a set if it is a list of few multiples, shorter than `n_rests` for each digit would be.
+/// Returns the automaton of the plain texts of a set whose members are few multiples, fewer than `n_rests`, the states for each digit
+/// otherwise; `None` for other sets.
 pub(super) fn language(
     set: &NumberSet,
     has_fractions: bool,
@@ -106,7 +106,7 @@ fn step_list(
         edges.push((byte, byte, Place::Texts { first: from as u32, end: to as u32, n: n as u32 + 1 }));
         from = to;
     }
-    // Of texts that agree, one that goes on with zeros alone comes first.
+    // Among texts with a common prefix, one that continues with zeros only is the first.
     let is_whole_over = !text[..n].contains(&b'.') && text[n..].starts_with(b".");
     let is_fraction = n > 0 && text[..n].contains(&b'.') && text[n - 1] != b'.';
     let is_zeros = |rest: &[u8]| rest.iter().all(|&byte| byte == b'0');

@@ -5,55 +5,55 @@
 //! decimal value is in it, so that `maximum: 100` refuses the fourth digit, and `multipleOf: 0.01` the third one after
 //! the point. Values are decimals of any size, never binary floats.
 //!
-//! # What is written
+//! # Spellings
 //!
-//! - *Plain*: `-?(0|[1-9][0-9]*)(\.[0-9]+)?`, with any number of zeros at the end of the fraction; `-0` is zero. All
-//!   that is written plainly and is in the set is in the language, but for magnitudes that no double has (below).
+//! - *Plain*: `-?(0|[1-9][0-9]*)(\.[0-9]+)?`, with any number of zeros at the end of the fraction; `-0` is zero. The
+//!   language contains every plain spelling of every number of the set, except numbers outside the range of doubles (below).
 //! - *Integers* (those of a set that [has only integers](NumberSet::integers)): without fraction, or with a fraction of
 //!   zeros if [`NumberSpelling::has_integer_fractions`].
-//! - *With an exponent*, like `1.5e-3` or `2E+08`, if [`NumberSpelling::has_exponents`] and the set says nothing of
-//!   integers and divisors (whether `1.25e1` is an integer shows only after the exponent). Where the numbers of a sign are
-//!   not bounded at all, the mantissa is anything; else it has one digit before the point, not zero unless the number is,
-//!   so that the exponent alone orders numbers and the mantissa decides among equals. The exponent has one or two
+//! - *With an exponent*, like `1.5e-3` or `2E+08`, if [`NumberSpelling::has_exponents`] and the set does not
+//!   constrain integers or divisors (whether `1.25e1` is an integer shows only after the exponent). Where the numbers of a sign
+//!   have no bound, any mantissa is allowed. Otherwise the mantissa is normalized, with one digit before the point that is zero only for the
+//!   number zero: then numbers compare by exponent first and by mantissa second. The exponent has one or two
 //!   digits. If a bound lies beyond them, it may have three, from -308 to 307; to 308 where the bound stays
 //!   within the doubles.
 //!
 //! # Divisors with many digits
 //!
-//! A set of multiples of 123456789, or of numbers that aren't, has too many rests for an automaton. Its texts are the same as ever: plain,
-//! without exponents, with any zeros at the end. But they are an automaton that goes with a register ([`NumberSet::texts`]), as long as
-//! one register is enough:
+//! The multiples of 123456789, and the numbers that are not multiples of it, have too many remainders for the states of an automaton. Their
+//! spellings are the usual ones: plain, without exponents, with any zeros at the end. The remainder is held in a register beside a small
+//! automaton ([`NumberSet::texts`]), which works where one register suffices:
 //!
-//! | set | what must hold |
+//! | set | condition |
 //! |---|---|
-//! | all | divisors, and bounds in units of a divisor's last digit, are in reach of 64 bits and 37 digits |
+//! | every set | divisors, and bounds in units of a divisor's last digit, fit in 64 bits and 37 digits |
 //! | multiples of several numbers | the least common multiple fits, too |
-//! | no multiples of a number | of one only, and of no other; with fractions no bounds |
-//! | elements that are compared | integers without an end in either direction |
+//! | no multiples of a number | it is the only divisor; with fractions there are no bounds |
+//! | items of `uniqueItems` | integers without a bound |
 //!
-//! All else is refused if the automaton is larger than the limits allow.
+//! Other sets are refused if their automaton is larger than the limits allow.
 //!
-//! # What parsers make of it
+//! # Parsers with doubles
 //!
 //! Values are exact. A parser that rounds to doubles may move a number with more digits than doubles have onto a bound:
 //! `0.99999999999999999999` is below 1 here, and 1 there.
 //!
-//! Parsers that work with doubles refuse `1e400`, and refuse 400 digits in a row. No text here has an exponent alone that
-//! overflows. Digits are not counted where nothing bounds them: a state for each of 309 digits would be paid for by every
-//! schema with a number in it (a state is a mask), while a loop has 10 states, and runs of 200 digits don't happen
-//! unless forced. A bound beyond the doubles is cut to 10^309, a distance from zero below 10^-400 to that; if nothing is left then the set is
-//! [too large](NumberError::TooLarge).
+//! Parsers that work with doubles refuse `1e400`, and refuse 400 digits in a row. No exponent of the
+//! language overflows a double by itself. Digits without a bound are not counted: a loop has 10 states, while a state for each of 309 digits
+//! (and a mask for each state) would burden every schema with a number, and models do not write 200 digits in a row unless they are forced to.
+//! A bound outside the range of doubles is replaced by 10^309, and a distance from zero below 10^-400 by 10^-400; if no number remains, the
+//! error is [`NumberError::Magnitude`].
 //!
-//! # How
+//! # Files
 //!
 //! | file | idea |
 //! |---|---|
 //! | `side` | the bounds of one sign; comparing digit by digit |
-//! | `residue` | divisors digit by digit |
+//! | `residue` | remainders of division, digit by digit |
 //! | `exponent` | the exponents in a range |
 //! | `spell` | the automaton: all of the above at once |
-//! | `few` | where bounds leave few multiples: a list instead of residues |
-//! | `register` | divisors with many digits: an automaton beside a register that holds the rest |
+//! | `few` | the list of the members, where bounds leave few multiples |
+//! | `register` | divisors with many digits: an automaton beside a register that holds the remainder |
 //! | `empty` | whether a set has no members: arithmetic on the multiples between the bounds |
 
 mod empty;
@@ -77,16 +77,15 @@ use std::sync::Arc;
 
 /// The numbers that satisfy all of some constraints.
 ///
-/// Kept in a normal form: of what several constraints say only the strongest stays, and a set whose bounds cross is
-/// [`NumberSet::empty`]. Equal sets can still differ in form, and how integers are written depends on it.
+/// The set is normalized: of several constraints of one kind only the strongest remains, and a set with contradictory bounds is
+/// [`NumberSet::empty`]. Two values of this type can still describe the same numbers and differ, also in how they spell integers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NumberSet {
     lower: Option<Bound>,
     upper: Option<Bound>,
     /// `Some(true)`: only integers. `Some(false)`: no integers.
     integer: Option<bool>,
-    /// `(d, true)`: only multiples of d. `(d, false)`: no multiples of d. Ascending; all are greater than 0; none follows from the others of
-    /// its kind.
+    /// `(d, true)`: only multiples of d. `(d, false)`: no multiples of d. Ascending and positive; none is implied by others with its sign.
     divisors: Vec<(Decimal, bool)>,
 }
 
@@ -301,9 +300,8 @@ impl NumberSet {
         }
     }
 
-    /// Returns the texts of the numbers in the set, as elements: an automaton, and others beside registers. The texts of those have no end:
-    /// whatever the beginning of one is, it goes on in infinitely many ways, of which each is another number. Of a number that the automaton
-    /// has there may be several texts.
+    /// Returns the texts of the numbers in the set as items that are compared: an automaton, and automata beside registers. Every prefix of a
+    /// text of the latter has infinitely many continuations, each a different number. The automaton may have several texts of a number.
     ///
     /// # Errors
     /// Those of [`Self::language`], if registers are no help.
@@ -329,13 +327,13 @@ impl NumberSet {
         Ok((self.language(&spelling, limits, work)?, Vec::new()))
     }
 
-    /// Returns the number of divisors that the set says something about.
+    /// Returns the number of divisors that constrain the set.
     pub fn n_divisors(&self) -> usize {
         self.divisors.len()
     }
 
-    /// Returns a set with the same texts in which the multiples of several divisors are those of one, where that can be said: `{4, 6}` and
-    /// `{12}` then are the same.
+    /// Returns a set with the same texts whose divisors are replaced by their least common multiple, if it is representable: `{4, 6}` becomes
+    /// `{12}`.
     pub fn with_one_divisor(&self) -> NumberSet {
         let mut multiples = self.divisors.iter().filter(|(_, is_multiple)| *is_multiple).map(|(divisor, _)| divisor);
         let Some(first) = multiples.next() else { return self.clone() };
@@ -351,7 +349,7 @@ impl NumberSet {
         self.divisors.pop()
     }
 
-    /// Returns whether divisors make an automaton large, and bounds no list of it.
+    /// Returns whether divisors make the automaton large and the members can't be listed.
     fn has_many_rests(&self) -> bool {
         let has_many = || residue::Residues::new(self).is_ok_and(|residues| residues.n_rests() > RESTS_MAX);
         !self.divisors.is_empty() && has_many() && !few::is_list(self)
@@ -411,13 +409,13 @@ fn greatest_common_divisor(mut a: i128, mut b: i128) -> i128 {
 /// Most digits of the least common multiple of divisors, written as an integer of the smallest unit among them.
 const DIVISOR_DIGITS_MAX: u32 = 37;
 
-/// Most rests, for each number of digits, that are worth states of an automaton.
+/// Most remainders, for each number of digits, that become states of an automaton.
 const RESTS_MAX: u128 = 1 << 12;
 
 /// Most divisors of which the numbers of a set are no multiples.
 const NON_DIVISORS_MAX: usize = 16;
 
-/// Why nothing is said about a set of numbers.
+/// The reason why the texts of a set can't be computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NumberError {
     /// The automaton is too large.
@@ -434,7 +432,7 @@ pub(crate) enum NumberError {
         /// Most divisors.
         limit: usize,
     },
-    /// All numbers in the set are so large, or so near to zero, that they are not written.
+    /// All numbers in the set are outside the range of doubles.
     Magnitude,
 }
 

@@ -1,18 +1,18 @@
-//! Divisors, digit by digit.
+//! Divisibility, digit by digit.
 //!
-//! Let a divisor be `P / 10^q`, with `q` digits after the point. Before the point the rest of the number read so far modulo
-//! `P` says all that is needed. After the point what is kept is the *target*: what the `q - n` digits that still count, read as an
-//! integer, must be modulo `P`. It settles most fractions at once (no three digits are 0 modulo 5000 but `000`), and a target that can't be
-//! met is [`NEVER`].
+//! Let a divisor be `P / 10^q`, with `q` digits after the point. Before the point, the state is the remainder modulo `P` of the number read so
+//! far. After the point, it is the *target*: the remainder modulo `P` that the next `q - n` digits, read as an integer, must have. Few digit
+//! strings meet a target (modulo 5000, three digits have remainder 0 only if they are `000`), and the target that none meets is [`NEVER`].
 //!
-//! *Fewer rests.* Modulo 1000000 there are a million rests, but only seven matter: how many zeros are still missing. Let `k` digits
-//! follow a rest `a`: they must be `-10^k·a` modulo `P`, which can't be met if that is `10^k` or more. Two rests are the
-//! same if for each `k` (from `q` on, as that many digits count after the point) this says the same of both. From the first `k`
-//! with `10^k >= P` on nothing new is said: what is the same there stays the same when more digits follow. That leaves few `k` to
-//! compare, and a map from what they say to the first rest that said so.
+//! *Equivalent remainders.* Modulo 1000000 there are a million remainders, but only seven matter: how many zeros are missing. Suppose that
+//! `k` digits follow a remainder `a`. Read as an integer, they must equal `-10^k·a` modulo `P`, which is impossible if that is `10^k` or more.
+//! Two remainders are equivalent if this condition is the same for every `k` (from `q` on, as that many digits follow the point). From
+//! the first `k` with `10^k >= P` on no new condition arises, because equivalent remainders stay equivalent when a digit is read. So only a
+//! few `k` are compared, and a map from these conditions to the first remainder that had them finds the representative.
 //!
-//! *Smaller non-divisors.* Of the multiples of 429 those of 6 are the multiples of 2, and where these are left out those of 8 are, too. So
-//! of a non-divisor only the powers of primes are kept that the multiples don't have anyway, and none that is a multiple of another.
+//! *Smaller non-divisors.* Among the multiples of 429, the multiples of 6 are the multiples of 2; and if these are excluded, so are the
+//! multiples of 8. So a non-divisor is reduced to those of its prime powers that the divisors do not imply, and a non-divisor that is a
+//! multiple of another one is dropped.
 
 use super::{DIVISOR_DIGITS_MAX, NumberError, NumberSet, greatest_common_divisor};
 use crate::json_schema::decimal::Decimal;
@@ -23,16 +23,16 @@ use smallvec::SmallVec;
 /// Most digits after the point of a divisor.
 const FRACTION_MAX: i64 = 400;
 
-/// Stands for the target of a number that is no multiple, whatever its further digits.
+/// The target of a number that is no multiple, whatever digits follow.
 const NEVER: u128 = u128::MAX;
 
-/// By divisor: the rest before the point, the target after it.
+/// By divisor: the remainder before the point, the target after it.
 pub(super) type Rests = SmallVec<[u128; 2]>;
 
 #[derive(Debug)]
 pub(super) struct Residues {
     divisors: Vec<Divisor>,
-    /// Whether each multiple of the divisors is one of a non-divisor.
+    /// Whether every multiple of the divisors is a multiple of some non-divisor.
     is_contradiction: bool,
 }
 
@@ -43,20 +43,20 @@ struct Divisor {
     is_multiple: bool,
     /// 10^i modulo `modulus`, for i up to `n_fraction`.
     powers: Vec<u128>,
-    /// From each rest to the first that said the same of the digits to come; `None` if all rests differ.
+    /// Maps each remainder to its representative; `None` if no two are equivalent.
     classes: Option<RefCell<Classes>>,
 }
 
-/// The rests met so far.
+/// The representatives found so far.
 #[derive(Debug, Default)]
 struct Classes {
-    /// The first rest that said so, by what it says.
+    /// The representative, by the conditions on the digits to come.
     by_word: HashMap<SmallVec<[u128; 4]>, u128>,
-    /// The same by rest, where they can be listed; [`UNKNOWN`] if a rest was not met.
+    /// The representative by remainder, for small divisors; [`UNKNOWN`] if it was not computed.
     by_rest: Vec<u32>,
 }
 
-/// Most rests of which a list is made.
+/// Most remainders that are tabulated.
 const LISTED_MAX: u128 = 1 << 16;
 const UNKNOWN: u32 = u32::MAX;
 
@@ -76,12 +76,12 @@ impl Residues {
         Ok(Residues { divisors: divisors.collect::<Result<_, _>>()?, is_contradiction })
     }
 
-    /// Returns whether no number at all has the residues asked for.
+    /// Returns whether no number satisfies all divisors and non-divisors.
     pub fn is_contradiction(&self) -> bool {
         self.is_contradiction
     }
 
-    /// Returns about how many states there are for each number of digits; cheap to tell, and never much too low.
+    /// Estimates the number of states for each number of digits; the estimate is never much too low.
     pub fn n_rests(&self) -> u128 {
         let without = |modulus: u128, factor: u128| {
             core::iter::successors(Some(modulus), |m| m.is_multiple_of(factor).then(|| m / factor)).last().unwrap_or(1)
@@ -126,7 +126,7 @@ impl Residues {
         targets.collect()
     }
 
-    /// Returns the number of digits after the point from which on only zeros and other digits differ.
+    /// Returns the number of digits after the point from which on it only matters whether a digit is zero.
     pub fn n_fraction_max(&self, targets: &Rests) -> i64 {
         let open = self.divisors.iter().zip(targets).filter(|(_, target)| **target != NEVER);
         open.map(|(divisor, _)| divisor.n_fraction).max().unwrap_or(0)
@@ -138,12 +138,12 @@ impl Residues {
     }
 }
 
-/// Returns the least non-divisors that leave out the same multiples of `step`.
+/// Returns the smallest non-divisors that exclude the same multiples of `step`.
 fn beside_multiples(step: &Decimal, non_divisors: Vec<Decimal>) -> Vec<Decimal> {
     let reduced = |divisor: &Decimal| {
         let unit = step.exponent().min(divisor.exponent());
         let (step, divisor) = (step.to_scaled(unit)?, divisor.to_scaled(unit)?);
-        // Its primes are those of which the divisor has a higher power than the step; others have no part in it.
+        // Only primes matter of which the non-divisor has a higher power than the step.
         let missing = divisor / greatest_common_divisor(divisor, step);
         let mut others = divisor;
         loop {
@@ -190,7 +190,7 @@ impl Divisor {
         }
     }
 
-    /// Returns what the digits after the point must be for a rest.
+    /// Returns the target of the digits after the point for a remainder.
     fn missing(&self, rest: u128) -> u128 {
         let power = self.powers[self.n_fraction as usize];
         let shifted = match rest.checked_mul(power) {
@@ -200,7 +200,7 @@ impl Divisor {
         self.reduced(self.modulus - shifted)
     }
 
-    /// Returns a target as it is kept if `n_left` digits are left to meet it, or `None` if it can't be met and must.
+    /// Normalizes a target that `n_left` digits must meet; `None` if they can't and it is required.
     fn reached(&self, target: u128, n_left: i64) -> Option<u128> {
         match 10_u128.checked_pow(n_left as u32) {
             Some(power) if target >= power => (!self.is_multiple).then_some(NEVER),
@@ -208,7 +208,7 @@ impl Divisor {
         }
     }
 
-    /// Returns the rest that stands for all that are the same.
+    /// Returns the representative of a remainder.
     fn class(&self, rest: u128) -> u128 {
         let Some(classes) = &self.classes else { return rest };
         let mut classes = classes.borrow_mut();
@@ -225,7 +225,7 @@ impl Divisor {
         u128::from(classes.by_rest[rest as usize])
     }
 
-    /// Returns what a rest says of the digits to come.
+    /// Returns the conditions of a remainder on the digits to come.
     fn word(&self, rest: u128) -> SmallVec<[u128; 4]> {
         let mut said: SmallVec<[u128; 4]> = SmallVec::new();
         let mut n_digits = self.n_fraction;

@@ -1,8 +1,8 @@
 //! The automaton of the texts of a set of numbers.
 //!
-//! One walk over the text does everything at once: it compares with the bounds, keeps residues, and keeps the mantissa in
-//! case an exponent comes. The states met are few, since each part keeps nothing that doesn't matter any more, and the
-//! automaton is minimized at the end.
+//! The states are computed on demand by one function that reads a text from left to right. A state combines the comparison with the bounds,
+//! the remainders of division, and the mantissa, in case an exponent follows. Each of these forgets what no longer matters, so that few
+//! combinations are reachable; the automaton is minimized at the end.
 
 use super::exponent::Exponent;
 use super::residue::{Residues, Rests};
@@ -11,7 +11,7 @@ use super::{NumberError, NumberSet, NumberSpelling, few};
 use crate::Limits;
 use crate::regular::{Dfa, Work};
 
-/// A place in a number.
+/// A state of the automaton: what is known about the prefix of a number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Place {
     Start,
@@ -19,13 +19,13 @@ enum Place {
     Minus,
     Whole(Whole),
     Fraction(Fraction),
-    /// After `e`: the exponents allowed, and on which side.
+    /// After `e`: the allowed exponents, and the sign of the number.
     ExponentSign {
         side: u8,
         least: i64,
         greatest: i64,
     },
-    /// Whether there was a digit.
+    /// Within the digits of an exponent.
     Exponent(Exponent),
 }
 
@@ -33,9 +33,9 @@ enum Place {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Whole {
     side: u8,
-    /// The number of digits, 0 for `0`, counted only as far as it matters.
+    /// The number of digits, 0 for `0`, up to the greatest number that bounds distinguish.
     n: i64,
-    /// `None` if what follows can't be plain any more.
+    /// `None` if no plain number with this prefix is within the bounds.
     tie: Option<Tie>,
     mantissa: Mantissa,
     rests: Rests,
@@ -45,7 +45,7 @@ struct Whole {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Fraction {
     side: u8,
-    /// The number of digits after the point, counted only as far as it matters.
+    /// The number of digits after the point, up to the greatest number that bounds and divisors distinguish.
     n: i64,
     has_digit: bool,
     tie: Option<Tie>,
@@ -53,19 +53,19 @@ struct Fraction {
     rests: Rests,
 }
 
-/// What an exponent would apply to.
+/// The mantissa to which an exponent would apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Mantissa {
     /// There can be no exponent.
     None,
-    /// Anything: the side has no bounds.
+    /// Any mantissa: numbers of this sign have no bounds.
     Any,
     Zero,
     Digits(Tie),
 }
 
 struct Speller {
-    /// The side of numbers without minus, that of numbers with it. Only the first is in use where both are alike.
+    /// The bounds of numbers without minus, and of numbers with it. If they are equal, only the first is used.
     sides: [Option<Side>; 2],
     side_of_minus: u8,
     residues: Residues,
@@ -122,7 +122,7 @@ impl Speller {
         self.sides[usize::from(side)].as_ref()
     }
 
-    /// Adds the edges of a place, ascending, and returns whether a number may end there.
+    /// Adds the edges of a state in ascending order, and returns whether a number may end there.
     fn step(&self, place: &Place, edges: &mut Edges) -> bool {
         match place {
             Place::Start => {
@@ -232,7 +232,7 @@ impl Speller {
         self.is_end(side, fraction)
     }
 
-    /// Counts digits only as far as they matter.
+    /// Caps the number of digits at the greatest number that is distinguished.
     fn reduced(&self, mut fraction: Fraction) -> Fraction {
         let side = self.side(fraction.side).expect("the number has a side");
         let plain =
@@ -263,7 +263,7 @@ impl Speller {
     }
 }
 
-/// Tells whether a number may go on, plainly or with an exponent.
+/// Returns whether some number has this prefix, plain or with an exponent.
 fn is_viable(tie: Option<Tie>, mantissa: Mantissa) -> bool {
     tie.is_some() || mantissa != Mantissa::None
 }

@@ -15,9 +15,9 @@ const STEPS_MAX: usize = 1 << 14;
 /// Deepest nesting of enumerated values.
 const DEPTH_MAX: usize = 32;
 
-/// The scalars beside the enumerated ones.
+/// What is known about the values that are not enumerated: scalars of a kind with too many, and containers.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Others {
+pub(super) struct UnlistedValues {
     /// Whether there are any.
     pub is_some: bool,
     /// Whether some prefix of them has few completions.
@@ -28,16 +28,16 @@ pub(super) struct Others {
 
 /// The budget of an enumeration.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Few {
+pub(in super::super) struct EnumerationBudget {
     /// Most values.
     n_max: usize,
     n_steps_left: usize,
     depth: usize,
 }
 
-impl Few {
-    pub fn new(n_max: usize) -> Few {
-        Few { n_max, n_steps_left: STEPS_MAX, depth: 0 }
+impl EnumerationBudget {
+    pub fn new(n_max: usize) -> EnumerationBudget {
+        EnumerationBudget { n_max, n_steps_left: STEPS_MAX, depth: 0 }
     }
 
     /// Counts a step; returns whether the budget is exhausted, given the number of pending prefixes.
@@ -53,7 +53,7 @@ impl Lowerer<'_> {
     pub(in super::super) fn few_values(
         &mut self,
         conjunction: ConjunctionId,
-        few: &mut Few,
+        few: &mut EnumerationBudget,
     ) -> Lowered<Option<Vec<Vec<u8>>>> {
         if few.depth >= DEPTH_MAX {
             return Ok(None);
@@ -95,8 +95,8 @@ impl Lowerer<'_> {
         kind: ValueKind,
         shapes: &[Shape],
         texts: &mut Vec<Vec<u8>>,
-    ) -> Lowered<Others> {
-        let mut others = Others::default();
+    ) -> Lowered<UnlistedValues> {
+        let mut others = UnlistedValues::default();
         if shapes.is_empty() {
             return Ok(others);
         }
@@ -137,7 +137,12 @@ impl Lowerer<'_> {
     }
 
     /// Adds the arrays of a shape; returns whether they are few.
-    fn few_arrays(&mut self, shape: &ArrayShape, few: &mut Few, texts: &mut Vec<Vec<u8>>) -> Lowered<bool> {
+    fn few_arrays(
+        &mut self,
+        shape: &ArrayShape,
+        few: &mut EnumerationBudget,
+        texts: &mut Vec<Vec<u8>>,
+    ) -> Lowered<bool> {
         let plan = Plan { shape, n_prefix: n_prefix(shape), is_written: true, distinct: None };
         let none = Seen { position: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
         let mut open: Vec<(Vec<Vec<u8>>, Seen)> = vec![(Vec::new(), none)];
@@ -152,7 +157,8 @@ impl Lowerer<'_> {
             if shape.max.is_some_and(|max| n_items >= max) {
                 continue;
             }
-            for (conjunction, next) in self.item_variants(&plan, &seen)? {
+            for (conjunction, counts) in self.item_variants(&plan, seen.position, &seen.counts)?.iter() {
+                let (conjunction, next) = (*conjunction, plan.after_item(&seen, counts));
                 if self.expander.conjunctions.is_nothing(conjunction) {
                     continue;
                 }

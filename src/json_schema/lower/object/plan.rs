@@ -12,8 +12,6 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Most classes of keys that nobody names.
-const CLASSES_MAX: usize = 64;
 /// Most keys of a class that are named one by one.
 const NAMED_MAX: usize = 1024;
 
@@ -50,7 +48,7 @@ pub(in super::super) struct Class {
 #[derive(Clone)]
 pub(in super::super) enum ClassKeys {
     /// All that nobody names.
-    Others,
+    Undeclared,
     In(Arc<Dfa>),
 }
 
@@ -286,7 +284,7 @@ impl Lowerer<'_> {
             let is_among = |keys: &Keys| matches!(keys, Keys::Beside { .. });
             let members = shape.rules.iter().filter(|rule| is_among(&rule.keys)).map(|rule| rule.member).collect();
             let content = self.content(members, met_by(shape, is_among))?;
-            return Ok(content.map(|content| Class { keys: ClassKeys::Others, content }).into_iter().collect());
+            return Ok(content.map(|content| Class { keys: ClassKeys::Undeclared, content }).into_iter().collect());
         }
         let content_of = |lowerer: &mut Self, signs: &[bool]| {
             let is_in = |language: &LanguageId| signs[languages.binary_search(language).expect("all were listed")];
@@ -329,8 +327,9 @@ impl Lowerer<'_> {
                     }
                 }
             }
-            if finer.len() > CLASSES_MAX {
-                let reason = format!("the patterns tell apart more than {CLASSES_MAX} classes of keys");
+            let limit = self.limits.key_classes_max;
+            if finer.len() > limit {
+                let reason = format!("the patterns tell apart more than {limit} classes of keys");
                 return Err(SchemaError::unsupported("patternProperties", reason).into());
             }
             parts = finer;

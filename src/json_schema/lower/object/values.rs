@@ -1,6 +1,6 @@
 //! Enumeration of the objects of a shape, if they are few.
 
-use super::super::array::Few;
+use super::super::array::EnumerationBudget;
 use super::super::{Lowered, Lowerer};
 use super::{KeyIndex, Places, Seen};
 use crate::json_schema::shape::ObjectShape;
@@ -10,7 +10,7 @@ impl Lowerer<'_> {
     pub(in super::super) fn few_objects(
         &mut self,
         shape: &ObjectShape,
-        few: &mut Few,
+        few: &mut EnumerationBudget,
         texts: &mut Vec<Vec<u8>>,
     ) -> Lowered<bool> {
         let Some(plan) = self.plan_object(shape)? else { return Ok(true) };
