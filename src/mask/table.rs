@@ -25,6 +25,8 @@ use std::sync::{Arc, OnceLock};
 
 /// Nodes that a bucket has room for.
 const BUCKET_NODES: usize = 128;
+/// The fewest that it has room for: not the same number in all buckets, so that they don't all fill up at the same time.
+const BUCKET_NODES_MIN: usize = 88;
 /// A power of two, so that at most half of them are taken.
 const BUCKET_SLOTS: usize = 2 * BUCKET_NODES;
 /// Buckets that a page of the directory lists.
@@ -52,25 +54,34 @@ struct Bucket {
     depth: u32,
     /// Nodes that it has. Changed under the owner's lock.
     n_nodes: AtomicU32,
+    n_nodes_max: u32,
     /// Open addressing: a node's index plus 1 below the other half of its key's hash, or 0.
     slots: [AtomicU64; BUCKET_SLOTS],
     entries: [Entry; BUCKET_NODES],
 }
 
 impl Bucket {
-    fn new(depth: u32) -> Self {
+    /// Returns an empty bucket for the hashes with these low bits.
+    fn new(depth: u32, bits: u32) -> Self {
+        let scattered = (bits | 1 << depth).wrapping_mul(0x9E37_79B9) >> 16;
+        let n_nodes_max = BUCKET_NODES_MIN as u32 + scattered % (BUCKET_NODES - BUCKET_NODES_MIN + 1) as u32;
         Bucket {
             depth,
             n_nodes: AtomicU32::new(0),
+            n_nodes_max,
             slots: [const { AtomicU64::new(0) }; BUCKET_SLOTS],
             entries: [const { OnceLock::new() }; BUCKET_NODES],
         }
     }
 
     /// Returns a bucket with some nodes of another one.
-    fn with<'a>(depth: u32, nodes: impl Iterator<Item = (u64, &'a (NodeKey, Arc<DecisionNode>))>) -> Arc<Self> {
-        let bucket = Arc::new(Bucket::new(depth));
-        nodes.for_each(|(hash, (key, node))| assert!(bucket.add(hash, *key, node), "there is room for what was there"));
+    fn with<'a>(
+        depth: u32,
+        bits: u32,
+        nodes: impl Iterator<Item = (u64, &'a (NodeKey, Arc<DecisionNode>))>,
+    ) -> Arc<Self> {
+        let bucket = Arc::new(Bucket::new(depth, bits));
+        nodes.for_each(|(hash, (key, node))| bucket.put(hash, *key, node));
         bucket
     }
 
@@ -80,16 +91,23 @@ impl Bucket {
 
     /// Adds a node, and tells whether there was room. The caller holds the owner's lock.
     fn add(&self, hash: u64, key: NodeKey, node: &Arc<DecisionNode>) -> bool {
+        let has_room = self.n_nodes.load(Ordering::Relaxed) < self.n_nodes_max;
+        if has_room {
+            self.put(hash, key, node);
+        }
+        has_room
+    }
+
+    /// Adds a node. The caller holds the owner's lock.
+    fn put(&self, hash: u64, key: NodeKey, node: &Arc<DecisionNode>) {
         let index = self.n_nodes.load(Ordering::Relaxed);
-        let Some(entry) = self.entries.get(index as usize) else { return false };
-        assert!(entry.set((key, Arc::clone(node))).is_ok(), "entry {index} is set once");
+        assert!(self.entries[index as usize].set((key, Arc::clone(node))).is_ok(), "entry {index} is set once");
         let mut slot = hash as usize % BUCKET_SLOTS;
         while self.slots[slot].load(Ordering::Relaxed) != 0 {
             slot = (slot + 1) % BUCKET_SLOTS;
         }
         self.slots[slot].store(hash << 32 | u64::from(index + 1), Ordering::Release);
         self.n_nodes.store(index + 1, Ordering::Relaxed);
-        true
     }
 }
 
@@ -109,7 +127,7 @@ type Page = [Arc<Bucket>; PAGE_BUCKETS];
 impl Table {
     /// Returns an empty table.
     pub fn new(version: u64) -> Self {
-        let bucket = Arc::new(Bucket::new(0));
+        let bucket = Arc::new(Bucket::new(0, 0));
         let page: Page = core::array::from_fn(|_| Arc::clone(&bucket));
         Table { version, hasher: RandomState::new(), directory: Box::new([Arc::new(page)]) }
     }
@@ -179,7 +197,8 @@ impl Table {
         let bit = 1 << full.depth;
         let half = |is_set: bool| {
             let nodes = full.nodes().map(|node| (self.hasher.hash_one(node.0), node));
-            Bucket::with(full.depth + 1, nodes.filter(|(hash, _)| (Table::bits(*hash) & bit != 0) == is_set))
+            let bits = low_bits(at, full.depth) | if is_set { bit } else { 0 };
+            Bucket::with(full.depth + 1, bits, nodes.filter(|(hash, _)| (Table::bits(*hash) & bit != 0) == is_set))
         };
         (full.depth < DEPTH_MAX).then(|| self.with_buckets(at, &[half(false), half(true)]))
     }
@@ -195,7 +214,7 @@ impl Table {
         let old = self.bucket(at);
         let (used, forgotten): (Vec<_>, Vec<_>) = old.nodes().partition(|(_, node)| node.take_used());
         let used = used.iter().map(|&entry| (self.hasher.hash_one(entry.0), entry));
-        let swept = Bucket::with(old.depth, used);
+        let swept = Bucket::with(old.depth, low_bits(at, old.depth), used);
         (self.with_buckets(at, &[swept]), forgotten.into_iter().map(|(_, node)| Arc::clone(node)).collect())
     }
 
@@ -217,4 +236,9 @@ impl Table {
         });
         Table { version: self.version + 1, hasher: self.hasher.clone(), directory: directory.collect() }
     }
+}
+
+/// Returns the bits of an entry of the directory that all nodes of a bucket have in common.
+fn low_bits(at: usize, depth: u32) -> u32 {
+    at as u32 & ((1 << depth) - 1)
 }
