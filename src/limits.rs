@@ -20,7 +20,7 @@ pub struct Limits {
     pub source_bytes_max: usize,
     /// Longest regular expression, in bytes (its syntax tree takes some 200 bytes for each character).
     pub pattern_bytes_max: usize,
-    /// Deepest nesting of groups and classes in a source text.
+    /// Deepest nesting of groups and classes in a source text; in an ECMAScript pattern 250 at most, since its parser recurses.
     pub nesting_max: usize,
     /// Most rules in one grammar.
     pub n_rules_max: usize,
@@ -28,11 +28,13 @@ pub struct Limits {
     pub n_exprs_max: usize,
     /// Largest finite bound of a repetition such as `{n,m}`.
     pub repeat_max: u32,
-    /// Most states of one deterministic automaton over bytes, intermediate ones of intersections and complements included.
+    /// Most states of one deterministic automaton over bytes, intermediate ones of intersections and complements included. Building it may visit
+    /// 128 states of the automaton before for each.
     pub dfa_states_max: usize,
     /// Most states of the automata of one grammar, all units together.
     pub automaton_states_max: usize,
-    /// Most moves of the automata of one grammar, all units together.
+    /// Most moves of the automata of one grammar, all units together. Where a letter leads to several places or pushes return states, each of
+    /// these counts as two. Building them may take 64 steps for each, of some nanoseconds.
     pub automaton_moves_max: usize,
     /// Deepest nesting of arrays and objects in a JSON document (its parser does not recurse).
     pub json_nesting_max: usize,
@@ -81,8 +83,8 @@ impl Default for Limits {
             source_bytes_max: 16 << 20,
             pattern_bytes_max: 1 << 16,
             nesting_max: 200,
-            n_rules_max: 1 << 17,
-            n_exprs_max: 1 << 20,
+            n_rules_max: 1 << 15,
+            n_exprs_max: 1 << 18,
             repeat_max: u32::MAX - 1,
             dfa_states_max: 1 << 16,
             automaton_states_max: 1 << 19,

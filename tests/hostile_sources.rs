@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Twice the greatest time on an idle machine.
-const CPU_MAX: Duration = Duration::from_secs(4);
+const CPU_MAX: Duration = Duration::from_secs(2);
 const BYTES_MAX: u64 = 300 << 20;
 const ADDRESS_SPACE_BYTES: u64 = 1 << 30;
 /// Tells a child which source to compile.
@@ -36,21 +35,21 @@ type Make = fn() -> Source;
 
 /// Names, and what makes the sources: they are large.
 const SOURCES: &[(&str, Make)] = &[
-    ("a chain of unit rules", || rules("a0", 130_000, |i| format!("a{i} ::= a{}", i + 1), "a130000 ::= \"x\"")),
+    ("a chain of unit rules", || rules("a0", 32_000, |i| format!("a{i} ::= a{}", i + 1), "a32000 ::= \"x\"")),
     ("more rules than the limit", || rules("a0", 700_000, |i| format!("a{i} ::= a{}", i + 1), "a700000 ::= \"x\"")),
     ("unit rules with two ways", || {
-        rules("a0", 120_000, |i| format!("a{i} ::= a{} | a{}", i + 1, i + 2), "a120000 ::= \"x\"\na120001 ::= \"y\"")
+        rules("a0", 32_000, |i| format!("a{i} ::= a{} | a{}", i + 1, i + 2), "a32000 ::= \"x\"\na32001 ::= \"y\"")
     }),
     ("tails with two ways", || {
-        rules("a0", 60_000, |i| format!("a{i} ::= \"z\" a{} | a{}", i + 1, i + 2), "a60000 ::= \"x\"\na60001 ::= \"y\"")
+        rules("a0", 32_000, |i| format!("a{i} ::= \"z\" a{} | a{}", i + 1, i + 2), "a32000 ::= \"x\"\na32001 ::= \"y\"")
     }),
-    ("a left chain", || rules("a0", 120_000, |i| format!("a{i} ::= a{} \"q\" | \"b{i}\"", i + 1), "a120000 ::= \"x\"")),
+    ("a left chain", || rules("a0", 32_000, |i| format!("a{i} ::= a{} \"q\" | \"b{i}\"", i + 1), "a32000 ::= \"x\"")),
     ("a left-recursive cycle", || {
-        rules("a0", 100_000, |i| format!("a{i} ::= a{} \"y\" | \"{i}\"", (i + 1) % 100_000), "")
+        rules("a0", 32_000, |i| format!("a{i} ::= a{} \"y\" | \"{i}\"", (i + 1) % 32_000), "")
     }),
     ("recursion everywhere", || {
-        let line = |i: usize| format!("a{i} ::= \"z\" a{} \"y\" | \"{i}\"", (i * 7919 + 1) % 120_000);
-        rules(&joined(120_000, " | ", |i| format!("a{i}")), 120_000, line, "")
+        let line = |i: usize| format!("a{i} ::= \"z\" a{} \"y\" | \"{i}\"", (i * 7919 + 1) % 32_000);
+        rules(&joined(32_000, " | ", |i| format!("a{i}")), 32_000, line, "")
     }),
     ("dense left recursion", || {
         let line = |i: usize| format!("r{i} ::= {} | \"x\"", joined(500, " | ", |j| format!("r{j} \"a{i}\"")));
@@ -66,7 +65,7 @@ const SOURCES: &[(&str, Make)] = &[
     }),
     ("doubling rules", || rules("a0", 60, |i| format!("a{i} ::= a{0} a{0}", i + 1), "a60 ::= \"x\" | \"y\"")),
     ("doubling complements", || rules("a0", 60, |i| format!("a{i} ::= ~(a{0} a{0})", i + 1), "a60 ::= \"x\" | \"y\"")),
-    ("unused rules", || rules("\"x\"", 130_000, |i| format!("a{i} ::= \"\""), "")),
+    ("unused rules", || rules("\"x\"", 32_000, |i| format!("a{i} ::= \"\""), "")),
     ("long names", || {
         let name = "n".repeat(1000);
         rules(
@@ -79,18 +78,21 @@ const SOURCES: &[(&str, Make)] = &[
     ("question marks", || Ebnf(format!("root ::= a{}\na ::= \"x\"", "?".repeat(5_000_000)))),
     ("all suffixes", || Ebnf(format!("root ::= a{}\na ::= \"x\"", "*+?{2}".repeat(1_000_000)))),
     ("tildes", || Ebnf(format!("root ::= {}\"x\"", "~".repeat(10_000_000)))),
-    ("half a million tildes", || Ebnf(format!("root ::= {}\"x\"", "~".repeat(500_000)))),
+    ("a quarter of a million tildes", || Ebnf(format!("root ::= {}\"x\"", "~".repeat(250_000)))),
     ("bars", || Ebnf(format!("root ::= \"a\"{}", "|".repeat(15_000_000)))),
     ("groups", || Ebnf(format!("root ::= {}", "(\"a\")".repeat(2_000_000)))),
     ("literals", || Ebnf(format!("root ::= {}", "\"a\" ".repeat(3_000_000)))),
-    ("classes", || Ebnf(format!("root ::= {}", "[a-z] ".repeat(500_000)))),
-    ("optional classes", || Ebnf(format!("root ::= {}", "[a-z]? ".repeat(300_000)))),
+    ("classes", || Ebnf(format!("root ::= {}", "[a-z] ".repeat(250_000)))),
+    ("optional classes", || Ebnf(format!("root ::= {}", "[a-z]? ".repeat(120_000)))),
     ("a long literal", || Ebnf(format!("root ::= \"{}\"", "a".repeat(15_000_000)))),
     ("a literal as long as the limit", || Ebnf(format!("root ::= \"{}\"", "a".repeat(500_000)))),
     ("a long literal in any case", || Ebnf(format!("root ::= \"{}\"i", "ab".repeat(3_000_000)))),
+    ("as many alternatives as the limit", || {
+        Ebnf(format!("root ::= {}", joined(250_000, " | ", |i| format!("\"w{i}\""))))
+    }),
     ("a million alternatives", || Ebnf(format!("root ::= {}", joined(1_000_000, " | ", |i| format!("\"w{i}\""))))),
     ("alternatives before a rule", || {
-        Ebnf(format!("root ::= {}\nb ::= \"q\"", joined(400_000, " | ", |i| format!("\"{i:x}\" b"))))
+        Ebnf(format!("root ::= {}\nb ::= \"q\"", joined(80_000, " | ", |i| format!("\"{i:x}\" b"))))
     }),
     ("deep groups", || Ebnf(format!("root ::= {}\"a\"?{}", "(".repeat(190), ")*".repeat(190)))),
     ("deep counts", || Ebnf(format!("root ::= {}\"a\" | \"bc\"{}", "(".repeat(190), "){2,1000}".repeat(190)))),
@@ -105,12 +107,12 @@ const SOURCES: &[(&str, Make)] = &[
         Ebnf(format!("root ::= {}", joined(900, " ", |n| format!("[{}]", class(n as u32)))))
     }),
     ("classes of all letters", || Ebnf(format!("root ::= {}", joined(9000, " | ", |i| format!("/\\p{{L}}{{{i}}}x/"))))),
-    ("different regexes", || Ebnf(format!("root ::= {}", joined(500_000, " ", |i| format!("/a{i}b?/"))))),
-    ("counters", || Ebnf(format!("root ::= {}", joined(200_000, " ", |i| format!("([a-z] \"{i}\"){{1,{}}}", i + 50))))),
+    ("different regexes", || Ebnf(format!("root ::= {}", joined(60_000, " ", |i| format!("/a{i}b?/"))))),
+    ("counters", || Ebnf(format!("root ::= {}", joined(60_000, " ", |i| format!("([a-z] \"{i}\"){{1,{}}}", i + 50))))),
     ("loops of loops", || Ebnf(format!("root ::= {}", "([a-z]* [b-y]*)* ".repeat(30_000)))),
     ("choices and choices", || {
         let (a, b) =
-            (joined(200_000, "|", |i| format!("\"w{i}\"")), joined(100_000, "|", |i| format!("\"w{}\"", 3 * i)));
+            (joined(150_000, "|", |i| format!("\"w{i}\"")), joined(75_000, "|", |i| format!("\"w{}\"", 3 * i)));
         Ebnf(format!("root ::= ({a}) & ({b})"))
     }),
     ("letters in any order", || {
@@ -121,9 +123,9 @@ const SOURCES: &[(&str, Make)] = &[
         Ebnf(format!("root ::= {}", joined(5000, " | ", |i| format!("{part} \"{i}\""))))
     }),
     ("differences", || Ebnf(format!("root ::= .*{}", joined(6000, "", |i| format!(" - (.* \"w{i}\" .*)"))))),
-    ("control tokens", || Ebnf(format!("root ::= {}", joined(900_000, " | ", |i| format!("<[{}]>", i % 256))))),
+    ("control tokens", || Ebnf(format!("root ::= {}", joined(250_000, " | ", |i| format!("<[{}]>", i % 256))))),
     ("an unknown rule", || {
-        rules("zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz", 130_000, |i| format!("zzzzzzzzzzzzzzzzzzzzzzzzz{i} ::= \"\""), "")
+        rules("zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz", 32_000, |i| format!("zzzzzzzzzzzzzzzzzzzzzzzzz{i} ::= \"\""), "")
     }),
     ("optional letters", || Regex("(a?){50000}".into())),
     ("counts in counts", || Regex("((a{1,1000}){1,1000}){1,1000}".into())),
@@ -213,8 +215,10 @@ fn every_source_has_an_answer_in_time_and_space() {
     for (index, (name, _)) in SOURCES.iter().enumerate() {
         let script =
             format!("ulimit -v {}; exec \"$0\" --exact child --nocapture --test-threads 1", ADDRESS_SPACE_BYTES >> 10);
-        let child =
-            Command::new("sh").arg("-c").arg(script).arg(&program).env(CHILD, index.to_string()).output().unwrap();
+        let run =
+            || Command::new("sh").arg("-c").arg(&script).arg(&program).env(CHILD, index.to_string()).output().unwrap();
+        // Programs that share the processor's caches slow a child down: it has a second attempt.
+        let child = Some(run()).filter(|child| child.status.success()).unwrap_or_else(run);
         let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
         let answer = output.lines().find(|line| line.contains("answer:")).unwrap_or("no answer").to_owned();
         println!("{name}: {answer}");
@@ -227,7 +231,7 @@ fn every_source_has_an_answer_in_time_and_space() {
 
 /// Runs `interrupted`, which returns its delay, until one delay is small enough: other programs may slow down an attempt.
 fn soon(name: &str, what: &str, mut interrupted: impl FnMut() -> Duration) {
-    const LATE_MAX: Duration = Duration::from_millis(500);
+    const LATE_MAX: Duration = Duration::from_millis(150);
     let mut latest = Vec::new();
     while latest.len() < 5 && latest.last().is_none_or(|late| *late > LATE_MAX) {
         latest.push(interrupted());

@@ -3,7 +3,6 @@
 use super::bounds::Bounds;
 use super::build::{Entry, build};
 use super::moves::{StateRef, Step};
-
 use super::state::{Kind, Owner, Role, StateInfo};
 use super::store::{Callee, Component, UnitStore};
 use super::unbounded::{CAN_ALWAYS_CLOSE, MAY_BE_EXHAUSTED, REACHES_UNBOUNDED, UNBOUNDED_DIGITS, unbounded};
@@ -363,6 +362,7 @@ fn build_units(
             None => {
                 let bounds = Bounds { compile_budget, n_moves, n_moves_max: limits.automaton_moves_max };
                 let content = build(network, members, &component.entered, &entries, bounds, &mut workspace)?;
+                compile_budget.spend(content.moves.len())?;
                 let unit = store.intern(content, network.rule(entered[0]).name.clone());
                 store.insert_built(fingerprint, &component, &unit);
                 unit

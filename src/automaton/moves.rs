@@ -48,6 +48,11 @@ impl Hash for Move {
 pub(crate) type Pushes = SmallVec<[StateRef; 2]>;
 
 impl Move {
+    /// Returns how many moves of a grammar's automata it counts as: in a list it takes several times the time and memory of one in a table.
+    pub fn n_counted(&self) -> usize {
+        2 * (1 + self.pushes.len())
+    }
+
     /// Tells whether the move stays inside the unit and pushes nothing.
     pub fn is_simple(&self) -> bool {
         self.pushes.is_empty() && self.target.slot == 0

@@ -115,7 +115,7 @@ impl Hash for Unit {
 impl Unit {
     pub fn new(uid: u32, name: Cow<'static, str>, content: Content) -> Self {
         let first_runs = content.entries.iter().map(|_| OnceLock::new()).collect();
-        let n_moves = content.table.n_moves() + content.moves.iter().map(|one| 1 + one.pushes.len()).sum::<usize>();
+        let n_moves = content.table.n_moves() + content.moves.iter().map(Move::n_counted).sum::<usize>();
         let n_bytes = content.memory_bytes();
         Unit {
             uid,

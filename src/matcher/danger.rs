@@ -73,9 +73,10 @@ impl Danger {
     /// Tells whether suffixes that begin with a byte, with this punctuation, make no difference.
     pub fn spares(self, byte: u8, punctuation: Punctuation) -> bool {
         let is_behind_space = self.is_behind_space && byte.is_ascii_whitespace();
-        !self.bytes.contains(byte)
-            && !punctuation.intersects(self.punctuation)
-            && !(is_behind_space && punctuation.intersects(Punctuation::NO_SPACE))
+        let is_dangerous = self.bytes.contains(byte)
+            || punctuation.intersects(self.punctuation)
+            || is_behind_space && punctuation.intersects(Punctuation::NO_SPACE);
+        !is_dangerous
     }
 
     /// Tells whether suffixes with this punctuation make no difference.

@@ -1,4 +1,4 @@
-//! The subset construction.
+//! The subset construction (Rabin and Scott, *Finite automata and their decision problems*, 1959).
 //!
 //! A deterministic state stands for a set of places in the nondeterministic automaton: those with moves on bytes, and the
 //! final one; places with moves on nothing are followed and dropped. The edges of the members of a set are swept in the

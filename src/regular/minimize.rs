@@ -4,7 +4,8 @@
 //! target. The simple method compares all states in each round, which takes a thousand rounds of a thousand states on
 //! `[a-z]{1000}`. Here a state is compared again only if the block of one of its targets got a new number, and the largest part of a
 //! split block keeps the number: a state changes its number at most log n times, so all comparisons together visit O(m log n) edges. On
-//! `[a-z]{1000}` each round visits one state.
+//! `[a-z]{1000}` each round visits one state. That all but the largest part are renumbered is Hopcroft's idea (*An n log n algorithm for minimizing
+//! states in a finite automaton*, 1971); comparing states by the blocks of their targets is Moore's (1956).
 //!
 //! Invariant: within a block, the states that are not pending ("clean") agree on all bytes. A pending state has a target with a new
 //! number, so it certainly differs from the clean ones.

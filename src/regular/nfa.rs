@@ -1,6 +1,6 @@
 //! Nondeterministic automata over byte ranges, written out from an expression.
 //!
-//! The classical construction, backwards: `write(node, exit)` makes the states that match `node` and then go on at `exit`,
+//! The classical construction (Thompson, *Regular expression search algorithm*, 1968), backwards: `write(node, exit)` makes the states that match `node` and then go on at `exit`,
 //! and returns where they begin. The exit is known before the entry, so nothing is patched but the entry of a loop. The
 //! calls live on a list of tasks instead of the stack; their results, the entries, are a second list.
 

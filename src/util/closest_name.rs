@@ -8,24 +8,30 @@ pub(crate) fn closest_name<'a>(name: &str, candidates: impl Iterator<Item = &'a 
     }
     let distance_max = name.chars().count() / 3 + 1;
     let near = |other: &&str| other.len() <= NAME_MAX && other.len().abs_diff(name.len()) <= 3 * distance_max;
-    let best =
-        candidates.filter(near).map(|other| (distance(name, other), other)).min_by_key(|&(distance, _)| distance)?;
+    let best = candidates
+        .filter(near)
+        .map(|other| (edit_distance(name, other), other))
+        .min_by_key(|&(distance, _)| distance)?;
     (best.0 <= distance_max).then_some(best.1)
 }
 
-/// Returns the Levenshtein distance, in characters.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = core::mem::replace(&mut row[0], i + 1);
-        for (j, &y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+/// Returns the number of bytes to insert, delete, replace or swap with their neighbour, letter case aside.
+pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.to_ascii_lowercase().into_bytes(), b.to_ascii_lowercase().into_bytes());
+    let (mut before, mut previous): (Vec<usize>, Vec<usize>) = (vec![0; b.len() + 1], (0..=b.len()).collect());
+    for i in 1..=a.len() {
+        let mut current = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replaced = previous[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            current[j] = replaced.min(previous[j] + 1).min(current[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                current[j] = current[j].min(before[j - 2] + 1);
+            }
         }
+        before = previous;
+        previous = current;
     }
-    row[b.len()]
+    previous[b.len()]
 }
 
 #[cfg(test)]
@@ -38,6 +44,6 @@ mod tests {
         assert_eq!(closest_name("valeu", names.into_iter()), Some("value"));
         assert_eq!(closest_name("<|eot|>", names.into_iter()), Some("<|eot_id|>"));
         assert_eq!(closest_name("zzzzz", names.into_iter()), None);
-        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
     }
 }

@@ -14,7 +14,7 @@ mod utf8_state;
 
 pub(crate) use bounded_cache::{BoundedMap, BoundedTable};
 pub use byte_set::ByteSet;
-pub(crate) use closest_name::closest_name;
+pub(crate) use closest_name::{closest_name, edit_distance};
 pub(crate) use fold_hasher::FoldBuildHasher;
 pub(crate) use ids::index_type;
 pub(crate) use pool::Pool;

@@ -207,7 +207,7 @@ impl<'a> Builder<'a> {
         if let Some(&(_, id)) = list_ids.find(fingerprint, is_it) {
             return id;
         }
-        self.n_listed += moves.iter().map(|one| 1 + one.pushes.len()).sum::<usize>();
+        self.n_listed += moves.iter().map(Move::n_counted).sum::<usize>();
         listed.extend(moves.drain(..));
         list_ends.push(listed.len() as u32);
         let id = list_ends.len() as u32 - 1;

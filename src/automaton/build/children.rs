@@ -23,8 +23,8 @@ impl Builder<'_> {
         controls: &mut ControlPieces,
     ) -> Result<(), BuildError> {
         let mut theirs = core::mem::take(&mut self.workspace.row_scratch.theirs);
-        self.child_row(chain, slot, state, &mut theirs);
-        self.bounds.compile_budget.spend(theirs.bytes.len() + chain.len())?;
+        let n_translated = self.child_row(chain, slot, state, &mut theirs);
+        self.bounds.compile_budget.spend(theirs.bytes.len() + chain.len() + n_translated)?;
         self.bounds.check_moves(self.n_listed)?;
         // PERF: white space lies below all else that stands between values.
         let is_below = |low: &[Piece], high: &[Piece]| match (low.last(), high.first()) {
@@ -121,8 +121,8 @@ impl Builder<'_> {
         joined
     }
 
-    /// Finds the moves of a child's state, as seen from this unit, over a chain.
-    fn child_row(&mut self, chain: &Chain, slot: u32, state: u32, found: &mut ChildRow) {
+    /// Finds the moves of a child's state, as seen from this unit, over a chain; returns how many were translated.
+    fn child_row(&mut self, chain: &Chain, slot: u32, state: u32, found: &mut ChildRow) -> usize {
         found.bytes.clear();
         found.controls.clear();
         let child = Arc::clone(&self.workspace.children[slot as usize - 1]);
@@ -132,7 +132,7 @@ impl Builder<'_> {
         if let Some(row) = key.as_ref().and_then(|key| self.workspace.child_rows.get(key)) {
             found.bytes.extend_from_slice(&row.bytes);
             found.controls.extend_from_slice(&row.controls);
-            return;
+            return 0;
         }
         let short_key = match chain[..] {
             [only] if runs.len() <= SHORT_ROW && child.controls(state).is_empty() => Some((only, slot, state)),
@@ -140,8 +140,9 @@ impl Builder<'_> {
         };
         if let Some(row) = short_key.as_ref().and_then(|key| self.workspace.short_rows.get(key)) {
             found.bytes.extend_from_slice(row);
-            return;
+            return 0;
         }
+        let mut n_translated = 0;
         let mut known: SmallVec<[(PackedMove, Target); 8]> = SmallVec::new();
         let mut target_of = |builder: &mut Self, code: PackedMove| {
             if let Some(&(_, target)) = known.iter().find(|(known, _)| *known == code) {
@@ -149,6 +150,7 @@ impl Builder<'_> {
             }
             let mut moves = MoveList::new();
             builder.translate(chain, &child, slot, code, |one| moves.push(one));
+            n_translated += moves.len();
             // Never a state of this unit.
             let target = Target::List(builder.list(&mut moves));
             known.push((code, target));
@@ -166,6 +168,7 @@ impl Builder<'_> {
         if let Some(key) = short_key {
             self.workspace.short_rows.insert(key, SmallVec::from_slice(&found.bytes));
         }
+        n_translated
     }
 
     /// Passes the moves of an entry of a child's table to `found`, as seen from this unit, over a chain.

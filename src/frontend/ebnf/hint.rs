@@ -2,7 +2,7 @@
 
 use super::scan::{Token, TokenKind, Tokens, shorten};
 use crate::frontend::SyntaxError;
-use crate::util::Span;
+use crate::util::{Span, edit_distance};
 use core::ops::Range;
 
 /// Returns the name closest to `wanted`, if one is close enough to be a misspelling.
@@ -21,25 +21,6 @@ pub(super) fn closest_name<'n>(wanted: &str, names: impl Iterator<Item = &'n str
         .min_by_key(|&(distance, _)| distance)?;
     // A name of one letter is near to every other.
     (distance <= distance_max && distance < wanted.len()).then_some(name)
-}
-
-/// Returns the number of bytes to insert, delete, replace or swap with their neighbour, letter case aside.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b) = (a.to_ascii_lowercase().into_bytes(), b.to_ascii_lowercase().into_bytes());
-    let (mut before, mut previous): (Vec<usize>, Vec<usize>) = (vec![0; b.len() + 1], (0..=b.len()).collect());
-    for i in 1..=a.len() {
-        let mut current = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let replaced = previous[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            current[j] = replaced.min(previous[j] + 1).min(current[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                current[j] = current[j].min(before[j - 2] + 1);
-            }
-        }
-        before = previous;
-        previous = current;
-    }
-    previous[b.len()]
 }
 
 /// Returns the error for a reference to a rule that is not defined.
