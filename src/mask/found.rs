@@ -2,9 +2,8 @@
 
 use super::entry::MaskEntry;
 use super::remainder::Remainder;
-use crate::util::bit_row;
+use crate::util::{BoundedMap, bit_row};
 use crate::vocab::{Region, TokenId, Vocab};
-use ahash::AHashMap;
 use std::sync::{Arc, OnceLock};
 
 /// Fewest tokens of a subwalk whose row is shared by the masks that have it.
@@ -91,14 +90,19 @@ pub(super) struct SubwalkKey {
 }
 
 /// The subwalks that a walker knows.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SubwalkMemo {
-    pub(super) known: AHashMap<SubwalkKey, Arc<Subwalk>>,
-    pub(super) bytes: usize,
+    pub(super) known: BoundedMap<SubwalkKey, Arc<Subwalk>>,
+}
+
+impl Default for SubwalkMemo {
+    fn default() -> Self {
+        SubwalkMemo { known: BoundedMap::new(SubwalkMemo::BYTES_MAX) }
+    }
 }
 
 impl SubwalkMemo {
-    /// Memory for subwalks, in bytes; when it is used up, all are forgotten.
+    /// Memory for subwalks, in bytes.
     const BYTES_MAX: usize = 2 << 20;
 
     pub fn keep(&mut self, place: SubwalkKey, subwalk: &Arc<Subwalk>, n_words: usize) {
@@ -108,12 +112,6 @@ impl SubwalkMemo {
             + size_of_val(&*subwalk.tokens)
             + size_of_val(&*subwalk.remainders)
             + row;
-        if self.bytes + bytes > SubwalkMemo::BYTES_MAX {
-            *self = SubwalkMemo::default();
-        }
-        if bytes <= SubwalkMemo::BYTES_MAX {
-            self.bytes += bytes;
-            self.known.insert(place, Arc::clone(subwalk));
-        }
+        self.known.insert(place, bytes, Arc::clone(subwalk));
     }
 }

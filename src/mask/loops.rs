@@ -3,9 +3,9 @@
 use super::cluster::{ScanCluster, cluster};
 use super::switches::ShortCut;
 use crate::automaton::{Kind, Owner, PackedMove, Program, StateId, Step, Unit};
-use crate::util::Utf8State;
+use crate::util::{BoundedMap, Utf8State};
 use crate::vocab::{Alphabet, NonAscii};
-use ahash::{AHashMap, AHashSet};
+use ahash::AHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -22,6 +22,17 @@ const CHAIN_MAX: usize = 256;
 pub(super) struct Loop {
     pub alphabet: Alphabet,
     pub form: Form,
+}
+
+impl Loop {
+    /// Returns the memory of what it shares, in bytes.
+    fn memory_bytes(&self) -> usize {
+        match &self.form {
+            Form::Endless | Form::Counted => 0,
+            Form::Chain(chain) => size_of::<Chain>() + size_of_val(&*chain.states),
+            Form::ScanCluster(cluster) => cluster.memory_bytes(),
+        }
+    }
 }
 
 /// Where the characters of a [`Loop`] lead.
@@ -49,32 +60,44 @@ pub(super) struct Chain {
 }
 
 /// The loops of states that were asked for, by unit and state: recognizing one takes some microseconds.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Loops {
-    known: AHashMap<(u32, u32), Option<Loop>>,
+    known: BoundedMap<(u32, u32), Option<Loop>>,
     /// The clusters of states that were asked for, and of those that belong to one.
-    clusters: AHashMap<(u32, u32), Option<Loop>>,
-    /// The memory of the clusters that were made since they were forgotten.
-    cluster_bytes: usize,
+    clusters: BoundedMap<(u32, u32), Option<Loop>>,
     /// States whose model turned out to be none.
     without_model: AHashSet<(u32, u32)>,
     /// Looks for clusters that are left to this walk.
     n_explorations_left: u32,
 }
 
+/// What an entry takes beside the loop's states, in bytes.
+const LOOP_BYTES: usize = 2 * size_of::<((u32, u32), Option<Loop>)>();
+
 /// Looks for clusters within one walk; each takes up to a millisecond.
 const EXPLORATIONS_MAX: u32 = 2;
 
-impl Loops {
-    /// Most states that are remembered; then all are forgotten.
-    const KNOWN_MAX: usize = 1 << 12;
+impl Default for Loops {
+    fn default() -> Self {
+        Loops {
+            known: BoundedMap::new(Loops::BYTES_MAX),
+            clusters: BoundedMap::new(Loops::BYTES_MAX),
+            without_model: AHashSet::new(),
+            n_explorations_left: 0,
+        }
+    }
+}
 
-    /// Memory for clusters, in bytes; then all are forgotten.
-    const CLUSTER_BYTES_MAX: usize = 4 << 20;
+impl Loops {
+    /// Most states that are remembered not to be like their models; then all are forgotten.
+    const WITHOUT_MODEL_MAX: usize = 1 << 12;
+
+    /// Memory for loops, and for clusters, in bytes.
+    const BYTES_MAX: usize = 4 << 20;
 
     /// Remembers that a state is not like its model.
     pub fn forget_model(&mut self, program: &Program, state: StateId) {
-        if self.without_model.len() >= Loops::KNOWN_MAX {
+        if self.without_model.len() >= Loops::WITHOUT_MODEL_MAX {
             self.without_model.clear();
         }
         self.without_model.extend(program.place(state).map(|(linked, local)| (linked.unit.uid, local)));
@@ -91,8 +114,8 @@ impl Loops {
     }
 
     /// Tells whether the cluster of a state is known, or may be looked for: beyond a mask's share, the state is walked this time.
-    fn may_look_for_cluster(&self, key: (u32, u32)) -> bool {
-        self.n_explorations_left > 0 || self.clusters.contains_key(&key)
+    fn may_look_for_cluster(&mut self, key: (u32, u32)) -> bool {
+        self.n_explorations_left > 0 || self.clusters.get(&key).is_some()
     }
 
     /// Returns the loop of a state, if it is one.
@@ -102,12 +125,9 @@ impl Loops {
         if linked.unit.bytes(local).len() < CHAIN_CHARS as usize {
             return None;
         }
-        if self.known.len() >= Loops::KNOWN_MAX {
-            self.known.clear();
-        }
         let key = |local: u32| (linked.unit.uid, local);
         if let Some(known) = self.known.get(&key(local)) {
-            return known.clone();
+            return known;
         }
         let endless = alphabet(program, state).map(|alphabet| Loop { alphabet, form: Form::Endless });
         let counted = || counted_alphabet(program, state).map(|alphabet| Loop { alphabet, form: Form::Counted });
@@ -125,34 +145,30 @@ impl Loops {
             }
             found => found,
         };
-        self.known.insert(key(local), found.clone());
+        let bytes = found.as_ref().map_or(0, Loop::memory_bytes);
+        self.known.insert(key(local), LOOP_BYTES + bytes, found.clone());
         found
     }
 
     /// Returns the cluster that a state belongs to, if there is one.
     pub fn cluster(&mut self, program: &Program, state: StateId) -> Option<Loop> {
         let (linked, local) = program.place(state).filter(|_| ShortCut::Clusters.is_on())?;
-        if self.clusters.len() >= Loops::KNOWN_MAX || self.cluster_bytes > Loops::CLUSTER_BYTES_MAX {
-            self.clusters.clear();
-            self.known.clear();
-            self.cluster_bytes = 0;
-        }
         let key = |local: u32| (linked.unit.uid, local);
         if let Some(known) = self.clusters.get(&key(local)) {
-            return known.clone();
+            return known;
         }
         if !self.may_look_for_cluster(key(local)) {
             return None;
         }
         self.n_explorations_left -= 1;
         let Some((states, cluster)) = cluster(&linked.unit, local) else {
-            self.clusters.insert(key(local), None);
+            self.clusters.insert(key(local), LOOP_BYTES, None);
             return None;
         };
-        self.cluster_bytes += cluster.memory_bytes();
+        let bytes = LOOP_BYTES + cluster.memory_bytes() / states.len().max(1);
         let found = Loop { alphabet: cluster.alphabet, form: Form::ScanCluster(Arc::new(cluster)) };
         // One look finds it for all.
-        self.clusters.extend(states.into_iter().map(|state| (key(state), Some(found.clone()))));
+        states.into_iter().for_each(|state| self.clusters.insert(key(state), bytes, Some(found.clone())));
         Some(found)
     }
 }

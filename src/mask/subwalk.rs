@@ -46,7 +46,7 @@ impl Walker {
     pub(super) fn walk_memoized(&mut self, context: WalkContext<'_>, node: u32, head: Head, nesting: usize) {
         let Some((linked, local)) = context.program.place(head.state) else { return };
         let place = SubwalkKey { unit: linked.unit.uid, state: local, register: head.register, node };
-        let known = self.subwalks.known.get(&place).map(Arc::clone);
+        let known = self.subwalks.known.get(&place);
         let subwalk = known.unwrap_or_else(|| {
             let subwalk = Arc::new(self.subwalk(context, linked.unit.uid, node, head, nesting));
             if !self.is_spent() {

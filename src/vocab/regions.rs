@@ -24,7 +24,7 @@ use super::token::TokenId;
 use super::trie::Trie;
 use crate::util::{Utf8State, bit_row};
 use ahash::AHashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Fewest border nodes that are worth a merged trie.
 const MERGED_NODES_MIN: usize = 8;
@@ -377,8 +377,8 @@ impl Position {
     }
 }
 
-/// Number of new regions after which the memory of all is counted again.
-const COUNT_INTERVAL: usize = 16;
+/// Regions whose memory is counted again whenever one is added, and most that are forgotten then.
+const VISITED_PER_NEW: usize = 4;
 
 /// The regions of a vocabulary, found on demand and cached.
 #[derive(Debug, Default)]
@@ -386,42 +386,93 @@ pub(super) struct Regions {
     cache: Mutex<RegionCache>,
 }
 
+type RegionKey = (Alphabet, u32);
+
+/// Regions grow while they are used. So whenever one is added, the memory of the next few is counted again, round and round, and as long as all of them take
+/// too much, those few are forgotten: no caller pays for more than that.
 #[derive(Debug, Default)]
 struct RegionCache {
-    by_key: AHashMap<(Alphabet, u32), Arc<Region>>,
+    places: AHashMap<RegionKey, usize>,
+    entries: Vec<RegionEntry>,
+    /// The entry to visit next.
+    hand: usize,
+    /// The memory of all entries, as far as it was counted.
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct RegionEntry {
+    key: RegionKey,
+    region: Arc<Region>,
+    /// Its memory when it was counted last.
+    bytes: usize,
 }
 
 impl RegionCache {
-    /// Returns the memory of all regions, which grows while they are used.
-    fn bytes(&self) -> usize {
-        self.by_key.values().map(|region| region.memory_bytes()).sum()
+    fn get(&self, key: RegionKey) -> Option<&Arc<Region>> {
+        self.places.get(&key).map(|&place| &self.entries[place].region)
+    }
+
+    fn add(&mut self, key: RegionKey, region: &Arc<Region>, bytes_max: usize) {
+        for _ in 0..VISITED_PER_NEW {
+            self.visit_next(bytes_max);
+        }
+        let bytes = region.memory_bytes();
+        self.places.insert(key, self.entries.len());
+        self.entries.push(RegionEntry { key, region: Arc::clone(region), bytes });
+        self.bytes += bytes;
+    }
+
+    /// Counts the memory of the next region again, and forgets it if all take too much.
+    fn visit_next(&mut self, bytes_max: usize) {
+        if self.hand >= self.entries.len() {
+            self.hand = 0;
+        }
+        let Some(entry) = self.entries.get_mut(self.hand) else { return };
+        let bytes = entry.region.memory_bytes();
+        self.bytes += bytes - entry.bytes;
+        entry.bytes = bytes;
+        if self.bytes <= bytes_max {
+            self.hand += 1;
+            return;
+        }
+        let forgotten = self.entries.swap_remove(self.hand);
+        self.bytes -= forgotten.bytes;
+        self.places.remove(&forgotten.key);
+        if let Some(moved) = self.entries.get(self.hand) {
+            self.places.insert(moved.key, self.hand);
+        }
     }
 }
 
 impl Regions {
     pub fn get(&self, trie: &Trie, alphabet: Alphabet, from: u32) -> Arc<Region> {
         let key = (alphabet, from);
-        if let Some(region) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).by_key.get(&key) {
+        if let Some(region) = self.lock().get(key) {
             return Arc::clone(region);
         }
         // Two threads may find the same region; the first one is cached.
         let region = Arc::new(Region::new(trie, alphabet, from));
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        // Regions grow while they are used, so their memory must be counted again; now and then is enough.
-        if cache.by_key.len().is_multiple_of(COUNT_INTERVAL) && cache.bytes() + region.memory_bytes() > REGION_BYTES_MAX
-        {
-            *cache = RegionCache::default();
+        let mut cache = self.lock();
+        if let Some(known) = cache.get(key) {
+            return Arc::clone(known);
         }
-        Arc::clone(cache.by_key.entry(key).or_insert(region))
+        cache.add(key, &region, REGION_BYTES_MAX);
+        region
     }
 
     /// Forgets all regions.
     pub fn clear(&self) {
-        *self.cache.lock().unwrap_or_else(PoisonError::into_inner) = RegionCache::default();
+        *self.lock() = RegionCache::default();
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner).bytes()
+        self.lock().entries.iter().map(|entry| entry.region.memory_bytes()).sum()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RegionCache> {
+        // Nothing panics half-way.
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -430,6 +481,27 @@ mod tests {
     use super::super::Vocab;
     use super::*;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn regions_beyond_the_bound_are_forgotten_a_few_at_a_time() {
+        let tokens: Vec<Vec<u8>> = (b'a'..=b'z').map(|byte| vec![byte]).collect();
+        let vocab = Vocab::from_tokens(&tokens).unwrap();
+        let alphabet = |n: u32| Alphabet { ascii: 1 << b'a' | u128::from(n), non_ascii: NonAscii::None };
+        let new = |n: u32| Arc::new(Region::new(vocab.trie(), alphabet(n), 0));
+        let bytes_max = 10 * new(0).memory_bytes();
+        let mut cache = RegionCache::default();
+        for n in 0..100 {
+            let n_before = cache.entries.len();
+            cache.add((alphabet(n), 0), &new(n), bytes_max);
+            assert!(n_before + 1 <= cache.entries.len() + VISITED_PER_NEW && cache.bytes <= bytes_max + bytes_max / 10);
+            assert_eq!(cache.bytes, cache.entries.iter().map(|entry| entry.region.memory_bytes()).sum::<usize>());
+            for (place, entry) in cache.entries.iter().enumerate() {
+                assert_eq!(cache.places[&entry.key], place);
+            }
+            assert_eq!(cache.get((alphabet(n), 0)).map(|region| region.alphabet.ascii), Some(alphabet(n).ascii));
+        }
+        assert!(cache.entries.len() >= 8 && cache.places.len() == cache.entries.len());
+    }
 
     #[test]
     fn a_region_is_what_trying_each_token_finds() {
