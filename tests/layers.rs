@@ -432,7 +432,7 @@ fn read_files(path: &Path, module: &[String], files: &mut Files) {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_string();
         let is_left_out = module.is_empty() && (name == "bin" || WITH_CIRCLES.contains(&name.as_str()));
-        let inner = [module, &[name.clone()]].concat();
+        let inner = [module, core::slice::from_ref(&name)].concat();
         if path.is_dir() && !is_left_out {
             read_files(&path, &inner, files);
         } else if is_code(&path) && !is_left_out {

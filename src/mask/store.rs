@@ -120,7 +120,7 @@ impl Memory {
     fn place(row: &Arc<[u32]>) -> (usize, usize) {
         let place = Arc::as_ptr(row).addr();
         // Rows are a few kilobytes apart.
-        ((place >> 12 ^ place >> 4) % N_ROW_TABLES, place)
+        (((place >> 12) ^ (place >> 4)) % N_ROW_TABLES, place)
     }
 
     /// Returns what one more node takes, in bytes.

@@ -226,7 +226,7 @@ impl Table {
         let is_of_old = |bits: usize| (bits ^ at) & ((1 << old_depth) - 1) == 0;
         let directory = (0..len).step_by(PAGE_BUCKETS).map(|first| {
             let page = &self.directory[(first / PAGE_BUCKETS) & (self.directory.len() - 1)];
-            if !is_of_old(first | at % PAGE_BUCKETS) {
+            if !is_of_old(first | (at % PAGE_BUCKETS)) {
                 return Arc::clone(page);
             }
             Arc::new(core::array::from_fn(|k| match first + k {

@@ -10,12 +10,15 @@
 //! So the tokens are tried together, on a walk of the vocabulary's trie with real steps, and a subtree is left as it is if nothing in it can make a difference. That
 //! is so at a node if every place where the text can be there is *safe*:
 //! - no value under way is a prefix of one that is there already. Then whatever completes it is new, and the same holds for all longer prefixes;
-//! - no token below the node ends a value and begins another one of the same container, as far as its punctuation tells
-//!   ([`Punctuation`]): `"abc` doesn't, `"a", "b` may;
-//! - between two values, nothing obliges another one to follow of which none may be left.
+//! - no token below the node ends a value and holds another one of the same container whole, as far as its punctuation tells
+//!   ([`Punctuation`]): `"abc` doesn't, `"a", "b"` may. Where values may run out, beginning another one is enough;
+//! - between two values, no suffix begins like a value that is there already, and nothing obliges another one to follow of which none may be left.
+//!
+//! Keys that are there already are few, and so are the tokens that hold one of them whole: those are tried one by one (`Matcher::clear_held_keys`), and so are
+//! tokens with punctuation that few tokens have. Then the walk has only the suffixes of values under way.
 //!
 //! All of that errs on the side of walking on. Where places are dropped on the way, because a value is repeated in one reading of the text and not in another one, the
-//! whole subtree is walked. Cost: a step for each node that is visited, and a look at its stacks; within a string, some hundred nodes.
+//! whole subtree is walked. Cost: a step for each node that is visited, and a look at its stacks.
 
 use super::Matcher;
 use super::danger::{Danger, Level, Recheck, StackWalk};
