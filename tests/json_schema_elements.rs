@@ -252,3 +252,40 @@ fn keys_that_run_out_beside_keys_that_do_not() {
         }
     }
 }
+
+/// White space behind a comma after which no value is left: no token ends at the comma, so nothing refuses it there.
+#[test]
+fn white_space_behind_a_comma_that_nothing_can_follow() {
+    let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+    let longer = ["1], ", "], ", "1],\t[", "\", ", "\": 1, ", "1, "];
+    tokens.extend(longer.map(|token| token.as_bytes().to_vec()));
+    let vocab = Arc::new(Vocab::from_tokens(tokens).unwrap());
+    let compiler = GrammarCompiler::new(Arc::clone(&vocab));
+    for (schema, text) in [
+        (
+            r#"{"type": "array", "uniqueItems": true, "items": {"type": "array", "items": {"enum": ["a", 1]}, "maxItems": 1}}"#,
+            r#"[[],["a"],["#,
+        ),
+        (
+            r#"{"type": "array", "uniqueItems": true, "items": {"type": "array", "uniqueItems": true, "items": {"enum": ["a", 1, true]}}}"#,
+            r#"[[1,"a",true],[1,"a"#,
+        ),
+        (r#"{"type": "array", "uniqueItems": true, "items": {"enum": ["a", 1, true]}}"#, r#"["a",true,"#),
+        (r#"{"type": "object", "propertyNames": {"enum": ["a", "b", "ab"]}}"#, r#"{"a":1,"ab":1,"b":"#),
+        (r#"{"type": "object", "propertyNames": {"enum": ["a", "b", "ab"]}}"#, r#"{"a":1,"ab":1,"b"#),
+        (
+            r#"{"type": "object", "patternProperties": {"^[ab]$": {"const": 1}}, "additionalProperties": false}"#,
+            r#"{"a":1,"b":"#,
+        ),
+    ] {
+        let options = SchemaOptions { white_space: WhiteSpace::Flexible { run_max: 1 }, ..SchemaOptions::default() };
+        let grammar = compiler.compile_json_schema_with(schema, &options, &CompileOptions::default()).unwrap();
+        let mut matcher = grammar.matcher();
+        matcher.accept_bytes(text.as_bytes()).unwrap();
+        let mask = matcher.mask().unwrap();
+        for token in 0..vocab.n_tokens() as u32 {
+            let shown = String::from_utf8_lossy(vocab.bytes(token));
+            assert_eq!(matcher.is_token_allowed(token), mask.contains(token), "{schema}: {shown:?} after {text:?}");
+        }
+    }
+}

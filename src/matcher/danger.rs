@@ -65,6 +65,12 @@ impl Danger {
         Danger { bytes: self.bytes & bytes, ..self }
     }
 
+    /// Returns the same for places of which it is not known that something can follow: white space alone may be behind a dead end.
+    pub fn with_space(self) -> Danger {
+        let space = if self.is_behind_space { ByteSet::from_bytes(b" \t\n\r") } else { ByteSet::EMPTY };
+        Danger { bytes: self.bytes | space, ..self }
+    }
+
     /// Tells whether all suffixes can make a difference.
     pub fn is_all(self) -> bool {
         self.bytes == ByteSet::ALL

@@ -134,6 +134,8 @@ impl Matcher {
             let danger = memory.stack.danger(program, &self.stacks, &next, within, height(trie, node));
             // What can't be read is in no mask, unless another place read it.
             let danger = if is_complete { danger.among(bytes_read(program, &next)) } else { danger };
+            // That something can follow is known only where a token ends.
+            let danger = if trie.tokens(node).is_empty() { danger.with_space() } else { danger };
             if is_complete && danger.spares_all(punctuation.below(node, within.is_string())) {
                 node = trie.subtree_end(node);
                 continue;
