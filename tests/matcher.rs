@@ -307,3 +307,21 @@ fn prefixes_of_containers_may_become_earlier_ones() {
     assert_eq!(all("[[1,10],["), "10] 0] 0 1] 10, true] ] 10],");
     assert_eq!(all("[[1,10],[1,"), "0] 0 1] 10, true] 1,10]");
 }
+
+/// A stop token is no text. One that is tried since it holds a key of the object around it is text again when it is no stop token any more.
+#[test]
+fn a_token_that_was_a_stop_token_is_text_again() {
+    let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+    tokens.push(br#"{"a":"#.to_vec());
+    let token = 256;
+    let compiler = GrammarCompiler::new(Arc::new(Vocab::from_tokens(tokens).unwrap()));
+    let mut matcher = compiler.compile_json_schema(r#"{"type": "object"}"#).unwrap().matcher();
+    matcher.accept_bytes(br#"{"a":1,"b":"#).unwrap();
+    for (stop_tokens, is_allowed) in [(&[token][..], false), (&[][..], true), (&[token][..], false)] {
+        matcher.set_stop_tokens(stop_tokens).unwrap();
+        for _ in 0..2 {
+            assert_eq!(matcher.mask().unwrap().contains(token), is_allowed, "stop tokens {stop_tokens:?}");
+            assert_eq!(matcher.is_token_allowed(token), is_allowed);
+        }
+    }
+}
