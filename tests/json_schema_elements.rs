@@ -5,7 +5,7 @@
 
 use maskwright::json_schema::{SchemaOptions, WhiteSpace};
 use maskwright::testing::Rng;
-use maskwright::{CompileOptions, GrammarCompiler, Vocab};
+use maskwright::{CompileOptions, GrammarCompiler, Matcher, Vocab};
 use std::sync::Arc;
 
 /// Schemas with distinct keys or items.
@@ -244,11 +244,7 @@ fn keys_that_run_out_beside_keys_that_do_not() {
         ] {
             let mut matcher = grammar.matcher();
             matcher.accept_bytes(text.as_bytes()).unwrap();
-            let mask = matcher.mask().unwrap();
-            for token in 0..vocab.n_tokens() as u32 {
-                let shown = String::from_utf8_lossy(vocab.bytes(token));
-                assert_eq!(matcher.is_token_allowed(token), mask.contains(token), "{schema}: {shown:?} after {text:?}");
-            }
+            check_mask(&mut matcher, &vocab, schema, text);
         }
     }
 }
@@ -282,10 +278,15 @@ fn white_space_behind_a_comma_that_nothing_can_follow() {
         let grammar = compiler.compile_json_schema_with(schema, &options, &CompileOptions::default()).unwrap();
         let mut matcher = grammar.matcher();
         matcher.accept_bytes(text.as_bytes()).unwrap();
-        let mask = matcher.mask().unwrap();
-        for token in 0..vocab.n_tokens() as u32 {
-            let shown = String::from_utf8_lossy(vocab.bytes(token));
-            assert_eq!(matcher.is_token_allowed(token), mask.contains(token), "{schema}: {shown:?} after {text:?}");
-        }
+        check_mask(&mut matcher, &vocab, schema, text);
+    }
+}
+
+/// Compares a mask with what trying each token says.
+fn check_mask(matcher: &mut Matcher, vocab: &Vocab, schema: &str, text: &str) {
+    let mask = matcher.mask().unwrap();
+    for token in 0..vocab.n_tokens() as u32 {
+        let shown = String::from_utf8_lossy(vocab.bytes(token));
+        assert_eq!(matcher.is_token_allowed(token), mask.contains(token), "{schema}: {shown:?} after {text:?}");
     }
 }

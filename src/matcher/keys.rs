@@ -17,7 +17,7 @@ use crate::exec::{BOTTOM, Head, OverBudget};
 use crate::machine::{Equality, SCARCE};
 use crate::mask::{add, fill};
 use crate::util::bit_row;
-use crate::vocab::{Punctuation, TokenId};
+use crate::vocab::{Punctuation, QuotedStrings, TokenId};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -132,10 +132,7 @@ impl Matcher {
         let vocab = Arc::clone(self.grammar.vocab());
         let strings = vocab.quoted_strings();
         if let Some(frame) = surroundings.key {
-            let n_bytes = self.values().n_begun(frame.register) as usize;
-            // Without its opening quote.
-            let prefix = || self.values().begun_key(frame.register).into_iter().skip(1).collect::<SmallVec<[u8; 64]>>();
-            let tokens = if n_bytes > 0 { strings.ending_and_holding(n_bytes - 1, prefix) } else { &[] };
+            let tokens = self.ending_and_holding(strings, frame);
             self.clear_refused(row, tokens.iter().copied(), |token| refused.push(token));
             let tokens = self.tokens_to_scarce_keys(frame);
             self.clear_refused(row, tokens.into_iter(), |token| refused.push(token));
@@ -157,11 +154,10 @@ impl Matcher {
     }
 
     /// Clears the tokens that hold a key whole which is there already in some object around the text, or hold the same key twice, wherever the text is;
-    /// tells whether there may be some. Nothing if it can't be found which objects are around.
-    pub(super) fn clear_held_keys(&mut self, row: &mut [u32]) -> Option<bool> {
+    /// sets `is_changed` if there are some. Nothing if it can't be found which objects are around.
+    pub(super) fn clear_held_keys(&mut self, row: &mut [u32], is_changed: &mut bool) -> Option<()> {
         let vocab = Arc::clone(self.grammar.vocab());
         let strings = vocab.quoted_strings();
-        let mut is_changed = false;
         let places: SmallVec<[Around; PLACES_MAX]> =
             self.live.iter().take(PLACES_MAX + 1).map(|&head| self.around(head)).collect::<Result<_, _>>().ok()?;
         if places.len() > PLACES_MAX {
@@ -169,22 +165,29 @@ impl Matcher {
         }
         for Around { key, object } in places {
             if let Some(frame) = key {
-                let n_bytes = self.values().n_begun(frame.register) as usize;
-                let prefix =
-                    || self.values().begun_key(frame.register).into_iter().skip(1).collect::<SmallVec<[u8; 64]>>();
-                let tokens = if n_bytes > 0 { strings.ending_and_holding(n_bytes - 1, prefix) } else { &[] };
-                self.clear_refused(row, tokens.iter().copied(), |_| is_changed = true);
+                let tokens = self.ending_and_holding(strings, frame);
+                self.clear_refused(row, tokens.iter().copied(), |_| *is_changed = true);
             }
             let Some(frame) = object else {
-                self.clear_refused(row, strings.holding_twice().iter().copied(), |_| is_changed = true);
+                self.clear_refused(row, strings.holding_twice().iter().copied(), |_| *is_changed = true);
                 continue;
             };
             let slot = self.object_slot(frame).ok()?;
             let tokens = core::mem::take(self.scratch.memo.tokens_mut(slot));
-            self.clear_refused(row, tokens.iter().copied(), |_| is_changed = true);
+            self.clear_refused(row, tokens.iter().copied(), |_| *is_changed = true);
             *self.scratch.memo.tokens_mut(slot) = tokens;
         }
-        Some(is_changed)
+        Some(())
+    }
+
+    /// Returns the tokens that may end the key under way in a frame and hold it once more.
+    fn ending_and_holding<'a>(&self, strings: &'a QuotedStrings, frame: Head) -> &'a [TokenId] {
+        // Without its opening quote.
+        let prefix = || self.values().begun_key(frame.register).into_iter().skip(1).collect::<SmallVec<[u8; 64]>>();
+        match self.values().n_begun(frame.register) as usize {
+            0 => &[],
+            n_bytes => strings.ending_and_holding(n_bytes - 1, prefix),
+        }
     }
 
     /// Tells whether all values that are compared at a place and around it are keys of which more are left than a document has, or scarce ones only behind a prefix, as far as the stacks go down one way.

@@ -61,9 +61,8 @@ impl Matcher {
         let (program, vocab) = (grammar.program(), grammar.vocab());
         let (trie, punctuation) = (vocab.trie(), vocab.punctuation());
         let mark = self.stacks.mark();
-        let held = self.clear_held_keys(row);
-        memory.stack.are_held_keys_tried = held.is_some();
-        let mut is_changed = held.unwrap_or(false);
+        let mut is_changed = false;
+        memory.stack.are_held_keys_tried = self.clear_held_keys(row, &mut is_changed).is_some();
         memory.stack.find_repeating(program, &self.stacks, &self.live);
         memory.n_levels = 0;
         let within = self.values().within();

@@ -139,6 +139,7 @@ impl QuotedStrings {
             let entries = map.iter().map(|(key, tokens)| key.len() + 4 * tokens.capacity());
             entries.sum::<usize>() + map.capacity() * size_of::<(Box<[u8]>, Vec<TokenId>)>()
         };
-        of(&self.holding) + of(&self.ending_and_holding) + 4 * (self.holding_twice.len() + self.begins_with_quote.len())
+        let lists = 4 * (self.holding_twice.len() + self.begins_with_quote.len()) + size_of_val(&*self.open);
+        of(&self.holding) + of(&self.ending_and_holding) + lists
     }
 }
