@@ -20,6 +20,7 @@ use crate::json_schema::{Json, SchemaError, SchemaModel, SchemaOptions, SchemaRe
 use crate::limits::Limits;
 use crate::mask::{MaskStats, MaskStore};
 use crate::pass::{CompileBudget, NormalGrammar, normalize};
+use crate::structural_tag::{StructuralTag, TagError, TagOptions};
 use crate::vocab::Vocab;
 use cache::{GrammarCache, SourceKey};
 use core::fmt;
@@ -294,6 +295,34 @@ impl GrammarCompiler {
         Ok(self.finish(program, origin, Vec::new()))
     }
 
+    /// Compiles a [structural tag](crate::structural_tag): tool calls and JSON amid free text, as one JSON document says.
+    ///
+    /// # Errors
+    /// If the text is malformed, a grammar, schema or regular expression in it is refused, or the grammar can't be built. The error has the JSON
+    /// pointer of the place.
+    pub fn compile_structural_tag(&self, text: &str) -> Result<CompiledGrammar, CompileError> {
+        self.compile_structural_tag_with(text, &TagOptions::default(), &CompileOptions::default())
+    }
+
+    /// Compiles a [structural tag](crate::structural_tag) with options, a deadline and a flag to cancel.
+    ///
+    /// # Errors
+    /// As [`compile_structural_tag`](Self::compile_structural_tag), and if the deadline passes or the flag is set.
+    pub fn compile_structural_tag_with(
+        &self,
+        text: &str,
+        tag_options: &TagOptions,
+        options: &CompileOptions,
+    ) -> Result<CompiledGrammar, CompileError> {
+        let key = || SourceKey::Tag(text.into(), Box::new(tag_options.clone()));
+        self.shared.grammars.get_or_compile(key, options, || {
+            let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
+            budget.spend(STEPS_PER_BYTE * text.len())?;
+            let tag = StructuralTag::parse(text, tag_options, &self.shared.limits)?;
+            self.build(tag.grammar().clone(), Vec::new(), &budget, options).map_err(|error| in_tag(error, &tag))
+        })
+    }
+
     /// Compiles a choice: the output is one of some texts.
     ///
     /// # Errors
@@ -409,6 +438,17 @@ impl GrammarCompiler {
         self.shared.units.clear();
         *self.shared.languages() = Arc::default();
         self.shared.vocab.clear_regions();
+    }
+}
+
+/// Returns an error of a structural tag's grammar with the place in the document, if it is about a schema.
+fn in_tag(error: CompileError, tag: &StructuralTag) -> CompileError {
+    match error {
+        CompileError::Operand(error) => {
+            let pointer = error.span().and_then(|span| tag.pointer_of(span));
+            TagError::schema(pointer.unwrap_or_default(), error.schema_error().clone()).into()
+        }
+        other => other,
     }
 }
 
