@@ -4,6 +4,7 @@ mod cache;
 mod error;
 mod options;
 mod references;
+mod schema;
 mod validate;
 
 pub use crate::pass::BuildError;
@@ -16,15 +17,16 @@ use crate::compiled::{CompiledGrammar, Origin, StepLimits};
 use crate::frontend::ebnf;
 use crate::frontend::regex;
 use crate::grammar::{Grammar, Regex, SchemaOperand, Warning};
-use crate::json_schema::{Json, SchemaError, SchemaModel, SchemaOptions, SchemaReport, SchemaStore, lower};
+use crate::json_schema::{SchemaError, SchemaOptions, SchemaStore};
 use crate::limits::Limits;
 use crate::mask::{MaskStats, MaskStore};
-use crate::pass::{CompileBudget, NormalGrammar, normalize};
+use crate::pass::{CompileBudget, normalize};
 use crate::structural_tag::{StructuralTag, TagError, TagOptions};
 use crate::vocab::Vocab;
 use cache::{GrammarCache, SourceKey};
 use core::fmt;
 use references::{CompiledSchemas, GrammarReferences, Schemas};
+use schema::{STEPS_PER_BYTE, lower_schema};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The sizes of a compiler's caches, in bytes. Smaller caches cost time and change nothing else.
@@ -46,9 +48,6 @@ impl Default for Config {
         Config { mask_store_bytes_max: 160 << 20, unit_store_bytes_max: 160 << 20, grammar_cache_bytes_max: 64 << 20 }
     }
 }
-
-/// Steps of a compile that parsing one byte of a source counts as. EBNF is scanned twice.
-const STEPS_PER_BYTE: usize = 2;
 
 /// A compiler of grammars for one vocabulary. Thread-safe and cheap to clone; clones share their caches.
 ///
@@ -450,25 +449,6 @@ fn in_tag(error: CompileError, tag: &StructuralTag) -> CompileError {
         }
         other => other,
     }
-}
-
-/// Returns the automata of a schema's text, and how its keywords are enforced.
-fn lower_schema(
-    schema: &str,
-    schema_options: &SchemaOptions,
-    languages: &Arc<SchemaStore>,
-    limits: &Limits,
-    budget: &CompileBudget,
-) -> Result<(NormalGrammar, SchemaReport), CompileError> {
-    budget.check()?;
-    // What stopped reading is the budget's to say.
-    let stopped = |error: SchemaError| budget.check().err().map_or(CompileError::from(error), CompileError::from);
-    let json = Json::parse_within(schema, limits, &|n_bytes| budget.spend(STEPS_PER_BYTE * n_bytes).is_ok())
-        .map_err(stopped)?;
-    let SchemaOptions { read, resolver, .. } = schema_options;
-    let go_on = |n_steps| budget.spend(n_steps).is_ok();
-    let model = SchemaModel::read_within(json, read, &**resolver, limits, &go_on).map_err(stopped)?;
-    Ok(lower(model, schema_options, languages, limits, budget)?)
 }
 
 impl fmt::Debug for GrammarCompiler {

@@ -37,32 +37,15 @@
 mod error;
 mod format;
 mod lower;
+mod options;
 mod read;
 
 pub use error::TagError;
+pub use options::{NESTING_MAX, TagOptions};
 
 use crate::grammar::Grammar;
 use crate::json_schema::Json;
 use crate::limits::Limits;
-use crate::schema_options::SchemaOptions;
-
-/// Greatest depth of formats within formats.
-pub const NESTING_MAX: usize = 100;
-
-/// Options of reading structural tags.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct TagOptions {
-    /// The options of its schemas; `max_whitespace_cnt` of a format goes before their white space. By default an object has no other keys than
-    /// its `properties`.
-    pub schema: SchemaOptions,
-}
-
-impl Default for TagOptions {
-    fn default() -> Self {
-        TagOptions { schema: SchemaOptions { has_additional_properties: false, ..SchemaOptions::default() } }
-    }
-}
 
 /// A structural tag that was read: its grammar, and where its schemas are in the document.
 #[derive(Clone, Debug)]

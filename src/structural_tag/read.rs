@@ -4,7 +4,7 @@
 
 use super::error::TagError;
 use super::format::{Edge, Format, FormatId, Model, Tag, Times};
-use super::{NESTING_MAX, TagOptions};
+use super::options::{NESTING_MAX, TagOptions};
 use crate::frontend::{ebnf, regex};
 use crate::grammar::{ControlRef, Regex, SchemaOperand};
 use crate::json_schema::{Json, Value, ValueId};

@@ -46,6 +46,7 @@ mod hint;
 mod lexeme;
 mod lower;
 mod operand;
+mod operand_end;
 mod scan;
 
 use super::SyntaxError;
