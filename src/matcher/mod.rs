@@ -6,21 +6,23 @@ mod error;
 mod fail_closed;
 mod failure;
 mod history;
+mod jump;
 mod keys;
 mod live;
 mod memo;
 mod recheck;
+mod stop;
 
 pub use batch::{accept_tokens, fill_masks};
 pub use error::MatchError;
+pub use jump::JUMP_FORWARD_BYTES_MAX;
 
-use crate::automaton::{DONE, Owner, Program, Reads};
+use crate::automaton::DONE;
 use crate::compiled::CompiledGrammar;
 use crate::exec::{
-    Configuration, Head, OverBudget, Stacks, Viability, Work, is_done, start, step_byte, step_bytes, step_control, tidy,
+    Configuration, Head, OverBudget, Stacks, Viability, Work, is_done, start, step_bytes, step_control, tidy,
 };
 use crate::mask::{MaskQuery, Table, TokenMask, fresh_mask_id, mask_ids};
-use crate::util::bit_row;
 use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
 use core::cell::Cell;
@@ -31,9 +33,6 @@ use history::{Accepted, History, Snapshot};
 use memo::MaskMemo;
 use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// Longest text that [`Matcher::jump_forward`] returns, in bytes; a grammar can force any amount.
-pub const JUMP_FORWARD_BYTES_MAX: usize = 1 << 16;
 
 /// One output under way: what was accepted so far, and what may follow.
 ///
@@ -141,38 +140,9 @@ impl Matcher {
         &self.grammar
     }
 
-    /// Returns the stop tokens in force.
-    pub fn stop_tokens(&self) -> &[TokenId] {
-        self.stop_tokens.as_deref().unwrap_or_else(|| self.grammar.vocab().stop_tokens())
-    }
-
-    /// Replaces the vocabulary's stop tokens for this matcher. A stop token is never text while it is one. Padding is never allowed,
-    /// not even as a stop token: give such an id a kind in the vocabulary.
-    ///
-    /// # Errors
-    /// If an id is not in the vocabulary.
-    pub fn set_stop_tokens(&mut self, tokens: &[TokenId]) -> Result<(), MatchError> {
-        let n_tokens = self.grammar.vocab().n_tokens();
-        if let Some(&token) = tokens.iter().find(|&&token| token as usize >= n_tokens) {
-            return Err(MatchError::unknown_token(token, n_tokens));
-        }
-        let mut tokens = tokens.to_vec();
-        tokens.sort_unstable();
-        tokens.dedup();
-        self.stop_tokens = Some(tokens.into());
-        // A stop token is no text.
-        self.scratch.memo.invalidate();
-        Ok(())
-    }
-
     /// Tells whether the text so far is a whole sentence of the grammar: a stop token may follow.
     pub fn is_accepting(&self) -> bool {
         is_done(&self.live)
-    }
-
-    /// Tells whether a stop token was accepted.
-    pub fn is_terminated(&self) -> bool {
-        self.is_terminated
     }
 
     /// Returns the number of steps that can be rolled back.
@@ -404,54 +374,6 @@ impl Matcher {
         self.scratch.memo.truncate(0, 0);
     }
 
-    /// Returns the longest text that every completion begins with, at most [`JUMP_FORWARD_BYTES_MAX`] bytes of it and as much as one step's work finds. Empty when the text
-    /// is complete already; ends before a control token. It can end within a character: see [`jump_forward_text`](Self::jump_forward_text).
-    pub fn jump_forward(&mut self) -> Vec<u8> {
-        let mut forced = Vec::new();
-        if self.is_terminated {
-            return forced;
-        }
-        let mark = self.stacks.mark();
-        self.allow_work();
-        let Scratch { current, next, viability, .. } = &mut self.scratch;
-        current.clone_from(&self.live);
-        let program = self.grammar.program();
-        while forced.len() < JUMP_FORWARD_BYTES_MAX && !is_done(current) {
-            let reads = current.iter().map(|head| program.info(head.state).map_or(Reads::Nothing, |info| info.reads));
-            let mut only = None;
-            let is_forced = reads.into_iter().all(|reads| match reads {
-                Reads::Only(byte) => *only.get_or_insert(byte) == byte,
-                Reads::Nothing | Reads::More => false,
-            });
-            let only =
-                only.filter(|_| is_forced).or_else(|| only_byte(program, &mut self.stacks, current, next, viability));
-            let Some(byte) = only else { break };
-            step_byte(program, &mut self.stacks, current, byte, next);
-            viability.retain(program, &mut self.stacks, next);
-            if next.is_empty() || self.stacks.work.is_spent() {
-                break;
-            }
-            forced.push(byte);
-            core::mem::swap(current, next);
-        }
-        self.stacks.truncate(mark);
-        forced
-    }
-
-    /// Returns the forced text up to the last whole character.
-    pub fn jump_forward_text(&mut self) -> String {
-        let forced = self.jump_forward();
-        match String::from_utf8(forced) {
-            Ok(text) => text,
-            Err(error) => {
-                let n_valid = error.utf8_error().valid_up_to();
-                let mut bytes = error.into_bytes();
-                bytes.truncate(n_valid);
-                String::from_utf8(bytes).expect("cut at the first byte that is not part of a whole character")
-            }
-        }
-    }
-
     /// Returns the bytes and control tokens accepted so far.
     ///
     /// # Errors
@@ -614,36 +536,6 @@ impl Matcher {
         if given > limit { Err(MatchError::over_memory(given, limit)) } else { Ok(value) }
     }
 
-    /// Sets and clears the bits of stop tokens; returns how many are set, and how many were set and are not.
-    fn add_stop_tokens(&self, row: &mut [u32]) -> (usize, usize) {
-        let (mut n_set, mut n_cleared) = (0, 0);
-        for &token in self.stop_tokens() {
-            let (word, bit) = bit_row::place(token);
-            let word = &mut row[word];
-            if self.is_stop_allowed(token) {
-                *word |= bit;
-                n_set += 1;
-            } else {
-                n_cleared += usize::from(*word & bit != 0);
-                *word &= !bit;
-            }
-        }
-        (n_set, n_cleared)
-    }
-
-    fn is_stop_allowed(&self, token: TokenId) -> bool {
-        let is_padding = self.grammar.vocab().kind(token) == TokenKind::Padding;
-        !is_padding && (self.is_terminated || is_done(&self.live) || self.is_named_here(token))
-    }
-
-    /// Tells whether the grammar itself names the token here.
-    fn is_named_here(&self, token: TokenId) -> bool {
-        let program = self.grammar.program();
-        self.live.iter().any(|head| {
-            program.place(head.state).is_some_and(|(linked, local)| linked.unit.control_list(local, token).is_some())
-        })
-    }
-
     fn count_hits(&mut self, n_hits: u64) {
         const REPORTED_EVERY: u64 = 1024;
         self.n_hits += n_hits;
@@ -668,36 +560,6 @@ pub enum AcceptedPiece {
     Token(TokenId),
     /// Bytes.
     Bytes(Vec<u8>),
-}
-
-/// Returns the only byte that can follow, where a count of pieces, or values that run out, may rule out what the automaton reads; nothing
-/// where none of that is so.
-fn only_byte(
-    program: &Program,
-    stacks: &mut Stacks,
-    live: &Configuration,
-    next: &mut Configuration,
-    viability: &mut Viability,
-) -> Option<u8> {
-    let has_register_rule =
-        |state| matches!(program.info(state).and_then(|info| info.owner), Some(Owner::RegisterRules(_)));
-    let has_controls =
-        |state| program.place(state).is_some_and(|(linked, state)| !linked.unit.controls(state).is_empty());
-    let may_be_ruled_out = program.may_run_out() || live.iter().any(|head| has_register_rule(head.state));
-    if !may_be_ruled_out || live.iter().any(|head| has_controls(head.state)) {
-        return None;
-    }
-    let mut only = None;
-    for byte in 0..=255 {
-        let mark = stacks.mark();
-        step_byte(program, stacks, live, byte, next);
-        viability.retain(program, stacks, next);
-        stacks.truncate(mark);
-        if !next.is_empty() && only.replace(byte).is_some() {
-            return None;
-        }
-    }
-    only
 }
 
 impl Clone for Matcher {
