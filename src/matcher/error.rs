@@ -127,7 +127,7 @@ impl MatchError {
         matches!(self.kind, Kind::Internal { .. })
     }
 
-    /// Tells whether the call came after a stop token.
+    /// Tells whether the call came after the end of the output.
     pub fn is_terminated(&self) -> bool {
         self.kind == Kind::Terminated
     }
@@ -141,7 +141,7 @@ impl fmt::Display for MatchError {
             }
             Kind::TokenRefused { token } => write!(f, "the grammar does not allow token {token} here"),
             Kind::BytesRefused { offset } => write!(f, "the grammar does not allow the byte at offset {offset}"),
-            Kind::Terminated => f.write_str("a stop token was accepted: only stop tokens may follow"),
+            Kind::Terminated => f.write_str("the output has ended: only stop tokens may follow"),
             Kind::Stuck => f.write_str("no token of the vocabulary can go on, and the text is not complete"),
             Kind::RollbackTooFar { given, limit } => {
                 write!(f, "can't roll back {given} steps: the history has {limit}")

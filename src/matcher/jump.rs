@@ -12,7 +12,7 @@ impl Matcher {
     /// is complete already; ends before a control token. It can end within a character: see [`jump_forward_text`](Self::jump_forward_text).
     pub fn jump_forward(&mut self) -> Vec<u8> {
         let mut forced = Vec::new();
-        if self.is_terminated {
+        if self.is_terminated() {
             return forced;
         }
         let mark = self.stacks.mark();

@@ -33,6 +33,7 @@ use history::{Accepted, History, Snapshot};
 use memo::MaskMemo;
 use smallvec::SmallVec;
 use std::sync::Arc;
+use stop::Ending;
 
 /// One output under way: what was accepted so far, and what may follow.
 ///
@@ -48,7 +49,7 @@ pub struct Matcher {
     stacks: Stacks,
     /// The bytes read before each step, where values are compared.
     n_bytes_before: Chunked<u32>,
-    is_terminated: bool,
+    ending: Ending,
     history: History,
     /// The first step is not the beginning of the text.
     is_trimmed: bool,
@@ -69,6 +70,7 @@ struct Scratch {
     recheck: Option<Recheck>,
     viability: Viability,
     memo: MaskMemo,
+    row: Vec<u32>,
 }
 
 fn fresh_stacks(grammar: &CompiledGrammar) -> Stacks {
@@ -85,6 +87,9 @@ fn fresh_stacks(grammar: &CompiledGrammar) -> Stacks {
 pub struct Fill {
     /// Every token is allowed: there is nothing to apply.
     pub all_set: bool,
+    /// No token is allowed: the text is complete, and there is no stop token that could say so. Or a matcher that
+    /// [fails closed](Matcher::set_fail_closed) has none to end with.
+    pub none_set: bool,
 }
 
 /// Identifies a mask: equal keys of matchers over one compiler, equal rows. (Unequal keys can have equal rows.)
@@ -113,7 +118,7 @@ impl Matcher {
             live,
             stacks,
             n_bytes_before: Chunked::default(),
-            is_terminated: false,
+            ending: Ending::default(),
             history: History::default(),
             is_trimmed: false,
             stop_tokens: None,
@@ -150,10 +155,10 @@ impl Matcher {
         self.history.len()
     }
 
-    /// Accepts one token.
+    /// Accepts one token. A stop token [ends the output](Self::is_terminated) where the text is complete.
     ///
     /// # Errors
-    /// If the id is unknown, the token's bit in the mask is not set, or a stop token was accepted before and this is none; if the text can
+    /// If the id is unknown, the token's bit in the mask is not set, or the output has ended and this is no stop token; if the text can
     /// then be read in too many ways ([`MatchError::is_over_budget`]).
     pub fn accept_token(&mut self, token: TokenId) -> Result<(), MatchError> {
         let mark = self.stacks.mark();
@@ -164,15 +169,17 @@ impl Matcher {
         });
         let after = after.inspect_err(|_| self.stacks.truncate(mark))?;
         let n_nodes = self.stacks.mark().n_nodes - mark.n_nodes;
-        self.history.push_token(&self.live, self.is_terminated, n_nodes, token);
+        self.history.push_token(&self.live, self.ending.is_stopped, n_nodes, token);
         self.note_bytes(mark.n_bytes);
         match after {
-            After::Text => {
+            After::Text { is_end } => {
                 self.failure.error = None;
                 core::mem::swap(&mut self.live, &mut self.scratch.current);
+                self.ending.is_stopped = is_end;
             }
-            After::Stop => self.is_terminated = true,
+            After::Stop => self.ending.is_stopped = true,
         }
+        self.note_exhaustion();
         Ok(())
     }
 
@@ -193,9 +200,9 @@ impl Matcher {
     /// Accepts bytes, as one step; a way to add forced text, or a prompt's end. No bytes are a step as well.
     ///
     /// # Errors
-    /// If the bytes can't follow, a stop token was accepted, or the text can then be read in too many ways.
+    /// If the bytes can't follow, the output has [ended](Self::is_terminated), or the text can then be read in too many ways.
     pub fn accept_bytes(&mut self, bytes: &[u8]) -> Result<(), MatchError> {
-        if self.is_terminated {
+        if self.is_terminated() {
             return Err(MatchError::terminated());
         }
         let mark = self.stacks.mark();
@@ -211,6 +218,7 @@ impl Matcher {
         self.note_bytes(mark.n_bytes);
         self.failure.error = None;
         core::mem::swap(&mut self.live, &mut self.scratch.current);
+        self.note_exhaustion();
         Ok(())
     }
 
@@ -240,7 +248,8 @@ impl Matcher {
     }
 
     /// Makes `row` the mask of what may follow: bit `i % 32` of word `i / 32`, least significant first, is set when token `i` is allowed.
-    /// The row needs `ceil(n_tokens / 32)` words; words beyond are cleared.
+    /// The row needs `ceil(n_tokens / 32)` words; words beyond are cleared. Where the text is complete and there are no stop tokens the row can be empty
+    /// ([`Fill::none_set`]): the output has to end.
     ///
     /// # Errors
     /// If the row is too short; if no token can follow a text that is not complete ([`MatchError::is_stuck`]; the row is all zeros then); or if the text
@@ -261,29 +270,35 @@ impl Matcher {
         let (row, beyond) = row.split_at_mut(n_words);
         beyond.fill(0);
         let mut is_empty = true;
-        if self.is_terminated {
+        if self.is_terminated() {
             row.fill(0);
         } else {
-            self.grammar.masks().refresh(&mut self.table);
-            self.allow_work();
-            let filled = match self.stacks.values() {
-                None => self.fill_live(row),
-                Some(_) => self.fill_distinct(row),
-            };
-            is_empty = filled.map_err(|OverBudget| {
-                row.fill(0);
-                self.over_work()
-            })?;
+            is_empty = self.fill_following(row)?;
         }
         let (n_stops, n_cleared) = self.add_stop_tokens(row);
         // A stop token may have been the only text.
-        if n_stops == 0 && (is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0)) {
+        let none_set = n_stops == 0 && (is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0));
+        if none_set && !self.is_terminated() && !self.is_accepting() {
             return Err(MatchError::stuck());
         }
         let (full, last) = row.split_at(n_all / 32);
         let all_set =
             full.iter().all(|&word| word == u32::MAX) && last.iter().all(|&word| word == (1 << (n_all % 32)) - 1);
-        Ok(Fill { all_set })
+        Ok(Fill { all_set, none_set })
+    }
+
+    /// Makes `row`, of as many words as a mask has, the mask of the tokens that the grammar lets follow, whichever are stop tokens; tells whether there are none.
+    fn fill_following(&mut self, row: &mut [u32]) -> Result<bool, MatchError> {
+        self.grammar.masks().refresh(&mut self.table);
+        self.allow_work();
+        let filled = match self.stacks.values() {
+            None => self.fill_live(row),
+            Some(_) => self.fill_distinct(row),
+        };
+        filled.map_err(|OverBudget| {
+            row.fill(0);
+            self.over_work()
+        })
     }
 
     /// Returns the mask of what may follow, in memory of its own.
@@ -299,7 +314,7 @@ impl Matcher {
     /// Returns what identifies the mask that [`fill_mask`](Self::fill_mask) would make.
     pub fn mask_key(&mut self) -> MaskKey {
         self.grammar.masks().refresh(&mut self.table);
-        let mask_ids = match self.is_terminated {
+        let mask_ids = match self.is_terminated() {
             true => SmallVec::new(),
             false if self.stacks.values().is_some() => SmallVec::from_slice(&[fresh_mask_id()]),
             false => {
@@ -330,7 +345,7 @@ impl Matcher {
             live: self.live.clone(),
             stacks: self.stacks.clone(),
             n_bytes_before: self.n_bytes_before.clone(),
-            is_terminated: self.is_terminated,
+            ending: self.ending,
             history: self.history.clone(),
             is_trimmed: self.is_trimmed,
             stop_tokens: self.stop_tokens.clone(),
@@ -348,8 +363,9 @@ impl Matcher {
         self.n_bytes_before = Chunked::default();
         self.history = History::default();
         self.scratch.memo.truncate(0, 0);
-        (self.is_terminated, self.is_trimmed) = (false, false);
+        (self.ending.is_stopped, self.is_trimmed) = (false, false);
         (self.failure.error, self.failure.is_poisoned) = (None, false);
+        self.note_exhaustion();
     }
 
     /// Goes back to before the first token and accepts `tokens`: the state after preemption, rebuilt.
@@ -360,6 +376,7 @@ impl Matcher {
         let mut fresh = self.grammar.matcher();
         fresh.stop_tokens.clone_from(&self.stop_tokens);
         fresh.failure.is_closed = self.failure.is_closed;
+        fresh.set_terminate_when_nothing_follows(self.ending.is_asked_ahead);
         fresh.accept_tokens(tokens)?;
         *self = fresh;
         Ok(())
@@ -406,6 +423,7 @@ impl Matcher {
             + self.history.memory_bytes()
             + self.n_bytes_before.memory_bytes()
             + self.scratch.memo.memory_bytes()
+            + self.scratch.row.capacity() * size_of::<u32>()
     }
 
     /// Notes the number of bytes read before a step, where values are compared.
@@ -426,7 +444,7 @@ impl Matcher {
             let Some(Snapshot { is_terminated, n_nodes }) = self.history.pop(&mut self.live, mark.n_nodes) else {
                 break;
             };
-            (self.is_terminated, mark.n_nodes) = (is_terminated, n_nodes);
+            (self.ending.is_stopped, mark.n_nodes) = (is_terminated, n_nodes);
             if let Some(n_steps) = self.n_bytes_before.len().checked_sub(1) {
                 mark.n_bytes = self.n_bytes_before.get(n_steps);
                 self.n_bytes_before.truncate(n_steps);
@@ -434,6 +452,7 @@ impl Matcher {
         }
         self.stacks.truncate(mark);
         self.scratch.memo.truncate(mark.n_nodes, self.stacks.values().map_or(0, |values| values.n_sets()));
+        self.note_exhaustion();
     }
 
     /// Computes where a token leads, into `scratch.current`; on an error the stacks may have grown.
@@ -443,12 +462,16 @@ impl Matcher {
             return Err(MatchError::unknown_token(token, vocab.n_tokens()));
         }
         let kind = vocab.kind(token);
-        let is_stop = kind != TokenKind::Padding && self.stop_tokens().contains(&token);
-        if self.is_terminated {
+        let is_stop = self.stop_tokens().contains(&token);
+        if self.is_terminated() {
             return if is_stop { Ok(After::Stop) } else { Err(MatchError::terminated()) };
         }
         if self.failure.is_poisoned {
             return if is_stop { Ok(After::Stop) } else { Err(self.failure.poisoned()) };
+        }
+        // A matcher that fails closed has nothing else to offer.
+        if is_stop && self.failure.error.is_some() {
+            return Ok(After::Stop);
         }
         let fresh = self.stacks.mark();
         let program = self.grammar.program();
@@ -472,10 +495,9 @@ impl Matcher {
             return Err(self.over_work());
         }
         if !current.is_empty() {
-            return Ok(After::Text);
+            return Ok(After::Text { is_end: is_stop && is_done(current) });
         }
-        // A matcher that fails closed has nothing else to offer.
-        if is_stop && (is_done(&self.live) || self.failure.error.is_some()) {
+        if is_stop && is_done(&self.live) {
             return Ok(After::Stop);
         }
         Err(MatchError::token_refused(token))
@@ -547,9 +569,9 @@ impl Matcher {
 
 /// Where a token leads.
 enum After {
-    /// To the configuration in scratch.
-    Text,
-    /// To termination.
+    /// To the configuration in scratch, which is the end if this is a stop token with which the text is complete.
+    Text { is_end: bool },
+    /// To the end, with a stop token that is not part of the text.
     Stop,
 }
 
@@ -581,7 +603,7 @@ impl fmt::Debug for Matcher {
         f.debug_struct("Matcher")
             .field("n_steps", &self.n_steps())
             .field("is_accepting", &self.is_accepting())
-            .field("is_terminated", &self.is_terminated)
+            .field("is_terminated", &self.is_terminated())
             .finish_non_exhaustive()
     }
 }
