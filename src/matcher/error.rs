@@ -20,6 +20,9 @@ enum Kind {
     Stuck,
     RollbackTooFar { given: usize, limit: usize },
     RowTooShort { given: usize, needed: usize },
+    RowsTooShort { given: usize, needed: usize },
+    LengthsDiffer { given: usize, needed: usize },
+    ParentOutOfOrder { node: usize, parent: i32 },
     HistoryForgotten,
     OverWork { limit: u64 },
     OverMemory { given: usize, limit: usize },
@@ -55,6 +58,19 @@ impl MatchError {
         Kind::RowTooShort { given, needed }.into()
     }
 
+    pub(super) fn rows_too_short(given: usize, needed: usize) -> Self {
+        Kind::RowsTooShort { given, needed }.into()
+    }
+
+    /// There are not as many tokens as parents.
+    pub(super) fn lengths_differ(given: usize, needed: usize) -> Self {
+        Kind::LengthsDiffer { given, needed }.into()
+    }
+
+    pub(super) fn parent_out_of_order(node: usize, parent: i32) -> Self {
+        MatchError { kind: Kind::ParentOutOfOrder { node, parent }, token_index: Some(node) }
+    }
+
     pub(super) fn history_forgotten() -> Self {
         Kind::HistoryForgotten.into()
     }
@@ -85,7 +101,8 @@ impl MatchError {
     }
 
     /// Returns the position of the failing token in the list that was given to [`accept_tokens`](super::Matcher::accept_tokens) or
-    /// [`replay`](super::Matcher::replay), for whatever reason it failed; `None` for calls without a list.
+    /// [`replay`](super::Matcher::replay), for whatever reason it failed; the draft or node behind which a row can't be filled; `None` for calls without
+    /// a list.
     pub fn token_index(&self) -> Option<usize> {
         self.token_index
     }
@@ -98,11 +115,14 @@ impl MatchError {
         }
     }
 
-    /// Returns `(given, bound)` when a number was out of range: steps to roll back, words of a row, a token id.
+    /// Returns `(given, bound)` when a number was out of range: steps to roll back, words of a row or of all rows, tokens of a
+    /// tree, a token id.
     pub fn bound(&self) -> Option<(usize, usize)> {
         match self.kind {
             Kind::RollbackTooFar { given, limit } => Some((given, limit)),
-            Kind::RowTooShort { given, needed } => Some((given, needed)),
+            Kind::RowTooShort { given, needed }
+            | Kind::RowsTooShort { given, needed }
+            | Kind::LengthsDiffer { given, needed } => Some((given, needed)),
             Kind::UnknownToken { token, n_tokens } => Some((token as usize, n_tokens)),
             Kind::OverMemory { given, limit } => Some((given, limit)),
             _ => None,
@@ -147,6 +167,16 @@ impl fmt::Display for MatchError {
                 write!(f, "can't roll back {given} steps: the history has {limit}")
             }
             Kind::RowTooShort { given, needed } => write!(f, "the row has {given} words and the mask needs {needed}"),
+            Kind::RowsTooShort { given, needed } => {
+                write!(f, "the rows have {given} words and the drafts need {needed}")
+            }
+            Kind::LengthsDiffer { given, needed } => write!(f, "there are {given} tokens for {needed} nodes"),
+            Kind::ParentOutOfOrder { node: 0, parent } => {
+                return write!(f, "the parent of node 0 is {parent}, not -1");
+            }
+            Kind::ParentOutOfOrder { node, parent } => {
+                return write!(f, "the parent of node {node} is {parent}, which is no node before it");
+            }
             Kind::OverWork { limit } => {
                 write!(f, "the text can be read in too many ways: the step takes more than {limit} units of work")
             }

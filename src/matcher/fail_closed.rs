@@ -26,7 +26,7 @@ impl Matcher {
 
     /// As [`Self::fill_mask`], with the stop tokens instead of an error.
     pub(super) fn fill_or_close(&mut self, row: &mut [u32]) -> Fill {
-        self.failure.error = None;
+        (self.failure.error, self.failure.is_closed_ahead) = (None, false);
         let filled = match self.failure.is_poisoned {
             true => Err(self.failure.poisoned()),
             false => self.fail_on_panic(|matcher| matcher.try_fill_mask(row)),
@@ -42,6 +42,19 @@ impl Matcher {
             self.failure.error = Some(error);
             Fill { all_set: false, none_set: row.iter().all(|&word| word == 0) }
         })
+    }
+
+    /// Tells whether the row of the text so far was filled as one behind drafts and has the stop tokens for want of a mask, so that they are to be accepted.
+    #[cold]
+    pub(super) fn closes_here(&mut self) -> bool {
+        if !self.failure.is_closed_ahead {
+            return false;
+        }
+        let mut row = core::mem::take(&mut self.scratch.row);
+        row.resize(self.grammar.vocab().n_mask_words(), 0);
+        let closes = self.fail_on_panic(|matcher| matcher.try_fill_mask(&mut row)).is_err();
+        self.scratch.row = row;
+        closes
     }
 
     /// Does what may panic; of a matcher that fails closed that is an error, and what it was changing is not looked at again.

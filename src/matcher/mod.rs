@@ -2,6 +2,9 @@
 
 mod batch;
 mod danger;
+mod draft_walk;
+mod drafts;
+mod ending;
 mod error;
 mod fail_closed;
 mod failure;
@@ -13,7 +16,8 @@ mod memo;
 mod recheck;
 mod stop;
 
-pub use batch::{accept_tokens, fill_masks};
+pub use batch::{accept_and_fill, accept_tokens, fill_masks};
+pub use drafts::{ChainFill, TreeFill};
 pub use error::MatchError;
 pub use jump::JUMP_FORWARD_BYTES_MAX;
 
@@ -28,12 +32,13 @@ use crate::vocab::{TokenId, TokenKind};
 use core::cell::Cell;
 use core::fmt;
 use danger::Recheck;
+use draft_walk::DraftWalk;
+use ending::Ending;
 use failure::Failure;
 use history::{Accepted, History, Snapshot};
 use memo::MaskMemo;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use stop::Ending;
 
 /// One output under way: what was accepted so far, and what may follow.
 ///
@@ -71,6 +76,7 @@ struct Scratch {
     viability: Viability,
     memo: MaskMemo,
     row: Vec<u32>,
+    drafts: DraftWalk,
 }
 
 fn fresh_stacks(grammar: &CompiledGrammar) -> Stacks {
@@ -364,7 +370,7 @@ impl Matcher {
         self.history = History::default();
         self.scratch.memo.truncate(0, 0);
         (self.ending.is_stopped, self.is_trimmed) = (false, false);
-        (self.failure.error, self.failure.is_poisoned) = (None, false);
+        self.failure = Failure { is_closed: self.failure.is_closed, ..Failure::default() };
         self.note_exhaustion();
     }
 
@@ -424,6 +430,7 @@ impl Matcher {
             + self.n_bytes_before.memory_bytes()
             + self.scratch.memo.memory_bytes()
             + self.scratch.row.capacity() * size_of::<u32>()
+            + self.scratch.drafts.memory_bytes()
     }
 
     /// Notes the number of bytes read before a step, where values are compared.
@@ -497,7 +504,7 @@ impl Matcher {
         if !current.is_empty() {
             return Ok(After::Text { is_end: is_stop && is_done(current) });
         }
-        if is_stop && is_done(&self.live) {
+        if is_stop && (is_done(&self.live) || self.closes_here()) {
             return Ok(After::Stop);
         }
         Err(MatchError::token_refused(token))

@@ -16,17 +16,6 @@ use crate::exec::is_done;
 use crate::util::bit_row;
 use crate::vocab::TokenId;
 
-/// Whether an output has ended, and why.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Ending {
-    /// A stop token was accepted that ends the output.
-    pub is_stopped: bool,
-    /// The output also ends where nothing can follow.
-    pub is_asked_ahead: bool,
-    /// It ended so: nothing follows but stop tokens, and that was asked for.
-    pub is_exhausted: bool,
-}
-
 impl Matcher {
     /// Returns the stop tokens in force.
     pub fn stop_tokens(&self) -> &[TokenId] {
