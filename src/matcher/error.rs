@@ -24,6 +24,7 @@ enum Kind {
     LengthsDiffer { given: usize, needed: usize },
     ParentOutOfOrder { node: usize, parent: i32 },
     HistoryForgotten,
+    NotSpelled { token: TokenId, offset: usize },
     OverWork { limit: u64 },
     OverMemory { given: usize, limit: usize },
     Internal { message: String },
@@ -75,6 +76,11 @@ impl MatchError {
         Kind::HistoryForgotten.into()
     }
 
+    /// A tokenizer has a token that doesn't spell the text at an offset.
+    pub(super) fn not_spelled(token: TokenId, offset: usize) -> Self {
+        Kind::NotSpelled { token, offset }.into()
+    }
+
     pub(super) fn over_work(limit: u64) -> Self {
         Kind::OverWork { limit }.into()
     }
@@ -92,10 +98,12 @@ impl MatchError {
         MatchError { token_index: Some(index), ..self }
     }
 
-    /// Returns the token that was refused or is unknown.
+    /// Returns the token that was refused or is unknown, or that a tokenizer has though it doesn't spell the text.
     pub fn token(&self) -> Option<TokenId> {
         match self.kind {
-            Kind::UnknownToken { token, .. } | Kind::TokenRefused { token } => Some(token),
+            Kind::UnknownToken { token, .. } | Kind::TokenRefused { token } | Kind::NotSpelled { token, .. } => {
+                Some(token)
+            }
             _ => None,
         }
     }
@@ -107,10 +115,10 @@ impl MatchError {
         self.token_index
     }
 
-    /// Returns the offset of the first byte that was refused.
+    /// Returns the offset of the first byte that was refused, or of the token of a tokenizer that doesn't spell the text.
     pub fn byte_offset(&self) -> Option<usize> {
         match self.kind {
-            Kind::BytesRefused { offset } => Some(offset),
+            Kind::BytesRefused { offset } | Kind::NotSpelled { offset, .. } => Some(offset),
             _ => None,
         }
     }
@@ -184,6 +192,9 @@ impl fmt::Display for MatchError {
                 write!(f, "the text can be read in too many ways: the step takes {given} bytes of at most {limit}")
             }
             Kind::Internal { message } => write!(f, "the engine failed: {message}"),
+            Kind::NotSpelled { token, offset } => {
+                write!(f, "the tokenizer has token {token} at offset {offset}, which does not spell the text")
+            }
             Kind::HistoryForgotten => f.write_str("the history was forgotten, and the text with it"),
         }?;
         match self.token_index {

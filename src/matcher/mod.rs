@@ -10,6 +10,7 @@ mod fail_closed;
 mod failure;
 mod history;
 mod jump;
+mod jump_tokens;
 mod keys;
 mod live;
 mod memo;
@@ -20,6 +21,7 @@ pub use batch::{accept_and_fill, accept_tokens, fill_masks};
 pub use drafts::{ChainFill, TreeFill};
 pub use error::MatchError;
 pub use jump::JUMP_FORWARD_BYTES_MAX;
+pub use jump_tokens::ForcedTokens;
 
 use crate::automaton::DONE;
 use crate::compiled::CompiledGrammar;

@@ -29,11 +29,13 @@ mod regions;
 #[cfg(feature = "tiktoken")]
 pub mod tiktoken;
 mod token;
+mod tokenize;
 mod trie;
 
 pub use builder::VocabBuilder;
 pub use error::VocabError;
 pub use token::{TokenId, TokenKind};
+pub use tokenize::Tokenize;
 pub use trie::Trie;
 pub(crate) use trie::byte_bit;
 
