@@ -28,7 +28,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "limits",
             "util",
-            "schema_options",
             "grammar",
             "frontend",
             "json_schema",
