@@ -33,11 +33,13 @@
 //! |---|---|
 //! | [`util`], [`Limits`] | byte sets, spans, a persistent list; limits on untrusted input |
 //! | [`regular`] | regular languages over characters and bytes |
+//! | `schema_options` | what JSON Schema leaves open: drafts, white space, spelling |
 //! | [`grammar`] | the grammar as written |
 //! | [`frontend`] | parsers of EBNF and regular expressions |
 //! | `machine` | registers: counts of copies and characters, residues, distinct values: what is too large for finite automata |
 //! | `pass` | from a grammar to its normal form, one rewrite per file |
 //! | [`json_schema`] | from a schema to conjunctions, shapes, and automata in normal form |
+//! | [`structural_tag`] | JSON documents that say what a model may write around JSON |
 //! | `automaton` | units with real-time moves, interned; programs that link them |
 //! | `exec` | configurations, stacks as a graph, steps, a lazy DFA over configurations, budgets of work |
 //! | [`vocab`] | tokens: kinds, trie, regions |
@@ -92,13 +94,18 @@ pub mod matcher;
 mod pass;
 pub mod reference;
 pub mod regular;
+mod schema_options;
+pub mod structural_tag;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod util;
 pub mod vocab;
 
 pub use compiled::{CompiledGrammar, Dump};
-pub use compiler::{BuildError, CompileError, CompileOptions, Config, GrammarCompiler, GrammarCompilerBuilder, Stats};
+pub use compiler::{
+    BuildError, CompileError, CompileOptions, Config, GrammarCompiler, GrammarCompilerBuilder, OperandError, Stats,
+    Validated,
+};
 pub use limits::Limits;
 pub use mask::{MaskStats, TokenMask};
 pub use matcher::{AcceptedPiece, Fill, MaskKey, MatchError, Matcher};

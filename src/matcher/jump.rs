@@ -1,7 +1,7 @@
 //! Forced text: what every completion begins with.
 
 use super::{Matcher, Scratch};
-use crate::automaton::{Owner, Program, Reads};
+use crate::automaton::{Linked, Owner, Program, Reads};
 use crate::exec::{Configuration, Stacks, Viability, is_done, step_byte};
 
 /// Longest text that [`Matcher::jump_forward`] returns, in bytes; a grammar can force any amount.
@@ -68,10 +68,14 @@ fn only_byte(
 ) -> Option<u8> {
     let has_register_rule =
         |state| matches!(program.info(state).and_then(|info| info.owner), Some(Owner::RegisterRules(_)));
-    let has_controls =
-        |state| program.place(state).is_some_and(|(linked, state)| !linked.unit.controls(state).is_empty());
+    let names_controls = |state| {
+        let is_named = |(linked, state): (&Linked, u32)| {
+            linked.unit.controls(state).iter().any(|(letter, _)| !letter.is_spelling())
+        };
+        program.place(state).is_some_and(is_named)
+    };
     let may_be_ruled_out = program.may_run_out() || live.iter().any(|head| has_register_rule(head.state));
-    if !may_be_ruled_out || live.iter().any(|head| has_controls(head.state)) {
+    if !may_be_ruled_out || live.iter().any(|head| names_controls(head.state)) {
         return None;
     }
     let mut only = None;

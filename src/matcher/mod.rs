@@ -84,7 +84,7 @@ struct Scratch {
 fn fresh_stacks(grammar: &CompiledGrammar) -> Stacks {
     let mut stacks = Stacks::new(DONE);
     if grammar.program().has_distinct_values() {
-        stacks.compare_values();
+        stacks.compare_values(grammar.program().is_json());
     }
     stacks
 }

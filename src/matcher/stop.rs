@@ -123,7 +123,9 @@ impl Matcher {
     fn is_named_here(&self, token: TokenId) -> bool {
         let program = self.grammar.program();
         self.live.iter().any(|head| {
-            program.place(head.state).is_some_and(|(linked, local)| linked.unit.control_list(local, token).is_some())
+            program
+                .place(head.state)
+                .is_some_and(|(linked, local)| linked.unit.control_lists(local, token).next().is_some())
         })
     }
 }

@@ -15,9 +15,9 @@
 //! Flags follow without a blank, and so does the parenthesis of `Token(`.
 
 use super::scan::{BYTES_PER_CHECK, RuleText, Token, TokenKind, Tokens};
-use super::{hint, lexeme};
+use super::{hint, lexeme, operand};
 use crate::frontend::{SyntaxError, regex};
-use crate::grammar::{ControlRef, Expr, ExprId, GrammarBuilder, Regex, RuleId};
+use crate::grammar::{ControlRef, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
 use crate::limits::Limits;
 use crate::regular::{CharSet, Regular};
 use crate::util::Span;
@@ -34,6 +34,10 @@ pub(super) struct Lowering<'s> {
     limits: &'s Limits,
     rules: &'s [RuleText],
     pub builder: GrammarBuilder,
+    /// Grammars given beside the source, by name.
+    grammars: &'s [(&'s str, &'s Grammar)],
+    /// The root rules of those that were referred to.
+    roots: HashMap<&'s str, RuleId>,
     /// Regexes parsed before: files repeat them.
     regexes: HashMap<&'s str, Regex>,
     /// Number of nodes of all these, which count as expressions.
@@ -82,9 +86,14 @@ enum Join {
 }
 
 impl<'s> Lowering<'s> {
-    pub(super) fn new(source: &'s str, rules: &'s [RuleText], limits: &'s Limits) -> Self {
-        let (builder, regexes) = (GrammarBuilder::new(), HashMap::new());
-        Lowering { source, limits, rules, builder, regexes, n_regex_nodes: 0 }
+    pub(super) fn new(
+        source: &'s str,
+        rules: &'s [RuleText],
+        grammars: &'s [(&'s str, &'s Grammar)],
+        limits: &'s Limits,
+    ) -> Self {
+        let (builder, roots, regexes) = (GrammarBuilder::new(), HashMap::new(), HashMap::new());
+        Lowering { source, limits, rules, grammars, roots, builder, regexes, n_regex_nodes: 0 }
     }
 
     /// Lowers the body of a rule. Reports the bytes read to `spend`, whose error ends it.
@@ -173,6 +182,8 @@ impl<'s> Lowering<'s> {
             }
             (TokenKind::Class, _) => Expr::Class(lexeme::class(self.source, range.clone(), spend)?),
             (TokenKind::Control, _) => self.control(range.clone())?,
+            (TokenKind::Schema, _) => Expr::Schema(operand::schema(self.source, range.clone())?),
+            (TokenKind::Grammar, _) => Expr::Rule(self.grammar(range.clone())?),
             (TokenKind::Name, _) => match self.token_macro(&token, tokens, body)? {
                 Some((expr, end)) => {
                     range.end = end;
@@ -278,19 +289,21 @@ impl<'s> Lowering<'s> {
         let close = written.rfind('/').expect("flags hold no slash");
         let (inside, flags) = (&written[1..close], &written[close + 1..]);
         let flags_range = range.start + close + 1..range.end;
-        if let Some(at) = flags.find(|flag| !matches!(flag, 'i' | 's' | 'x')) {
+        if let Some(at) = flags.find(|flag| !matches!(flag, 'c' | 'i' | 's' | 'x')) {
             let start = flags_range.start + at;
             let message = format!("unknown regex flag `{}`", &flags[at..=at]);
             let error = SyntaxError::new(self.source, Span::new(start, start + 1), message);
             return Err(error
-                .with_hint("flags are `i`, `s` and `x`; a rule after a regex needs a blank before it")
+                .with_hint("flags are `c`, `i`, `s` and `x`; a rule after a regex needs a blank before it")
                 .into());
         }
         if !flags.is_empty() {
             self.check_flag_is_no_rule(flags_range, "regex")?;
         }
         let pattern = lexeme::pattern(inside);
-        let regular = regex::parse_within(&pattern, flags, self.limits, &mut |n| spend(n).map_err(Stop::Interrupted));
+        let ordinary = flags.replace('c', "");
+        let regular =
+            regex::parse_within(&pattern, &ordinary, self.limits, &mut |n| spend(n).map_err(Stop::Interrupted));
         let regular: Regular = regular.map_err(|stop| match stop {
             Stop::Interrupted(error) => error,
             Stop::Syntax(error) => {
@@ -332,6 +345,9 @@ impl<'s> Lowering<'s> {
         tokens: &mut Tokens<'s>,
         body: &Range<usize>,
     ) -> Result<Option<(Expr, usize)>, SyntaxError> {
+        if let Some(marker) = self.marker(name, tokens)? {
+            return Ok(Some(marker));
+        }
         if &self.source[name.range.clone()] != "Token" || !self.source[name.range.end..].starts_with('(') {
             return Ok(None);
         }
@@ -378,6 +394,21 @@ impl<'s> Lowering<'s> {
         Ok(Some((Expr::Choice(parts?), end)))
     }
 
+    /// Lowers `Marker("<name>")`, unless there is a rule of that name; returns also its end.
+    fn marker(&self, name: &Token, tokens: &mut Tokens<'s>) -> Result<Option<(Expr, usize)>, SyntaxError> {
+        let is_marker = &self.source[name.range.clone()] == "Marker" && self.builder.rule_named("Marker").is_none();
+        let mut ahead = tokens.clone();
+        let mut next = || ahead.next().and_then(Result::ok);
+        let (Some(open), Some(text), Some(close)) = (next(), next(), next()) else { return Ok(None) };
+        let kinds = (open.kind, text.kind, close.kind);
+        if !is_marker || kinds != (TokenKind::Open, TokenKind::Literal, TokenKind::Close) {
+            return Ok(None);
+        }
+        *tokens = ahead;
+        let text = lexeme::text(self.source, text.range.start + 1..text.range.end - 1)?;
+        Ok(Some((if text.is_empty() { Expr::Empty } else { Expr::Marker(text.into()) }, close.range.end)))
+    }
+
     fn token_id(&self, digits: &str, range: Range<usize>) -> Result<u32, SyntaxError> {
         digits.parse().map_err(|_| SyntaxError::new(self.source, range.into(), "the id of a token is below 4294967296"))
     }
@@ -387,6 +418,25 @@ impl<'s> Lowering<'s> {
             let names = self.rules.iter().map(|rule| &self.source[rule.name.clone()]);
             hint::undefined_rule(self.source, range, names)
         })
+    }
+
+    /// Returns the root rule of a grammar given beside the source, copied here at the first reference.
+    fn grammar(&mut self, range: Range<usize>) -> Result<RuleId, SyntaxError> {
+        let name = &self.source[range.start + 1..range.end];
+        if let Some(&root) = self.roots.get(name) {
+            return Ok(root);
+        }
+        let Some(&(_, grammar)) = self.grammars.iter().find(|(known, _)| *known == name) else {
+            let error = SyntaxError::new(self.source, range.into(), format!("there is no grammar `{name}`"));
+            return Err(match hint::closest_name(name, self.grammars.iter().map(|&(known, _)| known)) {
+                Some(near) => error.with_hint(format!("did you mean `@{near}`?")),
+                None => error.with_hint("grammars that `@` refers to are given beside the source, by name"),
+            });
+        };
+        self.check_n_exprs(grammar.exprs().len(), range.into())?;
+        let root = self.builder.add_grammar(grammar, &format!("{name}-"));
+        self.roots.insert(name, root);
+        Ok(root)
     }
 
     fn push(&mut self, expr: Expr, span: Span) -> Result<Part, SyntaxError> {
