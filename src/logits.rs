@@ -36,7 +36,7 @@ static SPREAD_TO_32: [[u32; 4]; 1 << 4] = {
     let mut spread = [[0; 4]; 1 << 4];
     let mut place = 0;
     while place < 4 << 4 {
-        spread[place / 4][place % 4] = if place / 4 >> (place % 4) & 1 == 1 { u32::MAX } else { 0 };
+        spread[place / 4][place % 4] = if (place / 4) >> (place % 4) & 1 == 1 { u32::MAX } else { 0 };
         place += 1;
     }
     spread
@@ -47,7 +47,7 @@ static SPREAD_TO_16: [[u16; 8]; 1 << 8] = {
     let mut spread = [[0; 8]; 1 << 8];
     let mut place = 0;
     while place < 8 << 8 {
-        spread[place / 8][place % 8] = if place / 8 >> (place % 8) & 1 == 1 { u16::MAX } else { 0 };
+        spread[place / 8][place % 8] = if (place / 8) >> (place % 8) & 1 == 1 { u16::MAX } else { 0 };
         place += 1;
     }
     spread
