@@ -59,10 +59,11 @@ impl sealed::Bits for f32 {
     #[inline(always)]
     fn mask_by_table(chunk: &mut [Self; 32], word: u32) {
         for (index, part) in chunk.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-            let spread = &SPREAD_TO_32[(word >> (4 * index) & 15) as usize];
-            for (logit, keep) in part.iter_mut().zip(spread) {
-                *logit = f32::from_bits(logit.to_bits() & keep | Self::NEG_INFINITY.to_bits() & !keep);
-            }
+            // PERF: both are read before anything is written, so that the compiler needn't know that they are apart.
+            let (keep, logits) = (SPREAD_TO_32[(word >> (4 * index) & 15) as usize], *part);
+            *part = core::array::from_fn(|lane| {
+                f32::from_bits(logits[lane].to_bits() & keep[lane] | Self::NEG_INFINITY.to_bits() & !keep[lane])
+            });
         }
     }
 }
@@ -75,9 +76,12 @@ macro_rules! bits_of_half {
             #[inline(always)]
             fn mask_by_table(chunk: &mut [Self; 32], word: u32) {
                 for (part, byte) in chunk.as_chunks_mut::<8>().0.iter_mut().zip(word.to_le_bytes()) {
-                    for (logit, keep) in part.iter_mut().zip(&SPREAD_TO_16[usize::from(byte)]) {
-                        *logit = <$half>::from_bits(logit.to_bits() & keep | Self::NEG_INFINITY.to_bits() & !keep);
-                    }
+                    // As above.
+                    let (keep, logits) = (SPREAD_TO_16[usize::from(byte)], *part);
+                    *part = core::array::from_fn(|lane| {
+                        let closed = Self::NEG_INFINITY.to_bits() & !keep[lane];
+                        <$half>::from_bits(logits[lane].to_bits() & keep[lane] | closed)
+                    });
                 }
             }
         }
@@ -97,8 +101,8 @@ fn mask_by_select<T: Logit>(chunk: &mut [T; 32], word: u32) {
 
 /// Whether selecting is faster than tables.
 ///
-/// PERF: in the time of a plain pass over 100,277 columns in the cache (`--bench logits`, half of the bits), 32 and 16 bits: x86-64 by selecting 2.1 and 3.2, by tables 1.6 and 1.7; with AVX2 by
-/// selecting 0.9 and 1.8, by tables 2.2 and 2.0.
+/// PERF: in the time of a plain pass over 100,277 columns in the cache (`--bench logits`, half of the bits), 32 and 16 bits: x86-64 by selecting 2.3 and 3.4, by tables 1.8 and 1.8; with AVX2
+/// (`RUSTFLAGS=-Ctarget-cpu=x86-64-v3`) by selecting 1.0 and 2.0, by tables 1.9 and 2.0.
 const SELECTS: bool = cfg!(any(not(target_arch = "x86_64"), target_feature = "avx2"));
 
 /// Masks of a batch, one behind the other: row `i` is `words[i * words_per_row..][..words_per_row]`, as [`fill_masks`](crate::matcher::fill_masks) makes them.
