@@ -12,7 +12,7 @@ pub use options::CompileOptions;
 use crate::automaton::{Program, UnitStore};
 use crate::compiled::{CompiledGrammar, Origin, StepLimits};
 use crate::frontend::ebnf;
-use crate::frontend::regex;
+use crate::frontend::regex::{self, RegexOptions};
 use crate::grammar::{Grammar, GrammarBuilder, Regex, Warning};
 use crate::json_schema::{Json, SchemaError, SchemaModel, SchemaOptions, SchemaStore, lower};
 use crate::limits::Limits;
@@ -224,10 +224,12 @@ impl GrammarCompiler {
                 let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
                 budget.check()?;
                 let spend = &mut |n_bytes| Ok::<(), CompileError>(budget.spend(STEPS_PER_BYTE * n_bytes)?);
-                let regular = Arc::new(regex::parse_within(pattern, "", &self.shared.limits, spend)?);
+                let regex_options = RegexOptions::default();
+                let regular = Arc::new(regex::parse_within(pattern, &regex_options, &self.shared.limits, spend)?);
                 let mut builder = GrammarBuilder::new();
                 let root = builder.rule("root");
-                let body = builder.regex(Regex { pattern: pattern.into(), flags: "".into(), regular });
+                let (pattern, flags) = regex_options.in_ebnf(pattern);
+                let body = builder.regex(Regex { pattern: pattern.into(), flags: flags.into(), regular });
                 builder.define(root, body);
                 let grammar = builder.finish(root).expect("the only rule is defined");
                 self.build(grammar, Vec::new(), &budget)

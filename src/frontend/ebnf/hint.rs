@@ -45,7 +45,7 @@ pub(super) fn undefined_rule<'n>(
     if source[range.end..].starts_with('(')
         && matches!(name, "Token" | "ExcludeToken" | "TagDispatch" | "TokenTagDispatch")
     {
-        return error.with_hint("of the macros of this kind only `Token(16)` and `Token(\"<name>\")` are supported");
+        return error.with_hint("supported macros are `Token(...)`, `Regex(...)` and `Substring(...)`");
     }
     match closest_name(name, names.clone()) {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
