@@ -3,8 +3,10 @@
 //! Texts come from strangers. Each front end checks the [`Limits`](crate::Limits) before it does the work that
 //! they bound, records the span of everything it reads, and refuses what it can't represent exactly.
 
+mod check;
 pub mod ebnf;
 pub mod ecma;
+pub mod lark;
 pub mod regex;
 
 use crate::util::Span;

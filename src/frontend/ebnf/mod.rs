@@ -53,9 +53,9 @@ mod macros;
 mod options;
 mod scan;
 
-use super::SyntaxError;
-use crate::grammar::analysis::{self, Obstacle};
-use crate::grammar::{Expr, ExprId, Grammar, RuleId, Warning, WarningKind};
+use super::{SyntaxError, check};
+use crate::grammar::analysis;
+use crate::grammar::{Expr, Grammar, RuleId, Warning, WarningKind};
 use crate::limits::Limits;
 use crate::util::Span;
 use lower::{Changed, Lowering};
@@ -97,7 +97,7 @@ pub(crate) fn parse_within<E: From<SyntaxError>>(
     limits: &Limits,
     spend: &mut dyn FnMut(usize) -> Result<(), E>,
 ) -> Result<Parsed, E> {
-    check_length(source, limits)?;
+    check::source_length(source, limits)?;
     let rules = scan::rules(source, limits, spend)?;
     let mut lowering = Lowering::new(source, &rules, limits);
     // All names first: rules keep the order of their definitions, and references are resolved at once.
@@ -131,7 +131,7 @@ pub(crate) fn parse_within<E: From<SyntaxError>>(
     check_options(&mut grammar, source, &changed, &mut warnings)?;
     check_regular_operands(&grammar, source)?;
     spend(BYTES_PER_CHECK)?;
-    check_rules_finish(&grammar, source)?;
+    check::rules_finish(&grammar, source)?;
     spend(BYTES_PER_CHECK)?;
     warnings.extend(analysis::warnings(&grammar));
     Ok(Parsed { grammar, warnings })
@@ -177,14 +177,14 @@ fn check_options(
     let regular = analysis::Regularity::new(grammar);
     let irregular: Vec<&Changed> = changed.iter().filter(|changed| !regular.is_regular(changed.body)).collect();
     if let Some(lazy) = irregular.iter().find(|changed| changed.is_lazy) {
-        let reason = irregularity(grammar, source, &regular, lazy.body);
+        let reason = check::irregularity(grammar, source, &regular, lazy.body);
         let message = format!("the body of a rule with `lazy` must be regular, but {reason}");
         return Err(SyntaxError::new(source, lazy.span, message));
     }
     let bodies: Vec<_> = irregular
         .iter()
         .map(|changed| {
-            let reason = irregularity(grammar, source, &regular, changed.body);
+            let reason = check::irregularity(grammar, source, &regular, changed.body);
             (changed.rule, changed.body, changed.span, reason)
         })
         .collect();
@@ -196,16 +196,6 @@ fn check_options(
         grammar.set_body(rule, body);
     }
     Ok(())
-}
-
-fn check_length(source: &str, limits: &Limits) -> Result<(), SyntaxError> {
-    // Spans count to 4 GiB whatever the limit.
-    let limit = limits.source_bytes_max.min(u32::MAX as usize);
-    if source.len() <= limit {
-        return Ok(());
-    }
-    let message = format!("the source has {} bytes, above the limit source_bytes_max = {limit}", source.len());
-    Err(SyntaxError::new("", Span::default(), message).over_limit(source.len(), limit))
 }
 
 fn defined_twice(source: &str, second: &RuleText, first: &RuleText) -> SyntaxError {
@@ -250,42 +240,10 @@ fn check_regular_operands(grammar: &Grammar, source: &str) -> Result<(), SyntaxE
         let mut irregular = None;
         expr.for_each_operand(|id| irregular = irregular.or((!regular.is_regular(id)).then_some(id)));
         let Some(operand) = irregular else { continue };
-        let reason = irregularity(grammar, source, &regular, operand);
+        let reason = check::irregularity(grammar, source, &regular, operand);
         let span = grammar.span(operand).unwrap_or_default();
         let message = format!("an operand of `{operator}` must be regular, but {reason}");
         return Err(SyntaxError::new(source, span, message));
     }
     Ok(())
-}
-
-/// Returns the reason why an expression is not regular.
-fn irregularity(grammar: &Grammar, source: &str, regular: &analysis::Regularity, operand: ExprId) -> String {
-    match regular.obstacle(operand) {
-        Obstacle::Cycle(rules) => format!("rule `{}` is recursive", shorten(&grammar.rule(rules[0]).name)),
-        Obstacle::Expr(id) => match grammar.span(id) {
-            Some(span) => format!("`{}` is a control token", shorten(&source[span.start as usize..span.end as usize])),
-            None => "it names a control token".to_owned(),
-        },
-    }
-}
-
-/// Refuses reachable rules that are not productive.
-fn check_rules_finish(grammar: &Grammar, source: &str) -> Result<(), SyntaxError> {
-    let productivity = analysis::Productivity::new(grammar);
-    let reachable = analysis::reachable_rules(grammar);
-    let stuck = |rule: RuleId| reachable[rule.index()] && !productivity.is_productive(grammar.rule(rule).body);
-    let Some(rule) = (0..grammar.rules().len()).map(RuleId::new).find(|&rule| stuck(rule)) else { return Ok(()) };
-    Err(match productivity.obstacle(rule) {
-        Obstacle::Cycle(rules) => {
-            let span = grammar.rule(rules[0]).span.unwrap_or_default();
-            let name = shorten(&grammar.rule(rules[0]).name);
-            let message = format!("rule `{name}` can never finish: {}", analysis::describe_cycle(grammar, &rules));
-            SyntaxError::new(source, span, message).with_hint(format!("give it an alternative without `{name}`"))
-        }
-        Obstacle::Expr(id) => {
-            let name = shorten(&grammar.rule(rule).name);
-            let span = grammar.span(id).or(grammar.rule(rule).span).unwrap_or_default();
-            SyntaxError::new(source, span, format!("rule `{name}` can never finish: nothing matches this"))
-        }
-    })
 }

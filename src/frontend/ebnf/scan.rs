@@ -5,6 +5,7 @@
 //! next rule. After the scan all names are known, and the bodies are parsed with the same [`Tokens`], rule by rule.
 
 use crate::frontend::SyntaxError;
+pub(super) use crate::frontend::check::shorten;
 use crate::limits::Limits;
 use crate::util::Span;
 use core::ops::Range;
@@ -152,15 +153,6 @@ fn defined_name(before_last: Option<Token>, last: Option<Token>) -> Option<(Toke
 
 fn unclosed(source: &str, opener: usize, what: &str) -> SyntaxError {
     SyntaxError::new(source, Span::new(opener, opener + 1), format!("{what} is opened here and not closed"))
-}
-
-/// Cuts what an author wrote to a length that fits into a message.
-pub(super) fn shorten(text: &str) -> String {
-    const CHARS_MAX: usize = 60;
-    match text.char_indices().nth(CHARS_MAX) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// The tokens of a part of the source, white space and comments left out. Ends after an error.
