@@ -3,7 +3,7 @@
 //! The compiler makes it, above in the order of the modules; matchers are made from it, and hold it.
 
 use crate::automaton::{Program, dump_dot, dump_text};
-use crate::grammar::{Grammar, Warning};
+use crate::grammar::{Grammar, SchemaOperand, Warning};
 use crate::json_schema::SchemaReport;
 use crate::mask::{DeclaredKeyTokens, KeyTokens, MaskStats, MaskStore};
 use crate::pass::NormalGrammar;
@@ -29,8 +29,13 @@ pub struct CompiledGrammar {
 
 /// The source of a compiled grammar, in the form that explanations need.
 pub(crate) enum Origin {
-    /// A grammar, as written.
-    Grammar(Grammar),
+    /// A grammar, as written, with the schemas among its operands.
+    Grammar {
+        written: Grammar,
+        schemas: Vec<(SchemaOperand, CompiledGrammar)>,
+        /// The grammar with its schemas as grammars, made on demand.
+        expanded: OnceLock<Grammar>,
+    },
     /// The automata of a JSON Schema.
     Schema {
         normal: NormalGrammar,
@@ -38,6 +43,13 @@ pub(crate) enum Origin {
         grammar: OnceLock<Grammar>,
         report: Box<SchemaReport>,
     },
+}
+
+impl Origin {
+    /// Returns the origin of a grammar with the schemas among its operands.
+    pub fn grammar(written: Grammar, schemas: Vec<(SchemaOperand, CompiledGrammar)>) -> Self {
+        Origin::Grammar { written, schemas, expanded: OnceLock::new() }
+    }
 }
 
 struct Inner {
@@ -79,8 +91,21 @@ impl CompiledGrammar {
     /// Returns the grammar as written; for a JSON Schema, its automata as a grammar.
     pub fn grammar(&self) -> &Grammar {
         match &self.inner.origin {
-            Origin::Grammar(grammar) => grammar,
+            Origin::Grammar { written, .. } => written,
             Origin::Schema { normal, grammar, .. } => grammar.get_or_init(|| normal.to_grammar()),
+        }
+    }
+
+    /// Returns the grammar with a grammar in place of each JSON Schema among its operands: what explanations and the reference recognizer read.
+    /// Like that of a schema by itself, it leaves out that keys and unique items differ.
+    pub fn expanded_grammar(&self) -> &Grammar {
+        match &self.inner.origin {
+            Origin::Grammar { written, schemas, .. } if schemas.is_empty() => written,
+            Origin::Grammar { written, schemas, expanded } => expanded.get_or_init(|| {
+                let find = |operand: &SchemaOperand| schemas.iter().find(|(known, _)| known == operand);
+                written.with_schemas_as(|operand| Some(find(operand)?.1.grammar()))
+            }),
+            Origin::Schema { .. } => self.grammar(),
         }
     }
 
@@ -92,7 +117,7 @@ impl CompiledGrammar {
     /// Returns how each keyword is enforced, if this was compiled from a JSON Schema.
     pub fn schema_report(&self) -> Option<&SchemaReport> {
         match &self.inner.origin {
-            Origin::Grammar(_) => None,
+            Origin::Grammar { .. } => None,
             Origin::Schema { report, .. } => Some(report),
         }
     }
@@ -106,7 +131,7 @@ impl CompiledGrammar {
     /// grammar as written, but not masks, which belong to the compiler.
     pub fn memory_bytes(&self) -> usize {
         let written = match &self.inner.origin {
-            Origin::Grammar(grammar) => {
+            Origin::Grammar { written: grammar, .. } => {
                 size_of_val(grammar.exprs())
                     + grammar.rules().iter().map(|rule| rule.name.len() + size_of_val(rule)).sum::<usize>()
                     + grammar.source().map_or(0, str::len)

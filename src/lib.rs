@@ -33,6 +33,7 @@
 //! |---|---|
 //! | [`util`], [`Limits`] | byte sets, spans, a persistent list; limits on untrusted input |
 //! | [`regular`] | regular languages over characters and bytes |
+//! | `schema_options` | what JSON Schema leaves open: drafts, white space, spelling |
 //! | [`grammar`] | the grammar as written |
 //! | [`frontend`] | parsers of EBNF and regular expressions |
 //! | `machine` | registers: counts of copies and characters, residues, distinct values: what is too large for finite automata |
@@ -90,13 +91,17 @@ pub mod matcher;
 mod pass;
 pub mod reference;
 pub mod regular;
+mod schema_options;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod util;
 pub mod vocab;
 
 pub use compiled::{CompiledGrammar, Dump};
-pub use compiler::{BuildError, CompileError, CompileOptions, Config, GrammarCompiler, GrammarCompilerBuilder, Stats};
+pub use compiler::{
+    BuildError, CompileError, CompileOptions, Config, GrammarCompiler, GrammarCompilerBuilder, OperandError, Stats,
+    Validated,
+};
 pub use limits::Limits;
 pub use mask::{MaskStats, TokenMask};
 pub use matcher::{AcceptedPiece, Fill, MaskKey, MatchError, Matcher};

@@ -131,7 +131,7 @@ const ERRORS: &[ErrorCase] = &[
     ("root ::= [é\\p{L}]", "unknown escape `\\p`", (1, 12), "`/\\p{L}/`"),
     ("root ::= \"a\"i\ni ::= \"b\"", "`i` right after a literal is a flag", (1, 13), "put a blank before it"),
     // Regexes.
-    ("root ::= /a/ix2", "unknown regex flag `2`", (1, 15), "`i`, `j`, `s`, `u` and `x`"),
+    ("root ::= /a/ix2", "unknown regex flag `2`", (1, 15), "`c`, `i`, `j`, `s`, `u` and `x`"),
     ("root ::= /a/foo", "unknown regex flag `f`", (1, 13), "blank"),
     ("root ::= /a/s\ns ::= \"b\"", "`s` right after a regex is a flag", (1, 13), "put a blank before it"),
     ("root ::= \"é\" /\\/(b/", "unclosed group", (1, 17), ""),

@@ -128,7 +128,11 @@ fn rows(linked: &Linked, state: u32) -> Vec<(String, Vec<Move>)> {
     };
     let mut rows: Vec<(String, Vec<Move>)> =
         by_code.into_values().map(|(code, bytes)| (format!("{bytes:?}"), moves(code))).collect();
-    rows.extend(unit.controls(state).iter().map(|&(token, list)| (format!("<[{token}]>"), unit.list(list).to_vec())));
+    rows.extend(
+        unit.controls(state)
+            .iter()
+            .map(|&(letter, list)| (format!("<[{}]>", letter.token()), unit.list(list).to_vec())),
+    );
     rows
 }
 

@@ -50,6 +50,7 @@ pub(crate) struct Program {
     unit_of: Box<[u32]>,
     start: StateId,
     has_empty_text: bool,
+    is_json: bool,
     has_controls: bool,
     has_distinct_values: bool,
     may_run_out: bool,
@@ -97,20 +98,22 @@ impl ByteClasses {
 }
 
 impl Program {
-    /// Builds, interns and links the units of a normal grammar.
+    /// Builds, interns and links the units of a normal grammar. `externals` are the automata that were built before: those of
+    /// [`Label::External`](crate::pass::Label::External), by number.
     pub fn new(
         normal: &NormalGrammar,
+        externals: &[Entry],
         store: &UnitStore,
         limits: &Limits,
         compile_budget: &CompileBudget,
     ) -> Result<Program, BuildError> {
-        let entries = build_units(normal, store, limits, compile_budget)?;
+        let entries = build_units(normal, externals, store, limits, compile_budget)?;
         compile_budget.check()?;
         let root = entries[normal.network.root.index()].as_ref().expect("the root is built");
-        Program::link(root, normal.has_empty_text, limits)
+        Program::link(root, normal.has_empty_text, externals.is_empty(), limits)
     }
 
-    fn link(root: &Entry, has_empty_text: bool, limits: &Limits) -> Result<Program, BuildError> {
+    fn link(root: &Entry, has_empty_text: bool, is_json: bool, limits: &Limits) -> Result<Program, BuildError> {
         // PERF: room for what most grammars have.
         let mut base_of: HashMap<u32, u32> = HashMap::with_capacity(24);
         let mut found: Vec<Arc<Unit>> = Vec::with_capacity(32);
@@ -158,6 +161,7 @@ impl Program {
             unit_of: unit_of.into(),
             start,
             has_empty_text,
+            is_json,
             has_controls,
             has_distinct_values,
             may_run_out,
@@ -171,6 +175,11 @@ impl Program {
     #[inline]
     pub fn has_controls(&self) -> bool {
         self.has_controls
+    }
+
+    /// Tells whether the text is one JSON document, if the grammar has rules whose values must all be different.
+    pub fn is_json(&self) -> bool {
+        self.is_json
     }
 
     /// Tells whether the grammar has rules whose values must all be different.
@@ -235,6 +244,11 @@ impl Program {
         self.unit_of[state as usize] as usize
     }
 
+    /// Returns where a text begins, for a program that calls this one.
+    pub fn entry(&self) -> Entry {
+        Entry { unit: Arc::clone(&self.units[0].unit), state: self.start - self.units[0].base }
+    }
+
     /// Returns the state in which a text begins.
     pub fn start(&self) -> StateId {
         self.start
@@ -294,7 +308,13 @@ struct Places {
 
 impl Places {
     fn of(network: &FinishedNetwork) -> Places {
-        let mut components = components(network.rules.len(), |rule| &network.rule(rule).callees);
+        // Automata that were built before call none of the rules, so that they are in no component with one; their numbers are the last ones.
+        let n_rules = network.rules.len();
+        let called = |rule: &'_ FinishedRule| rule.callees.partition_point(|callee| callee.index() < n_rules);
+        let mut components = components(n_rules, |rule| {
+            let rule = network.rule(rule);
+            &rule.callees[..called(rule)]
+        });
         components.sort_by_key(|rule| rule);
         let mut of_rule = vec![(0, 0); network.rules.len()];
         for (component, members) in (0..).zip(components.iter()) {
@@ -303,8 +323,10 @@ impl Places {
         let mut is_entered = vec![false; network.rules.len()];
         is_entered[network.root.index()] = true;
         for (caller, rule) in network.rules.iter().enumerate() {
-            let others = rule.callees.iter().filter(|callee| of_rule[callee.index()].0 != of_rule[caller].0);
-            others.for_each(|callee| is_entered[callee.index()] = true);
+            let others = rule.callees[..called(rule)].iter();
+            others
+                .filter(|callee| of_rule[callee.index()].0 != of_rule[caller].0)
+                .for_each(|callee| is_entered[callee.index()] = true);
         }
         Places { components, of_rule, is_entered }
     }
@@ -313,6 +335,7 @@ impl Places {
 /// Returns where each rule ended up.
 fn build_units(
     normal: &NormalGrammar,
+    externals: &[Entry],
     store: &UnitStore,
     limits: &Limits,
     compile_budget: &CompileBudget,
@@ -320,6 +343,7 @@ fn build_units(
     let network = &normal.network;
     let places = Places::of(network);
     let mut entries: Vec<Option<Entry>> = vec![None; network.rules.len()];
+    entries.extend(externals.iter().cloned().map(Some));
     let mut n_moves = 0usize;
     let (mut component, mut workspace) = (Component::default(), store.workspaces.take());
     let mut entered: Vec<NetRuleId> = Vec::new();
@@ -343,8 +367,8 @@ fn build_units(
         for (place, &member) in (0..).zip(members) {
             let rule = network.rule(member);
             component.rules.push((Arc::clone(&rule.automaton), rule.counter));
-            component.callees.extend(rule.callees.iter().map(|callee| match places.of_rule[callee.index()] {
-                (component, place) if component == index => Callee::Member(place),
+            component.callees.extend(rule.callees.iter().map(|callee| match places.of_rule.get(callee.index()) {
+                Some(&(component, place)) if component == index => Callee::Member(place),
                 _ => {
                     let entry = entries[callee.index()].as_ref().expect("callees are built before their callers");
                     Callee::Unit { uid: entry.unit.uid, state: entry.state }

@@ -11,6 +11,7 @@ mod table;
 mod unbounded;
 mod unit;
 
+pub(crate) use build::Entry;
 pub(crate) use dump::{dump_dot, dump_text};
 pub(crate) use link::{BELOW, DONE, Linked, Program, StateId};
 pub(crate) use moves::{PackedMove, Step};

@@ -3,7 +3,7 @@
 use super::bounds::Bounds;
 use super::moves::{PackedMove, Runs};
 use super::state::{Reads, StateInfos};
-use crate::pass::{BuildError, Label};
+use crate::pass::{BuildError, ControlLetter, Label};
 use crate::util::ByteSet;
 use core::hash::{Hash, Hasher};
 use smallvec::SmallVec;
@@ -22,7 +22,7 @@ pub(super) enum Target {
 #[derive(Default)]
 pub(super) struct Rows {
     pub bytes: Vec<Piece>,
-    pub controls: Vec<(u32, Target)>,
+    pub controls: Vec<(ControlLetter, Target)>,
     /// By state: where its ranges and control tokens end.
     ends: Vec<(u32, u32)>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Rows {
 /// The moves of one state.
 pub(super) struct Row<'a> {
     pub bytes: &'a [Piece],
-    pub controls: &'a [(u32, Target)],
+    pub controls: &'a [(ControlLetter, Target)],
 }
 
 impl Rows {
@@ -46,8 +46,8 @@ impl Rows {
     pub fn push(&mut self, label: Label, target: Target) {
         match label {
             Label::Bytes(low, high) => self.bytes.push((low, high, target)),
-            Label::Control(token) => self.controls.push((token, target)),
-            Label::Call(_) => unreachable!("calls were followed"),
+            Label::Control(letter) => self.controls.push((letter, target)),
+            Label::Call(_) | Label::External(_) => unreachable!("calls were followed"),
         }
     }
 
@@ -80,9 +80,11 @@ fn code(target: Target, infos: &StateInfos) -> PackedMove {
 }
 
 pub(super) fn reads(row: &Row<'_>) -> Reads {
-    match (row.bytes, row.controls) {
-        ([], []) => Reads::Nothing,
-        (&[(low, high, _)], []) if low == high => Reads::Only(low),
+    // A token that spells a part of a literal stands beside its bytes.
+    let is_named = row.controls.iter().any(|(letter, _)| !letter.is_spelling());
+    match row.bytes {
+        [] if !is_named => Reads::Nothing,
+        &[(low, high, _)] if low == high && !is_named => Reads::Only(low),
         _ => Reads::More,
     }
 }

@@ -17,14 +17,15 @@ use super::moves::{Move, PackedMove, Run, Runs};
 use super::state::{StateInfo, StateInfos};
 use super::table::MoveTable;
 use crate::machine::{Counter, DeclaredKeys, Distinct, RegisterRule};
+use crate::pass::ControlLetter;
 use crate::util::ByteSet;
 use core::hash::{Hash, Hasher};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-/// The control tokens that a state reads, ascending, with the index of their list.
-type ControlRow = Box<[(u32, u32)]>;
+/// The control tokens that a state reads, ascending, with the index of their list. One that is named and spells a part of a literal stands twice.
+pub(super) type ControlRow = Box<[(ControlLetter, u32)]>;
 
 /// What a unit is made of; equal contents are the same unit.
 #[derive(PartialEq, Eq, Hash, Debug)]
@@ -194,15 +195,16 @@ impl Unit {
         distinct.declared_keys.map(|index| &*self.content.declared_keys[index as usize])
     }
 
-    /// Returns the list of moves of `state` by a control token.
-    pub fn control_list(&self, state: u32, token: u32) -> Option<u32> {
+    /// Returns the lists of moves of `state` by a control token: one that the grammar names, and one as which it spells a part of a literal.
+    pub fn control_lists(&self, state: u32, token: u32) -> impl Iterator<Item = u32> + '_ {
         let controls = self.controls(state);
-        controls.binary_search_by_key(&token, |&(token, _)| token).ok().map(|at| controls[at].1)
+        let first = controls.partition_point(|&(letter, _)| letter.token() < token);
+        controls[first..].iter().take_while(move |(letter, _)| letter.token() == token).map(|&(_, list)| list)
     }
 
     /// Returns the control tokens that `state` reads, ascending, with the index of their list.
     #[inline]
-    pub fn controls(&self, state: u32) -> &[(u32, u32)] {
+    pub fn controls(&self, state: u32) -> &[(ControlLetter, u32)] {
         if self.content.controls.is_empty() { &[] } else { &self.content.controls[state as usize] }
     }
 

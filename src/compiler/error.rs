@@ -3,7 +3,9 @@
 use crate::frontend::SyntaxError;
 use crate::json_schema::{LowerError, SchemaError};
 use crate::pass::BuildError;
+use crate::util::Span;
 use core::fmt;
+use std::sync::Arc;
 
 /// The reason why a source can't be compiled: it is malformed, or it is well formed and can't be built.
 ///
@@ -15,8 +17,63 @@ pub enum CompileError {
     Syntax(SyntaxError),
     /// The JSON Schema is malformed, unsatisfiable, or has a constraint that can't be enforced.
     Schema(SchemaError),
+    /// A JSON Schema among the operands of a grammar is malformed, unsatisfiable, or has a constraint that can't be enforced.
+    Operand(OperandError),
     /// The grammar can't be built: an empty language, an unknown control token, a limit, a deadline.
     Build(BuildError),
+}
+
+/// An error of a JSON Schema that is an operand of a grammar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperandError {
+    details: Box<Details>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Details {
+    error: SchemaError,
+    rule: Box<str>,
+    span: Option<Span>,
+    source: Option<Arc<str>>,
+}
+
+impl OperandError {
+    pub(super) fn new(error: SchemaError, rule: &str, span: Option<Span>, source: Option<&str>) -> Self {
+        let (rule, source) = (rule.into(), source.map(Into::into));
+        OperandError { details: Box::new(Details { error, rule, span, source }) }
+    }
+
+    /// Returns the error of the schema.
+    pub fn schema_error(&self) -> &SchemaError {
+        &self.details.error
+    }
+
+    /// Returns the name of the rule that has the schema as an operand.
+    pub fn rule(&self) -> &str {
+        &self.details.rule
+    }
+
+    /// Returns the span of the operand, if the grammar came from a text.
+    pub fn span(&self) -> Option<Span> {
+        self.details.span
+    }
+}
+
+impl fmt::Display for OperandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Details { error, rule, span, source } = &*self.details;
+        write!(f, "schema in rule `{rule}`: {error}")?;
+        match (source, span) {
+            (Some(source), Some(span)) if f.alternate() => span.write_caret(source, f),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for OperandError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.details.error)
+    }
 }
 
 impl fmt::Display for CompileError {
@@ -24,6 +81,7 @@ impl fmt::Display for CompileError {
         match self {
             CompileError::Syntax(error) => fmt::Display::fmt(error, f),
             CompileError::Schema(error) => fmt::Display::fmt(error, f),
+            CompileError::Operand(error) => fmt::Display::fmt(error, f),
             CompileError::Build(error) => fmt::Display::fmt(error, f),
         }
     }
@@ -34,6 +92,7 @@ impl std::error::Error for CompileError {
         match self {
             CompileError::Syntax(error) => Some(error),
             CompileError::Schema(error) => Some(error),
+            CompileError::Operand(error) => Some(error),
             CompileError::Build(error) => Some(error),
         }
     }

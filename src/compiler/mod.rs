@@ -1,26 +1,29 @@
 //! Compiling: from a source and a vocabulary to a [`CompiledGrammar`].
 
 mod cache;
-mod controls;
 mod error;
 mod options;
+mod references;
+mod validate;
 
 pub use crate::pass::BuildError;
-pub use error::CompileError;
+pub use error::{CompileError, OperandError};
 pub use options::CompileOptions;
+pub use validate::Validated;
 
 use crate::automaton::{Program, UnitStore};
 use crate::compiled::{CompiledGrammar, Origin, StepLimits};
 use crate::frontend::ebnf;
 use crate::frontend::regex::{self, RegexOptions};
-use crate::grammar::{Grammar, GrammarBuilder, Regex, Warning};
-use crate::json_schema::{Json, SchemaError, SchemaModel, SchemaOptions, SchemaStore, lower};
+use crate::grammar::{Grammar, Regex, SchemaOperand, Warning};
+use crate::json_schema::{Json, SchemaError, SchemaModel, SchemaOptions, SchemaReport, SchemaStore, lower};
 use crate::limits::Limits;
 use crate::mask::{MaskStats, MaskStore};
-use crate::pass::{CompileBudget, normalize};
+use crate::pass::{CompileBudget, NormalGrammar, normalize};
 use crate::vocab::Vocab;
 use cache::{GrammarCache, SourceKey};
 use core::fmt;
+use references::{CompiledSchemas, GrammarReferences, Schemas};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The sizes of a compiler's caches, in bytes. Smaller caches cost time and change nothing else.
@@ -189,8 +192,8 @@ impl GrammarCompiler {
                 let limits = &self.shared.limits;
                 let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
                 let spend = &mut |n_bytes| Ok(budget.spend(STEPS_PER_BYTE * n_bytes)?);
-                let parsed = ebnf::parse_within::<CompileError>(text, root, limits, spend)?;
-                self.build(parsed.grammar, parsed.warnings, &budget)
+                let parsed = ebnf::parse_within::<CompileError>(text, root, &[], limits, spend)?;
+                self.build(parsed.grammar, parsed.warnings, &budget, options)
             },
         )
     }
@@ -226,13 +229,9 @@ impl GrammarCompiler {
                 let spend = &mut |n_bytes| Ok::<(), CompileError>(budget.spend(STEPS_PER_BYTE * n_bytes)?);
                 let regex_options = RegexOptions::default();
                 let regular = Arc::new(regex::parse_within(pattern, &regex_options, &self.shared.limits, spend)?);
-                let mut builder = GrammarBuilder::new();
-                let root = builder.rule("root");
                 let (pattern, flags) = regex_options.in_ebnf(pattern);
-                let body = builder.regex(Regex { pattern: pattern.into(), flags: flags.into(), regular });
-                builder.define(root, body);
-                let grammar = builder.finish(root).expect("the only rule is defined");
-                self.build(grammar, Vec::new(), &budget)
+                let grammar = validate::of_regex(Regex { pattern: pattern.into(), flags: flags.into(), regular });
+                self.build(grammar, Vec::new(), &budget, options)
             },
         )
     }
@@ -266,34 +265,80 @@ impl GrammarCompiler {
         schema_options: &SchemaOptions,
         options: &CompileOptions,
     ) -> Result<CompiledGrammar, CompileError> {
+        self.cached_schema(schema, schema_options, options, || {
+            let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
+            self.build_schema(schema, schema_options, &budget)
+        })
+    }
+
+    fn cached_schema(
+        &self,
+        schema: &str,
+        schema_options: &SchemaOptions,
+        options: &CompileOptions,
+        build: impl FnOnce() -> Result<CompiledGrammar, CompileError>,
+    ) -> Result<CompiledGrammar, CompileError> {
         let key = || SourceKey::Schema(schema.into(), Box::new(schema_options.clone()));
-        self.shared.grammars.get_or_compile(key, options, || self.build_schema(schema, schema_options, options))
+        self.shared.grammars.get_or_compile(key, options, build)
     }
 
     fn build_schema(
         &self,
         schema: &str,
         schema_options: &SchemaOptions,
-        options: &CompileOptions,
+        budget: &CompileBudget,
     ) -> Result<CompiledGrammar, CompileError> {
         let limits = &self.shared.limits;
-        let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
-        budget.check()?;
-        // What stopped reading is the budget's to say.
-        let stopped = |error: SchemaError| budget.check().err().map_or(CompileError::from(error), CompileError::from);
-        let json = Json::parse_within(schema, limits, &|n_bytes| budget.spend(STEPS_PER_BYTE * n_bytes).is_ok())
-            .map_err(stopped)?;
-        let SchemaOptions { read, resolver, .. } = schema_options;
-        let go_on = |n_steps| budget.spend(n_steps).is_ok();
-        let model = SchemaModel::read_within(json, read, &**resolver, limits, &go_on).map_err(stopped)?;
         let languages = Arc::clone(&*self.shared.languages());
-        let (normal, report) = lower(model, schema_options, &languages, limits, &budget)?;
-        let program = Program::new(&normal, &self.shared.units, limits, &budget)?;
+        let (normal, report) = lower_schema(schema, schema_options, &languages, limits, budget)?;
+        let program = Program::new(&normal, &[], &self.shared.units, limits, budget)?;
         let origin = Origin::Schema { normal, grammar: OnceLock::new(), report: Box::new(report) };
         Ok(self.finish(program, origin, Vec::new()))
     }
 
-    /// Compiles a grammar made by a [`GrammarBuilder`]. Not cached.
+    /// Compiles a choice: the output is one of some texts.
+    ///
+    /// # Errors
+    /// If there are none, or more than the limits allow.
+    pub fn compile_choice<'t>(
+        &self,
+        texts: impl IntoIterator<Item = &'t str>,
+    ) -> Result<CompiledGrammar, CompileError> {
+        self.compile(&Grammar::choice(texts))
+    }
+
+    /// Compiles the grammar of JSON objects: any object, on one line or several.
+    ///
+    /// # Errors
+    /// If a limit is met.
+    pub fn compile_json_object(&self) -> Result<CompiledGrammar, CompileError> {
+        self.compile_json_schema(r#"{"type": "object"}"#)
+    }
+
+    /// Compiles JSON Lines: documents that a schema accepts, at least one, each on a line of its own; the last line end may be missing. White space
+    /// within a document is that of the options, which must not allow line ends: [`WhiteSpace::Compact`] or [`WhiteSpace::Separators`].
+    ///
+    /// # Errors
+    /// As [`compile_json_schema`](Self::compile_json_schema), and if the options allow line ends.
+    ///
+    /// [`WhiteSpace::Compact`]: crate::json_schema::WhiteSpace::Compact
+    /// [`WhiteSpace::Separators`]: crate::json_schema::WhiteSpace::Separators
+    pub fn compile_json_lines(
+        &self,
+        schema: &str,
+        schema_options: &SchemaOptions,
+        options: &CompileOptions,
+    ) -> Result<CompiledGrammar, CompileError> {
+        if !schema_options.white_space.is_on_one_line() {
+            return Err(SchemaError::option("white_space", "a document of JSON Lines is on one line").into());
+        }
+        let document = Grammar::schema(SchemaOperand::new(schema, schema_options.clone()));
+        let line_end = Grammar::literal("\n");
+        let more = Grammar::concat([&line_end, &document]).repeat(0, None);
+        self.compile_with(&Grammar::concat([&document, &more, &line_end.repeat(0, Some(1))]), options)
+    }
+
+    /// Compiles a grammar made by a [`GrammarBuilder`](crate::grammar::GrammarBuilder). Not cached.
     ///
     /// # Errors
     /// If the grammar can't be built.
@@ -301,13 +346,13 @@ impl GrammarCompiler {
         self.compile_with(grammar, &CompileOptions::default())
     }
 
-    /// Compiles a grammar made by a [`GrammarBuilder`], with a deadline and a flag to cancel. Not cached.
+    /// Compiles a grammar made by a [`GrammarBuilder`](crate::grammar::GrammarBuilder), with a deadline and a flag to cancel. Not cached.
     ///
     /// # Errors
     /// If the grammar can't be built, the deadline passes or the flag is set.
     pub fn compile_with(&self, grammar: &Grammar, options: &CompileOptions) -> Result<CompiledGrammar, CompileError> {
         let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
-        self.build(grammar.clone(), Vec::new(), &budget)
+        self.build(grammar.clone(), Vec::new(), &budget, options)
     }
 
     fn build(
@@ -315,17 +360,26 @@ impl GrammarCompiler {
         grammar: Grammar,
         mut warnings: Vec<Warning>,
         budget: &CompileBudget,
+        options: &CompileOptions,
     ) -> Result<CompiledGrammar, CompileError> {
         let Shared { vocab, limits, units, .. } = &*self.shared;
         budget.check()?;
-        let (normal, empty_rules) = normalize(&grammar, &controls::VocabControls(vocab), limits, budget)?;
+        let mut compiled = CompiledSchemas::default();
+        let schemas = Schemas::of(&grammar, |operand| {
+            budget.check()?;
+            let (text, schema_options) = (operand.text(), operand.options());
+            let build = || self.build_schema(text, schema_options, budget);
+            Ok(compiled.add(operand, self.cached_schema(text, schema_options, options, build)?))
+        })?;
+        let references = GrammarReferences::new(vocab, &schemas);
+        let (normal, empty_rules) = normalize(&grammar, &references, limits, budget)?;
         warnings.extend(empty_rules.into_iter().map(|rule| Warning::matches_nothing(grammar.rule(rule))));
-        let program = Program::new(&normal, units, limits, budget)?;
+        let program = Program::new(&normal, &compiled.entries, units, limits, budget)?;
         let unspellable = program.bytes_read(vocab.unspellable_bytes());
         if !unspellable.is_empty() {
             warnings.push(Warning::unspellable(&grammar, unspellable));
         }
-        Ok(self.finish(program, Origin::Grammar(grammar), warnings))
+        Ok(self.finish(program, Origin::grammar(grammar, compiled.compiled), warnings))
     }
 
     fn finish(&self, program: Program, origin: Origin, warnings: Vec<Warning>) -> CompiledGrammar {
@@ -358,6 +412,25 @@ impl GrammarCompiler {
         *self.shared.languages() = Arc::default();
         self.shared.vocab.clear_regions();
     }
+}
+
+/// Returns the automata of a schema's text, and how its keywords are enforced.
+fn lower_schema(
+    schema: &str,
+    schema_options: &SchemaOptions,
+    languages: &Arc<SchemaStore>,
+    limits: &Limits,
+    budget: &CompileBudget,
+) -> Result<(NormalGrammar, SchemaReport), CompileError> {
+    budget.check()?;
+    // What stopped reading is the budget's to say.
+    let stopped = |error: SchemaError| budget.check().err().map_or(CompileError::from(error), CompileError::from);
+    let json = Json::parse_within(schema, limits, &|n_bytes| budget.spend(STEPS_PER_BYTE * n_bytes).is_ok())
+        .map_err(stopped)?;
+    let SchemaOptions { read, resolver, .. } = schema_options;
+    let go_on = |n_steps| budget.spend(n_steps).is_ok();
+    let model = SchemaModel::read_within(json, read, &**resolver, limits, &go_on).map_err(stopped)?;
+    Ok(lower(model, schema_options, languages, limits, budget)?)
 }
 
 impl fmt::Debug for GrammarCompiler {

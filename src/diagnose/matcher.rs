@@ -94,7 +94,7 @@ impl Matcher {
     /// If the history was forgotten, or the grammar is too large for the reference recognizer.
     pub fn explain(&self) -> Result<Explanation, ExplainError> {
         let oracle = self.oracle()?;
-        let (grammar, chart) = (self.grammar().grammar(), oracle.chart());
+        let (grammar, chart) = (self.grammar().expanded_grammar(), oracle.chart());
         Ok(Explanation {
             expected: expected(grammar, chart),
             rules: rules_in_progress(grammar, chart),
@@ -110,7 +110,7 @@ impl Matcher {
         let mut chart = self.oracle()?.chart().clone();
         let grammar = self.grammar();
         let (stops, is_terminated) = (self.stop_tokens(), self.is_terminated());
-        let (written, vocab) = (grammar.grammar(), grammar.vocab());
+        let (written, vocab) = (grammar.expanded_grammar(), grammar.vocab());
         let explanation = explain_token(written, &mut chart, vocab, stops, is_terminated, token);
         // The grammar shown omits counts of characters and residues that would need too many rules to be written as such.
         Ok(match explanation.reason() {
@@ -131,21 +131,22 @@ impl Matcher {
     /// As [`explain`](Self::explain).
     pub fn explain_bytes(&self, bytes: &[u8]) -> Result<Option<Refusal>, ExplainError> {
         let mut chart = self.oracle()?.chart().clone();
-        let refusal = explain_bytes(self.grammar().grammar(), &mut chart, bytes);
+        let refusal = explain_bytes(self.grammar().expanded_grammar(), &mut chart, bytes);
         Ok(refusal.or_else(|| self.refused(&mut chart, bytes)))
     }
 
     /// Returns the refusal of the first of `bytes` that the engine refuses, though the reference recognizer does not.
     fn refused(&self, chart: &mut Chart, bytes: &[u8]) -> Option<Refusal> {
         let offset = self.fork().accept_bytes(bytes).err()?.byte_offset()?;
-        refusal_at(self.grammar().grammar(), chart, bytes, offset)
+        refusal_at(self.grammar().expanded_grammar(), chart, bytes, offset)
     }
 
     /// Returns the reference recognizer after the text of this matcher.
     fn oracle(&self) -> Result<OracleMatcher, ExplainError> {
         let pieces = self.accepted().map_err(ExplainError::Matcher)?;
         let grammar = self.grammar();
-        let recognizer = Recognizer::new(grammar.grammar(), &Limits::default()).map_err(ExplainError::Recognizer)?;
+        let recognizer =
+            Recognizer::new(grammar.expanded_grammar(), &Limits::default()).map_err(ExplainError::Recognizer)?;
         let mut oracle = OracleMatcher::new(&recognizer, Arc::clone(grammar.vocab()));
         oracle.set_stop_tokens(self.stop_tokens());
         for piece in pieces {

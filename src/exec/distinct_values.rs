@@ -70,7 +70,7 @@ impl Piece {
 }
 
 /// What values are compared with.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct DistinctValues {
     text: Chunked<u8>,
     sets: Chunked<Set>,
@@ -80,11 +80,16 @@ pub(crate) struct DistinctValues {
     strings: Chunked<Within>,
     /// How often a value was refused, ever.
     n_refused: u64,
+    /// What the text is within where nothing was read.
+    start: Within,
 }
 
-/// What a JSON text ends within.
+/// What a text ends within.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Within {
+    /// A text that is more than one JSON document: quotes tell nothing.
+    Unknown,
+    /// A JSON text, outside of strings.
     Nothing,
     String,
     /// A string, right behind a backslash.
@@ -92,8 +97,9 @@ pub(crate) enum Within {
 }
 
 impl Within {
+    /// Tells whether it certainly is a string, so that a suffix is outside of one only behind a quote.
     pub fn is_string(self) -> bool {
-        self != Within::Nothing
+        matches!(self, Within::String | Within::Escape)
     }
 
     /// Returns what a text ends within that has one byte more.
@@ -108,6 +114,18 @@ impl Within {
 }
 
 impl DistinctValues {
+    /// Returns the values of a text of which nothing was read; `is_json` tells whether all of it is a JSON document.
+    pub fn new(is_json: bool) -> Self {
+        DistinctValues {
+            text: Chunked::default(),
+            sets: Chunked::default(),
+            n_settled: 0,
+            strings: Chunked::default(),
+            n_refused: 0,
+            start: if is_json { Within::Nothing } else { Within::Unknown },
+        }
+    }
+
     #[inline]
     pub fn n_bytes(&self) -> u32 {
         self.text.len() as u32
@@ -288,7 +306,7 @@ impl DistinctValues {
 
     /// Returns what the text ends within, as far as it was settled.
     pub fn within(&self) -> Within {
-        self.strings.len().checked_sub(1).map_or(Within::Nothing, |last| self.strings.get(last))
+        self.strings.len().checked_sub(1).map_or(self.start, |last| self.strings.get(last))
     }
 
     /// Returns how often a value was refused so far, because it was there already; rolling back takes nothing from it.

@@ -107,9 +107,9 @@ impl Stacks {
         }
     }
 
-    /// Compares values from now on; nothing was read so far.
-    pub fn compare_values(&mut self) {
-        self.values = Some(Box::default());
+    /// Compares values from now on; nothing was read so far. `is_json` tells whether the whole text is a JSON document.
+    pub fn compare_values(&mut self, is_json: bool) {
+        self.values = Some(Box::new(DistinctValues::new(is_json)));
     }
 
     /// Looks at the values that were admitted, if there are some, now that they stay ([`DistinctValues::settle`]).

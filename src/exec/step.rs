@@ -107,7 +107,7 @@ pub(crate) fn step_control(
     let fresh = stacks.mark();
     for_each_state(live, |heads| {
         let Some((linked, local)) = program.place(heads[0].state) else { return };
-        if let Some(list) = linked.unit.control_list(local, token) {
+        for list in linked.unit.control_lists(local, token) {
             apply(program, stacks, linked, heads, list, next);
         }
     });

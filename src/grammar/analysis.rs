@@ -113,6 +113,16 @@ pub fn warnings(grammar: &Grammar) -> Vec<Warning> {
 
 /// Returns by rule whether it is reachable from the root.
 pub(crate) fn reachable_rules(grammar: &Grammar) -> Vec<bool> {
+    reachable(grammar).0
+}
+
+/// Returns by expression whether it is reachable from the root.
+pub(crate) fn reachable_exprs(grammar: &Grammar) -> Vec<bool> {
+    reachable(grammar).1
+}
+
+/// Returns the rules and the expressions that are reachable from the root.
+fn reachable(grammar: &Grammar) -> (Vec<bool>, Vec<bool>) {
     let mut reachable = vec![false; grammar.rules().len()];
     let mut seen = vec![false; grammar.exprs().len()];
     let mut pending = vec![grammar.rule(grammar.root()).body];
@@ -129,7 +139,7 @@ pub(crate) fn reachable_rules(grammar: &Grammar) -> Vec<bool> {
             expr => expr.for_each_operand(|operand| pending.push(operand)),
         }
     }
-    reachable
+    (reachable, seen)
 }
 
 /// The reason why an expression lacks a property.
@@ -163,7 +173,9 @@ impl<'g> Productivity<'g> {
 
     fn needs(expr: &Expr) -> Needs {
         match expr {
-            Expr::Empty | Expr::Literal(_) | Expr::LiteralNoCase(_) | Expr::Control(_) => Needs::Nothing,
+            Expr::Empty | Expr::Literal(_) | Expr::Marker(_) | Expr::LiteralNoCase(_) => Needs::Nothing,
+            // That a schema has no documents is found when it is compiled.
+            Expr::Control(_) | Expr::Schema(_) => Needs::Nothing,
             Expr::Class(set) if set.is_empty() => Needs::Never,
             Expr::Regex(regex) if regex.regular.root().is_none() => Needs::Never,
             Expr::Class(_) | Expr::Regex(_) | Expr::Not(_) | Expr::Repeat { min: 0, .. } => Needs::Nothing,
@@ -175,7 +187,7 @@ impl<'g> Productivity<'g> {
     }
 }
 
-/// The expressions that use neither recursion nor control tokens.
+/// The expressions that use neither recursion, nor control tokens, nor schemas.
 pub(crate) struct Regularity<'g> {
     grammar: &'g Grammar,
     holds: Vec<bool>,
@@ -196,7 +208,7 @@ impl<'g> Regularity<'g> {
     }
 
     fn needs(expr: &Expr) -> Needs {
-        if matches!(expr, Expr::Control(_)) { Needs::Never } else { Needs::All }
+        if matches!(expr, Expr::Control(_) | Expr::Schema(_)) { Needs::Never } else { Needs::All }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The builder of grammars.
 
-use super::{ControlRef, Expr, ExprId, Grammar, Regex, Rule, RuleId};
+use super::{ControlRef, Expr, ExprId, Grammar, Regex, Rule, RuleId, SchemaOperand};
 use crate::regular::CharSet;
 use crate::util::Span;
 use core::fmt;
@@ -138,6 +138,16 @@ impl GrammarBuilder {
     /// Adds a literal.
     pub fn literal(&mut self, text: impl AsRef<[u8]>) -> ExprId {
         self.push(Expr::Literal(text.as_ref().into()))
+    }
+
+    /// Adds a literal that control tokens may spell as well, whole or in part.
+    pub fn marker(&mut self, text: &str) -> ExprId {
+        self.push(if text.is_empty() { Expr::Empty } else { Expr::Marker(text.into()) })
+    }
+
+    /// Adds a JSON document that a schema accepts.
+    pub fn schema(&mut self, schema: SchemaOperand) -> ExprId {
+        self.push(Expr::Schema(schema))
     }
 
     /// Adds one character of a set.

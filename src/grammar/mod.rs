@@ -5,12 +5,16 @@
 
 pub(crate) mod analysis;
 mod builder;
+mod compose;
 mod print;
+mod print_schema;
 mod regular_of;
+mod schema_operand;
 
 pub use analysis::{Warning, WarningKind};
 pub use builder::{GrammarBuilder, GrammarError};
 pub use regular_of::{NotRegular, NotRegularReason};
+pub use schema_operand::SchemaOperand;
 
 use crate::regular::{CharSet, Regular};
 use crate::util::{Span, index_type};
@@ -39,10 +43,17 @@ pub enum ControlRef {
 pub struct Regex {
     /// The pattern without its delimiters, and with `/` not escaped.
     pub pattern: Box<str>,
-    /// Flags as written after the closing delimiter: some of `i`, `j`, `s`, `u`, `x`.
+    /// Flags as written after the closing delimiter: some of `i`, `j`, `s`, `u`, `x`, and `c` where control tokens may spell literals.
     pub flags: Box<str>,
     /// The language.
     pub regular: Arc<Regular>,
+}
+
+impl Regex {
+    /// Returns whether control tokens of the vocabulary may spell the literals of the pattern, whole or in part.
+    pub fn has_markers(&self) -> bool {
+        self.flags.contains('c')
+    }
 }
 
 /// An expression. Its operands always have smaller ids.
@@ -53,6 +64,9 @@ pub enum Expr {
     Empty,
     /// A literal, like `"abc"`.
     Literal(Box<[u8]>),
+    /// A literal that control tokens of the vocabulary may spell as well, whole or in part, like `Marker("<tool_call>")`: wherever the name of a
+    /// control token stands in it, that token is another way to write that part. To the operators `&`, `-` and `~` it is its bytes.
+    Marker(Box<str>),
     /// A literal in any case (simple case folding, character by character), like `"abc"i`.
     LiteralNoCase(Box<str>),
     /// One character of a set, like `[a-z]` or `.`; an empty set matches nothing.
@@ -61,6 +75,8 @@ pub enum Expr {
     Regex(Regex),
     /// A control token (or a token of added text, named as such), like `<|eot_id|>`.
     Control(ControlRef),
+    /// A JSON document that a schema accepts, like `%json {"type": "integer"}`.
+    Schema(SchemaOperand),
     /// A reference to a rule, like `value`.
     Rule(RuleId),
     /// A sequence, like `a b`.
@@ -88,8 +104,8 @@ impl Expr {
     /// Calls `visit` with each direct operand, in order.
     pub fn for_each_operand(&self, mut visit: impl FnMut(ExprId)) {
         match self {
-            Expr::Empty | Expr::Literal(_) | Expr::LiteralNoCase(_) | Expr::Class(_) => {}
-            Expr::Regex(_) | Expr::Control(_) | Expr::Rule(_) => {}
+            Expr::Empty | Expr::Literal(_) | Expr::Marker(_) | Expr::LiteralNoCase(_) | Expr::Class(_) => {}
+            Expr::Regex(_) | Expr::Control(_) | Expr::Schema(_) | Expr::Rule(_) => {}
             Expr::Sequence(operands) | Expr::Choice(operands) => operands.iter().copied().for_each(visit),
             Expr::Repeat { body, .. } => visit(*body),
             Expr::And(a, b) | Expr::Minus(a, b) => {

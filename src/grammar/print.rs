@@ -8,6 +8,7 @@
 //! can share expressions so often that the text would be too large; `to_ebnf` then returns `None`. A sequence or choice of fewer than two
 //! operands prints as an expression with the same meaning.
 
+use super::print_schema::print_schema;
 use super::{ControlRef, Expr, ExprId, Grammar};
 use crate::regular::{CharSet, Node};
 use core::fmt::{self, Write as _};
@@ -184,6 +185,13 @@ impl Printer<'_> {
                     write!(self.text, "<?bytes {}?>", bytes.escape_ascii()).expect("writing to a string succeeds");
                 }
             },
+            Expr::Marker(text) => {
+                self.text += "Marker(";
+                self.literal(text);
+                self.text.push(')');
+                self.is_exact &= !self.has_rule("Marker");
+            }
+            Expr::Schema(schema) => self.is_exact &= print_schema(self.grammar, schema, &mut self.text),
             Expr::LiteralNoCase(text) => {
                 self.literal(text);
                 self.text.push('i');
@@ -280,7 +288,7 @@ impl Printer<'_> {
 
     fn regex(&mut self, pattern: &str, flags: &str) {
         self.is_exact &=
-            !pattern.contains(['\n', '\r']) && flags.chars().all(|flag| matches!(flag, 'i' | 'j' | 's' | 'u' | 'x'));
+            !pattern.contains(['\n', '\r']) && flags.chars().all(|flag| matches!(flag, 'c' | 'i' | 'j' | 's' | 'u' | 'x'));
         self.is_exact &= flags.is_empty() || !self.has_rule(flags);
         self.text.push('/');
         if pattern.is_empty() {

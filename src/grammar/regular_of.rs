@@ -36,6 +36,8 @@ pub enum NotRegularReason {
     Recursion,
     /// A control token.
     Control(ControlRef),
+    /// A JSON Schema.
+    Schema,
     /// The left operand of `-` may match bytes that are not UTF-8, for which there is no complement.
     NotText,
     /// The regular expression would have more nodes than `limits.n_exprs_max`.
@@ -80,6 +82,7 @@ impl fmt::Display for NotRegular {
             NotRegularReason::Control(ControlRef::Id(id)) => {
                 write!(f, "control token {id} has no text, so it is not regular")?;
             }
+            NotRegularReason::Schema => f.write_str("JSON documents are not regular")?,
             NotRegularReason::NotText => f.write_str("the left operand of `-` may match bytes that are not UTF-8")?,
             NotRegularReason::TooLarge { given, limit } => {
                 write!(f, "the regular expression has at least {given} nodes, more than {limit} (n_exprs_max)")?;
@@ -217,6 +220,8 @@ impl<'a> Inliner<'a> {
             }
             Expr::Class(set) => (Node::Class(set.clone()), true),
             Expr::Regex(regex) => return Ok(self.copy(&regex.regular)),
+            Expr::Marker(text) => (Node::Bytes(text.as_bytes().into()), true),
+            Expr::Schema(_) => return Err(self.refuse(id, NotRegularReason::Schema)),
             Expr::Control(control) => return Err(self.refuse(id, NotRegularReason::Control(control.clone()))),
             Expr::Rule(rule) => return Ok(self.done(grammar.rule(*rule).body)),
             Expr::Sequence(operands) => (

@@ -4,10 +4,10 @@ use super::contradiction;
 use super::error::LowerError;
 use super::lower::{LoweredSchema, SchemaStore, lower_model};
 use super::model::SchemaModel;
-use super::options::SchemaOptions;
 use super::report::SchemaReport;
 use crate::Limits;
 use crate::pass::{CompileBudget, NormalGrammar};
+use crate::schema_options::SchemaOptions;
 use std::sync::Arc;
 
 /// Returns the automata of a schema, and how its keywords are enforced.

@@ -30,10 +30,10 @@ use super::model::{
     Applies, ArrayKeyword, Body, DocumentId, Entry, Keyword, LogicKeyword, ObjectKeyword, ReferenceKeyword, Schema,
     SchemaId, SchemaModel, TypeSet, ValueKeyword,
 };
-use super::options::SchemaOptions;
 use super::value::{Value, ValueId};
 use crate::Limits;
 use crate::pass::CompileBudget;
+use crate::schema_options::SchemaOptions;
 use hashbrown::HashSet;
 use std::sync::Arc;
 

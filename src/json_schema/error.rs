@@ -162,7 +162,7 @@ impl SchemaError {
     }
 
     /// Returns the error for an invalid option.
-    pub(super) fn option(option: &'static str, reason: impl Into<String>) -> Self {
+    pub(crate) fn option(option: &'static str, reason: impl Into<String>) -> Self {
         SchemaError::new(Kind::Option { option, reason: reason.into().into() })
     }
 

@@ -14,11 +14,12 @@ use super::error::SchemaError;
 use super::keywords::{self, Holds, ReadDialect, SubSchemas, word};
 use super::metaschemas;
 use super::model::{Body, Document, DocumentId, Resource, ResourceId, Schema, SchemaId, SchemaModel};
-use super::options::ReadOptions;
-use super::resolve::{Resolve, Source};
+use super::resolve;
 use super::uri;
 use super::value::{Json, Value, ValueId};
 use crate::Limits;
+use crate::schema_options::ReadOptions;
+use crate::schema_options::{Resolve, Source};
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -219,7 +220,7 @@ impl Loader<'_> {
                 return Ok(Dialect { draft, vocabularies, is_named: true });
             }
             let Some(source) = self.document_at(uri::split_fragment(&name).0) else { break };
-            let meta = source.read(self.limits).map_err(|error| error.in_document(&name))?;
+            let meta = resolve::read(&source, self.limits).map_err(|error| error.in_document(&name))?;
             if let (None, Some(listed)) = (vocabularies, meta.member(meta.root(), "$vocabulary")) {
                 let Value::Object(members) = meta.value(listed) else { break };
                 let mut all = Vocabularies::NONE;
@@ -356,7 +357,7 @@ impl Loader<'_> {
                 let Some(source) = self.document_at(base) else {
                     return Err(SchemaError::without_document(keyword, base));
                 };
-                let json = source.read(self.limits).map_err(|error| error.in_document(base))?;
+                let json = resolve::read(&source, self.limits).map_err(|error| error.in_document(base))?;
                 (self.add_document(base, json)?, ValueId(0))
             }
         };
@@ -429,8 +430,8 @@ impl SubSchemas for SchemaLoader<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::super::model::{Keyword, LogicKeyword, ReferenceKeyword};
-    use super::super::resolve::{NoDocuments, Source};
     use super::*;
+    use crate::schema_options::{NoDocuments, Source};
 
     fn read(source: &str) -> Result<SchemaModel, SchemaError> {
         read_with(source, &NoDocuments, &Limits::default())

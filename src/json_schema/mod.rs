@@ -15,7 +15,6 @@
 //! | `decimal`, `number` | exact numbers; the spellings of the numbers that bounds and divisors allow |
 //! | `value`, `read` | JSON documents with spans, duplicate keys and exact numbers, and their parser |
 //! | `uri`, `draft`, `resolve` | identifiers; drafts and their vocabularies; other documents |
-//! | `options` | what the standard leaves open |
 //! | `model` | sub-schemas with typed keywords, references as indices |
 //! | [`mod@format`], `language` | asserted formats and patterns: regular languages of decoded strings |
 //! | `conjunction`, `shape`, `partial` | conjunctions of constraints; shapes, which have no disjunctions; what is between the two |
@@ -49,7 +48,6 @@ mod lower;
 mod metaschemas;
 mod model;
 mod number;
-mod options;
 mod partial;
 mod read;
 mod report;
@@ -58,6 +56,7 @@ mod shape;
 mod uri;
 mod value;
 
+pub use crate::schema_options::{NoDocuments, ReadOptions, Resolve, SchemaOptions, Source, Spelling, WhiteSpace};
 pub(crate) use compile::lower;
 pub use decimal::{Decimal, DecimalError};
 pub use draft::Draft;
@@ -68,7 +67,5 @@ pub use model::{
     ArrayKeyword, Body, DocumentId, Entry, Keyword, LogicKeyword, Named, NumberKeyword, ObjectKeyword,
     ReferenceKeyword, ResourceId, Schema, SchemaId, SchemaModel, StringKeyword, TypeSet, ValueKeyword,
 };
-pub use options::{ReadOptions, SchemaOptions, Spelling, WhiteSpace};
 pub use report::{Finding, SchemaReport, Verdict};
-pub use resolve::{NoDocuments, Resolve, Source};
 pub use value::{Duplicate, Json, Member, Value, ValueId};

@@ -5,8 +5,8 @@
 use super::format::Format;
 use super::keywords::parts_of;
 use super::model::{Body, Keyword, ObjectKeyword, SchemaId, SchemaModel, StringKeyword};
-use super::options::SchemaOptions;
 use super::value::ValueId;
+use crate::schema_options::SchemaOptions;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 

@@ -1,74 +1,17 @@
-//! Resolution of other documents, by the caller. Nothing is fetched, and metaschemas are built in.
+//! Documents as resolvers return them.
 
 use super::error::SchemaError;
 use super::value::Json;
 use crate::Limits;
-use std::sync::Arc;
+use crate::schema_options::Source;
 
-/// A document as a resolver returns it.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Source {
-    /// A JSON text.
-    Text(Arc<str>),
-    /// A value.
-    Value(Arc<serde_json::Value>),
-}
-
-impl Source {
-    pub(super) fn read(&self, limits: &Limits) -> Result<Json, SchemaError> {
-        match self {
-            Source::Text(text) => Json::parse(text, limits),
-            Source::Value(value) => Json::from_value(value, limits),
-        }
-    }
-}
-
-impl From<&str> for Source {
-    fn from(text: &str) -> Self {
-        Source::Text(text.into())
-    }
-}
-
-impl From<String> for Source {
-    fn from(text: String) -> Self {
-        Source::Text(text.into())
-    }
-}
-
-impl From<serde_json::Value> for Source {
-    fn from(value: serde_json::Value) -> Self {
-        Source::Value(Arc::new(value))
-    }
-}
-
-/// A resolver of other documents by their URIs. A closure is one.
+/// Parses a document.
 ///
-/// ```
-/// use maskwright::{Limits, json_schema::{Json, ReadOptions, SchemaModel, Source}};
-/// let known = |uri: &str| (uri == "http://example.com/name").then(|| Source::from(r#"{"type": "string"}"#));
-/// let json = Json::parse(r#"{"$id": "http://example.com/root", "$ref": "name"}"#, &Limits::default())?;
-/// assert_eq!(SchemaModel::read(json, &ReadOptions::default(), &known, &Limits::default())?.n_schemas(), 2);
-/// # Ok::<(), maskwright::json_schema::SchemaError>(())
-/// ```
-pub trait Resolve {
-    /// Returns the document of an absolute URI without fragment (relative where the schema has no base), if it is
-    /// known.
-    fn resolve(&self, uri: &str) -> Option<Source>;
-}
-
-impl<F: Fn(&str) -> Option<Source>> Resolve for F {
-    fn resolve(&self, uri: &str) -> Option<Source> {
-        self(uri)
-    }
-}
-
-/// The resolver without documents.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoDocuments;
-
-impl Resolve for NoDocuments {
-    fn resolve(&self, _uri: &str) -> Option<Source> {
-        None
+/// # Errors
+/// If it is malformed or exceeds a limit.
+pub(super) fn read(source: &Source, limits: &Limits) -> Result<Json, SchemaError> {
+    match source {
+        Source::Text(text) => Json::parse(text, limits),
+        Source::Value(value) => Json::from_value(value, limits),
     }
 }

@@ -283,7 +283,7 @@ impl MaskQuery<'_> {
         let found = walker.found();
         let n_dependent = found.remainders.iter().map(|remainder| self.n_tokens_after(remainder)).sum();
         let n_independent = found.tokens.len() + found.base.as_ref().map_or(0, |base| base.tokens(self.vocab).len());
-        found.tokens.extend(linked.unit.controls(local).iter().map(|&(token, _)| token));
+        found.tokens.extend(linked.unit.controls(local).iter().map(|(letter, _)| letter.token()));
         let none = || MaskEntry::Sparse(SmallVec::new());
         let base = found.base.as_ref().map_or_else(none, |base| base.mask(self.vocab, n_words));
         let mask = base.without(&found.cleared, n_words).with(&found.tokens, n_words);
@@ -381,7 +381,7 @@ impl MaskQuery<'_> {
         if walked.is_ok() {
             for head in live {
                 if let Some((linked, local)) = self.program.place(head.state) {
-                    linked.unit.controls(local).iter().for_each(|&(token, _)| bit_row::set(&mut own, token));
+                    linked.unit.controls(local).iter().for_each(|(letter, _)| bit_row::set(&mut own, letter.token()));
                 }
             }
             let (dfa, zeros) = (&walker.configurations.dfa, &mut walker.zeros);

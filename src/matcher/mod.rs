@@ -14,7 +14,7 @@ mod recheck;
 pub use batch::{accept_tokens, fill_masks};
 pub use error::MatchError;
 
-use crate::automaton::{DONE, Owner, Program, Reads};
+use crate::automaton::{DONE, Linked, Owner, Program, Reads};
 use crate::compiled::CompiledGrammar;
 use crate::exec::{
     Configuration, Head, OverBudget, Stacks, Viability, Work, is_done, start, step_byte, step_bytes, step_control, tidy,
@@ -75,7 +75,7 @@ struct Scratch {
 fn fresh_stacks(grammar: &CompiledGrammar) -> Stacks {
     let mut stacks = Stacks::new(DONE);
     if grammar.program().has_distinct_values() {
-        stacks.compare_values();
+        stacks.compare_values(grammar.program().is_json());
     }
     stacks
 }
@@ -640,7 +640,9 @@ impl Matcher {
     fn is_named_here(&self, token: TokenId) -> bool {
         let program = self.grammar.program();
         self.live.iter().any(|head| {
-            program.place(head.state).is_some_and(|(linked, local)| linked.unit.control_list(local, token).is_some())
+            program
+                .place(head.state)
+                .is_some_and(|(linked, local)| linked.unit.control_lists(local, token).next().is_some())
         })
     }
 
@@ -681,10 +683,14 @@ fn only_byte(
 ) -> Option<u8> {
     let has_register_rule =
         |state| matches!(program.info(state).and_then(|info| info.owner), Some(Owner::RegisterRules(_)));
-    let has_controls =
-        |state| program.place(state).is_some_and(|(linked, state)| !linked.unit.controls(state).is_empty());
+    let names_controls = |state| {
+        let is_named = |(linked, state): (&Linked, u32)| {
+            linked.unit.controls(state).iter().any(|(letter, _)| !letter.is_spelling())
+        };
+        program.place(state).is_some_and(is_named)
+    };
     let may_be_ruled_out = program.may_run_out() || live.iter().any(|head| has_register_rule(head.state));
-    if !may_be_ruled_out || live.iter().any(|head| has_controls(head.state)) {
+    if !may_be_ruled_out || live.iter().any(|head| names_controls(head.state)) {
         return None;
     }
     let mut only = None;

@@ -247,21 +247,26 @@ impl StackWalk {
                             | other_repetitions(program, stacks, frame, distinct)
                     }
                 };
-                all = all.or(match of_value == ByteSet::ALL && !within.is_string() && ends_between_scalars(values) {
-                    true => Danger::of_all_but_space(),
-                    false => Danger::of_bytes(of_value),
-                });
+                all = all.or(
+                    match of_value == ByteSet::ALL && within == Within::Nothing && ends_between_scalars(values) {
+                        true => Danger::of_all_but_space(),
+                        false => Danger::of_bytes(of_value),
+                    },
+                );
             }
             // Each frame takes a byte to leave.
             if let Some(Owner::DistinctValues(distinct)) = info.owner
                 && n_deep < n_bytes_max
             {
-                let position = match (info.kind, within.is_string()) {
-                    (Kind::DistinctValue(_), _) => Position::BehindComma,
-                    (_, true) => Position::BehindString,
-                    (_, false) => Position::BehindSpace,
+                let positions: &[Position] = match (info.kind, within) {
+                    (Kind::DistinctValue(_), _) => &[Position::BehindComma],
+                    (_, Within::String | Within::Escape) => &[Position::BehindString],
+                    (_, Within::Nothing) => &[Position::BehindSpace],
+                    (_, Within::Unknown) => &[Position::BehindSpace, Position::BehindString],
                 };
-                all = all.or(next_value(frame, distinct, position));
+                for &position in positions {
+                    all = all.or(next_value(frame, distinct, position));
+                }
             }
             !all.is_all()
         });

@@ -41,7 +41,8 @@ impl NormalGrammar {
                     let Some(target) = spread.target(&rule.automaton, edge.target, count) else { continue };
                     let letter = match edge.label {
                         Label::Call(called) => builder.push(Expr::Rule(whole[rule.callee(called).index()])),
-                        Label::Control(id) => builder.push(Expr::Control(ControlRef::Id(id))),
+                        Label::Control(letter) => builder.push(Expr::Control(ControlRef::Id(letter.token()))),
+                        Label::External(_) => unreachable!("externals are called in a finished network"),
                         Label::Bytes(low, high) => {
                             let bytes: Vec<ExprId> =
                                 (low..=high).map(|byte| builder.push(Expr::Literal([byte].into()))).collect();

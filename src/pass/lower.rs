@@ -8,9 +8,9 @@
 
 use super::BuildError;
 use super::compile_budget::CompileBudget;
-use super::network::{Label, NetRule, NetRuleId, Network, Nfa};
+use super::network::{ControlLetter, Label, NetRule, NetRuleId, Network, Nfa};
 use crate::grammar::analysis::reachable_rules;
-use crate::grammar::{ControlRef, Expr, ExprId, Grammar};
+use crate::grammar::{ControlRef, Expr, ExprId, Grammar, SchemaOperand};
 use crate::limits::Limits;
 use crate::machine::{Counter, merged_bounds};
 use crate::regular::{CharSet, Dfa, Node, NodeId, Regular, utf8_sequences};
@@ -24,22 +24,26 @@ const UNROLLED_STATES_MAX: u64 = 32;
 /// Steps of a compile that emitting the UTF-8 of a small set counts as.
 const STEPS_PER_CLASS: usize = 32;
 
-/// A lookup of the control tokens that a grammar names.
-pub(crate) trait Controls {
+/// A lookup of what a grammar refers to: the control tokens of a vocabulary, and schemas that were compiled before.
+pub(crate) trait References {
     /// Returns the ids of the tokens that `name` stands for.
     fn resolve(&self, name: &ControlRef) -> Result<SmallVec<[u32; 2]>, BuildError>;
+    /// Calls `visit` with the length in bytes of each name of control tokens that `text` begins with, and with the id of each of these tokens.
+    fn for_each_spelling(&self, text: &str, visit: &mut dyn FnMut(usize, u32));
+    /// Returns the number of the automaton of a schema.
+    fn external(&self, schema: &SchemaOperand) -> u32;
 }
 
 /// Returns the network of `grammar`.
 pub(crate) fn lower(
     grammar: &Grammar,
-    controls: &dyn Controls,
+    references: &dyn References,
     limits: &Limits,
     budget: &CompileBudget,
 ) -> Result<Network<Nfa>, BuildError> {
     let mut lowering = Lowering {
         grammar,
-        controls,
+        references,
         limits,
         budget,
         sizes: grammar_sizes(grammar),
@@ -78,16 +82,25 @@ enum What {
 
 struct Lowering<'a> {
     grammar: &'a Grammar,
-    controls: &'a dyn Controls,
+    references: &'a dyn References,
     limits: &'a Limits,
     budget: &'a CompileBudget,
     /// By expression: an estimate of its states.
     sizes: Vec<u64>,
-    /// The regular expressions so far, with the sizes of their nodes.
-    regulars: Vec<(Arc<Regular>, Vec<u64>)>,
+    /// The regular expressions so far.
+    regulars: Vec<LoweredRegex>,
     rules: Vec<NetRule<Nfa>>,
     pending: Vec<Piece>,
     n_states: u64,
+}
+
+/// A regular expression of a grammar.
+struct LoweredRegex {
+    regular: Arc<Regular>,
+    /// Whether control tokens may spell its literals.
+    has_markers: bool,
+    /// By node: an estimate of its states.
+    sizes: Vec<u64>,
 }
 
 impl Lowering<'_> {
@@ -143,17 +156,19 @@ impl Lowering<'_> {
                 BuildError::check_states(self.n_states as usize + bytes.len(), self.limits)?;
                 self.emit_bytes(rule, from, to, bytes);
             }
+            Expr::Marker(text) => self.emit_marker(rule, from, to, text)?,
+            Expr::Schema(schema) => self.edge(rule, from, Label::External(self.references.external(schema)), to),
             Expr::LiteralNoCase(text) => self.emit_no_case(rule, from, to, text)?,
             Expr::Class(set) => self.emit_class(rule, from, to, set),
             Expr::Regex(regex) => {
                 if let Some(root) = regex.regular.root() {
-                    let index = self.add_regular(Arc::clone(&regex.regular));
+                    let index = self.add_regular(Arc::clone(&regex.regular), regex.has_markers());
                     self.pending.push(Piece { rule, from, to, what: What::Node(index, root) });
                 }
             }
             Expr::Control(name) => {
-                for token in self.controls.resolve(name)? {
-                    self.edge(rule, from, Label::Control(token), to);
+                for token in self.references.resolve(name)? {
+                    self.edge(rule, from, Label::Control(ControlLetter::named(token)), to);
                 }
             }
             Expr::Rule(callee) => self.edge(rule, from, Label::Call(NetRuleId::new(callee.index())), to),
@@ -174,10 +189,13 @@ impl Lowering<'_> {
 
     fn emit_node(&mut self, piece: &Piece, index: usize, id: NodeId) -> Result<(), BuildError> {
         let &Piece { rule, from, to, .. } = piece;
-        let regular = Arc::clone(&self.regulars[index].0);
+        let regular = Arc::clone(&self.regulars[index].regular);
         match regular.node(id) {
             Node::Empty => self.empty(rule, from, to),
-            Node::Bytes(bytes) => self.emit_bytes(rule, from, to, bytes),
+            Node::Bytes(bytes) => match core::str::from_utf8(bytes) {
+                Ok(text) if self.regulars[index].has_markers => self.emit_marker(rule, from, to, text)?,
+                _ => self.emit_bytes(rule, from, to, bytes),
+            },
             Node::Class(set) => self.emit_class(rule, from, to, set),
             Node::Concat(parts) => self.emit_sequence(rule, from, to, parts, |id| What::Node(index, id)),
             Node::Union(parts) => self.emit_choice(rule, from, to, parts, |id| What::Node(index, id)),
@@ -193,9 +211,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn add_regular(&mut self, regular: Arc<Regular>) -> usize {
+    fn add_regular(&mut self, regular: Arc<Regular>, has_markers: bool) -> usize {
         let sizes = regular_sizes(&regular);
-        self.regulars.push((regular, sizes));
+        self.regulars.push(LoweredRegex { regular, has_markers, sizes });
         self.regulars.len() - 1
     }
 
@@ -208,6 +226,36 @@ impl Lowering<'_> {
             at = next;
         }
         self.edge(rule, at, Label::Bytes(last, last), to);
+    }
+
+    /// Emits a literal, and beside its bytes the control tokens whose names stand in it.
+    fn emit_marker(&mut self, rule: usize, from: u32, to: u32, text: &str) -> Result<(), BuildError> {
+        BuildError::check_states(self.n_states as usize + text.len(), self.limits)?;
+        let Some(n_inner) = text.len().checked_sub(1) else {
+            self.empty(rule, from, to);
+            return Ok(());
+        };
+        self.budget.spend(STEPS_PER_CLASS * text.len())?;
+        // The state behind each byte; the states within are new, and so are numbered in turn.
+        let first = self.nfa(rule).n_states;
+        for _ in 0..n_inner {
+            self.state(rule);
+        }
+        let place = |at: usize| match at {
+            0 => from,
+            at if at == text.len() => to,
+            at => first + at as u32 - 1,
+        };
+        for (at, &byte) in text.as_bytes().iter().enumerate() {
+            self.edge(rule, place(at), Label::Bytes(byte, byte), place(at + 1));
+        }
+        let references = self.references;
+        for (at, _) in text.char_indices() {
+            references.for_each_spelling(&text[at..], &mut |n_bytes, token| {
+                self.edge(rule, place(at), Label::Control(ControlLetter::spelling(token)), place(at + n_bytes));
+            });
+        }
+        Ok(())
     }
 
     fn emit_no_case(&mut self, rule: usize, from: u32, to: u32, text: &str) -> Result<(), BuildError> {
@@ -288,7 +336,7 @@ impl Lowering<'_> {
                 Expr::Repeat { body, min, max } => Some((What::Expr(body), (min, max))),
                 _ => None,
             },
-            What::Node(index, id) => match *self.regulars[index].0.node(id) {
+            What::Node(index, id) => match *self.regulars[index].regular.node(id) {
                 Node::Repeat { body, min, max } => Some((What::Node(index, body), (min, max))),
                 _ => None,
             },
@@ -304,7 +352,7 @@ impl Lowering<'_> {
         }
         let body_size = match body {
             What::Expr(id) => self.sizes[id.index()],
-            What::Node(index, id) => self.regulars[index].1[id.index()],
+            What::Node(index, id) => self.regulars[index].sizes[id.index()],
         };
         let n_copies = u64::from(max.unwrap_or(min).max(1));
         // One copy is always emitted, whatever its size; and each copy counts as a state even if the body has none.
@@ -356,7 +404,8 @@ fn grammar_sizes(grammar: &Grammar) -> Vec<u64> {
     let mut sizes: Vec<u64> = Vec::with_capacity(grammar.exprs().len());
     for expr in grammar.exprs() {
         let size = match expr {
-            Expr::Empty | Expr::Control(_) | Expr::Rule(_) => 1,
+            Expr::Empty | Expr::Control(_) | Expr::Schema(_) | Expr::Rule(_) => 1,
+            Expr::Marker(text) => text.len() as u64,
             Expr::Literal(bytes) => bytes.len() as u64,
             Expr::LiteralNoCase(text) => text.len() as u64 * 2,
             Expr::Class(set) => class_size(set),
@@ -411,7 +460,13 @@ mod tests {
 
     struct NoControls;
 
-    impl Controls for NoControls {
+    impl References for NoControls {
+        fn for_each_spelling(&self, _text: &str, _visit: &mut dyn FnMut(usize, u32)) {}
+
+        fn external(&self, _schema: &SchemaOperand) -> u32 {
+            unreachable!("there are no schemas")
+        }
+
         fn resolve(&self, name: &ControlRef) -> Result<SmallVec<[u32; 2]>, BuildError> {
             match name {
                 ControlRef::Id(id) => Ok(SmallVec::from_slice(&[*id, *id + 1])),
@@ -487,7 +542,7 @@ mod tests {
     fn a_name_with_several_ids_is_a_choice() {
         let nfa = &lowered("root ::= <[7]>", &Limits::default()).unwrap().rules[0].automaton;
         let labels: Vec<Label> = nfa.edges.iter().map(|edge| edge.1).collect();
-        assert_eq!(labels, [Label::Control(7), Label::Control(8)]);
+        assert_eq!(labels, [7, 8].map(|token| Label::Control(ControlLetter::named(token))));
     }
 
     #[test]

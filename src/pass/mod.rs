@@ -26,8 +26,10 @@ pub use error::BuildError;
 pub(crate) use compile_budget::CompileBudget;
 pub(crate) use components::{Components, components};
 pub(crate) use determinize::Splitter;
-pub(crate) use lower::Controls;
-pub(crate) use network::{Callees, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton};
+pub(crate) use lower::References;
+pub(crate) use network::{
+    Callees, ControlLetter, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton,
+};
 
 use crate::grammar::analysis::reachable_rules;
 use crate::grammar::{Grammar, RuleId};
@@ -48,11 +50,11 @@ pub(crate) struct NormalGrammar {
 /// If the language is empty, a control token is unknown, an operand is not regular, a limit is met, or `budget` is exhausted.
 pub(crate) fn normalize(
     grammar: &Grammar,
-    controls: &dyn Controls,
+    references: &dyn References,
     limits: &Limits,
     budget: &CompileBudget,
 ) -> Result<(NormalGrammar, Vec<RuleId>), BuildError> {
-    let mut lowered = lower::lower(grammar, controls, limits, budget)?;
+    let mut lowered = lower::lower(grammar, references, limits, budget)?;
     let words = nullable::words(&lowered, budget)?;
     let root_words = words[lowered.root.index()];
     if root_words == nullable::Words::default() {

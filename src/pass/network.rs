@@ -18,15 +18,43 @@ index_type!(
     pub(crate) NetRuleId
 );
 
+/// A control token as a letter: one that the grammar names, or one that spells a part of a literal, which its bytes spell as well.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct ControlLetter(u32);
+
+impl ControlLetter {
+    /// Returns the letter of a token that the grammar names.
+    pub fn named(token: u32) -> Self {
+        ControlLetter(token << 1)
+    }
+
+    /// Returns the letter of a token that spells a part of a literal.
+    pub fn spelling(token: u32) -> Self {
+        ControlLetter(token << 1 | 1)
+    }
+
+    #[inline]
+    pub fn token(self) -> u32 {
+        self.0 >> 1
+    }
+
+    /// Returns whether the token spells a part of a literal.
+    pub fn is_spelling(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
 /// The label of an edge. Bytes sort before control tokens, and these before calls.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Label {
     /// One byte of an inclusive range.
     Bytes(u8, u8),
-    /// One control token, by id.
-    Control(u32),
+    /// One control token.
+    Control(ControlLetter),
     /// A non-empty word of another rule.
     Call(NetRuleId),
+    /// A word of an automaton that was built before, by its index among those of the grammar. None of its words is empty.
+    External(u32),
 }
 
 impl Label {
@@ -35,8 +63,9 @@ impl Label {
     pub fn key(self) -> u64 {
         match self {
             Label::Bytes(low, high) => u64::from(low) << 8 | u64::from(high),
-            Label::Control(token) => 1 << 32 | u64::from(token),
+            Label::Control(letter) => 1 << 32 | u64::from(letter.0),
             Label::Call(rule) => 2 << 32 | u64::from(rule.0),
+            Label::External(index) => 3 << 32 | u64::from(index),
         }
     }
 }
@@ -69,13 +98,17 @@ impl Hash for Edge {
             Label::Bytes(low, high) => {
                 state.write_u64(u64::from(self.target) << 16 | u64::from(low) << 8 | u64::from(high));
             }
-            Label::Control(token) => {
+            Label::Control(letter) => {
                 state.write_u64(1 << 63 | u64::from(self.target));
-                state.write_u32(token);
+                state.write_u32(letter.0);
             }
             Label::Call(rule) => {
                 state.write_u64(1 << 62 | u64::from(self.target));
                 state.write_u32(rule.0);
+            }
+            Label::External(index) => {
+                state.write_u64(1 << 61 | u64::from(self.target));
+                state.write_u32(index);
             }
         }
     }
@@ -318,6 +351,15 @@ impl RuleAutomaton {
         }
     }
 
+    /// Makes calls of the automata that were built before: their numbers follow those of `n_rules` rules.
+    fn call_externals(&mut self, n_rules: usize) {
+        for edge in &mut self.edges {
+            if let Label::External(index) = edge.label {
+                edge.label = Label::Call(NetRuleId::new(n_rules + index as usize));
+            }
+        }
+    }
+
     /// Returns the automaton with every called rule renamed.
     pub fn rename_calls(&mut self, rename: impl Fn(NetRuleId) -> NetRuleId) {
         for edge in &mut self.edges {
@@ -368,7 +410,8 @@ pub(crate) struct FinishedRule {
     pub counter: Option<Counter>,
 }
 
-/// A network of finished rules, with its root.
+/// A network of finished rules, with its root. Numbers of rules that follow the last one are those of automata that were built before: see
+/// [`Label::External`].
 #[derive(Clone, Debug)]
 pub(crate) struct FinishedNetwork {
     pub rules: Vec<FinishedRule>,
@@ -391,7 +434,9 @@ impl FinishedNetwork {
 impl Network<RuleAutomaton> {
     /// Returns the network of finished rules.
     pub fn finished(self) -> FinishedNetwork {
+        let n_rules = self.rules.len();
         let rules = self.rules.into_iter().map(|NetRule { name, mut automaton, counter }| {
+            automaton.call_externals(n_rules);
             let mut callees = Vec::new();
             automaton.for_each_call(|callee| callees.push(callee));
             callees.sort_unstable();

@@ -197,16 +197,8 @@ impl Chart {
     fn push_any(&mut self, bytes: &[u8], is_token: impl Fn(&ControlRef) -> bool) -> bool {
         let productions = self.productions.clone();
         let before = self.sets.len();
-        let by_control: Vec<Item> = self
-            .last_items()
-            .iter()
-            .filter_map(|&item| match productions.get(item.production) {
-                Production::Control(control) if item.state == 0 && is_token(control) => {
-                    Some(Item { state: DONE, ..item })
-                }
-                _ => None,
-            })
-            .collect();
+        let by_control: Vec<Item> =
+            self.last_items().iter().flat_map(|&item| after_control(&productions, item, &is_token)).collect();
         for (i, &byte) in bytes.iter().enumerate() {
             let mut next: Vec<Item> =
                 self.last_items().iter().filter_map(|&item| scan(&productions, item, byte)).collect();
@@ -265,11 +257,20 @@ impl Chart {
             .collect()
     }
 
-    /// Returns whether some control token may come next.
+    /// Returns whether the grammar names a control token that may come next.
     pub fn expects_control(&self) -> bool {
         let is_control =
             |item: &Item| item.state == 0 && matches!(self.productions.get(item.production), Production::Control(_));
         self.last_items().iter().any(is_control)
+    }
+
+    /// Returns whether a literal may go on that control tokens may spell.
+    pub fn expects_marker(&self) -> bool {
+        let is_marker = |item: &Item| match self.productions.get(item.production) {
+            Production::Marker(text) => (item.state as usize) < text.len(),
+            _ => false,
+        };
+        self.last_items().iter().any(is_marker)
     }
 
     /// Returns what may come next, and where the grammar says so.
@@ -351,6 +352,10 @@ impl Chart {
             Production::Class(set) if item.state != DONE => {
                 let (prefix, len) = utf8::prefix_bytes(item.state);
                 Some(Terminal::Character { set: set.clone(), prefix: prefix[..len].into() })
+            }
+            Production::Marker(text) => {
+                let suffix = &text.as_bytes()[item.state as usize..];
+                (!suffix.is_empty()).then(|| Terminal::Literal(suffix.into()))
             }
             Production::Control(control) if item.state == 0 => Some(Terminal::Control(control.clone())),
             Production::Dfa(dfa) => {
@@ -447,10 +452,25 @@ fn is_called(control: &ControlRef, name: Option<&str>, id: u32) -> bool {
     }
 }
 
+/// Returns an item advanced by a control token, once for each way to read it.
+fn after_control(productions: &Productions, item: Item, is_token: &impl Fn(&ControlRef) -> bool) -> Vec<Item> {
+    match productions.get(item.production) {
+        Production::Control(control) if item.state == 0 && is_token(control) => vec![Item { state: DONE, ..item }],
+        Production::Marker(text) => {
+            let suffix = text.get(item.state as usize..).unwrap_or("");
+            let ends = (1..=suffix.len()).filter(|&end| suffix.is_char_boundary(end));
+            let is_spelled = |&end: &usize| is_token(&ControlRef::Name(suffix[..end].into()));
+            ends.filter(is_spelled).map(|end| Item { state: item.state + end as u32, ..item }).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Returns an item advanced by a byte, if it reads that byte.
 fn scan(productions: &Productions, item: Item, byte: u8) -> Option<Item> {
     let state = match productions.get(item.production) {
         Production::Bytes(bytes) => (bytes.get(item.state as usize) == Some(&byte)).then_some(item.state + 1),
+        Production::Marker(text) => (text.as_bytes().get(item.state as usize) == Some(&byte)).then_some(item.state + 1),
         Production::Class(set) if item.state != DONE => utf8::step(set, item.state, byte).map(|step| match step {
             utf8::Step::Partial(state) => state,
             utf8::Step::Whole => DONE,
@@ -465,6 +485,7 @@ fn scan(productions: &Productions, item: Item, byte: u8) -> Option<Item> {
 fn is_complete(productions: &Productions, item: Item) -> bool {
     match productions.get(item.production) {
         Production::Bytes(bytes) => item.state as usize == bytes.len(),
+        Production::Marker(text) => item.state as usize == text.len(),
         Production::Sequence(operands) => item.state as usize == operands.len(),
         Production::Class(_) | Production::Control(_) | Production::Rule(..) | Production::Choice(_) => {
             item.state == DONE
@@ -477,7 +498,8 @@ fn is_complete(productions: &Productions, item: Item) -> bool {
 /// Returns whether an item advances when `production` is complete.
 fn is_waiting_for(productions: &Productions, item: Item, production: ProductionId) -> bool {
     match productions.get(item.production) {
-        Production::Bytes(_) | Production::Class(_) | Production::Control(_) | Production::Dfa(_) => false,
+        Production::Bytes(_) | Production::Marker(_) | Production::Class(_) => false,
+        Production::Control(_) | Production::Dfa(_) => false,
         Production::Rule(_, body) => item.state == 0 && *body == production,
         Production::Sequence(operands) => operands.get(item.state as usize) == Some(&production),
         Production::Choice(operands) => item.state == 0 && operands.binary_search(&production).is_ok(),

@@ -85,6 +85,7 @@ impl Chart {
             match self.productions.get(production) {
                 _ if self.productions.least_to_complete(production, state) == 0 => {}
                 Production::Bytes(bytes) => write(&bytes[state as usize..]),
+                Production::Marker(text) => write(&text.as_bytes()[state as usize..]),
                 Production::Class(set) => {
                     let (prefix, bytes, len) =
                         utf8::complete(set, state).expect("only productions that can be completed are begun");

@@ -180,6 +180,9 @@ impl<'g> DfaBuilder<'g> {
         let mut operands = Vec::new();
         match key {
             Key::Expr(expr) => match self.grammar.expr(expr) {
+                Expr::Schema(_) => {
+                    return Err(RecognizerError::schema(self.grammar, self.grammar.span(expr)));
+                }
                 Expr::Control(_) => {
                     return Err(RecognizerError::control_in_operand(self.grammar, self.grammar.span(expr)));
                 }
@@ -214,13 +217,14 @@ impl<'g> DfaBuilder<'g> {
             Key::Expr(expr) => match self.grammar.expr(expr) {
                 Expr::Empty => Terms::EMPTY,
                 Expr::Literal(bytes) => terms.bytes(bytes),
+                Expr::Marker(text) => terms.bytes(text.as_bytes()),
                 Expr::LiteralNoCase(text) => {
                     let chars: Vec<_> = text.chars().map(|c| terms.chars(&any_case(c))).collect();
                     chars.into_iter().rfold(Terms::EMPTY, |suffix, first| terms.cat(first, suffix))
                 }
                 Expr::Class(set) => terms.chars(set),
                 Expr::Regex(_) => operands.first().copied().unwrap_or(Terms::NEVER),
-                Expr::Control(_) => unreachable!("refused before"),
+                Expr::Control(_) | Expr::Schema(_) => unreachable!("refused before"),
                 Expr::Rule(_) => operands[0],
                 Expr::Sequence(_) => operands.into_iter().rfold(Terms::EMPTY, |suffix, first| terms.cat(first, suffix)),
                 Expr::Choice(_) => terms.alt(operands),

@@ -18,6 +18,7 @@ enum Kind {
     EmptyLanguage { root: Box<str> },
     RecursiveOperand { rule: Box<str> },
     ControlInOperand,
+    Schema,
     TooLarge { given: usize, limit: usize },
 }
 
@@ -33,6 +34,10 @@ impl RecognizerError {
 
     pub(super) fn control_in_operand(grammar: &Grammar, span: Option<Span>) -> Self {
         Self::new(grammar, span, Kind::ControlInOperand)
+    }
+
+    pub(super) fn schema(grammar: &Grammar, span: Option<Span>) -> Self {
+        Self::new(grammar, span, Kind::Schema)
     }
 
     pub(super) fn too_large(grammar: &Grammar, span: Option<Span>, given: usize, limit: usize) -> Self {
@@ -83,6 +88,9 @@ impl fmt::Display for RecognizerError {
                 write!(f, "an operand of `&`, `-` or `~` must be regular, and rule `{rule}` refers to itself")?;
             }
             Kind::ControlInOperand => f.write_str("an operand of `&`, `-` or `~` holds a control token")?,
+            Kind::Schema => {
+                f.write_str("a JSON Schema can't be read as it is: replace it by a grammar of its documents")?
+            }
             Kind::TooLarge { given, limit } => {
                 write!(
                     f,

@@ -5,7 +5,7 @@ use crate::vocab::{TokenId, TokenKind, Vocab};
 
 /// Returns the mask row after the text of `chart`, by trying each token; the chart is unchanged afterwards.
 ///
-/// - A text token is allowed if its bytes are viable, a control token if the grammar names it, added text in both cases; any token
+/// - A text token is allowed if its bytes are viable, a control token if the grammar names it or its name stands in a marker, added text in both cases; any token
 ///   but padding is allowed if the grammar names its id.
 /// - A stop token is never text. It is allowed if the grammar names it, and otherwise exactly if the text so far is a sentence.
 /// - After termination only stop tokens are allowed.
@@ -35,7 +35,7 @@ pub(super) fn mask_in_order(
     if is_terminated {
         return row;
     }
-    if chart.expects_control() {
+    if chart.expects_control() || chart.expects_marker() {
         (0..vocab.n_tokens() as TokenId).filter(|&id| push_as_control(chart, vocab, id)).for_each(&mut allow);
     }
     // The prefix that a token shares with its predecessor is not read again.

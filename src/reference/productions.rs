@@ -17,6 +17,8 @@ index_type!(pub(super) ProductionId);
 pub(super) enum Production {
     /// These bytes; the state is the number of bytes read.
     Bytes(Box<[u8]>),
+    /// A literal that control tokens may spell; the state is the number of bytes read.
+    Marker(Box<str>),
     /// One character; the state is the packed prefix of the character, or [`DONE`].
     Class(CharSet),
     /// A control token; the state is 0 or [`DONE`].
@@ -109,6 +111,8 @@ impl Productions {
         let sum = |operands: &[ProductionId]| operands.iter().fold(0, |sum, &operand| add(sum, self.least(operand)));
         match self.get(id) {
             Production::Bytes(bytes) => (bytes.len() - state as usize) as u64,
+            // A letter is always one way on; one control token may be less, of a symbol each.
+            Production::Marker(text) => (text.len() - state as usize) as u64,
             Production::Sequence(operands) => sum(&operands[state as usize..]),
             Production::Class(_) | Production::Control(_) | Production::Rule(..) | Production::Choice(_)
                 if state == DONE =>
@@ -170,7 +174,10 @@ impl Builder {
         Ok(match (grammar.expr(expr), node) {
             (Expr::Regex(regex), Some(node)) => match regex.regular.node(node) {
                 Node::Empty => Production::Sequence(Box::new([])),
-                Node::Bytes(bytes) => Production::Bytes(bytes.clone()),
+                Node::Bytes(bytes) => match core::str::from_utf8(bytes) {
+                    Ok(text) if regex.has_markers() => Production::Marker(text.into()),
+                    _ => Production::Bytes(bytes.clone()),
+                },
                 Node::Class(set) => Production::Class(set.clone()),
                 Node::Concat(nodes) => {
                     Production::Sequence(self.productions_of(nodes.iter().map(|&id| Key::Node(expr, id))))
@@ -189,6 +196,8 @@ impl Builder {
             },
             (Expr::Empty, _) => Production::Sequence(Box::new([])),
             (Expr::Literal(bytes), _) => Production::Bytes(bytes.clone()),
+            (Expr::Marker(text), _) => Production::Marker(text.clone()),
+            (Expr::Schema(_), _) => return Err(RecognizerError::schema(grammar, grammar.span(expr))),
             (Expr::LiteralNoCase(text), _) => {
                 let chars = text.chars().map(|c| {
                     let id = self.fresh(expr);
@@ -240,6 +249,7 @@ fn least_lengths(productions: &[Production]) -> (Vec<u64>, Vec<u32>) {
         };
         let at_once = match production {
             Production::Bytes(bytes) => bytes.len() as u64,
+            Production::Marker(text) => text.len() as u64,
             Production::Class(set) => utf8::complete(set, 0).map_or(NEVER, |(_, _, len)| len as u64),
             Production::Control(_) => 1,
             Production::Dfa(dfa) => dfa.distance(0).map_or(NEVER, u64::from),

@@ -33,6 +33,8 @@ pub fn dump_grammar(grammar: &Grammar) -> String {
                 Ok(text) => quote(text),
                 Err(_) => format!("bytes({})", show_bytes(bytes)),
             },
+            Expr::Marker(text) => format!("Marker({})", quote(text)),
+            Expr::Schema(schema) => format!("%json {}", schema.text()),
             Expr::LiteralNoCase(text) => quote(text) + "i",
             Expr::Class(set) => class(set),
             Expr::Regex(regex) => format!("/{}/{}", regex.pattern.replace('/', "\\/"), regex.flags),

@@ -122,6 +122,16 @@ impl Fixture {
 /// Returns a random shape of grammars and a vocabulary for them.
 pub fn random_setting(rng: &mut Rng, kind: FixtureKind) -> (GrammarShape, Arc<Vocab>) {
     let mut shape = GrammarShape::random(rng);
+    // Names that overlap the text and one another.
+    let mut overlapping: Vec<String> = vec![];
+    if rng.chance(30) {
+        shape.marker_names = ["<|x|>", "<|y|>"].map(String::from).to_vec();
+        for _ in 0..rng.between(0, 3) {
+            let n_chars = rng.between(1, 3);
+            overlapping.push((0..n_chars).map(|_| *rng.pick(&shape.alphabet)).collect());
+        }
+        shape.marker_names.extend(overlapping.iter().cloned());
+    }
     let vocab = match kind {
         FixtureKind::Tiny => {
             let names = shape.controls.iter().filter_map(|control| match control {
@@ -130,7 +140,7 @@ pub fn random_setting(rng: &mut Rng, kind: FixtureKind) -> (GrammarShape, Arc<Vo
             });
             let vocab_shape = VocabShape {
                 alphabet: shape.alphabet.clone(),
-                names: names.collect(),
+                names: names.chain(overlapping).collect(),
                 n_text: rng.between(4, 60),
                 spells_everything: rng.chance(70),
             };

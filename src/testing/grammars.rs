@@ -18,6 +18,8 @@ pub struct GrammarShape {
     pub n_rules_max: usize,
     /// Greatest depth of operators in a rule.
     pub depth_max: usize,
+    /// What markers are made of, beside characters: names of control tokens. If there are none, there are no markers.
+    pub marker_names: Vec<String>,
     /// Whether there are intersections, differences and complements.
     pub with_booleans: bool,
     /// Whether literals may have bytes that are not UTF-8.
@@ -32,6 +34,7 @@ impl Default for GrammarShape {
             alphabet: vec!['a', 'b', 'é', '一'],
             wide_sets: vec![],
             controls: vec![ControlRef::Name("<|x|>".into()), ControlRef::Name("<|y|>".into()), ControlRef::Id(1)],
+            marker_names: vec![],
             n_rules_max: 5,
             depth_max: 4,
             with_booleans: true,
@@ -230,6 +233,10 @@ impl Generator<'_> {
         loop {
             let n_literals = if self.shape.wide_sets.is_empty() { 7 } else { 4 };
             return match self.rng.below(20) {
+                7 | 15 if !regular && !self.shape.marker_names.is_empty() => {
+                    let marker = self.marker();
+                    self.builder.marker(&marker)
+                }
                 kind @ 0..=6 if kind < n_literals => {
                     let text = self.text(3);
                     self.builder.literal(text)
@@ -263,6 +270,21 @@ impl Generator<'_> {
                 _ => continue,
             };
         }
+    }
+
+    /// Returns names of control tokens, or parts of them, amid other text.
+    fn marker(&mut self) -> String {
+        let mut marker = String::new();
+        for _ in 0..self.rng.between(1, 3) {
+            if self.rng.chance(40) {
+                marker += &self.text(2);
+            } else {
+                let name: Vec<char> = self.rng.pick(&self.shape.marker_names).chars().collect();
+                let start = if self.rng.chance(80) { 0 } else { self.rng.below(name.len()) };
+                marker.extend(&name[start..]);
+            }
+        }
+        marker
     }
 
     fn text(&mut self, len_max: usize) -> String {

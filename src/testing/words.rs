@@ -43,7 +43,8 @@ pub fn all_words(letters: &[Letter], len_max: usize) -> Words {
     words
 }
 
-/// Returns the words of a grammar over `alphabet` and control tokens, of at most `len_max` letters. `None` if a literal is not UTF-8.
+/// Returns the words of a grammar over `alphabet` and control tokens, of at most `len_max` letters. Markers count as their characters. `None` if
+/// a literal is not UTF-8, or there is a schema.
 pub fn words_of(grammar: &Grammar, alphabet: &[char], len_max: usize) -> Option<Words> {
     let letters: Vec<Letter> = alphabet.iter().map(|&c| Letter::Char(c)).collect();
     let universe = Universe { alphabet: alphabet.to_vec(), len_max, texts: all_words(&letters, len_max) };
@@ -55,6 +56,8 @@ pub fn words_of(grammar: &Grammar, alphabet: &[char], len_max: usize) -> Option<
             let words = match expr {
                 Expr::Empty => Words::from([vec![]]),
                 Expr::Literal(bytes) => universe.literal(core::str::from_utf8(bytes).ok()?),
+                Expr::Marker(text) => universe.literal(text),
+                Expr::Schema(_) => return None,
                 Expr::LiteralNoCase(text) => text.chars().fold(Words::from([vec![]]), |words, c| {
                     let same = |other: &char| same_folded(c, *other);
                     let here = universe.alphabet.iter().filter(|c| same(c)).map(|&c| vec![Letter::Char(c)]).collect();

@@ -39,6 +39,7 @@ pub(crate) use trie::byte_bit;
 
 use crate::util::{ByteSet, bit_row};
 use core::fmt;
+use core::ops::Bound;
 pub(crate) use punctuation::Punctuation;
 use punctuation::PunctuationBelow;
 pub(crate) use quoted::QuotedStrings;
@@ -151,6 +152,25 @@ impl Vocab {
     /// Returns the ids with this name, ascending; a name may have several, or none.
     pub fn ids_named(&self, name: &str) -> &[TokenId] {
         self.ids_by_name.get(name).map_or(&[], |ids| ids)
+    }
+
+    /// Calls `visit` with each name that `text` begins with, longest first, and the ids of that name.
+    pub(crate) fn for_each_name_beginning(&self, text: &str, mut visit: impl FnMut(&str, &[TokenId])) {
+        // All of them sort before the text, and each other name in between ends the search of those that are as long as what it shares with the text.
+        let mut bound = Bound::Included(text);
+        while let Some((name, ids)) = self.ids_by_name.range::<str, _>((Bound::Unbounded, bound)).next_back() {
+            let n_shared = name.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
+            if n_shared == name.len() {
+                visit(name, ids);
+                bound = Bound::Excluded(&text[..n_shared]);
+            } else {
+                let n_shared = text.floor_char_boundary(n_shared);
+                bound = Bound::Included(&text[..n_shared]);
+            }
+            if n_shared == 0 {
+                break;
+            }
+        }
     }
 
     /// Returns all names with their ids, in the order of the names.

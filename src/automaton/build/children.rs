@@ -42,10 +42,10 @@ impl Builder<'_> {
             core::mem::swap(pieces, &mut merged);
             self.workspace.row_scratch.merged = merged;
         }
-        for &(token, target) in &theirs.controls {
-            match controls.iter_mut().find(|(known, _)| *known == token) {
+        for &(letter, target) in &theirs.controls {
+            match controls.iter_mut().find(|(known, _)| *known == letter) {
                 Some((_, known)) => *known = self.joined(*known, target),
-                None => controls.push((token, target)),
+                None => controls.push((letter, target)),
             }
         }
         self.workspace.row_scratch.theirs = theirs;
@@ -58,8 +58,8 @@ impl Builder<'_> {
         for &(low, high, code) in child.runs(state).iter() {
             self.translate(chain, &child, slot, code, |one| found(Label::Bytes(low, high), one));
         }
-        for &(token, list) in child.controls(state) {
-            self.translate(chain, &child, slot, PackedMove::list(list), |one| found(Label::Control(token), one));
+        for &(letter, list) in child.controls(state) {
+            self.translate(chain, &child, slot, PackedMove::list(list), |one| found(Label::Control(letter), one));
         }
     }
 
@@ -159,8 +159,8 @@ impl Builder<'_> {
         for &(low, high, code) in runs.iter() {
             found.bytes.push((low, high, target_of(self, code)));
         }
-        for &(token, list) in child.controls(state) {
-            found.controls.push((token, target_of(self, PackedMove::list(list))));
+        for &(letter, list) in child.controls(state) {
+            found.controls.push((letter, target_of(self, PackedMove::list(list))));
         }
         if let Some(key) = key {
             self.workspace.child_rows.insert(key, found.clone());

@@ -3,7 +3,7 @@
 use super::super::moves::{Move, Pushes, StateRef};
 use super::super::state::{Kind, Owner, ROLES_MAX, Role, StateInfo, StateInfos, StateInfosBuilder};
 use super::super::table::{MoveTable, Row, Rows, Target, reads};
-use super::super::unit::Content;
+use super::super::unit::{Content, ControlRow};
 use super::builder::Builder;
 use super::workspace::{Item, LOOP};
 use crate::machine::{Distinct, RegisterRule};
@@ -46,12 +46,12 @@ impl Builder<'_> {
         };
         let table = MoveTable::new(&rows, &infos, self.bounds, self.n_listed)?;
         let has_controls = !rows.controls.is_empty();
-        let mut controls: Vec<Box<[(u32, u32)]>> = Vec::new();
+        let mut controls: Vec<ControlRow> = Vec::new();
         for row in rows.iter().filter(|_| has_controls) {
-            let lists = row.controls.iter().map(|&(token, target)| match target {
-                Target::List(list) => (token, list),
+            let lists = row.controls.iter().map(|&(letter, target)| match target {
+                Target::List(list) => (letter, list),
                 Target::State(state) => {
-                    (token, self.list(&mut smallvec![Move { pushes: Pushes::new(), target: StateRef::own(state) }]))
+                    (letter, self.list(&mut smallvec![Move { pushes: Pushes::new(), target: StateRef::own(state) }]))
                 }
             });
             controls.push(lists.collect());

@@ -79,7 +79,7 @@ impl Builder<'_> {
             self.join_child(&chain, slot, state, &mut pieces, &mut controls)?;
         }
         rows.bytes.extend_from_slice(&pieces);
-        controls.sort_unstable_by_key(|&(token, _)| token);
+        controls.sort_unstable_by_key(|&(letter, _)| letter);
         rows.controls.extend_from_slice(&controls);
         self.workspace.row_scratch.pieces = pieces;
         Ok(())
@@ -101,8 +101,8 @@ impl Builder<'_> {
             let target = Target::State(self.states(items)[0]);
             match label {
                 Label::Bytes(low, high) => pieces.push((low, high, target)),
-                Label::Control(token) => controls.push((token, target)),
-                Label::Call(_) => unreachable!("calls were followed"),
+                Label::Control(letter) => controls.push((letter, target)),
+                Label::Call(_) | Label::External(_) => unreachable!("calls were followed"),
             }
         });
         for context in contexts {
@@ -110,7 +110,7 @@ impl Builder<'_> {
             self.join_child(&context.chain, slot, state, &mut pieces, &mut controls)?;
         }
         rows.bytes.extend_from_slice(&pieces);
-        controls.sort_unstable_by_key(|&(token, _)| token);
+        controls.sort_unstable_by_key(|&(letter, _)| letter);
         rows.controls.extend_from_slice(&controls);
         self.workspace.row_scratch.pieces = pieces;
         Ok(())

@@ -3,7 +3,7 @@
 use super::super::moves::{Move, StateRef};
 use super::super::table::{Piece, Rows, Target};
 use super::super::unit::Unit;
-use crate::pass::{NetRuleId, Splitter};
+use crate::pass::{ControlLetter, NetRuleId, Splitter};
 use crate::util::RingCache;
 use hashbrown::{HashMap, HashSet, HashTable};
 use smallvec::SmallVec;
@@ -121,13 +121,13 @@ pub(super) struct Closing {
 pub(super) type MoveList = SmallVec<[Move; 2]>;
 
 /// Where control tokens lead.
-pub(super) type ControlPieces = SmallVec<[(u32, Target); 4]>;
+pub(super) type ControlPieces = SmallVec<[(ControlLetter, Target); 4]>;
 
 /// The moves of a child's state as seen from the unit, over a chain.
 #[derive(Clone, Default)]
 pub(super) struct ChildRow {
     pub bytes: Vec<Piece>,
-    pub controls: Vec<(u32, Target)>,
+    pub controls: Vec<(ControlLetter, Target)>,
 }
 
 /// The moves of a row, and their letters.

@@ -195,7 +195,7 @@ impl Run {
 
     /// Returns the empty output; a budget that is too small for any output becomes twice that of the shortest.
     fn with_room(grammar: &CompiledGrammar, max_tokens: usize) -> Result<Self, Failure> {
-        let recognizer = Recognizer::new(grammar.grammar(), &Limits::default())
+        let recognizer = Recognizer::new(grammar.expanded_grammar(), &Limits::default())
             .map_err(|error| Failure::Usage(format!("the reference recognizer can't read the grammar: {error}")))?;
         let chart = recognizer.start();
         let n_least = n_tokens_to_end(&chart);

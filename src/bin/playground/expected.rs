@@ -44,7 +44,7 @@ impl Expected {
             }
         }
         if let Some(chart) = chart_at(matcher.grammar(), text, pieces) {
-            let grammar = matcher.grammar().grammar();
+            let grammar = matcher.grammar().expanded_grammar();
             for item in diagnose::expected(grammar, &chart).items() {
                 let rules = item.rules().iter().map(|rule| harmless(rule.name())).collect();
                 expected.items.push((harmless(&item.to_string()), rules));
@@ -98,7 +98,7 @@ fn chart_at(grammar: &CompiledGrammar, text: &[u8], pieces: &[Piece]) -> Option<
     if text.len() > RECOGNIZED_BYTES_MAX {
         return None;
     }
-    let mut chart = Recognizer::new(grammar.grammar(), &Limits::default()).ok()?.start();
+    let mut chart = Recognizer::new(grammar.expanded_grammar(), &Limits::default()).ok()?.start();
     for piece in pieces {
         let is_read = match piece {
             Piece::Bytes(at) => chart.push_bytes(&text[at.clone()]) == at.len(),

@@ -17,10 +17,10 @@
 
 use super::options::{RuleOptions, rule_options};
 use super::scan::{BYTES_PER_CHECK, RuleText, Token, TokenKind, Tokens};
-use super::{hint, lexeme};
+use super::{hint, lexeme, operand};
 use crate::frontend::regex::RegexOptions;
 use crate::frontend::{SyntaxError, regex};
-use crate::grammar::{ControlRef, Expr, ExprId, GrammarBuilder, Regex, RuleId};
+use crate::grammar::{ControlRef, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
 use crate::limits::Limits;
 use crate::regular::{CharSet, Regular};
 use crate::util::Span;
@@ -43,6 +43,10 @@ pub(super) struct Lowering<'s> {
     pub look_ahead: Option<Span>,
     /// By rule with options that change its language: its plain body, and how it is made of that.
     pub changed: Vec<Changed>,
+    /// Grammars given beside the source, by name.
+    grammars: &'s [(&'s str, &'s Grammar)],
+    /// The root rules of those that were referred to.
+    roots: HashMap<&'s str, RuleId>,
     /// Regexes parsed before: files repeat them.
     regexes: HashMap<&'s str, Regex>,
     /// Number of nodes of all these, which count as expressions.
@@ -103,10 +107,27 @@ enum Join {
 }
 
 impl<'s> Lowering<'s> {
-    pub(super) fn new(source: &'s str, rules: &'s [RuleText], limits: &'s Limits) -> Self {
-        let (builder, regexes) = (GrammarBuilder::new(), HashMap::new());
+    pub(super) fn new(
+        source: &'s str,
+        rules: &'s [RuleText],
+        grammars: &'s [(&'s str, &'s Grammar)],
+        limits: &'s Limits,
+    ) -> Self {
+        let (builder, roots, regexes) = (GrammarBuilder::new(), HashMap::new(), HashMap::new());
         let (long_escapes, changed) = (Vec::new(), Vec::new());
-        Lowering { source, limits, rules, builder, long_escapes, look_ahead: None, changed, regexes, n_regex_nodes: 0 }
+        Lowering {
+            source,
+            limits,
+            rules,
+            builder,
+            long_escapes,
+            look_ahead: None,
+            changed,
+            grammars,
+            roots,
+            regexes,
+            n_regex_nodes: 0,
+        }
     }
 
     /// Lowers the body of a rule. Reports the bytes read to `spend`, whose error ends it.
@@ -259,6 +280,8 @@ impl<'s> Lowering<'s> {
                 Expr::Class(lexeme::class(self.source, range.clone(), &mut self.long_escapes, spend)?)
             }
             (TokenKind::Control, _) => self.control(range.clone())?,
+            (TokenKind::Schema, _) => Expr::Schema(operand::schema(self.source, range.clone())?),
+            (TokenKind::Grammar, _) => Expr::Rule(self.grammar(range.clone())?),
             (TokenKind::Name, _) => match self.macro_call(&token, tokens, body, spend)? {
                 Some((expr, end)) => {
                     range.end = end;
@@ -365,12 +388,12 @@ impl<'s> Lowering<'s> {
         let (inside, flags) = (&written[1..close], &written[close + 1..]);
         let flags_range = range.start + close + 1..range.end;
         let mut options = RegexOptions::EBNF;
-        if let Some((at, _)) = flags.char_indices().find(|&(_, flag)| flag == 'a' || !options.set_flag(flag)) {
+        if let Some((at, _)) = flags.char_indices().find(|&(_, flag)| flag == 'a' || flag != 'c' && !options.set_flag(flag)) {
             let start = flags_range.start + at;
             let message = format!("unknown regex flag `{}`", &flags[at..=at]);
             let error = SyntaxError::new(self.source, Span::new(start, start + 1), message);
             return Err(error
-                .with_hint("flags are `i`, `j`, `s`, `u` and `x`; a rule after a regex needs a blank before it")
+                .with_hint("flags are `c`, `i`, `j`, `s`, `u` and `x`; a rule after a regex needs a blank before it")
                 .into());
         }
         if !flags.is_empty() {
@@ -434,6 +457,25 @@ impl<'s> Lowering<'s> {
             let names = self.rules.iter().map(|rule| &self.source[rule.name.clone()]);
             hint::undefined_rule(self.source, range, names)
         })
+    }
+
+    /// Returns the root rule of a grammar given beside the source, copied here at the first reference.
+    fn grammar(&mut self, range: Range<usize>) -> Result<RuleId, SyntaxError> {
+        let name = &self.source[range.start + 1..range.end];
+        if let Some(&root) = self.roots.get(name) {
+            return Ok(root);
+        }
+        let Some(&(_, grammar)) = self.grammars.iter().find(|(known, _)| *known == name) else {
+            let error = SyntaxError::new(self.source, range.into(), format!("there is no grammar `{name}`"));
+            return Err(match hint::closest_name(name, self.grammars.iter().map(|&(known, _)| known)) {
+                Some(near) => error.with_hint(format!("did you mean `@{near}`?")),
+                None => error.with_hint("grammars that `@` refers to are given beside the source, by name"),
+            });
+        };
+        self.check_n_exprs(grammar.exprs().len(), range.into())?;
+        let root = self.builder.add_grammar(grammar, &format!("{name}-"));
+        self.roots.insert(name, root);
+        Ok(root)
     }
 
     pub(super) fn push(&mut self, expr: Expr, span: Span) -> Result<Part, SyntaxError> {

@@ -1,4 +1,4 @@
-//! Macros: `Token(...)`, `Regex(...)`, `Substring(...)`.
+//! Macros: `Token(...)`, `Marker(...)`, `Regex(...)`, `Substring(...)`.
 //!
 //! A macro is a name with a parenthesis right after it. A rule of the same name takes precedence. Arguments are strings, numbers, names and
 //! named ones like `json_string=true`, with commas between them.
@@ -35,6 +35,7 @@ impl<'s> Lowering<'s> {
         }
         match written {
             "Token" => Ok(self.token_macro(tokens, body)?),
+            "Marker" => Ok(self.marker(name, tokens)?),
             "Regex" | "Substring" if self.builder.rule_named(written).is_none() => {
                 let (arguments, end) = self.arguments(tokens, body)?;
                 let span = Span::new(name.range.start, end);
@@ -151,6 +152,21 @@ impl<'s> Lowering<'s> {
         regular.set_root(root);
         let (pattern, flags) = (self.source[span.start as usize..span.end as usize].into(), "".into());
         Ok(Expr::Regex(Regex { pattern, flags, regular: Arc::new(regular) }))
+    }
+
+    /// Lowers `Marker("<name>")`, unless there is a rule of that name; returns also its end.
+    fn marker(&mut self, name: &Token, tokens: &mut Tokens<'s>) -> Result<Option<(Expr, usize)>, SyntaxError> {
+        let is_marker = &self.source[name.range.clone()] == "Marker" && self.builder.rule_named("Marker").is_none();
+        let mut ahead = tokens.clone();
+        let mut next = || ahead.next().and_then(Result::ok);
+        let (Some(open), Some(text), Some(close)) = (next(), next(), next()) else { return Ok(None) };
+        let kinds = (open.kind, text.kind, close.kind);
+        if !is_marker || kinds != (TokenKind::Open, TokenKind::Literal, TokenKind::Close) {
+            return Ok(None);
+        }
+        *tokens = ahead;
+        let text = lexeme::text(self.source, text.range.start + 1..text.range.end - 1, &mut self.long_escapes)?;
+        Ok(Some((if text.is_empty() { Expr::Empty } else { Expr::Marker(text.into()) }, close.range.end)))
     }
 
     /// Lowers `Token(16)`, `Token("<name>")` or a list of both; returns also its end.

@@ -11,11 +11,14 @@
 //! | `"abc"i` | this text in any case (Unicode simple case folding) |
 //! | `[a-z_]` `[^"\\]` | one character of the set, or not of it; `-` first, last or after a range is itself; `[^]` is any character |
 //! | `.` | any one character, line ends included |
-//! | `/[a-z]+/i` | a regex that matches as a whole, with flags `i`, `j`, `s`, `u`, `x`; `\/` is a slash |
+//! | `/[a-z]+/i` | a regex that matches as a whole, with flags `i`, `j`, `s`, `u`, `x`, and `c` (its literals are markers); `\/` is a slash |
 //! | `Regex("[a-z]+", flags="i", json_string=true)` | the same; `json_string=true` is the flag `j` |
 //! | `Substring("one ", "two ", "three")` | any contiguous run of the chunks, or nothing |
 //! | `<\|eot_id\|>` `<think>` `Token("<think>")` | the control token of this name, brackets included |
 //! | `<[128009]>` `Token(128009)` | the control token of this id; `Token(1, 2)` is a choice |
+//! | `Marker("<think>")` | this text, of which control tokens may spell the parts that are their names |
+//! | `%json {"type": "integer"}` | a JSON document that the schema accepts; with options `%json(compact) {...}` |
+//! | `@name` | a grammar that was given beside the source |
 //! | `name` | another rule |
 //! | `(a)` | a group |
 //! | `a* a+ a? a{2} a{2,} a{2,5} a{,5}` | repetition; `a{2,-1}` is `a{2,}` |
@@ -27,6 +30,10 @@
 //!
 //! From tight to loose: repetition, `~`, sequence, `&` and `-` (one level, from the left), `|`. The operands of `&`, `-` and
 //! `~` must be regular: no recursion, no control tokens. Text until a tag is `(.* - (.* "<tool>" .*)) "<tool>"`.
+//!
+//! The options of `%json` are `compact`, `flexible = 16` (the longest run of white space), `indent = 2`, `item_separator = ", "`,
+//! `key_separator = ": "`, `no_additional_properties`, `any_spelling`, `no_formats`, `integer_fractions`, `lenient`, `draft = "7"`,
+//! `no_foreign_keywords`, `nullable`: those of [`SchemaOptions`](crate::json_schema::SchemaOptions).
 //!
 //! Escapes in strings and classes: `\n \t \r \0 \a \b \f \v \e`, `\xH... \uHHHH \UHHHHHHHH \u{H...}` (all of them code points: `\xE9` is é, two
 //! bytes of UTF-8), and a backslash before an ASCII punctuation mark is that mark. `\x` has as many digits as follow, as for XGrammar; more than two are a
@@ -50,6 +57,7 @@ mod hint;
 mod lexeme;
 mod lower;
 mod macros;
+mod operand;
 mod options;
 mod scan;
 
@@ -87,19 +95,43 @@ pub struct Parsed {
 /// If the source is not a grammar: malformed syntax, undefined or duplicate names, operands of `&`, `-` or `~` that are not regular, a
 /// reachable rule that is not productive, or more than `limits` allow.
 pub fn parse(source: &str, root: &str, limits: &Limits) -> Result<Parsed, SyntaxError> {
-    parse_within(source, root, limits, &mut |_| Ok(()))
+    parse_with(source, root, &[], limits)
+}
+
+/// As [`parse`], with grammars to which `@name` refers. Their rules are copied behind those of the source: rule `a` of grammar `name` is called
+/// `name-a`, or that and a number where there is such a rule.
+///
+/// ```
+/// use maskwright::{Limits, frontend::ebnf};
+/// let limits = Limits::default();
+/// let number = ebnf::parse("root ::= digit+  digit ::= [0-9]", "root", &limits)?.grammar;
+/// let sum = ebnf::parse_with(r#"root ::= @number ("+" @number)*"#, "root", &[("number", &number)], &limits)?.grammar;
+/// assert_eq!(&*sum.rules()[1].name, "number-root");
+/// # Ok::<(), maskwright::frontend::SyntaxError>(())
+/// ```
+///
+/// # Errors
+/// As [`parse`], and if `@` refers to no grammar.
+pub fn parse_with(
+    source: &str,
+    root: &str,
+    grammars: &[(&str, &Grammar)],
+    limits: &Limits,
+) -> Result<Parsed, SyntaxError> {
+    parse_within(source, root, grammars, limits, &mut |_| Ok(()))
 }
 
 /// As [`parse`], but reports the bytes read to `spend` now and then, whose error ends it.
 pub(crate) fn parse_within<E: From<SyntaxError>>(
     source: &str,
     root: &str,
+    grammars: &[(&str, &Grammar)],
     limits: &Limits,
     spend: &mut dyn FnMut(usize) -> Result<(), E>,
 ) -> Result<Parsed, E> {
     check::source_length(source, limits)?;
     let rules = scan::rules(source, limits, spend)?;
-    let mut lowering = Lowering::new(source, &rules, limits);
+    let mut lowering = Lowering::new(source, &rules, grammars, limits);
     // All names first: rules keep the order of their definitions, and references are resolved at once.
     for (index, rule) in rules.iter().enumerate() {
         let name = &source[rule.name.clone()];

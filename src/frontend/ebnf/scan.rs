@@ -4,6 +4,7 @@
 //! A rule begins at `name ::=` and ends where the next one begins, whatever the line ends, so the last name of a body may begin the
 //! next rule. After the scan all names are known, and the bodies are parsed with the same [`Tokens`], rule by rule.
 
+use super::operand;
 use crate::frontend::SyntaxError;
 pub(super) use crate::frontend::check::shorten;
 use crate::limits::Limits;
@@ -36,6 +37,10 @@ pub(super) enum TokenKind {
     Control,
     /// `{...}`.
     Count,
+    /// `%json {...}`, with options or without.
+    Schema,
+    /// `@name`.
+    Grammar,
     /// Digits.
     Number,
     /// One of `| & - ~ * + ? . , =`.
@@ -215,6 +220,10 @@ impl<'s> Tokens<'s> {
             b'/' => (TokenKind::Regex, self.regex_end(start)?),
             b'<' => (TokenKind::Control, self.control_end(start)?),
             b'{' => (TokenKind::Count, self.count_end(start)?),
+            b'%' if self.source[start..self.end].starts_with(operand::KEYWORD) => {
+                (TokenKind::Schema, operand::end(self.source, start..self.end)?)
+            }
+            b'@' => (TokenKind::Grammar, self.grammar_end(start)?),
             b'(' if self.byte(start + 1) == Some(b'=') => (TokenKind::Ahead, start + 2),
             b'(' => (TokenKind::Open, start + 1),
             b')' => (TokenKind::Close, start + 1),
@@ -305,6 +314,14 @@ impl<'s> Tokens<'s> {
         }
         Err(SyntaxError::new(self.source, Span::new(start, start + 1), "`{` begins no count")
             .with_hint("counts are written `{2}`, `{2,}`, `{2,5}` or `{,5}`; the character is \"{\""))
+    }
+
+    fn grammar_end(&self, start: usize) -> Result<usize, SyntaxError> {
+        let is_start = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+        if self.byte(start + 1).is_some_and(is_start) {
+            return Ok(self.name_end(start + 1));
+        }
+        Err(SyntaxError::new(self.source, Span::new(start, start + 1), "`@` is followed by the name of a grammar"))
     }
 }
 

@@ -286,8 +286,8 @@ mod tests {
     use super::*;
     use crate::Limits;
     use crate::json_schema::model::{SchemaModel, TypeSet, ValueKeyword};
-    use crate::json_schema::options::ReadOptions;
-    use crate::json_schema::resolve::NoDocuments;
+    use crate::schema_options::NoDocuments;
+    use crate::schema_options::ReadOptions;
 
     fn read_with(source: &str, options: &ReadOptions) -> Result<SchemaModel, SchemaError> {
         let limits = Limits::default();

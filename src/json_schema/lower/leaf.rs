@@ -4,9 +4,9 @@
 //! determined by a short *key*; for an equal key it is neither drafted nor trimmed nor built again.
 
 use crate::json_schema::language::StringKey;
-use crate::json_schema::options::{SchemaOptions, Spelling, WhiteSpace};
 use crate::json_schema::shape::NumberShape;
 use crate::pass::{FinishedNetwork, RuleAutomaton};
+use crate::schema_options::{SchemaOptions, Spelling, WhiteSpace};
 use crate::util::BoundedMap;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};

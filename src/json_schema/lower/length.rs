@@ -11,11 +11,11 @@
 use super::draft::Draft;
 use super::text::spell;
 use super::{Lowered, Lowerer};
-use crate::json_schema::options::Spelling;
 use crate::json_schema::shape::StringShape;
 use crate::machine::{Length, RegisterRule};
 use crate::pass::Label;
 use crate::regular::Dfa;
+use crate::schema_options::Spelling;
 use std::collections::VecDeque;
 
 /// Most states of a product with lengths that is preferred to a register.

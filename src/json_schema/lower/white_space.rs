@@ -7,9 +7,9 @@ use super::draft::Draft;
 use super::leaf::LeafKey;
 use super::{Lowered, Lowerer};
 use crate::json_schema::error::{SchemaError, shown};
-use crate::json_schema::options::WhiteSpace;
 use crate::machine::Counter;
 use crate::pass::{Label, NetRuleId};
+use crate::schema_options::WhiteSpace;
 use smallvec::SmallVec;
 
 /// Deepest level that is indented; deeper levels have no white space.

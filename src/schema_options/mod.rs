@@ -1,7 +1,15 @@
-//! Options of reading and compiling a schema: everything that JSON Schema leaves open.
+//! Options of reading and compiling a JSON Schema: everything that the standard leaves open.
+//!
+//! They are below grammars in the order of the modules, since a grammar can have schemas for operands; [`crate::json_schema`] shows them to users.
 
-use super::draft::Draft;
-use super::resolve::{NoDocuments, Resolve};
+mod draft;
+mod resolve;
+mod words;
+
+pub use draft::Draft;
+pub use resolve::{NoDocuments, Resolve, Source};
+pub(crate) use words::OptionValue;
+
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -54,6 +62,18 @@ pub enum WhiteSpace {
         /// Between a key and its value, like `": "`.
         key: Box<str>,
     },
+}
+
+impl WhiteSpace {
+    /// Returns whether a document is on one line.
+    pub fn is_on_one_line(&self) -> bool {
+        match self {
+            WhiteSpace::Compact => true,
+            WhiteSpace::Flexible { run_max } => *run_max == 0,
+            WhiteSpace::Indent { .. } => false,
+            WhiteSpace::Separators { item, key } => !item.contains(['\n', '\r']) && !key.contains(['\n', '\r']),
+        }
+    }
 }
 
 impl Default for WhiteSpace {

@@ -1,0 +1,140 @@
+//! What a grammar refers to: the control tokens of the vocabulary, and schemas, which are compiled before the grammar.
+
+use super::error::{CompileError, OperandError};
+use crate::automaton::Entry;
+use crate::compiled::CompiledGrammar;
+use crate::grammar::analysis::{reachable_exprs, reachable_rules};
+use crate::grammar::{ControlRef, Expr, ExprId, Grammar, RuleId, SchemaOperand};
+use crate::pass::{BuildError, References};
+use crate::util::closest_name;
+use crate::vocab::{TokenKind, Vocab};
+use core::cell::OnceCell;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+/// The control tokens of a vocabulary by name and id, and the schemas of a grammar.
+pub(super) struct GrammarReferences<'a> {
+    vocab: &'a Vocab,
+    schemas: &'a Schemas,
+    /// The bytes that names of tokens begin with.
+    first_bytes: OnceCell<[bool; 256]>,
+}
+
+impl<'a> GrammarReferences<'a> {
+    pub fn new(vocab: &'a Vocab, schemas: &'a Schemas) -> Self {
+        GrammarReferences { vocab, schemas, first_bytes: OnceCell::new() }
+    }
+
+    fn first_bytes(&self) -> &[bool; 256] {
+        self.first_bytes.get_or_init(|| {
+            let mut first_bytes = [false; 256];
+            let firsts = self.vocab.names().filter_map(|(name, _)| name.bytes().next());
+            firsts.for_each(|byte| first_bytes[usize::from(byte)] = true);
+            first_bytes
+        })
+    }
+}
+
+impl References for GrammarReferences<'_> {
+    fn resolve(&self, name: &ControlRef) -> Result<SmallVec<[u32; 2]>, BuildError> {
+        let vocab = self.vocab;
+        match name {
+            ControlRef::Id(id) if (*id as usize) < vocab.n_tokens() && vocab.kind(*id) != TokenKind::Padding => {
+                Ok(SmallVec::from_slice(&[*id]))
+            }
+            ControlRef::Id(id) => Err(BuildError::unknown_token_id(*id, vocab.n_tokens())),
+            ControlRef::Name(name) => match vocab.ids_named(name) {
+                [] => {
+                    let names = vocab.names().map(|(name, _)| name);
+                    Err(BuildError::unknown_control(name, closest_name(name, names)))
+                }
+                ids => Ok(SmallVec::from_slice(ids)),
+            },
+        }
+    }
+
+    fn for_each_spelling(&self, text: &str, visit: &mut dyn FnMut(usize, u32)) {
+        if text.bytes().next().is_some_and(|first| self.first_bytes()[usize::from(first)]) {
+            self.vocab.for_each_name_beginning(text, |name, ids| ids.iter().for_each(|&id| visit(name.len(), id)));
+        }
+    }
+
+    fn external(&self, schema: &SchemaOperand) -> u32 {
+        self.schemas.numbers[schema]
+    }
+}
+
+/// The schemas among the operands of a grammar, by number.
+pub(super) struct Schemas {
+    pub numbers: HashMap<SchemaOperand, u32>,
+}
+
+impl Schemas {
+    /// Numbers the schemas that are reachable from the root of a grammar: `number` is called once for each.
+    ///
+    /// # Errors
+    /// As `number`, with the place of the schema in the grammar.
+    pub fn of(
+        grammar: &Grammar,
+        mut number: impl FnMut(&SchemaOperand) -> Result<u32, CompileError>,
+    ) -> Result<Schemas, CompileError> {
+        let mut numbers = HashMap::new();
+        if !grammar.exprs().iter().any(|expr| matches!(expr, Expr::Schema(_))) {
+            return Ok(Schemas { numbers });
+        }
+        for (index, is_reachable) in reachable_exprs(grammar).into_iter().enumerate() {
+            let id = ExprId::new(index);
+            let Expr::Schema(operand) = grammar.expr(id) else { continue };
+            if is_reachable && !numbers.contains_key(operand) {
+                let number = number(operand).map_err(|error| placed(error, grammar, id))?;
+                numbers.insert(operand.clone(), number);
+            }
+        }
+        Ok(Schemas { numbers })
+    }
+}
+
+/// Compiled schemas, to be called by a grammar.
+#[derive(Default)]
+pub(super) struct CompiledSchemas {
+    /// By number: where the automaton begins. Schemas with the same automaton have one number.
+    pub entries: Vec<Entry>,
+    pub compiled: Vec<(SchemaOperand, CompiledGrammar)>,
+    numbers: HashMap<(u32, u32), u32>,
+}
+
+impl CompiledSchemas {
+    /// Adds a schema; returns the number of its automaton.
+    pub fn add(&mut self, operand: &SchemaOperand, compiled: CompiledGrammar) -> u32 {
+        let entry = compiled.program().entry();
+        self.compiled.push((operand.clone(), compiled));
+        *self.numbers.entry((entry.unit.uid, entry.state)).or_insert_with(|| {
+            self.entries.push(entry);
+            self.entries.len() as u32 - 1
+        })
+    }
+}
+
+/// Returns the error of an operand with the rule that it stands in.
+fn placed(error: CompileError, grammar: &Grammar, at: ExprId) -> CompileError {
+    let CompileError::Schema(error) = error else { return error };
+    let is_used = reachable_rules(grammar);
+    let holds = |rule: &RuleId| is_used[rule.index()] && reaches(grammar, grammar.rule(*rule).body, at);
+    let rule = (0..grammar.rules().len()).map(RuleId::new).find(holds).unwrap_or(grammar.root());
+    CompileError::Operand(OperandError::new(error, &grammar.rule(rule).name, grammar.span(at), grammar.source()))
+}
+
+/// Tells whether an expression is `wanted` or holds it, without rules that it refers to.
+fn reaches(grammar: &Grammar, from: ExprId, wanted: ExprId) -> bool {
+    let mut seen = hashbrown::HashSet::new();
+    let mut pending = vec![from];
+    while let Some(id) = pending.pop() {
+        if id == wanted {
+            return true;
+        }
+        if seen.insert(id) {
+            grammar.expr(id).for_each_operand(|operand| pending.push(operand));
+        }
+    }
+    false
+}

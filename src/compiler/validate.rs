@@ -1,0 +1,153 @@
+//! Grammars that are checked without a vocabulary, as an API server does before it hands a request on.
+
+use super::error::CompileError;
+use super::options::CompileOptions;
+use super::references::Schemas;
+use super::{STEPS_PER_BYTE, lower_schema};
+use crate::frontend::regex::RegexOptions;
+use crate::frontend::{SyntaxError, ebnf, regex};
+use crate::grammar::{ControlRef, Grammar, GrammarBuilder, Regex, SchemaOperand, Warning};
+use crate::json_schema::{SchemaOptions, SchemaReport, SchemaStore};
+use crate::limits::Limits;
+use crate::pass::{BuildError, CompileBudget, References, normalize};
+use core::cell::RefCell;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A grammar that compiles for any vocabulary that has the control tokens it names, unless the vocabulary can't spell it or a limit is smaller.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Validated {
+    /// The grammar.
+    pub grammar: Grammar,
+    /// Probable mistakes.
+    pub warnings: Vec<Warning>,
+    /// How each keyword of its schemas is enforced, by schema.
+    pub reports: Vec<(SchemaOperand, SchemaReport)>,
+}
+
+/// Grammars from texts, checked without a vocabulary: all errors but those about control tokens show here.
+impl Grammar {
+    /// Returns the grammar of an EBNF text with the root rule `root`.
+    ///
+    /// ```
+    /// use maskwright::grammar::Grammar;
+    /// let checked = Grammar::from_ebnf(r#"root ::= "n=" %json {"type": "integer"} <|end|>"#, "root")?;
+    /// assert!(checked.warnings.is_empty() && checked.reports.len() == 1);
+    /// let error = Grammar::from_ebnf(r#"root ::= %json {"type": "integer", "minimum": "1"}"#, "root").unwrap_err();
+    /// assert!(error.to_string().starts_with("schema in rule `root`: `minimum`"), "{error}");
+    /// # Ok::<(), maskwright::CompileError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the text is malformed, the grammar has no sentences or a limit is met; if a schema in it is malformed, unsatisfiable, or has a
+    /// constraint that can't be enforced.
+    pub fn from_ebnf(text: &str, root: &str) -> Result<Validated, CompileError> {
+        Self::from_ebnf_with(text, root, &[], &Limits::default(), &CompileOptions::default())
+    }
+
+    /// As [`Self::from_ebnf`], with grammars to which `@name` refers, limits, a deadline and a flag to cancel.
+    ///
+    /// # Errors
+    /// As [`Self::from_ebnf`], and if the deadline passes or the flag is set.
+    pub fn from_ebnf_with(
+        text: &str,
+        root: &str,
+        grammars: &[(&str, &Grammar)],
+        limits: &Limits,
+        options: &CompileOptions,
+    ) -> Result<Validated, CompileError> {
+        let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
+        let spend = &mut |n_bytes| Ok(budget.spend(STEPS_PER_BYTE * n_bytes)?);
+        let parsed = ebnf::parse_within::<CompileError>(text, root, grammars, limits, spend)?;
+        validate(parsed.grammar, parsed.warnings, limits, &budget)
+    }
+
+    /// Returns the grammar of a regular expression, which the whole output must match.
+    ///
+    /// # Errors
+    /// If the pattern is malformed, not regular or too large.
+    pub fn from_regex(pattern: &str) -> Result<Grammar, SyntaxError> {
+        let regular = Arc::new(regex::parse(pattern, "", &Limits::default())?);
+        let (pattern, flags) = RegexOptions::default().in_ebnf(pattern);
+        Ok(of_regex(Regex { pattern: pattern.into(), flags: flags.into(), regular }))
+    }
+
+    /// Returns the grammar of the JSON documents that a schema accepts.
+    ///
+    /// # Errors
+    /// If the schema is malformed, unsatisfiable, or has a constraint that can't be enforced exactly.
+    pub fn from_json_schema(schema: &str, schema_options: &SchemaOptions) -> Result<Validated, CompileError> {
+        Self::from_json_schema_with(schema, schema_options, &Limits::default(), &CompileOptions::default())
+    }
+
+    /// As [`Self::from_json_schema`], with limits, a deadline and a flag to cancel.
+    ///
+    /// # Errors
+    /// As [`Self::from_json_schema`], and if the deadline passes or the flag is set.
+    pub fn from_json_schema_with(
+        schema: &str,
+        schema_options: &SchemaOptions,
+        limits: &Limits,
+        options: &CompileOptions,
+    ) -> Result<Validated, CompileError> {
+        let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
+        let (_, report) = lower_schema(schema, schema_options, &Arc::default(), limits, &budget)?;
+        let operand = SchemaOperand::new(schema, schema_options.clone());
+        let reports = vec![(operand.clone(), report)];
+        Ok(Validated { grammar: Grammar::schema(operand), warnings: Vec::new(), reports })
+    }
+
+    /// Returns the grammar of all JSON documents.
+    pub fn any_json() -> Grammar {
+        Grammar::schema(SchemaOperand::new("true", SchemaOptions::default()))
+    }
+}
+
+/// Returns the grammar of a regular expression.
+pub(super) fn of_regex(regex: Regex) -> Grammar {
+    let mut builder = GrammarBuilder::new();
+    let root = builder.rule("root");
+    let body = builder.regex(regex);
+    builder.define(root, body);
+    builder.finish(root).expect("the only rule is defined")
+}
+
+fn validate(
+    grammar: Grammar,
+    mut warnings: Vec<Warning>,
+    limits: &Limits,
+    budget: &CompileBudget,
+) -> Result<Validated, CompileError> {
+    let (store, mut reports) = (Arc::<SchemaStore>::default(), Vec::new());
+    let schemas = Schemas::of(&grammar, |operand| {
+        let (_, report) = lower_schema(operand.text(), operand.options(), &store, limits, budget)?;
+        reports.push((operand.clone(), report));
+        Ok(reports.len() as u32 - 1)
+    })?;
+    let references = AnyControls { numbers: RefCell::default(), schemas: &schemas.numbers };
+    let (_, empty_rules) = normalize(&grammar, &references, limits, budget)?;
+    warnings.extend(empty_rules.into_iter().map(|rule| Warning::matches_nothing(grammar.rule(rule))));
+    Ok(Validated { grammar, warnings, reports })
+}
+
+/// A vocabulary that has all control tokens.
+struct AnyControls<'a> {
+    numbers: RefCell<HashMap<ControlRef, u32>>,
+    schemas: &'a HashMap<SchemaOperand, u32>,
+}
+
+impl References for AnyControls<'_> {
+    fn resolve(&self, name: &ControlRef) -> Result<SmallVec<[u32; 2]>, BuildError> {
+        let mut numbers = self.numbers.borrow_mut();
+        let next = numbers.len() as u32;
+        Ok(SmallVec::from_slice(&[*numbers.entry(name.clone()).or_insert(next)]))
+    }
+
+    fn for_each_spelling(&self, _text: &str, _visit: &mut dyn FnMut(usize, u32)) {}
+
+    fn external(&self, schema: &SchemaOperand) -> u32 {
+        self.schemas[schema]
+    }
+}

@@ -1,0 +1,85 @@
+//! JSON Schemas as operands of a grammar.
+
+use crate::schema_options::SchemaOptions;
+use core::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// A JSON Schema as an operand of a grammar: it matches the JSON documents that the schema accepts, like `%json {"type": "integer"}`.
+///
+/// The text is not parsed here. Two operands are equal if their texts are, but for needless escapes of ASCII letters, digits and `_` (`\u0061`), and
+/// their options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaOperand {
+    text: Arc<str>,
+    options: Arc<SchemaOptions>,
+}
+
+impl Hash for SchemaOperand {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+impl SchemaOperand {
+    /// Returns the operand of a schema's text.
+    pub fn new(text: &str, options: SchemaOptions) -> Self {
+        SchemaOperand { text: without_needless_escapes(text).into(), options: Arc::new(options) }
+    }
+
+    /// Returns the text of the schema.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the options.
+    pub fn options(&self) -> &SchemaOptions {
+        &self.options
+    }
+}
+
+/// Returns a JSON text with ASCII letters, digits and `_` as themselves, where they are written as `\uXXXX`.
+fn without_needless_escapes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        plain += &rest[..at];
+        rest = &rest[at..];
+        let code = rest.get(2..6).filter(|_| rest.as_bytes().get(1) == Some(&b'u'));
+        let code = code.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let byte = code
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok())
+            .filter(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        let n_bytes = match byte {
+            Some(byte) => {
+                plain.push(char::from(byte));
+                6
+            }
+            // A backslash and what it escapes, which may be a backslash.
+            None => {
+                let n_bytes = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
+                plain += &rest[..n_bytes];
+                n_bytes
+            }
+        };
+        rest = &rest[n_bytes..];
+    }
+    plain + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_needless_escapes_go() {
+        for (text, plain) in [
+            (r#"{"\u0061\u005a\u0030": 1}"#, r#"{"aZ0": 1}"#),
+            (r#""\\u0061""#, r#""\\u0061""#),
+            (r#""\\\u0061""#, r#""\\a""#),
+            (r#""\u0022 \u00e9 \u006""#, r#""\u0022 \u00e9 \u006""#),
+            (r#""\é\"#, r#""\é\"#),
+        ] {
+            assert_eq!(without_needless_escapes(text), plain);
+        }
+    }
+}
