@@ -2,7 +2,7 @@
 
 use super::SyntaxError;
 use crate::grammar::analysis::{self, Obstacle, Regularity};
-use crate::grammar::{ExprId, Grammar, RuleId};
+use crate::grammar::{Expr, ExprId, Grammar, RuleId};
 use crate::limits::Limits;
 use crate::util::Span;
 
@@ -30,10 +30,13 @@ pub(super) fn source_length(source: &str, limits: &Limits) -> Result<(), SyntaxE
 pub(super) fn irregularity(grammar: &Grammar, source: &str, regular: &Regularity, operand: ExprId) -> String {
     match regular.obstacle(operand) {
         Obstacle::Cycle(rules) => format!("rule `{}` is recursive", shorten(&grammar.rule(rules[0]).name)),
-        Obstacle::Expr(id) => match grammar.span(id) {
-            Some(span) => format!("`{}` is a control token", shorten(&source[span.start as usize..span.end as usize])),
-            None => "it names a control token".to_owned(),
-        },
+        Obstacle::Expr(id) => {
+            let kind = if matches!(grammar.expr(id), Expr::Schema(_)) { "a JSON Schema" } else { "a control token" };
+            match grammar.span(id) {
+                Some(span) => format!("`{}` is {kind}", shorten(&source[span.start as usize..span.end as usize])),
+                None => format!("it holds {kind}"),
+            }
+        }
     }
 }
 

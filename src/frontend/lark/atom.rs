@@ -7,8 +7,9 @@ use super::scan::{Token, TokenKind, block_inside};
 use super::specials::{self, Special};
 use super::{json, shorten};
 use crate::frontend::SyntaxError;
-use crate::grammar::{ControlRef, Expr, ExprId, Regex};
+use crate::grammar::{ControlRef, Expr, ExprId, Regex, SchemaOperand};
 use crate::regular::{CharSet, Node, Regular};
+use crate::schema_options::SchemaOptions;
 use crate::util::Span;
 use core::ops::Range;
 use std::sync::Arc;
@@ -35,7 +36,13 @@ impl<'s> Lowering<'s> {
             TokenKind::Name => self.name(&mut range, parser)?,
             TokenKind::Special => self.special(token, context)?,
             TokenKind::Block => self.block(token, context, spend)?,
-            TokenKind::Reference => return Err(self.refuse(token, "named grammars (`@name`) are not supported").into()),
+            TokenKind::Reference if context.is_lexeme => {
+                return Err(self.refuse(token, "other grammars can't stand in terminals").with_hint("use a rule").into());
+            }
+            TokenKind::Reference => {
+                let root = self.grammar(token)?;
+                self.lexeme_in(context, Expr::Rule(root), range.clone())?
+            }
             _ => {
                 let text = shorten(&self.source[range]);
                 return Err(self.refuse(token, format!("unexpected `{text}`")).into());
@@ -58,6 +65,8 @@ impl<'s> Lowering<'s> {
             return Ok(match (text.is_empty(), is_any_case) {
                 (true, _) => Expr::Empty,
                 (false, true) => Expr::LiteralNoCase(text.into()),
+                // In rules, special tokens may spell it.
+                (false, false) if !parser.context.is_lexeme => Expr::Marker(text.into()),
                 (false, false) => Expr::Literal(text.into_bytes().into()),
             });
         }
@@ -163,7 +172,8 @@ impl<'s> Lowering<'s> {
             return Err(self.refuse(token, "blocks of other grammars can't stand in terminals").with_hint("use a rule").into());
         }
         if text.starts_with("%json") {
-            return Err(self.refuse(token, "JSON Schemas (`%json`) are not supported").into());
+            let schema = SchemaOperand::new(&self.source[inside.start - 1..inside.end + 1], SchemaOptions::default());
+            return Ok(self.lexeme_in(context, Expr::Schema(schema), token.range.clone())?);
         }
         if !text.starts_with("%lark") {
             return Err(self.refuse(token, "options stand on a line of their own").into());

@@ -98,6 +98,10 @@ impl<'s> Lowering<'s> {
                 TokenKind::Newline => {}
                 TokenKind::Open => {
                     self.end_part(level);
+                    if let Some(&mark) = level.complements.last().filter(|_| !context.is_lexeme) {
+                        let message = "the complement of a group is for terminals, whose names begin with a capital";
+                        return Err(SyntaxError::new(self.source, mark, message).into());
+                    }
                     if levels.len() > self.limits.nesting_max {
                         return Err(self.too_deep(&token).into());
                     }
@@ -147,9 +151,6 @@ impl<'s> Lowering<'s> {
             (TokenKind::Mark, "&") => Ok(self.end_operand(level, token, parser.context)?),
             (TokenKind::Mark, "~") if !self.is_count(level, parser) => {
                 self.end_part(level);
-                if !parser.context.is_lexeme {
-                    return Err(self.only_in_terminals(token).into());
-                }
                 self.check_n_exprs(level.complements.len(), token.range.clone().into())?;
                 level.complements.push(token.range.clone().into());
                 Ok(())
@@ -171,8 +172,18 @@ impl<'s> Lowering<'s> {
             }
             _ => {
                 self.end_part(level);
+                let context = parser.context;
+                // The complement of a lexeme is one.
+                let is_complement = !level.complements.is_empty();
+                parser.context.is_lexeme |= is_complement;
                 let part = self.atom(token, parser, spend)?;
-                Ok(self.set_atom(level, part)?)
+                parser.context = context;
+                self.set_atom(level, part)?;
+                if is_complement && !context.is_lexeme {
+                    let part = level.current.as_mut().expect("it was set");
+                    part.expr = self.lexeme(part.expr, context.scope, part.span)?;
+                }
+                Ok(())
             }
         }
     }
@@ -307,7 +318,7 @@ impl<'s> Lowering<'s> {
         }
         let end = if is_range { high } else { low };
         match (low, end) {
-            (None, None) => Err(malformed(None)),
+            (None, None) if !is_range => Err(malformed(None)),
             (_, None) if !is_braced => Err(malformed(None)),
             (Some(low), Some(high)) if low > high => {
                 Err(self.refuse(mark, format!("the count ends before it begins: {low} is more than {high}")))

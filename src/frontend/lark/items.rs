@@ -238,9 +238,6 @@ impl<'s> Reader<'s> {
                     if alias.kind != TokenKind::Name {
                         return Err(self.refuse(&alias, "expected a name"));
                     }
-                    if !is_terminal(self.text(&alias)) {
-                        return Err(self.refuse(&alias, "a terminal has a name that begins with a capital"));
-                    }
                 }
                 items.definitions.push(self.imported(&alias, pattern));
             }

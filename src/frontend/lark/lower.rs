@@ -7,13 +7,13 @@ use super::attributes::{self, Attributes, Ending};
 use super::items::Body;
 use super::scan::{Token, TokenKind};
 use super::scope::Scope;
-use super::{Capture, json, without_effect};
+use super::{Capture, json, shorten, without_effect};
 use crate::frontend::SyntaxError;
 use crate::frontend::regex::{self, RegexOptions};
-use crate::grammar::{Expr, ExprId, GrammarBuilder, Regex, RuleId, Warning, WarningKind};
+use crate::grammar::{Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId, Warning, WarningKind};
 use crate::limits::Limits;
 use crate::regular::{CharSet, Regular};
-use crate::util::Span;
+use crate::util::{Span, closest_name};
 use core::ops::Range;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
@@ -32,6 +32,10 @@ pub(super) struct Lowering<'s> {
     /// Whether some rule has a parameter.
     pub has_parameters: bool,
     pub scopes: Vec<Scope>,
+    /// Grammars given beside the source, by name.
+    grammars: &'s [(&'s str, &'s Grammar)],
+    /// The root rules of those that were referred to.
+    roots: HashMap<&'s str, RuleId>,
     rules: HashMap<Instance, RuleId>,
     jobs: VecDeque<(RuleId, Job)>,
     /// Regexes parsed before, as written.
@@ -85,7 +89,7 @@ impl<E> From<SyntaxError> for Stop<E> {
 }
 
 impl<'s> Lowering<'s> {
-    pub(super) fn new(source: &'s str, limits: &'s Limits) -> Self {
+    pub(super) fn new(source: &'s str, grammars: &'s [(&'s str, &'s Grammar)], limits: &'s Limits) -> Self {
         Lowering {
             source,
             limits,
@@ -96,6 +100,8 @@ impl<'s> Lowering<'s> {
             bounded: Vec::new(),
             has_parameters: false,
             scopes: Vec::new(),
+            grammars,
+            roots: HashMap::new(),
             rules: HashMap::new(),
             jobs: VecDeque::new(),
             regexes: HashMap::new(),
@@ -120,7 +126,7 @@ impl<'s> Lowering<'s> {
         match *self.builder.expr(element) {
             Expr::Rule(start) => Ok(start),
             _ => {
-                let root = self.builder.rule("start.after_ignored");
+                let root = self.builder.fresh_rule("start.after_ignored");
                 self.builder.define(root, element);
                 Ok(root)
             }
@@ -191,7 +197,8 @@ impl<'s> Lowering<'s> {
             }
             return Err(error);
         }
-        Ok(self.builder.rule(name))
+        // A grammar given beside the source may have taken the name.
+        Ok(self.builder.fresh_rule(name))
     }
 
     /// Returns a reference to what may stand between the lexemes of a scope, if something may.
@@ -311,13 +318,19 @@ impl<'s> Lowering<'s> {
                 Ok(self.lazy(both)?)
             }
             Ending::Stop(marker) => {
-                let text = self.stop_text(marker)?;
                 let span = Span::from(marker.range.clone());
+                let text = self.stop_text(marker)?;
                 let detail = "`stop` hides its marker: it is no part of the text; XGrammar keeps it there, like `suffix`";
-                if !text.is_empty() {
+                if text.as_deref() != Some("") {
                     self.warnings.push(Warning::of_source(WarningKind::ReadDifferently, rule, span, detail.to_owned()));
                 }
-                Ok(self.stopped(body, &text)?)
+                match text {
+                    Some(text) => Ok(self.stopped(body, &text)?),
+                    None => {
+                        let marker = self.marker(marker, context, spend)?;
+                        Ok(self.without(body, marker, Vec::new())?)
+                    }
+                }
             }
         }
     }
@@ -331,14 +344,13 @@ impl<'s> Lowering<'s> {
         self.body(Context { is_lexeme: true, ..context }, marker.range.clone(), spend)
     }
 
-    /// Returns the text of the marker of `stop`.
-    fn stop_text(&self, marker: &Token) -> Result<String, SyntaxError> {
+    /// Returns the text of the marker of `stop`, if it has only one.
+    fn stop_text(&self, marker: &Token) -> Result<Option<String>, SyntaxError> {
         let written = &self.source[marker.range.clone()];
         if marker.kind != TokenKind::String || written.ends_with('i') {
-            return Err(SyntaxError::new(self.source, marker.range.clone().into(), "`stop` must be a string")
-                .with_hint("`suffix` takes a regex or a terminal, too; its text stays in the output"));
+            return Ok(None);
         }
-        json::text(self.source, marker.range.start + 1..marker.range.end - 1)
+        json::text(self.source, marker.range.start + 1..marker.range.end - 1).map(Some)
     }
 
     /// Returns the matches that begin with no shorter one: `body - body .+`.
@@ -358,16 +370,42 @@ impl<'s> Lowering<'s> {
         if marker.is_empty() {
             return Ok(body);
         }
-        let any = self.push(Expr::Class(CharSet::all()), Span::default())?;
-        let rest = self.push(Expr::Repeat { body: any, min: 0, max: None }, Span::default())?;
         let whole = self.push(Expr::Literal(marker.as_bytes().into()), Span::default())?;
-        let mut earlier = vec![self.push(Expr::Sequence([body, whole, rest].into()), Span::default())?];
+        let mut earlier = Vec::new();
         for (at, _) in marker.char_indices().skip(1).filter(|&(at, _)| marker.starts_with(&marker[at..])) {
             let first = self.push(Expr::Literal(marker.as_bytes()[..at].into()), Span::default())?;
             earlier.push(self.push(Expr::Sequence([body, first].into()), Span::default())?);
         }
-        let earlier = self.push(Expr::Choice(earlier.into()), Span::default())?;
-        self.push(Expr::Minus(body, earlier), Span::default())
+        self.without(body, whole, earlier)
+    }
+
+    /// Returns the matches of `body` that neither hold a marker behind a match, nor are among the `others`.
+    fn without(&mut self, body: ExprId, marker: ExprId, mut others: Vec<ExprId>) -> Result<ExprId, SyntaxError> {
+        let any = self.push(Expr::Class(CharSet::all()), Span::default())?;
+        let rest = self.push(Expr::Repeat { body: any, min: 0, max: None }, Span::default())?;
+        others.push(self.push(Expr::Sequence([body, marker, rest].into()), Span::default())?);
+        let refused = self.push(Expr::Choice(others.into()), Span::default())?;
+        self.push(Expr::Minus(body, refused), Span::default())
+    }
+
+    /// Returns the root rule of a grammar given beside the source, copied here at the first reference.
+    pub(super) fn grammar(&mut self, reference: &Token) -> Result<RuleId, SyntaxError> {
+        let name = &self.source[reference.range.start + 1..reference.range.end];
+        if let Some(&root) = self.roots.get(name) {
+            return Ok(root);
+        }
+        let span = Span::from(reference.range.clone());
+        let Some(&(_, grammar)) = self.grammars.iter().find(|(known, _)| *known == name) else {
+            let error = SyntaxError::new(self.source, span, format!("there is no grammar `{}`", shorten(name)));
+            return Err(match closest_name(name, self.grammars.iter().map(|&(known, _)| known)) {
+                Some(near) => error.with_hint(format!("did you mean `@{near}`?")),
+                None => error.with_hint("grammars that `@` refers to are given beside the source, by name"),
+            });
+        };
+        self.check_n_exprs(grammar.exprs().len(), span)?;
+        let root = self.builder.add_grammar(grammar, &format!("{name}-"));
+        self.roots.insert(name, root);
+        Ok(root)
     }
 
     /// Returns a lexeme with what may follow it.

@@ -20,6 +20,8 @@
 //! | `A & B` `~A` | in terminals: an intersection, looser than a sequence; a complement, tighter than repetition |
 //! | `%regex {"substring_chunks": ["a ", "b"]}` | any contiguous run of chunks, of the words of `substring_words`, of the characters of `substring_chars` |
 //! | `<\|name\|>` `<name>` `<[5]>` `<[1-3,7]>` | in rules: one control token by name or id |
+//! | `%json {...}` | in rules: a JSON document that the schema accepts |
+//! | `@name` | in rules: a grammar that was given beside the source |
 //! | `%lark {...}` | in rules: another text, with names, ignored texts and options of its own |
 //! | `%import common.INT` `... -> N` `%import common (A, B)` | terminals that are known |
 //! | `%ignore X` | what may stand between lexemes |
@@ -27,7 +29,10 @@
 //! | `?name:` `!name:` `x -> alias` | the shape of syntax trees, which has no effect |
 //! | `name::_: ...` `name::set_bit(3)` `x %if bit_set(3)` | a rule with a parameter of 64 bits, and its conditions |
 //!
-//! *Lexemes.* Strings, ranges, regexes and terminals in rules are lexemes. After each lexeme, special token and `%lark` block, any number of texts of `%ignore` may stand
+//! *Markers.* Where a string in a rule holds the name of a control token, that token is another way to write that part, as for XGrammar; text in terminals and regexes is
+//! spelled by text.
+//!
+//! *Lexemes.* Strings, ranges, regexes and terminals in rules are lexemes. After each lexeme, special token, block and `@name`, any number of texts of `%ignore` may stand
 //! (one with `ignore_once`): also after the last, as for XGrammar, and before the first with `allow_initial_skip`.
 //!
 //! *Rule options* stand in brackets after the name. The body of a rule with one of the first three is one lexeme.
@@ -36,7 +41,7 @@
 //! |---|---|
 //! | `lazy` | a match ends where it first can: no match begins with a shorter one |
 //! | `suffix=X` | the body, then a string, regex or terminal X: the whole is lazy |
-//! | `stop="x"` | the body up to where `x` first follows; the marker itself is no part of the text, and may come from what follows the rule. XGrammar keeps the marker in the text, which a warning says. `stop=""` is the body alone |
+//! | `stop=X` | the body up to where X first follows; the marker itself is no part of the text, and may come from what follows the rule. XGrammar keeps the marker in the text, which a warning says. Where X is no string, the body just holds no marker. `stop=""` is the body alone |
 //! | `max_chars=n` | at most n characters; the body must be regular, or else it has no effect |
 //! | `capture` `capture="x"` `stop_capture="x"` | names for parts of the text ([`Parsed::captures`]) |
 //! | `max_tokens=n` `temperature=x` | no effect on the language |
@@ -109,17 +114,36 @@ pub struct Capture {
 /// If the text is malformed, has undefined or duplicate names, recursive terminals, a reachable rule that can never finish, what is not
 /// supported, or more than `limits` allow.
 pub fn parse(source: &str, limits: &Limits) -> Result<Parsed, SyntaxError> {
-    parse_within(source, limits, &mut |_| Ok(()))
+    parse_with(source, &[], limits)
 }
 
-/// As [`parse`], but reports the bytes read to `spend` now and then, whose error ends it.
+/// As [`parse`], with grammars to which `@name` refers. Their rules are copied behind those of the source: rule `a` of grammar `name` is called
+/// `name-a`, or that and a number where there is such a rule.
+///
+/// ```
+/// use maskwright::{Limits, frontend::lark};
+/// let limits = Limits::default();
+/// let status = lark::parse("start: \"ok\" | \"cancelled\"", &limits)?.grammar;
+/// let parsed = lark::parse_with("start: \"status: \" @status", &[("status", &status)], &limits)?;
+/// assert_eq!(&*parsed.grammar.rules()[1].name, "status-start");
+/// # Ok::<(), maskwright::frontend::SyntaxError>(())
+/// ```
+///
+/// # Errors
+/// As [`parse`], and if `@` refers to no grammar.
+pub fn parse_with(source: &str, grammars: &[(&str, &Grammar)], limits: &Limits) -> Result<Parsed, SyntaxError> {
+    parse_within(source, grammars, limits, &mut |_| Ok(()))
+}
+
+/// As [`parse_with`], but reports the bytes read to `spend` now and then, whose error ends it.
 pub(crate) fn parse_within<E: From<SyntaxError>>(
     source: &str,
+    grammars: &[(&str, &Grammar)],
     limits: &Limits,
     spend: &mut dyn FnMut(usize) -> Result<(), E>,
 ) -> Result<Parsed, E> {
     check::source_length(source, limits)?;
-    let mut lowering = Lowering::new(source, limits);
+    let mut lowering = Lowering::new(source, grammars, limits);
     let root = lowering.run(spend)?;
     let Lowering { mut builder, mut warnings, captures, terminals, bounded, has_parameters, .. } = lowering;
     builder.set_source(source);
