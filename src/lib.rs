@@ -39,6 +39,7 @@
 //! | `machine` | registers: counts of copies and characters, residues, distinct values: what is too large for finite automata |
 //! | `pass` | from a grammar to its normal form, one rewrite per file |
 //! | [`json_schema`] | from a schema to conjunctions, shapes, and automata in normal form |
+//! | [`structural_tag`] | JSON documents that say what a model may write around JSON |
 //! | `automaton` | units with real-time moves, interned; programs that link them |
 //! | `exec` | configurations, stacks as a graph, steps, a lazy DFA over configurations, budgets of work |
 //! | [`vocab`] | tokens: kinds, trie, regions |
@@ -92,6 +93,7 @@ mod pass;
 pub mod reference;
 pub mod regular;
 mod schema_options;
+pub mod structural_tag;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod util;

@@ -29,7 +29,7 @@ const ERRORS: &[ErrorCase] = &[
     ("root ::= a-b\na ::= .\nb ::= .", "undefined rule `a-b`", (1, 10), "write `a - b`"),
     ("root ::= a- b\na ::= .\nb ::= .", "undefined rule `a-`", (1, 10), "`-` belongs to the name"),
     ("root ::= a.b\na ::= .\nb ::= .", "undefined rule `a.b`", (1, 10), "write `a . b`"),
-    ("root ::= TagDispatch((\"a\"))", "undefined rule `TagDispatch`", (1, 10), "`Substring(...)`"),
+    ("root ::= TokenTagDispatch((1, a))", "undefined rule `TokenTagDispatch`", (1, 10), "`Substring(...)`"),
     (
         "root ::= \"a\"\nb ::= \"b\"\n\nroot ::= \"c\"",
         "rule `root` is defined twice",

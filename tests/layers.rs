@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("machine", &[]),
     ("pass", &["limits", "util", "regular", "grammar", "machine"]),
     ("json_schema", &["limits", "util", "regular", "schema_options", "frontend", "machine", "pass"]),
+    ("structural_tag", &["limits", "util", "regular", "schema_options", "grammar", "frontend", "json_schema"]),
     ("automaton", &["limits", "util", "machine", "pass"]),
     ("exec", &["util", "machine", "automaton"]),
     ("vocab", &["util"]),
@@ -24,7 +25,19 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("matcher", &["util", "machine", "automaton", "exec", "vocab", "mask", "compiled"]),
     (
         "compiler",
-        &["limits", "util", "grammar", "frontend", "json_schema", "pass", "automaton", "vocab", "mask", "compiled"],
+        &[
+            "limits",
+            "util",
+            "grammar",
+            "frontend",
+            "json_schema",
+            "pass",
+            "structural_tag",
+            "automaton",
+            "vocab",
+            "mask",
+            "compiled",
+        ],
     ),
     // The reference recognizer shares nothing with the engine but their input.
     ("reference", &["limits", "util", "regular", "grammar", "vocab"]),

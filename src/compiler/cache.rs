@@ -10,6 +10,7 @@ use crate::compiled::CompiledGrammar;
 use crate::json_schema::SchemaOptions;
 use crate::limits::Limits;
 use crate::pass::CompileBudget;
+use crate::structural_tag::TagOptions;
 use crate::util::BoundedMap;
 use ahash::AHashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -27,6 +28,8 @@ pub(super) enum SourceKey {
     Regex(Arc<str>),
     /// A JSON Schema and its options; the same resolver is assumed to return the same documents.
     Schema(Arc<str>, Box<SchemaOptions>),
+    /// A structural tag and its options, likewise.
+    Tag(Arc<str>, Box<TagOptions>),
 }
 
 impl SourceKey {
@@ -35,6 +38,7 @@ impl SourceKey {
             SourceKey::Ebnf(text, root) => text.len() + root.len(),
             SourceKey::Regex(text) => text.len(),
             SourceKey::Schema(text, options) => text.len() + size_of_val(&**options),
+            SourceKey::Tag(text, options) => text.len() + size_of_val(&**options),
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::frontend::SyntaxError;
 use crate::json_schema::{LowerError, SchemaError};
 use crate::pass::BuildError;
+use crate::structural_tag::TagError;
 use crate::util::Span;
 use core::fmt;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub enum CompileError {
     Schema(SchemaError),
     /// A JSON Schema among the operands of a grammar is malformed, unsatisfiable, or has a constraint that can't be enforced.
     Operand(OperandError),
+    /// The text is no structural tag, or a schema, grammar or regular expression in it is refused.
+    Tag(TagError),
     /// The grammar can't be built: an empty language, an unknown control token, a limit, a deadline.
     Build(BuildError),
 }
@@ -82,6 +85,7 @@ impl fmt::Display for CompileError {
             CompileError::Syntax(error) => fmt::Display::fmt(error, f),
             CompileError::Schema(error) => fmt::Display::fmt(error, f),
             CompileError::Operand(error) => fmt::Display::fmt(error, f),
+            CompileError::Tag(error) => fmt::Display::fmt(error, f),
             CompileError::Build(error) => fmt::Display::fmt(error, f),
         }
     }
@@ -93,6 +97,7 @@ impl std::error::Error for CompileError {
             CompileError::Syntax(error) => Some(error),
             CompileError::Schema(error) => Some(error),
             CompileError::Operand(error) => Some(error),
+            CompileError::Tag(error) => Some(error),
             CompileError::Build(error) => Some(error),
         }
     }
@@ -107,6 +112,12 @@ impl From<SyntaxError> for CompileError {
 impl From<SchemaError> for CompileError {
     fn from(error: SchemaError) -> Self {
         CompileError::Schema(error)
+    }
+}
+
+impl From<TagError> for CompileError {
+    fn from(error: TagError) -> Self {
+        CompileError::Tag(error)
     }
 }
 

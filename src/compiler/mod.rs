@@ -4,6 +4,7 @@ mod cache;
 mod error;
 mod options;
 mod references;
+mod schema;
 mod validate;
 
 pub use crate::pass::BuildError;
@@ -16,14 +17,16 @@ use crate::compiled::{CompiledGrammar, Origin, StepLimits};
 use crate::frontend::ebnf;
 use crate::frontend::regex::{self, RegexOptions};
 use crate::grammar::{Grammar, Regex, SchemaOperand, Warning};
-use crate::json_schema::{Json, SchemaError, SchemaModel, SchemaOptions, SchemaReport, SchemaStore, lower};
+use crate::json_schema::{SchemaError, SchemaOptions, SchemaStore};
 use crate::limits::Limits;
 use crate::mask::{MaskStats, MaskStore};
-use crate::pass::{CompileBudget, NormalGrammar, normalize};
+use crate::pass::{CompileBudget, normalize};
+use crate::structural_tag::{StructuralTag, TagError, TagOptions};
 use crate::vocab::Vocab;
 use cache::{GrammarCache, SourceKey};
 use core::fmt;
 use references::{CompiledSchemas, GrammarReferences, Schemas};
+use schema::{STEPS_PER_BYTE, lower_schema};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The sizes of a compiler's caches, in bytes. Smaller caches cost time and change nothing else.
@@ -45,9 +48,6 @@ impl Default for Config {
         Config { mask_store_bytes_max: 160 << 20, unit_store_bytes_max: 160 << 20, grammar_cache_bytes_max: 64 << 20 }
     }
 }
-
-/// Steps of a compile that parsing one byte of a source counts as. EBNF is scanned twice.
-const STEPS_PER_BYTE: usize = 2;
 
 /// A compiler of grammars for one vocabulary. Thread-safe and cheap to clone; clones share their caches.
 ///
@@ -296,6 +296,34 @@ impl GrammarCompiler {
         Ok(self.finish(program, origin, Vec::new()))
     }
 
+    /// Compiles a [structural tag](crate::structural_tag): tool calls and JSON amid free text, as one JSON document says.
+    ///
+    /// # Errors
+    /// If the text is malformed, a grammar, schema or regular expression in it is refused, or the grammar can't be built. The error has the JSON
+    /// pointer of the place.
+    pub fn compile_structural_tag(&self, text: &str) -> Result<CompiledGrammar, CompileError> {
+        self.compile_structural_tag_with(text, &TagOptions::default(), &CompileOptions::default())
+    }
+
+    /// Compiles a [structural tag](crate::structural_tag) with options, a deadline and a flag to cancel.
+    ///
+    /// # Errors
+    /// As [`compile_structural_tag`](Self::compile_structural_tag), and if the deadline passes or the flag is set.
+    pub fn compile_structural_tag_with(
+        &self,
+        text: &str,
+        tag_options: &TagOptions,
+        options: &CompileOptions,
+    ) -> Result<CompiledGrammar, CompileError> {
+        let key = || SourceKey::Tag(text.into(), Box::new(tag_options.clone()));
+        self.shared.grammars.get_or_compile(key, options, || {
+            let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
+            budget.spend(STEPS_PER_BYTE * text.len())?;
+            let tag = StructuralTag::parse(text, tag_options, &self.shared.limits)?;
+            self.build(tag.grammar().clone(), Vec::new(), &budget, options).map_err(|error| in_tag(error, &tag))
+        })
+    }
+
     /// Compiles a choice: the output is one of some texts.
     ///
     /// # Errors
@@ -414,23 +442,15 @@ impl GrammarCompiler {
     }
 }
 
-/// Returns the automata of a schema's text, and how its keywords are enforced.
-fn lower_schema(
-    schema: &str,
-    schema_options: &SchemaOptions,
-    languages: &Arc<SchemaStore>,
-    limits: &Limits,
-    budget: &CompileBudget,
-) -> Result<(NormalGrammar, SchemaReport), CompileError> {
-    budget.check()?;
-    // What stopped reading is the budget's to say.
-    let stopped = |error: SchemaError| budget.check().err().map_or(CompileError::from(error), CompileError::from);
-    let json = Json::parse_within(schema, limits, &|n_bytes| budget.spend(STEPS_PER_BYTE * n_bytes).is_ok())
-        .map_err(stopped)?;
-    let SchemaOptions { read, resolver, .. } = schema_options;
-    let go_on = |n_steps| budget.spend(n_steps).is_ok();
-    let model = SchemaModel::read_within(json, read, &**resolver, limits, &go_on).map_err(stopped)?;
-    Ok(lower(model, schema_options, languages, limits, budget)?)
+/// Returns an error of a structural tag's grammar with the place in the document, if it is about a schema.
+fn in_tag(error: CompileError, tag: &StructuralTag) -> CompileError {
+    match error {
+        CompileError::Operand(error) => {
+            let pointer = error.span().and_then(|span| tag.pointer_of(span));
+            TagError::schema(pointer.unwrap_or_default(), error.schema_error().clone()).into()
+        }
+        other => other,
+    }
 }
 
 impl fmt::Debug for GrammarCompiler {

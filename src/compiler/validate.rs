@@ -3,7 +3,7 @@
 use super::error::CompileError;
 use super::options::CompileOptions;
 use super::references::Schemas;
-use super::{STEPS_PER_BYTE, lower_schema};
+use super::schema::{STEPS_PER_BYTE, lower_schema};
 use crate::frontend::regex::RegexOptions;
 use crate::frontend::{SyntaxError, ebnf, regex};
 use crate::grammar::{ControlRef, Grammar, GrammarBuilder, Regex, SchemaOperand, Warning};

@@ -112,6 +112,24 @@ impl Grammar {
         })
     }
 
+    /// Returns this grammar with a marker in place of each literal, also within regular expressions: control tokens of the vocabulary may spell
+    /// them. Literals in any case stay, and operands of `&`, `-` and `~` mean the same as before.
+    pub fn with_markers(&self) -> Grammar {
+        let mut grammar = self.clone();
+        for expr in &mut grammar.exprs {
+            match expr {
+                Expr::Literal(bytes) => {
+                    if let Ok(text) = core::str::from_utf8(bytes) {
+                        *expr = Expr::Marker(text.into());
+                    }
+                }
+                Expr::Regex(regex) if !regex.has_markers() => regex.flags = format!("{}c", regex.flags).into(),
+                _ => {}
+            }
+        }
+        grammar
+    }
+
     /// Returns the grammar with one rule of its own, whose body `body` adds.
     fn of(body: impl FnOnce(&mut GrammarBuilder) -> ExprId) -> Grammar {
         let mut builder = GrammarBuilder::new();

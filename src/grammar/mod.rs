@@ -6,6 +6,7 @@
 pub(crate) mod analysis;
 mod builder;
 mod compose;
+mod free_text;
 mod print;
 mod print_schema;
 mod regular_of;

@@ -180,6 +180,13 @@ impl Json {
         self.nodes[id.index()].span
     }
 
+    /// Returns the outermost value with this span.
+    pub(crate) fn value_at(&self, span: Span) -> Option<ValueId> {
+        // Values are in the order in which they begin.
+        let at = self.nodes.partition_point(|node| node.span.start < span.start);
+        (self.nodes.get(at)?.span == span).then(|| ValueId::new(at))
+    }
+
     /// Returns the array or object that contains a value; `None` for the root.
     pub fn parent(&self, id: ValueId) -> Option<ValueId> {
         Some(self.nodes[id.index()].parent).filter(|&parent| parent != NONE).map(ValueId)

@@ -36,6 +36,7 @@ pub fn check(data: &[u8]) -> Coverage {
         Err(CompileError::Syntax(error)) => panic!("{error} only when compiled\n{text}"),
         Err(CompileError::Schema(error)) => panic!("{error} without a schema\n{text}"),
         Err(CompileError::Operand(error)) => assert!(text.contains("%json") && !format!("{error:#}").is_empty()),
+        Err(CompileError::Tag(error)) => panic!("{error} without a structural tag\n{text}"),
         Err(CompileError::Build(error)) => assert!(!error.to_string().is_empty() && !format!("{error:#}").is_empty()),
     }
     // Control tokens that the vocabulary lacks are errors of the engine alone, and the recognizer reads no schemas.

@@ -43,9 +43,9 @@ pub(super) fn undefined_rule<'n>(
         }
     }
     if source[range.end..].starts_with('(')
-        && matches!(name, "Token" | "ExcludeToken" | "TagDispatch" | "TokenTagDispatch")
+        && matches!(name, "Token" | "ExcludeToken" | "TokenTagDispatch")
     {
-        return error.with_hint("supported macros are `Token(...)`, `Regex(...)` and `Substring(...)`");
+        return error.with_hint("supported macros are `Token(...)`, `Marker(...)`, `Regex(...)`, `Substring(...)` and `TagDispatch(...)`");
     }
     match closest_name(name, names.clone()) {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),

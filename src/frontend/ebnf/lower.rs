@@ -452,7 +452,7 @@ impl<'s> Lowering<'s> {
         digits.parse().map_err(|_| SyntaxError::new(self.source, range.into(), "the id of a token is below 4294967296"))
     }
 
-    fn rule(&self, range: Range<usize>) -> Result<RuleId, SyntaxError> {
+    pub(super) fn rule(&self, range: Range<usize>) -> Result<RuleId, SyntaxError> {
         self.builder.rule_named(&self.source[range.clone()]).ok_or_else(|| {
             let names = self.rules.iter().map(|rule| &self.source[rule.name.clone()]);
             hint::undefined_rule(self.source, range, names)

@@ -1,8 +1,9 @@
-//! Macros: `Token(...)`, `Marker(...)`, `Regex(...)`, `Substring(...)`.
+//! Macros: `Token(...)`, `Marker(...)`, `Regex(...)`, `Substring(...)`, `TagDispatch(...)`.
 //!
-//! A macro is a name with a parenthesis right after it. A rule of the same name takes precedence. Arguments are strings, numbers, names and
-//! named ones like `json_string=true`, with commas between them.
+//! A macro is a name with a parenthesis right after it. A rule of the same name takes precedence. Arguments are strings, numbers, names,
+//! and such in parentheses, with commas between them; some have names, like `json_string=true`.
 
+use super::dispatch::Dispatch;
 use super::lower::Lowering;
 use super::scan::{Token, TokenKind, Tokens};
 use super::{hint, lexeme};
@@ -14,10 +15,31 @@ use crate::util::Span;
 use core::ops::Range;
 use std::sync::Arc;
 
-/// An argument of a macro: its name, if it has one, and its value.
+/// An argument of a macro.
 struct Argument {
+    /// Its name, if it has one.
     name: Option<Range<usize>>,
-    value: Token,
+    value: Value,
+    /// Where its value is.
+    range: Range<usize>,
+}
+
+/// The value of an argument.
+enum Value {
+    /// A string, a number or a name.
+    One(Token),
+    /// Values in parentheses.
+    Tuple(Vec<Token>),
+}
+
+impl Argument {
+    /// Returns the string that the value is.
+    fn literal(&self) -> Option<&Token> {
+        match &self.value {
+            Value::One(token) if token.kind == TokenKind::Literal => Some(token),
+            _ => None,
+        }
+    }
 }
 
 impl<'s> Lowering<'s> {
@@ -36,11 +58,12 @@ impl<'s> Lowering<'s> {
         match written {
             "Token" => Ok(self.token_macro(tokens, body)?),
             "Marker" => Ok(self.marker(name, tokens)?),
-            "Regex" | "Substring" if self.builder.rule_named(written).is_none() => {
+            "Regex" | "Substring" | "TagDispatch" if self.builder.rule_named(written).is_none() => {
                 let (arguments, end) = self.arguments(tokens, body)?;
                 let span = Span::new(name.range.start, end);
                 let expr = match written {
                     "Regex" => self.regex_macro(&arguments, span, spend)?,
+                    "TagDispatch" => self.dispatch_macro(&arguments, span)?,
                     _ => self.substring_macro(&arguments, span)?,
                 };
                 Ok(Some((expr, end)))
@@ -53,41 +76,129 @@ impl<'s> Lowering<'s> {
     fn arguments(&self, tokens: &mut Tokens<'s>, body: &Range<usize>) -> Result<(Vec<Argument>, usize), SyntaxError> {
         let unexpected = |token: &Token| hint::explain_stop(self.source, body.clone(), token.range.start);
         let is_mark = |token: &Token, mark: &str| &self.source[token.range.clone()] == mark;
+        let is_value = |token: &Token| matches!(token.kind, TokenKind::Literal | TokenKind::Number | TokenKind::Name);
         let mut next = || tokens.next().expect("the scan has seen that all groups are closed");
         let mut arguments: Vec<Argument> = Vec::new();
-        let mut token = next()?;
-        debug_assert_eq!(token.kind, TokenKind::Open);
+        // The values of the tuple that is open, and where it begins.
+        let mut tuple: Option<(Option<Range<usize>>, Vec<Token>, usize)> = None;
+        let open = next()?;
+        debug_assert_eq!(open.kind, TokenKind::Open);
+        let mut name = None;
         loop {
-            // A parenthesis or a comma precedes each argument; one comma may be last.
-            token = next()?;
-            if token.kind == TokenKind::Close {
-                return Ok((arguments, token.range.end));
+            // A parenthesis or a comma precedes each value; one comma may be last.
+            let mut token = next()?;
+            if tuple.is_none() && name.is_none() && token.kind == TokenKind::Name {
+                let ahead = next()?;
+                if is_mark(&ahead, "=") {
+                    name = Some(token.range);
+                    token = next()?;
+                } else {
+                    let range = token.range.clone();
+                    arguments.push(Argument { name: None, value: Value::One(token), range });
+                    if ahead.kind == TokenKind::Close {
+                        return Ok((arguments, ahead.range.end));
+                    }
+                    if !is_mark(&ahead, ",") {
+                        return Err(unexpected(&ahead));
+                    }
+                    continue;
+                }
             }
-            let mut argument = Argument { name: None, value: token };
-            token = next()?;
-            if argument.value.kind == TokenKind::Name && is_mark(&token, "=") {
-                argument = Argument { name: Some(argument.value.range), value: next()? };
-                token = next()?;
+            if token.kind == TokenKind::Open && tuple.is_none() {
+                tuple = Some((name.take(), Vec::new(), token.range.start));
+                continue;
             }
-            if !matches!(argument.value.kind, TokenKind::Literal | TokenKind::Number | TokenKind::Name) {
-                return Err(unexpected(&argument.value));
+            let mut closing = token.clone();
+            if is_value(&token) {
+                match &mut tuple {
+                    Some((_, values, _)) => values.push(token),
+                    None => {
+                        let range = token.range.clone();
+                        arguments.push(Argument { name: name.take(), value: Value::One(token), range });
+                    }
+                }
+                closing = next()?;
+            } else if token.kind != TokenKind::Close || name.is_some() {
+                return Err(unexpected(&token));
             }
-            arguments.push(argument);
-            match token.kind {
-                TokenKind::Close => return Ok((arguments, token.range.end)),
-                _ if is_mark(&token, ",") => {}
-                _ => return Err(unexpected(&token)),
+            // A tuple may end here, and the arguments behind it.
+            if closing.kind == TokenKind::Close
+                && let Some((name, values, start)) = tuple.take()
+            {
+                let range = start..closing.range.end;
+                arguments.push(Argument { name, value: Value::Tuple(values), range });
+                closing = next()?;
+            }
+            match closing.kind {
+                TokenKind::Close if tuple.is_none() => return Ok((arguments, closing.range.end)),
+                _ if is_mark(&closing, ",") => {}
+                _ => return Err(unexpected(&closing)),
             }
         }
     }
 
     /// Returns the text of an argument that must be a string.
     fn text_of(&mut self, argument: &Argument, of: &str) -> Result<String, SyntaxError> {
-        let Range { start, end } = argument.value.range;
-        if argument.value.kind != TokenKind::Literal {
+        match argument.literal() {
+            Some(token) => self.text_of_token(&token.clone(), of),
+            None => Err(SyntaxError::new(self.source, argument.range.clone().into(), format!("{of} must be a string"))),
+        }
+    }
+
+    fn text_of_token(&mut self, token: &Token, of: &str) -> Result<String, SyntaxError> {
+        let Range { start, end } = token.range;
+        if token.kind != TokenKind::Literal {
             return Err(SyntaxError::new(self.source, Span::new(start, end), format!("{of} must be a string")));
         }
         lexeme::text(self.source, start + 1..end - 1, &mut self.long_escapes)
+    }
+
+    /// Reads `true` or `false`.
+    fn flag_of(&self, argument: &Argument, name: &str) -> Result<bool, SyntaxError> {
+        match &self.source[argument.range.clone()] {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => {
+                let message = format!("`{name}` must be `true` or `false`");
+                Err(SyntaxError::new(self.source, argument.range.clone().into(), message))
+            }
+        }
+    }
+
+    /// Lowers `TagDispatch(("tag", rule), loop_after_dispatch=true, excludes=("text",))`.
+    fn dispatch_macro(&mut self, arguments: &[Argument], span: Span) -> Result<Expr, SyntaxError> {
+        let mut dispatch = Dispatch { tags: Vec::new(), excludes: Vec::new(), is_loop: true };
+        for argument in arguments {
+            let place = Span::from(argument.range.clone());
+            match (argument.name.clone().map(|name| &self.source[name]), &argument.value) {
+                (None, Value::Tuple(pair)) => match &pair[..] {
+                    [tag, rule] if rule.kind == TokenKind::Name => {
+                        let text = self.text_of_token(tag, "a tag")?;
+                        let rule = self.rule(rule.range.clone())?;
+                        dispatch.tags.push((text, rule, tag.range.clone().into()));
+                    }
+                    _ => return Err(SyntaxError::new(self.source, place, "a tag is given as `(\"tag\", rule)`")),
+                },
+                (None, Value::One(_)) => {
+                    return Err(SyntaxError::new(self.source, place, "a tag is given as `(\"tag\", rule)`"));
+                }
+                (Some(name @ "loop_after_dispatch"), _) => dispatch.is_loop = self.flag_of(argument, name)?,
+                (Some("excludes"), Value::Tuple(texts)) => {
+                    for text in texts {
+                        let place = Span::from(text.range.clone());
+                        dispatch.excludes.push((self.text_of_token(text, "an excluded text")?, place));
+                    }
+                }
+                (Some("excludes"), Value::One(_)) => {
+                    return Err(SyntaxError::new(self.source, place, "`excludes` is a list like `(\"text\",)`"));
+                }
+                (Some(other), _) => {
+                    return Err(SyntaxError::new(self.source, place, format!("`TagDispatch` has no argument `{other}`"))
+                        .with_hint("it has `loop_after_dispatch` and `excludes`"));
+                }
+            }
+        }
+        self.dispatch(&dispatch, span)
     }
 
     /// Lowers `Regex("pattern", json_string=false, flags="")`.
@@ -100,19 +211,14 @@ impl<'s> Lowering<'s> {
         let mut options = RegexOptions::EBNF;
         let mut pattern = None;
         for argument in arguments {
-            let place = Span::from(argument.value.range.clone());
+            let place = Span::from(argument.range.clone());
             let refuse = |message: String| E::from(SyntaxError::new(self.source, place, message));
-            let value = &self.source[argument.value.range.clone()];
             match argument.name.clone().map(|name| &self.source[name]) {
                 None if pattern.is_none() => pattern = Some((self.text_of(argument, "the pattern of `Regex`")?, place)),
                 None => return Err(refuse("`Regex` has one pattern".to_owned())),
-                Some("json_string") => match value {
-                    "true" | "false" => options.is_json_string = value == "true",
-                    _ => return Err(refuse("`json_string` must be `true` or `false`".to_owned())),
-                },
+                Some(name @ "json_string") => options.is_json_string = self.flag_of(argument, name)?,
                 Some("flags") => {
                     let flags = self.text_of(argument, "`flags`")?;
-                    // PERF is no question here: flags are a few letters.
                     if let Some(flag) = flags.chars().find(|&flag| flag == 'a' || !options.set_flag(flag)) {
                         return Err(SyntaxError::new(self.source, place, format!("unknown regex flag `{flag}`"))
                             .with_hint("flags are `i`, `j`, `s`, `u` and `x`")

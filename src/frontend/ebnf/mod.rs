@@ -14,6 +14,7 @@
 //! | `/[a-z]+/i` | a regex that matches as a whole, with flags `i`, `j`, `s`, `u`, `x`, and `c` (its literals are markers); `\/` is a slash |
 //! | `Regex("[a-z]+", flags="i", json_string=true)` | the same; `json_string=true` is the flag `j` |
 //! | `Substring("one ", "two ", "three")` | any contiguous run of the chunks, or nothing |
+//! | `TagDispatch(("<a>", r), loop_after_dispatch=true, excludes=("<e>",))` | free text; after the first tag its rule, then free text again, if not `loop_after_dispatch=false` |
 //! | `<\|eot_id\|>` `<think>` `Token("<think>")` | the control token of this name, brackets included |
 //! | `<[128009]>` `Token(128009)` | the control token of this id; `Token(1, 2)` is a choice |
 //! | `Marker("<think>")` | this text, of which control tokens may spell the parts that are their names |
@@ -53,11 +54,13 @@
 //! A scan finds the ends of tokens, bounds the nesting and splits the file into rules; lowering parses rule by rule and builds the
 //! grammar, with an explicit stack; then whole-grammar checks run. Each step is linear.
 
+mod dispatch;
 mod hint;
 mod lexeme;
 mod lower;
 mod macros;
 mod operand;
+mod operand_end;
 mod options;
 mod scan;
 

@@ -4,7 +4,7 @@
 //! A rule begins at `name ::=` and ends where the next one begins, whatever the line ends, so the last name of a body may begin the
 //! next rule. After the scan all names are known, and the bodies are parsed with the same [`Tokens`], rule by rule.
 
-use super::operand;
+use super::operand_end;
 use crate::frontend::SyntaxError;
 pub(super) use crate::frontend::check::shorten;
 use crate::limits::Limits;
@@ -220,8 +220,8 @@ impl<'s> Tokens<'s> {
             b'/' => (TokenKind::Regex, self.regex_end(start)?),
             b'<' => (TokenKind::Control, self.control_end(start)?),
             b'{' => (TokenKind::Count, self.count_end(start)?),
-            b'%' if self.source[start..self.end].starts_with(operand::KEYWORD) => {
-                (TokenKind::Schema, operand::end(self.source, start..self.end)?)
+            b'%' if self.source[start..self.end].starts_with(operand_end::KEYWORD) => {
+                (TokenKind::Schema, operand_end::end(self.source, start..self.end)?)
             }
             b'@' => (TokenKind::Grammar, self.grammar_end(start)?),
             b'(' if self.byte(start + 1) == Some(b'=') => (TokenKind::Ahead, start + 2),

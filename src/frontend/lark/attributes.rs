@@ -1,7 +1,8 @@
 //! Rule options, like `name[lazy, capture="x"]: ...`.
 
 use super::scan::{Token, TokenKind, Tokens};
-use super::{json, shorten};
+use super::json;
+use crate::frontend::check::shorten;
 use crate::frontend::SyntaxError;
 use crate::util::Span;
 use core::ops::Range;

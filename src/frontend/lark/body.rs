@@ -15,7 +15,7 @@
 use super::lower::{Context, Lowering};
 use super::param::Evaluator;
 use super::scan::{BYTES_PER_CHECK, Token, TokenKind, Tokens};
-use super::shorten;
+use crate::frontend::check::shorten;
 use crate::frontend::SyntaxError;
 use crate::grammar::{Expr, ExprId};
 use crate::util::Span;

@@ -3,7 +3,8 @@
 //! An item ends with its line, unless the next line begins with `|`. After this pass all names are known; bodies are read again when they are lowered.
 
 use super::scan::{BYTES_PER_CHECK, Token, TokenKind, Tokens, block_inside};
-use super::{common, json, shorten};
+use super::{common, json};
+use crate::frontend::check::shorten;
 use crate::frontend::SyntaxError;
 use crate::limits::Limits;
 use crate::util::Span;

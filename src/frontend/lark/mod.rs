@@ -56,6 +56,7 @@
 mod atom;
 mod attributes;
 mod body;
+mod capture;
 mod common;
 mod items;
 mod json;
@@ -70,10 +71,10 @@ use super::check;
 use crate::grammar::analysis::{self, Obstacle};
 use crate::grammar::{Grammar, Warning, WarningKind};
 use crate::limits::Limits;
-use crate::util::Span;
+use check::shorten;
 use lower::Lowering;
 
-pub(super) use check::shorten;
+pub use capture::Capture;
 
 /// A parsed text with its warnings.
 #[derive(Clone, Debug)]
@@ -85,18 +86,6 @@ pub struct Parsed {
     pub warnings: Vec<Warning>,
     /// The captures, in order of their rules.
     pub captures: Vec<Capture>,
-}
-
-/// A part of the text that a grammar names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Capture {
-    /// The name of the capture.
-    pub name: String,
-    /// The name of the rule whose text it is.
-    pub rule: String,
-    /// Whether it is the marker of `suffix` or `stop`, and not the text of the rule.
-    pub is_marker: bool,
 }
 
 /// Parses a Lark text with the root rule `start`.
@@ -194,10 +183,4 @@ fn check_bounds(grammar: &mut Grammar, source: &str, bounded: &[lower::Bounded],
         warnings.push(Warning::of_source(WarningKind::WithoutEffect, &name, span, detail));
         grammar.set_body(rule, body);
     }
-}
-
-/// Returns the warning that an option has no effect.
-fn without_effect(rule: &str, option: &str, span: Span) -> Warning {
-    let detail = format!("option `{}` has no effect on the language", shorten(option));
-    Warning::of_source(WarningKind::WithoutEffect, rule, span, detail)
 }

@@ -191,7 +191,7 @@ impl<'s> Evaluator<'s> {
     }
 
     fn unknown(&self, start: usize, what: &str, known: &str) -> SyntaxError {
-        let name = super::shorten(&self.source[start..self.at]);
+        let name = crate::frontend::check::shorten(&self.source[start..self.at]);
         SyntaxError::new(self.source, Span::new(start, self.at), format!("unknown {what} `{name}` of a parameter"))
             .with_hint(format!("known are {known}"))
     }

@@ -1,7 +1,7 @@
 //! A text and the names that it defines: the whole source, or a `%lark` block in it.
 
 use super::items::{self, Items};
-use super::shorten;
+use crate::frontend::check::shorten;
 use crate::frontend::SyntaxError;
 use crate::grammar::RuleId;
 use crate::limits::Limits;

@@ -1,6 +1,6 @@
 //! Special tokens: `<|name|>`, `<name>`, `<[5]>` and `<[1-3,7]>`.
 
-use super::shorten;
+use crate::frontend::check::shorten;
 use crate::frontend::SyntaxError;
 use crate::grammar::ControlRef;
 use crate::util::Span;

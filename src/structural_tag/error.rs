@@ -1,0 +1,111 @@
+//! Errors of structural tags.
+
+use crate::frontend::SyntaxError;
+use crate::json_schema::{Json, SchemaError, ValueId};
+use core::fmt;
+
+/// The reason why a text is no structural tag, with the JSON pointer of the place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TagError {
+    details: Box<Details>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Details {
+    pointer: Box<str>,
+    reason: Reason,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Reason {
+    /// What is wrong with the document.
+    Document(Box<str>),
+    /// A grammar or a regular expression.
+    Syntax { what: &'static str, error: SyntaxError },
+    /// A schema.
+    Schema(SchemaError),
+    /// What the format asks for and can't be done.
+    Unsupported(Box<str>),
+}
+
+impl TagError {
+    fn new(pointer: String, reason: Reason) -> Self {
+        TagError { details: Box::new(Details { pointer: pointer.into(), reason }) }
+    }
+
+    /// Returns the error that a text is not JSON.
+    pub(super) fn json(error: &SchemaError) -> Self {
+        Self::new(error.pointer().to_owned(), Reason::Document(error.to_string().into()))
+    }
+
+    pub(super) fn document(json: &Json, at: ValueId, message: impl Into<Box<str>>) -> Self {
+        Self::new(json.pointer(at), Reason::Document(message.into()))
+    }
+
+    pub(super) fn unsupported(json: &Json, at: ValueId, message: impl Into<Box<str>>) -> Self {
+        Self::new(json.pointer(at), Reason::Unsupported(message.into()))
+    }
+
+    pub(super) fn syntax(json: &Json, at: ValueId, what: &'static str, error: SyntaxError) -> Self {
+        Self::new(json.pointer(at), Reason::Syntax { what, error })
+    }
+
+    /// Returns the error of a schema at a pointer of the document.
+    pub(crate) fn schema(pointer: String, error: SchemaError) -> Self {
+        Self::new(pointer, Reason::Schema(error))
+    }
+
+    /// Returns the JSON pointer of the place; that of a schema is the schema itself, whose error has a pointer of its own.
+    pub fn pointer(&self) -> &str {
+        &self.details.pointer
+    }
+
+    /// Returns the error of the grammar or regular expression at the pointer, if that is the reason.
+    pub fn as_syntax(&self) -> Option<&SyntaxError> {
+        match &self.details.reason {
+            Reason::Syntax { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Returns the error of the schema at the pointer, if that is the reason.
+    pub fn as_schema(&self) -> Option<&SchemaError> {
+        match &self.details.reason {
+            Reason::Schema(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the document is well formed and asks for something that can't be enforced.
+    pub fn is_unsupported(&self) -> bool {
+        match &self.details.reason {
+            Reason::Unsupported(_) => true,
+            Reason::Schema(error) => error.is_unsupported(),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for TagError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Details { pointer, reason } = &*self.details;
+        write!(f, "#{pointer}: ")?;
+        match reason {
+            Reason::Document(message) | Reason::Unsupported(message) => f.write_str(message),
+            Reason::Syntax { what, error } if f.alternate() => write!(f, "in the {what}, {error:#}"),
+            Reason::Syntax { what, error } => write!(f, "in the {what}, {error}"),
+            Reason::Schema(error) if f.alternate() => write!(f, "{error:#}"),
+            Reason::Schema(error) => fmt::Display::fmt(error, f),
+        }
+    }
+}
+
+impl std::error::Error for TagError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.details.reason {
+            Reason::Syntax { error, .. } => Some(error),
+            Reason::Schema(error) => Some(error),
+            Reason::Document(_) | Reason::Unsupported(_) => None,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The formats of a structural tag, typed.
+
+use crate::grammar::{ControlRef, Grammar, Regex, SchemaOperand};
+use crate::json_schema::ValueId;
+use crate::util::index_type;
+
+index_type!(
+    /// The index of a format of a [`Model`].
+    pub(super) FormatId
+);
+
+/// The formats of a document; each refers to earlier ones only.
+#[derive(Debug)]
+pub(super) struct Model {
+    /// With the place in the document.
+    pub formats: Vec<(Format, ValueId)>,
+    pub root: FormatId,
+}
+
+#[derive(Debug)]
+pub(super) enum Format {
+    /// This text.
+    ConstString(String),
+    /// A JSON document, and where its schema is.
+    JsonSchema(SchemaOperand, ValueId),
+    /// What a grammar matches.
+    Grammar(Box<Grammar>),
+    /// What a regular expression matches.
+    Regex(Regex),
+    /// Any text in which none of these occurs, of so many characters at most.
+    AnyText { excludes: Vec<String>, n_chars_max: Option<u32> },
+    /// One behind the other.
+    Sequence(Vec<FormatId>),
+    /// One of them.
+    Or(Vec<FormatId>),
+    /// `min` to `max` times.
+    Repeat { content: FormatId, min: u32, max: Option<u32> },
+    /// A begin, a content, an end.
+    Tag(Tag),
+    /// Free text, and wherever a trigger occurs, one of the tags that begin with it.
+    TriggeredTags { triggers: Vec<String>, tags: Vec<Tag>, times: Times, excludes: Vec<String> },
+    /// Tags with a separator between them.
+    TagsWithSeparator { tags: Vec<Tag>, separator: String, times: Times },
+    /// Free text, and behind each occurrence of a pattern its format.
+    Dispatch { rules: Vec<(String, FormatId)>, is_loop: bool, excludes: Vec<String> },
+    /// One token.
+    Token(ControlRef),
+}
+
+/// How many tags there are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    /// The output begins with a tag.
+    pub at_least_one: bool,
+    /// The output ends behind the first tag.
+    pub stop_after_first: bool,
+}
+
+/// A tag.
+#[derive(Debug)]
+pub(super) struct Tag {
+    pub begin: Edge,
+    pub content: FormatId,
+    /// The ends, of which one follows.
+    pub ends: Vec<Edge>,
+}
+
+/// What begins or ends a tag.
+#[derive(Clone, Debug)]
+pub(super) enum Edge {
+    Text(String),
+    Token(ControlRef),
+}

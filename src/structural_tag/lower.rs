@@ -1,0 +1,214 @@
+//! Lowering: from formats to a grammar.
+//!
+//! Formats refer to earlier ones only, but what a format is depends on the tags around it, whose ends its free text excludes. So formats are
+//! lowered from the root down, with the ends of the innermost tag; their depth is bounded.
+
+use super::error::TagError;
+use super::format::{Edge, Format, FormatId, Model, Tag, Times};
+use crate::grammar::{Expr, ExprId, Grammar, GrammarBuilder};
+use crate::json_schema::Json;
+use crate::limits::Limits;
+use crate::regular::CharSet;
+
+/// Returns the grammar of a document.
+pub(super) fn lower(json: &Json, model: &Model, limits: &Limits) -> Result<Grammar, TagError> {
+    let mut lowering = Lowering { json, model, limits, builder: GrammarBuilder::new(), n_rules: 0 };
+    lowering.builder.set_source(json.source());
+    let root = lowering.builder.rule("root");
+    let body = lowering.format(model.root, &[])?;
+    lowering.builder.define(root, body);
+    Ok(lowering.builder.finish(root).expect("every rule has a body"))
+}
+
+struct Lowering<'a> {
+    json: &'a Json,
+    model: &'a Model,
+    limits: &'a Limits,
+    builder: GrammarBuilder,
+    /// Rules of tags so far.
+    n_rules: usize,
+}
+
+impl Lowering<'_> {
+    /// Lowers a format. No text of `ends` occurs in its free text.
+    fn format(&mut self, id: FormatId, ends: &[&str]) -> Result<ExprId, TagError> {
+        let model = self.model;
+        let (format, at) = &model.formats[id.index()];
+        if self.builder.n_exprs() > self.limits.n_exprs_max {
+            let message = format!("more expressions than the limit n_exprs_max = {}", self.limits.n_exprs_max);
+            return Err(TagError::document(self.json, *at, message));
+        }
+        Ok(match format {
+            Format::ConstString(text) => self.builder.marker(text),
+            Format::JsonSchema(operand, schema) => {
+                let span = self.json.span(*schema);
+                self.builder.push_at(Expr::Schema(operand.clone()), Some(span))
+            }
+            Format::Grammar(grammar) => {
+                let root = self.builder.add_grammar(grammar, &format!("grammar-{}-", id.index()));
+                self.builder.rule_ref(root)
+            }
+            Format::Regex(regex) => self.builder.regex(regex.clone()),
+            Format::AnyText { excludes, n_chars_max } => self.any_text(&joined(excludes, ends), *n_chars_max),
+            Format::Sequence(elements) => {
+                let elements = self.formats(elements, ends)?;
+                self.builder.sequence(elements)
+            }
+            Format::Or(elements) => {
+                let elements = self.formats(elements, ends)?;
+                self.builder.one_of(elements)
+            }
+            Format::Repeat { content, min, max } => {
+                let content = self.format(*content, ends)?;
+                self.builder.repeat(content, *min, *max)
+            }
+            Format::Tag(tag) => self.tag(tag)?,
+            Format::TriggeredTags { triggers, tags, times, excludes } => {
+                self.triggered_tags(triggers, tags, *times, &joined(excludes, ends))?
+            }
+            Format::TagsWithSeparator { tags, separator, times } => self.separated(tags, separator, *times)?,
+            Format::Dispatch { rules, is_loop, excludes } => {
+                self.dispatch(rules, *is_loop, &joined(excludes, ends), ends)?
+            }
+            Format::Token(token) => self.builder.push(Expr::Control(token.clone())),
+        })
+    }
+
+    fn formats(&mut self, ids: &[FormatId], ends: &[&str]) -> Result<Vec<ExprId>, TagError> {
+        ids.iter().map(|&id| self.format(id, ends)).collect()
+    }
+
+    fn any_text(&mut self, excludes: &[&str], n_chars_max: Option<u32>) -> ExprId {
+        let Some(n_chars_max) = n_chars_max else { return self.builder.text_without(excludes) };
+        let any = self.builder.class(CharSet::all());
+        let short = self.builder.repeat(any, 0, Some(n_chars_max));
+        if excludes.is_empty() {
+            return short;
+        }
+        let text = self.builder.text_without(excludes);
+        self.builder.push(Expr::And(text, short))
+    }
+
+    fn tag(&mut self, tag: &Tag) -> Result<ExprId, TagError> {
+        let begin = self.edge(&tag.begin);
+        let texts = tag.ends.iter().filter_map(|end| match end {
+            Edge::Text(text) if !text.is_empty() => Some(&**text),
+            _ => None,
+        });
+        let content = self.format(tag.content, &texts.collect::<Vec<_>>())?;
+        let ends = tag.ends.iter().map(|end| self.edge(end)).collect();
+        let end = self.builder.one_of(ends);
+        Ok(self.builder.sequence([begin, content, end]))
+    }
+
+    fn tags(&mut self, tags: &[Tag]) -> Result<ExprId, TagError> {
+        let tags = tags.iter().map(|tag| self.tag(tag)).collect::<Result<Vec<_>, _>>()?;
+        Ok(self.builder.one_of(tags))
+    }
+
+    fn edge(&mut self, edge: &Edge) -> ExprId {
+        match edge {
+            Edge::Text(text) => self.builder.marker(text),
+            Edge::Token(token) => self.builder.push(Expr::Control(token.clone())),
+        }
+    }
+
+    fn triggered_tags(
+        &mut self,
+        triggers: &[String],
+        tags: &[Tag],
+        times: Times,
+        excludes: &[&str],
+    ) -> Result<ExprId, TagError> {
+        let mut of_trigger: Vec<(&str, Vec<ExprId>)> =
+            triggers.iter().map(|trigger| (&**trigger, Vec::new())).collect();
+        for tag in tags {
+            let lowered = self.tag(tag)?;
+            let Edge::Text(begin) = &tag.begin else { unreachable!("such a tag was refused") };
+            let found = of_trigger.iter_mut().filter(|(trigger, _)| begin.starts_with(trigger));
+            found.for_each(|(_, tags)| tags.push(lowered));
+        }
+        // Triggers without a tag are excluded from the text as well.
+        let unused = of_trigger.iter().filter(|(_, tags)| tags.is_empty()).map(|&(trigger, _)| trigger);
+        let excludes: Vec<&str> = excludes.iter().copied().chain(unused).collect();
+        // A rule for the tags of each trigger: they stand at two places.
+        let used = of_trigger.into_iter().filter(|(_, tags)| !tags.is_empty());
+        let arms: Vec<(&str, ExprId)> = used.map(|(trigger, tags)| (trigger, self.rule_of(tags))).collect();
+        let first = self.builder.one_of(arms.iter().map(|&(_, arm)| arm).collect());
+        if times.at_least_one && times.stop_after_first {
+            return Ok(first);
+        }
+        let (next, text) = self.text_around(&arms, &excludes);
+        Ok(if times.stop_after_first {
+            self.builder.choice([next, text])
+        } else {
+            let more = self.builder.repeat(next, 0, None);
+            match times.at_least_one {
+                true => self.builder.sequence([first, more, text]),
+                false => self.builder.sequence([more, text]),
+            }
+        })
+    }
+
+    /// Returns a reference to a new rule that is one of some tags.
+    fn rule_of(&mut self, tags: Vec<ExprId>) -> ExprId {
+        self.n_rules += 1;
+        let rule = self.builder.rule(&format!("tags-{}", self.n_rules));
+        let body = self.builder.one_of(tags);
+        self.builder.define(rule, body);
+        self.builder.rule_ref(rule)
+    }
+
+    fn dispatch(
+        &mut self,
+        rules: &[(String, FormatId)],
+        is_loop: bool,
+        excludes: &[&str],
+        ends: &[&str],
+    ) -> Result<ExprId, TagError> {
+        let mut arms: Vec<(&str, ExprId)> = Vec::with_capacity(rules.len());
+        for (pattern, format) in rules {
+            let (marker, content) = (self.builder.marker(pattern), self.format(*format, ends)?);
+            arms.push((pattern, self.builder.sequence([marker, content])));
+        }
+        let (next, text) = self.text_around(&arms, excludes);
+        Ok(match is_loop {
+            true => {
+                let all = self.builder.repeat(next, 0, None);
+                self.builder.sequence([all, text])
+            }
+            false => self.builder.choice([next, text]),
+        })
+    }
+
+    /// Returns free text with the arm of a pattern behind it, and free text without any pattern.
+    fn text_around(&mut self, arms: &[(&str, ExprId)], excludes: &[&str]) -> (ExprId, ExprId) {
+        let next = self.builder.text_until(arms, excludes);
+        let without: Vec<&str> = arms.iter().map(|&(pattern, _)| pattern).chain(excludes.iter().copied()).collect();
+        (next, self.builder.text_without(&without))
+    }
+
+    fn separated(&mut self, tags: &[Tag], separator: &str, times: Times) -> Result<ExprId, TagError> {
+        let first = self.tags(tags)?;
+        let all = if times.stop_after_first {
+            first
+        } else {
+            let separator = self.builder.marker(separator);
+            let more = self.builder.sequence([separator, first]);
+            let more = self.builder.repeat(more, 0, None);
+            self.builder.sequence([first, more])
+        };
+        Ok(match times.at_least_one {
+            true => all,
+            false => self.builder.repeat(all, 0, Some(1)),
+        })
+    }
+}
+
+/// Returns the texts of both lists, each once.
+fn joined<'t>(excludes: &'t [String], ends: &[&'t str]) -> Vec<&'t str> {
+    let mut all: Vec<&str> = excludes.iter().map(|text| &**text).chain(ends.iter().copied()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}

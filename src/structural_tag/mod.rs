@@ -1,0 +1,89 @@
+//! Structural tags: one JSON document that says what a model may write around JSON, such as tool calls amid free text.
+//!
+//! ```text
+//! {"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": ["<tool="], "tags": [
+//!     {"type": "tag", "begin": "<tool=add>", "content": {"type": "json_schema", "json_schema": {...}}, "end": "</tool>"}]}}
+//! ```
+//!
+//! The format is the one that XGrammar introduced and inference servers pass on. A document is an envelope with a *format*, whose parts are formats:
+//!
+//! | `type` | fields (default) | output |
+//! |---|---|---|
+//! | `const_string` | `value` | this text |
+//! | `json_schema` | `json_schema`, `max_whitespace_cnt` (16) | a JSON document that the schema accepts, without white space around it |
+//! | `grammar` | `grammar` | what an EBNF grammar with the root rule `root` matches |
+//! | `regex` | `pattern` | what a regular expression matches as a whole; `.` is any character |
+//! | `any_text` | `excludes` ([]), `max_chars` | any text in which none of these occurs |
+//! | `sequence`, `or` | `elements` | one behind the other; one of them |
+//! | `optional`, `star`, `plus` | `content` | at most once; any number of times; at least once |
+//! | `repeat` | `content`, `min` (0), `max` (-1: no bound) | so many times |
+//! | `tag` | `begin`, `content`, `end` | the begin, the content, and the end, or one of several; `""` among them makes the end optional |
+//! | `triggered_tags` | `triggers`, `tags`, `at_least_one`, `stop_after_first` (false), `excludes` ([]) | free text, and wherever a trigger occurs, one of the tags that begin with it |
+//! | `tags_with_separator` | `tags`, `separator`, `at_least_one`, `stop_after_first` (false) | tags with the separator between them, and nothing else |
+//! | `dispatch` | `rules` (pairs of a pattern and a format), `loop` (true), `excludes` ([]) | free text, and behind each occurrence of a pattern its format |
+//! | `token` | `token` (an id or a name) | this token |
+//!
+//! - Free text that a tag encloses, at whatever depth of sequences and choices, has none of the tag's ends in it.
+//! - Where a text of `triggered_tags` or `dispatch` has several patterns, the first occurrence counts. The output may stop within a pattern, and
+//!   not right behind one. `at_least_one` wants a tag before any free text; `stop_after_first` ends the output behind the first tag.
+//! - Begins, ends, triggers, separators, constant strings and the literals of grammars and regular expressions are *markers*: control tokens of
+//!   the vocabulary may spell them, whole or in part ([`Expr::Marker`](crate::grammar::Expr::Marker)). Free text and JSON are text.
+//! - In schemas, `additionalProperties` and `unevaluatedProperties` count as `false` where they are missing, as other engines read them, unless the
+//!   [options](TagOptions) say otherwise. Properties come in their declared order.
+//! - Unknown fields are ignored. Formats nest at most [`NESTING_MAX`] deep.
+//!
+//! The older form, `{"structures": [{"begin", "schema", "end"}], "triggers": [..]}`, means `triggered_tags` of `json_schema` tags.
+
+mod error;
+mod format;
+mod lower;
+mod options;
+mod read;
+
+pub use error::TagError;
+pub use options::{NESTING_MAX, TagOptions};
+
+use crate::grammar::Grammar;
+use crate::json_schema::Json;
+use crate::limits::Limits;
+
+/// A structural tag that was read: its grammar, and where its schemas are in the document.
+#[derive(Clone, Debug)]
+pub struct StructuralTag {
+    grammar: Grammar,
+    json: Json,
+}
+
+impl StructuralTag {
+    /// Reads the JSON text of a structural tag. Its schemas are checked when the grammar is compiled.
+    ///
+    /// ```
+    /// use maskwright::{Limits, structural_tag::{StructuralTag, TagOptions}};
+    /// let text = r#"{"type": "structural_tag", "format": {"type": "sequence", "elements": [
+    ///     {"type": "const_string", "value": "<think>"}, {"type": "any_text", "excludes": ["</think>"]}]}}"#;
+    /// let tag = StructuralTag::parse(text, &TagOptions::default(), &Limits::default())?;
+    /// assert_eq!(tag.grammar().rules().len(), 1);
+    /// let error = StructuralTag::parse(&text.replace("value", "text"), &TagOptions::default(), &Limits::default()).unwrap_err();
+    /// assert_eq!(error.to_string(), "#/format/elements/0: a `const_string` has a field `value`");
+    /// # Ok::<(), maskwright::structural_tag::TagError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the text is not JSON or no structural tag, a grammar or regular expression in it is malformed, or a limit is met.
+    pub fn parse(text: &str, options: &TagOptions, limits: &Limits) -> Result<StructuralTag, TagError> {
+        let json = Json::parse(text, limits).map_err(|error| TagError::json(&error))?;
+        let model = read::read(&json, options, limits)?;
+        let grammar = lower::lower(&json, &model, limits)?;
+        Ok(StructuralTag { grammar, json })
+    }
+
+    /// Returns the grammar. Spans of it are those of the JSON text.
+    pub fn grammar(&self) -> &Grammar {
+        &self.grammar
+    }
+
+    /// Returns the JSON pointer of what has a span of the grammar, such as a schema.
+    pub fn pointer_of(&self, span: crate::util::Span) -> Option<String> {
+        self.json.value_at(span).map(|id| self.json.pointer(id))
+    }
+}

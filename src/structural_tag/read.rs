@@ -1,0 +1,383 @@
+//! Reading: from JSON to formats.
+//!
+//! Formats nest at most [`NESTING_MAX`] deep, which bounds the recursion.
+
+use super::error::TagError;
+use super::format::{Edge, Format, FormatId, Model, Tag, Times};
+use super::options::{NESTING_MAX, TagOptions};
+use crate::frontend::{ebnf, regex};
+use crate::grammar::{ControlRef, Regex, SchemaOperand};
+use crate::json_schema::{Json, Value, ValueId};
+use crate::limits::Limits;
+use crate::schema_options::{SchemaOptions, WhiteSpace};
+use std::sync::Arc;
+
+/// Reads a document: an envelope with a format, or the older form.
+pub(super) fn read(json: &Json, options: &TagOptions, limits: &Limits) -> Result<Model, TagError> {
+    let mut reader = Reader { json, options, limits, formats: Vec::new() };
+    let root = json.root();
+    if !matches!(json.value(root), Value::Object(_)) {
+        return Err(TagError::document(json, root, "a structural tag is an object"));
+    }
+    let root = match json.member(root, "structures") {
+        Some(structures) if json.member(root, "format").is_none() => reader.older_form(root, structures)?,
+        _ => {
+            if let Some(kind) = json.member(root, "type")
+                && json.value(kind) != Value::String("structural_tag")
+            {
+                return Err(TagError::document(json, kind, "the type of a structural tag is `structural_tag`"));
+            }
+            let format = reader.field(root, "structural_tag", "format")?;
+            reader.format(format, 1)?
+        }
+    };
+    Ok(Model { formats: reader.formats, root })
+}
+
+struct Reader<'a> {
+    json: &'a Json,
+    options: &'a TagOptions,
+    limits: &'a Limits,
+    formats: Vec<(Format, ValueId)>,
+}
+
+impl Reader<'_> {
+    fn error(&self, at: ValueId, message: impl Into<Box<str>>) -> TagError {
+        TagError::document(self.json, at, message)
+    }
+
+    fn add(&mut self, format: Format, at: ValueId) -> FormatId {
+        self.formats.push((format, at));
+        FormatId::new(self.formats.len() - 1)
+    }
+
+    fn format(&mut self, at: ValueId, depth: usize) -> Result<FormatId, TagError> {
+        if depth > NESTING_MAX {
+            return Err(self.error(at, format!("formats nest deeper than {NESTING_MAX}")));
+        }
+        if !matches!(self.json.value(at), Value::Object(_)) {
+            return Err(self.error(at, "a format is an object"));
+        }
+        let kind = self.field(at, "format", "type")?;
+        let name = self.text(kind, "the type of a format")?;
+        let format = match &*name {
+            "const_string" => Format::ConstString(self.text_field(at, &name, "value")?),
+            "json_schema" | "qwen_xml_parameter" => self.json_schema(at, &name)?,
+            "grammar" => self.grammar(at)?,
+            "regex" => self.regex(at)?,
+            "any_text" => Format::AnyText { excludes: self.texts(at, "excludes")?, n_chars_max: self.n_chars_max(at)? },
+            "sequence" => Format::Sequence(self.elements(at, &name, depth)?),
+            "or" => Format::Or(self.elements(at, &name, depth)?),
+            "optional" => self.repeat(at, &name, (0, Some(1)), depth)?,
+            "star" => self.repeat(at, &name, (0, None), depth)?,
+            "plus" => self.repeat(at, &name, (1, None), depth)?,
+            "repeat" => self.repeat(at, &name, self.counts(at)?, depth)?,
+            "tag" => Format::Tag(self.tag(at, depth)?),
+            "triggered_tags" => self.triggered_tags(at, depth)?,
+            "tags_with_separator" => {
+                let tags = self.tags(at, &name, depth)?;
+                let separator = self.text_field(at, &name, "separator")?;
+                Format::TagsWithSeparator { tags, separator, times: self.times(at)? }
+            }
+            "dispatch" => self.dispatch(at, depth)?,
+            "token" => Format::Token(self.token(at)?),
+            "exclude_token" | "any_tokens" | "token_triggered_tags" | "token_dispatch" => {
+                return Err(TagError::unsupported(
+                    self.json,
+                    kind,
+                    format!("sets of tokens (`{name}`) are not supported"),
+                ));
+            }
+            other => return Err(self.error(kind, format!("there is no format `{other}`"))),
+        };
+        Ok(self.add(format, at))
+    }
+
+    /// Reads `{"structures": [{"begin", "schema", "end"}], "triggers": [..]}`.
+    fn older_form(&mut self, at: ValueId, structures: ValueId) -> Result<FormatId, TagError> {
+        let mut tags = Vec::new();
+        for structure in self.list(structures, "the structures")? {
+            let begin = Edge::Text(self.text_field(structure, "structure", "begin")?);
+            let ends = vec![Edge::Text(self.text_field(structure, "structure", "end")?)];
+            let schema = self.field(structure, "structure", "schema")?;
+            let operand = self.operand(schema, self.options.schema.clone())?;
+            let content = self.add(Format::JsonSchema(operand, schema), structure);
+            tags.push(Tag { begin, content, ends });
+        }
+        let triggers = self.field(at, "structural_tag", "triggers")?;
+        let format = self.triggered(at, triggers, tags)?;
+        Ok(self.add(format, at))
+    }
+
+    fn json_schema(&mut self, at: ValueId, name: &str) -> Result<Format, TagError> {
+        let schema = self.field(at, name, "json_schema")?;
+        if let Some(style) = self.json.member(at, "style") {
+            let written = self.text(style, "the style of a schema")?;
+            if written != "json" {
+                let message = format!("the style `{written}` is not supported");
+                return Err(TagError::unsupported(self.json, style, message));
+            }
+        }
+        if name != "json_schema" {
+            return Err(TagError::unsupported(self.json, at, format!("`{name}` is not supported")));
+        }
+        if let Some(any_order) = self.json.member(at, "any_order")
+            && self.flag(any_order, "any_order")?
+        {
+            let message = "properties come in their declared order: `any_order` is not supported";
+            return Err(TagError::unsupported(self.json, any_order, message));
+        }
+        if let Some(excludes) = self.json.member(at, "excludes")
+            && !self.texts(at, "excludes")?.is_empty()
+        {
+            return Err(TagError::unsupported(self.json, excludes, "`excludes` of a schema is not supported"));
+        }
+        let mut options = self.options.schema.clone();
+        if let Some(count) = self.json.member(at, "max_whitespace_cnt")
+            && self.json.value(count) != Value::Null
+        {
+            options.white_space = WhiteSpace::Flexible { run_max: self.count(count, "max_whitespace_cnt")? };
+        }
+        Ok(Format::JsonSchema(self.operand(schema, options)?, schema))
+    }
+
+    fn operand(&self, schema: ValueId, options: SchemaOptions) -> Result<SchemaOperand, TagError> {
+        if !matches!(self.json.value(schema), Value::Object(_) | Value::Bool(_)) {
+            return Err(self.error(schema, "a schema is an object, `true` or `false`"));
+        }
+        let span = self.json.span(schema);
+        Ok(SchemaOperand::new(&self.json.source()[span.start as usize..span.end as usize], options))
+    }
+
+    fn grammar(&self, at: ValueId) -> Result<Format, TagError> {
+        let field = self.field(at, "grammar", "grammar")?;
+        let text = self.text(field, "the field `grammar`")?;
+        let parsed = ebnf::parse(&text, "root", self.limits);
+        let parsed = parsed.map_err(|error| TagError::syntax(self.json, field, "grammar", error))?;
+        Ok(Format::Grammar(Box::new(parsed.grammar.with_markers())))
+    }
+
+    fn regex(&self, at: ValueId) -> Result<Format, TagError> {
+        let field = self.field(at, "regex", "pattern")?;
+        let pattern = self.text(field, "the field `pattern`")?;
+        let regular = regex::parse(&pattern, "s", self.limits);
+        let regular = regular.map_err(|error| TagError::syntax(self.json, field, "regular expression", error))?;
+        Ok(Format::Regex(Regex { pattern: pattern.into(), flags: "cs".into(), regular: Arc::new(regular) }))
+    }
+
+    fn n_chars_max(&self, at: ValueId) -> Result<Option<u32>, TagError> {
+        if let Some(field) = self.json.member(at, "max_tokens")
+            && self.json.value(field) != Value::Null
+        {
+            return Err(TagError::unsupported(self.json, field, "limits of tokens are not supported"));
+        }
+        match self.json.member(at, "max_chars") {
+            Some(field) if self.json.value(field) != Value::Null => self.count(field, "max_chars").map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn elements(&mut self, at: ValueId, name: &str, depth: usize) -> Result<Vec<FormatId>, TagError> {
+        let field = self.field(at, name, "elements")?;
+        let elements = self.list(field, "the field `elements`")?;
+        if elements.is_empty() {
+            return Err(self.error(field, format!("`{name}` has at least one element")));
+        }
+        elements.into_iter().map(|element| self.format(element, depth + 1)).collect()
+    }
+
+    fn repeat(
+        &mut self,
+        at: ValueId,
+        name: &str,
+        (min, max): (u32, Option<u32>),
+        depth: usize,
+    ) -> Result<Format, TagError> {
+        let content = self.field(at, name, "content")?;
+        Ok(Format::Repeat { content: self.format(content, depth + 1)?, min, max })
+    }
+
+    /// Reads the counts of a `repeat`.
+    fn counts(&self, at: ValueId) -> Result<(u32, Option<u32>), TagError> {
+        let min = self.json.member(at, "min").map_or(Ok(0), |field| self.count(field, "min"))?;
+        let max = match self.json.member(at, "max") {
+            Some(field) if !self.is_no_bound(field) => Some(self.count(field, "max")?),
+            _ => None,
+        };
+        let repeat_max = self.limits.repeat_max;
+        if min > repeat_max || max.is_some_and(|max| max > repeat_max) {
+            return Err(self.error(at, format!("more copies than the limit repeat_max = {repeat_max}")));
+        }
+        match max {
+            Some(max) if max < min => Err(self.error(at, format!("`max` {max} is less than `min` {min}"))),
+            _ => Ok((min, max)),
+        }
+    }
+
+    fn is_no_bound(&self, at: ValueId) -> bool {
+        match self.json.value(at) {
+            Value::Null => true,
+            Value::Number(number) => number.to_string() == "-1",
+            _ => false,
+        }
+    }
+
+    fn tag(&mut self, at: ValueId, depth: usize) -> Result<Tag, TagError> {
+        let begin = self.field(at, "tag", "begin")?;
+        let begin = self.edge(begin, "begin")?;
+        let content = self.field(at, "tag", "content")?;
+        let content = self.format(content, depth + 1)?;
+        let end = self.field(at, "tag", "end")?;
+        let ends = match self.json.value(end) {
+            Value::Array(ends) => ends.iter().map(|&end| self.edge(end, "end")).collect::<Result<Vec<_>, _>>()?,
+            _ => vec![self.edge(end, "end")?],
+        };
+        if ends.is_empty() {
+            return Err(self.error(end, "a tag has at least one end"));
+        }
+        Ok(Tag { begin, content, ends })
+    }
+
+    fn edge(&self, at: ValueId, what: &str) -> Result<Edge, TagError> {
+        match self.json.value(at) {
+            Value::String(text) => Ok(Edge::Text(text.to_owned())),
+            Value::Object(_) => {
+                let kind = self.field(at, "format", "type")?;
+                match self.json.value(kind) {
+                    Value::String("token") => Ok(Edge::Token(self.token(at)?)),
+                    Value::String("const_string") => Ok(Edge::Text(self.text_field(at, "const_string", "value")?)),
+                    _ => Err(self.error(kind, format!("the {what} of a tag is a text or a token"))),
+                }
+            }
+            _ => Err(self.error(at, format!("the {what} of a tag is a text or a token"))),
+        }
+    }
+
+    fn token(&self, at: ValueId) -> Result<ControlRef, TagError> {
+        let token = self.field(at, "token", "token")?;
+        match self.json.value(token) {
+            Value::String("") => Err(self.error(token, "a token has a name that is not empty")),
+            Value::String(name) => Ok(ControlRef::Name(name.into())),
+            _ => Ok(ControlRef::Id(self.count(token, "token")?)),
+        }
+    }
+
+    fn tags(&mut self, at: ValueId, name: &str, depth: usize) -> Result<Vec<Tag>, TagError> {
+        let field = self.field(at, name, "tags")?;
+        let tags = self.list(field, "the field `tags`")?;
+        if tags.is_empty() {
+            return Err(self.error(field, format!("`{name}` has at least one tag")));
+        }
+        // Their `type` may be left out.
+        tags.into_iter().map(|tag| self.tag(tag, depth + 1)).collect()
+    }
+
+    fn triggered_tags(&mut self, at: ValueId, depth: usize) -> Result<Format, TagError> {
+        let tags = self.tags(at, "triggered_tags", depth)?;
+        let triggers = self.field(at, "triggered_tags", "triggers")?;
+        self.triggered(at, triggers, tags)
+    }
+
+    fn triggered(&self, at: ValueId, triggers: ValueId, tags: Vec<Tag>) -> Result<Format, TagError> {
+        let texts = self.text_list(triggers, "the field `triggers`")?;
+        if texts.is_empty() || texts.iter().any(String::is_empty) {
+            return Err(self.error(triggers, "there is at least one trigger, and none is empty"));
+        }
+        for tag in &tags {
+            let Edge::Text(begin) = &tag.begin else {
+                return Err(self.error(at, "the tags of `triggered_tags` begin with a text"));
+            };
+            if !texts.iter().any(|trigger| begin.starts_with(&**trigger)) {
+                return Err(self.error(triggers, format!("no trigger begins the tag that begins with {begin:?}")));
+            }
+        }
+        Ok(Format::TriggeredTags {
+            triggers: texts,
+            tags,
+            times: self.times(at)?,
+            excludes: self.texts(at, "excludes")?,
+        })
+    }
+
+    fn dispatch(&mut self, at: ValueId, depth: usize) -> Result<Format, TagError> {
+        let field = self.field(at, "dispatch", "rules")?;
+        let mut rules = Vec::new();
+        for rule in self.list(field, "the field `rules`")? {
+            let [pattern, format] = *self.list(rule, "a rule")? else {
+                return Err(self.error(rule, "a rule is a list of a pattern and a format"));
+            };
+            let text = self.text(pattern, "the pattern of a rule")?;
+            if text.is_empty() {
+                return Err(self.error(pattern, "the pattern of a rule is not empty"));
+            }
+            rules.push((text, self.format(format, depth + 1)?));
+        }
+        if rules.is_empty() {
+            return Err(self.error(field, "`dispatch` has at least one rule"));
+        }
+        let is_loop = self.json.member(at, "loop").map_or(Ok(true), |field| self.flag(field, "loop"))?;
+        Ok(Format::Dispatch { rules, is_loop, excludes: self.texts(at, "excludes")? })
+    }
+
+    fn times(&self, at: ValueId) -> Result<Times, TagError> {
+        let flag = |name: &str| self.json.member(at, name).map_or(Ok(false), |field| self.flag(field, name));
+        Ok(Times { at_least_one: flag("at_least_one")?, stop_after_first: flag("stop_after_first")? })
+    }
+
+    fn field(&self, at: ValueId, name: &str, field: &str) -> Result<ValueId, TagError> {
+        if !matches!(self.json.value(at), Value::Object(_)) {
+            return Err(self.error(at, format!("a `{name}` is an object")));
+        }
+        self.json.member(at, field).ok_or_else(|| self.error(at, format!("a `{name}` has a field `{field}`")))
+    }
+
+    fn text_field(&self, at: ValueId, name: &str, field: &str) -> Result<String, TagError> {
+        let value = self.field(at, name, field)?;
+        self.text(value, &format!("the field `{field}`"))
+    }
+
+    fn text(&self, at: ValueId, what: &str) -> Result<String, TagError> {
+        match self.json.value(at) {
+            Value::String(text) => Ok(text.to_owned()),
+            _ => Err(self.error(at, format!("{what} is a string"))),
+        }
+    }
+
+    fn flag(&self, at: ValueId, name: &str) -> Result<bool, TagError> {
+        match self.json.value(at) {
+            Value::Bool(flag) => Ok(flag),
+            _ => Err(self.error(at, format!("`{name}` is `true` or `false`"))),
+        }
+    }
+
+    fn count(&self, at: ValueId, name: &str) -> Result<u32, TagError> {
+        let number = match self.json.value(at) {
+            Value::Number(number) => number.to_string().parse().ok(),
+            _ => None,
+        };
+        number.ok_or_else(|| self.error(at, format!("`{name}` is a number below 4294967296, and not negative")))
+    }
+
+    fn list(&self, at: ValueId, what: &str) -> Result<Vec<ValueId>, TagError> {
+        match self.json.value(at) {
+            Value::Array(items) => Ok(items.to_vec()),
+            _ => Err(self.error(at, format!("{what} is a list"))),
+        }
+    }
+
+    fn text_list(&self, at: ValueId, what: &str) -> Result<Vec<String>, TagError> {
+        self.list(at, what)?.into_iter().map(|item| self.text(item, "an item of the list")).collect()
+    }
+
+    /// Reads a list of texts that may be missing, none of them empty.
+    fn texts(&self, at: ValueId, field: &str) -> Result<Vec<String>, TagError> {
+        let Some(list) = self.json.member(at, field).filter(|&list| self.json.value(list) != Value::Null) else {
+            return Ok(Vec::new());
+        };
+        let texts = self.text_list(list, &format!("the field `{field}`"))?;
+        match texts.iter().any(String::is_empty) {
+            true => Err(self.error(list, format!("no text of `{field}` is empty"))),
+            false => Ok(texts),
+        }
+    }
+}
