@@ -109,7 +109,7 @@ pub use mask::{MaskStats, TokenMask};
 pub use matcher::{AcceptedPiece, Fill, MaskKey, MatchError, Matcher};
 #[cfg(feature = "tiktoken")]
 pub use vocab::tiktoken::Encoding;
-pub use vocab::{TokenId, TokenKind, Vocab, VocabBuilder, VocabError};
+pub use vocab::{TokenId, TokenKind, Tokenize, Vocab, VocabBuilder, VocabError};
 
 /// The examples of the README.
 #[cfg(all(doctest, feature = "tiktoken"))]

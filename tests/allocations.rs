@@ -146,6 +146,48 @@ fn distinct_values_allocate_nothing() {
     assert!(n_accepting <= tokens.len() as u64, "{n_accepting}");
 }
 
+/// Chains and trees of drafts, again and again: in steady state nothing is allocated, whatever is refused.
+#[test]
+fn drafts_allocate_nothing() {
+    let json = r#"root ::= value
+value ::= "{" (pair ("," pair)*)? "}" | "[" (value ("," value)*)? "]" | string | [0-9]+
+pair ::= string ":" value
+string ::= "\"" ([^"\\] | "\\" .)* "\"""#;
+    for (name, text, document) in [
+        ("json", json, r#"{"foo":[1,22,{"bar":"x\"é"}],"bat":["#),
+        ("sums", "root ::= e\ne ::= e \"+\" e | e \"*\" e | \"(\" e \")\" | [0-9]+", "1+(2*(31+4)*5)+"),
+        ("counted", "root ::= ([a-z]{1,40} \",\"){2,500}", "foo,barbat,x,"),
+    ] {
+        let grammar = compile(text);
+        let tokens = grammar.vocab().tokenize_greedy(document.as_bytes());
+        let n_words = grammar.vocab().n_mask_words();
+        // The document as a chain, with a draft that may be refused and a stop token beside each.
+        let (mut parents, mut drafts) = (vec![-1], vec![0]);
+        let mut above = 0;
+        for &token in &tokens {
+            let node = parents.len() as i32;
+            parents.extend([above; 3]);
+            drafts.extend([token, b'9'.into(), 303]);
+            above = node;
+        }
+        let mut rows = vec![0; parents.len() * n_words];
+        let mut matcher = grammar.matcher();
+        let mut n_acceptable = 0;
+        for round in 0..3 {
+            let (filled, n_of_tree, _) = counted(|| {
+                let filled = matcher.fill_masks_for_tree(&parents, &drafts, &mut rows, n_words).expect("rows fit");
+                filled.is_acceptable.iter().filter(|&&is_acceptable| is_acceptable).count()
+            });
+            let (chain, n_of_chain, _) = counted(|| matcher.fill_masks_for_chain(&tokens, &mut rows, n_words));
+            assert_eq!(chain.expect("rows fit").n_acceptable, tokens.len(), "{name}");
+            assert!(filled > tokens.len() && filled < parents.len(), "{name}: {filled} of {}", parents.len());
+            assert!(round == 0 || filled == n_acceptable, "{name}");
+            n_acceptable = filled;
+            assert!(round == 0 || (n_of_tree, n_of_chain) == (0, 0), "{name}: {n_of_tree} {n_of_chain} allocations");
+        }
+    }
+}
+
 #[test]
 fn a_level_of_brackets_is_small_and_nothing_recurses() {
     const N_LEVELS: usize = 100_000;

@@ -6,7 +6,7 @@ use maskwright::{GrammarCompiler, Vocab};
 #[test]
 fn compiling_warns_and_a_dead_end_is_an_error() {
     let vocab = Vocab::from_tokens(["a", "bc"]).unwrap();
-    let grammar = GrammarCompiler::new(vocab.into()).compile_ebnf(r#"root ::= "a" "b" "c"? | "ab!""#).unwrap();
+    let grammar = GrammarCompiler::new(vocab.into()).compile_ebnf(r#"root ::= "a" "b" "c" | "ab!""#).unwrap();
     let warning = grammar.warnings().last().expect("a warning");
     assert_eq!(warning.kind(), WarningKind::Unspellable);
     assert_eq!(warning.to_string(), "no token of one byte spells [!b-c]: outputs that need such a byte can get stuck");

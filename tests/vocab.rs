@@ -402,3 +402,34 @@ mod tiktoken {
         assert!(Vocab::from_tiktoken_text("", &[]).unwrap_err().is_empty_vocab());
     }
 }
+
+/// A model may have fewer logits than its tokenizer has tokens.
+#[test]
+fn a_vocabulary_is_cut_to_the_width_of_the_logits() {
+    let tokens = ["a", "", "<s>", "bc", "<e>", "x"];
+    for width in 1..=8 {
+        let mut builder = Vocab::builder();
+        builder.extend(tokens).set_kind(4, TokenKind::Control).set_name(5, "ex").set_name(0, "first");
+        builder.stop_tokens([4, 2]).cut_to_logits_width(width);
+        let cut = builder.build().unwrap();
+        check_indexes(&cut);
+        let mut expected = Vocab::builder();
+        expected.extend(tokens.iter().take(width)).set_name(0, "first");
+        if width > 5 {
+            expected.set_name(5, "ex");
+        }
+        expected.stop_tokens([2, 4].into_iter().filter(|&id| id < width as TokenId)).logits_width(width);
+        let expected = expected.build().unwrap();
+        assert_eq!((cut.n_tokens(), cut.stop_tokens()), (width, expected.stop_tokens()));
+        assert_eq!(cut.names().collect::<Vec<_>>(), expected.names().collect::<Vec<_>>());
+        for id in 0..9 {
+            assert_eq!((cut.kind(id), cut.bytes(id)), (expected.kind(id), expected.bytes(id)), "{id} of {width}");
+        }
+        assert_eq!(cut.memory_bytes(), expected.memory_bytes());
+        // The builder is as it was: a wider vocabulary has all of it.
+        assert_eq!(builder.cut_to_logits_width(6).build().unwrap().stop_tokens(), [2, 4]);
+        // A width that may not cut.
+        assert_eq!(builder.logits_width(width).build().is_err(), width < 6);
+    }
+    assert!(Vocab::builder().cut_to_logits_width(0).build().unwrap_err().is_empty_vocab());
+}

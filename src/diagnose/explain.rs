@@ -87,13 +87,13 @@ pub enum Reason {
     TextFits,
     /// The grammar names it here.
     Named,
-    /// It is a stop token, and the text is complete or a stop token came before.
+    /// It is a stop token, and the text is complete or the output has ended.
     Stops,
     /// There is no such token.
     UnknownId,
     /// It is an id without a token.
     Padding,
-    /// A stop token came before it.
+    /// The output has ended, and it is no stop token.
     Terminated,
     /// It is a stop token, the text is incomplete, and this is expected instead.
     Incomplete(Expected),
@@ -157,7 +157,7 @@ impl fmt::Display for TokenExplanation {
             Reason::Stops => f.write_str(" is allowed: it is a stop token and the text is complete"),
             Reason::UnknownId => f.write_str(" is not in the vocabulary"),
             Reason::Padding => f.write_str(" is padding, which is never allowed"),
-            Reason::Terminated => f.write_str(" is refused: a stop token came before it"),
+            Reason::Terminated => f.write_str(" is refused: the output has ended"),
             Reason::Incomplete(expected) => {
                 write!(f, " is refused: it is a stop token and the text is incomplete; expected {expected}")
             }
@@ -183,11 +183,11 @@ pub fn explain_token(
     let before = chart.len();
     let reason = if id as usize >= vocab.n_tokens() {
         Reason::UnknownId
-    } else if vocab.kind(id) == TokenKind::Padding {
+    } else if vocab.kind(id) == TokenKind::Padding && !is_stop {
         Reason::Padding
     } else if is_terminated {
         if is_stop { Reason::Stops } else { Reason::Terminated }
-    } else if chart.push_control(vocab.name(id), id) {
+    } else if vocab.kind(id) != TokenKind::Padding && chart.push_control(vocab.name(id), id) {
         chart.truncate(before);
         Reason::Named
     } else if is_stop {

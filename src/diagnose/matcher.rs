@@ -20,7 +20,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Returns what may come next; nothing may after a stop token.
+    /// Returns what may come next; after the end of the output, nothing but stop tokens may.
     pub fn expected(&self) -> &Expected {
         &self.expected
     }
@@ -30,7 +30,7 @@ impl Explanation {
         &self.rules
     }
 
-    /// Returns whether a stop token was accepted.
+    /// Returns whether the output has ended.
     pub fn is_terminated(&self) -> bool {
         self.is_terminated
     }
@@ -46,7 +46,7 @@ impl Explanation {
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_terminated {
-            return f.write_str("a stop token was accepted: only stop tokens may follow");
+            return f.write_str("the output has ended: only stop tokens may follow");
         }
         write!(f, "expected {}", self.expected)
     }

@@ -20,7 +20,11 @@ enum Kind {
     Stuck,
     RollbackTooFar { given: usize, limit: usize },
     RowTooShort { given: usize, needed: usize },
+    RowsTooShort { given: usize, needed: usize },
+    LengthsDiffer { given: usize, needed: usize },
+    ParentOutOfOrder { node: usize, parent: i32 },
     HistoryForgotten,
+    NotSpelled { token: TokenId, offset: usize },
     OverWork { limit: u64 },
     OverMemory { given: usize, limit: usize },
     Internal { message: String },
@@ -55,8 +59,26 @@ impl MatchError {
         Kind::RowTooShort { given, needed }.into()
     }
 
+    pub(super) fn rows_too_short(given: usize, needed: usize) -> Self {
+        Kind::RowsTooShort { given, needed }.into()
+    }
+
+    /// There are not as many tokens as parents.
+    pub(super) fn lengths_differ(given: usize, needed: usize) -> Self {
+        Kind::LengthsDiffer { given, needed }.into()
+    }
+
+    pub(super) fn parent_out_of_order(node: usize, parent: i32) -> Self {
+        MatchError { kind: Kind::ParentOutOfOrder { node, parent }, token_index: Some(node) }
+    }
+
     pub(super) fn history_forgotten() -> Self {
         Kind::HistoryForgotten.into()
+    }
+
+    /// A tokenizer has a token that doesn't spell the text at an offset.
+    pub(super) fn not_spelled(token: TokenId, offset: usize) -> Self {
+        Kind::NotSpelled { token, offset }.into()
     }
 
     pub(super) fn over_work(limit: u64) -> Self {
@@ -76,33 +98,39 @@ impl MatchError {
         MatchError { token_index: Some(index), ..self }
     }
 
-    /// Returns the token that was refused or is unknown.
+    /// Returns the token that was refused or is unknown, or that a tokenizer has though it doesn't spell the text.
     pub fn token(&self) -> Option<TokenId> {
         match self.kind {
-            Kind::UnknownToken { token, .. } | Kind::TokenRefused { token } => Some(token),
+            Kind::UnknownToken { token, .. } | Kind::TokenRefused { token } | Kind::NotSpelled { token, .. } => {
+                Some(token)
+            }
             _ => None,
         }
     }
 
     /// Returns the position of the failing token in the list that was given to [`accept_tokens`](super::Matcher::accept_tokens) or
-    /// [`replay`](super::Matcher::replay), for whatever reason it failed; `None` for calls without a list.
+    /// [`replay`](super::Matcher::replay), for whatever reason it failed; the draft or node behind which a row can't be filled; `None` for calls without
+    /// a list.
     pub fn token_index(&self) -> Option<usize> {
         self.token_index
     }
 
-    /// Returns the offset of the first byte that was refused.
+    /// Returns the offset of the first byte that was refused, or of the token of a tokenizer that doesn't spell the text.
     pub fn byte_offset(&self) -> Option<usize> {
         match self.kind {
-            Kind::BytesRefused { offset } => Some(offset),
+            Kind::BytesRefused { offset } | Kind::NotSpelled { offset, .. } => Some(offset),
             _ => None,
         }
     }
 
-    /// Returns `(given, bound)` when a number was out of range: steps to roll back, words of a row, a token id.
+    /// Returns `(given, bound)` when a number was out of range: steps to roll back, words of a row or of all rows, tokens of a
+    /// tree, a token id.
     pub fn bound(&self) -> Option<(usize, usize)> {
         match self.kind {
             Kind::RollbackTooFar { given, limit } => Some((given, limit)),
-            Kind::RowTooShort { given, needed } => Some((given, needed)),
+            Kind::RowTooShort { given, needed }
+            | Kind::RowsTooShort { given, needed }
+            | Kind::LengthsDiffer { given, needed } => Some((given, needed)),
             Kind::UnknownToken { token, n_tokens } => Some((token as usize, n_tokens)),
             Kind::OverMemory { given, limit } => Some((given, limit)),
             _ => None,
@@ -127,7 +155,7 @@ impl MatchError {
         matches!(self.kind, Kind::Internal { .. })
     }
 
-    /// Tells whether the call came after a stop token.
+    /// Tells whether the call came after the end of the output.
     pub fn is_terminated(&self) -> bool {
         self.kind == Kind::Terminated
     }
@@ -141,12 +169,22 @@ impl fmt::Display for MatchError {
             }
             Kind::TokenRefused { token } => write!(f, "the grammar does not allow token {token} here"),
             Kind::BytesRefused { offset } => write!(f, "the grammar does not allow the byte at offset {offset}"),
-            Kind::Terminated => f.write_str("a stop token was accepted: only stop tokens may follow"),
+            Kind::Terminated => f.write_str("the output has ended: only stop tokens may follow"),
             Kind::Stuck => f.write_str("no token of the vocabulary can go on, and the text is not complete"),
             Kind::RollbackTooFar { given, limit } => {
                 write!(f, "can't roll back {given} steps: the history has {limit}")
             }
             Kind::RowTooShort { given, needed } => write!(f, "the row has {given} words and the mask needs {needed}"),
+            Kind::RowsTooShort { given, needed } => {
+                write!(f, "the rows have {given} words and the drafts need {needed}")
+            }
+            Kind::LengthsDiffer { given, needed } => write!(f, "there are {given} tokens for {needed} nodes"),
+            Kind::ParentOutOfOrder { node: 0, parent } => {
+                return write!(f, "the parent of node 0 is {parent}, not -1");
+            }
+            Kind::ParentOutOfOrder { node, parent } => {
+                return write!(f, "the parent of node {node} is {parent}, which is no node before it");
+            }
             Kind::OverWork { limit } => {
                 write!(f, "the text can be read in too many ways: the step takes more than {limit} units of work")
             }
@@ -154,6 +192,9 @@ impl fmt::Display for MatchError {
                 write!(f, "the text can be read in too many ways: the step takes {given} bytes of at most {limit}")
             }
             Kind::Internal { message } => write!(f, "the engine failed: {message}"),
+            Kind::NotSpelled { token, offset } => {
+                write!(f, "the tokenizer has token {token} at offset {offset}, which does not spell the text")
+            }
             Kind::HistoryForgotten => f.write_str("the history was forgotten, and the text with it"),
         }?;
         match self.token_index {

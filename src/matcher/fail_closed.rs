@@ -5,7 +5,6 @@
 
 use super::{Fill, MatchError, Matcher};
 use crate::util::bit_row;
-use crate::vocab::TokenKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Matcher {
@@ -27,28 +26,50 @@ impl Matcher {
 
     /// As [`Self::fill_mask`], with the stop tokens instead of an error.
     pub(super) fn fill_or_close(&mut self, row: &mut [u32]) -> Fill {
-        self.failure.error = None;
+        (self.failure.error, self.failure.is_closed_ahead) = (None, false);
         let filled = match self.failure.is_poisoned {
             true => Err(self.failure.poisoned()),
-            // What is changed half-way is not looked at again.
-            false => catch_unwind(AssertUnwindSafe(|| self.try_fill_mask(row))).unwrap_or_else(|panic| {
-                self.failure.is_poisoned = true;
-                let message = panic.downcast_ref::<String>().cloned();
-                let message = message.or_else(|| panic.downcast_ref::<&str>().map(|&message| message.to_owned()));
-                Err(MatchError::internal(message.unwrap_or_else(|| "without a message".to_owned())))
-            }),
+            false => self.fail_on_panic(|matcher| matcher.try_fill_mask(row)),
         };
         filled.unwrap_or_else(|error| {
             row.fill(0);
-            let vocab = self.grammar.vocab();
-            for &token in self.stop_tokens().iter().filter(|&&token| vocab.kind(token) != TokenKind::Padding) {
+            for &token in self.stop_tokens() {
                 let (word, bit) = bit_row::place(token);
                 if let Some(word) = row.get_mut(word) {
                     *word |= bit;
                 }
             }
             self.failure.error = Some(error);
-            Fill { all_set: false }
+            Fill { all_set: false, none_set: row.iter().all(|&word| word == 0) }
+        })
+    }
+
+    /// Tells whether the row of the text so far was filled as one behind drafts and has the stop tokens for want of a mask, so that they are to be accepted.
+    #[cold]
+    pub(super) fn closes_here(&mut self) -> bool {
+        if !self.failure.is_closed_ahead {
+            return false;
+        }
+        let mut row = core::mem::take(&mut self.scratch.row);
+        row.resize(self.grammar.vocab().n_mask_words(), 0);
+        let closes = self.fail_on_panic(|matcher| matcher.try_fill_mask(&mut row)).is_err();
+        self.scratch.row = row;
+        closes
+    }
+
+    /// Does what may panic; of a matcher that fails closed that is an error, and what it was changing is not looked at again.
+    pub(super) fn fail_on_panic<T>(
+        &mut self,
+        work: impl FnOnce(&mut Matcher) -> Result<T, MatchError>,
+    ) -> Result<T, MatchError> {
+        if !self.failure.is_closed {
+            return work(self);
+        }
+        catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|panic| {
+            self.failure.is_poisoned = true;
+            let message = panic.downcast_ref::<String>().cloned();
+            let message = message.or_else(|| panic.downcast_ref::<&str>().map(|&message| message.to_owned()));
+            Err(MatchError::internal(message.unwrap_or_else(|| "without a message".to_owned())))
         })
     }
 }

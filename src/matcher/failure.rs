@@ -9,6 +9,8 @@ pub(super) struct Failure {
     pub is_closed: bool,
     /// Why it did so at the last mask.
     pub error: Option<MatchError>,
+    /// It did so for a mask behind drafts, in the call that filled the last masks.
+    pub is_closed_ahead: bool,
     /// The engine failed while it was changing something: nothing is believed any more.
     pub is_poisoned: bool,
 }

@@ -2,38 +2,45 @@
 
 mod batch;
 mod danger;
+mod draft_walk;
+mod drafts;
+mod ending;
 mod error;
 mod fail_closed;
 mod failure;
 mod history;
+mod jump;
+mod jump_tokens;
 mod keys;
 mod live;
 mod memo;
 mod recheck;
+mod stop;
 
-pub use batch::{accept_tokens, fill_masks};
+pub use batch::{accept_and_fill, accept_tokens, fill_masks};
+pub use drafts::{ChainFill, TreeFill};
 pub use error::MatchError;
+pub use jump::JUMP_FORWARD_BYTES_MAX;
+pub use jump_tokens::ForcedTokens;
 
-use crate::automaton::{DONE, Linked, Owner, Program, Reads};
+use crate::automaton::DONE;
 use crate::compiled::CompiledGrammar;
 use crate::exec::{
-    Configuration, Head, OverBudget, Stacks, Viability, Work, is_done, start, step_byte, step_bytes, step_control, tidy,
+    Configuration, Head, OverBudget, Stacks, Viability, Work, is_done, start, step_bytes, step_control, tidy,
 };
 use crate::mask::{MaskQuery, Table, TokenMask, fresh_mask_id, mask_ids};
-use crate::util::bit_row;
 use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
 use core::cell::Cell;
 use core::fmt;
 use danger::Recheck;
+use draft_walk::DraftWalk;
+use ending::Ending;
 use failure::Failure;
 use history::{Accepted, History, Snapshot};
 use memo::MaskMemo;
 use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// Longest text that [`Matcher::jump_forward`] returns, in bytes; a grammar can force any amount.
-pub const JUMP_FORWARD_BYTES_MAX: usize = 1 << 16;
 
 /// One output under way: what was accepted so far, and what may follow.
 ///
@@ -49,7 +56,7 @@ pub struct Matcher {
     stacks: Stacks,
     /// The bytes read before each step, where values are compared.
     n_bytes_before: Chunked<u32>,
-    is_terminated: bool,
+    ending: Ending,
     history: History,
     /// The first step is not the beginning of the text.
     is_trimmed: bool,
@@ -70,6 +77,8 @@ struct Scratch {
     recheck: Option<Recheck>,
     viability: Viability,
     memo: MaskMemo,
+    row: Vec<u32>,
+    drafts: DraftWalk,
 }
 
 fn fresh_stacks(grammar: &CompiledGrammar) -> Stacks {
@@ -86,6 +95,9 @@ fn fresh_stacks(grammar: &CompiledGrammar) -> Stacks {
 pub struct Fill {
     /// Every token is allowed: there is nothing to apply.
     pub all_set: bool,
+    /// No token is allowed: the text is complete, and there is no stop token that could say so. Or a matcher that
+    /// [fails closed](Matcher::set_fail_closed) has none to end with.
+    pub none_set: bool,
 }
 
 /// Identifies a mask: equal keys of matchers over one compiler, equal rows. (Unequal keys can have equal rows.)
@@ -114,7 +126,7 @@ impl Matcher {
             live,
             stacks,
             n_bytes_before: Chunked::default(),
-            is_terminated: false,
+            ending: Ending::default(),
             history: History::default(),
             is_trimmed: false,
             stop_tokens: None,
@@ -141,38 +153,9 @@ impl Matcher {
         &self.grammar
     }
 
-    /// Returns the stop tokens in force.
-    pub fn stop_tokens(&self) -> &[TokenId] {
-        self.stop_tokens.as_deref().unwrap_or_else(|| self.grammar.vocab().stop_tokens())
-    }
-
-    /// Replaces the vocabulary's stop tokens for this matcher. A stop token is never text while it is one. Padding is never allowed,
-    /// not even as a stop token: give such an id a kind in the vocabulary.
-    ///
-    /// # Errors
-    /// If an id is not in the vocabulary.
-    pub fn set_stop_tokens(&mut self, tokens: &[TokenId]) -> Result<(), MatchError> {
-        let n_tokens = self.grammar.vocab().n_tokens();
-        if let Some(&token) = tokens.iter().find(|&&token| token as usize >= n_tokens) {
-            return Err(MatchError::unknown_token(token, n_tokens));
-        }
-        let mut tokens = tokens.to_vec();
-        tokens.sort_unstable();
-        tokens.dedup();
-        self.stop_tokens = Some(tokens.into());
-        // A stop token is no text.
-        self.scratch.memo.invalidate();
-        Ok(())
-    }
-
     /// Tells whether the text so far is a whole sentence of the grammar: a stop token may follow.
     pub fn is_accepting(&self) -> bool {
         is_done(&self.live)
-    }
-
-    /// Tells whether a stop token was accepted.
-    pub fn is_terminated(&self) -> bool {
-        self.is_terminated
     }
 
     /// Returns the number of steps that can be rolled back.
@@ -180,10 +163,10 @@ impl Matcher {
         self.history.len()
     }
 
-    /// Accepts one token.
+    /// Accepts one token. A stop token [ends the output](Self::is_terminated) where the text is complete.
     ///
     /// # Errors
-    /// If the id is unknown, the token's bit in the mask is not set, or a stop token was accepted before and this is none; if the text can
+    /// If the id is unknown, the token's bit in the mask is not set, or the output has ended and this is no stop token; if the text can
     /// then be read in too many ways ([`MatchError::is_over_budget`]).
     pub fn accept_token(&mut self, token: TokenId) -> Result<(), MatchError> {
         let mark = self.stacks.mark();
@@ -194,15 +177,17 @@ impl Matcher {
         });
         let after = after.inspect_err(|_| self.stacks.truncate(mark))?;
         let n_nodes = self.stacks.mark().n_nodes - mark.n_nodes;
-        self.history.push_token(&self.live, self.is_terminated, n_nodes, token);
+        self.history.push_token(&self.live, self.ending.is_stopped, n_nodes, token);
         self.note_bytes(mark.n_bytes);
         match after {
-            After::Text => {
+            After::Text { is_end } => {
                 self.failure.error = None;
                 core::mem::swap(&mut self.live, &mut self.scratch.current);
+                self.ending.is_stopped = is_end;
             }
-            After::Stop => self.is_terminated = true,
+            After::Stop => self.ending.is_stopped = true,
         }
+        self.note_exhaustion();
         Ok(())
     }
 
@@ -223,9 +208,9 @@ impl Matcher {
     /// Accepts bytes, as one step; a way to add forced text, or a prompt's end. No bytes are a step as well.
     ///
     /// # Errors
-    /// If the bytes can't follow, a stop token was accepted, or the text can then be read in too many ways.
+    /// If the bytes can't follow, the output has [ended](Self::is_terminated), or the text can then be read in too many ways.
     pub fn accept_bytes(&mut self, bytes: &[u8]) -> Result<(), MatchError> {
-        if self.is_terminated {
+        if self.is_terminated() {
             return Err(MatchError::terminated());
         }
         let mark = self.stacks.mark();
@@ -241,6 +226,7 @@ impl Matcher {
         self.note_bytes(mark.n_bytes);
         self.failure.error = None;
         core::mem::swap(&mut self.live, &mut self.scratch.current);
+        self.note_exhaustion();
         Ok(())
     }
 
@@ -270,7 +256,8 @@ impl Matcher {
     }
 
     /// Makes `row` the mask of what may follow: bit `i % 32` of word `i / 32`, least significant first, is set when token `i` is allowed.
-    /// The row needs `ceil(n_tokens / 32)` words; words beyond are cleared.
+    /// The row needs `ceil(n_tokens / 32)` words; words beyond are cleared. Where the text is complete and there are no stop tokens the row can be empty
+    /// ([`Fill::none_set`]): the output has to end.
     ///
     /// # Errors
     /// If the row is too short; if no token can follow a text that is not complete ([`MatchError::is_stuck`]; the row is all zeros then); or if the text
@@ -291,29 +278,35 @@ impl Matcher {
         let (row, beyond) = row.split_at_mut(n_words);
         beyond.fill(0);
         let mut is_empty = true;
-        if self.is_terminated {
+        if self.is_terminated() {
             row.fill(0);
         } else {
-            self.grammar.masks().refresh(&mut self.table);
-            self.allow_work();
-            let filled = match self.stacks.values() {
-                None => self.fill_live(row),
-                Some(_) => self.fill_distinct(row),
-            };
-            is_empty = filled.map_err(|OverBudget| {
-                row.fill(0);
-                self.over_work()
-            })?;
+            is_empty = self.fill_following(row)?;
         }
         let (n_stops, n_cleared) = self.add_stop_tokens(row);
         // A stop token may have been the only text.
-        if n_stops == 0 && (is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0)) {
+        let none_set = n_stops == 0 && (is_empty || n_cleared > 0 && row.iter().all(|&word| word == 0));
+        if none_set && !self.is_terminated() && !self.is_accepting() {
             return Err(MatchError::stuck());
         }
         let (full, last) = row.split_at(n_all / 32);
         let all_set =
             full.iter().all(|&word| word == u32::MAX) && last.iter().all(|&word| word == (1 << (n_all % 32)) - 1);
-        Ok(Fill { all_set })
+        Ok(Fill { all_set, none_set })
+    }
+
+    /// Makes `row`, of as many words as a mask has, the mask of the tokens that the grammar lets follow, whichever are stop tokens; tells whether there are none.
+    fn fill_following(&mut self, row: &mut [u32]) -> Result<bool, MatchError> {
+        self.grammar.masks().refresh(&mut self.table);
+        self.allow_work();
+        let filled = match self.stacks.values() {
+            None => self.fill_live(row),
+            Some(_) => self.fill_distinct(row),
+        };
+        filled.map_err(|OverBudget| {
+            row.fill(0);
+            self.over_work()
+        })
     }
 
     /// Returns the mask of what may follow, in memory of its own.
@@ -329,7 +322,7 @@ impl Matcher {
     /// Returns what identifies the mask that [`fill_mask`](Self::fill_mask) would make.
     pub fn mask_key(&mut self) -> MaskKey {
         self.grammar.masks().refresh(&mut self.table);
-        let mask_ids = match self.is_terminated {
+        let mask_ids = match self.is_terminated() {
             true => SmallVec::new(),
             false if self.stacks.values().is_some() => SmallVec::from_slice(&[fresh_mask_id()]),
             false => {
@@ -360,7 +353,7 @@ impl Matcher {
             live: self.live.clone(),
             stacks: self.stacks.clone(),
             n_bytes_before: self.n_bytes_before.clone(),
-            is_terminated: self.is_terminated,
+            ending: self.ending,
             history: self.history.clone(),
             is_trimmed: self.is_trimmed,
             stop_tokens: self.stop_tokens.clone(),
@@ -378,8 +371,9 @@ impl Matcher {
         self.n_bytes_before = Chunked::default();
         self.history = History::default();
         self.scratch.memo.truncate(0, 0);
-        (self.is_terminated, self.is_trimmed) = (false, false);
-        (self.failure.error, self.failure.is_poisoned) = (None, false);
+        (self.ending.is_stopped, self.is_trimmed) = (false, false);
+        self.failure = Failure { is_closed: self.failure.is_closed, ..Failure::default() };
+        self.note_exhaustion();
     }
 
     /// Goes back to before the first token and accepts `tokens`: the state after preemption, rebuilt.
@@ -390,6 +384,7 @@ impl Matcher {
         let mut fresh = self.grammar.matcher();
         fresh.stop_tokens.clone_from(&self.stop_tokens);
         fresh.failure.is_closed = self.failure.is_closed;
+        fresh.set_terminate_when_nothing_follows(self.ending.is_asked_ahead);
         fresh.accept_tokens(tokens)?;
         *self = fresh;
         Ok(())
@@ -402,54 +397,6 @@ impl Matcher {
         self.n_bytes_before = Chunked::default();
         self.stacks = self.stacks.compacted(&mut self.live);
         self.scratch.memo.truncate(0, 0);
-    }
-
-    /// Returns the longest text that every completion begins with, at most [`JUMP_FORWARD_BYTES_MAX`] bytes of it and as much as one step's work finds. Empty when the text
-    /// is complete already; ends before a control token. It can end within a character: see [`jump_forward_text`](Self::jump_forward_text).
-    pub fn jump_forward(&mut self) -> Vec<u8> {
-        let mut forced = Vec::new();
-        if self.is_terminated {
-            return forced;
-        }
-        let mark = self.stacks.mark();
-        self.allow_work();
-        let Scratch { current, next, viability, .. } = &mut self.scratch;
-        current.clone_from(&self.live);
-        let program = self.grammar.program();
-        while forced.len() < JUMP_FORWARD_BYTES_MAX && !is_done(current) {
-            let reads = current.iter().map(|head| program.info(head.state).map_or(Reads::Nothing, |info| info.reads));
-            let mut only = None;
-            let is_forced = reads.into_iter().all(|reads| match reads {
-                Reads::Only(byte) => *only.get_or_insert(byte) == byte,
-                Reads::Nothing | Reads::More => false,
-            });
-            let only =
-                only.filter(|_| is_forced).or_else(|| only_byte(program, &mut self.stacks, current, next, viability));
-            let Some(byte) = only else { break };
-            step_byte(program, &mut self.stacks, current, byte, next);
-            viability.retain(program, &mut self.stacks, next);
-            if next.is_empty() || self.stacks.work.is_spent() {
-                break;
-            }
-            forced.push(byte);
-            core::mem::swap(current, next);
-        }
-        self.stacks.truncate(mark);
-        forced
-    }
-
-    /// Returns the forced text up to the last whole character.
-    pub fn jump_forward_text(&mut self) -> String {
-        let forced = self.jump_forward();
-        match String::from_utf8(forced) {
-            Ok(text) => text,
-            Err(error) => {
-                let n_valid = error.utf8_error().valid_up_to();
-                let mut bytes = error.into_bytes();
-                bytes.truncate(n_valid);
-                String::from_utf8(bytes).expect("cut at the first byte that is not part of a whole character")
-            }
-        }
     }
 
     /// Returns the bytes and control tokens accepted so far.
@@ -484,6 +431,8 @@ impl Matcher {
             + self.history.memory_bytes()
             + self.n_bytes_before.memory_bytes()
             + self.scratch.memo.memory_bytes()
+            + self.scratch.row.capacity() * size_of::<u32>()
+            + self.scratch.drafts.memory_bytes()
     }
 
     /// Notes the number of bytes read before a step, where values are compared.
@@ -504,7 +453,7 @@ impl Matcher {
             let Some(Snapshot { is_terminated, n_nodes }) = self.history.pop(&mut self.live, mark.n_nodes) else {
                 break;
             };
-            (self.is_terminated, mark.n_nodes) = (is_terminated, n_nodes);
+            (self.ending.is_stopped, mark.n_nodes) = (is_terminated, n_nodes);
             if let Some(n_steps) = self.n_bytes_before.len().checked_sub(1) {
                 mark.n_bytes = self.n_bytes_before.get(n_steps);
                 self.n_bytes_before.truncate(n_steps);
@@ -512,6 +461,7 @@ impl Matcher {
         }
         self.stacks.truncate(mark);
         self.scratch.memo.truncate(mark.n_nodes, self.stacks.values().map_or(0, |values| values.n_sets()));
+        self.note_exhaustion();
     }
 
     /// Computes where a token leads, into `scratch.current`; on an error the stacks may have grown.
@@ -521,12 +471,16 @@ impl Matcher {
             return Err(MatchError::unknown_token(token, vocab.n_tokens()));
         }
         let kind = vocab.kind(token);
-        let is_stop = kind != TokenKind::Padding && self.stop_tokens().contains(&token);
-        if self.is_terminated {
+        let is_stop = self.stop_tokens().contains(&token);
+        if self.is_terminated() {
             return if is_stop { Ok(After::Stop) } else { Err(MatchError::terminated()) };
         }
         if self.failure.is_poisoned {
             return if is_stop { Ok(After::Stop) } else { Err(self.failure.poisoned()) };
+        }
+        // A matcher that fails closed has nothing else to offer.
+        if is_stop && self.failure.error.is_some() {
+            return Ok(After::Stop);
         }
         let fresh = self.stacks.mark();
         let program = self.grammar.program();
@@ -550,10 +504,9 @@ impl Matcher {
             return Err(self.over_work());
         }
         if !current.is_empty() {
-            return Ok(After::Text);
+            return Ok(After::Text { is_end: is_stop && is_done(current) });
         }
-        // A matcher that fails closed has nothing else to offer.
-        if is_stop && (is_done(&self.live) || self.failure.error.is_some()) {
+        if is_stop && (is_done(&self.live) || self.closes_here()) {
             return Ok(After::Stop);
         }
         Err(MatchError::token_refused(token))
@@ -614,38 +567,6 @@ impl Matcher {
         if given > limit { Err(MatchError::over_memory(given, limit)) } else { Ok(value) }
     }
 
-    /// Sets and clears the bits of stop tokens; returns how many are set, and how many were set and are not.
-    fn add_stop_tokens(&self, row: &mut [u32]) -> (usize, usize) {
-        let (mut n_set, mut n_cleared) = (0, 0);
-        for &token in self.stop_tokens() {
-            let (word, bit) = bit_row::place(token);
-            let word = &mut row[word];
-            if self.is_stop_allowed(token) {
-                *word |= bit;
-                n_set += 1;
-            } else {
-                n_cleared += usize::from(*word & bit != 0);
-                *word &= !bit;
-            }
-        }
-        (n_set, n_cleared)
-    }
-
-    fn is_stop_allowed(&self, token: TokenId) -> bool {
-        let is_padding = self.grammar.vocab().kind(token) == TokenKind::Padding;
-        !is_padding && (self.is_terminated || is_done(&self.live) || self.is_named_here(token))
-    }
-
-    /// Tells whether the grammar itself names the token here.
-    fn is_named_here(&self, token: TokenId) -> bool {
-        let program = self.grammar.program();
-        self.live.iter().any(|head| {
-            program
-                .place(head.state)
-                .is_some_and(|(linked, local)| linked.unit.control_lists(local, token).next().is_some())
-        })
-    }
-
     fn count_hits(&mut self, n_hits: u64) {
         const REPORTED_EVERY: u64 = 1024;
         self.n_hits += n_hits;
@@ -657,9 +578,9 @@ impl Matcher {
 
 /// Where a token leads.
 enum After {
-    /// To the configuration in scratch.
-    Text,
-    /// To termination.
+    /// To the configuration in scratch, which is the end if this is a stop token with which the text is complete.
+    Text { is_end: bool },
+    /// To the end, with a stop token that is not part of the text.
     Stop,
 }
 
@@ -670,40 +591,6 @@ pub enum AcceptedPiece {
     Token(TokenId),
     /// Bytes.
     Bytes(Vec<u8>),
-}
-
-/// Returns the only byte that can follow, where a count of pieces, or values that run out, may rule out what the automaton reads; nothing
-/// where none of that is so.
-fn only_byte(
-    program: &Program,
-    stacks: &mut Stacks,
-    live: &Configuration,
-    next: &mut Configuration,
-    viability: &mut Viability,
-) -> Option<u8> {
-    let has_register_rule =
-        |state| matches!(program.info(state).and_then(|info| info.owner), Some(Owner::RegisterRules(_)));
-    let names_controls = |state| {
-        let is_named = |(linked, state): (&Linked, u32)| {
-            linked.unit.controls(state).iter().any(|(letter, _)| !letter.is_spelling())
-        };
-        program.place(state).is_some_and(is_named)
-    };
-    let may_be_ruled_out = program.may_run_out() || live.iter().any(|head| has_register_rule(head.state));
-    if !may_be_ruled_out || live.iter().any(|head| names_controls(head.state)) {
-        return None;
-    }
-    let mut only = None;
-    for byte in 0..=255 {
-        let mark = stacks.mark();
-        step_byte(program, stacks, live, byte, next);
-        viability.retain(program, stacks, next);
-        stacks.truncate(mark);
-        if !next.is_empty() && only.replace(byte).is_some() {
-            return None;
-        }
-    }
-    only
 }
 
 impl Clone for Matcher {
@@ -725,7 +612,7 @@ impl fmt::Debug for Matcher {
         f.debug_struct("Matcher")
             .field("n_steps", &self.n_steps())
             .field("is_accepting", &self.is_accepting())
-            .field("is_terminated", &self.is_terminated)
+            .field("is_terminated", &self.is_terminated())
             .finish_non_exhaustive()
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn mask_in_order(
     let mut allow = |id: TokenId| row[id as usize / 32] |= 1 << (id % 32);
     let is_stop = |id: TokenId| stop_tokens.contains(&id);
     let can_stop = is_terminated || chart.is_accepting();
-    stop_tokens.iter().filter(|&&id| can_stop && vocab.kind(id) != TokenKind::Padding).for_each(|&id| allow(id));
+    stop_tokens.iter().filter(|_| can_stop).for_each(|&id| allow(id));
     if is_terminated {
         return row;
     }

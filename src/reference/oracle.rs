@@ -12,16 +12,20 @@ pub struct OracleMatcher {
     order: Arc<[TokenId]>,
     stop_tokens: Vec<TokenId>,
     chart: Chart,
-    /// By step: the length of the chart before it, and whether a stop token had been accepted.
+    /// By step: the length of the chart before it, and whether a stop token had ended the output.
     history: Vec<(usize, bool)>,
-    is_terminated: bool,
+    /// A stop token ended the output.
+    is_stopped: bool,
+    /// The output also ends where nothing but stop tokens can follow.
+    is_asked_ahead: bool,
 }
 
 impl OracleMatcher {
     /// Returns an oracle at the empty text, with the stop tokens of the vocabulary.
     pub fn new(recognizer: &Recognizer, vocab: Arc<Vocab>) -> Self {
         let (order, stop_tokens) = (text_order(&vocab).into(), vocab.stop_tokens().to_vec());
-        OracleMatcher { vocab, order, stop_tokens, chart: recognizer.start(), history: vec![], is_terminated: false }
+        let (chart, history) = (recognizer.start(), vec![]);
+        OracleMatcher { vocab, order, stop_tokens, chart, history, is_stopped: false, is_asked_ahead: false }
     }
 
     /// Replaces the stop tokens.
@@ -29,26 +33,33 @@ impl OracleMatcher {
         self.stop_tokens = ids.to_vec();
     }
 
+    /// Sets whether the output also ends where the text is complete and nothing but stop tokens can follow.
+    pub fn set_terminate_when_nothing_follows(&mut self, is_asked: bool) {
+        self.is_asked_ahead = is_asked;
+    }
+
     /// Returns the mask row.
     pub fn mask(&mut self) -> Vec<u32> {
-        mask_in_order(&mut self.chart, &self.vocab, &self.order, &self.stop_tokens, self.is_terminated)
+        // Where nothing but stop tokens follows, the mask is the same before the end and behind it.
+        mask_in_order(&mut self.chart, &self.vocab, &self.order, &self.stop_tokens, self.is_stopped)
     }
 
     /// Accepts a token. Returns whether it is allowed; if not, nothing changes.
     pub fn accept_token(&mut self, id: TokenId) -> bool {
-        let before = (self.chart.len(), self.is_terminated);
+        let before = (self.chart.len(), self.is_stopped);
         let is_stop = self.stop_tokens.contains(&id);
-        let kind = self.vocab.kind(id);
         let (name, bytes) = (self.vocab.name(id), self.vocab.bytes(id));
-        let is_allowed = if kind == TokenKind::Padding {
-            false
-        } else if self.is_terminated {
+        let is_named = |chart: &mut Chart| self.vocab.kind(id) != TokenKind::Padding && chart.push_control(name, id);
+        let is_allowed = if self.is_terminated() {
+            self.is_stopped |= is_stop;
             is_stop
-        } else if is_stop || bytes.is_empty() {
-            self.chart.push_control(name, id) || {
-                self.is_terminated = is_stop && self.chart.is_accepting();
-                self.is_terminated
-            }
+        } else if is_stop {
+            // Named or not: the output ends if the text is complete now.
+            let is_named = is_named(&mut self.chart);
+            self.is_stopped = self.chart.is_accepting();
+            is_named || self.is_stopped
+        } else if bytes.is_empty() {
+            is_named(&mut self.chart)
         } else {
             self.chart.push_text_or_control(bytes, name, id)
         };
@@ -61,7 +72,7 @@ impl OracleMatcher {
     /// Accepts bytes as one step. Returns whether they are viable; if not, nothing changes.
     pub fn accept_bytes(&mut self, bytes: &[u8]) -> bool {
         let before = self.chart.len();
-        if self.is_terminated || self.chart.push_bytes(bytes) < bytes.len() {
+        if self.is_terminated() || self.chart.push_bytes(bytes) < bytes.len() {
             self.chart.truncate(before);
             return false;
         }
@@ -72,9 +83,9 @@ impl OracleMatcher {
     /// Undoes the last `k` steps. Returns whether there were that many; if not, nothing changes.
     pub fn rollback(&mut self, k: usize) -> bool {
         let Some(n_left) = self.history.len().checked_sub(k) else { return false };
-        if let Some(&(len, is_terminated)) = self.history.get(n_left) {
+        if let Some(&(len, is_stopped)) = self.history.get(n_left) {
             self.chart.truncate(len);
-            self.is_terminated = is_terminated;
+            self.is_stopped = is_stopped;
             self.history.truncate(n_left);
         }
         true
@@ -84,10 +95,7 @@ impl OracleMatcher {
     pub fn forced_text(&mut self, len_max: usize) -> Vec<u8> {
         let before = self.chart.len();
         let mut forced = Vec::new();
-        while forced.len() < len_max
-            && !self.is_terminated
-            && !self.chart.is_accepting()
-            && !self.chart.expects_control()
+        while forced.len() < len_max && !self.is_stopped && !self.chart.is_accepting() && !self.chart.expects_control()
         {
             let next = self.chart.next_bytes();
             let Some(byte) = next.iter().next().filter(|_| next.len() == 1) else { break };
@@ -103,9 +111,14 @@ impl OracleMatcher {
         self.chart.is_accepting()
     }
 
-    /// Returns whether a stop token was accepted.
+    /// Returns whether the output has ended: by a stop token, or since nothing but stop tokens can follow, where that was asked for.
     pub fn is_terminated(&self) -> bool {
-        self.is_terminated
+        let is_exhausted = || {
+            let mut following = self.clone().mask();
+            self.stop_tokens.iter().for_each(|&id| following[id as usize / 32] &= !(1 << (id % 32)));
+            self.is_accepting() && following.iter().all(|&word| word == 0)
+        };
+        self.is_stopped || self.is_asked_ahead && is_exhausted()
     }
 
     /// Returns the number of steps.

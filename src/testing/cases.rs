@@ -27,7 +27,7 @@ pub trait Subject {
     fn forced_text(&mut self) -> Vec<u8>;
     /// Returns whether the text so far is a sentence.
     fn is_accepting(&mut self) -> bool;
-    /// Returns whether a stop token was accepted.
+    /// Returns whether the output has ended.
     fn is_terminated(&mut self) -> bool;
     /// Replaces the stop tokens.
     fn set_stop_tokens(&mut self, ids: &[TokenId]);
@@ -87,7 +87,14 @@ impl Subject for Matcher {
         let mut row = vec![u32::MAX; self.grammar().vocab().n_mask_words()];
         let filled = self.fill_mask(&mut row);
         let is_empty = row.iter().all(|&word| word == 0);
-        assert_eq!(filled.is_err(), is_empty, "an empty mask is an error, and no other");
+        let may_end = Matcher::is_accepting(self) || Matcher::is_terminated(self);
+        match filled {
+            Ok(fill) => {
+                assert_eq!(fill.none_set, is_empty, "an empty mask says so");
+                assert!(may_end || !is_empty, "an empty mask is an error where the text is not complete");
+            }
+            Err(error) => assert!(error.is_stuck() && is_empty && !may_end, "no other mask is an error: {error}"),
+        }
         row
     }
     fn forced_text(&mut self) -> Vec<u8> {

@@ -14,6 +14,7 @@ struct Tested {
     matcher: Matcher,
     oracle: OracleMatcher,
     stop_tokens: Vec<TokenId>,
+    ends_ahead: bool,
     steps: Vec<AcceptedPiece>,
     /// How many of the first steps the matcher has forgotten.
     n_forgotten: usize,
@@ -25,6 +26,7 @@ impl Tested {
             matcher: fixture.compiled.matcher(),
             oracle: fixture.oracle(),
             stop_tokens: fixture.vocab.stop_tokens().to_vec(),
+            ends_ahead: false,
             steps: vec![],
             n_forgotten: 0,
         }
@@ -43,6 +45,7 @@ impl Tested {
             matcher: self.matcher.fork(),
             oracle: self.oracle.clone(),
             stop_tokens: self.stop_tokens.clone(),
+            ends_ahead: self.ends_ahead,
             steps: self.steps.clone(),
             n_forgotten: self.n_forgotten,
         }
@@ -103,7 +106,7 @@ pub fn check(data: &[u8]) -> Coverage {
 fn operate(rng: &mut Rng, fixture: &Fixture, tested: &mut Tested) {
     let n_tokens = fixture.vocab.n_tokens();
     let context = |tested: &Tested| describe(fixture, &tested.steps(fixture));
-    match rng.below(18) {
+    match rng.below(19) {
         0..=5 => {
             let row = Subject::mask(&mut tested.matcher);
             if let Some(token) = random_allowed(rng, &row) {
@@ -163,6 +166,11 @@ fn operate(rng: &mut Rng, fixture: &Fixture, tested: &mut Tested) {
             tested.n_forgotten = tested.steps.len();
         }
         16 => replay(rng, fixture, tested),
+        17 => {
+            tested.ends_ahead = rng.chance(70);
+            tested.matcher.set_terminate_when_nothing_follows(tested.ends_ahead);
+            tested.oracle.set_terminate_when_nothing_follows(tested.ends_ahead);
+        }
         _ => {
             let stops: Vec<TokenId> = (0..rng.below(3)).map(|_| rng.below(n_tokens) as TokenId).collect();
             Subject::set_stop_tokens(&mut tested.matcher, &stops);
@@ -186,6 +194,7 @@ fn replay(rng: &mut Rng, fixture: &Fixture, tested: &mut Tested) {
     }
     let mut oracle = fixture.oracle();
     oracle.set_stop_tokens(&tested.stop_tokens);
+    oracle.set_terminate_when_nothing_follows(tested.ends_ahead);
     let is_accepted = tokens.iter().all(|&id| oracle.accept_token(id));
     let outcome = tested.matcher.replay(&tokens);
     assert_eq!(outcome.is_ok(), is_accepted, "replay {tokens:?}\n{}", describe(fixture, &tested.steps(fixture)));

@@ -39,6 +39,8 @@ pub struct VocabBuilder {
     names: BTreeMap<TokenId, Box<str>>,
     stop_tokens: Vec<TokenId>,
     logits_width: Option<usize>,
+    /// Tokens beyond the width are dropped.
+    is_cut: bool,
     /// The first push that could not be stored.
     error: Option<VocabError>,
 }
@@ -137,9 +139,26 @@ impl VocabBuilder {
         self
     }
 
-    /// Sets the width of a row of logits, where it is larger than the number of tokens; the ids beyond are padding.
+    /// Sets the width of a row of logits, where it is larger than the number of tokens; the ids beyond are padding, but for those that are declared stop tokens.
+    /// A smaller width is an error; see [`cut_to_logits_width`](Self::cut_to_logits_width).
     pub fn logits_width(&mut self, n_tokens: usize) -> &mut Self {
-        self.logits_width = Some(n_tokens);
+        (self.logits_width, self.is_cut) = (Some(n_tokens), false);
+        self
+    }
+
+    /// Sets the width of a row of logits, where it may also be smaller than the number of tokens: a model with fewer logits than its tokenizer has tokens never
+    /// samples those beyond. They are dropped, with their kinds and names, and are no stop tokens.
+    ///
+    /// ```
+    /// use maskwright::Vocab;
+    /// let mut builder = Vocab::builder();
+    /// builder.extend(["a", "b", "<end>", "<extra>"]).stop_tokens([2, 3]);
+    /// let vocab = builder.cut_to_logits_width(3).build()?;
+    /// assert_eq!((vocab.n_tokens(), vocab.stop_tokens()), (3, &[2][..]));
+    /// # Ok::<(), maskwright::vocab::VocabError>(())
+    /// ```
+    pub fn cut_to_logits_width(&mut self, n_tokens: usize) -> &mut Self {
+        (self.logits_width, self.is_cut) = (Some(n_tokens), true);
         self
     }
 
@@ -148,8 +167,11 @@ impl VocabBuilder {
     /// # Errors
     /// If there is no token and no width; if a token, their number or their size passes [`Vocab::TOKEN_BYTES_MAX`],
     /// [`Vocab::N_TOKENS_MAX`] or [`Vocab::BYTES_MAX`]; if the width is smaller than the number of tokens; if a stop token, a
-    /// kind or a name belongs to an id that is not below the width.
+    /// kind or a name belongs to an id that is not below the width. (Where tokens are cut to the width, neither is an error.)
     pub fn build(&self) -> Result<Vocab, VocabError> {
+        if let (true, Some(width)) = (self.is_cut, self.logits_width) {
+            return self.cut_to(width).build();
+        }
         let width = self.checked_width()?;
         let kinds = self.final_kinds(width);
         let names = self.final_names(&kinds);
@@ -182,6 +204,19 @@ impl VocabBuilder {
             punctuation: OnceLock::new(),
             quoted_strings: OnceLock::new(),
         })
+    }
+
+    /// Returns a builder without the ids beyond a width.
+    fn cut_to(&self, width: usize) -> VocabBuilder {
+        let mut cut = self.clone();
+        cut.is_cut = false;
+        cut.ends.truncate(width);
+        cut.bytes.truncate(cut.ends.last().map_or(0, |&end| end as usize));
+        let is_kept = |id: TokenId| (id as usize) < width;
+        cut.kinds.retain(|&id, _| is_kept(id));
+        cut.names.retain(|&id, _| is_kept(id));
+        cut.stop_tokens.retain(|&id| is_kept(id));
+        cut
     }
 
     fn checked_width(&self) -> Result<usize, VocabError> {

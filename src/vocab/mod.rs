@@ -7,7 +7,7 @@
 //! | [`TokenKind::Text`] | `ing`, `" the"`, `\xE2\x82` | yes, unless it has no bytes | where its bytes fit |
 //! | [`TokenKind::AddedText`] | `<think>` | yes, unless it has no bytes | where its bytes fit, or where a grammar names it |
 //! | [`TokenKind::Control`] | `<\|im_start\|>` | no, whatever its spelling | where a grammar names it, or as a stop token |
-//! | [`TokenKind::Padding`] | ids beyond the tokenizer | no | never |
+//! | [`TokenKind::Padding`] | ids beyond the tokenizer | no | only as a stop token of a matcher |
 //!
 //! Two indexes serve every grammar:
 //!
@@ -29,11 +29,13 @@ mod regions;
 #[cfg(feature = "tiktoken")]
 pub mod tiktoken;
 mod token;
+mod tokenize;
 mod trie;
 
 pub use builder::VocabBuilder;
 pub use error::VocabError;
 pub use token::{TokenId, TokenKind};
+pub use tokenize::Tokenize;
 pub use trie::Trie;
 pub(crate) use trie::byte_bit;
 

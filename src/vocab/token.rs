@@ -12,6 +12,6 @@ pub enum TokenKind {
     Control,
     /// An added token such as `<think>`: text that a grammar may also name.
     AddedText,
-    /// An id without a token, as those between the tokenizer's size and the width of the logits: never allowed.
+    /// An id without a token, as those between the tokenizer's size and the width of the logits: never allowed but as a stop token of a matcher.
     Padding,
 }

@@ -112,7 +112,7 @@ fn print(
     if !forced.is_empty() {
         output.line(format_args!("forced    {}", quoted_short(forced.as_bytes(), 80)));
     }
-    if mask.count() == 0 {
+    if mask.count() == 0 && !matcher.is_accepting() {
         output.line("stuck     no token of the vocabulary can go on, and the text is not complete");
     }
     if args.show > 0 && mask.count() > 0 {
@@ -172,7 +172,7 @@ fn to_json(
         "n_allowed": mask.count(),
         "share": share(mask) / 100.0,
         "is_accepting": matcher.is_accepting(),
-        "is_stuck": mask.count() == 0,
+        "is_stuck": mask.count() == 0 && !matcher.is_accepting(),
         "forced_text": forced,
         "tokens": mask.iter().take(args.show).map(token).collect::<Vec<_>>(),
         "why": reasons.iter().map(Reason::to_json).collect::<Vec<_>>(),
@@ -230,7 +230,7 @@ impl Reason {
             };
             return reason;
         }
-        if kind == Some(TokenKind::Padding) {
+        if kind == Some(TokenKind::Padding) && !is_stop {
             reason.reason = "it is padding, which is never allowed".into();
             return reason;
         }
