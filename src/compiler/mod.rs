@@ -1,6 +1,7 @@
 //! Compiling: from a source and a vocabulary to a [`CompiledGrammar`].
 
 mod cache;
+mod dialect;
 mod error;
 mod options;
 mod references;

@@ -4,10 +4,13 @@
 //! they bound, records the span of everything it reads, and refuses what it can't represent exactly.
 
 mod check;
+mod dialect;
 pub mod ebnf;
 pub mod ecma;
 pub mod lark;
 pub mod regex;
+
+pub use dialect::Dialect;
 
 use crate::util::Span;
 use core::fmt;

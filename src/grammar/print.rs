@@ -287,8 +287,8 @@ impl Printer<'_> {
     }
 
     fn regex(&mut self, pattern: &str, flags: &str) {
-        self.is_exact &=
-            !pattern.contains(['\n', '\r']) && flags.chars().all(|flag| matches!(flag, 'c' | 'i' | 'j' | 's' | 'u' | 'x'));
+        self.is_exact &= !pattern.contains(['\n', '\r'])
+            && flags.chars().all(|flag| matches!(flag, 'c' | 'i' | 'j' | 's' | 'u' | 'x'));
         self.is_exact &= flags.is_empty() || !self.has_rule(flags);
         self.text.push('/');
         if pattern.is_empty() {

@@ -28,7 +28,12 @@ pub(super) struct Dispatch {
 impl Lowering<'_> {
     /// Lowers a dispatch.
     pub(super) fn dispatch(&mut self, dispatch: &Dispatch, span: Span) -> Result<Expr, SyntaxError> {
-        for (text, place) in dispatch.tags.iter().map(|(text, _, place)| (text, place)).chain(dispatch.excludes.iter().map(|(text, place)| (text, place))) {
+        for (text, place) in dispatch
+            .tags
+            .iter()
+            .map(|(text, _, place)| (text, place))
+            .chain(dispatch.excludes.iter().map(|(text, place)| (text, place)))
+        {
             if text.is_empty() {
                 return Err(SyntaxError::new(self.source, *place, "a tag or an excluded text can't be empty"));
             }

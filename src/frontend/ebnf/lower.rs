@@ -388,7 +388,9 @@ impl<'s> Lowering<'s> {
         let (inside, flags) = (&written[1..close], &written[close + 1..]);
         let flags_range = range.start + close + 1..range.end;
         let mut options = RegexOptions::EBNF;
-        if let Some((at, _)) = flags.char_indices().find(|&(_, flag)| flag == 'a' || flag != 'c' && !options.set_flag(flag)) {
+        if let Some((at, _)) =
+            flags.char_indices().find(|&(_, flag)| flag == 'a' || flag != 'c' && !options.set_flag(flag))
+        {
             let start = flags_range.start + at;
             let message = format!("unknown regex flag `{}`", &flags[at..=at]);
             let error = SyntaxError::new(self.source, Span::new(start, start + 1), message);

@@ -193,8 +193,12 @@ impl<'s> Lowering<'s> {
                     return Err(SyntaxError::new(self.source, place, "`excludes` is a list like `(\"text\",)`"));
                 }
                 (Some(other), _) => {
-                    return Err(SyntaxError::new(self.source, place, format!("`TagDispatch` has no argument `{other}`"))
-                        .with_hint("it has `loop_after_dispatch` and `excludes`"));
+                    return Err(SyntaxError::new(
+                        self.source,
+                        place,
+                        format!("`TagDispatch` has no argument `{other}`"),
+                    )
+                    .with_hint("it has `loop_after_dispatch` and `excludes`"));
                 }
             }
         }

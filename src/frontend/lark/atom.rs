@@ -1,13 +1,13 @@
 //! Atoms: strings, ranges, regexes, names, special tokens and blocks.
 
 use super::body::{Parser, Part};
+use super::json;
 use super::lower::{Context, Instance, Lowering};
 use super::param::Evaluator;
 use super::scan::{Token, TokenKind, block_inside};
 use super::specials::{self, Special};
-use super::json;
-use crate::frontend::check::shorten;
 use crate::frontend::SyntaxError;
+use crate::frontend::check::shorten;
 use crate::grammar::{ControlRef, Expr, ExprId, Regex, SchemaOperand};
 use crate::regular::{CharSet, Node, Regular};
 use crate::schema_options::SchemaOptions;
@@ -38,7 +38,10 @@ impl<'s> Lowering<'s> {
             TokenKind::Special => self.special(token, context)?,
             TokenKind::Block => self.block(token, context, spend)?,
             TokenKind::Reference if context.is_lexeme => {
-                return Err(self.refuse(token, "other grammars can't stand in terminals").with_hint("use a rule").into());
+                return Err(self
+                    .refuse(token, "other grammars can't stand in terminals")
+                    .with_hint("use a rule")
+                    .into());
             }
             TokenKind::Reference => {
                 let root = self.grammar(token)?;
@@ -108,7 +111,8 @@ impl<'s> Lowering<'s> {
         let definition = &scope.items.definitions[index];
         let (is_terminal, has_parameter) = (definition.is_terminal, definition.has_parameter);
         if context.is_lexeme && !is_terminal {
-            let message = format!("rule `{}` in a terminal, or in a rule with `lazy`, `suffix` or `stop`", shorten(name));
+            let message =
+                format!("rule `{}` in a terminal, or in a rule with `lazy`, `suffix` or `stop`", shorten(name));
             return Err(SyntaxError::new(self.source, span, message)
                 .with_hint("only terminals can stand here; their names begin with a capital"));
         }
@@ -170,7 +174,10 @@ impl<'s> Lowering<'s> {
             return Ok(self.lexeme_in(context, expr, token.range.clone())?);
         }
         if context.is_lexeme {
-            return Err(self.refuse(token, "blocks of other grammars can't stand in terminals").with_hint("use a rule").into());
+            return Err(self
+                .refuse(token, "blocks of other grammars can't stand in terminals")
+                .with_hint("use a rule")
+                .into());
         }
         if text.starts_with("%json") {
             let schema = SchemaOperand::new(&self.source[inside.start - 1..inside.end + 1], SchemaOptions::default());

@@ -1,9 +1,9 @@
 //! Rule options, like `name[lazy, capture="x"]: ...`.
 
-use super::scan::{Token, TokenKind, Tokens};
 use super::json;
-use crate::frontend::check::shorten;
+use super::scan::{Token, TokenKind, Tokens};
 use crate::frontend::SyntaxError;
+use crate::frontend::check::shorten;
 use crate::util::Span;
 use core::ops::Range;
 
@@ -36,8 +36,7 @@ pub(super) struct Attributes {
     pub is_lexeme: bool,
 }
 
-const KNOWN: &str =
-    "options are lazy, suffix, stop, stop_capture, capture, max_chars, max_tokens and temperature";
+const KNOWN: &str = "options are lazy, suffix, stop, stop_capture, capture, max_chars, max_tokens and temperature";
 
 /// Reads the options of a rule, brackets included.
 pub(super) fn read(source: &str, range: Range<usize>) -> Result<Attributes, SyntaxError> {
@@ -86,7 +85,8 @@ pub(super) fn read(source: &str, range: Range<usize>) -> Result<Attributes, Synt
                 end_at(if name == "suffix" { Ending::Suffix(marker) } else { Ending::Stop(marker) })?;
             }
             ("max_chars", Some(TokenKind::Number)) => {
-                let n_chars = written.parse().map_err(|_| refuse(format!("malformed number `{}`", shorten(written)), span));
+                let n_chars =
+                    written.parse().map_err(|_| refuse(format!("malformed number `{}`", shorten(written)), span));
                 attributes.chars_max = Some((n_chars?, span));
             }
             ("max_tokens", Some(TokenKind::Number)) if written.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -105,7 +105,10 @@ pub(super) fn read(source: &str, range: Range<usize>) -> Result<Attributes, Synt
                     attributes.stop_capture = Some((text, span));
                 }
             }
-            ("lazy" | "suffix" | "stop" | "max_chars" | "max_tokens" | "temperature" | "capture" | "stop_capture", _) => {
+            (
+                "lazy" | "suffix" | "stop" | "max_chars" | "max_tokens" | "temperature" | "capture" | "stop_capture",
+                _,
+            ) => {
                 return Err(refuse(format!("malformed option `{name}` of a rule"), span).with_hint(
                     "write lazy, suffix=\"x\", stop=\"x\", capture, capture=\"name\", stop_capture=\"name\", max_chars=80, \
                      max_tokens=10 or temperature=0.7",

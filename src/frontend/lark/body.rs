@@ -15,8 +15,8 @@
 use super::lower::{Context, Lowering};
 use super::param::Evaluator;
 use super::scan::{BYTES_PER_CHECK, Token, TokenKind, Tokens};
-use crate::frontend::check::shorten;
 use crate::frontend::SyntaxError;
+use crate::frontend::check::shorten;
 use crate::grammar::{Expr, ExprId};
 use crate::util::Span;
 use core::ops::Range;
@@ -265,15 +265,21 @@ impl<'s> Lowering<'s> {
     ) -> Result<(), SyntaxError> {
         let Some(part) = level.current.filter(|_| level.complements.is_empty()) else {
             // `?name` in a body means the same as `name`.
-            let is_prefix = mark == "?" && parser.tokens.peek().is_some_and(|next| {
-                next.kind == TokenKind::Name && next.range.start == token.range.end
-            });
-            return if is_prefix { Ok(()) } else { Err(self.refuse(token, format!("nothing to repeat before `{mark}`"))) };
+            let is_prefix = mark == "?"
+                && parser
+                    .tokens
+                    .peek()
+                    .is_some_and(|next| next.kind == TokenKind::Name && next.range.start == token.range.end);
+            return if is_prefix {
+                Ok(())
+            } else {
+                Err(self.refuse(token, format!("nothing to repeat before `{mark}`")))
+            };
         };
         if part.is_repeated {
-            return Err(self
-                .refuse(token, format!("`{mark}` after a repetition"))
-                .with_hint("a repetition of a repetition needs parentheses; lazy ones are the option `lazy` of a rule"));
+            return Err(self.refuse(token, format!("`{mark}` after a repetition")).with_hint(
+                "a repetition of a repetition needs parentheses; lazy ones are the option `lazy` of a rule",
+            ));
         }
         let (min, max) = match mark {
             "*" => (0, None),

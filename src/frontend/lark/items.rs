@@ -4,8 +4,8 @@
 
 use super::scan::{BYTES_PER_CHECK, Token, TokenKind, Tokens, block_inside};
 use super::{common, json};
-use crate::frontend::check::shorten;
 use crate::frontend::SyntaxError;
+use crate::frontend::check::shorten;
 use crate::limits::Limits;
 use crate::util::Span;
 use core::ops::Range;
@@ -181,7 +181,8 @@ impl<'s> Reader<'s> {
         if self.text(&next) == "[" {
             let start = next.range.start;
             if is_terminal {
-                return Err(self.refuse(&next, "options are for rules, not for terminals")
+                return Err(self
+                    .refuse(&next, "options are for rules, not for terminals")
                     .with_hint("write a rule with the option whose body is the terminal"));
             }
             while self.text(&next) != "]" {
@@ -192,7 +193,9 @@ impl<'s> Reader<'s> {
         }
         match self.text(&next) {
             ":" => {}
-            "." => return Err(self.refuse(&next, "priorities are not supported").with_hint("exact matching needs none")),
+            "." => {
+                return Err(self.refuse(&next, "priorities are not supported").with_hint("exact matching needs none"));
+            }
             "{" => return Err(self.refuse(&next, "templates are not supported")),
             other => {
                 let message = format!("expected `:` after the name `{}`, not `{}`", shorten(text), shorten(other));
@@ -216,7 +219,8 @@ impl<'s> Reader<'s> {
             other @ ("%declare" | "%override" | "%extend") => {
                 Err(self.refuse(directive, format!("`{other}` is not supported")))
             }
-            other => Err(self.refuse(directive, format!("unknown directive `{}`", shorten(other)))
+            other => Err(self
+                .refuse(directive, format!("unknown directive `{}`", shorten(other)))
                 .with_hint("directives are %import, %ignore, %llguidance and %grammar_options")),
         }
     }
@@ -288,7 +292,8 @@ impl<'s> Reader<'s> {
         let text = self.text(block);
         if !text.starts_with("%llguidance") && !text.starts_with("%grammar_options") {
             let name = &text[..text.find(|c: char| c != '%' && !c.is_ascii_alphanumeric()).unwrap_or(text.len())];
-            return Err(self.refuse(block, format!("`{name}` is no definition of its own"))
+            return Err(self
+                .refuse(block, format!("`{name}` is no definition of its own"))
                 .with_hint(format!("write `start: {name} {{ ... }}`")));
         }
         for json::Member { key, value, span } in json::members(self.source, block_inside(self.source, &block.range))? {

@@ -219,7 +219,17 @@ mod tests {
             ("e".to_owned(), texts(&[])),
         ];
         assert_eq!(read, expected);
-        for bad in ["a", "\"a\"", "\"a\":", "\"a\":1 2", "\"a\":{}", "\"a\":[1]", "\"a\":[\"b\" \"c\"]", "\"a\":\"b", "\"a\":1,"] {
+        for bad in [
+            "a",
+            "\"a\"",
+            "\"a\":",
+            "\"a\":1 2",
+            "\"a\":{}",
+            "\"a\":[1]",
+            "\"a\":[\"b\" \"c\"]",
+            "\"a\":\"b",
+            "\"a\":1,",
+        ] {
             assert!(members(bad, 0..bad.len()).is_err(), "{bad}");
         }
     }

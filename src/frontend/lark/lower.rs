@@ -4,13 +4,13 @@
 //! need their body; lowering a body may add jobs.
 
 use super::attributes::{self, Attributes, Ending};
+use super::capture::{Capture, without_effect};
 use super::items::Body;
+use super::json;
 use super::scan::{Token, TokenKind};
 use super::scope::Scope;
-use super::capture::{Capture, without_effect};
-use super::json;
-use crate::frontend::check::shorten;
 use crate::frontend::SyntaxError;
+use crate::frontend::check::shorten;
 use crate::frontend::regex::{self, RegexOptions};
 use crate::grammar::{Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId, Warning, WarningKind};
 use crate::limits::Limits;
@@ -193,7 +193,8 @@ impl<'s> Lowering<'s> {
         let n_rules = self.rules.len() + self.scopes.len();
         if n_rules >= self.limits.n_rules_max {
             let message = format!("more rules than the limit n_rules_max = {}", self.limits.n_rules_max);
-            let mut error = SyntaxError::new(self.source, place, message).over_limit(n_rules + 1, self.limits.n_rules_max);
+            let mut error =
+                SyntaxError::new(self.source, place, message).over_limit(n_rules + 1, self.limits.n_rules_max);
             if self.has_parameters {
                 error = error.with_hint("a rule with a parameter is a rule for each number that it is used with");
             }
@@ -322,7 +323,8 @@ impl<'s> Lowering<'s> {
             Ending::Stop(marker) => {
                 let span = Span::from(marker.range.clone());
                 let text = self.stop_text(marker)?;
-                let detail = "`stop` hides its marker: it is no part of the text; XGrammar keeps it there, like `suffix`";
+                let detail =
+                    "`stop` hides its marker: it is no part of the text; XGrammar keeps it there, like `suffix`";
                 if text.as_deref() != Some("") {
                     self.warnings.push(Warning::of_source(WarningKind::ReadDifferently, rule, span, detail.to_owned()));
                 }

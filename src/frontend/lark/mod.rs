@@ -179,7 +179,8 @@ fn check_bounds(grammar: &mut Grammar, source: &str, bounded: &[lower::Bounded],
         .collect();
     for (&lower::Bounded { rule, body, span }, reason) in irregular {
         let name = grammar.rule(rule).name.clone();
-        let detail = format!("`max_chars` of `{}` has no effect: its body must be regular, but {reason}", shorten(&name));
+        let detail =
+            format!("`max_chars` of `{}` has no effect: its body must be regular, but {reason}", shorten(&name));
         warnings.push(Warning::of_source(WarningKind::WithoutEffect, &name, span, detail));
         grammar.set_body(rule, body);
     }

@@ -289,7 +289,9 @@ mod tests {
         ] {
             assert_eq!(number(text, before), Ok(after), "{text} of {before}");
         }
-        for bad in ["set_bit(64)", "incr([2:2])", "incr([0:65])", "foo(1)", "18446744073709551616", "set_bit 1", "0x", ""] {
+        for bad in
+            ["set_bit(64)", "incr([2:2])", "incr([0:65])", "foo(1)", "18446744073709551616", "set_bit 1", "0x", ""]
+        {
             assert!(number(bad, 0).is_err(), "{bad}");
         }
         assert!(Evaluator::new("_", 0, 1, None).number().is_err());

@@ -1,8 +1,8 @@
 //! A text and the names that it defines: the whole source, or a `%lark` block in it.
 
 use super::items::{self, Items};
-use crate::frontend::check::shorten;
 use crate::frontend::SyntaxError;
+use crate::frontend::check::shorten;
 use crate::grammar::RuleId;
 use crate::limits::Limits;
 use crate::util::{Span, closest_name};
@@ -42,7 +42,8 @@ impl Scope {
         }
         let scope = Scope { prefix, items, by_name, ignored: None, depth };
         if !scope.by_name.contains_key("start") {
-            let error = SyntaxError::new(source, Span::new(range.start, range.start), "there is no rule `start` to begin with");
+            let error =
+                SyntaxError::new(source, Span::new(range.start, range.start), "there is no rule `start` to begin with");
             return Err(scope.hint_at("start", error).into());
         }
         Ok(scope)

@@ -1,7 +1,7 @@
 //! Special tokens: `<|name|>`, `<name>`, `<[5]>` and `<[1-3,7]>`.
 
-use crate::frontend::check::shorten;
 use crate::frontend::SyntaxError;
+use crate::frontend::check::shorten;
 use crate::grammar::ControlRef;
 use crate::util::Span;
 use core::ops::Range;
@@ -68,7 +68,19 @@ mod tests {
         assert_eq!(ids("<[5]>").unwrap(), Special::Ids(vec![(5, 5)]));
         assert_eq!(ids("<[7,1-3,3-4,9,]>").unwrap(), Special::Ids(vec![(1, 4), (7, 7), (9, 9)]));
         assert_eq!(ids("<|x|>").unwrap(), Special::Name("<|x|>".into()));
-        for bad in ["<[]>", "<[,]>", "<[1,,2]>", "<[3-1]>", "<[a]>", "<[1-]>", "<[-1]>", "<[+1]>", "<[4294967296]>", "<[^1]>", "<[*]>"] {
+        for bad in [
+            "<[]>",
+            "<[,]>",
+            "<[1,,2]>",
+            "<[3-1]>",
+            "<[a]>",
+            "<[1-]>",
+            "<[-1]>",
+            "<[+1]>",
+            "<[4294967296]>",
+            "<[^1]>",
+            "<[*]>",
+        ] {
             assert!(ids(bad).is_err(), "{bad}");
         }
     }
