@@ -25,6 +25,8 @@ const KEYS: &str = "options are `lazy`, `max_chars`, `max_tokens`, `capture` and
 /// Reads the options of a rule, brackets included.
 pub(super) fn rule_options(source: &str, token: Range<usize>) -> Result<RuleOptions, SyntaxError> {
     let mut options = RuleOptions::default();
+    // A few, as unknown ones are refused.
+    let mut seen: Vec<&str> = Vec::new();
     let mut cursor = Cursor { source, at: token.start + 1, end: token.end - 1 };
     loop {
         let key = cursor.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -32,6 +34,10 @@ pub(super) fn rule_options(source: &str, token: Range<usize>) -> Result<RuleOpti
         let value = if cursor.eat('=') { Some(cursor.value()?) } else { None };
         let span = Span::new(key.start, cursor.at);
         let refuse = |message: String, span: Span| SyntaxError::new(source, span, message);
+        if seen.contains(&name) {
+            return Err(refuse(format!("rule option `{name}` is given twice"), span));
+        }
+        seen.push(name);
         let digits = value.clone().map(|value| &source[value]);
         match (name, digits) {
             ("lazy", None) => options.lazy = Some(span),

@@ -50,12 +50,18 @@ pub(super) fn read(source: &str, range: Range<usize>) -> Result<Attributes, Synt
     };
     let mut tokens = Tokens::new(source, range.start + 1..range.end - 1);
     let missing = || SyntaxError::new(source, range.clone().into(), "malformed options of a rule").with_hint(KNOWN);
+    // A few, as unknown ones are refused.
+    let mut seen: Vec<&str> = Vec::new();
     while let Some(key) = tokens.next().transpose()? {
         let refuse = |message: String, span: Span| SyntaxError::new(source, span, message);
         if key.kind != TokenKind::Name {
             return Err(refuse("expected an option of a rule".to_owned(), key.range.into()).with_hint(KNOWN));
         }
         let name = &source[key.range.clone()];
+        if seen.contains(&name) {
+            return Err(refuse(format!("option `{}` of a rule is given twice", shorten(name)), key.range.into()));
+        }
+        seen.push(name);
         let mut value = None;
         let mut next = tokens.next().transpose()?;
         if next.as_ref().is_some_and(|next| &source[next.range.clone()] == "=") {

@@ -20,6 +20,7 @@ use crate::frontend::check::shorten;
 use crate::grammar::{Expr, ExprId};
 use crate::util::Span;
 use core::ops::Range;
+use hashbrown::HashMap;
 
 /// An expression, its span, and whether it is a repetition, which can't be repeated.
 #[derive(Clone, Copy)]
@@ -69,8 +70,8 @@ pub(super) struct Parser<'s> {
     pub context: Context,
     /// Where the body ends.
     pub end: usize,
-    /// Whether the body has conditions.
-    has_conditions: bool,
+    /// Where alternatives begin and end whose condition does not hold.
+    dropped: HashMap<usize, usize>,
 }
 
 impl<'s> Lowering<'s> {
@@ -81,11 +82,12 @@ impl<'s> Lowering<'s> {
         range: Range<usize>,
         spend: &mut dyn FnMut(usize) -> Result<(), E>,
     ) -> Result<ExprId, E> {
-        let has_conditions = self.source[range.clone()].contains("%if");
+        self.count_bytes(context, &range)?;
+        let dropped = self.dropped(context, range.clone(), spend)?;
         let tokens = Tokens::new(self.source, range.clone());
-        let mut parser = Parser { tokens, context, end: range.end, has_conditions };
+        let mut parser = Parser { tokens, context, end: range.end, dropped };
         let mut levels = vec![Level::new(range.start, false)];
-        self.drop_alternative(&mut parser, &mut levels[0])?;
+        self.drop_alternative(&mut parser, &mut levels[0]);
         let mut seen = range.start;
         while let Some(token) = parser.tokens.next() {
             let token = token?;
@@ -106,7 +108,7 @@ impl<'s> Lowering<'s> {
                         return Err(self.too_deep(&token).into());
                     }
                     let mut inner = Level::new(token.range.start, &self.source[token.range.clone()] == "[");
-                    self.drop_alternative(&mut parser, &mut inner)?;
+                    self.drop_alternative(&mut parser, &mut inner);
                     levels.push(inner);
                 }
                 TokenKind::Close => {
@@ -123,6 +125,22 @@ impl<'s> Lowering<'s> {
         spend(1 + range.end.saturating_sub(seen))?;
         let level = levels.last_mut().expect("the body's level stays until the end");
         Ok(self.end_level(level, range.end)?)
+    }
+
+    /// Counts the bytes that are read for rules with parameters: each of their bodies is read many times.
+    fn count_bytes(&mut self, context: Context, range: &Range<usize>) -> Result<(), SyntaxError> {
+        if context.number.is_none() {
+            return Ok(());
+        }
+        self.n_bytes_of_instances += range.len();
+        let (given, limit) = (self.n_bytes_of_instances, self.limits.source_bytes_max);
+        if given <= limit {
+            return Ok(());
+        }
+        let message =
+            format!("rules with parameters have {given} bytes in all, above the limit source_bytes_max = {limit}");
+        let span = Span::new(range.start, range.start);
+        Err(SyntaxError::new(self.source, span, message).over_limit(given, limit))
     }
 
     pub(super) fn refuse(&self, token: &Token, message: impl Into<String>) -> SyntaxError {
@@ -146,7 +164,8 @@ impl<'s> Lowering<'s> {
         match (token.kind, text) {
             (TokenKind::Mark, "|") => {
                 self.end_alternative(level)?;
-                Ok(self.drop_alternative(parser, level)?)
+                self.drop_alternative(parser, level);
+                Ok(())
             }
             (TokenKind::Mark, "&") => Ok(self.end_operand(level, token, parser.context)?),
             (TokenKind::Mark, "~") if !self.is_count(level, parser) => {
@@ -212,34 +231,59 @@ impl<'s> Lowering<'s> {
     }
 
     /// Skips the alternative that begins here if its condition does not hold.
-    fn drop_alternative(&self, parser: &mut Parser<'s>, level: &mut Level) -> Result<(), SyntaxError> {
-        level.is_dropped = false;
-        if !parser.has_conditions {
-            return Ok(());
+    fn drop_alternative(&self, parser: &mut Parser<'s>, level: &mut Level) {
+        let end = parser.dropped.get(&parser.tokens.at());
+        level.is_dropped = end.is_some();
+        if let Some(&end) = end {
+            parser.tokens.move_to(end);
         }
-        let mut ahead = parser.tokens.clone();
-        let mut depth = 0usize;
-        let mut before = ahead.clone();
-        while let Some(token) = ahead.next().transpose()? {
-            match (token.kind, &self.source[token.range.clone()]) {
-                (TokenKind::Open, _) => depth += 1,
-                (TokenKind::Close, _) if depth == 0 => break,
-                (TokenKind::Close, _) => depth -= 1,
-                (TokenKind::Mark, "|") if depth == 0 => break,
-                (TokenKind::Directive, "%if") => {
-                    let mut evaluator = Evaluator::new(self.source, token.range.end, parser.end, parser.context.number);
+    }
+
+    /// Returns where the alternatives begin and end whose condition does not hold. Linear in the text.
+    fn dropped<E: From<SyntaxError>>(
+        &self,
+        context: Context,
+        range: Range<usize>,
+        spend: &mut dyn FnMut(usize) -> Result<(), E>,
+    ) -> Result<HashMap<usize, usize>, E> {
+        let mut dropped = HashMap::new();
+        if !self.source[range.clone()].contains("%if") {
+            return Ok(dropped);
+        }
+        let mut tokens = Tokens::new(self.source, range.clone());
+        // The alternatives that are open: where each begins, and whether it is dropped.
+        let mut open = vec![(range.start, false)];
+        let (mut end, mut seen) = (range.start, range.start);
+        loop {
+            if end - seen >= BYTES_PER_CHECK {
+                spend(end - seen)?;
+                seen = end;
+            }
+            let token = tokens.next().transpose()?;
+            let text = token.as_ref().map_or("", |token| &self.source[token.range.clone()]);
+            let kind = token.as_ref().map(|token| token.kind);
+            if kind.is_none_or(|kind| kind == TokenKind::Close) || text == "|" {
+                let (start, is_dropped) = open.pop().expect("the first pass has seen that groups are opened");
+                if is_dropped {
+                    dropped.insert(start, end);
+                }
+            }
+            let Some(token) = token else { return Ok(dropped) };
+            end = token.range.end;
+            match token.kind {
+                TokenKind::Open => open.push((end, false)),
+                TokenKind::Mark if text == "|" => open.push((end, false)),
+                TokenKind::Directive if text == "%if" => {
+                    let mut evaluator = Evaluator::new(self.source, end, range.end, context.number);
                     let holds = evaluator.condition()?;
-                    ahead.move_to(evaluator.at);
-                    level.is_dropped |= depth == 0 && !holds;
+                    end = evaluator.at;
+                    tokens.move_to(end);
+                    let (_, is_dropped) = open.last_mut().expect("the body's alternative is open");
+                    *is_dropped |= !holds;
                 }
                 _ => {}
             }
-            before = ahead.clone();
         }
-        if level.is_dropped {
-            parser.tokens = before;
-        }
-        Ok(())
     }
 
     /// Makes an atom the current element.

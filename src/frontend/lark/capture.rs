@@ -1,7 +1,7 @@
 //! What a grammar says beside its language: names for parts of the text, and options without effect.
 
 use crate::frontend::check::shorten;
-use crate::grammar::{Warning, WarningKind};
+use crate::grammar::{ExprId, RuleId, Warning, WarningKind};
 use crate::util::Span;
 
 /// A part of the text that a grammar names.
@@ -20,4 +20,14 @@ pub struct Capture {
 pub(super) fn without_effect(rule: &str, option: &str, span: Span) -> Warning {
     let detail = format!("option `{}` has no effect on the language", shorten(option));
     Warning::of_source(WarningKind::WithoutEffect, rule, span, detail)
+}
+
+/// A lexeme in a rule.
+#[derive(Clone, Debug)]
+pub(super) struct Lexeme {
+    pub expr: ExprId,
+    pub span: Span,
+    pub rule: RuleId,
+    /// Whether it is what may stand between others.
+    pub is_ignored: bool,
 }

@@ -4,7 +4,7 @@
 //! need their body; lowering a body may add jobs.
 
 use super::attributes::{self, Attributes, Ending};
-use super::capture::{Capture, without_effect};
+use super::capture::{Capture, Lexeme, without_effect};
 use super::items::Body;
 use super::json;
 use super::scan::{Token, TokenKind};
@@ -27,6 +27,8 @@ pub(super) struct Lowering<'s> {
     pub builder: GrammarBuilder,
     pub warnings: Vec<Warning>,
     pub captures: Vec<Capture>,
+    /// The lexemes of rules.
+    pub lexemes: Vec<Lexeme>,
     /// The rules of terminals.
     pub terminals: Vec<RuleId>,
     /// Rules with a bound on their characters.
@@ -34,6 +36,8 @@ pub(super) struct Lowering<'s> {
     /// Whether some rule has a parameter.
     pub has_parameters: bool,
     pub scopes: Vec<Scope>,
+    /// The rule that is being lowered.
+    current: RuleId,
     /// Grammars given beside the source, by name.
     grammars: &'s [(&'s str, &'s Grammar)],
     /// The root rules of those that were referred to.
@@ -43,6 +47,8 @@ pub(super) struct Lowering<'s> {
     /// Regexes parsed before, as written.
     regexes: HashMap<&'s str, Regex>,
     pub n_regex_nodes: usize,
+    /// Bytes read for rules with parameters.
+    pub n_bytes_of_instances: usize,
 }
 
 /// A rule whose matches have at most some number of characters, with its body without that bound.
@@ -98,7 +104,9 @@ impl<'s> Lowering<'s> {
             builder: GrammarBuilder::new(),
             warnings: Vec::new(),
             captures: Vec::new(),
+            lexemes: Vec::new(),
             terminals: Vec::new(),
+            current: RuleId::new(0),
             bounded: Vec::new(),
             has_parameters: false,
             scopes: Vec::new(),
@@ -108,6 +116,7 @@ impl<'s> Lowering<'s> {
             jobs: VecDeque::new(),
             regexes: HashMap::new(),
             n_regex_nodes: 0,
+            n_bytes_of_instances: 0,
         }
     }
 
@@ -219,7 +228,9 @@ impl<'s> Lowering<'s> {
                 rule
             }
         };
-        Ok(Some(self.push(Expr::Rule(rule), Span::default())?))
+        let expr = self.push(Expr::Rule(rule), Span::default())?;
+        self.lexemes.push(Lexeme { expr, span: Span::default(), rule: self.current, is_ignored: true });
+        Ok(Some(expr))
     }
 
     fn ignored_body<E: From<SyntaxError>>(
@@ -248,6 +259,7 @@ impl<'s> Lowering<'s> {
         let definition = &self.scopes[instance.scope].items.definitions[instance.definition];
         let name = Span::from(definition.name.clone());
         let (is_terminal, options) = (definition.is_terminal, definition.options.clone());
+        self.current = rule;
         if is_terminal {
             self.terminals.push(rule);
         }
@@ -414,6 +426,7 @@ impl<'s> Lowering<'s> {
 
     /// Returns a lexeme with what may follow it.
     pub(super) fn lexeme(&mut self, expr: ExprId, scope: usize, span: Span) -> Result<ExprId, SyntaxError> {
+        self.lexemes.push(Lexeme { expr, span, rule: self.current, is_ignored: false });
         match self.ignored(scope)? {
             None => Ok(expr),
             Some(ignored) => self.push(Expr::Sequence([expr, ignored].into()), span),

@@ -1,6 +1,6 @@
 //! Lark, as llguidance and XGrammar read it, with one difference: matching is exact.
 //!
-//! Those engines split the text into lexemes first. llguidance takes the longest lexeme that fits, so that `start: /[ab]+/ "b"` matches nothing there; here, as for XGrammar,
+//! llguidance splits the text into lexemes first, and takes the longest lexeme that fits, so that `start: /[ab]+/ "b"` matches nothing there; here, as for XGrammar,
 //! a text matches if any split fits. Every text that llguidance accepts is accepted, but for `stop` below.
 //!
 //! # Syntax
@@ -60,6 +60,7 @@ mod capture;
 mod common;
 mod items;
 mod json;
+mod lint;
 mod lower;
 mod param;
 mod scan;
@@ -134,7 +135,7 @@ pub(crate) fn parse_within<E: From<SyntaxError>>(
     check::source_length(source, limits)?;
     let mut lowering = Lowering::new(source, grammars, limits);
     let root = lowering.run(spend)?;
-    let Lowering { mut builder, mut warnings, captures, terminals, bounded, has_parameters, .. } = lowering;
+    let Lowering { mut builder, mut warnings, captures, lexemes, terminals, bounded, has_parameters, .. } = lowering;
     builder.set_source(source);
     let mut grammar = builder.finish(root).expect("every rule has its body");
     spend(scan::BYTES_PER_CHECK)?;
@@ -146,6 +147,7 @@ pub(crate) fn parse_within<E: From<SyntaxError>>(
     }
     spend(scan::BYTES_PER_CHECK)?;
     warnings.extend(analysis::warnings(&grammar));
+    warnings.extend(lint::longest_match(&grammar, source, &lexemes, limits, spend)?);
     Ok(Parsed { grammar, warnings, captures })
 }
 

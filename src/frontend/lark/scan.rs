@@ -64,6 +64,11 @@ impl<'s> Tokens<'s> {
         Tokens { source, at: range.start, end: range.end, depth: 0, is_in_block: false }
     }
 
+    /// Returns the place of the next token, or of blanks before it.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
     /// Goes to another place at the same depth.
     pub(super) fn move_to(&mut self, at: usize) {
         self.at = at;
