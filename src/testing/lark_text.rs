@@ -53,6 +53,7 @@ pub fn check(data: &[u8]) -> Coverage {
 pub fn random_text(rng: &mut Rng) -> Vec<u8> {
     const HEADS: [&str; 10] =
         ["start", "a", "b", "c[lazy]", "d[suffix=\"b\"]", "e[max_chars=3]", "f[stop=\"ab\"]", "p::_", "A", "B"];
+    // Those of lexemes, then those of all rules, then those of rules with a parameter.
     const ATOMS: [&str; 26] = [
         "\"a\"",
         "\"b\"",
@@ -64,55 +65,60 @@ pub fn random_text(rng: &mut Rng) -> Vec<u8> {
         "/./",
         "/(a|b){2}/",
         "/é|a/s",
+        "%regex {\"substring_chars\": \"aba\"}",
+        "A",
+        "B",
         "a",
         "b",
         "c",
         "d",
         "e",
         "f",
-        "A",
-        "B",
         "p::0",
-        "p::_",
-        "p::incr([0:2])",
         "(\"a\" | \"b\")",
         "[\"b\"]",
         "<|x|>",
         "INT",
-        "%regex {\"substring_chars\": \"aba\"}",
+        "p::_",
+        "p::incr([0:2])",
     ];
-    const SUFFIXES: [&str; 10] =
-        ["*", "+", "?", "~2", "~1..3", "{2,}", "{,2}", " -> x", " %if lt(_, 2)", " %if bit_set(0)"];
-    const OTHERS: [&str; 8] = [
+    const SUFFIXES: [&str; 8] = ["*", "+", "?", "~2", "~1..3", "{2,}", "{,2}", "{2}"];
+    const ENDS: [&str; 3] = ["-> x ", "%if lt(_, 2) ", "%if bit_set(0) "];
+    const OTHERS: [&str; 6] = [
         "%import common.INT\n",
         "%ignore \" \"\n",
         "%ignore /b/\n",
         "%llguidance {\"allow_initial_skip\": true}\n",
         "// c\n",
         "\n",
-        "|",
-        "~",
     ];
     let mut text = String::new();
     // Most texts define every name that they use, each in a way that ends.
     for head in HEADS {
-        if rng.chance(3) {
+        if rng.chance(1) {
             continue;
         }
-        let is_lexeme = head.starts_with(['A', 'B']) || head.contains(['z', '"']);
+        let (n_atoms, n_ends) = match head {
+            "p::_" => (ATOMS.len(), ENDS.len()),
+            _ if head.contains(['A', 'B', 'z', '"']) => (11, 1),
+            _ => (ATOMS.len() - 2, 1),
+        };
+        let is_wild = rng.chance(2);
         text += head;
         text += ": ";
         for alternative in 0..rng.between(1, 3) {
             if alternative > 0 {
-                text += if rng.chance(20) { "\n  | " } else { " | " };
+                text += if rng.chance(20) { "\n  | " } else { "| " };
             }
             for _ in 0..rng.between(0, 3) {
-                let n_atoms = if is_lexeme && rng.chance(95) { 10 } else { ATOMS.len() };
-                text += ATOMS[rng.below(n_atoms)];
+                text += ATOMS[rng.below(if is_wild { ATOMS.len() } else { n_atoms })];
                 if rng.chance(25) {
                     text += SUFFIXES[rng.below(SUFFIXES.len())];
                 }
                 text.push(' ');
+            }
+            if rng.chance(20) {
+                text += ENDS[rng.below(if is_wild { ENDS.len() } else { n_ends })];
             }
         }
         text.push('\n');

@@ -160,6 +160,9 @@ impl<'s> Lowering<'s> {
                         let message = "a look-ahead `(= ...)` stands at the end of a rule, outside of groups";
                         return Err(SyntaxError::new(self.source, place, message).into());
                     }
+                    if level.wants_operand() {
+                        return Err(hint::explain_stop(self.source, range.clone(), token.range.start).into());
+                    }
                     self.end_part(level)?;
                     levels.push(Level { is_ahead: true, ..Level::new(token.range.start) });
                 }

@@ -47,19 +47,23 @@ pub(super) fn rule_options(source: &str, token: Range<usize>) -> Result<RuleOpti
                     .map_err(|_| refuse("`max_chars` must be a number below 4294967296".to_owned(), span))?;
                 options.chars_max = Some((n_chars, span));
             }
-            ("max_tokens", Some(digits)) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            // XGrammar prints what it knows about captures of rules that end with a marker.
+            ("max_tokens" | "capture_hidden_stop_bytes" | "capture_hidden_suffix_bytes", Some(digits))
+            | ("capture_hidden_body_rule_id" | "capture_hidden_marker_rule_id", Some(digits))
+                if digits.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
                 options.without_effect.push(span);
             }
             ("temperature", Some(digits)) if digits.parse::<f64>().is_ok_and(|t| t.is_finite() && t >= 0.0) => {
                 options.without_effect.push(span);
             }
             ("capture", None) => options.without_effect.push(span),
-            ("capture", Some(text)) if text.len() > 2 && text.starts_with('"') => {
+            ("capture" | "stop_capture", Some(text)) if text.len() > 2 && text.starts_with('"') => {
                 let inside = value.expect("there is one");
                 lexeme::text(source, inside.start + 1..inside.end - 1, &mut Vec::new())?;
                 options.without_effect.push(span);
             }
-            ("lazy" | "max_chars" | "max_tokens" | "temperature" | "capture", _) => {
+            ("lazy" | "max_chars" | "max_tokens" | "temperature" | "capture" | "stop_capture", _) => {
                 return Err(refuse(format!("malformed rule option `{}`", &source[key.start..cursor.at]), span)
                     .with_hint(
                         "write `lazy`, `max_chars=80`, `max_tokens=10`, `capture=\"name\"` or `temperature=0.7`",

@@ -108,9 +108,7 @@ pub(super) fn rules<E: From<SyntaxError>>(
             }
             TokenKind::Open | TokenKind::Ahead => {
                 if opened.len() >= limits.nesting_max {
-                    let message = format!("groups nest deeper than the limit nesting_max = {}", limits.nesting_max);
-                    let error = SyntaxError::new(source, span, message);
-                    return Err(error.over_limit(opened.len() + 1, limits.nesting_max).into());
+                    return Err(too_deep(source, span, limits).into());
                 }
                 opened.push(token.range.start);
             }
@@ -154,6 +152,11 @@ fn defined_name(before_last: Option<Token>, last: Option<Token>) -> Option<(Toke
         Some(name) if is_options(&name, &last) => Some((name, Some(last.range))),
         _ => None,
     }
+}
+
+fn too_deep(source: &str, span: Span, limits: &Limits) -> SyntaxError {
+    let message = format!("groups nest deeper than the limit nesting_max = {}", limits.nesting_max);
+    SyntaxError::new(source, span, message).over_limit(limits.nesting_max.saturating_add(1), limits.nesting_max)
 }
 
 fn unclosed(source: &str, opener: usize, what: &str) -> SyntaxError {
@@ -337,7 +340,7 @@ fn unexpected(source: &str, at: usize) -> SyntaxError {
     let hint = match c {
         ':' | '=' => "a rule is written `name ::= ...`".to_owned(),
         ';' => "a rule needs no end mark".to_owned(),
-        '!' => "the complement of a regular expression is written `~`".to_owned(),
+        '!' => "the complement of a regular expression is written `~`; `!<token>` is not supported".to_owned(),
         '\\' => "escapes belong into strings, classes and regexes".to_owned(),
         ']' | '}' | '>' => format!("to mean the character, write \"{c}\""),
         _ if c.is_whitespace() => "only blanks, tabs and line ends may stand between tokens".to_owned(),

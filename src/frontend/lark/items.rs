@@ -114,7 +114,8 @@ impl<'s> Reader<'s> {
             Some(token) if token.kind != TokenKind::Newline => Ok(token),
             found => {
                 let at = found.map_or(self.end, |token| token.range.start);
-                let span = Span::new(at.max(1) - 1, at);
+                let last = self.source[..at].char_indices().next_back();
+                let span = Span::new(last.map_or(0, |(start, _)| start), at);
                 Err(SyntaxError::new(self.source, span, format!("the line ends where {expected} was expected")))
             }
         }

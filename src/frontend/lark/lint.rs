@@ -152,25 +152,30 @@ impl Automata {
     fn goes_on(&self, a: usize, c: usize, bytes: &ByteSet, n_pairs_left: &mut usize) -> bool {
         let (Some(a), Some(c)) = (self.dfa(a), self.dfa(c)) else { return false };
         let (Some(start_a), Some(start_c)) = (a.start(), c.start()) else { return false };
+        let goes_on = |(low, high, _): (u8, u8, u32)| (low..=high).any(|byte| bytes.contains(byte));
         let mut seen: HashSet<(u32, u32)> = HashSet::new();
-        let mut pending = vec![(start_a, start_c)];
-        while let Some((state_a, state_c)) = pending.pop() {
-            if *n_pairs_left == 0 || !seen.insert((state_a, state_c)) {
-                continue;
+        let mut pending: Vec<(u32, u32)> = Vec::new();
+        let mut next = Some((start_a, start_c));
+        while let Some((state_a, state_c)) = next {
+            for (low, high, to_a) in a.edges(state_a) {
+                let shared = c.edges(state_c).filter(|&(from, to, _)| from <= high && to >= low);
+                pending.extend(shared.map(|(_, _, to_c)| (to_a, to_c)));
+            }
+            // The empty text is no match of a lexer, so the first pair counts only where it comes again.
+            next = None;
+            while let Some(pair) = pending.pop() {
+                if seen.insert(pair) {
+                    next = Some(pair);
+                    break;
+                }
+            }
+            let Some((state_a, state_c)) = next else { break };
+            if *n_pairs_left == 0 {
+                return false;
             }
             *n_pairs_left -= 1;
-            let goes_on = |(low, high, _): (u8, u8, u32)| (low..=high).any(|byte| bytes.contains(byte));
-            // A text that is empty is no match of a lexer.
-            let is_match = a.is_accepting(state_a) && (state_a, state_c) != (start_a, start_c);
-            if is_match && c.edges(state_c).any(goes_on) {
+            if a.is_accepting(state_a) && c.edges(state_c).any(goes_on) {
                 return true;
-            }
-            for (low, high, to_a) in a.edges(state_a) {
-                for (from, to, to_c) in c.edges(state_c) {
-                    if from <= high && to >= low {
-                        pending.push((to_a, to_c));
-                    }
-                }
             }
         }
         false
