@@ -28,6 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "limits",
             "util",
+            "schema_options",
             "grammar",
             "frontend",
             "json_schema",

@@ -30,5 +30,5 @@ pub mod vocabulary;
 pub mod xgrammar;
 
 pub use cases::{CASES, Case, Document, PeerGrammar};
-pub use engine::{Engine, SchemaEngine, Session};
+pub use engine::{Engine, SchemaEngine, Session, ToolEngine, ToolGrammar};
 pub use vocabulary::Vocabulary;

@@ -5,7 +5,8 @@ use crate::automaton::Entry;
 use crate::compiled::CompiledGrammar;
 use crate::grammar::analysis::{reachable_exprs, reachable_rules};
 use crate::grammar::{ControlRef, Expr, ExprId, Grammar, RuleId, SchemaOperand};
-use crate::pass::{BuildError, References};
+use crate::pass::{BuildError, External, References};
+use crate::schema_options::RootForm;
 use crate::util::closest_name;
 use crate::vocab::{TokenKind, Vocab};
 use core::cell::OnceCell;
@@ -59,38 +60,46 @@ impl References for GrammarReferences<'_> {
         }
     }
 
-    fn external(&self, schema: &SchemaOperand) -> u32 {
-        self.schemas.numbers[schema]
+    fn external(&self, schema: &SchemaOperand) -> External {
+        self.schemas.externals[schema]
     }
 }
 
 /// The schemas among the operands of a grammar, by number.
 pub(super) struct Schemas {
-    pub numbers: HashMap<SchemaOperand, u32>,
+    pub externals: HashMap<SchemaOperand, External>,
 }
 
 impl Schemas {
-    /// Numbers the schemas that are reachable from the root of a grammar: `number` is called once for each.
+    /// Compiles the schemas that are reachable from the root of a grammar: `compile` is called once for each. One that has no documents in a form other
+    /// than JSON matches nothing, which may be right: strings among the parameters of a tool, say.
     ///
     /// # Errors
-    /// As `number`, with the place of the schema in the grammar.
+    /// As `compile`, with the place of the schema in the grammar.
     pub fn of(
         grammar: &Grammar,
-        mut number: impl FnMut(&SchemaOperand) -> Result<u32, CompileError>,
+        mut compile: impl FnMut(&SchemaOperand) -> Result<External, CompileError>,
     ) -> Result<Schemas, CompileError> {
-        let mut numbers = HashMap::new();
+        let mut externals = HashMap::new();
         if !grammar.exprs().iter().any(|expr| matches!(expr, Expr::Schema(_))) {
-            return Ok(Schemas { numbers });
+            return Ok(Schemas { externals });
         }
         for (index, is_reachable) in reachable_exprs(grammar).into_iter().enumerate() {
             let id = ExprId::new(index);
             let Expr::Schema(operand) = grammar.expr(id) else { continue };
-            if is_reachable && !numbers.contains_key(operand) {
-                let number = number(operand).map_err(|error| placed(error, grammar, id))?;
-                numbers.insert(operand.clone(), number);
+            if !is_reachable || externals.contains_key(operand) {
+                continue;
             }
+            let is_json = operand.options().root == RootForm::Json;
+            let external = match compile(operand) {
+                Err(CompileError::Schema(error)) if !is_json && error.is_unsatisfiable() => {
+                    External { number: None, has_empty_text: false }
+                }
+                compiled => compiled.map_err(|error| placed(error, grammar, id))?,
+            };
+            externals.insert(operand.clone(), external);
         }
-        Ok(Schemas { numbers })
+        Ok(Schemas { externals })
     }
 }
 
@@ -104,14 +113,19 @@ pub(super) struct CompiledSchemas {
 }
 
 impl CompiledSchemas {
-    /// Adds a schema; returns the number of its automaton.
-    pub fn add(&mut self, operand: &SchemaOperand, compiled: CompiledGrammar) -> u32 {
-        let entry = compiled.program().entry();
+    /// Adds a schema.
+    pub fn add(&mut self, operand: &SchemaOperand, compiled: CompiledGrammar) -> External {
+        let program = compiled.program();
+        let (entry, has_empty_text) = (program.entry(), program.has_empty_text());
+        let has_other_texts = program.info(program.start()).is_some_and(|info| info.has_moves());
         self.compiled.push((operand.clone(), compiled));
-        *self.numbers.entry((entry.unit.uid, entry.state)).or_insert_with(|| {
-            self.entries.push(entry);
-            self.entries.len() as u32 - 1
-        })
+        let number = has_other_texts.then(|| {
+            *self.numbers.entry((entry.unit.uid, entry.state)).or_insert_with(|| {
+                self.entries.push(entry);
+                self.entries.len() as u32 - 1
+            })
+        });
+        External { number, has_empty_text }
     }
 }
 

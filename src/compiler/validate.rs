@@ -9,7 +9,7 @@ use crate::frontend::{SyntaxError, ebnf, lark, regex};
 use crate::grammar::{ControlRef, Grammar, GrammarBuilder, Regex, SchemaOperand, Warning};
 use crate::json_schema::{SchemaOptions, SchemaReport, SchemaStore};
 use crate::limits::Limits;
-use crate::pass::{BuildError, CompileBudget, References, normalize};
+use crate::pass::{BuildError, CompileBudget, External, References, normalize};
 use core::cell::RefCell;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -155,11 +155,11 @@ fn validate(
 ) -> Result<Validated, CompileError> {
     let (store, mut reports) = (Arc::<SchemaStore>::default(), Vec::new());
     let schemas = Schemas::of(&grammar, |operand| {
-        let (_, report) = lower_schema(operand.text(), operand.options(), &store, limits, budget)?;
+        let (normal, report) = lower_schema(operand.text(), operand.options(), &store, limits, budget)?;
         reports.push((operand.clone(), report));
-        Ok(reports.len() as u32 - 1)
+        Ok(External { number: Some(reports.len() as u32 - 1), has_empty_text: normal.has_empty_text })
     })?;
-    let references = AnyControls { numbers: RefCell::default(), schemas: &schemas.numbers };
+    let references = AnyControls { numbers: RefCell::default(), schemas: &schemas.externals };
     let (_, empty_rules) = normalize(&grammar, &references, limits, budget)?;
     warnings.extend(empty_rules.into_iter().map(|rule| Warning::matches_nothing(grammar.rule(rule))));
     Ok(Validated { grammar, warnings, reports })
@@ -168,7 +168,7 @@ fn validate(
 /// A vocabulary that has all control tokens.
 struct AnyControls<'a> {
     numbers: RefCell<HashMap<ControlRef, u32>>,
-    schemas: &'a HashMap<SchemaOperand, u32>,
+    schemas: &'a HashMap<SchemaOperand, External>,
 }
 
 impl References for AnyControls<'_> {
@@ -180,7 +180,7 @@ impl References for AnyControls<'_> {
 
     fn for_each_spelling(&self, _text: &str, _visit: &mut dyn FnMut(usize, u32)) {}
 
-    fn external(&self, schema: &SchemaOperand) -> u32 {
+    fn external(&self, schema: &SchemaOperand) -> External {
         self.schemas[schema]
     }
 }

@@ -139,7 +139,7 @@ impl Grammar {
         builder.finish(root).expect("every rule has a body")
     }
 
-    /// Returns this grammar with other grammars in place of the schemas among its operands; one for which there is none stays.
+    /// Returns this grammar with other grammars in place of the schemas among its operands; one for which there is none matches nothing.
     pub(crate) fn with_schemas_as<'g>(&self, find: impl Fn(&SchemaOperand) -> Option<&'g Grammar>) -> Grammar {
         let mut builder = GrammarBuilder::new();
         if let Some(source) = self.source() {
@@ -162,12 +162,12 @@ impl Grammar {
         }
         let mut copies: Vec<ExprId> = Vec::with_capacity(self.exprs().len());
         for (index, expr) in self.exprs().iter().enumerate() {
-            let root = match expr {
-                Expr::Schema(operand) => roots.get(operand),
-                _ => None,
+            let expr = match expr {
+                Expr::Schema(operand) => {
+                    roots.get(operand).map_or(Expr::Choice(Box::new([])), |&root| Expr::Rule(root))
+                }
+                _ => expr.renamed(|id| copies[id.index()], |rule| rule),
             };
-            let expr =
-                root.map_or_else(|| expr.renamed(|id| copies[id.index()], |rule| rule), |&root| Expr::Rule(root));
             copies.push(builder.push_at(expr, self.span(ExprId::new(index))));
         }
         for (index, rule) in self.rules().iter().enumerate() {

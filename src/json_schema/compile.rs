@@ -6,7 +6,7 @@ use super::lower::{LoweredSchema, SchemaStore, lower_model};
 use super::model::SchemaModel;
 use super::report::SchemaReport;
 use crate::Limits;
-use crate::pass::{CompileBudget, NormalGrammar};
+use crate::pass::{CompileBudget, FinishedNetwork, NormalGrammar};
 use crate::schema_options::SchemaOptions;
 use std::sync::Arc;
 
@@ -26,10 +26,12 @@ pub(crate) fn lower(
     let written = options.is_lenient.then(|| model.clone());
     let merged = model.merge_equal(budget)?;
     budget.check()?;
-    let LoweredSchema { network, relaxed } = lower_model(&model, options, store, limits, budget)?;
-    let Some(network) = network else {
-        return Err(contradiction::explain(&model, options, store, limits, budget).into());
+    let LoweredSchema { network, has_empty_text, relaxed } = lower_model(&model, options, store, limits, budget)?;
+    let network = match network {
+        Some(network) => network,
+        None if has_empty_text => FinishedNetwork::of_nothing(),
+        None => return Err(contradiction::explain(&model, options, store, limits, budget).into()),
     };
     let report = SchemaReport::new(written.unwrap_or(model), options, merged, relaxed);
-    Ok((NormalGrammar { network, has_empty_text: false }, report))
+    Ok((NormalGrammar { network, has_empty_text }, report))
 }

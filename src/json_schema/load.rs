@@ -53,7 +53,8 @@ impl SchemaModel {
             Loader { model, options, resolver, limits, go_on, tables, uris, weak_uris, dynamic_names, open };
         let base = uri::split_fragment(&options.base_uri).0.to_owned();
         let document = loader.add_document(&base, json)?;
-        loader.schema_at(document, ValueId(0))?;
+        let root = loader.root(document)?;
+        loader.schema_at(document, root)?;
         loader.read_all()?;
         Ok(loader.model)
     }
@@ -87,6 +88,16 @@ const STEPS_PER_PLACE: usize = 4;
 const STEPS_PER_SCHEMA: usize = 16;
 
 impl Loader<'_> {
+    /// Returns the value that the pointer of the options names.
+    fn root(&self, document: DocumentId) -> Result<ValueId, SchemaError> {
+        let json = &self.model.documents[document.index()].json;
+        let pointer = &self.options.pointer;
+        json.at_pointer(pointer).ok_or_else(|| {
+            let reason = format!("there is no value at {pointer:?} in the document");
+            SchemaError::option("pointer", reason)
+        })
+    }
+
     /// Counts steps.
     fn look(&self, n_steps: usize) -> Result<(), SchemaError> {
         if (self.go_on)(n_steps) { Ok(()) } else { Err(SchemaError::interrupted()) }

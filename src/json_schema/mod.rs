@@ -56,7 +56,9 @@ mod shape;
 mod uri;
 mod value;
 
-pub use crate::schema_options::{NoDocuments, ReadOptions, Resolve, SchemaOptions, Source, Spelling, WhiteSpace};
+pub use crate::schema_options::{
+    JsonTypes, NoDocuments, ReadOptions, Resolve, RootForm, SchemaOptions, Source, Spelling, WhiteSpace,
+};
 pub(crate) use compile::lower;
 pub use decimal::{Decimal, DecimalError};
 pub use draft::Draft;

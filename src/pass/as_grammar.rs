@@ -56,7 +56,14 @@ impl NormalGrammar {
                 builder.define(states[index][place], body);
             }
         }
-        builder.finish(whole[self.network.root.index()]).expect("every rule is defined")
+        let mut root = whole[self.network.root.index()];
+        if self.has_empty_text {
+            let (whole, empty) = (builder.rule_ref(root), builder.empty());
+            let body = builder.choice([whole, empty]);
+            root = builder.rule("text");
+            builder.define(root, body);
+        }
+        builder.finish(root).expect("every rule is defined")
     }
 
     /// Returns about how much memory the automata take, in bytes.

@@ -30,8 +30,17 @@ pub(crate) trait References {
     fn resolve(&self, name: &ControlRef) -> Result<SmallVec<[u32; 2]>, BuildError>;
     /// Calls `visit` with the length in bytes of each name of control tokens that `text` begins with, and with the id of each of these tokens.
     fn for_each_spelling(&self, text: &str, visit: &mut dyn FnMut(usize, u32));
-    /// Returns the number of the automaton of a schema.
-    fn external(&self, schema: &SchemaOperand) -> u32;
+    /// Returns what is known of a schema that was compiled before.
+    fn external(&self, schema: &SchemaOperand) -> External;
+}
+
+/// A schema that was compiled before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct External {
+    /// The number of the automaton of its texts that are not empty, if there are some.
+    pub number: Option<u32>,
+    /// Whether the empty text is one of its texts.
+    pub has_empty_text: bool,
 }
 
 /// Returns the network of `grammar`.
@@ -157,7 +166,15 @@ impl Lowering<'_> {
                 self.emit_bytes(rule, from, to, bytes);
             }
             Expr::Marker(text) => self.emit_marker(rule, from, to, text)?,
-            Expr::Schema(schema) => self.edge(rule, from, Label::External(self.references.external(schema)), to),
+            Expr::Schema(schema) => {
+                let External { number, has_empty_text } = self.references.external(schema);
+                if let Some(number) = number {
+                    self.edge(rule, from, Label::External(number), to);
+                }
+                if has_empty_text {
+                    self.empty(rule, from, to);
+                }
+            }
             Expr::LiteralNoCase(text) => self.emit_no_case(rule, from, to, text)?,
             Expr::Class(set) => self.emit_class(rule, from, to, set),
             Expr::Regex(regex) => {
@@ -463,7 +480,7 @@ mod tests {
     impl References for NoControls {
         fn for_each_spelling(&self, _text: &str, _visit: &mut dyn FnMut(usize, u32)) {}
 
-        fn external(&self, _schema: &SchemaOperand) -> u32 {
+        fn external(&self, _schema: &SchemaOperand) -> External {
             unreachable!("there are no schemas")
         }
 

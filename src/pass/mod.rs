@@ -26,7 +26,7 @@ pub use error::BuildError;
 pub(crate) use compile_budget::CompileBudget;
 pub(crate) use components::{Components, components};
 pub(crate) use determinize::Splitter;
-pub(crate) use lower::References;
+pub(crate) use lower::{External, References};
 pub(crate) use network::{
     Callees, ControlLetter, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton,
 };

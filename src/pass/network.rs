@@ -426,6 +426,14 @@ impl FinishedRule {
 }
 
 impl FinishedNetwork {
+    /// Returns the network of a rule that matches nothing.
+    pub fn of_nothing() -> Self {
+        let automaton = RuleAutomaton::from_parts(vec![Vec::new()], vec![false], true);
+        let network =
+            Network { rules: vec![NetRule { name: "root".into(), automaton, counter: None }], root: NetRuleId::new(0) };
+        network.finished()
+    }
+
     pub fn rule(&self, id: NetRuleId) -> &FinishedRule {
         &self.rules[id.index()]
     }

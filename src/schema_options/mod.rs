@@ -4,10 +4,12 @@
 
 mod draft;
 mod resolve;
+mod root_form;
 mod words;
 
 pub use draft::Draft;
 pub use resolve::{NoDocuments, Resolve, Source};
+pub use root_form::{JsonTypes, RootForm};
 pub(crate) use words::OptionValue;
 
 use core::fmt;
@@ -26,12 +28,15 @@ pub struct ReadOptions {
     pub has_nullable: bool,
     /// The URI of the schema, the base of relative references and `$id`s.
     pub base_uri: String,
+    /// The JSON pointer of the schema within the document, like `/components/schemas/Pet`; references are those of the whole document. Empty: the
+    /// document is the schema.
+    pub pointer: String,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        let base_uri = String::new();
-        ReadOptions { draft: Draft::Draft2020, has_foreign_keywords: true, has_nullable: false, base_uri }
+        let (base_uri, pointer) = Default::default();
+        ReadOptions { draft: Draft::Draft2020, has_foreign_keywords: true, has_nullable: false, base_uri, pointer }
     }
 }
 
@@ -112,6 +117,8 @@ pub struct SchemaOptions {
     pub has_additional_properties: bool,
     /// The spelling of characters in constrained strings.
     pub spelling: Spelling,
+    /// The form of the document as a whole.
+    pub root: RootForm,
     /// Whether `format` is asserted.
     pub has_formats: bool,
     /// Whether integers may be written with a fraction of zeros, like `1.0`.
@@ -138,6 +145,7 @@ impl Default for SchemaOptions {
             white_space: WhiteSpace::default(),
             has_additional_properties: true,
             spelling: Spelling::default(),
+            root: RootForm::default(),
             has_formats: true,
             has_integer_fractions: false,
             is_lenient: false,
@@ -163,6 +171,7 @@ impl PartialEq for SchemaOptions {
         fields(self) == fields(other)
             && self.white_space == other.white_space
             && self.spelling == other.spelling
+            && self.root == other.root
             && self.read == other.read
             && Arc::ptr_eq(&self.resolver, &other.resolver)
     }
@@ -175,7 +184,7 @@ impl core::hash::Hash for SchemaOptions {
         self.white_space.hash(state);
         self.spelling.hash(state);
         (self.has_additional_properties, self.has_formats, self.is_lenient).hash(state);
-        self.read.base_uri.hash(state);
+        (&self.read.base_uri, &self.read.pointer, &self.root).hash(state);
     }
 }
 
@@ -185,6 +194,7 @@ impl fmt::Debug for SchemaOptions {
             .field("white_space", &self.white_space)
             .field("has_additional_properties", &self.has_additional_properties)
             .field("spelling", &self.spelling)
+            .field("root", &self.root)
             .field("has_formats", &self.has_formats)
             .field("has_integer_fractions", &self.has_integer_fractions)
             .field("is_lenient", &self.is_lenient)

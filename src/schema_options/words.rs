@@ -39,7 +39,8 @@ impl SchemaOptions {
         "nullable",
     ];
 
-    /// Returns the options that differ from the default, as words; nothing if some can't be written: a resolver, a base URI.
+    /// Returns the options that differ from the default, as words; nothing if some can't be written: a resolver, a base URI,
+    /// a pointer, another form of the root.
     pub(crate) fn to_words(&self) -> Option<Vec<(&'static str, OptionValue)>> {
         let mut words = Vec::new();
         let default = SchemaOptions::default();
@@ -65,7 +66,10 @@ impl SchemaOptions {
             let (name, _) = DRAFTS.iter().find(|(_, draft)| *draft == self.read.draft)?;
             words.push(("draft", OptionValue::Text((*name).to_owned())));
         }
-        let is_written = self.read.base_uri.is_empty() && std::sync::Arc::ptr_eq(&self.resolver, &default.resolver);
+        let is_written = self.read.base_uri.is_empty()
+            && self.read.pointer.is_empty()
+            && self.root == default.root
+            && std::sync::Arc::ptr_eq(&self.resolver, &default.resolver);
         is_written.then_some(words)
     }
 

@@ -1,5 +1,6 @@
 //! The formats of a structural tag, typed.
 
+use super::parameters::Parameters;
 use crate::grammar::{ControlRef, Grammar, Regex, SchemaOperand};
 use crate::json_schema::ValueId;
 use crate::util::index_type;
@@ -23,6 +24,8 @@ pub(super) enum Format {
     ConstString(String),
     /// A JSON document, and where its schema is.
     JsonSchema(SchemaOperand, ValueId),
+    /// Parameters that are no JSON.
+    Parameters(Box<Parameters>),
     /// What a grammar matches.
     Grammar(Box<Grammar>),
     /// What a regular expression matches.

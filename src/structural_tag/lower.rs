@@ -44,6 +44,9 @@ impl Lowering<'_> {
                 let span = self.json.span(*schema);
                 self.builder.push_at(Expr::Schema(operand.clone()), Some(span))
             }
+            Format::Parameters(parameters) => {
+                parameters.lower(&mut self.builder, &format!("parameters-{}-", id.index()))
+            }
             Format::Grammar(grammar) => {
                 let root = self.builder.add_grammar(grammar, &format!("grammar-{}-", id.index()));
                 self.builder.rule_ref(root)

@@ -10,7 +10,8 @@
 //! | `type` | fields (default) | output |
 //! |---|---|---|
 //! | `const_string` | `value` | this text |
-//! | `json_schema` | `json_schema`, `max_whitespace_cnt` (16) | a JSON document that the schema accepts, without white space around it |
+//! | `json_schema` | `json_schema`, `max_whitespace_cnt` (16), `style` (`json`) | a JSON document that the schema accepts, without white space around it; or parameters in a style that is no JSON: `qwen_xml`, `minimax_xml`, `glm_xml`, `deepseek_xml`, `deepseek_v4_1_xml`, `kimi_k3_xml` |
+//! | `qwen_xml_parameter` | `json_schema` | the older name of the style `qwen_xml` |
 //! | `grammar` | `grammar` | what an EBNF grammar with the root rule `root` matches |
 //! | `regex` | `pattern` | what a regular expression matches as a whole; `.` is any character |
 //! | `any_text` | `excludes` ([]), `max_chars` | any text in which none of these occurs |
@@ -38,6 +39,7 @@ mod error;
 mod format;
 mod lower;
 mod options;
+mod parameters;
 mod read;
 
 pub use error::TagError;

@@ -5,6 +5,7 @@
 use super::error::TagError;
 use super::format::{Edge, Format, FormatId, Model, Tag, Times};
 use super::options::{NESTING_MAX, TagOptions};
+use super::parameters::{Parameters, Style};
 use crate::frontend::{ebnf, regex};
 use crate::grammar::{ControlRef, Regex, SchemaOperand};
 use crate::json_schema::{Json, Value, ValueId};
@@ -111,15 +112,9 @@ impl Reader<'_> {
 
     fn json_schema(&mut self, at: ValueId, name: &str) -> Result<Format, TagError> {
         let schema = self.field(at, name, "json_schema")?;
-        if let Some(style) = self.json.member(at, "style") {
-            let written = self.text(style, "the style of a schema")?;
-            if written != "json" {
-                let message = format!("the style `{written}` is not supported");
-                return Err(TagError::unsupported(self.json, style, message));
-            }
-        }
-        if name != "json_schema" {
-            return Err(TagError::unsupported(self.json, at, format!("`{name}` is not supported")));
+        let mut style = (name == "qwen_xml_parameter").then_some("qwen_xml".to_owned());
+        if let Some(field) = self.json.member(at, "style") {
+            style = Some(self.text(field, "the style of a schema")?).filter(|style| style != "json");
         }
         if let Some(any_order) = self.json.member(at, "any_order")
             && self.flag(any_order, "any_order")?
@@ -138,7 +133,12 @@ impl Reader<'_> {
         {
             options.white_space = WhiteSpace::Flexible { run_max: self.count(count, "max_whitespace_cnt")? };
         }
-        Ok(Format::JsonSchema(self.operand(schema, options)?, schema))
+        let Some(style) = style else { return Ok(Format::JsonSchema(self.operand(schema, options)?, schema)) };
+        let found = Style::find(&style).ok_or_else(|| {
+            let message = format!("the style `{style}` is not supported");
+            TagError::unsupported(self.json, at, message)
+        })?;
+        Ok(Format::Parameters(Box::new(Parameters::read(self.json, schema, found, options)?)))
     }
 
     fn operand(&self, schema: ValueId, options: SchemaOptions) -> Result<SchemaOperand, TagError> {

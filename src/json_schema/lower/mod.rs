@@ -9,6 +9,7 @@ mod draft;
 mod leaf;
 mod length;
 mod object;
+mod plain;
 mod relax;
 mod spelling;
 mod text;
@@ -27,7 +28,7 @@ use crate::Limits;
 use crate::machine::Counter;
 use crate::pass::{CompileBudget, FinishedNetwork, Label, NetRuleId, RuleAutomaton};
 use crate::regular::Dfa;
-use crate::schema_options::SchemaOptions;
+use crate::schema_options::{JsonTypes, RootForm, SchemaOptions};
 use crate::util::Pool;
 use draft::Draft;
 use leaf::{AnyValueKey, AnyValueStore, LeafKey, LeafStore};
@@ -61,6 +62,8 @@ impl SchemaStore {
 pub(super) struct LoweredSchema {
     /// `None` if no value is valid.
     pub network: Option<FinishedNetwork>,
+    /// Whether the empty text is a document too.
+    pub has_empty_text: bool,
     pub relaxed: Vec<Relaxed>,
 }
 
@@ -78,10 +81,14 @@ pub(super) fn lower_model(
     white_space::check(&options.white_space)?;
     let mut lowerer = Lowerer::new(model, options, store, limits, budget);
     let root = lowerer.expander.root();
-    let root = lowerer.value(root, 0, false)?;
+    let root = match options.root {
+        RootForm::Json => lowerer.value(root, 0, false)?,
+        _ => lowerer.root_of_form(root),
+    };
     lowerer.draft_pending()?;
     let network = lowerer.finish(root)?;
-    Ok(LoweredSchema { network, relaxed: lowerer.expander.relaxed })
+    let has_empty_text = lowerer.has_empty_text;
+    Ok(LoweredSchema { network, has_empty_text, relaxed: lowerer.expander.relaxed })
 }
 
 /// Returns whether a value satisfies all of some schemas.
@@ -134,6 +141,8 @@ struct Lowerer<'a> {
     white_space: Option<NetRuleId>,
     /// The rule of all JSON values, unless that is what is drafted here.
     any_value: AnyValue,
+    /// Whether the empty text is a document: a string that is written as its characters.
+    has_empty_text: bool,
     n_states: usize,
 }
 
@@ -154,6 +163,8 @@ struct ValueContext {
     depth: u32,
     /// Whether values have one spelling each, so that equal ones have equal bytes.
     is_element: bool,
+    /// Whether this is the document as a whole, in a form that the options ask for.
+    is_root: bool,
 }
 
 /// A rule under construction.
@@ -175,6 +186,18 @@ enum Cached {
     Caller(Arc<RuleAutomaton>, SmallVec<[NetRuleId; 2]>),
     /// The rule that is the root of a network.
     Network(Arc<FinishedNetwork>),
+}
+
+/// Returns the types of the values of a kind.
+fn types_of(kind: ValueKind) -> JsonTypes {
+    match kind {
+        ValueKind::Null => JsonTypes::NULL,
+        ValueKind::False | ValueKind::True => JsonTypes::BOOLEAN,
+        ValueKind::Number => JsonTypes::NUMBER,
+        ValueKind::String => JsonTypes::STRING,
+        ValueKind::Array => JsonTypes::ARRAY,
+        ValueKind::Object => JsonTypes::OBJECT,
+    }
 }
 
 impl<'a> Lowerer<'a> {
@@ -202,6 +225,7 @@ impl<'a> Lowerer<'a> {
             members: HashMap::with_capacity(14),
             white_space: None,
             any_value: AnyValue::Wanted,
+            has_empty_text: false,
             n_states: 0,
         }
     }
@@ -264,12 +288,20 @@ impl<'a> Lowerer<'a> {
 
     fn drafted_value(&mut self, conjunction: ConjunctionId, depth: u32, is_element: bool) -> NetRuleId {
         let depth = if self.has_indent() { depth.min(white_space::INDENT_DEEP_MAX) } else { 0 };
-        let context = ValueContext { conjunction, depth, is_element };
+        let context = ValueContext { conjunction, depth, is_element, is_root: false };
         if let Some(&rule) = self.values.get(&context) {
             return rule;
         }
         let rule = self.rule("value", Draft::default(), None);
         self.values.insert(context, rule);
+        self.pending.push_back((context, rule));
+        rule
+    }
+
+    /// Returns the rule of the document as a whole, in the form that the options ask for.
+    fn root_of_form(&mut self, conjunction: ConjunctionId) -> NetRuleId {
+        let rule = self.rule("value", Draft::default(), None);
+        let context = ValueContext { conjunction, depth: 0, is_element: false, is_root: true };
         self.pending.push_back((context, rule));
         rule
     }
@@ -333,11 +365,14 @@ impl<'a> Lowerer<'a> {
     }
 
     fn draft_kinds(&mut self, context: ValueContext, rule: NetRuleId) -> Lowered<()> {
-        let ValueContext { conjunction, depth, is_element } = context;
+        let ValueContext { conjunction, depth, is_element, is_root } = context;
         let mut draft = self.workspace.draft();
         let end = draft.state();
         draft.accept(end);
         for kind in ValueKind::ALL {
+            if is_root && !self.expander.options.root.has(types_of(kind)) {
+                continue;
+            }
             let shapes = self.expander.shapes(conjunction, kind)?;
             if shapes.is_empty() {
                 continue;
@@ -360,7 +395,9 @@ impl<'a> Lowerer<'a> {
                         Shape::String(string) => Some(string.clone()),
                         _ => None,
                     });
-                    if let Some(rule) = self.string(strings.collect(), is_element)? {
+                    if let (true, RootForm::Text { until }) = (is_root, &self.expander.options.root) {
+                        self.has_empty_text = self.plain_string(&mut draft, &strings.collect::<Vec<_>>(), until)?;
+                    } else if let Some(rule) = self.string(strings.collect(), is_element)? {
                         draft.edge(0, Label::Call(rule), end);
                     }
                 }

@@ -1,0 +1,413 @@
+//! Parameters of tool calls that are no JSON: each a key and a value between markers, like `<parameter=city>Oslo</parameter>`.
+//!
+//! A value that is a string is written as its characters; all others are JSON. The parameters come in the order in which the schema declares them,
+//! white space may stand between them and around a value, and none before the first and behind the last. A parameter that the schema doesn't
+//! declare comes after those, if the schema allows others; one may then come twice, of which parsers keep the last.
+//!
+//! | style | a parameter |
+//! |---|---|
+//! | `qwen_xml` | `<parameter=k>v</parameter>` |
+//! | `minimax_xml` | `<parameter name="k">v</parameter>` |
+//! | `glm_xml` | `<arg_key>k</arg_key><arg_value>v</arg_value>` |
+//! | `deepseek_xml` | `<｜DSML｜parameter name="k" string="true">v</｜DSML｜parameter>`, `false` for what is no string |
+//! | `deepseek_v4_1_xml` | the same with a blank before `parameter` |
+//! | `kimi_k3_xml` | `<\|open\|>argument key="k" type="string"<\|sep\|>v<\|close\|>argument<\|sep\|>`, with the type of the value |
+
+use super::error::TagError;
+use crate::grammar::{Expr, ExprId, GrammarBuilder, SchemaOperand};
+use crate::json_schema::{Json, Value, ValueId};
+use crate::regular::CharSet;
+use crate::schema_options::{JsonTypes, RootForm, SchemaOptions};
+
+/// How parameters are written.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Style {
+    name: &'static str,
+    before_key: &'static str,
+    /// Between the key and what says of which type the value is.
+    after_key: &'static str,
+    types: Types,
+    before_value: &'static str,
+    after_value: &'static str,
+}
+
+/// What says of which type a value is.
+#[derive(Debug, PartialEq, Eq)]
+enum Types {
+    /// Nothing.
+    Untold,
+    /// `true` for a string and `false` for others.
+    IsString,
+    /// The name of the type.
+    Named,
+}
+
+const STYLES: [Style; 6] = [
+    Style {
+        name: "qwen_xml",
+        before_key: "<parameter=",
+        after_key: "",
+        types: Types::Untold,
+        before_value: ">",
+        after_value: "</parameter>",
+    },
+    Style {
+        name: "minimax_xml",
+        before_key: "<parameter name=\"",
+        after_key: "",
+        types: Types::Untold,
+        before_value: "\">",
+        after_value: "</parameter>",
+    },
+    Style {
+        name: "glm_xml",
+        before_key: "<arg_key>",
+        after_key: "</arg_key>",
+        types: Types::Untold,
+        before_value: "<arg_value>",
+        after_value: "</arg_value>",
+    },
+    Style {
+        name: "deepseek_xml",
+        before_key: "<｜DSML｜parameter name=\"",
+        after_key: "\" string=\"",
+        types: Types::IsString,
+        before_value: "\">",
+        after_value: "</｜DSML｜parameter>",
+    },
+    Style {
+        name: "deepseek_v4_1_xml",
+        before_key: "<｜DSML｜ parameter name=\"",
+        after_key: "\" string=\"",
+        types: Types::IsString,
+        before_value: "\">",
+        after_value: "</｜DSML｜ parameter>",
+    },
+    Style {
+        name: "kimi_k3_xml",
+        before_key: "<|open|>argument key=\"",
+        after_key: "\" type=\"",
+        types: Types::Named,
+        before_value: "\"<|sep|>",
+        after_value: "<|close|>argument<|sep|>",
+    },
+];
+
+const NAMED_TYPES: [(&str, JsonTypes); 5] = [
+    ("number", JsonTypes::NUMBER),
+    ("boolean", JsonTypes::BOOLEAN),
+    ("object", JsonTypes::OBJECT),
+    ("array", JsonTypes::ARRAY),
+    ("null", JsonTypes::NULL),
+];
+
+impl Style {
+    pub fn find(name: &str) -> Option<&'static Style> {
+        STYLES.iter().find(|style| style.name == name)
+    }
+
+    /// Returns a key as it is written.
+    fn key(&self, key: &str) -> String {
+        match self.types {
+            Types::Named => key.replace('&', "&amp;").replace('"', "&quot;"),
+            Types::Untold | Types::IsString => key.to_owned(),
+        }
+    }
+
+    /// Returns the character that no key of an undeclared parameter has.
+    fn key_end(&self) -> char {
+        [self.after_key, self.before_value].iter().find_map(|text| text.chars().next()).expect("a key has an end")
+    }
+}
+
+/// The parameters that a schema describes.
+#[derive(Debug)]
+pub(super) struct Parameters {
+    style: &'static Style,
+    /// The text of the schema.
+    schema: Box<str>,
+    options: SchemaOptions,
+    declared: Vec<Parameter>,
+    /// Whether there may be others, and the pointer of their schema, if they have one.
+    others: Option<Option<String>>,
+}
+
+#[derive(Debug)]
+struct Parameter {
+    key: String,
+    /// Of its schema within the whole one.
+    pointer: String,
+    types: KnownTypes,
+    is_required: bool,
+}
+
+/// What the keyword `type` says of the values of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum KnownTypes {
+    /// Any string, and nothing else.
+    AnyString,
+    /// Strings only.
+    Strings,
+    /// No strings.
+    NoStrings,
+    Any,
+}
+
+/// Keywords of a schema of parameters that say nothing about its values, or that are read here.
+const READ: [&str; 15] = [
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "$defs",
+    "definitions",
+    "title",
+    "description",
+    "$schema",
+    "$id",
+    "$comment",
+    "default",
+    "examples",
+    "strict",
+    "$ref",
+];
+/// Keywords that say nothing about a value.
+const ANNOTATIONS: [&str; 7] = ["type", "title", "description", "default", "examples", "$comment", "deprecated"];
+
+impl Parameters {
+    /// Reads the schema of some parameters.
+    pub fn read(
+        json: &Json,
+        schema: ValueId,
+        style: &'static Style,
+        options: SchemaOptions,
+    ) -> Result<Parameters, TagError> {
+        let span = json.span(schema);
+        let text = &json.source()[span.start as usize..span.end as usize];
+        let mut parameters =
+            Parameters { style, schema: text.into(), options, declared: Vec::new(), others: Some(None) };
+        let at = followed(json, schema)?;
+        let members = match json.value(at) {
+            Value::Bool(true) => return Ok(parameters),
+            Value::Object(members) => members,
+            _ => return Err(TagError::unsupported(json, at, "the schema of parameters is an object or `true`")),
+        };
+        for member in members {
+            let word = json.key(member);
+            if !READ.contains(&word) {
+                let message = format!("`{word}` of parameters that are no JSON is not supported");
+                return Err(TagError::unsupported(json, member.value, message));
+            }
+        }
+        if let Some(types) = json.member(at, "type")
+            && !has_type(json, types, "object")
+        {
+            return Err(TagError::unsupported(json, types, "parameters are the properties of an object"));
+        }
+        let root = json.pointer(schema);
+        let pointer_of = |id: ValueId| json.pointer(id)[root.len()..].to_owned();
+        let required = required(json, at)?;
+        if let Some(properties) = json.member(at, "properties") {
+            let Value::Object(members) = json.value(properties) else {
+                return Err(TagError::document(json, properties, "`properties` is an object"));
+            };
+            for member in members {
+                let key = json.key(member).to_owned();
+                let is_required = required.iter().any(|name| *name == key);
+                let types = known_types(json, member.value);
+                parameters.declared.push(Parameter { key, pointer: pointer_of(member.value), types, is_required });
+            }
+            if !parameters.options.has_additional_properties {
+                parameters.others = None;
+            }
+        }
+        if let Some(name) = required.iter().find(|name| parameters.declared.iter().all(|known| known.key != **name)) {
+            let message = format!("the required parameter {name:?} is not declared among the `properties`");
+            return Err(TagError::unsupported(json, at, message));
+        }
+        if let Some(others) = json.member(at, "additionalProperties") {
+            parameters.others = match json.value(others) {
+                Value::Bool(false) => None,
+                Value::Bool(true) => Some(None),
+                _ => Some(Some(pointer_of(others))),
+            };
+        }
+        Ok(parameters)
+    }
+
+    /// Adds the grammar of the parameters; rules have names that begin with `prefix`.
+    pub fn lower(&self, builder: &mut GrammarBuilder, prefix: &str) -> ExprId {
+        let declared: Vec<(ExprId, bool)> =
+            self.declared.iter().map(|parameter| (self.declared(builder, parameter), parameter.is_required)).collect();
+        let others = self.others.as_ref().map(|pointer| self.other(builder, pointer.as_deref()));
+        // What may follow behind the last declared one, where a parameter came before and where none did.
+        let space = space(builder);
+        let mut rest = [builder.empty(), builder.empty()];
+        if let Some(other) = others {
+            let next = builder.sequence([space, other]);
+            let more = builder.repeat(next, 0, None);
+            let all = builder.sequence([other, more]);
+            rest = [builder.repeat(all, 0, Some(1)), more];
+        }
+        // PERF: a rule for each place, since what follows is written twice.
+        for (index, &(parameter, is_required)) in declared.iter().enumerate().rev() {
+            let behind = builder.sequence([parameter, rest[1]]);
+            let with_space = builder.sequence([space, behind]);
+            let places = [behind, with_space];
+            let mut next = rest;
+            for (place, (&here, name)) in places.iter().zip(["first", "next"]).enumerate() {
+                let body = if is_required { here } else { builder.choice([here, rest[place]]) };
+                let rule = builder.rule(&format!("{prefix}{index}-{name}"));
+                builder.define(rule, body);
+                next[place] = builder.rule_ref(rule);
+            }
+            rest = next;
+        }
+        rest[0]
+    }
+
+    /// Adds a parameter that is declared.
+    fn declared(&self, builder: &mut GrammarBuilder, parameter: &Parameter) -> ExprId {
+        let style = self.style;
+        let open = builder.marker(&format!("{}{}{}", style.before_key, style.key(&parameter.key), style.after_key));
+        let value = self.value(builder, Some(&parameter.pointer), parameter.types);
+        builder.sequence([open, value])
+    }
+
+    /// Adds a parameter that is not declared.
+    fn other(&self, builder: &mut GrammarBuilder, pointer: Option<&str>) -> ExprId {
+        let style = self.style;
+        let (open, close) = (builder.marker(style.before_key), builder.marker(style.after_key));
+        let characters = CharSet::from_iter([style.key_end(), '\n', '\r']).negate();
+        let character = builder.class(characters);
+        let mut key = builder.repeat(character, 1, None);
+        if !self.declared.is_empty() {
+            let declared: Vec<ExprId> =
+                self.declared.iter().map(|parameter| builder.literal(style.key(&parameter.key))).collect();
+            let declared = builder.one_of(declared);
+            key = builder.push(Expr::Minus(key, declared));
+        }
+        let value = self.value(builder, pointer, KnownTypes::Any);
+        builder.sequence([open, key, close, value])
+    }
+
+    /// Adds a value with what says of which type it is, and the marker behind it. Without a pointer there is no schema.
+    fn value(&self, builder: &mut GrammarBuilder, pointer: Option<&str>, types: KnownTypes) -> ExprId {
+        let style = self.style;
+        let types = if pointer.is_none() && style.types == Types::Untold { KnownTypes::AnyString } else { types };
+        let mut alternatives = Vec::new();
+        if types != KnownTypes::NoStrings {
+            let text = match (types, pointer) {
+                (KnownTypes::AnyString, _) | (_, None) => builder.text_without(&[style.after_value]),
+                (_, Some(pointer)) => {
+                    let text = self.operand(builder, pointer, RootForm::Text { until: style.after_value.into() });
+                    padded(builder, text)
+                }
+            };
+            let told = match style.types {
+                Types::Untold => "",
+                Types::IsString => "true",
+                Types::Named => "string",
+            };
+            alternatives.push(self.told(builder, told, text));
+        }
+        if !matches!(types, KnownTypes::AnyString | KnownTypes::Strings) {
+            let forms: &[(&str, JsonTypes)] = match style.types {
+                Types::Untold => &[("", JsonTypes::ALL_BUT_STRING)],
+                Types::IsString => &[("false", JsonTypes::ALL_BUT_STRING)],
+                Types::Named => &NAMED_TYPES,
+            };
+            for &(told, types) in forms {
+                let form = RootForm::JsonOf(types);
+                let json = match pointer {
+                    Some(pointer) => self.operand(builder, pointer, form),
+                    None => {
+                        let options = SchemaOptions { root: form, ..self.options.clone() };
+                        builder.schema(SchemaOperand::new("true", options))
+                    }
+                };
+                let json = padded(builder, json);
+                alternatives.push(self.told(builder, told, json));
+            }
+        }
+        builder.one_of(alternatives)
+    }
+
+    /// Adds what says that a value is of a type, the value and the marker behind it.
+    fn told(&self, builder: &mut GrammarBuilder, told: &str, value: ExprId) -> ExprId {
+        let open = builder.marker(&format!("{told}{}", self.style.before_value));
+        let close = builder.marker(self.style.after_value);
+        builder.sequence([open, value, close])
+    }
+
+    fn operand(&self, builder: &mut GrammarBuilder, pointer: &str, root: RootForm) -> ExprId {
+        let mut options = SchemaOptions { root, ..self.options.clone() };
+        options.read.pointer = pointer.to_owned();
+        builder.schema(SchemaOperand::new(&self.schema, options))
+    }
+}
+
+/// Adds white space: up to 16 characters.
+fn space(builder: &mut GrammarBuilder) -> ExprId {
+    let character = builder.class(CharSet::from_iter([' ', '\t', '\n', '\r']));
+    builder.repeat(character, 0, Some(16))
+}
+
+/// Adds a value with white space around it.
+fn padded(builder: &mut GrammarBuilder, value: ExprId) -> ExprId {
+    let (before, after) = (space(builder), space(builder));
+    builder.sequence([before, value, after])
+}
+
+/// Follows references to places of the same schema.
+fn followed(json: &Json, schema: ValueId) -> Result<ValueId, TagError> {
+    let mut at = schema;
+    for _ in 0..=json.n_values() {
+        let Some(reference) = json.member(at, "$ref") else { return Ok(at) };
+        let target = match json.value(reference) {
+            Value::String(text) => text.strip_prefix('#').and_then(|pointer| json.at_pointer_from(schema, pointer)),
+            _ => None,
+        };
+        at = target.ok_or_else(|| {
+            TagError::unsupported(
+                json,
+                reference,
+                "a reference of parameters is to a place of the same schema, like `#/$defs/a`",
+            )
+        })?;
+    }
+    Err(TagError::document(json, schema, "the references of the schema form a circle"))
+}
+
+fn required(json: &Json, at: ValueId) -> Result<Vec<String>, TagError> {
+    let Some(required) = json.member(at, "required") else { return Ok(Vec::new()) };
+    let names = match json.value(required) {
+        Value::Array(names) => names.iter().map(|&name| match json.value(name) {
+            Value::String(name) => Some(name.to_owned()),
+            _ => None,
+        }),
+        _ => return Err(TagError::document(json, required, "`required` is a list of names")),
+    };
+    names.collect::<Option<Vec<_>>>().ok_or_else(|| TagError::document(json, required, "`required` is a list of names"))
+}
+
+/// Tells whether a type is among those that the keyword `type` names.
+fn has_type(json: &Json, types: ValueId, name: &str) -> bool {
+    match json.value(types) {
+        Value::String(only) => only == name,
+        Value::Array(all) => all.iter().any(|&one| json.value(one) == Value::String(name)),
+        _ => false,
+    }
+}
+
+fn known_types(json: &Json, schema: ValueId) -> KnownTypes {
+    let Some(types) = json.member(schema, "type") else { return KnownTypes::Any };
+    let Value::Object(members) = json.value(schema) else { return KnownTypes::Any };
+    let is_free = members.iter().all(|member| ANNOTATIONS.contains(&json.key(member)));
+    match json.value(types) {
+        Value::String("string") if is_free => KnownTypes::AnyString,
+        Value::String("string") => KnownTypes::Strings,
+        _ if has_type(json, types, "string") => KnownTypes::Any,
+        _ => KnownTypes::NoStrings,
+    }
+}
