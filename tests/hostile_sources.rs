@@ -132,6 +132,15 @@ const SOURCES: &[(&str, Make)] = &[
         let tags = joined(300, ", ", |i| format!("(\"{}{i}\", r)", "ab".repeat(i % 50)));
         Ebnf(format!("root ::= TagDispatch({tags})\nr ::= \"x\""))
     }),
+    ("long tags that overlap themselves", || {
+        Ebnf(format!("root ::= TagDispatch((\"{0}\", r), (\"{0}b\", r))\nr ::= \"x\"", "a".repeat(1_000_000)))
+    }),
+    ("a long marker that overlaps itself", || {
+        Lark(format!("start: h \"x\"\nh[stop=\"{}\"]: /.*/", "a".repeat(1_000_000)))
+    }),
+    ("many lexemes at one place", || {
+        Lark(format!("start: ({})*", joined(250, " | ", |i| format!("/[a-z]{{{}}}[a-z0-9]*{i}/", i % 20))))
+    }),
     ("runs of chunks", || {
         let chunks = |n: usize| joined(n, ", ", |i| format!("\"w{} \"", i * 7919 % 1013));
         Ebnf(format!("root ::= {}", joined(40, " ", |_| format!("Substring({})", chunks(2000)))))

@@ -8,6 +8,7 @@ mod dialect;
 pub mod ebnf;
 pub mod ecma;
 pub mod lark;
+mod overlap;
 pub mod regex;
 
 pub use dialect::Dialect;

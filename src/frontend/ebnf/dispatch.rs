@@ -11,6 +11,7 @@
 
 use super::lower::Lowering;
 use crate::frontend::SyntaxError;
+use crate::frontend::overlap::{beginnings, ends_that_begin};
 use crate::grammar::{Expr, ExprId, RuleId};
 use crate::regular::CharSet;
 use crate::util::Span;
@@ -48,8 +49,7 @@ impl Lowering<'_> {
         texts.extend(dispatch.excludes.iter().map(|(text, _)| &**text));
         texts.sort_unstable();
         texts.dedup();
-        // Each pair of texts is compared below.
-        self.check_n_exprs(texts.len().saturating_mul(dispatch.tags.len()), span)?;
+        self.check_comparisons(dispatch, &texts, span)?;
         let any = self.push(Expr::Class(CharSet::all()), span)?.expr;
         let all = self.push(Expr::Repeat { body: any, min: 0, max: None }, span)?.expr;
         let ends: Result<Vec<ExprId>, SyntaxError> = texts.iter().map(|text| self.text(text, span)).collect();
@@ -74,6 +74,20 @@ impl Lowering<'_> {
         Ok(Expr::Sequence([arms, free].into()))
     }
 
+    /// Checks the length of all pairs of tags and texts: each is compared.
+    fn check_comparisons(&self, dispatch: &Dispatch, texts: &[&str], span: Span) -> Result<(), SyntaxError> {
+        let n_bytes_of_tags: usize = dispatch.tags.iter().map(|(tag, ..)| tag.len()).sum();
+        let n_bytes_of_texts: usize = texts.iter().map(|text| text.len()).sum();
+        let given = (n_bytes_of_tags.saturating_mul(texts.len()))
+            .saturating_add(n_bytes_of_texts.saturating_mul(dispatch.tags.len()));
+        let limit = self.limits.source_bytes_max;
+        if given <= limit {
+            return Ok(());
+        }
+        let message = format!("all pairs of tags have {given} bytes, above the limit source_bytes_max = {limit}");
+        Err(SyntaxError::new(self.source, span, message).over_limit(given, limit))
+    }
+
     fn text(&mut self, text: &str, span: Span) -> Result<ExprId, SyntaxError> {
         Ok(self.push(Expr::Literal(text.as_bytes().into()), span)?.expr)
     }
@@ -86,26 +100,22 @@ impl Lowering<'_> {
         (all, free): (ExprId, ExprId),
         span: Span,
     ) -> Result<ExprId, SyntaxError> {
-        let mut rests: Vec<&str> = Vec::new();
-        for text in texts {
-            // The proper beginnings of the tag that `text` ends with.
-            for (at, _) in text.char_indices() {
-                if text.len() - at < tag.len() && tag.starts_with(&text[at..]) {
-                    rests.push(&text[..at]);
-                }
-            }
-        }
         // A text inside of the tag ends before it.
         if texts.iter().any(|text| tag.find(text).is_some_and(|at| at + text.len() < tag.len())) {
             return Ok(self.push(Expr::Choice([].into()), span)?.expr);
         }
-        rests.sort_unstable();
-        rests.dedup();
+        let mut rests = Vec::new();
+        for text in texts {
+            // What is left of `text` where it ends with a proper beginning of the tag.
+            let ends = ends_that_begin(text, tag);
+            if !ends.is_empty() {
+                rests.push(beginnings(text, &ends, &mut |expr| Ok(self.push(expr, span)?.expr))?);
+            }
+        }
         if rests.is_empty() {
             return Ok(free);
         }
-        let rests: Result<Vec<ExprId>, SyntaxError> = rests.into_iter().map(|rest| self.text(rest, span)).collect();
-        let rests = self.push(Expr::Choice(rests?.into()), span)?.expr;
+        let rests = self.push(Expr::Choice(rests.into()), span)?.expr;
         let ending = self.push(Expr::Sequence([all, rests].into()), span)?.expr;
         Ok(self.push(Expr::Minus(free, ending), span)?.expr)
     }

@@ -34,7 +34,7 @@ const REGEX_BYTES: usize = 1 << 10;
 /// Lowers rule bodies into a builder that has all names already.
 pub(super) struct Lowering<'s> {
     pub source: &'s str,
-    limits: &'s Limits,
+    pub limits: &'s Limits,
     rules: &'s [RuleText],
     pub builder: GrammarBuilder,
     /// Where `\x` has more than two digits.

@@ -152,14 +152,24 @@ impl Automata {
     fn goes_on(&self, a: usize, c: usize, bytes: &ByteSet, n_pairs_left: &mut usize) -> bool {
         let (Some(a), Some(c)) = (self.dfa(a), self.dfa(c)) else { return false };
         let (Some(start_a), Some(start_c)) = (a.start(), c.start()) else { return false };
+        *n_pairs_left = n_pairs_left.saturating_sub(1);
         let goes_on = |(low, high, _): (u8, u8, u32)| (low..=high).any(|byte| bytes.contains(byte));
         let mut seen: HashSet<(u32, u32)> = HashSet::new();
         let mut pending: Vec<(u32, u32)> = Vec::new();
         let mut next = Some((start_a, start_c));
         while let Some((state_a, state_c)) = next {
-            for (low, high, to_a) in a.edges(state_a) {
-                let shared = c.edges(state_c).filter(|&(from, to, _)| from <= high && to >= low);
-                pending.extend(shared.map(|(_, _, to_c)| (to_a, to_c)));
+            // Both lists of edges ascend by byte.
+            let (mut edges_a, mut edges_c) = (a.edges(state_a), c.edges(state_c));
+            let (mut edge_a, mut edge_c) = (edges_a.next(), edges_c.next());
+            while let (Some((low, high, to_a)), Some((from, to, to_c))) = (edge_a, edge_c) {
+                if from <= high && to >= low {
+                    pending.push((to_a, to_c));
+                }
+                if high < to {
+                    edge_a = edges_a.next();
+                } else {
+                    edge_c = edges_c.next();
+                }
             }
             // The empty text is no match of a lexer, so the first pair counts only where it comes again.
             next = None;

@@ -11,13 +11,14 @@ use super::scan::{Token, TokenKind};
 use super::scope::Scope;
 use crate::frontend::SyntaxError;
 use crate::frontend::check::shorten;
+use crate::frontend::overlap::{beginnings, ends_that_begin};
 use crate::frontend::regex::{self, RegexOptions};
 use crate::grammar::{Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId, Warning, WarningKind};
 use crate::limits::Limits;
 use crate::regular::{CharSet, Regular};
 use crate::util::{Span, closest_name};
 use core::ops::Range;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -43,6 +44,8 @@ pub(super) struct Lowering<'s> {
     /// The root rules of those that were referred to.
     roots: HashMap<&'s str, RuleId>,
     rules: HashMap<Instance, RuleId>,
+    /// Definitions whose options were recorded, by scope and index.
+    recorded: HashSet<(usize, usize)>,
     jobs: VecDeque<(RuleId, Job)>,
     /// Regexes parsed before, as written.
     regexes: HashMap<&'s str, Regex>,
@@ -113,6 +116,7 @@ impl<'s> Lowering<'s> {
             grammars,
             roots: HashMap::new(),
             rules: HashMap::new(),
+            recorded: HashSet::new(),
             jobs: VecDeque::new(),
             regexes: HashMap::new(),
             n_regex_nodes: 0,
@@ -274,10 +278,13 @@ impl<'s> Lowering<'s> {
         let text = definition.text.clone();
         let Some(options) = options else { return Ok((self.body(context, range, spend)?, Some(name))) };
         let attributes = attributes::read(self.source, options)?;
-        self.record(&text, &attributes, instance.number);
+        // Of rules with different numbers, the first says it.
+        if self.recorded.insert((instance.scope, instance.definition)) {
+            self.record(&text, &attributes);
+        }
         context.is_lexeme |= attributes.is_lexeme;
         let mut body = self.body(context, range, spend)?;
-        body = self.with_ending(&text, body, &attributes.ending, context, spend)?;
+        body = self.with_ending(body, &attributes.ending, context, spend)?;
         if let Some((n_chars, span)) = attributes.chars_max {
             let any = self.push(Expr::Class(CharSet::all()), span)?;
             let short = self.push(Expr::Repeat { body: any, min: 0, max: Some(n_chars) }, span)?;
@@ -290,35 +297,31 @@ impl<'s> Lowering<'s> {
         Ok((body, Some(name)))
     }
 
-    /// Records the captures of a rule, and warns of options without effect.
-    fn record(&mut self, rule: &str, attributes: &Attributes, number: Option<u64>) {
-        // One of the rules with different numbers is enough.
+    /// Records the captures of a rule, and warns of options without effect, or with another for others.
+    fn record(&mut self, rule: &str, attributes: &Attributes) {
         let capture = |name: String, is_marker| Capture { name, rule: rule.to_owned(), is_marker };
-        let mut captures = Vec::new();
         if let Some(name) = &attributes.capture {
-            captures.push(capture(name.clone().unwrap_or_else(|| rule.to_owned()), false));
+            self.captures.push(capture(name.clone().unwrap_or_else(|| rule.to_owned()), false));
         }
         if let Some((name, _)) = &attributes.stop_capture {
-            captures.push(capture(name.clone(), true));
-        }
-        for capture in captures {
-            if number.is_none() || !self.captures.contains(&capture) {
-                self.captures.push(capture);
-            }
+            self.captures.push(capture(name.clone(), true));
         }
         for &span in &attributes.without_effect {
             let option = &self.source[span.start as usize..span.end as usize];
-            let warning = without_effect(rule, option, span);
-            if number.is_none() || !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
+            self.warnings.push(without_effect(rule, option, span));
+        }
+        if let Ending::Stop(marker) = &attributes.ending
+            && &self.source[marker.range.clone()] != "\"\""
+        {
+            let detail = "`stop` hides its marker: it is no part of the text; XGrammar keeps it there, like `suffix`";
+            let span = marker.range.clone().into();
+            self.warnings.push(Warning::of_source(WarningKind::ReadDifferently, rule, span, detail.to_owned()));
         }
     }
 
     /// Returns the matches of a lexeme that end as its options say.
     fn with_ending<E: From<SyntaxError>>(
         &mut self,
-        rule: &str,
         body: ExprId,
         ending: &Ending,
         context: Context,
@@ -332,22 +335,13 @@ impl<'s> Lowering<'s> {
                 let both = self.push(Expr::Sequence([body, marker].into()), Span::default())?;
                 Ok(self.lazy(both)?)
             }
-            Ending::Stop(marker) => {
-                let span = Span::from(marker.range.clone());
-                let text = self.stop_text(marker)?;
-                let detail =
-                    "`stop` hides its marker: it is no part of the text; XGrammar keeps it there, like `suffix`";
-                if text.as_deref() != Some("") {
-                    self.warnings.push(Warning::of_source(WarningKind::ReadDifferently, rule, span, detail.to_owned()));
+            Ending::Stop(marker) => match self.stop_text(marker)? {
+                Some(text) => Ok(self.stopped(body, &text)?),
+                None => {
+                    let marker = self.marker(marker, context, spend)?;
+                    Ok(self.without(body, marker, Vec::new())?)
                 }
-                match text {
-                    Some(text) => Ok(self.stopped(body, &text)?),
-                    None => {
-                        let marker = self.marker(marker, context, spend)?;
-                        Ok(self.without(body, marker, Vec::new())?)
-                    }
-                }
-            }
+            },
         }
     }
 
@@ -387,9 +381,10 @@ impl<'s> Lowering<'s> {
             return Ok(body);
         }
         let whole = self.push(Expr::Literal(marker.as_bytes().into()), Span::default())?;
+        let ends = ends_that_begin(marker, marker);
         let mut earlier = Vec::new();
-        for (at, _) in marker.char_indices().skip(1).filter(|&(at, _)| marker.starts_with(&marker[at..])) {
-            let first = self.push(Expr::Literal(marker.as_bytes()[..at].into()), Span::default())?;
+        if !ends.is_empty() {
+            let first = beginnings(marker, &ends, &mut |expr| self.push(expr, Span::default()))?;
             earlier.push(self.push(Expr::Sequence([body, first].into()), Span::default())?);
         }
         self.without(body, whole, earlier)
