@@ -35,7 +35,7 @@
 //! | [`regular`] | regular languages over characters and bytes |
 //! | `schema_options` | what JSON Schema leaves open: drafts, white space, spelling |
 //! | [`grammar`] | the grammar as written |
-//! | [`frontend`] | parsers of EBNF and regular expressions |
+//! | [`frontend`] | parsers of EBNF, Lark and regular expressions |
 //! | `machine` | registers: counts of copies and characters, residues, distinct values: what is too large for finite automata |
 //! | `pass` | from a grammar to its normal form, one rewrite per file |
 //! | [`json_schema`] | from a schema to conjunctions, shapes, and automata in normal form |

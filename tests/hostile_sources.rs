@@ -17,11 +17,12 @@ const CHILD: &str = "MASKWRIGHT_HOSTILE_SOURCE";
 
 enum Source {
     Ebnf(String),
+    Lark(String),
     Regex(String),
     /// A structural tag.
     Tag(String),
 }
-use Source::{Ebnf, Regex, Tag};
+use Source::{Ebnf, Lark, Regex, Tag};
 
 /// Returns a structural tag of a format.
 fn tag_of(format: &str) -> Source {
@@ -135,6 +136,55 @@ const SOURCES: &[(&str, Make)] = &[
     ("an unknown rule", || {
         rules("zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz", 32_000, |i| format!("zzzzzzzzzzzzzzzzzzzzzzzzz{i} ::= \"\""), "")
     }),
+    ("tags that overlap", || {
+        let tags = joined(300, ", ", |i| format!("(\"{}{i}\", r)", "ab".repeat(i % 50)));
+        Ebnf(format!("root ::= TagDispatch({tags})\nr ::= \"x\""))
+    }),
+    ("long tags that overlap themselves", || {
+        Ebnf(format!("root ::= TagDispatch((\"{0}\", r), (\"{0}b\", r))\nr ::= \"x\"", "a".repeat(1_000_000)))
+    }),
+    ("a long marker that overlaps itself", || {
+        Lark(format!("start: h \"x\"\nh[stop=\"{}\"]: /.*/", "a".repeat(1_000_000)))
+    }),
+    ("many lexemes at one place", || {
+        Lark(format!("start: ({})*", joined(250, " | ", |i| format!("/[a-z]{{{}}}[a-z0-9]*{i}/", i % 20))))
+    }),
+    ("runs of chunks", || {
+        let chunks = |n: usize| joined(n, ", ", |i| format!("\"w{} \"", i * 7919 % 1013));
+        Ebnf(format!("root ::= {}", joined(40, " ", |_| format!("Substring({})", chunks(2000)))))
+    }),
+    ("contents of strings", || {
+        Ebnf(format!("root ::= {}", joined(400, " ", |i| format!("/\\w{{{i}}}[^\\p{{L}}]/ju"))))
+    }),
+    ("lazy rules", || {
+        rules(&joined(4000, " ", |i| format!("a{i}")), 4000, |i| format!("a{i}[lazy] ::= .* \"x{i}\""), "")
+    }),
+    ("escapes without end", || Ebnf(format!("root ::= \"\\x{}\"", "0".repeat(15_000_000)))),
+    ("a parameter without bound", || Lark("start: p::0\np::_: \"a\" p::incr(_) | p::set_bit(63) | \"b\"".into())),
+    ("parameters in long bodies", || {
+        Lark(format!("start: p::0\np::_: {} p::incr(_) | \"b\"", "\"a\" ".repeat(200_000)))
+    }),
+    ("conditions in groups", || {
+        let groups = format!("{}\"a\" %if lt(_, 9){}", "(".repeat(190), ")".repeat(190));
+        Lark(format!("start: p::0\np::_: {} p::incr(_) | \"b\"", format!("{groups} ").repeat(3000)))
+    }),
+    ("blocks in blocks", || {
+        Lark(format!(
+            "{}start: \"x\"{}",
+            "start: %lark { ".repeat(190),
+            " \"y\" }".repeat(190) + &"// ".repeat(1_000_000)
+        ))
+    }),
+    ("as many blocks as fit", || Lark(format!("start: {}", "%lark { start: \"a\" } ".repeat(700_000)))),
+    ("terminals in a chain", || {
+        Lark(format!("start: A0\n{}A30000: \"x\"", joined(30_000, "", |i| format!("A{i}: \"a\" A{} | \"b\"\n", i + 1))))
+    }),
+    ("ignored text everywhere", || Lark(format!("%ignore /[ a]+/\nstart: {}", "/a+/ ".repeat(80_000)))),
+    ("lexemes that follow each other", || {
+        Lark(format!("start: ({})*", joined(3000, " | ", |i| format!("/[a-z]+{i}?/"))))
+    }),
+    ("complements in terminals", || Lark(format!("start: A\nA: {}", joined(6000, " & ", |i| format!("~\"w{i}\""))))),
+    ("line ends", || Lark(format!("start: \"a\"{}| \"b\"", "\n# x\n".repeat(2_500_000)))),
     ("optional letters", || Regex("(a?){50000}".into())),
     ("counts in counts", || Regex("((a{1,1000}){1,1000}){1,1000}".into())),
     ("counts of words in counts", || Regex("(((a|b){1,1000}c){1,1000}d){1,1000}".into())),
@@ -206,6 +256,7 @@ fn compile(
 ) -> Result<CompiledGrammar, CompileError> {
     match source {
         Ebnf(text) => compiler.compile_ebnf_with(text, "root", options),
+        Lark(text) => compiler.compile_lark_with(text, options),
         Regex(pattern) => compiler.compile_regex_with(pattern, options),
         Tag(text) => compiler.compile_structural_tag_with(text, &TagOptions::default(), options),
     }

@@ -1,6 +1,7 @@
 //! Compiling: from a source and a vocabulary to a [`CompiledGrammar`].
 
 mod cache;
+mod dialect;
 mod error;
 mod options;
 mod references;
@@ -15,7 +16,7 @@ pub use validate::Validated;
 use crate::automaton::{Program, UnitStore};
 use crate::compiled::{CompiledGrammar, Origin, StepLimits};
 use crate::frontend::ebnf;
-use crate::frontend::regex;
+use crate::frontend::regex::{self, RegexOptions};
 use crate::grammar::{Grammar, Regex, SchemaOperand, Warning};
 use crate::json_schema::{SchemaError, SchemaOptions, SchemaStore};
 use crate::limits::Limits;
@@ -227,8 +228,10 @@ impl GrammarCompiler {
                 let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
                 budget.check()?;
                 let spend = &mut |n_bytes| Ok::<(), CompileError>(budget.spend(STEPS_PER_BYTE * n_bytes)?);
-                let regular = Arc::new(regex::parse_within(pattern, "", &self.shared.limits, spend)?);
-                let grammar = validate::of_regex(Regex { pattern: pattern.into(), flags: "".into(), regular });
+                let regex_options = RegexOptions::default();
+                let regular = Arc::new(regex::parse_within(pattern, &regex_options, &self.shared.limits, spend)?);
+                let (pattern, flags) = regex_options.in_ebnf(pattern);
+                let grammar = validate::of_regex(Regex { pattern: pattern.into(), flags: flags.into(), regular });
                 self.build(grammar, Vec::new(), &budget, options)
             },
         )
