@@ -2,9 +2,10 @@
 
 use maskwright::frontend::ebnf;
 use maskwright::grammar::{Grammar, GrammarBuilder, SchemaOperand};
-use maskwright::json_schema::{SchemaOptions, WhiteSpace};
+use maskwright::json_schema::{RootForm, SchemaOptions, WhiteSpace};
 use maskwright::reference::{OracleMatcher, Recognizer};
 use maskwright::testing::Rng;
+use maskwright::testing::schemas::{random_schema, random_value};
 use maskwright::vocab::TokenKind;
 use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Limits, Matcher, TokenId, Vocab};
 use std::sync::Arc;
@@ -348,4 +349,50 @@ fn control_tokens_spell_markers_whole_and_in_part() {
     matcher.accept_token(id("<|a|>")).unwrap();
     matcher.accept_bytes(b"x<|a|>").unwrap();
     assert!(matcher.is_accepting());
+}
+
+/// What a document is beside another text, it is alone; as an operand, from a pointer, and as the characters of a string.
+#[test]
+fn random_schemas_mean_the_same_amid_other_text() {
+    let seed = std::env::var("MASKWRIGHT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(17);
+    println!("MASKWRIGHT_SEED={seed}");
+    let mut rng = Rng::new(seed);
+    let limits = Limits { automaton_states_max: 1 << 15, schema_alternatives_max: 1 << 7, ..Limits::default() };
+    let compiler = GrammarCompiler::builder(vocab(&[])).limits(limits).build();
+    let options = CompileOptions::default();
+    let (mut n_accepted, mut n_refused, mut n_strings) = (0, 0, 0);
+    for _ in 0..400 {
+        let schema = random_schema(&mut rng);
+        let Ok(alone) = compiler.compile_json_schema(&schema) else { continue };
+        let amid = compiler.compile_ebnf(&format!(r#"root ::= [a" ]{{0,3}} %json {schema} ("\n" root)?"#)).unwrap();
+        let within = format!(r#"{{"x": [{schema}]}}"#);
+        let mut at_pointer = SchemaOptions::default();
+        at_pointer.read.pointer = "/x/0".into();
+        let has_references = schema.contains("$ref");
+        let pointed = compiler.compile_json_schema_with(&within, &at_pointer, &options);
+        assert!(pointed.is_ok() || has_references, "{schema}");
+        let characters = SchemaOptions { root: RootForm::Text { until: "x".into() }, ..SchemaOptions::default() };
+        let characters = compiler.compile_json_schema_with(&schema, &characters, &options);
+        for _ in 0..12 {
+            let value = random_value(&mut rng, 2);
+            let is_valid = is_match(&alone, &value);
+            n_accepted += usize::from(is_valid);
+            n_refused += usize::from(!is_valid);
+            let first = *rng.pick(&["", "a", "\"", "\"\" ", "a\" "]);
+            assert_eq!(is_match(&amid, &format!("{first}{value}")), is_valid, "{schema}\n{first}{value}");
+            if is_valid {
+                assert!(is_match(&amid, &format!("{first}{value}\n\"{value}")), "{schema}\n{first}{value}");
+            }
+            if let (Ok(pointed), false) = (&pointed, has_references) {
+                assert_eq!(is_match(pointed, &value), is_valid, "{schema}\n{value}");
+            }
+            if let serde_json::Value::String(text) = serde_json::from_str(&value).unwrap() {
+                n_strings += 1;
+                let is_read = characters.as_ref().is_ok_and(|characters| is_match(characters, &text));
+                assert_eq!(is_read, is_valid && !text.contains('x'), "{schema}\n{value} as characters");
+            }
+        }
+        check_masks(&amid, &mut rng, 1, 6);
+    }
+    assert!(n_accepted > 300 && n_refused > 300 && n_strings > 100, "{n_accepted} {n_refused} {n_strings}");
 }

@@ -6,7 +6,7 @@ use maskwright::grammar::Grammar;
 use maskwright::reference::{OracleMatcher, Recognizer};
 use maskwright::testing::cases::default_vocab;
 use maskwright::testing::{GrammarShape, Rng, VocabShape, random_grammar, random_vocab, random_walk};
-use maskwright::{Limits, TokenId};
+use maskwright::{GrammarCompiler, Limits, TokenId, Vocab};
 use std::sync::Arc;
 
 fn read(source: &str) -> (Grammar, Recognizer) {
@@ -170,4 +170,21 @@ fn rests_that_no_grammar_writes_are_explained() {
         let explanation = matcher.explain_token(token).unwrap();
         assert_eq!(explanation.is_allowed(), matcher.is_token_allowed(token), "{explanation}");
     }
+}
+
+#[test]
+fn what_was_text_before_the_stop_tokens_changed_is_replayed() {
+    let vocab = Vocab::from_tokens(["a", "b", "c"]).unwrap();
+    let grammar = GrammarCompiler::new(vocab.into()).compile_ebnf(r#"root ::= "a" "b" "c""#).unwrap();
+    let mut matcher = grammar.matcher();
+    matcher.accept_tokens(&[0, 1]).unwrap();
+    matcher.set_stop_tokens(&[1]).unwrap();
+    assert_eq!(matcher.explain().unwrap().to_string(), "expected \"c\" in rule `root`");
+    // One that fails closed ends amid the text.
+    let mut stuck = grammar.matcher();
+    stuck.set_fail_closed(true);
+    stuck.set_stop_tokens(&[0]).unwrap();
+    stuck.fill_mask(&mut [0]).unwrap();
+    stuck.accept_token(0).unwrap();
+    assert!(stuck.is_terminated() && stuck.explain().is_ok());
 }
