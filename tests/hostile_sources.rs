@@ -1,6 +1,7 @@
 //! Hostile sources, designed to take much time or memory: with default limits each has an answer within 2 s ([`CPU_MAX`]) and [`BYTES_MAX`],
 //! in an address space of [`ADDRESS_SPACE_BYTES`]; a deadline or a flag interrupts each soon, in every stage.
 
+use maskwright::structural_tag::TagOptions;
 use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Vocab};
 use std::fmt::Write;
 use std::process::Command;
@@ -18,8 +19,15 @@ enum Source {
     Ebnf(String),
     Lark(String),
     Regex(String),
+    /// A structural tag.
+    Tag(String),
 }
-use Source::{Ebnf, Lark, Regex};
+use Source::{Ebnf, Lark, Regex, Tag};
+
+/// Returns a structural tag of a format.
+fn tag_of(format: &str) -> Source {
+    Tag(format!(r#"{{"type": "structural_tag", "format": {format}}}"#))
+}
 
 /// Writes `root ::= (first)`, then a line for each number.
 fn rules(first: &str, n: usize, line: impl Fn(usize) -> String, last: &str) -> Source {
@@ -190,6 +198,50 @@ const SOURCES: &[(&str, Make)] = &[
     ("anchors", || Regex("(a|^|$)*".repeat(8000))),
     ("anchors in anchors", || Regex(format!("{}a|^|${}", "(".repeat(190), ")*".repeat(190)))),
     ("anchors at both sides", || Regex("(^|a)".repeat(6000) + &"($|b)".repeat(6000))),
+    ("many schemas", || {
+        let schema =
+            |i: usize| format!(r#"%json {{"type": "object", "properties": {{"a{i}": {{"type": "integer"}}}}}}"#);
+        Ebnf(format!("root ::= {}", joined(20_000, " | ", |i| format!("\"{i}\" {}", schema(i)))))
+    }),
+    ("many schemas that take long", || {
+        let names = joined(60, ", ", |i| format!("\"k{i}\""));
+        let schema = |i: usize| format!(r#"{{"not": {{"anyOf": [{{"required": [{names}]}}, {{"const": {i}}}]}}}}"#);
+        Ebnf(format!("root ::= {}", joined(2000, " | ", |i| format!("%json {}", schema(i)))))
+    }),
+    ("a schema again and again", || {
+        Ebnf(format!("root ::= {}", joined(120_000, " | ", |i| format!("\"{i}\" %json {{}}"))))
+    }),
+    ("brackets behind a schema's beginning", || Ebnf(format!("root ::= %json {{{}", "[".repeat(8_000_000)))),
+    ("as many beginnings of schemas", || Ebnf(format!("root ::= {}", "%json(".repeat(1_000_000)))),
+    ("many tools", || {
+        let tag = |i: usize| {
+            let schema = format!(r#"{{"type": "object", "properties": {{"a{i}": {{"type": "integer"}}}}}}"#);
+            format!(
+                r#"{{"begin": "<{i}>", "end": "</{i}>", "content": {{"type": "json_schema", "json_schema": {schema}}}}}"#
+            )
+        };
+        let tags = joined(20_000, ", ", tag);
+        tag_of(&format!(r#"{{"type": "triggered_tags", "triggers": ["<"], "tags": [{tags}]}}"#))
+    }),
+    ("many triggers that overlap", || {
+        let rule = |i: usize| format!(r#"["{}{i:x}", {{"type": "any_text"}}]"#, "ab".repeat(i % 50));
+        tag_of(&format!(r#"{{"type": "dispatch", "rules": [{}]}}"#, joined(4000, ", ", rule)))
+    }),
+    ("deep formats", || {
+        let (open, close) = (r#"{"type": "plus", "content": {"type": "or", "elements": ["#, "]}}");
+        let inner = r#"{"type": "any_text"}"#;
+        tag_of(&format!("{}{inner}, {inner}{}", format!("{open}{inner}, ").repeat(49), close.repeat(49)))
+    }),
+    ("a long text without another", || {
+        let excludes = joined(3000, ", ", |i| format!(r#""x{i}y""#));
+        tag_of(&format!(r#"{{"type": "any_text", "max_chars": 100000, "excludes": [{excludes}]}}"#))
+    }),
+    ("many parameters", || {
+        let properties = joined(20_000, ", ", |i| format!(r#""p{i}": {{"enum": ["a", {i}]}}"#));
+        let schema = format!(r#"{{"type": "object", "properties": {{{properties}}}}}"#);
+        tag_of(&format!(r#"{{"type": "json_schema", "style": "qwen_xml", "json_schema": {schema}}}"#))
+    }),
+    ("a long marker", || tag_of(&format!(r#"{{"type": "const_string", "value": "{}"}}"#, "<|x".repeat(150_000)))),
     ("a pattern without a small automaton", || Regex("(.*a.{15}|.*b.{15}|.*c.{14})*".into())),
 ];
 
@@ -206,6 +258,7 @@ fn compile(
         Ebnf(text) => compiler.compile_ebnf_with(text, "root", options),
         Lark(text) => compiler.compile_lark_with(text, options),
         Regex(pattern) => compiler.compile_regex_with(pattern, options),
+        Tag(text) => compiler.compile_structural_tag_with(text, &TagOptions::default(), options),
     }
 }
 
@@ -238,10 +291,16 @@ fn child() {
             let limit = match &error {
                 CompileError::Build(error) => error.limit_met(),
                 CompileError::Syntax(error) => error.limit_met(),
+                CompileError::Schema(error) => error.limit().map(|(_, given, limit)| (given as u64, limit as u64)),
+                CompileError::Operand(error) => {
+                    error.schema_error().limit().map(|(_, given, limit)| (given as u64, limit as u64))
+                }
                 _ => None,
             };
             let text: String = error.to_string().chars().take(200).collect();
-            let is_other = ["undefined rule", "matches nothing"].iter().any(|other| text.contains(other));
+            let is_other = ["undefined rule", "matches nothing", "not closed", "more expressions than"]
+                .iter()
+                .any(|other| text.contains(other));
             assert!(limit.is_some_and(|(given, limit)| given > limit) || is_other, "{text}: {limit:?}");
             text
         }

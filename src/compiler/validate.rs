@@ -7,7 +7,7 @@ use super::schema::{STEPS_PER_BYTE, lower_schema};
 use crate::frontend::regex::RegexOptions;
 use crate::frontend::{SyntaxError, ebnf, lark, regex};
 use crate::grammar::{ControlRef, Grammar, GrammarBuilder, Regex, SchemaOperand, Warning};
-use crate::json_schema::{SchemaOptions, SchemaReport, SchemaStore};
+use crate::json_schema::{SchemaError, SchemaOptions, SchemaReport, SchemaStore};
 use crate::limits::Limits;
 use crate::pass::{BuildError, CompileBudget, External, References, normalize};
 use core::cell::RefCell;
@@ -126,7 +126,10 @@ impl Grammar {
         options: &CompileOptions,
     ) -> Result<Validated, CompileError> {
         let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
-        let (_, report) = lower_schema(schema, schema_options, &Arc::default(), limits, &budget)?;
+        let (normal, report) = lower_schema(schema, schema_options, &Arc::default(), limits, &budget)?;
+        if !normal.has_empty_text && !normal.has_other_texts() {
+            return Err(SchemaError::without_form().into());
+        }
         let operand = SchemaOperand::new(schema, schema_options.clone());
         let reports = vec![(operand.clone(), report)];
         Ok(Validated { grammar: Grammar::schema(operand), warnings: Vec::new(), reports })
@@ -157,7 +160,8 @@ fn validate(
     let schemas = Schemas::of(&grammar, |operand| {
         let (normal, report) = lower_schema(operand.text(), operand.options(), &store, limits, budget)?;
         reports.push((operand.clone(), report));
-        Ok(External { number: Some(reports.len() as u32 - 1), has_empty_text: normal.has_empty_text })
+        let number = normal.has_other_texts().then_some(reports.len() as u32 - 1);
+        Ok(External { number, has_empty_text: normal.has_empty_text })
     })?;
     let references = AnyControls { numbers: RefCell::default(), schemas: &schemas.externals };
     let (_, empty_rules) = normalize(&grammar, &references, limits, budget)?;
