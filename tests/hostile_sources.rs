@@ -151,7 +151,7 @@ const SOURCES: &[(&str, Make)] = &[
     }),
     ("runs of chunks", || {
         let chunks = |n: usize| joined(n, ", ", |i| format!("\"w{} \"", i * 7919 % 1013));
-        Ebnf(format!("root ::= {}", joined(40, " ", |_| format!("Substring({})", chunks(2000)))))
+        Ebnf(format!("root ::= {}", joined(8, " ", |_| format!("Substring({})", chunks(2000)))))
     }),
     ("contents of strings", || {
         Ebnf(format!("root ::= {}", joined(400, " ", |i| format!("/\\w{{{i}}}[^\\p{{L}}]/ju"))))

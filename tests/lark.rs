@@ -80,12 +80,12 @@ fn the_engine_passes_every_case() {
 fn grammars_print_as_ebnf() {
     let mut n_printed = 0;
     for case in load().iter().filter(|case| case.error.is_none()) {
-        // EBNF refuses rules that never finish, which a rule with a parameter may be for some numbers.
-        if case.name == "conditions_without_an_alternative_left" {
-            continue;
-        }
         let Ok(parsed) = parse(&case.grammar) else { continue };
         let Some(text) = parsed.grammar.to_ebnf() else { continue };
+        // EBNF refuses rules that never finish, which a rule with a parameter may be for some numbers.
+        if text.contains(r"::= [^\0-\u{10FFFF}]") {
+            continue;
+        }
         let root = &parsed.grammar.rule(parsed.grammar.root()).name;
         let again = maskwright::frontend::ebnf::parse(&text, root, &Limits::default());
         let again = again.unwrap_or_else(|error| panic!("{}: {error:#}\n{text}", case.name));
@@ -136,7 +136,7 @@ const ERRORS: &[(&str, &str, (usize, usize), &str)] = &[
     ("start: p::incr([3:2])\np::_: \"a\"", "a range of bits", (1, 16), ""),
     ("start: \"a\" %if lt(_, 3)", "needs the parameter", (1, 16), "`name::_`"),
     ("start: @calls", "there is no grammar `calls`", (1, 8), "beside the source"),
-    ("start: \"x\" | a\na: \"x\" b\nb: a", "it needs `b`, which needs `a` again", (2, 1), ""),
+    ("start: \"x\" | a\na: \"x\" b\nb: a", "it needs `b`, which needs `a` again", (2, 1), "an alternative without"),
 ];
 
 #[test]

@@ -11,6 +11,9 @@
 use super::{CharSet, Node, NodeId, Regular};
 use hashbrown::HashMap;
 
+/// Ranges of numbers, ascending.
+type Ranges = Vec<(u32, u32)>;
+
 /// A hexadecimal digit of an escape: `n_bits` of a number, added to `first`.
 #[derive(Clone, Copy)]
 struct Digit {
@@ -153,11 +156,11 @@ impl Speller {
         let Some((digit, rest)) = digits.split_first() else { return self.push(Node::Empty) };
         let n_bits_left: u32 = rest.iter().map(|digit| digit.n_bits).sum();
         // The values of this digit by what may follow them.
-        let mut groups: Vec<(Vec<(u32, u32)>, Vec<u32>)> = Vec::new();
+        let mut groups: Vec<(Ranges, Vec<u32>)> = Vec::new();
         for value in 0..1u32 << digit.n_bits {
             let (from, to) = (value << n_bits_left, ((value + 1) << n_bits_left) - 1);
             let within = ranges.iter().filter(|&&(low, high)| low <= to && high >= from);
-            let after: Vec<_> = within.map(|&(low, high)| (low.max(from) - from, high.min(to) - from)).collect();
+            let after: Ranges = within.map(|&(low, high)| (low.max(from) - from, high.min(to) - from)).collect();
             if after.is_empty() {
                 continue;
             }

@@ -258,7 +258,7 @@ impl<'s> Tokens<'s> {
         let mut inside = Tokens::new(self.source, open + 1..self.end);
         inside.is_in_block = true;
         let mut depth = 1usize;
-        while let Some(token) = inside.next() {
+        for token in inside {
             let token = token?;
             match (token.kind, self.source.as_bytes()[token.range.start]) {
                 (TokenKind::Mark, b'{') => depth += 1,
