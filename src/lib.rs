@@ -35,7 +35,7 @@
 //! | [`regular`] | regular languages over characters and bytes |
 //! | `schema_options` | what JSON Schema leaves open: drafts, white space, spelling |
 //! | [`grammar`] | the grammar as written |
-//! | [`frontend`] | parsers of EBNF and regular expressions |
+//! | [`frontend`] | parsers of EBNF, Lark and regular expressions |
 //! | `machine` | registers: counts of copies and characters, residues, distinct values: what is too large for finite automata |
 //! | `pass` | from a grammar to its normal form, one rewrite per file |
 //! | [`json_schema`] | from a schema to conjunctions, shapes, and automata in normal form |
@@ -43,6 +43,7 @@
 //! | `automaton` | units with real-time moves, interned; programs that link them |
 //! | `exec` | configurations, stacks as a graph, steps, a lazy DFA over configurations, budgets of work |
 //! | [`vocab`] | tokens: kinds, trie, regions |
+//! | [`logits`] | masks applied to logits of 32 and 16 bits |
 //! | `mask` | classify, settle, entries, decision trees; configurations walked as a whole |
 //! | `compiled` | [`CompiledGrammar`]: a program, a vocabulary, and the masks they share |
 //! | [`matcher`] | the state of one output |
@@ -86,6 +87,7 @@ pub mod frontend;
 pub mod grammar;
 pub mod json_schema;
 mod limits;
+pub mod logits;
 mod machine;
 mod mask;
 pub mod matcher;

@@ -135,7 +135,9 @@ fn push(builder: &mut GrammarBuilder, rules: &[RuleId], shape: &Shape) -> ExprId
         Shape::NoCase(text) => Expr::LiteralNoCase(text.as_str().into()),
         Shape::Class(ranges) => Expr::Class(CharSet::from_ranges(ranges.iter().map(|&(a, b)| (a.min(b), a.max(b))))),
         Shape::Regex(pattern, flags) => {
-            let regular = Arc::new(regex::parse(pattern, flags, &Limits::default()).unwrap());
+            let mut options = regex::RegexOptions::EBNF;
+            assert!(flags.chars().all(|flag| options.set_flag(flag)));
+            let regular = Arc::new(regex::parse_with(pattern, &options, &Limits::default()).unwrap());
             Expr::Regex(Regex { pattern: (*pattern).into(), flags: (*flags).into(), regular })
         }
         Shape::ControlName(name) => Expr::Control(ControlRef::Name(name.as_str().into())),

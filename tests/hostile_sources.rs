@@ -1,6 +1,7 @@
 //! Hostile sources, designed to take much time or memory: with default limits each has an answer within 2 s ([`CPU_MAX`]) and [`BYTES_MAX`],
 //! in an address space of [`ADDRESS_SPACE_BYTES`]; a deadline or a flag interrupts each soon, in every stage.
 
+use maskwright::structural_tag::TagOptions;
 use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Vocab};
 use std::fmt::Write;
 use std::process::Command;
@@ -16,9 +17,17 @@ const CHILD: &str = "MASKWRIGHT_HOSTILE_SOURCE";
 
 enum Source {
     Ebnf(String),
+    Lark(String),
     Regex(String),
+    /// A structural tag.
+    Tag(String),
 }
-use Source::{Ebnf, Regex};
+use Source::{Ebnf, Lark, Regex, Tag};
+
+/// Returns a structural tag of a format.
+fn tag_of(format: &str) -> Source {
+    Tag(format!(r#"{{"type": "structural_tag", "format": {format}}}"#))
+}
 
 /// Writes `root ::= (first)`, then a line for each number.
 fn rules(first: &str, n: usize, line: impl Fn(usize) -> String, last: &str) -> Source {
@@ -127,6 +136,55 @@ const SOURCES: &[(&str, Make)] = &[
     ("an unknown rule", || {
         rules("zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz", 32_000, |i| format!("zzzzzzzzzzzzzzzzzzzzzzzzz{i} ::= \"\""), "")
     }),
+    ("tags that overlap", || {
+        let tags = joined(300, ", ", |i| format!("(\"{}{i}\", r)", "ab".repeat(i % 50)));
+        Ebnf(format!("root ::= TagDispatch({tags})\nr ::= \"x\""))
+    }),
+    ("long tags that overlap themselves", || {
+        Ebnf(format!("root ::= TagDispatch((\"{0}\", r), (\"{0}b\", r))\nr ::= \"x\"", "a".repeat(1_000_000)))
+    }),
+    ("a long marker that overlaps itself", || {
+        Lark(format!("start: h \"x\"\nh[stop=\"{}\"]: /.*/", "a".repeat(1_000_000)))
+    }),
+    ("many lexemes at one place", || {
+        Lark(format!("start: ({})*", joined(250, " | ", |i| format!("/[a-z]{{{}}}[a-z0-9]*{i}/", i % 20))))
+    }),
+    ("runs of chunks", || {
+        let chunks = |n: usize| joined(n, ", ", |i| format!("\"w{} \"", i * 7919 % 1013));
+        Ebnf(format!("root ::= {}", joined(40, " ", |_| format!("Substring({})", chunks(2000)))))
+    }),
+    ("contents of strings", || {
+        Ebnf(format!("root ::= {}", joined(400, " ", |i| format!("/\\w{{{i}}}[^\\p{{L}}]/ju"))))
+    }),
+    ("lazy rules", || {
+        rules(&joined(4000, " ", |i| format!("a{i}")), 4000, |i| format!("a{i}[lazy] ::= .* \"x{i}\""), "")
+    }),
+    ("escapes without end", || Ebnf(format!("root ::= \"\\x{}\"", "0".repeat(15_000_000)))),
+    ("a parameter without bound", || Lark("start: p::0\np::_: \"a\" p::incr(_) | p::set_bit(63) | \"b\"".into())),
+    ("parameters in long bodies", || {
+        Lark(format!("start: p::0\np::_: {} p::incr(_) | \"b\"", "\"a\" ".repeat(200_000)))
+    }),
+    ("conditions in groups", || {
+        let groups = format!("{}\"a\" %if lt(_, 9){}", "(".repeat(190), ")".repeat(190));
+        Lark(format!("start: p::0\np::_: {} p::incr(_) | \"b\"", format!("{groups} ").repeat(3000)))
+    }),
+    ("blocks in blocks", || {
+        Lark(format!(
+            "{}start: \"x\"{}",
+            "start: %lark { ".repeat(190),
+            " \"y\" }".repeat(190) + &"// ".repeat(1_000_000)
+        ))
+    }),
+    ("as many blocks as fit", || Lark(format!("start: {}", "%lark { start: \"a\" } ".repeat(700_000)))),
+    ("terminals in a chain", || {
+        Lark(format!("start: A0\n{}A30000: \"x\"", joined(30_000, "", |i| format!("A{i}: \"a\" A{} | \"b\"\n", i + 1))))
+    }),
+    ("ignored text everywhere", || Lark(format!("%ignore /[ a]+/\nstart: {}", "/a+/ ".repeat(80_000)))),
+    ("lexemes that follow each other", || {
+        Lark(format!("start: ({})*", joined(3000, " | ", |i| format!("/[a-z]+{i}?/"))))
+    }),
+    ("complements in terminals", || Lark(format!("start: A\nA: {}", joined(6000, " & ", |i| format!("~\"w{i}\""))))),
+    ("line ends", || Lark(format!("start: \"a\"{}| \"b\"", "\n# x\n".repeat(2_500_000)))),
     ("optional letters", || Regex("(a?){50000}".into())),
     ("counts in counts", || Regex("((a{1,1000}){1,1000}){1,1000}".into())),
     ("counts of words in counts", || Regex("(((a|b){1,1000}c){1,1000}d){1,1000}".into())),
@@ -140,6 +198,50 @@ const SOURCES: &[(&str, Make)] = &[
     ("anchors", || Regex("(a|^|$)*".repeat(8000))),
     ("anchors in anchors", || Regex(format!("{}a|^|${}", "(".repeat(190), ")*".repeat(190)))),
     ("anchors at both sides", || Regex("(^|a)".repeat(6000) + &"($|b)".repeat(6000))),
+    ("many schemas", || {
+        let schema =
+            |i: usize| format!(r#"%json {{"type": "object", "properties": {{"a{i}": {{"type": "integer"}}}}}}"#);
+        Ebnf(format!("root ::= {}", joined(20_000, " | ", |i| format!("\"{i}\" {}", schema(i)))))
+    }),
+    ("many schemas that take long", || {
+        let names = joined(60, ", ", |i| format!("\"k{i}\""));
+        let schema = |i: usize| format!(r#"{{"not": {{"anyOf": [{{"required": [{names}]}}, {{"const": {i}}}]}}}}"#);
+        Ebnf(format!("root ::= {}", joined(2000, " | ", |i| format!("%json {}", schema(i)))))
+    }),
+    ("a schema again and again", || {
+        Ebnf(format!("root ::= {}", joined(120_000, " | ", |i| format!("\"{i}\" %json {{}}"))))
+    }),
+    ("brackets behind a schema's beginning", || Ebnf(format!("root ::= %json {{{}", "[".repeat(8_000_000)))),
+    ("as many beginnings of schemas", || Ebnf(format!("root ::= {}", "%json(".repeat(1_000_000)))),
+    ("many tools", || {
+        let tag = |i: usize| {
+            let schema = format!(r#"{{"type": "object", "properties": {{"a{i}": {{"type": "integer"}}}}}}"#);
+            format!(
+                r#"{{"begin": "<{i}>", "end": "</{i}>", "content": {{"type": "json_schema", "json_schema": {schema}}}}}"#
+            )
+        };
+        let tags = joined(20_000, ", ", tag);
+        tag_of(&format!(r#"{{"type": "triggered_tags", "triggers": ["<"], "tags": [{tags}]}}"#))
+    }),
+    ("many triggers that overlap", || {
+        let rule = |i: usize| format!(r#"["{}{i:x}", {{"type": "any_text"}}]"#, "ab".repeat(i % 50));
+        tag_of(&format!(r#"{{"type": "dispatch", "rules": [{}]}}"#, joined(4000, ", ", rule)))
+    }),
+    ("deep formats", || {
+        let (open, close) = (r#"{"type": "plus", "content": {"type": "or", "elements": ["#, "]}}");
+        let inner = r#"{"type": "any_text"}"#;
+        tag_of(&format!("{}{inner}, {inner}{}", format!("{open}{inner}, ").repeat(49), close.repeat(49)))
+    }),
+    ("a long text without another", || {
+        let excludes = joined(3000, ", ", |i| format!(r#""x{i}y""#));
+        tag_of(&format!(r#"{{"type": "any_text", "max_chars": 100000, "excludes": [{excludes}]}}"#))
+    }),
+    ("many parameters", || {
+        let properties = joined(20_000, ", ", |i| format!(r#""p{i}": {{"enum": ["a", {i}]}}"#));
+        let schema = format!(r#"{{"type": "object", "properties": {{{properties}}}}}"#);
+        tag_of(&format!(r#"{{"type": "json_schema", "style": "qwen_xml", "json_schema": {schema}}}"#))
+    }),
+    ("a long marker", || tag_of(&format!(r#"{{"type": "const_string", "value": "{}"}}"#, "<|x".repeat(150_000)))),
     ("a pattern without a small automaton", || Regex("(.*a.{15}|.*b.{15}|.*c.{14})*".into())),
 ];
 
@@ -154,7 +256,9 @@ fn compile(
 ) -> Result<CompiledGrammar, CompileError> {
     match source {
         Ebnf(text) => compiler.compile_ebnf_with(text, "root", options),
+        Lark(text) => compiler.compile_lark_with(text, options),
         Regex(pattern) => compiler.compile_regex_with(pattern, options),
+        Tag(text) => compiler.compile_structural_tag_with(text, &TagOptions::default(), options),
     }
 }
 
@@ -187,10 +291,16 @@ fn child() {
             let limit = match &error {
                 CompileError::Build(error) => error.limit_met(),
                 CompileError::Syntax(error) => error.limit_met(),
+                CompileError::Schema(error) => error.limit().map(|(_, given, limit)| (given as u64, limit as u64)),
+                CompileError::Operand(error) => {
+                    error.schema_error().limit().map(|(_, given, limit)| (given as u64, limit as u64))
+                }
                 _ => None,
             };
             let text: String = error.to_string().chars().take(200).collect();
-            let is_other = ["undefined rule", "matches nothing"].iter().any(|other| text.contains(other));
+            let is_other = ["undefined rule", "matches nothing", "not closed", "more expressions than"]
+                .iter()
+                .any(|other| text.contains(other));
             assert!(limit.is_some_and(|(given, limit)| given > limit) || is_other, "{text}: {limit:?}");
             text
         }

@@ -20,7 +20,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("automaton", &["limits", "util", "machine", "pass"]),
     ("exec", &["util", "machine", "automaton"]),
     ("vocab", &["util"]),
-    ("mask", &["util", "machine", "automaton", "exec", "vocab"]),
+    ("logits", &["util"]),
+    ("mask", &["util", "machine", "automaton", "exec", "vocab", "logits"]),
     ("compiled", &["grammar", "json_schema", "pass", "automaton", "vocab", "mask"]),
     ("matcher", &["util", "machine", "automaton", "exec", "vocab", "mask", "compiled"]),
     (
@@ -28,7 +29,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "limits",
             "util",
-            "schema_options",
             "grammar",
             "frontend",
             "json_schema",

@@ -180,6 +180,17 @@ fn a_cached_grammar_has_its_root() {
     }
 }
 
+/// One text may be two grammars.
+#[test]
+fn a_cached_grammar_has_its_dialect() {
+    let compiler = GrammarCompiler::new(bytes_and(&[]));
+    for _ in 0..2 {
+        assert!(compiler.compile_lark("start: \"a\"").is_ok() && compiler.compile_ebnf("start: \"a\"").is_err());
+        assert!(compiler.compile_regex("start: \"a\"").is_ok() && compiler.compile_auto("start: \"a\"").is_ok());
+    }
+    assert_eq!(compiler.stats().grammar_misses, 4);
+}
+
 /// Units of rules without calls are shared by schemas; their counters are part of their identity.
 #[test]
 fn shared_units_have_their_counts() {

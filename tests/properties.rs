@@ -6,7 +6,7 @@ use maskwright::grammar::GrammarBuilder;
 use maskwright::regular::CharSet;
 use maskwright::testing::engine::{self, Coverage};
 use maskwright::testing::fixture::{Fixture, FixtureKind};
-use maskwright::testing::{Rng, ebnf_text, finite, fixture, json_schema, operations, regex_text, sharing};
+use maskwright::testing::{Rng, ebnf_text, finite, fixture, json_schema, lark_text, operations, regex_text, sharing};
 use maskwright::{GrammarCompiler, Limits, TokenKind, Vocab, frontend::ebnf};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -54,6 +54,12 @@ fn data(rng: &mut Rng) -> Vec<u8> {
 #[test]
 fn ebnf_texts() {
     let coverage = run(|rng| ebnf_text::check(&ebnf_text::random_text(rng)), |coverage| coverage.n_grammars > 20);
+    assert!(coverage.n_masks > 20, "{coverage:?}");
+}
+
+#[test]
+fn lark_texts() {
+    let coverage = run(|rng| lark_text::check(&lark_text::random_text(rng)), |coverage| coverage.n_grammars > 20);
     assert!(coverage.n_masks > 20, "{coverage:?}");
 }
 

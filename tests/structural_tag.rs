@@ -367,6 +367,10 @@ fn errors_have_a_pointer() {
     ));
     assert_eq!(schema.pointer(), "/format/elements/1/json_schema");
     assert_eq!(schema.as_schema().unwrap().keyword(), Some("minimum"));
+    let parameter = error(&envelope(
+        r#"{"type": "json_schema", "style": "qwen_xml", "json_schema": {"properties": {"a": {"enum": 1}}}}"#,
+    ));
+    assert_eq!(parameter.pointer(), "/format/json_schema/properties/a");
     for unsupported in [
         r#"{"type": "any_tokens"}"#,
         r#"{"type": "any_text", "max_tokens": 5}"#,

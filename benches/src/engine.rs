@@ -49,6 +49,23 @@ pub trait SchemaEngine: Engine {
     fn store_bytes(&self) -> Option<usize>;
 }
 
+/// The calls of some tools, as each engine takes them.
+pub struct ToolGrammar {
+    /// As a structural tag.
+    pub structural_tag: String,
+    /// As Lark, if it can be said there.
+    pub lark: Option<String>,
+}
+
+/// An engine that compiles tools as a choice.
+pub trait ToolEngine: Engine {
+    /// Compiles the calls of some tools.
+    ///
+    /// # Errors
+    /// The engine's message, if it can't.
+    fn compile_tools(&self, tools: &ToolGrammar) -> Result<Self::Compiled, String>;
+}
+
 /// The state of one generated text. Methods panic when the engine reports an error: a bench doesn't go on after one.
 pub trait Session {
     /// Writes the mask of the next token into the caller's row.

@@ -12,6 +12,7 @@
 //! cargo bench -p maskwright-bench --bench memory       bytes and allocations, counted by the allocator
 //! cargo bench -p maskwright-bench --bench engines      criterion; ids are op/grammar/vocabulary/engine
 //! cargo bench -p maskwright-bench --bench drafts       masks behind drafts, beside a fork for each
+//! cargo bench -p maskwright-bench --bench logits       masks applied to logits, beside a plain pass over the row
 //! cargo bench --bench maskbench -- FILES               JSON Schemas with instances, from files: tables, and JSON with --json PATH
 //! ```
 
@@ -30,5 +31,5 @@ pub mod vocabulary;
 pub mod xgrammar;
 
 pub use cases::{CASES, Case, Document, PeerGrammar};
-pub use engine::{Engine, SchemaEngine, Session};
+pub use engine::{Engine, SchemaEngine, Session, ToolEngine, ToolGrammar};
 pub use vocabulary::Vocabulary;

@@ -13,7 +13,7 @@ use llguidance::api::TopLevelGrammar;
 use llguidance::{Matcher, ParserFactory};
 use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
-use crate::{Case, Engine, PeerGrammar, SchemaEngine, Session, Vocabulary};
+use crate::{Case, Engine, PeerGrammar, SchemaEngine, Session, ToolEngine, ToolGrammar, Vocabulary};
 
 /// llguidance with a vocabulary.
 pub struct Llguidance {
@@ -68,6 +68,17 @@ impl Engine for Llguidance {
 
     fn compiled_bytes(_: &Matcher) -> Option<usize> {
         None
+    }
+}
+
+impl ToolEngine for Llguidance {
+    fn compile_tools(&self, tools: &ToolGrammar) -> Result<Matcher, String> {
+        let lark = tools.lark.clone().ok_or("no such style")?;
+        let matcher = Matcher::new(self.factory.create_parser(TopLevelGrammar::from_lark(lark)));
+        match matcher.get_error() {
+            Some(error) => Err(error),
+            None => Ok(matcher),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use maskwright::json_schema::SchemaOptions;
 use maskwright::vocab::{TokenKind, Vocab};
 use maskwright::{CompileOptions, CompiledGrammar, Config, GrammarCompiler, Matcher};
 
-use crate::{Case, Engine, SchemaEngine, Session, Vocabulary};
+use crate::{Case, Engine, SchemaEngine, Session, ToolEngine, ToolGrammar, Vocabulary};
 
 /// Maskwright with a vocabulary.
 pub struct Ours {
@@ -65,6 +65,12 @@ impl Engine for Ours {
 
     fn compiled_bytes(compiled: &CompiledGrammar) -> Option<usize> {
         Some(compiled.memory_bytes())
+    }
+}
+
+impl ToolEngine for Ours {
+    fn compile_tools(&self, tools: &ToolGrammar) -> Result<CompiledGrammar, String> {
+        self.compiler.compile_structural_tag(&tools.structural_tag).map_err(|error| format!("{error:#}"))
     }
 }
 

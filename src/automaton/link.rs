@@ -254,6 +254,11 @@ impl Program {
         self.start
     }
 
+    /// Tells whether there are texts other than the empty one.
+    pub fn has_other_texts(&self) -> bool {
+        self.info(self.start).is_some_and(|info| info.has_moves())
+    }
+
     /// Tells whether the empty text is in the language.
     pub fn has_empty_text(&self) -> bool {
         self.has_empty_text

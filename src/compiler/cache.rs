@@ -24,6 +24,8 @@ const WAIT: Duration = Duration::from_millis(5);
 pub(super) enum SourceKey {
     /// EBNF, and the root rule.
     Ebnf(Arc<str>, Box<str>),
+    /// Lark.
+    Lark(Arc<str>),
     /// A regular expression.
     Regex(Arc<str>),
     /// A JSON Schema and its options; the same resolver is assumed to return the same documents.
@@ -36,7 +38,7 @@ impl SourceKey {
     fn len(&self) -> usize {
         match self {
             SourceKey::Ebnf(text, root) => text.len() + root.len(),
-            SourceKey::Regex(text) => text.len(),
+            SourceKey::Lark(text) | SourceKey::Regex(text) => text.len(),
             SourceKey::Schema(text, options) => text.len() + size_of_val(&**options),
             SourceKey::Tag(text, options) => text.len() + size_of_val(&**options),
         }

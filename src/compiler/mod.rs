@@ -1,6 +1,7 @@
 //! Compiling: from a source and a vocabulary to a [`CompiledGrammar`].
 
 mod cache;
+mod dialect;
 mod error;
 mod options;
 mod references;
@@ -15,7 +16,7 @@ pub use validate::Validated;
 use crate::automaton::{Program, UnitStore};
 use crate::compiled::{CompiledGrammar, Origin, StepLimits};
 use crate::frontend::ebnf;
-use crate::frontend::regex;
+use crate::frontend::regex::{self, RegexOptions};
 use crate::grammar::{Grammar, Regex, SchemaOperand, Warning};
 use crate::json_schema::{SchemaError, SchemaOptions, SchemaStore};
 use crate::limits::Limits;
@@ -26,7 +27,7 @@ use crate::vocab::Vocab;
 use cache::{GrammarCache, SourceKey};
 use core::fmt;
 use references::{CompiledSchemas, GrammarReferences, Schemas};
-use schema::{STEPS_PER_BYTE, lower_schema};
+use schema::{STEPS_PER_BYTE, STEPS_PER_BYTE_WITHIN, lower_schema};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The sizes of a compiler's caches, in bytes. Smaller caches cost time and change nothing else.
@@ -227,8 +228,10 @@ impl GrammarCompiler {
                 let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
                 budget.check()?;
                 let spend = &mut |n_bytes| Ok::<(), CompileError>(budget.spend(STEPS_PER_BYTE * n_bytes)?);
-                let regular = Arc::new(regex::parse_within(pattern, "", &self.shared.limits, spend)?);
-                let grammar = validate::of_regex(Regex { pattern: pattern.into(), flags: "".into(), regular });
+                let regex_options = RegexOptions::default();
+                let regular = Arc::new(regex::parse_within(pattern, &regex_options, &self.shared.limits, spend)?);
+                let (pattern, flags) = regex_options.in_ebnf(pattern);
+                let grammar = validate::of_regex(Regex { pattern: pattern.into(), flags: flags.into(), regular });
                 self.build(grammar, Vec::new(), &budget, options)
             },
         )
@@ -263,21 +266,13 @@ impl GrammarCompiler {
         schema_options: &SchemaOptions,
         options: &CompileOptions,
     ) -> Result<CompiledGrammar, CompileError> {
-        self.cached_schema(schema, schema_options, options, || {
+        let key = || SourceKey::Schema(schema.into(), Box::new(schema_options.clone()));
+        let compiled = self.shared.grammars.get_or_compile(key, options, || {
             let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
             self.build_schema(schema, schema_options, &budget)
-        })
-    }
-
-    fn cached_schema(
-        &self,
-        schema: &str,
-        schema_options: &SchemaOptions,
-        options: &CompileOptions,
-        build: impl FnOnce() -> Result<CompiledGrammar, CompileError>,
-    ) -> Result<CompiledGrammar, CompileError> {
-        let key = || SourceKey::Schema(schema.into(), Box::new(schema_options.clone()));
-        self.shared.grammars.get_or_compile(key, options, build)
+        })?;
+        let has_texts = compiled.program().has_empty_text() || compiled.program().has_other_texts();
+        has_texts.then_some(compiled).ok_or_else(|| SchemaError::without_form().into())
     }
 
     fn build_schema(
@@ -394,8 +389,12 @@ impl GrammarCompiler {
         let schemas = Schemas::of(&grammar, |operand| {
             budget.check()?;
             let (text, schema_options) = (operand.text(), operand.options());
+            // Of a schema within a document the whole is parsed and kept, perhaps for each of many.
+            let steps_per_byte = if schema_options.read.pointer.is_empty() { 1 } else { STEPS_PER_BYTE_WITHIN };
+            budget.spend(steps_per_byte * text.len())?;
+            let key = || SourceKey::Schema(Arc::clone(text), Box::new(schema_options.clone()));
             let build = || self.build_schema(text, schema_options, budget);
-            Ok(compiled.add(operand, self.cached_schema(text, schema_options, options, build)?))
+            Ok(compiled.add(operand, self.shared.grammars.get_or_compile(key, options, build)?))
         })?;
         let references = GrammarReferences::new(vocab, &schemas);
         let (normal, empty_rules) = normalize(&grammar, &references, limits, budget)?;

@@ -6,7 +6,6 @@ use crate::compiled::CompiledGrammar;
 use crate::grammar::analysis::{reachable_exprs, reachable_rules};
 use crate::grammar::{ControlRef, Expr, ExprId, Grammar, RuleId, SchemaOperand};
 use crate::pass::{BuildError, External, References};
-use crate::schema_options::RootForm;
 use crate::util::closest_name;
 use crate::vocab::{TokenKind, Vocab};
 use core::cell::OnceCell;
@@ -71,8 +70,7 @@ pub(super) struct Schemas {
 }
 
 impl Schemas {
-    /// Compiles the schemas that are reachable from the root of a grammar: `compile` is called once for each. One that has no documents in a form other
-    /// than JSON matches nothing, which may be right: strings among the parameters of a tool, say.
+    /// Compiles the schemas that are reachable from the root of a grammar: `compile` is called once for each.
     ///
     /// # Errors
     /// As `compile`, with the place of the schema in the grammar.
@@ -90,13 +88,7 @@ impl Schemas {
             if !is_reachable || externals.contains_key(operand) {
                 continue;
             }
-            let is_json = operand.options().root == RootForm::Json;
-            let external = match compile(operand) {
-                Err(CompileError::Schema(error)) if !is_json && error.is_unsatisfiable() => {
-                    External { number: None, has_empty_text: false }
-                }
-                compiled => compiled.map_err(|error| placed(error, grammar, id))?,
-            };
+            let external = compile(operand).map_err(|error| placed(error, grammar, id))?;
             externals.insert(operand.clone(), external);
         }
         Ok(Schemas { externals })
@@ -116,8 +108,8 @@ impl CompiledSchemas {
     /// Adds a schema.
     pub fn add(&mut self, operand: &SchemaOperand, compiled: CompiledGrammar) -> External {
         let program = compiled.program();
-        let (entry, has_empty_text) = (program.entry(), program.has_empty_text());
-        let has_other_texts = program.info(program.start()).is_some_and(|info| info.has_moves());
+        let (entry, has_empty_text, has_other_texts) =
+            (program.entry(), program.has_empty_text(), program.has_other_texts());
         self.compiled.push((operand.clone(), compiled));
         let number = has_other_texts.then(|| {
             *self.numbers.entry((entry.unit.uid, entry.state)).or_insert_with(|| {

@@ -9,6 +9,9 @@ use std::sync::Arc;
 /// Steps of a compile that parsing one byte of a source counts as. EBNF is scanned twice.
 pub(super) const STEPS_PER_BYTE: usize = 2;
 
+/// What a byte of a document counts as of which a part is an operand of a grammar.
+pub(super) const STEPS_PER_BYTE_WITHIN: usize = 8;
+
 /// Returns the automata of a schema's text, and how its keywords are enforced.
 pub(super) fn lower_schema(
     schema: &str,

@@ -4,9 +4,10 @@ use super::error::CompileError;
 use super::options::CompileOptions;
 use super::references::Schemas;
 use super::schema::{STEPS_PER_BYTE, lower_schema};
-use crate::frontend::{SyntaxError, ebnf, regex};
+use crate::frontend::regex::RegexOptions;
+use crate::frontend::{SyntaxError, ebnf, lark, regex};
 use crate::grammar::{ControlRef, Grammar, GrammarBuilder, Regex, SchemaOperand, Warning};
-use crate::json_schema::{SchemaOptions, SchemaReport, SchemaStore};
+use crate::json_schema::{SchemaError, SchemaOptions, SchemaReport, SchemaStore};
 use crate::limits::Limits;
 use crate::pass::{BuildError, CompileBudget, External, References, normalize};
 use core::cell::RefCell;
@@ -63,13 +64,47 @@ impl Grammar {
         validate(parsed.grammar, parsed.warnings, limits, &budget)
     }
 
+    /// Returns the grammar of a [Lark](lark) text with the root rule `start`.
+    ///
+    /// # Errors
+    /// As [`Self::from_ebnf`].
+    pub fn from_lark(text: &str) -> Result<Validated, CompileError> {
+        Self::from_lark_with(text, &[], &Limits::default(), &CompileOptions::default())
+    }
+
+    /// As [`Self::from_lark`], with grammars to which `@name` refers, limits, a deadline and a flag to cancel.
+    ///
+    /// ```
+    /// use maskwright::{CompileOptions, Limits, grammar::Grammar};
+    /// let status = Grammar::from_lark("start: \"ok\" | \"cancelled\"")?.grammar;
+    /// let (limits, options) = (Limits::default(), CompileOptions::default());
+    /// let checked = Grammar::from_lark_with("start: \"status: \" @status", &[("status", &status)], &limits, &options)?;
+    /// assert!(checked.warnings.is_empty());
+    /// # Ok::<(), maskwright::CompileError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::from_lark`], and if the deadline passes or the flag is set.
+    pub fn from_lark_with(
+        text: &str,
+        grammars: &[(&str, &Grammar)],
+        limits: &Limits,
+        options: &CompileOptions,
+    ) -> Result<Validated, CompileError> {
+        let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
+        let spend = &mut |n_bytes| Ok(budget.spend(STEPS_PER_BYTE * n_bytes)?);
+        let parsed = lark::parse_within::<CompileError>(text, grammars, limits, spend)?;
+        validate(parsed.grammar, parsed.warnings, limits, &budget)
+    }
+
     /// Returns the grammar of a regular expression, which the whole output must match.
     ///
     /// # Errors
     /// If the pattern is malformed, not regular or too large.
     pub fn from_regex(pattern: &str) -> Result<Grammar, SyntaxError> {
         let regular = Arc::new(regex::parse(pattern, "", &Limits::default())?);
-        Ok(of_regex(Regex { pattern: pattern.into(), flags: "".into(), regular }))
+        let (pattern, flags) = RegexOptions::default().in_ebnf(pattern);
+        Ok(of_regex(Regex { pattern: pattern.into(), flags: flags.into(), regular }))
     }
 
     /// Returns the grammar of the JSON documents that a schema accepts.
@@ -91,7 +126,10 @@ impl Grammar {
         options: &CompileOptions,
     ) -> Result<Validated, CompileError> {
         let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
-        let (_, report) = lower_schema(schema, schema_options, &Arc::default(), limits, &budget)?;
+        let (normal, report) = lower_schema(schema, schema_options, &Arc::default(), limits, &budget)?;
+        if !normal.has_empty_text && !normal.has_other_texts() {
+            return Err(SchemaError::without_form().into());
+        }
         let operand = SchemaOperand::new(schema, schema_options.clone());
         let reports = vec![(operand.clone(), report)];
         Ok(Validated { grammar: Grammar::schema(operand), warnings: Vec::new(), reports })
@@ -122,7 +160,8 @@ fn validate(
     let schemas = Schemas::of(&grammar, |operand| {
         let (normal, report) = lower_schema(operand.text(), operand.options(), &store, limits, budget)?;
         reports.push((operand.clone(), report));
-        Ok(External { number: Some(reports.len() as u32 - 1), has_empty_text: normal.has_empty_text })
+        let number = normal.has_other_texts().then_some(reports.len() as u32 - 1);
+        Ok(External { number, has_empty_text: normal.has_empty_text })
     })?;
     let references = AnyControls { numbers: RefCell::default(), schemas: &schemas.externals };
     let (_, empty_rules) = normalize(&grammar, &references, limits, budget)?;

@@ -3,9 +3,15 @@
 //! Texts come from strangers. Each front end checks the [`Limits`](crate::Limits) before it does the work that
 //! they bound, records the span of everything it reads, and refuses what it can't represent exactly.
 
+mod check;
+mod dialect;
 pub mod ebnf;
 pub mod ecma;
+pub mod lark;
+mod overlap;
 pub mod regex;
+
+pub use dialect::Dialect;
 
 use crate::util::Span;
 use core::fmt;

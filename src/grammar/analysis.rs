@@ -30,6 +30,10 @@ pub enum WarningKind {
     NeverFinishes,
     /// No string matches the rule for another reason, like `a ::= "x" & "y"`: alternatives that refer to it are never taken.
     MatchesNothing,
+    /// Something in the grammar has no effect on its language, like a rule option for sampling.
+    WithoutEffect,
+    /// Another engine reads this place as another language.
+    ReadDifferently,
     /// The vocabulary has no single-byte token for some bytes of the grammar: where only such a byte may follow, no token may.
     Unspellable,
 }
@@ -40,6 +44,11 @@ impl Warning {
         let root = grammar.rule(grammar.root());
         let detail = format!("{bytes:?}").into();
         Warning { kind: WarningKind::Unspellable, rule: root.name.clone(), span: root.span, detail }
+    }
+
+    /// Returns a warning of a front end about a place in a rule.
+    pub(crate) fn of_source(kind: WarningKind, rule: &str, span: Span, detail: String) -> Self {
+        Warning { kind, rule: rule.into(), span: Some(span), detail: detail.into() }
     }
 
     /// Returns the warning that no string matches a rule.
@@ -57,7 +66,7 @@ impl Warning {
         &self.rule
     }
 
-    /// Returns the span of the rule's definition, if the grammar came from a text.
+    /// Returns the span of the place that the warning is about, or else of the rule's definition, if the grammar came from a text.
     pub fn span(&self) -> Option<Span> {
         self.span
     }
@@ -69,6 +78,7 @@ impl fmt::Display for Warning {
             WarningKind::UnusedRule => write!(f, "rule `{}` is never used", self.rule),
             WarningKind::NeverFinishes => write!(f, "rule `{}` can never finish: {}", self.rule, self.detail),
             WarningKind::MatchesNothing => write!(f, "rule `{}` matches nothing at all", self.rule),
+            WarningKind::WithoutEffect | WarningKind::ReadDifferently => f.write_str(&self.detail),
             WarningKind::Unspellable => {
                 write!(f, "no token of one byte spells {}: outputs that need such a byte can get stuck", self.detail)
             }

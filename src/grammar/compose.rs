@@ -35,7 +35,7 @@ impl GrammarBuilder {
     }
 
     /// Declares a rule called `name`, or that and a number.
-    fn fresh_rule(&mut self, name: &str) -> RuleId {
+    pub(crate) fn fresh_rule(&mut self, name: &str) -> RuleId {
         if self.rule_named(name).is_none() {
             return self.rule(name);
         }

@@ -44,7 +44,7 @@ pub enum ControlRef {
 pub struct Regex {
     /// The pattern without its delimiters, and with `/` not escaped.
     pub pattern: Box<str>,
-    /// Flags as written after the closing delimiter: some of `i`, `s`, `x`, and `c` where control tokens may spell literals.
+    /// Flags as written after the closing delimiter: some of `i`, `j`, `s`, `u`, `x`, and `c` where control tokens may spell literals.
     pub flags: Box<str>,
     /// The language.
     pub regular: Arc<Regular>,
@@ -156,6 +156,12 @@ impl Grammar {
     /// Returns a rule.
     pub fn rule(&self, id: RuleId) -> &Rule {
         &self.rules[id.index()]
+    }
+
+    /// Gives a rule another body.
+    pub(crate) fn set_body(&mut self, rule: RuleId, body: ExprId) {
+        assert!(body.index() < self.exprs.len(), "unknown expression");
+        self.rules[rule.index()].body = body;
     }
 
     /// Returns all expressions, operands before their users.

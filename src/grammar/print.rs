@@ -10,7 +10,7 @@
 
 use super::print_schema::print_schema;
 use super::{ControlRef, Expr, ExprId, Grammar};
-use crate::regular::CharSet;
+use crate::regular::{CharSet, Node};
 use core::fmt::{self, Write as _};
 
 /// Most expressions that a printed grammar may have, each counted as often as it is written.
@@ -198,7 +198,10 @@ impl Printer<'_> {
                 self.is_exact &= !self.has_rule("i");
             }
             Expr::Class(set) => self.class(set),
-            Expr::Regex(regex) => self.regex(&regex.pattern, &regex.flags),
+            Expr::Regex(regex) => match regex.regular.root().map(|root| regex.regular.node(root)) {
+                Some(Node::Substring(chunks)) => self.substring(chunks),
+                _ => self.regex(&regex.pattern, &regex.flags),
+            },
             Expr::Control(ControlRef::Id(id)) => self.text += &format!("<[{id}]>"),
             Expr::Control(ControlRef::Name(name)) if is_control_token(name) => self.text += name,
             Expr::Control(ControlRef::Name(name)) => {
@@ -265,9 +268,27 @@ impl Printer<'_> {
         }
     }
 
+    fn substring(&mut self, chunks: &[Box<[u8]>]) {
+        self.is_exact &= !self.has_rule("Substring");
+        self.text += "Substring(";
+        for (index, chunk) in chunks.iter().enumerate() {
+            if index > 0 {
+                self.text += ", ";
+            }
+            match core::str::from_utf8(chunk) {
+                Ok(text) => self.literal(text),
+                Err(_) => {
+                    self.is_exact = false;
+                    write!(self.text, "<?bytes {}?>", chunk.escape_ascii()).expect("writing to a string succeeds");
+                }
+            }
+        }
+        self.text.push(')');
+    }
+
     fn regex(&mut self, pattern: &str, flags: &str) {
-        self.is_exact &=
-            !pattern.contains(['\n', '\r']) && flags.chars().all(|flag| matches!(flag, 'c' | 'i' | 's' | 'x'));
+        self.is_exact &= !pattern.contains(['\n', '\r'])
+            && flags.chars().all(|flag| matches!(flag, 'c' | 'i' | 'j' | 's' | 'u' | 'x'));
         self.is_exact &= flags.is_empty() || !self.has_rule(flags);
         self.text.push('/');
         if pattern.is_empty() {

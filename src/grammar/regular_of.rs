@@ -269,10 +269,7 @@ impl<'a> Inliner<'a> {
         // A node matches UTF-8 only if all literals in it are UTF-8; a complement always does.
         let mut is_text: Vec<bool> = Vec::with_capacity(other.nodes().len());
         for node in other.nodes() {
-            let mut text = match node {
-                Node::Bytes(bytes) => core::str::from_utf8(bytes).is_ok(),
-                _ => true,
-            };
+            let mut text = node.is_text();
             if let Node::And(a, b) = node {
                 text = is_text[a.index()] || is_text[b.index()];
             } else if !matches!(node, Node::Not(_)) {

@@ -1,33 +1,55 @@
 //! JSON Schemas as operands of a grammar.
 
 use crate::schema_options::SchemaOptions;
-use core::hash::{Hash, Hasher};
-use std::sync::Arc;
+use core::hash::{BuildHasher, Hash, Hasher};
+use hashbrown::DefaultHashBuilder;
+use std::sync::{Arc, OnceLock};
 
 /// A JSON Schema as an operand of a grammar: it matches the JSON documents that the schema accepts, like `%json {"type": "integer"}`.
 ///
 /// The text is not parsed here. Two operands are equal if their texts are, but for needless escapes of ASCII letters, digits and `_` (`\u0061`), and
 /// their options.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct SchemaOperand {
     text: Arc<str>,
     options: Arc<SchemaOptions>,
+    /// Of the text, the same in all of the process: operands that share a long text are told apart by their options.
+    fingerprint: u64,
 }
+
+impl PartialEq for SchemaOperand {
+    fn eq(&self, other: &SchemaOperand) -> bool {
+        let is_same_text =
+            Arc::ptr_eq(&self.text, &other.text) || self.fingerprint == other.fingerprint && self.text == other.text;
+        is_same_text && self.options == other.options
+    }
+}
+
+impl Eq for SchemaOperand {}
 
 impl Hash for SchemaOperand {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.text.hash(state);
+        self.fingerprint.hash(state);
+        self.options.hash(state);
     }
 }
 
 impl SchemaOperand {
     /// Returns the operand of a schema's text.
     pub fn new(text: &str, options: SchemaOptions) -> Self {
-        SchemaOperand { text: without_needless_escapes(text).into(), options: Arc::new(options) }
+        let text: Arc<str> = without_needless_escapes(text).into();
+        static HASHER: OnceLock<DefaultHashBuilder> = OnceLock::new();
+        let fingerprint = HASHER.get_or_init(DefaultHashBuilder::default).hash_one(&*text);
+        SchemaOperand { text, options: Arc::new(options), fingerprint }
+    }
+
+    /// Returns the operand of the same text with other options.
+    pub fn with_options(&self, options: SchemaOptions) -> Self {
+        SchemaOperand { options: Arc::new(options), ..self.clone() }
     }
 
     /// Returns the text of the schema.
-    pub fn text(&self) -> &str {
+    pub fn text(&self) -> &Arc<str> {
         &self.text
     }
 

@@ -7,21 +7,34 @@ use super::model::SchemaModel;
 use super::report::SchemaReport;
 use crate::Limits;
 use crate::pass::{CompileBudget, FinishedNetwork, NormalGrammar};
+use crate::schema_options::RootForm;
 use crate::schema_options::SchemaOptions;
 use std::sync::Arc;
 
 /// Returns the automata of a schema, and how its keywords are enforced.
 ///
 /// # Errors
-/// If no value is valid, a keyword can't be enforced exactly, an option makes no sense, a limit is met, or `budget` is exhausted.
+/// If no value is valid (where the form of the root is not JSON, the automata then have no texts), a keyword can't be enforced exactly, an option makes no sense, a limit is met, or `budget` is exhausted.
 pub(crate) fn lower(
+    model: SchemaModel,
+    options: &SchemaOptions,
+    store: &Arc<SchemaStore>,
+    limits: &Limits,
+    budget: &CompileBudget,
+) -> Result<(NormalGrammar, SchemaReport), LowerError> {
+    let (whole, budget) = (budget, &budget.for_schema(limits));
+    let lowered = lower_within(model, options, store, limits, budget);
+    whole.count_schema(budget);
+    lowered
+}
+
+fn lower_within(
     mut model: SchemaModel,
     options: &SchemaOptions,
     store: &Arc<SchemaStore>,
     limits: &Limits,
     budget: &CompileBudget,
 ) -> Result<(NormalGrammar, SchemaReport), LowerError> {
-    let budget = &budget.for_schema(limits);
     // Dropped keywords are reported at each location where they were written, which merging equal sub-schemas forgets.
     let written = options.is_lenient.then(|| model.clone());
     let merged = model.merge_equal(budget)?;
@@ -29,7 +42,8 @@ pub(crate) fn lower(
     let LoweredSchema { network, has_empty_text, relaxed } = lower_model(&model, options, store, limits, budget)?;
     let network = match network {
         Some(network) => network,
-        None if has_empty_text => FinishedNetwork::of_nothing(),
+        // That no value has a form other than JSON may be right: strings among the parameters of a tool, say.
+        None if has_empty_text || options.root != RootForm::Json => FinishedNetwork::of_nothing(),
         None => return Err(contradiction::explain(&model, options, store, limits, budget).into()),
     };
     let report = SchemaReport::new(written.unwrap_or(model), options, merged, relaxed);

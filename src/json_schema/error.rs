@@ -162,6 +162,11 @@ impl SchemaError {
     }
 
     /// Returns the error for an invalid option.
+    /// Returns the error that no valid value has the form that the options ask for.
+    pub(crate) fn without_form() -> Self {
+        Self::unsatisfiable("no valid value has the form that `root` asks for", Vec::new())
+    }
+
     pub(crate) fn option(option: &'static str, reason: impl Into<String>) -> Self {
         SchemaError::new(Kind::Option { option, reason: reason.into().into() })
     }

@@ -1,5 +1,6 @@
 //! An owned mask.
 
+use crate::logits::{Logit, mask_row};
 use crate::util::bit_row;
 use crate::vocab::TokenId;
 use bitvec::{order::Lsb0, slice::BitSlice};
@@ -63,23 +64,8 @@ impl TokenMask {
     }
 
     /// Sets the logits of tokens that are not allowed to negative infinity. Logits beyond the vocabulary count as not allowed, and
-    /// if the slice is shorter than the vocabulary, what it has is masked.
-    pub fn apply_to_logits(&self, logits: &mut [f32]) {
-        let n_covered = logits.len().min(self.n_tokens);
-        let (covered, beyond) = logits.split_at_mut(n_covered);
-        for (chunk, &word) in covered.chunks_mut(32).zip(&self.words) {
-            match word {
-                u32::MAX => {}
-                0 => chunk.fill(f32::NEG_INFINITY),
-                _ => {
-                    for (bit, logit) in chunk.iter_mut().enumerate() {
-                        if word >> bit & 1 == 0 {
-                            *logit = f32::NEG_INFINITY;
-                        }
-                    }
-                }
-            }
-        }
-        beyond.fill(f32::NEG_INFINITY);
+    /// if the slice is shorter than the vocabulary, what it has is masked; [`logits::apply_mask`](crate::logits::apply_mask) refuses that.
+    pub fn apply_to_logits<T: Logit>(&self, logits: &mut [T]) {
+        mask_row(&self.words, self.n_tokens, logits);
     }
 }

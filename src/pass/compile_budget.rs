@@ -30,6 +30,8 @@ pub(crate) struct CompileBudget {
     what: &'static str,
     n_edges: Cell<u64>,
     n_edges_max: u64,
+    /// Steps of lowering the schemas of this compile so far: a grammar can have many.
+    n_schema_steps: Cell<u64>,
 }
 
 impl CompileBudget {
@@ -45,6 +47,7 @@ impl CompileBudget {
             what: "steps of building the grammar's automata (64 for each of automaton_moves_max)",
             n_edges: Cell::new(0),
             n_edges_max,
+            n_schema_steps: Cell::new(0),
         }
     }
 
@@ -59,13 +62,20 @@ impl CompileBudget {
             what: self.what,
             n_edges: Cell::new(0),
             n_edges_max: self.n_edges_max,
+            n_schema_steps: Cell::new(0),
         }
     }
 
-    /// Returns a budget for lowering a JSON Schema with the same deadline and flag.
+    /// Returns a budget for lowering a JSON Schema with the same deadline and flag: what is left by the schemas before.
     pub fn for_schema(&self, limits: &Limits) -> Self {
-        let what = "steps of lowering the schema (schema_steps_max)";
-        CompileBudget { n_steps_max: limits.schema_steps_max, what, ..self.for_steps(u64::MAX) }
+        let what = "steps of lowering schemas (schema_steps_max)";
+        let n_steps = self.n_schema_steps.clone();
+        CompileBudget { n_steps, n_steps_max: limits.schema_steps_max, what, ..self.for_steps(u64::MAX) }
+    }
+
+    /// Counts the steps of a budget that [`Self::for_schema`] returned.
+    pub fn count_schema(&self, schema: &CompileBudget) {
+        self.n_schema_steps.set(schema.n_steps());
     }
 
     /// Returns an unlimited budget.
@@ -149,6 +159,12 @@ mod tests {
         assert!(budget.check().is_ok());
         flag.store(true, Ordering::Relaxed);
         assert!(budget.check().is_err_and(|error| error.is_interrupted()));
+        let limits = Limits { schema_steps_max: 100, ..limits };
+        let budget = CompileBudget::new(None, None, &limits);
+        let first = budget.for_schema(&limits);
+        assert!(first.spend(60).is_ok());
+        budget.count_schema(&first);
+        assert!(budget.for_schema(&limits).spend(60).is_err(), "the second schema has what the first one left");
         let past = Instant::now().checked_sub(Duration::from_secs(1));
         assert!(CompileBudget::new(past, None, &limits).spend(1).is_err_and(|error| error.is_interrupted()));
     }

@@ -219,7 +219,7 @@ impl Lowering<'_> {
             Node::Repeat { body, min, max } => {
                 self.emit_repeat(piece, What::Node(index, *body), *min, *max);
             }
-            Node::And(..) | Node::Not(_) => {
+            Node::And(..) | Node::Not(_) | Node::Substring(_) => {
                 let mut part = Regular::clone(&regular);
                 part.set_root(id);
                 self.emit_dfa(rule, from, to, &part)?;
@@ -452,7 +452,7 @@ fn regular_sizes(regular: &Regular) -> Vec<u64> {
                 parts.iter().fold(0u64, |sum, part| sum.saturating_add(sizes[part.index()]))
             }
             Node::Repeat { body, min, max } => repeat_size(sizes[body.index()], *min, *max),
-            Node::And(..) | Node::Not(_) => UNROLLED_STATES_MAX,
+            Node::And(..) | Node::Not(_) | Node::Substring(_) => UNROLLED_STATES_MAX,
         };
         sizes.push(size);
     }

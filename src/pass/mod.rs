@@ -44,6 +44,13 @@ pub(crate) struct NormalGrammar {
     pub has_empty_text: bool,
 }
 
+impl NormalGrammar {
+    /// Tells whether there are texts other than the empty one.
+    pub fn has_other_texts(&self) -> bool {
+        !self.network.rule(self.network.root).automaton.edges(0).is_empty()
+    }
+}
+
 /// Returns the normal form of `grammar`, and the reachable rules that no string matches, such as `"a" & "b"`.
 ///
 /// # Errors

@@ -107,6 +107,19 @@ impl Terms {
         })
     }
 
+    /// Every contiguous run of some chunks: for each place where one may begin, the next chunk and what follows it, or nothing.
+    pub(super) fn runs(&mut self, chunks: &[Box<[u8]>]) -> TermId {
+        let mut run = Self::EMPTY;
+        let mut starts = vec![run];
+        for chunk in chunks.iter().rev() {
+            let chunk = self.bytes(chunk);
+            let longer = self.cat(chunk, run);
+            run = self.alt(vec![longer, Self::EMPTY]);
+            starts.push(run);
+        }
+        self.alt(starts)
+    }
+
     pub(super) fn chars(&mut self, set: &CharSet) -> TermId {
         let mut sequences = Vec::new();
         for sequence in set.ranges().iter().flat_map(|&(low, high)| Utf8Sequences::new(low, high)) {

@@ -193,7 +193,7 @@ impl<'g> DfaBuilder<'g> {
             Key::Node(expr, node) => {
                 let inner = |&id: &NodeId| Key::Node(expr, id);
                 match self.node(expr, node) {
-                    Node::Empty | Node::Bytes(_) | Node::Class(_) => {}
+                    Node::Empty | Node::Bytes(_) | Node::Class(_) | Node::Substring(_) => {}
                     Node::Concat(nodes) | Node::Union(nodes) => operands.extend(nodes.iter().map(inner)),
                     Node::Repeat { body, .. } => operands.push(inner(body)),
                     Node::And(a, b) => operands.extend([inner(a), inner(b)]),
@@ -246,6 +246,7 @@ impl<'g> DfaBuilder<'g> {
                 Node::Union(_) => self.terms.alt(operands),
                 Node::Repeat { min, max, .. } => self.terms.repeat(operands[0], *min, *max),
                 Node::And(..) => self.terms.both(operands),
+                Node::Substring(chunks) => self.terms.runs(chunks),
                 Node::Not(_) => self.terms.text_except(operands[0]),
             },
         }

@@ -188,7 +188,7 @@ impl Builder {
                 Node::Repeat { body, min, max } => {
                     Production::Repeat { body: self.production_of(Key::Node(expr, *body)), min: *min, max: *max }
                 }
-                Node::And(..) | Node::Not(_) => dfa(dfas)?,
+                Node::And(..) | Node::Not(_) | Node::Substring(_) => dfa(dfas)?,
             },
             (Expr::Regex(regex), None) => match regex.regular.root() {
                 Some(root) => Production::Sequence(Box::new([self.production_of(Key::Node(expr, root))])),

@@ -59,8 +59,7 @@ impl Dfa {
             is_text: true,
         };
         let needed = needed(regular, root);
-        let is_text = |node: &Node| !matches!(node, Node::Bytes(bytes) if core::str::from_utf8(bytes).is_err());
-        parts.is_text = (0..n).filter(|&id| needed[id]).all(|id| is_text(&regular.nodes()[id]));
+        parts.is_text = (0..n).filter(|&id| needed[id]).all(|id| regular.nodes()[id].is_text());
         let mut class_numbers: HashMap<&CharSet, u32> = HashMap::new();
         for id in (0..n).map(NodeId::new).filter(|id| needed[id.index()]) {
             work.spend(1)?;
@@ -91,6 +90,11 @@ impl Dfa {
                     let dfa = product_within(&a, &b, Product::Intersect, limits, work)?;
                     work.spend(STEPS_PER_AUTOMATON + dfa.n_edges())?;
                     drop((a, b));
+                    parts.insert(id, dfa)
+                }
+                Node::Substring(chunks) => {
+                    let dfa = Dfa::of_runs(chunks, limits, work)?;
+                    work.spend(STEPS_PER_AUTOMATON + dfa.n_edges())?;
                     parts.insert(id, dfa)
                 }
                 Node::Not(a) => {
@@ -149,7 +153,7 @@ fn n_steps(node: &Node, n_steps: &[u64]) -> u64 {
             operands.iter().map(|operand| n_steps[operand.index()]).fold(1, u64::saturating_add)
         }
         // Copied as they are.
-        Node::Empty | Node::Bytes(_) | Node::Class(_) | Node::And(..) | Node::Not(_) => 1,
+        Node::Empty | Node::Bytes(_) | Node::Class(_) | Node::And(..) | Node::Not(_) | Node::Substring(_) => 1,
     }
 }
 

@@ -35,13 +35,15 @@ pub enum Node {
     And(NodeId, NodeId),
     /// A complement among all strings of valid UTF-8, like `~a`.
     Not(NodeId),
+    /// Any contiguous run of these chunks, the empty one included, like `Substring("a ", "b ")`.
+    Substring(Box<[Box<[u8]>]>),
 }
 
 impl Node {
     /// Calls `visit` with each direct operand, in order.
     pub fn for_each_operand(&self, mut visit: impl FnMut(NodeId)) {
         match self {
-            Node::Empty | Node::Bytes(_) | Node::Class(_) => {}
+            Node::Empty | Node::Bytes(_) | Node::Class(_) | Node::Substring(_) => {}
             Node::Concat(operands) | Node::Union(operands) => operands.iter().copied().for_each(visit),
             Node::Repeat { body, .. } => visit(*body),
             Node::And(a, b) => {
@@ -52,10 +54,19 @@ impl Node {
         }
     }
 
+    /// Returns whether the literals of this node are UTF-8; nodes with operands have none.
+    pub(crate) fn is_text(&self) -> bool {
+        match self {
+            Node::Bytes(bytes) => core::str::from_utf8(bytes).is_ok(),
+            Node::Substring(chunks) => chunks.iter().all(|chunk| core::str::from_utf8(chunk).is_ok()),
+            _ => true,
+        }
+    }
+
     /// Returns the node with each operand mapped by `new`.
     pub fn map_operands(&self, mut new: impl FnMut(NodeId) -> NodeId) -> Node {
         match self {
-            Node::Empty | Node::Bytes(_) | Node::Class(_) => self.clone(),
+            Node::Empty | Node::Bytes(_) | Node::Class(_) | Node::Substring(_) => self.clone(),
             Node::Concat(operands) => Node::Concat(operands.iter().map(|&id| new(id)).collect()),
             Node::Union(operands) => Node::Union(operands.iter().map(|&id| new(id)).collect()),
             &Node::Repeat { body, min, max } => Node::Repeat { body: new(body), min, max },
@@ -96,7 +107,7 @@ impl Regular {
     pub fn push(&mut self, node: Node) -> NodeId {
         let known = |id: &NodeId| id.index() < self.nodes.len();
         match &node {
-            Node::Empty | Node::Bytes(_) | Node::Class(_) => {}
+            Node::Empty | Node::Bytes(_) | Node::Class(_) | Node::Substring(_) => {}
             Node::Concat(children) | Node::Union(children) => assert!(children.iter().all(known), "unknown child"),
             Node::Repeat { body, min, max } => {
                 assert!(known(body) && max.is_none_or(|max| *min <= max), "unknown child or empty range of counts");

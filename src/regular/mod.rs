@@ -13,11 +13,13 @@ mod dfa;
 mod error;
 mod expr;
 mod fold;
+mod json_text;
 mod minimize;
 #[cfg(any(test, feature = "testing"))]
 pub mod naive;
 mod nfa;
 mod product;
+mod substring;
 #[cfg(test)]
 mod tests;
 mod texts;

@@ -65,6 +65,20 @@ impl Matcher<'_> {
                 let (a, b) = (self.ends(*a, start), self.ends(*b, start));
                 a.intersection(&b).copied().collect()
             }
+            Node::Substring(chunks) => {
+                let mut all = BTreeSet::from([start]);
+                for first in 0..chunks.len() {
+                    let mut place = start;
+                    for chunk in &chunks[first..] {
+                        if !text[place..].starts_with(chunk) {
+                            break;
+                        }
+                        place += chunk.len();
+                        all.insert(place);
+                    }
+                }
+                all
+            }
             Node::Not(a) => {
                 let matched = self.ends(*a, start);
                 let is_text = |&end: &usize| core::str::from_utf8(&text[start..end]).is_ok();

@@ -83,14 +83,9 @@ enum Task {
 /// If it is time to stop.
 pub(super) fn write(parts: &Parts<'_>, root: NodeId, work: &mut Work<'_>) -> Result<Nfa, RegularError> {
     let n_states = parts.n_states[root.index()] as usize + 1;
-    let mut nfa = Nfa {
-        states: Vec::with_capacity(n_states),
-        edges: Vec::with_capacity(n_states),
-        jumps: Vec::new(),
-        entry: 0,
-        anything: None,
-    };
-    nfa.states.push(State::Final);
+    let mut nfa = Nfa::new();
+    nfa.states.reserve(n_states);
+    nfa.edges.reserve(n_states);
     let mut tasks = vec![Task::Node(root, FINAL)];
     let mut entries: Vec<u32> = Vec::new();
     let mut n_tasks = 0;
@@ -104,9 +99,7 @@ pub(super) fn write(parts: &Parts<'_>, root: NodeId, work: &mut Work<'_>) -> Res
             Task::Node(id, exit) if parts.n_states[id.index()] == 0 => entries.push(exit),
             Task::Node(id, exit) => match parts.regular.node(id) {
                 Node::Empty => entries.push(exit),
-                Node::Bytes(bytes) => {
-                    entries.push(bytes.iter().rev().fold(exit, |exit, &byte| nfa.bytes([(byte, byte, exit)])));
-                }
+                Node::Bytes(bytes) => entries.push(nfa.text(bytes, exit)),
                 Node::Class(_) => {
                     let entry = nfa.class(&parts.classes[parts.class_of[id.index()] as usize], exit);
                     entries.push(entry);
@@ -147,7 +140,7 @@ pub(super) fn write(parts: &Parts<'_>, root: NodeId, work: &mut Work<'_>) -> Res
                         tasks.push(Task::Copies(body, min));
                     }
                 },
-                Node::And(..) | Node::Not(_) => {
+                Node::And(..) | Node::Not(_) | Node::Substring(_) => {
                     let entry = nfa.dfa(&parts.dfas[&id], exit);
                     entries.push(entry);
                 }
@@ -208,9 +201,19 @@ pub(super) fn repeat_bounds(min: u32, max: Option<u32>, n_states_body: u64) -> (
 }
 
 impl Nfa {
+    /// Returns an automaton with the final state alone.
+    pub(super) fn new() -> Self {
+        Nfa { states: vec![State::Final], edges: Vec::new(), jumps: Vec::new(), entry: FINAL, anything: None }
+    }
+
     fn push(&mut self, state: State) -> u32 {
         self.states.push(state);
         self.states.len() as u32 - 1
+    }
+
+    /// Makes the states that match some bytes and then go on at `exit`; returns the first.
+    pub(super) fn text(&mut self, bytes: &[u8], exit: u32) -> u32 {
+        bytes.iter().rev().fold(exit, |exit, &byte| self.bytes([(byte, byte, exit)]))
     }
 
     fn bytes(&mut self, edges: impl IntoIterator<Item = Edge>) -> u32 {
@@ -232,7 +235,7 @@ impl Nfa {
 
     /// Returns a state that goes on like any of some. Those that begin with the same byte share that move, and so do those behind it, so that
     /// `jan|jun|jul` is a tree: else each set of places that begins there would have one for each alternative.
-    fn union(&mut self, alternatives: Vec<u32>) -> u32 {
+    pub(super) fn union(&mut self, alternatives: Vec<u32>) -> u32 {
         // What is written for sharing is no more than what there was.
         let n_states_max = 2 * self.states.len();
         let root = self.jumps([]);

@@ -18,6 +18,7 @@ use crate::grammar::{Expr, ExprId, GrammarBuilder, SchemaOperand};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::regular::CharSet;
 use crate::schema_options::{JsonTypes, RootForm, SchemaOptions};
+use crate::util::Span;
 
 /// How parameters are written.
 #[derive(Debug, PartialEq, Eq)]
@@ -132,21 +133,28 @@ impl Style {
 #[derive(Debug)]
 pub(super) struct Parameters {
     style: &'static Style,
-    /// The text of the schema.
-    schema: Box<str>,
     options: SchemaOptions,
     declared: Vec<Parameter>,
-    /// Whether there may be others, and the pointer of their schema, if they have one.
-    others: Option<Option<String>>,
+    /// Whether there may be others, and their schema, if they have one.
+    others: Option<Option<Place>>,
 }
 
 #[derive(Debug)]
 struct Parameter {
     key: String,
-    /// Of its schema within the whole one.
-    pointer: String,
+    schema: Place,
     types: KnownTypes,
     is_required: bool,
+}
+
+/// Where the schema of a value is.
+#[derive(Debug)]
+struct Place {
+    /// What is compiled: the schema itself, or one that holds it.
+    operand: SchemaOperand,
+    /// The pointer of the schema in that.
+    pointer: String,
+    span: Span,
 }
 
 /// What the keyword `type` says of the values of a parameter.
@@ -192,8 +200,8 @@ impl Parameters {
     ) -> Result<Parameters, TagError> {
         let span = json.span(schema);
         let text = &json.source()[span.start as usize..span.end as usize];
-        let mut parameters =
-            Parameters { style, schema: text.into(), options, declared: Vec::new(), others: Some(None) };
+        let whole = SchemaOperand::new(text, options.clone());
+        let mut parameters = Parameters { style, options, declared: Vec::new(), others: Some(None) };
         let at = followed(json, schema)?;
         let members = match json.value(at) {
             Value::Bool(true) => return Ok(parameters),
@@ -213,7 +221,19 @@ impl Parameters {
             return Err(TagError::unsupported(json, types, "parameters are the properties of an object"));
         }
         let root = json.pointer(schema);
-        let pointer_of = |id: ValueId| json.pointer(id)[root.len()..].to_owned();
+        let has_dialect = ["$schema", "$id", "id"].iter().any(|word| json.member(schema, word).is_some());
+        let place_of = |id: ValueId| {
+            let span = json.span(id);
+            let text = &json.source()[span.start as usize..span.end as usize];
+            // PERF: a schema that refers to nothing is compiled by itself, and once for all tools that have it.
+            match has_dialect || text.contains('$') || text.contains("\\u") {
+                true => Place { operand: whole.clone(), pointer: json.pointer(id)[root.len()..].to_owned(), span },
+                false => {
+                    let operand = SchemaOperand::new(text, whole.options().clone());
+                    Place { operand, pointer: String::new(), span }
+                }
+            }
+        };
         let required = required(json, at)?;
         if let Some(properties) = json.member(at, "properties") {
             let Value::Object(members) = json.value(properties) else {
@@ -223,7 +243,7 @@ impl Parameters {
                 let key = json.key(member).to_owned();
                 let is_required = required.iter().any(|name| *name == key);
                 let types = known_types(json, member.value);
-                parameters.declared.push(Parameter { key, pointer: pointer_of(member.value), types, is_required });
+                parameters.declared.push(Parameter { key, schema: place_of(member.value), types, is_required });
             }
             if !parameters.options.has_additional_properties {
                 parameters.others = None;
@@ -237,7 +257,7 @@ impl Parameters {
             parameters.others = match json.value(others) {
                 Value::Bool(false) => None,
                 Value::Bool(true) => Some(None),
-                _ => Some(Some(pointer_of(others))),
+                _ => Some(Some(place_of(others))),
             };
         }
         Ok(parameters)
@@ -247,7 +267,7 @@ impl Parameters {
     pub fn lower(&self, builder: &mut GrammarBuilder, prefix: &str) -> ExprId {
         let declared: Vec<(ExprId, bool)> =
             self.declared.iter().map(|parameter| (self.declared(builder, parameter), parameter.is_required)).collect();
-        let others = self.others.as_ref().map(|pointer| self.other(builder, pointer.as_deref()));
+        let others = self.others.as_ref().map(|schema| self.other(builder, schema.as_ref()));
         // What may follow behind the last declared one, where a parameter came before and where none did.
         let space = space(builder);
         let mut rest = [builder.empty(), builder.empty()];
@@ -278,12 +298,12 @@ impl Parameters {
     fn declared(&self, builder: &mut GrammarBuilder, parameter: &Parameter) -> ExprId {
         let style = self.style;
         let open = builder.marker(&format!("{}{}{}", style.before_key, style.key(&parameter.key), style.after_key));
-        let value = self.value(builder, Some(&parameter.pointer), parameter.types);
+        let value = self.value(builder, Some(&parameter.schema), parameter.types);
         builder.sequence([open, value])
     }
 
     /// Adds a parameter that is not declared.
-    fn other(&self, builder: &mut GrammarBuilder, pointer: Option<&str>) -> ExprId {
+    fn other(&self, builder: &mut GrammarBuilder, schema: Option<&Place>) -> ExprId {
         let style = self.style;
         let (open, close) = (builder.marker(style.before_key), builder.marker(style.after_key));
         let characters = CharSet::from_iter([style.key_end(), '\n', '\r']).negate();
@@ -295,20 +315,20 @@ impl Parameters {
             let declared = builder.one_of(declared);
             key = builder.push(Expr::Minus(key, declared));
         }
-        let value = self.value(builder, pointer, KnownTypes::Any);
+        let value = self.value(builder, schema, KnownTypes::Any);
         builder.sequence([open, key, close, value])
     }
 
-    /// Adds a value with what says of which type it is, and the marker behind it. Without a pointer there is no schema.
-    fn value(&self, builder: &mut GrammarBuilder, pointer: Option<&str>, types: KnownTypes) -> ExprId {
+    /// Adds a value with what says of which type it is, and the marker behind it.
+    fn value(&self, builder: &mut GrammarBuilder, schema: Option<&Place>, types: KnownTypes) -> ExprId {
         let style = self.style;
-        let types = if pointer.is_none() && style.types == Types::Untold { KnownTypes::AnyString } else { types };
+        let types = if schema.is_none() && style.types == Types::Untold { KnownTypes::AnyString } else { types };
         let mut alternatives = Vec::new();
         if types != KnownTypes::NoStrings {
-            let text = match (types, pointer) {
+            let text = match (types, schema) {
                 (KnownTypes::AnyString, _) | (_, None) => builder.text_without(&[style.after_value]),
-                (_, Some(pointer)) => {
-                    let text = self.operand(builder, pointer, RootForm::Text { until: style.after_value.into() });
+                (_, Some(schema)) => {
+                    let text = operand(builder, schema, RootForm::Text { until: style.after_value.into() });
                     padded(builder, text)
                 }
             };
@@ -327,8 +347,8 @@ impl Parameters {
             };
             for &(told, types) in forms {
                 let form = RootForm::JsonOf(types);
-                let json = match pointer {
-                    Some(pointer) => self.operand(builder, pointer, form),
+                let json = match schema {
+                    Some(schema) => operand(builder, schema, form),
                     None => {
                         let options = SchemaOptions { root: form, ..self.options.clone() };
                         builder.schema(SchemaOperand::new("true", options))
@@ -348,12 +368,13 @@ impl Parameters {
         let before = if self.style.has_space { space(builder) } else { builder.empty() };
         builder.sequence([before, open, value, close])
     }
+}
 
-    fn operand(&self, builder: &mut GrammarBuilder, pointer: &str, root: RootForm) -> ExprId {
-        let mut options = SchemaOptions { root, ..self.options.clone() };
-        options.read.pointer = pointer.to_owned();
-        builder.schema(SchemaOperand::new(&self.schema, options))
-    }
+/// Adds the values of a schema in a form.
+fn operand(builder: &mut GrammarBuilder, schema: &Place, root: RootForm) -> ExprId {
+    let mut options = SchemaOptions { root, ..schema.operand.options().clone() };
+    options.read.pointer.clone_from(&schema.pointer);
+    builder.push_at(Expr::Schema(schema.operand.with_options(options)), Some(schema.span))
 }
 
 /// Adds white space: up to 16 characters.

@@ -13,6 +13,7 @@ pub mod finite;
 pub mod fixture;
 mod grammars;
 pub mod json_schema;
+pub mod lark_text;
 pub mod operations;
 pub mod regex_text;
 mod rng;

@@ -175,6 +175,14 @@ impl Universe {
                 Node::Repeat { body, min, max } => self.repeat(&of_node[body.index()], *min, *max),
                 Node::And(a, b) => &of_node[a.index()] & &of_node[b.index()],
                 Node::Not(a) => &self.texts - &of_node[a.index()],
+                Node::Substring(chunks) => {
+                    let chunks: Option<Vec<&str>> =
+                        chunks.iter().map(|chunk| core::str::from_utf8(chunk).ok()).collect();
+                    let chunks = chunks?;
+                    let runs = (0..chunks.len()).flat_map(|start| (start..chunks.len()).map(move |end| start..=end));
+                    let words = runs.flat_map(|run| self.literal(&chunks[run].concat()));
+                    words.chain([vec![]]).collect()
+                }
             };
             of_node.push(words);
         }

@@ -166,7 +166,7 @@ impl Vocab {
                 visit(name, ids);
                 bound = Bound::Excluded(&text[..n_shared]);
             } else {
-                let n_shared = text.floor_char_boundary(n_shared);
+                let n_shared = (0..=n_shared).rev().find(|&index| text.is_char_boundary(index)).unwrap_or(0);
                 bound = Bound::Included(&text[..n_shared]);
             }
             if n_shared == 0 {

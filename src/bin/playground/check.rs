@@ -8,7 +8,7 @@ use crate::failure::{Failure, Verdict};
 use crate::output::{Output, complain, counted, quoted_short, shown_time};
 use crate::source::{Form, GrammarSource, check_stdin_once, read_file, shown_path};
 use crate::vocabulary;
-use maskwright::frontend::ebnf;
+use maskwright::frontend::{ebnf, lark};
 use maskwright::{CompiledGrammar, Limits};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -80,10 +80,11 @@ pub fn run(args: &CheckArgs, output: &mut Output) -> Result<Verdict, Failure> {
 /// Compiles a grammar over single bytes: documents need no vocabulary.
 fn compile(source: &GrammarSource) -> Result<(CompiledGrammar, Duration), Failure> {
     let parsed = match &source.form {
-        Form::Ebnf { root } => ebnf::parse(&source.text, root, &Limits::default()).ok(),
+        Form::Ebnf { root } => ebnf::parse(&source.text, root, &Limits::default()).ok().map(|parsed| parsed.grammar),
+        Form::Lark => lark::parse(&source.text, &Limits::default()).ok().map(|parsed| parsed.grammar),
         Form::Regex | Form::Schema { .. } => None,
     };
-    let vocab = vocabulary::of_bytes(parsed.as_ref().map(|parsed| &parsed.grammar))?;
+    let vocab = vocabulary::of_bytes(parsed.as_ref())?;
     source.compile(Arc::new(vocab))
 }
 

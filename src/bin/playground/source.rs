@@ -18,7 +18,7 @@ const FILE_BYTES_MAX: u64 = 1 << 28;
 pub struct GrammarSource {
     /// The path, or a description of the source.
     pub name: String,
-    /// EBNF, a pattern or a schema.
+    /// EBNF, Lark, a pattern or a schema.
     pub text: String,
     /// How to read it.
     pub form: Form,
@@ -29,6 +29,8 @@ pub struct GrammarSource {
 pub enum Form {
     /// EBNF, with its root rule.
     Ebnf { root: String },
+    /// Lark.
+    Lark,
     /// A regular expression.
     Regex,
     /// A JSON Schema.
@@ -53,8 +55,10 @@ impl GrammarSource {
         // The byte order mark that some editors write.
         let text = text.strip_prefix('\u{FEFF}').map_or(text.clone(), str::to_owned);
         let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+        let is_lark = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("lark"));
         let form = match args.schema || is_json {
             true => Form::Schema { is_lenient: false },
+            false if is_lark => Form::Lark,
             false => Form::Ebnf { root: args.root.clone() },
         };
         Ok(GrammarSource { name, text, form })
@@ -78,6 +82,7 @@ impl GrammarSource {
         let start = Instant::now();
         let compiled = match &self.form {
             Form::Ebnf { root } => compiler.compile_ebnf_with_root(&self.text, root),
+            Form::Lark => compiler.compile_lark(&self.text),
             Form::Regex => compiler.compile_regex(&self.text),
             Form::Schema { is_lenient } => {
                 let options = SchemaOptions { is_lenient: *is_lenient, ..SchemaOptions::default() };

@@ -42,10 +42,10 @@ pub(super) fn undefined_rule<'n>(
                 .with_hint(format!("`{mark}` belongs to the name; for {meaning} write `{left} {mark} {right}`"));
         }
     }
-    if source[range.end..].starts_with('(')
-        && matches!(name, "Token" | "ExcludeToken" | "TagDispatch" | "TokenTagDispatch")
-    {
-        return error.with_hint("of the macros of this kind only `Token(16)` and `Token(\"<name>\")` are supported");
+    if source[range.end..].starts_with('(') && matches!(name, "Token" | "ExcludeToken" | "TokenTagDispatch") {
+        return error.with_hint(
+            "supported macros are `Token(...)`, `Marker(...)`, `Regex(...)`, `Substring(...)` and `TagDispatch(...)`",
+        );
     }
     match closest_name(name, names.clone()) {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),

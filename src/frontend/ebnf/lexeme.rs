@@ -15,14 +15,15 @@ enum Escape {
     Set(CharSet),
 }
 
-/// Reads the text between the quotes of a literal.
-pub(super) fn text(source: &str, inside: Range<usize>) -> Result<String, SyntaxError> {
+/// Reads the text between the quotes of a literal. Adds to `long_escapes` where `\x` has more than two digits.
+pub(super) fn text(source: &str, inside: Range<usize>, long_escapes: &mut Vec<Span>) -> Result<String, SyntaxError> {
     let mut text = String::with_capacity(inside.len());
     let mut at = inside.start;
     while let Some(length) = source[at..inside.end].find('\\') {
         text.push_str(&source[at..at + length]);
         let start = at + length;
         let (escape, end) = escape(source, start, inside.end)?;
+        note_long_escape(source, start..end, long_escapes);
         match escape {
             Escape::Char(c) => text.push(c),
             Escape::Set(_) => {
@@ -38,24 +39,20 @@ pub(super) fn text(source: &str, inside: Range<usize>) -> Result<String, SyntaxE
     Ok(text)
 }
 
-/// Reads a class, brackets included.
+/// Reads a class, brackets included. Adds to `long_escapes` where `\x` has more than two digits.
 pub(super) fn class<E: From<SyntaxError>>(
     source: &str,
     token: Range<usize>,
+    long_escapes: &mut Vec<Span>,
     spend: &mut dyn FnMut(usize) -> Result<(), E>,
 ) -> Result<CharSet, E> {
     let end = token.end - 1;
     let is_negated = source[token.start + 1..end].starts_with('^');
     let mut at = token.start + 1 + usize::from(is_negated);
-    if at == end {
+    // `[^]` leaves out nothing.
+    if at == end && !is_negated {
         let error = SyntaxError::new(source, token.into(), "empty class");
-        return Err(error
-            .with_hint(if is_negated {
-                "any character is written `.`; inside a class, `]` is written `\\]`"
-            } else {
-                "the empty text is written \"\"; inside a class, `]` is written `\\]`"
-            })
-            .into());
+        return Err(error.with_hint("the empty text is written \"\"; inside a class, `]` is written `\\]`").into());
     }
     let mut ranges: Vec<(char, char)> = Vec::new();
     let mut n_ranges_next = RANGES_PER_MERGE;
@@ -68,6 +65,7 @@ pub(super) fn class<E: From<SyntaxError>>(
         }
         let start = at;
         let (low, next) = class_item(source, start, end)?;
+        note_long_escape(source, start..next, long_escapes);
         at = next;
         // A `-` before the bracket is itself; so is one right after a range, because this loop begins anew there.
         let is_range = source[at..end].starts_with('-') && at + 1 < end;
@@ -79,6 +77,7 @@ pub(super) fn class<E: From<SyntaxError>>(
             continue;
         }
         let (high, next) = class_item(source, at + 1, end)?;
+        note_long_escape(source, at + 1..next, long_escapes);
         let span = Span::new(start, next);
         let (Escape::Char(low), Escape::Char(high)) = (low, high) else {
             return Err(SyntaxError::new(source, span, "a range of characters needs a character at both ends")
@@ -121,7 +120,7 @@ fn escape(source: &str, start: usize, end: usize) -> Result<(Escape, usize), Syn
         'v' => '\x0B',
         'f' => '\x0C',
         'e' => '\x1B',
-        'x' => return code_point(source, start, after, 2, end),
+        'x' => return hex_code_point(source, start, after, end),
         'u' if rest[1..].starts_with('{') => return braced_code_point(source, start, after + 1, end),
         'u' => return code_point(source, start, after, 4, end),
         'U' => return code_point(source, start, after, 8, end),
@@ -138,6 +137,13 @@ fn escape(source: &str, start: usize, end: usize) -> Result<(Escape, usize), Syn
         }
     };
     Ok((Escape::Char(simple), after))
+}
+
+/// Notes an escape `\xH...` with more than two digits.
+fn note_long_escape(source: &str, escape: Range<usize>, long_escapes: &mut Vec<Span>) {
+    if escape.len() > "\\xHH".len() && source[escape.clone()].starts_with("\\x") {
+        long_escapes.push(escape.into());
+    }
 }
 
 /// Returns the set of `\d`, `\w` or `\s`.
@@ -169,6 +175,20 @@ fn code_point(
     to_char(source, start, stop, value, end)
 }
 
+/// Reads the digits of `\x`, as many as there are.
+fn hex_code_point(source: &str, start: usize, at: usize, end: usize) -> Result<(Escape, usize), SyntaxError> {
+    let n_digits = source[at..end].bytes().take_while(u8::is_ascii_hexdigit).count();
+    let stop = at + n_digits;
+    if n_digits == 0 {
+        return Err(SyntaxError::new(source, Span::new(start, stop), "`\\x` needs hexadecimal digits")
+            .with_hint("a backslash is written `\\\\`"));
+    }
+    // Digits that do not fit are beyond the last character.
+    let value = u32::from_str_radix(source[at..stop].trim_start_matches('0'), 16);
+    let value = if source[at..stop].bytes().all(|digit| digit == b'0') { 0 } else { value.unwrap_or(u32::MAX) };
+    to_char(source, start, stop, value, end)
+}
+
 /// Reads the digits of `\u{...}` at `at`.
 fn braced_code_point(source: &str, start: usize, at: usize, end: usize) -> Result<(Escape, usize), SyntaxError> {
     let n_digits = source[at..end].bytes().take(7).take_while(u8::is_ascii_hexdigit).count();
@@ -190,7 +210,11 @@ fn to_char(source: &str, start: usize, stop: usize, value: u32, end: usize) -> R
     }
     let span = Span::new(start, stop);
     if value > 0x10_FFFF {
-        return Err(SyntaxError::new(source, span, format!("U+{value:X} is beyond the last character, U+10FFFF")));
+        let message = match value {
+            u32::MAX => format!("`{}` is beyond the last character, U+10FFFF", shorten(&source[start..stop])),
+            _ => format!("U+{value:X} is beyond the last character, U+10FFFF"),
+        };
+        return Err(SyntaxError::new(source, span, message));
     }
     let error = SyntaxError::new(source, span, format!("U+{value:04X} is half of a surrogate pair, not a character"));
     // Authors used to JSON write a pair of surrogates: the hint has the single escape.
@@ -238,6 +262,8 @@ pub(super) fn count(source: &str, token: Range<usize>, limits: &Limits) -> Resul
         let exact = bound(inside)?.ok_or_else(malformed)?;
         return Ok((exact, Some(exact)));
     };
+    // XGrammar prints `{n, -1}` for no upper bound.
+    let high = if high.trim_matches([' ', '\t']) == "-1" { "" } else { high };
     match (bound(low)?, bound(high)?) {
         (None, None) => Err(malformed()),
         (Some(low), Some(high)) if low > high => {
@@ -287,7 +313,7 @@ mod tests {
     use super::*;
 
     fn set(source: &str) -> CharSet {
-        class::<SyntaxError>(source, 0..source.len(), &mut |_| Ok(())).unwrap()
+        class::<SyntaxError>(source, 0..source.len(), &mut Vec::new(), &mut |_| Ok(())).unwrap()
     }
 
     #[test]
@@ -316,7 +342,12 @@ mod tests {
     #[test]
     fn texts() {
         let source = r#"\x41\u00e9\u{1F600}\U0001F600\n\"\'\/\-\[\]\0\\n"#;
-        assert_eq!(text(source, 0..source.len()).unwrap(), "Aé😀😀\n\"'/-[]\0\\n");
+        let mut long = Vec::new();
+        assert_eq!(text(source, 0..source.len(), &mut long).unwrap(), "Aé😀😀\n\"'/-[]\0\\n");
+        assert_eq!(long, []);
+        let source = r"\x1F600\x41g\x0000000041-\xA";
+        assert_eq!(text(source, 0..source.len(), &mut long).unwrap(), "😀AgA-\n");
+        assert_eq!(long, [Span::new(0, 7), Span::new(12, 24)]);
     }
 
     #[test]

@@ -9,13 +9,16 @@
 //! alternative = (sequence (("&" | "-") sequence)*)?
 //! sequence    = element+
 //! element     = "~"* atom ("*" | "+" | "?" | count)*
-//! atom        = "(" choice ")" | literal "i"? | class | "." | regex flags? | control | reference | "Token(" ref ("," ref)* ")"
+//! atom        = "(" choice ")" | literal "i"? | class | "." | regex flags? | control | reference | macro "(" arguments ")"
 //! ```
 //!
-//! Flags follow without a blank, and so does the parenthesis of `Token(`.
+//! Flags follow without a blank, and so does the parenthesis of a macro. A body may end with a look-ahead `"(=" choice ")"`, which is read and
+//! dropped.
 
+use super::options::{RuleOptions, rule_options};
 use super::scan::{BYTES_PER_CHECK, RuleText, Token, TokenKind, Tokens};
 use super::{hint, lexeme, operand};
+use crate::frontend::regex::RegexOptions;
 use crate::frontend::{SyntaxError, regex};
 use crate::grammar::{ControlRef, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
 use crate::limits::Limits;
@@ -30,10 +33,16 @@ const REGEX_BYTES: usize = 1 << 10;
 
 /// Lowers rule bodies into a builder that has all names already.
 pub(super) struct Lowering<'s> {
-    source: &'s str,
-    limits: &'s Limits,
+    pub source: &'s str,
+    pub limits: &'s Limits,
     rules: &'s [RuleText],
     pub builder: GrammarBuilder,
+    /// Where `\x` has more than two digits.
+    pub long_escapes: Vec<Span>,
+    /// The first look-ahead.
+    pub look_ahead: Option<Span>,
+    /// By rule with options that change its language: its plain body, and how it is made of that.
+    pub changed: Vec<Changed>,
     /// Grammars given beside the source, by name.
     grammars: &'s [(&'s str, &'s Grammar)],
     /// The root rules of those that were referred to.
@@ -41,13 +50,23 @@ pub(super) struct Lowering<'s> {
     /// Regexes parsed before: files repeat them.
     regexes: HashMap<&'s str, Regex>,
     /// Number of nodes of all these, which count as expressions.
-    n_regex_nodes: usize,
+    pub n_regex_nodes: usize,
+}
+
+/// A rule whose options change its language.
+pub(super) struct Changed {
+    pub rule: RuleId,
+    /// The option.
+    pub span: Span,
+    pub is_lazy: bool,
+    /// The body without the option.
+    pub body: ExprId,
 }
 
 /// An expression and its span.
 #[derive(Clone, Copy)]
-struct Part {
-    expr: ExprId,
+pub(super) struct Part {
+    pub expr: ExprId,
     span: Span,
 }
 
@@ -63,6 +82,8 @@ struct Level {
     sequence: Vec<Part>,
     /// The spans of the pending `~` of the current element.
     complements: Vec<Span>,
+    /// Whether this is a look-ahead.
+    is_ahead: bool,
     /// The element to which a suffix would apply.
     current: Option<Part>,
 }
@@ -93,7 +114,20 @@ impl<'s> Lowering<'s> {
         limits: &'s Limits,
     ) -> Self {
         let (builder, roots, regexes) = (GrammarBuilder::new(), HashMap::new(), HashMap::new());
-        Lowering { source, limits, rules, grammars, roots, builder, regexes, n_regex_nodes: 0 }
+        let (long_escapes, changed) = (Vec::new(), Vec::new());
+        Lowering {
+            source,
+            limits,
+            rules,
+            builder,
+            long_escapes,
+            look_ahead: None,
+            changed,
+            grammars,
+            roots,
+            regexes,
+            n_regex_nodes: 0,
+        }
     }
 
     /// Lowers the body of a rule. Reports the bytes read to `spend`, whose error ends it.
@@ -120,6 +154,32 @@ impl<'s> Lowering<'s> {
                     self.end_part(level)?;
                     levels.push(Level::new(token.range.start));
                 }
+                TokenKind::Ahead => {
+                    if is_in_group {
+                        let place = Span::from(token.range.clone());
+                        let message = "a look-ahead `(= ...)` stands at the end of a rule, outside of groups";
+                        return Err(SyntaxError::new(self.source, place, message).into());
+                    }
+                    if level.wants_operand() {
+                        return Err(hint::explain_stop(self.source, range.clone(), token.range.start).into());
+                    }
+                    self.end_part(level)?;
+                    levels.push(Level { is_ahead: true, ..Level::new(token.range.start) });
+                }
+                TokenKind::Close if level.is_ahead => {
+                    let part = self.end_level(level, &token.range, range.clone())?;
+                    self.look_ahead = self.look_ahead.or(Some(part.span));
+                    levels.pop();
+                    if let Some(next) = tokens.next() {
+                        return Err(SyntaxError::new(
+                            self.source,
+                            next?.range.into(),
+                            "nothing can follow a look-ahead",
+                        )
+                        .with_hint("it is the last part of a rule; put the rest into a rule of its own")
+                        .into());
+                    }
+                }
                 TokenKind::Close if is_in_group => {
                     let part = self.end_level(level, &token.range, range.clone())?;
                     levels.pop();
@@ -131,6 +191,45 @@ impl<'s> Lowering<'s> {
         spend(range.end - seen)?;
         let level = levels.last_mut().expect("the scan has seen that all groups are closed");
         Ok(self.end_level(level, &(range.end..range.end), range)?.expr)
+    }
+
+    /// Returns the body of a rule with options.
+    pub(super) fn with_options(
+        &mut self,
+        rule: RuleId,
+        body: ExprId,
+        options: Range<usize>,
+    ) -> Result<(ExprId, Vec<Span>), SyntaxError> {
+        let RuleOptions { lazy, chars_max, without_effect } = rule_options(self.source, options)?;
+        let mut changed = body;
+        if let Some(span) = lazy {
+            // No match begins with a shorter one.
+            let any = self.push(Expr::Class(CharSet::all()), span)?;
+            let more = self.push(Expr::Repeat { body: any.expr, min: 1, max: None }, span)?;
+            let longer = self.push(Expr::Sequence([changed, more.expr].into()), span)?;
+            changed = self.push(Expr::Minus(changed, longer.expr), span)?.expr;
+            self.changed.push(Changed { rule, span, is_lazy: true, body });
+        }
+        if let Some((n_chars, span)) = chars_max {
+            changed = self.at_most(changed, n_chars, span)?;
+            self.changed.push(Changed { rule, span, is_lazy: false, body });
+        }
+        Ok((changed, without_effect))
+    }
+
+    /// Returns the matches of `body` that have at most `n_chars` characters.
+    fn at_most(&mut self, body: ExprId, n_chars: u32, span: Span) -> Result<ExprId, SyntaxError> {
+        // A repeated class needs no intersection: its copies are its characters.
+        if let &Expr::Repeat { body, min, max } = self.builder.expr(body)
+            && matches!(self.builder.expr(body), Expr::Class(_))
+            && min <= n_chars
+        {
+            let max = Some(max.map_or(n_chars, |max| max.min(n_chars)));
+            return Ok(self.push(Expr::Repeat { body, min, max }, span)?.expr);
+        }
+        let any = self.push(Expr::Class(CharSet::all()), span)?;
+        let short = self.push(Expr::Repeat { body: any.expr, min: 0, max: Some(n_chars) }, span)?;
+        Ok(self.push(Expr::And(body, short.expr), span)?.expr)
     }
 
     fn token<E: From<SyntaxError>>(
@@ -180,11 +279,13 @@ impl<'s> Lowering<'s> {
                 range.end = tokens.skip_name(|_| true).unwrap_or(range.end);
                 Expr::Regex(self.regex(range.clone(), spend)?)
             }
-            (TokenKind::Class, _) => Expr::Class(lexeme::class(self.source, range.clone(), spend)?),
+            (TokenKind::Class, _) => {
+                Expr::Class(lexeme::class(self.source, range.clone(), &mut self.long_escapes, spend)?)
+            }
             (TokenKind::Control, _) => self.control(range.clone())?,
             (TokenKind::Schema, _) => Expr::Schema(operand::schema(self.source, range.clone())?),
             (TokenKind::Grammar, _) => Expr::Rule(self.grammar(range.clone())?),
-            (TokenKind::Name, _) => match self.token_macro(&token, tokens, body)? {
+            (TokenKind::Name, _) => match self.macro_call(&token, tokens, body, spend)? {
                 Some((expr, end)) => {
                     range.end = end;
                     expr
@@ -263,13 +364,13 @@ impl<'s> Lowering<'s> {
         }
     }
 
-    fn literal(&self, range: Range<usize>) -> Result<Expr, SyntaxError> {
+    fn literal(&mut self, range: Range<usize>) -> Result<Expr, SyntaxError> {
         let is_no_case = self.source[range.clone()].ends_with('i');
         if is_no_case {
             self.check_flag_is_no_rule(range.end - 1..range.end, "literal")?;
         }
         let quote_end = range.end - usize::from(is_no_case);
-        let text = lexeme::text(self.source, range.start + 1..quote_end - 1)?;
+        let text = lexeme::text(self.source, range.start + 1..quote_end - 1, &mut self.long_escapes)?;
         Ok(match (text.is_empty(), is_no_case) {
             (true, _) => Expr::Empty,
             (false, true) => Expr::LiteralNoCase(text.into()),
@@ -289,34 +390,48 @@ impl<'s> Lowering<'s> {
         let close = written.rfind('/').expect("flags hold no slash");
         let (inside, flags) = (&written[1..close], &written[close + 1..]);
         let flags_range = range.start + close + 1..range.end;
-        if let Some(at) = flags.find(|flag| !matches!(flag, 'c' | 'i' | 's' | 'x')) {
+        let mut options = RegexOptions::EBNF;
+        if let Some((at, _)) =
+            flags.char_indices().find(|&(_, flag)| flag == 'a' || flag != 'c' && !options.set_flag(flag))
+        {
             let start = flags_range.start + at;
             let message = format!("unknown regex flag `{}`", &flags[at..=at]);
             let error = SyntaxError::new(self.source, Span::new(start, start + 1), message);
             return Err(error
-                .with_hint("flags are `c`, `i`, `s` and `x`; a rule after a regex needs a blank before it")
+                .with_hint("flags are `c`, `i`, `j`, `s`, `u` and `x`; a rule after a regex needs a blank before it")
                 .into());
         }
         if !flags.is_empty() {
             self.check_flag_is_no_rule(flags_range, "regex")?;
         }
         let pattern = lexeme::pattern(inside);
-        let ordinary = flags.replace('c', "");
-        let regular =
-            regex::parse_within(&pattern, &ordinary, self.limits, &mut |n| spend(n).map_err(Stop::Interrupted));
-        let regular: Regular = regular.map_err(|stop| match stop {
-            Stop::Interrupted(error) => error,
-            Stop::Syntax(error) => {
-                let place = |offset: u32| range.start + 1 + lexeme::offset_in_written(inside, offset as usize);
-                let span = Span::new(place(error.span().start), place(error.span().end));
-                error.moved(self.source, span).into()
-            }
-        })?;
-        self.n_regex_nodes += regular.nodes().len();
-        self.check_n_exprs(0, range.into())?;
-        let regex = Regex { pattern: pattern.into(), flags: flags.into(), regular: Arc::new(regular) };
+        let place = |span: Span| {
+            let place = |offset: u32| range.start + 1 + lexeme::offset_in_written(inside, offset as usize);
+            Span::new(place(span.start), place(span.end))
+        };
+        let regular = self.parse_pattern(&pattern, &options, place, range.clone().into(), spend)?;
+        let regex = Regex { pattern: pattern.into(), flags: flags.into(), regular };
         self.regexes.insert(written, regex.clone());
         Ok(regex)
+    }
+
+    /// Parses a pattern. `place` maps a span of it to one of the source; `span` is that of the whole expression.
+    pub(super) fn parse_pattern<E: From<SyntaxError>>(
+        &mut self,
+        pattern: &str,
+        options: &RegexOptions,
+        place: impl Fn(Span) -> Span,
+        span: Span,
+        spend: &mut dyn FnMut(usize) -> Result<(), E>,
+    ) -> Result<Arc<Regular>, E> {
+        let regular = regex::parse_within(pattern, options, self.limits, &mut |n| spend(n).map_err(Stop::Interrupted));
+        let regular: Regular = regular.map_err(|stop| match stop {
+            Stop::Interrupted(error) => error,
+            Stop::Syntax(error) => error.moved(self.source, place(error.span())).into(),
+        })?;
+        self.n_regex_nodes += regular.nodes().len();
+        self.check_n_exprs(0, span)?;
+        Ok(Arc::new(regular))
     }
 
     /// Refuses `"abc"i` if there is a rule `i`, which makes it ambiguous to a reader.
@@ -338,82 +453,11 @@ impl<'s> Lowering<'s> {
         }))
     }
 
-    /// Lowers `Token(16)`, `Token("<name>")` or a list of both, if `name` begins one; returns also its end.
-    fn token_macro(
-        &mut self,
-        name: &Token,
-        tokens: &mut Tokens<'s>,
-        body: &Range<usize>,
-    ) -> Result<Option<(Expr, usize)>, SyntaxError> {
-        if let Some(marker) = self.marker(name, tokens)? {
-            return Ok(Some(marker));
-        }
-        if &self.source[name.range.clone()] != "Token" || !self.source[name.range.end..].starts_with('(') {
-            return Ok(None);
-        }
-        let mut ahead = tokens.clone();
-        let mut refs: Vec<Token> = Vec::new();
-        // A parenthesis or a comma precedes each reference, and a parenthesis follows the last one.
-        let mut before = ahead.next();
-        let end = loop {
-            let Some(Ok(found)) = before else { return Ok(None) };
-            match (found.kind, ahead.next()) {
-                (TokenKind::Close, _) if !refs.is_empty() => break found.range.end,
-                (kind, Some(Ok(token)))
-                    if matches!(token.kind, TokenKind::Number | TokenKind::Literal)
-                        && (kind == TokenKind::Open && refs.is_empty() || &self.source[found.range.clone()] == ",") =>
-                {
-                    refs.push(token);
-                }
-                _ if refs.is_empty() || self.builder.rule_named("Token").is_some() => return Ok(None),
-                _ => return Err(hint::explain_stop(self.source, body.clone(), found.range.start)),
-            }
-            before = ahead.next();
-        };
-        ahead.rewind(end);
-        *tokens = ahead;
-        let mut parts = Vec::with_capacity(refs.len());
-        for Token { kind, range } in refs {
-            let span = Span::from(range.clone());
-            let control = if kind == TokenKind::Literal {
-                let name = lexeme::text(self.source, range.start + 1..range.end - 1)?;
-                if name.is_empty() {
-                    return Err(SyntaxError::new(self.source, span, "a token has a name that is not empty"));
-                }
-                ControlRef::Name(name.into())
-            } else {
-                ControlRef::Id(self.token_id(&self.source[range.clone()], range)?)
-            };
-            parts.push((control, span));
-        }
-        if parts.len() == 1 {
-            return Ok(Some((Expr::Control(parts.remove(0).0), end)));
-        }
-        let parts: Result<Box<[ExprId]>, SyntaxError> =
-            parts.into_iter().map(|(control, span)| Ok(self.push(Expr::Control(control), span)?.expr)).collect();
-        Ok(Some((Expr::Choice(parts?), end)))
-    }
-
-    /// Lowers `Marker("<name>")`, unless there is a rule of that name; returns also its end.
-    fn marker(&self, name: &Token, tokens: &mut Tokens<'s>) -> Result<Option<(Expr, usize)>, SyntaxError> {
-        let is_marker = &self.source[name.range.clone()] == "Marker" && self.builder.rule_named("Marker").is_none();
-        let mut ahead = tokens.clone();
-        let mut next = || ahead.next().and_then(Result::ok);
-        let (Some(open), Some(text), Some(close)) = (next(), next(), next()) else { return Ok(None) };
-        let kinds = (open.kind, text.kind, close.kind);
-        if !is_marker || kinds != (TokenKind::Open, TokenKind::Literal, TokenKind::Close) {
-            return Ok(None);
-        }
-        *tokens = ahead;
-        let text = lexeme::text(self.source, text.range.start + 1..text.range.end - 1)?;
-        Ok(Some((if text.is_empty() { Expr::Empty } else { Expr::Marker(text.into()) }, close.range.end)))
-    }
-
-    fn token_id(&self, digits: &str, range: Range<usize>) -> Result<u32, SyntaxError> {
+    pub(super) fn token_id(&self, digits: &str, range: Range<usize>) -> Result<u32, SyntaxError> {
         digits.parse().map_err(|_| SyntaxError::new(self.source, range.into(), "the id of a token is below 4294967296"))
     }
 
-    fn rule(&self, range: Range<usize>) -> Result<RuleId, SyntaxError> {
+    pub(super) fn rule(&self, range: Range<usize>) -> Result<RuleId, SyntaxError> {
         self.builder.rule_named(&self.source[range.clone()]).ok_or_else(|| {
             let names = self.rules.iter().map(|rule| &self.source[rule.name.clone()]);
             hint::undefined_rule(self.source, range, names)
@@ -439,13 +483,13 @@ impl<'s> Lowering<'s> {
         Ok(root)
     }
 
-    fn push(&mut self, expr: Expr, span: Span) -> Result<Part, SyntaxError> {
+    pub(super) fn push(&mut self, expr: Expr, span: Span) -> Result<Part, SyntaxError> {
         self.check_n_exprs(0, span)?;
         Ok(Part { expr: self.builder.push_at(expr, Some(span)), span })
     }
 
     /// Checks the number of expressions, pending ones included.
-    fn check_n_exprs(&self, n_waiting: usize, span: Span) -> Result<(), SyntaxError> {
+    pub(super) fn check_n_exprs(&self, n_waiting: usize, span: Span) -> Result<(), SyntaxError> {
         if self.builder.n_exprs() + self.n_regex_nodes + n_waiting < self.limits.n_exprs_max {
             return Ok(());
         }
@@ -458,7 +502,7 @@ impl<'s> Lowering<'s> {
 impl Level {
     fn new(start: usize) -> Self {
         let (alternatives, sequence, complements) = (Vec::new(), Vec::new(), Vec::new());
-        Level { start, alternatives, joined: None, sequence, complements, current: None }
+        Level { start, alternatives, joined: None, sequence, complements, is_ahead: false, current: None }
     }
 
     /// Returns whether there is an operand after the last operator.

@@ -9,9 +9,12 @@
 //! |---|---|
 //! | `"abc"` `'abc'` `""` | exactly this text |
 //! | `"abc"i` | this text in any case (Unicode simple case folding) |
-//! | `[a-z_]` `[^"\\]` | one character of the set, or not of it; `-` first, last or after a range is itself |
+//! | `[a-z_]` `[^"\\]` | one character of the set, or not of it; `-` first, last or after a range is itself; `[^]` is any character |
 //! | `.` | any one character, line ends included |
-//! | `/[a-z]+/i` | a regex that matches as a whole, with flags `i`, `s`, `x`, and `c` (its literals are markers); `\/` is a slash |
+//! | `/[a-z]+/i` | a regex that matches as a whole, with flags `i`, `j`, `s`, `u`, `x`, and `c` (its literals are markers); `\/` is a slash |
+//! | `Regex("[a-z]+", flags="i", json_string=true)` | the same; `json_string=true` is the flag `j` |
+//! | `Substring("one ", "two ", "three")` | any contiguous run of the chunks, or nothing |
+//! | `TagDispatch(("<a>", r), loop_after_dispatch=true, excludes=("<e>",))` | free text; after the first tag its rule, then free text again, if not `loop_after_dispatch=false` |
 //! | `<\|eot_id\|>` `<think>` `Token("<think>")` | the control token of this name, brackets included |
 //! | `<[128009]>` `Token(128009)` | the control token of this id; `Token(1, 2)` is a choice |
 //! | `Marker("<think>")` | this text, of which control tokens may spell the parts that are their names |
@@ -19,7 +22,7 @@
 //! | `@name` | a grammar that was given beside the source |
 //! | `name` | another rule |
 //! | `(a)` | a group |
-//! | `a* a+ a? a{2} a{2,} a{2,5} a{,5}` | repetition |
+//! | `a* a+ a? a{2} a{2,} a{2,5} a{,5}` | repetition; `a{2,-1}` is `a{2,}` |
 //! | `~a` | every text of valid UTF-8 that `a` doesn't match |
 //! | `a b` | a sequence |
 //! | `a & b` | an intersection |
@@ -33,28 +36,40 @@
 //! `key_separator = ": "`, `no_additional_properties`, `any_spelling`, `no_formats`, `integer_fractions`, `lenient`, `draft = "7"`,
 //! `no_foreign_keywords`, `nullable`: those of [`SchemaOptions`](crate::json_schema::SchemaOptions).
 //!
-//! Escapes in strings and classes: `\n \t \r \0 \a \b \f \v \e`, `\xHH \uHHHH \UHHHHHHHH \u{H...}` (all of them code points: `\xE9` is é, two
-//! bytes of UTF-8), and a backslash before an ASCII punctuation mark is that mark. In classes also `\d \w \s \D \W \S`, over
-//! ASCII. Strings, classes and regexes end on their line.
+//! Escapes in strings and classes: `\n \t \r \0 \a \b \f \v \e`, `\xH... \uHHHH \UHHHHHHHH \u{H...}` (all of them code points: `\xE9` is é, two
+//! bytes of UTF-8), and a backslash before an ASCII punctuation mark is that mark. `\x` has as many digits as follow, as for XGrammar; more than two are a
+//! warning, since GBNF reads just two. Strings, classes and regexes end on their line.
+//!
+//! `.`, `\d`, `\w`, `\s` and `\D`, `\W`, `\S` mean the same everywhere, in classes, between slashes and in `Regex(...)`: `.` is any character, line
+//! ends included, `\d` is `[0-9]`, `\w` is `[0-9A-Za-z_]` and `\s` is `[\t-\r ]`. In a regex the flag `u` makes the last three those of Unicode, and
+//! `(?-s)` takes `\n` from `.`, as in `/(?-s).*/`; the flag `s` says what holds anyway. With the flag `j` the text is the contents of a JSON string that decodes to a match.
+//!
+//! Between the name of a rule and `::=` there may be options, right after the name: with `name[lazy] ::= ...` a match ends where it first can
+//! (no match begins with a shorter one), and `name[max_chars=80] ::= ...` has matches of at most 80 characters. Their bodies must be regular, or else `lazy` is
+//! an error and `max_chars` has no effect. `max_tokens=10`, `capture`, `capture="x"` and `temperature=0.7` have no effect on the language, and
+//! neither has a look-ahead `(= ...)` at the end of a rule, as printed by XGrammar. What has no effect is a warning.
 //!
 //! # Method
 //!
 //! A scan finds the ends of tokens, bounds the nesting and splits the file into rules; lowering parses rule by rule and builds the
 //! grammar, with an explicit stack; then whole-grammar checks run. Each step is linear.
 
+mod dispatch;
 mod hint;
 mod lexeme;
 mod lower;
+mod macros;
 mod operand;
 mod operand_end;
+mod options;
 mod scan;
 
-use super::SyntaxError;
-use crate::grammar::analysis::{self, Obstacle};
-use crate::grammar::{Expr, Grammar, RuleId, Warning};
+use super::{SyntaxError, check};
+use crate::grammar::analysis;
+use crate::grammar::{Expr, Grammar, RuleId, Warning, WarningKind};
 use crate::limits::Limits;
 use crate::util::Span;
-use lower::Lowering;
+use lower::{Changed, Lowering};
 use scan::{BYTES_PER_CHECK, RuleText, shorten};
 
 /// Names of rules recorded between two reports of work; that takes about as long as [`BYTES_PER_CHECK`] bytes.
@@ -117,7 +132,7 @@ pub(crate) fn parse_within<E: From<SyntaxError>>(
     limits: &Limits,
     spend: &mut dyn FnMut(usize) -> Result<(), E>,
 ) -> Result<Parsed, E> {
-    check_length(source, limits)?;
+    check::source_length(source, limits)?;
     let rules = scan::rules(source, limits, spend)?;
     let mut lowering = Lowering::new(source, &rules, grammars, limits);
     // All names first: rules keep the order of their definitions, and references are resolved at once.
@@ -131,31 +146,91 @@ pub(crate) fn parse_within<E: From<SyntaxError>>(
         }
         lowering.builder.rule(name);
     }
+    let mut warnings = Vec::new();
     let root = lowering.builder.rule_named(root).ok_or_else(|| missing_root(source, root, &rules))?;
     for (index, rule) in rules.iter().enumerate() {
-        let body = lowering.body(rule.body.clone(), spend)?;
+        let mut body = lowering.body(rule.body.clone(), spend)?;
+        if let Some(options) = rule.options.clone() {
+            let (changed, without_effect) = lowering.with_options(RuleId::new(index), body, options)?;
+            body = changed;
+            let name = &source[rule.name.clone()];
+            warnings.extend(without_effect.into_iter().map(|span| option_without_effect(source, name, span)));
+        }
         lowering.builder.define_at(RuleId::new(index), body, Some(rule.name.clone().into()));
     }
-    let mut builder = lowering.builder;
+    warn_of_places(&lowering, source, &rules, &mut warnings);
+    let Lowering { mut builder, changed, .. } = lowering;
     builder.set_source(source);
-    let grammar = builder.finish(root).expect("every rule has its body");
+    let mut grammar = builder.finish(root).expect("every rule has its body");
     spend(BYTES_PER_CHECK)?;
+    check_options(&mut grammar, source, &changed, &mut warnings)?;
     check_regular_operands(&grammar, source)?;
     spend(BYTES_PER_CHECK)?;
-    check_rules_finish(&grammar, source)?;
+    check::rules_finish(&grammar, source)?;
     spend(BYTES_PER_CHECK)?;
-    let warnings = analysis::warnings(&grammar);
+    warnings.extend(analysis::warnings(&grammar));
     Ok(Parsed { grammar, warnings })
 }
 
-fn check_length(source: &str, limits: &Limits) -> Result<(), SyntaxError> {
-    // Spans count to 4 GiB whatever the limit.
-    let limit = limits.source_bytes_max.min(u32::MAX as usize);
-    if source.len() <= limit {
+fn option_without_effect(source: &str, rule: &str, span: Span) -> Warning {
+    let option = shorten(&source[span.start as usize..span.end as usize]);
+    let detail = format!("rule option `{option}` of `{}` has no effect on the language", shorten(rule));
+    Warning::of_source(WarningKind::WithoutEffect, rule, span, detail)
+}
+
+/// Warns of what the text says without effect, and of what another engine reads differently.
+fn warn_of_places(lowering: &Lowering, source: &str, rules: &[RuleText], warnings: &mut Vec<Warning>) {
+    // Places in rules are told apart by the bodies, which are in order.
+    let rule_at = |span: Span| {
+        let index = rules.partition_point(|rule| rule.name.start <= span.start as usize);
+        &source[rules[index.max(1) - 1].name.clone()]
+    };
+    if let Some(span) = lowering.look_ahead {
+        let detail = "look-aheads `(= ...)` constrain nothing: what they say must hold by the grammar".to_owned();
+        warnings.push(Warning::of_source(WarningKind::WithoutEffect, rule_at(span), span, detail));
+    }
+    // One is enough to look for the others.
+    if let Some(&span) = lowering.long_escapes.first() {
+        let written = shorten(&source[span.start as usize..span.end as usize]);
+        let detail = format!(
+            "`{written}` is one character, as for XGrammar; GBNF reads two digits and text after them: write `\\u{{...}}` for either"
+        );
+        warnings.push(Warning::of_source(WarningKind::ReadDifferently, rule_at(span), span, detail));
+    }
+}
+
+/// Checks the rules whose options change their language. A bound on the characters of a rule that is not regular is dropped with a warning.
+fn check_options(
+    grammar: &mut Grammar,
+    source: &str,
+    changed: &[Changed],
+    warnings: &mut Vec<Warning>,
+) -> Result<(), SyntaxError> {
+    if changed.is_empty() {
         return Ok(());
     }
-    let message = format!("the source has {} bytes, above the limit source_bytes_max = {limit}", source.len());
-    Err(SyntaxError::new("", Span::default(), message).over_limit(source.len(), limit))
+    let regular = analysis::Regularity::new(grammar);
+    let irregular: Vec<&Changed> = changed.iter().filter(|changed| !regular.is_regular(changed.body)).collect();
+    if let Some(lazy) = irregular.iter().find(|changed| changed.is_lazy) {
+        let reason = check::irregularity(grammar, source, &regular, lazy.body);
+        let message = format!("the body of a rule with `lazy` must be regular, but {reason}");
+        return Err(SyntaxError::new(source, lazy.span, message));
+    }
+    let bodies: Vec<_> = irregular
+        .iter()
+        .map(|changed| {
+            let reason = check::irregularity(grammar, source, &regular, changed.body);
+            (changed.rule, changed.body, changed.span, reason)
+        })
+        .collect();
+    for (rule, body, span, reason) in bodies {
+        let name = grammar.rule(rule).name.clone();
+        let detail =
+            format!("`max_chars` of `{}` has no effect: its body must be regular, but {reason}", shorten(&name));
+        warnings.push(Warning::of_source(WarningKind::WithoutEffect, &name, span, detail));
+        grammar.set_body(rule, body);
+    }
+    Ok(())
 }
 
 fn defined_twice(source: &str, second: &RuleText, first: &RuleText) -> SyntaxError {
@@ -186,45 +261,24 @@ fn check_regular_operands(grammar: &Grammar, source: &str) -> Result<(), SyntaxE
     if !grammar.exprs().iter().any(|expr| operator(expr).is_some()) {
         return Ok(());
     }
+    // What a look-ahead or an option without effect says is in no rule.
+    let mut used = vec![false; grammar.exprs().len()];
+    grammar.rules().iter().for_each(|rule| used[rule.body.index()] = true);
+    for (index, expr) in grammar.exprs().iter().enumerate().rev().filter(|&(_, expr)| !matches!(expr, Expr::Rule(_))) {
+        if used[index] {
+            expr.for_each_operand(|operand| used[operand.index()] = true);
+        }
+    }
     let regular = analysis::Regularity::new(grammar);
-    for expr in grammar.exprs() {
+    for (_, expr) in grammar.exprs().iter().enumerate().filter(|&(index, _)| used[index]) {
         let Some(operator) = operator(expr) else { continue };
         let mut irregular = None;
         expr.for_each_operand(|id| irregular = irregular.or((!regular.is_regular(id)).then_some(id)));
         let Some(operand) = irregular else { continue };
-        let reason = match regular.obstacle(operand) {
-            Obstacle::Cycle(rules) => format!("rule `{}` is recursive", shorten(&grammar.rule(rules[0]).name)),
-            Obstacle::Expr(id) => match grammar.span(id) {
-                Some(span) => {
-                    format!("`{}` is a control token", shorten(&source[span.start as usize..span.end as usize]))
-                }
-                None => "it names a control token".to_owned(),
-            },
-        };
+        let reason = check::irregularity(grammar, source, &regular, operand);
         let span = grammar.span(operand).unwrap_or_default();
         let message = format!("an operand of `{operator}` must be regular, but {reason}");
         return Err(SyntaxError::new(source, span, message));
     }
     Ok(())
-}
-
-/// Refuses reachable rules that are not productive.
-fn check_rules_finish(grammar: &Grammar, source: &str) -> Result<(), SyntaxError> {
-    let productivity = analysis::Productivity::new(grammar);
-    let reachable = analysis::reachable_rules(grammar);
-    let stuck = |rule: RuleId| reachable[rule.index()] && !productivity.is_productive(grammar.rule(rule).body);
-    let Some(rule) = (0..grammar.rules().len()).map(RuleId::new).find(|&rule| stuck(rule)) else { return Ok(()) };
-    Err(match productivity.obstacle(rule) {
-        Obstacle::Cycle(rules) => {
-            let span = grammar.rule(rules[0]).span.unwrap_or_default();
-            let name = shorten(&grammar.rule(rules[0]).name);
-            let message = format!("rule `{name}` can never finish: {}", analysis::describe_cycle(grammar, &rules));
-            SyntaxError::new(source, span, message).with_hint(format!("give it an alternative without `{name}`"))
-        }
-        Obstacle::Expr(id) => {
-            let name = shorten(&grammar.rule(rule).name);
-            let span = grammar.span(id).or(grammar.rule(rule).span).unwrap_or_default();
-            SyntaxError::new(source, span, format!("rule `{name}` can never finish: nothing matches this"))
-        }
-    })
 }

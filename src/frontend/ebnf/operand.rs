@@ -52,7 +52,9 @@ fn read_option(source: &str, range: Range<usize>, options: &mut SchemaOptions) -
             let written = value.trim();
             let at = start + trimmed.len() - value.trim_start().len();
             let value = match written.as_bytes() {
-                [b'"', .., b'"'] => OptionValue::Text(lexeme::text(source, at + 1..at + written.len() - 1)?),
+                [b'"', .., b'"'] => {
+                    OptionValue::Text(lexeme::text(source, at + 1..at + written.len() - 1, &mut Vec::new())?)
+                }
                 _ => OptionValue::Count(
                     written
                         .parse()

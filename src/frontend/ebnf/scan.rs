@@ -6,6 +6,7 @@
 
 use super::operand_end;
 use crate::frontend::SyntaxError;
+pub(super) use crate::frontend::check::shorten;
 use crate::limits::Limits;
 use crate::util::Span;
 use core::ops::Range;
@@ -16,12 +17,14 @@ pub(super) const BYTES_PER_CHECK: usize = 1 << 14;
 /// What a token is; those of one character that only bodies care about are `Mark`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
-    /// The name of a rule, or `Token`.
+    /// The name of a rule, or of a macro.
     Name,
     /// `::=`.
     Defines,
     /// `(`.
     Open,
+    /// `(=`.
+    Ahead,
     /// `)`.
     Close,
     /// A literal, without its flag.
@@ -40,7 +43,7 @@ pub(super) enum TokenKind {
     Grammar,
     /// Digits.
     Number,
-    /// One of `| & - ~ * + ? . ,`.
+    /// One of `| & - ~ * + ? . , =`.
     Mark,
 }
 
@@ -55,6 +58,8 @@ pub(super) struct Token {
 pub(super) struct RuleText {
     /// Where its name is.
     pub name: Range<usize>,
+    /// Its options with their brackets, if it has any.
+    pub options: Option<Range<usize>>,
     /// What follows `::=`.
     pub body: Range<usize>,
 }
@@ -68,6 +73,7 @@ pub(super) fn rules<E: From<SyntaxError>>(
     let mut rules: Vec<RuleText> = Vec::new();
     let mut opened: Vec<usize> = Vec::new();
     let mut last: Option<Token> = None;
+    let mut before_last: Option<Token> = None;
     let start = if source.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
     let mut seen = start;
     for token in Tokens::new(source, start..source.len()) {
@@ -79,7 +85,7 @@ pub(super) fn rules<E: From<SyntaxError>>(
         let span = Span::from(token.range.clone());
         match token.kind {
             TokenKind::Defines => {
-                let Some(name) = last.take().filter(|token| token.kind == TokenKind::Name) else {
+                let Some((name, options)) = defined_name(before_last.take(), last.take()) else {
                     return Err(SyntaxError::new(source, span, "`::=` without a rule name before it").into());
                 };
                 if let Some(&opener) = opened.last() {
@@ -97,14 +103,12 @@ pub(super) fn rules<E: From<SyntaxError>>(
                 if let Some(rule) = rules.last_mut() {
                     rule.body.end = name.range.start;
                 }
-                rules.push(RuleText { name: name.range, body: token.range.end..source.len() });
+                rules.push(RuleText { name: name.range, options, body: token.range.end..source.len() });
                 continue;
             }
-            TokenKind::Open => {
+            TokenKind::Open | TokenKind::Ahead => {
                 if opened.len() >= limits.nesting_max {
-                    let message = format!("groups nest deeper than the limit nesting_max = {}", limits.nesting_max);
-                    let error = SyntaxError::new(source, span, message);
-                    return Err(error.over_limit(opened.len() + 1, limits.nesting_max).into());
+                    return Err(too_deep(source, span, limits).into());
                 }
                 opened.push(token.range.start);
             }
@@ -113,14 +117,18 @@ pub(super) fn rules<E: From<SyntaxError>>(
                     SyntaxError::new(source, span, "`)` closes nothing").with_hint("to mean the character, write \")\"")
                 })?;
             }
+            TokenKind::Mark if &source[token.range.clone()] == "=" && opened.is_empty() => {
+                return Err(unexpected(source, token.range.start).into());
+            }
             _ => {}
         }
-        // Before the first rule there is room for one token: its name.
-        if rules.is_empty() && (token.kind != TokenKind::Name || last.is_some()) {
-            let first = last.map_or(token.range, |name| name.range);
+        // Before the first rule there is room for its name, and for its options.
+        let is_option = |last: &Token| is_options(last, &token) && before_last.is_none();
+        if rules.is_empty() && !last.as_ref().map_or(token.kind == TokenKind::Name, is_option) {
+            let first = before_last.or(last).map_or(token.range, |name| name.range);
             return Err(SyntaxError::new(source, first.into(), "expected a rule, like `name ::= \"text\"`").into());
         }
-        last = Some(token);
+        before_last = last.replace(token);
     }
     match (opened.last(), last) {
         (Some(&opener), _) => Err(unclosed(source, opener, "group").into()),
@@ -131,17 +139,28 @@ pub(super) fn rules<E: From<SyntaxError>>(
     }
 }
 
-fn unclosed(source: &str, opener: usize, what: &str) -> SyntaxError {
-    SyntaxError::new(source, Span::new(opener, opener + 1), format!("{what} is opened here and not closed"))
+/// Returns whether `class` are the options of the rule whose name is right before them.
+fn is_options(name: &Token, class: &Token) -> bool {
+    (name.kind, class.kind) == (TokenKind::Name, TokenKind::Class) && name.range.end == class.range.start
 }
 
-/// Cuts what an author wrote to a length that fits into a message.
-pub(super) fn shorten(text: &str) -> String {
-    const CHARS_MAX: usize = 60;
-    match text.char_indices().nth(CHARS_MAX) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
+/// Returns the name and the options of a rule from the two tokens before its `::=`.
+fn defined_name(before_last: Option<Token>, last: Option<Token>) -> Option<(Token, Option<Range<usize>>)> {
+    let last = last?;
+    match before_last {
+        _ if last.kind == TokenKind::Name => Some((last, None)),
+        Some(name) if is_options(&name, &last) => Some((name, Some(last.range))),
+        _ => None,
     }
+}
+
+fn too_deep(source: &str, span: Span, limits: &Limits) -> SyntaxError {
+    let message = format!("groups nest deeper than the limit nesting_max = {}", limits.nesting_max);
+    SyntaxError::new(source, span, message).over_limit(limits.nesting_max.saturating_add(1), limits.nesting_max)
+}
+
+fn unclosed(source: &str, opener: usize, what: &str) -> SyntaxError {
+    SyntaxError::new(source, Span::new(opener, opener + 1), format!("{what} is opened here and not closed"))
 }
 
 /// The tokens of a part of the source, white space and comments left out. Ends after an error.
@@ -208,11 +227,12 @@ impl<'s> Tokens<'s> {
                 (TokenKind::Schema, operand_end::end(self.source, start..self.end)?)
             }
             b'@' => (TokenKind::Grammar, self.grammar_end(start)?),
-            b'(' => (TokenKind::Open, self.open_end(start)?),
+            b'(' if self.byte(start + 1) == Some(b'=') => (TokenKind::Ahead, start + 2),
+            b'(' => (TokenKind::Open, start + 1),
             b')' => (TokenKind::Close, start + 1),
-            b'|' | b'&' | b'-' | b'~' | b'*' | b'+' | b'?' | b'.' | b',' => (TokenKind::Mark, start + 1),
+            b'|' | b'&' | b'-' | b'~' | b'*' | b'+' | b'?' | b'.' | b',' | b'=' => (TokenKind::Mark, start + 1),
             b':' if self.source[start..self.end].starts_with("::=") => (TokenKind::Defines, start + 3),
-            _ => return Err(self.unexpected(start)),
+            _ => return Err(unexpected(self.source, start)),
         };
         self.at = end;
         Ok(Token { kind, range: start..end })
@@ -285,8 +305,13 @@ impl<'s> Tokens<'s> {
 
     fn count_end(&self, start: usize) -> Result<usize, SyntaxError> {
         let inside = &self.source[start + 1..self.end];
-        let length =
-            inside.find(|c: char| !(c.is_ascii_digit() || matches!(c, ',' | ' ' | '\t'))).unwrap_or(inside.len());
+        // After the comma, `-1` is no bound.
+        let mut has_comma = false;
+        let length = inside.find(|c: char| {
+            has_comma |= c == ',';
+            !(c.is_ascii_digit() || matches!(c, ',' | ' ' | '\t') || c == '-' && has_comma)
+        });
+        let length = length.unwrap_or(inside.len());
         if inside[length..].starts_with('}') {
             return Ok(start + length + 2);
         }
@@ -301,36 +326,28 @@ impl<'s> Tokens<'s> {
         }
         Err(SyntaxError::new(self.source, Span::new(start, start + 1), "`@` is followed by the name of a grammar"))
     }
+}
 
-    fn open_end(&self, start: usize) -> Result<usize, SyntaxError> {
-        if self.byte(start + 1) == Some(b'=') {
-            let span = Span::new(start, start + 2);
-            return Err(SyntaxError::new(self.source, span, "look-ahead assertions `(= ...)` are not supported")
-                .with_hint("leave it out where it only hints at what follows, or say it with `&` or `-`"));
-        }
-        Ok(start + 1)
-    }
-
-    fn unexpected(&self, at: usize) -> SyntaxError {
-        let c = self.source[at..].chars().next().expect("a character begins here");
-        let message = if c.is_control() || (c.is_whitespace() && c != ' ') {
-            format!("unexpected character U+{:04X}", u32::from(c))
-        } else {
-            format!("unexpected `{c}`")
-        };
-        let error = SyntaxError::new(self.source, Span::new(at, at + c.len_utf8()), message);
-        let hint = match c {
-            ':' | '=' => "a rule is written `name ::= ...`".to_owned(),
-            ';' => "a rule needs no end mark".to_owned(),
-            '!' => "the complement of a regular expression is written `~`".to_owned(),
-            '\\' => "escapes belong into strings, classes and regexes".to_owned(),
-            ']' | '}' | '>' => format!("to mean the character, write \"{c}\""),
-            _ if c.is_whitespace() => "only blanks, tabs and line ends may stand between tokens".to_owned(),
-            '\u{201C}' | '\u{201D}' | '\u{2018}' | '\u{2019}' => "strings are written with \" or '".to_owned(),
-            _ => return error,
-        };
-        error.with_hint(hint)
-    }
+/// Returns the error for a character that begins no token.
+fn unexpected(source: &str, at: usize) -> SyntaxError {
+    let c = source[at..].chars().next().expect("a character begins here");
+    let message = if c.is_control() || (c.is_whitespace() && c != ' ') {
+        format!("unexpected character U+{:04X}", u32::from(c))
+    } else {
+        format!("unexpected `{c}`")
+    };
+    let error = SyntaxError::new(source, Span::new(at, at + c.len_utf8()), message);
+    let hint = match c {
+        ':' | '=' => "a rule is written `name ::= ...`".to_owned(),
+        ';' => "a rule needs no end mark".to_owned(),
+        '!' => "the complement of a regular expression is written `~`; `!<token>` is not supported".to_owned(),
+        '\\' => "escapes belong into strings, classes and regexes".to_owned(),
+        ']' | '}' | '>' => format!("to mean the character, write \"{c}\""),
+        _ if c.is_whitespace() => "only blanks, tabs and line ends may stand between tokens".to_owned(),
+        '\u{201C}' | '\u{201D}' | '\u{2018}' | '\u{2019}' => "strings are written with \" or '".to_owned(),
+        _ => return error,
+    };
+    error.with_hint(hint)
 }
 
 impl Iterator for Tokens<'_> {

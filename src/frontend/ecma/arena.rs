@@ -56,6 +56,7 @@ impl Arena {
             Node::Repeat { body, min, .. } => *min == 0 || nullable(body),
             Node::And(a, b) => nullable(a) && nullable(b),
             Node::Not(a) => !nullable(a),
+            Node::Substring(_) => true,
         };
         self.size += 1;
         node.for_each_operand(|_| self.size += 1);

@@ -228,6 +228,7 @@ impl Solver<'_> {
                 let (a, b) = (self.derive(a, cell), self.derive(b, cell));
                 self.arena.and(a, b)
             }
+            Node::Substring(_) => unreachable!("patterns have no lists of chunks"),
             Node::Not(a) => {
                 let a = self.derive(a, cell);
                 self.arena.not(a)

@@ -301,7 +301,7 @@ impl Pieces {
             Node::Concat(operands) => operands.iter().all(has_empty),
             Node::Union(operands) => operands.iter().any(has_empty),
             Node::Repeat { body, min, .. } => *min == 0 || has_empty(body),
-            Node::And(..) | Node::Not(_) => unreachable!("patterns have neither"),
+            Node::And(..) | Node::Not(_) | Node::Substring(_) => unreachable!("patterns have none of these"),
         };
         self.has_empty.push(empty);
         self.regular.push(node)

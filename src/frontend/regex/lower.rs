@@ -5,7 +5,7 @@
 //! that hold for that reason are dropped at once, so that `^(a|b)$` becomes the same as `a|b`.
 
 use super::anchors::{Piece, Pieces, Side};
-use super::{SyntaxError, errors};
+use super::{RegexOptions, SyntaxError, ascii, errors};
 use crate::Limits;
 use crate::regular::{CharSet, Node, Regular};
 use regex_syntax::ast::{self, AssertionKind, Ast, Flag, RepetitionKind, RepetitionRange};
@@ -13,28 +13,25 @@ use regex_syntax::hir::{self, HirKind, translate::TranslatorBuilder};
 
 /// The flags that are set.
 #[derive(Clone, Copy)]
-pub(super) struct Modes {
+struct Modes {
     /// `i`: letters in any case.
-    pub(super) any_case: bool,
+    any_case: bool,
     /// `s`: `.` matches `\n` too.
-    pub(super) dot_all: bool,
+    dot_all: bool,
     /// `m`: `^` and `$` match at lines.
     multi_line: bool,
     /// `R`: lines end in `\r` too.
     crlf: bool,
     /// `u`: classes are of Unicode.
     unicode: bool,
-}
-
-impl Default for Modes {
-    fn default() -> Self {
-        Modes { any_case: false, dot_all: false, multi_line: false, crlf: false, unicode: true }
-    }
+    /// Classes are of ASCII, among all characters, while the pattern itself says nothing about `u`.
+    ascii: bool,
 }
 
 impl Modes {
     fn set(&mut self, flags: &ast::Flags) {
-        let Modes { any_case, dot_all, multi_line, crlf, unicode } = self;
+        let Modes { any_case, dot_all, multi_line, crlf, unicode, ascii } = self;
+        *ascii &= flags.flag_state(Flag::Unicode).is_none();
         for (flag, mode) in [
             (Flag::CaseInsensitive, any_case),
             (Flag::DotMatchesNewLine, dot_all),
@@ -81,11 +78,19 @@ const BYTES_PER_RANGE: usize = 8;
 impl<'a, E: From<SyntaxError>> Lowering<'a, E> {
     pub(super) fn new(
         pattern: &'a str,
-        modes: Modes,
+        options: &RegexOptions,
         limits: &'a Limits,
         spend: &'a mut dyn FnMut(usize) -> Result<(), E>,
     ) -> Self {
         let (levels, done) = (Vec::new(), Vec::new());
+        let modes = Modes {
+            any_case: options.is_any_case,
+            dot_all: options.dot_matches_newline,
+            multi_line: false,
+            crlf: false,
+            unicode: true,
+            ascii: options.is_ascii,
+        };
         Lowering { pattern, limits, modes, levels, n_open: 0, done, pieces: Pieces::default(), n_bytes: 0, spend }
     }
 
@@ -132,7 +137,8 @@ impl<'a, E: From<SyntaxError>> Lowering<'a, E> {
             .crlf(self.modes.crlf)
             .unicode(self.modes.unicode)
             .build();
-        let translated = translator.translate(self.pattern, leaf);
+        let of_ascii = if self.modes.ascii { ascii::with_ascii_classes(leaf) } else { None };
+        let translated = translator.translate(self.pattern, of_ascii.as_ref().unwrap_or(leaf));
         let translated = translated.map_err(|error| errors::from_translator(self.pattern, &error))?;
         let node = match translated.into_kind() {
             HirKind::Literal(literal) => Node::Bytes(literal.0),

@@ -9,10 +9,14 @@
 //! `([a-z]+(,|$))*` is a list with an optional comma at its end (the file `anchors.rs` says how).
 
 mod anchors;
+mod ascii;
 mod errors;
 mod lower;
+mod options;
 #[cfg(test)]
 mod tests;
+
+pub use options::RegexOptions;
 
 use super::SyntaxError;
 use crate::Limits;
@@ -20,8 +24,8 @@ use crate::regular::Regular;
 use crate::util::Span;
 use regex_syntax::ast;
 
-/// Reads a pattern that must match whole texts. `flags` holds some of `i` (letters in any case), `s` (`.` matches `\n` too) and
-/// `x` (white space and comments in the pattern don't count).
+/// Reads a pattern that must match whole texts. `flags` holds some of `i` (letters in any case), `s` (`.` matches `\n` too),
+/// `x` (white space and comments in the pattern don't count), `a` (`\d`, `\w` and `\s` are those of ASCII) and `j` (contents of a JSON string).
 ///
 /// ```
 /// use maskwright::{Limits, frontend::regex, regular::Dfa};
@@ -37,13 +41,27 @@ use regex_syntax::ast;
 /// If the pattern is malformed, holds a construct that is not regular, could match what is not UTF-8, or exceeds
 /// `source_bytes_max`, `pattern_bytes_max`, `n_exprs_max`, `nesting_max` or `repeat_max`. The span is a place in `pattern`.
 pub fn parse(pattern: &str, flags: &str, limits: &Limits) -> Result<Regular, SyntaxError> {
-    parse_within(pattern, flags, limits, &mut |_| Ok(()))
+    let mut options = RegexOptions::default();
+    if let Some(flag) = flags.chars().find(|&flag| !options.set_flag(flag)) {
+        let message = format!("unknown flag `{flag}` of a regular expression");
+        let error = SyntaxError::new(pattern, Span::default(), message);
+        return Err(error.with_hint("the flags are `a`, `i`, `j`, `s`, `u` and `x`"));
+    }
+    parse_with(pattern, &options, limits)
 }
 
-/// As [`parse`], but reports its work to `spend` now and then, in bytes that take as long to read; the error of `spend` ends it.
+/// As [`parse`], with options in place of flags.
+///
+/// # Errors
+/// As [`parse`], and if the contents of JSON strings that match exceed `n_exprs_max`.
+pub fn parse_with(pattern: &str, options: &RegexOptions, limits: &Limits) -> Result<Regular, SyntaxError> {
+    parse_within(pattern, options, limits, &mut |_| Ok(()))
+}
+
+/// As [`parse_with`], but reports its work to `spend` now and then, in bytes that take as long to read; the error of `spend` ends it.
 pub(crate) fn parse_within<E: From<SyntaxError>>(
     pattern: &str,
-    flags: &str,
+    options: &RegexOptions,
     limits: &Limits,
     spend: &mut dyn FnMut(usize) -> Result<(), E>,
 ) -> Result<Regular, E> {
@@ -53,25 +71,23 @@ pub(crate) fn parse_within<E: From<SyntaxError>>(
         let message = format!("pattern of {} bytes, more than {limit} ({name})", pattern.len());
         return Err(SyntaxError::new("", Span::default(), message).over_limit(pattern.len(), limit).into());
     }
-    let mut modes = lower::Modes::default();
-    let mut ignore_whitespace = false;
-    for flag in flags.chars() {
-        match flag {
-            'i' => modes.any_case = true,
-            's' => modes.dot_all = true,
-            'x' => ignore_whitespace = true,
-            _ => {
-                let message = format!("unknown flag `{flag}` of a regular expression");
-                let error = SyntaxError::new(pattern, Span::default(), message);
-                return Err(error.with_hint("the flags are `i`, `s` and `x`").into());
-            }
-        }
-    }
     // Of the levels that the parser counts, up to four (repeat, group, choice, sequence) are one level of groups.
     let nest_limit = u32::try_from(limits.nesting_max).unwrap_or(u32::MAX).saturating_add(1).saturating_mul(4);
     let mut parser =
-        ast::parse::ParserBuilder::new().ignore_whitespace(ignore_whitespace).nest_limit(nest_limit).build();
+        ast::parse::ParserBuilder::new().ignore_whitespace(options.ignores_white_space).nest_limit(nest_limit).build();
     let ast = parser.parse(pattern).map_err(|error| errors::from_parser(pattern, &error, limits))?;
     spend(pattern.len())?;
-    ast::visit(&ast, lower::Lowering::new(pattern, modes, limits, spend))
+    let regular = ast::visit(&ast, lower::Lowering::new(pattern, options, limits, spend))?;
+    if !options.is_json_string {
+        return Ok(regular);
+    }
+    let contents = regular.in_json_strings();
+    let (given, limit) = (contents.nodes().len(), limits.n_exprs_max);
+    spend(given)?;
+    if given > limit {
+        let message = format!("the contents of JSON strings take {given} expressions, more than {limit} (n_exprs_max)");
+        let span = Span::new(0, pattern.len());
+        return Err(SyntaxError::new(pattern, span, message).over_limit(given, limit).into());
+    }
+    Ok(contents)
 }

@@ -50,7 +50,7 @@ fn flags_from_outside_and_within() {
     check("(?R).", "", &["a"], &["\r", "\n"]);
     let error = parse("a", "ig", &Limits::default()).unwrap_err();
     assert_eq!(error.message(), "unknown flag `g` of a regular expression");
-    assert_eq!(error.hint(), Some("the flags are `i`, `s` and `x`"));
+    assert_eq!(error.hint(), Some("the flags are `a`, `i`, `j`, `s`, `u` and `x`"));
 }
 
 #[test]
