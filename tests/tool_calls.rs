@@ -122,7 +122,8 @@ fn is_output(grammar: &CompiledGrammar, transcript: &str) -> bool {
 /// Tells whether no spelling of a transcript is an output.
 fn is_no_output(grammar: &CompiledGrammar, transcript: &str) -> bool {
     let mut matcher = grammar.matcher();
-    !is_output(grammar, transcript) && !(matcher.accept_bytes(transcript.as_bytes()).is_ok() && matcher.is_accepting())
+    let is_spelled = matcher.accept_bytes(transcript.as_bytes()).is_ok() && matcher.is_accepting();
+    !is_output(grammar, transcript) && !is_spelled
 }
 
 #[track_caller]
