@@ -33,11 +33,14 @@
 //!   [options](TagOptions) say otherwise. Properties come in their declared order.
 //! - Unknown fields are ignored. Formats nest at most [`NESTING_MAX`] deep.
 //!
+//! [`models`] has the structural tags for the tool calls of well-known models.
+//!
 //! The older form, `{"structures": [{"begin", "schema", "end"}], "triggers": [..]}`, means `triggered_tags` of `json_schema` tags.
 
 mod error;
 mod format;
 mod lower;
+pub mod models;
 mod options;
 mod parameters;
 mod read;

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `qwen_xml` | `<parameter=k>v</parameter>` |
 //! | `minimax_xml` | `<parameter name="k">v</parameter>` |
-//! | `glm_xml` | `<arg_key>k</arg_key><arg_value>v</arg_value>` |
+//! | `glm_xml` | `<arg_key>k</arg_key><arg_value>v</arg_value>`, with or without white space in the middle |
 //! | `deepseek_xml` | `<｜DSML｜parameter name="k" string="true">v</｜DSML｜parameter>`, `false` for what is no string |
 //! | `deepseek_v4_1_xml` | the same with a blank before `parameter` |
 //! | `kimi_k3_xml` | `<\|open\|>argument key="k" type="string"<\|sep\|>v<\|close\|>argument<\|sep\|>`, with the type of the value |
@@ -28,6 +28,8 @@ pub(super) struct Style {
     /// Between the key and what says of which type the value is.
     after_key: &'static str,
     types: Types,
+    /// Whether white space may stand before what begins the value.
+    has_space: bool,
     before_value: &'static str,
     after_value: &'static str,
 }
@@ -49,6 +51,7 @@ const STYLES: [Style; 6] = [
         before_key: "<parameter=",
         after_key: "",
         types: Types::Untold,
+        has_space: false,
         before_value: ">",
         after_value: "</parameter>",
     },
@@ -57,6 +60,7 @@ const STYLES: [Style; 6] = [
         before_key: "<parameter name=\"",
         after_key: "",
         types: Types::Untold,
+        has_space: false,
         before_value: "\">",
         after_value: "</parameter>",
     },
@@ -65,6 +69,7 @@ const STYLES: [Style; 6] = [
         before_key: "<arg_key>",
         after_key: "</arg_key>",
         types: Types::Untold,
+        has_space: true,
         before_value: "<arg_value>",
         after_value: "</arg_value>",
     },
@@ -73,6 +78,7 @@ const STYLES: [Style; 6] = [
         before_key: "<｜DSML｜parameter name=\"",
         after_key: "\" string=\"",
         types: Types::IsString,
+        has_space: false,
         before_value: "\">",
         after_value: "</｜DSML｜parameter>",
     },
@@ -81,6 +87,7 @@ const STYLES: [Style; 6] = [
         before_key: "<｜DSML｜ parameter name=\"",
         after_key: "\" string=\"",
         types: Types::IsString,
+        has_space: false,
         before_value: "\">",
         after_value: "</｜DSML｜ parameter>",
     },
@@ -89,6 +96,7 @@ const STYLES: [Style; 6] = [
         before_key: "<|open|>argument key=\"",
         after_key: "\" type=\"",
         types: Types::Named,
+        has_space: false,
         before_value: "\"<|sep|>",
         after_value: "<|close|>argument<|sep|>",
     },
@@ -357,7 +365,8 @@ impl Parameters {
     fn told(&self, builder: &mut GrammarBuilder, told: &str, value: ExprId) -> ExprId {
         let open = builder.marker(&format!("{told}{}", self.style.before_value));
         let close = builder.marker(self.style.after_value);
-        builder.sequence([open, value, close])
+        let before = if self.style.has_space { space(builder) } else { builder.empty() };
+        builder.sequence([before, open, value, close])
     }
 }
 
