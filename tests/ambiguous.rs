@@ -40,7 +40,7 @@ const GRAMMARS: [(&str, &str); 6] = [
         "root ::= ws (form ws)*\nform ::= [^ \\n()]+ | \"(\" ws (form ws)* \")\"\nws ::= [ \\n]*",
         "(define (square x)\n  (* x x))\n(display (square 12) é日本)",
     ),
-    ("root ::= /(\\w+ ?){1,50}/", "the quick brown fox jumps over the lazy dog and runs away from every Größe"),
+    ("root ::= /(\\w+ ?){1,50}/u", "the quick brown fox jumps over the lazy dog and runs away from every Größe"),
     (
         "root ::= \"\\\"\" [^\"\\\\]{0,100} [^\"\\\\ ]{1,20} \"\\\"\"",
         "\"this is a sentence of some length, then it ends withoutspace\"",

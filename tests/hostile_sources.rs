@@ -292,6 +292,7 @@ fn child() {
                 CompileError::Build(error) => error.limit_met(),
                 CompileError::Syntax(error) => error.limit_met(),
                 CompileError::Schema(error) => error.limit().map(|(_, given, limit)| (given as u64, limit as u64)),
+                CompileError::Tag(error) => error.limit_met(),
                 CompileError::Operand(error) => {
                     error.schema_error().limit().map(|(_, given, limit)| (given as u64, limit as u64))
                 }

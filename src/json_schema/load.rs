@@ -54,6 +54,8 @@ impl SchemaModel {
         let base = uri::split_fragment(&options.base_uri).0.to_owned();
         let document = loader.add_document(&base, json)?;
         let root = loader.root(document)?;
+        // A pointer may lead to where keywords lead to no schema.
+        loader.index_around(document, root)?;
         loader.schema_at(document, root)?;
         loader.read_all()?;
         Ok(loader.model)

@@ -7,7 +7,7 @@
 /// use maskwright::{CompileOptions, GrammarCompiler, Vocab};
 /// let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte]))?.into());
 /// let options = SchemaOptions { root: RootForm::Text { until: "</a>".into() }, ..SchemaOptions::default() };
-/// let schema = r#"{"enum": ["say \\"hi\\"", 1]}"#;
+/// let schema = r#"{"enum": ["say \"hi\"", 1]}"#;
 /// let grammar = compiler.compile_json_schema_with(schema, &options, &CompileOptions::default())?;
 /// assert_eq!(grammar.matcher().jump_forward_text(), r#"say "hi""#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

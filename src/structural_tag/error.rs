@@ -26,6 +26,8 @@ enum Reason {
     Schema(SchemaError),
     /// What the format asks for and can't be done.
     Unsupported(Box<str>),
+    /// Too much of something.
+    Limit { what: &'static str, given: usize, limit: usize },
 }
 
 impl TagError {
@@ -44,6 +46,10 @@ impl TagError {
 
     pub(super) fn unsupported(json: &Json, at: ValueId, message: impl Into<Box<str>>) -> Self {
         Self::new(json.pointer(at), Reason::Unsupported(message.into()))
+    }
+
+    pub(super) fn limit(json: &Json, at: ValueId, what: &'static str, given: usize, limit: usize) -> Self {
+        Self::new(json.pointer(at), Reason::Limit { what, given, limit })
     }
 
     pub(super) fn syntax(json: &Json, at: ValueId, what: &'static str, error: SyntaxError) -> Self {
@@ -76,6 +82,16 @@ impl TagError {
         }
     }
 
+    /// Returns `(given, limit)` if a limit is met.
+    pub fn limit_met(&self) -> Option<(u64, u64)> {
+        match &self.details.reason {
+            Reason::Limit { given, limit, .. } => Some((*given as u64, *limit as u64)),
+            Reason::Syntax { error, .. } => error.limit_met(),
+            Reason::Schema(error) => error.limit().map(|(_, given, limit)| (given as u64, limit as u64)),
+            Reason::Document(_) | Reason::Unsupported(_) => None,
+        }
+    }
+
     /// Returns whether the document is well formed and asks for something that can't be enforced.
     pub fn is_unsupported(&self) -> bool {
         match &self.details.reason {
@@ -94,6 +110,7 @@ impl fmt::Display for TagError {
             Reason::Document(message) | Reason::Unsupported(message) => f.write_str(message),
             Reason::Syntax { what, error } if f.alternate() => write!(f, "in the {what}, {error:#}"),
             Reason::Syntax { what, error } => write!(f, "in the {what}, {error}"),
+            Reason::Limit { what, given, limit } => write!(f, "{what}: {given} is over the limit of {limit}"),
             Reason::Schema(error) if f.alternate() => write!(f, "{error:#}"),
             Reason::Schema(error) => fmt::Display::fmt(error, f),
         }
@@ -105,7 +122,7 @@ impl std::error::Error for TagError {
         match &self.details.reason {
             Reason::Syntax { error, .. } => Some(error),
             Reason::Schema(error) => Some(error),
-            Reason::Document(_) | Reason::Unsupported(_) => None,
+            Reason::Document(_) | Reason::Unsupported(_) | Reason::Limit { .. } => None,
         }
     }
 }

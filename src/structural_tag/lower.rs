@@ -6,9 +6,12 @@
 use super::error::TagError;
 use super::format::{Edge, Format, FormatId, Model, Tag, Times};
 use crate::grammar::{Expr, ExprId, Grammar, GrammarBuilder};
-use crate::json_schema::Json;
+use crate::json_schema::{Json, ValueId};
 use crate::limits::Limits;
 use crate::regular::CharSet;
+
+/// Most bytes of triggers that are compared, each trigger with each: 400 of 40 bytes are a tenth of that.
+const COMPARED_BYTES_MAX: usize = 1 << 26;
 
 /// Returns the grammar of a document.
 pub(super) fn lower(json: &Json, model: &Model, limits: &Limits) -> Result<Grammar, TagError> {
@@ -35,8 +38,8 @@ impl Lowering<'_> {
         let model = self.model;
         let (format, at) = &model.formats[id.index()];
         if self.builder.n_exprs() > self.limits.n_exprs_max {
-            let message = format!("more expressions than the limit n_exprs_max = {}", self.limits.n_exprs_max);
-            return Err(TagError::document(self.json, *at, message));
+            let (given, limit) = (self.builder.n_exprs(), self.limits.n_exprs_max);
+            return Err(TagError::limit(self.json, *at, "expressions (n_exprs_max)", given, limit));
         }
         Ok(match format {
             Format::ConstString(text) => self.builder.marker(text),
@@ -67,11 +70,11 @@ impl Lowering<'_> {
             }
             Format::Tag(tag) => self.tag(tag)?,
             Format::TriggeredTags { triggers, tags, times, excludes } => {
-                self.triggered_tags(triggers, tags, *times, &joined(excludes, ends))?
+                self.triggered_tags(*at, triggers, tags, *times, &joined(excludes, ends))?
             }
             Format::TagsWithSeparator { tags, separator, times } => self.separated(tags, separator, *times)?,
             Format::Dispatch { rules, is_loop, excludes } => {
-                self.dispatch(rules, *is_loop, &joined(excludes, ends), ends)?
+                self.dispatch(*at, rules, *is_loop, &joined(excludes, ends), ends)?
             }
             Format::Token(token) => self.builder.push(Expr::Control(token.clone())),
         })
@@ -118,6 +121,7 @@ impl Lowering<'_> {
 
     fn triggered_tags(
         &mut self,
+        at: ValueId,
         triggers: &[String],
         tags: &[Tag],
         times: Times,
@@ -141,7 +145,7 @@ impl Lowering<'_> {
         if times.at_least_one && times.stop_after_first {
             return Ok(first);
         }
-        let (next, text) = self.text_around(&arms, &excludes);
+        let (next, text) = self.text_around(at, &arms, &excludes)?;
         Ok(if times.stop_after_first {
             self.builder.choice([next, text])
         } else {
@@ -164,6 +168,7 @@ impl Lowering<'_> {
 
     fn dispatch(
         &mut self,
+        at: ValueId,
         rules: &[(String, FormatId)],
         is_loop: bool,
         excludes: &[&str],
@@ -174,7 +179,7 @@ impl Lowering<'_> {
             let (marker, content) = (self.builder.marker(pattern), self.format(*format, ends)?);
             arms.push((pattern, self.builder.sequence([marker, content])));
         }
-        let (next, text) = self.text_around(&arms, excludes);
+        let (next, text) = self.text_around(at, &arms, excludes)?;
         Ok(match is_loop {
             true => {
                 let all = self.builder.repeat(next, 0, None);
@@ -185,10 +190,22 @@ impl Lowering<'_> {
     }
 
     /// Returns free text with the arm of a pattern behind it, and free text without any pattern.
-    fn text_around(&mut self, arms: &[(&str, ExprId)], excludes: &[&str]) -> (ExprId, ExprId) {
+    fn text_around(
+        &mut self,
+        at: ValueId,
+        arms: &[(&str, ExprId)],
+        excludes: &[&str],
+    ) -> Result<(ExprId, ExprId), TagError> {
+        // Each pattern is looked for in each other one.
+        let n_bytes: usize =
+            arms.iter().map(|(pattern, _)| pattern.len()).chain(excludes.iter().map(|text| text.len())).sum();
+        let n_compared = arms.len().saturating_mul(n_bytes);
+        if n_compared > COMPARED_BYTES_MAX {
+            return Err(TagError::limit(self.json, at, "bytes of patterns to compare", n_compared, COMPARED_BYTES_MAX));
+        }
         let next = self.builder.text_until(arms, excludes);
         let without: Vec<&str> = arms.iter().map(|&(pattern, _)| pattern).chain(excludes.iter().copied()).collect();
-        (next, self.builder.text_without(&without))
+        Ok((next, self.builder.text_without(&without)))
     }
 
     fn separated(&mut self, tags: &[Tag], separator: &str, times: Times) -> Result<ExprId, TagError> {

@@ -241,7 +241,7 @@ impl Parameters {
             };
             for member in members {
                 let key = json.key(member).to_owned();
-                let is_required = required.iter().any(|name| *name == key);
+                let is_required = required.contains(&key);
                 let types = known_types(json, member.value);
                 parameters.declared.push(Parameter { key, schema: place_of(member.value), types, is_required });
             }
