@@ -98,7 +98,8 @@ fn check_masks(grammar: &CompiledGrammar, rng: &mut Rng, n_walks: usize, n_steps
             let mut allowed = Vec::new();
             for token in 0..n_tokens {
                 let is_allowed = matcher.is_token_allowed(token);
-                assert_eq!(mask.contains(token), is_allowed, "token {token} {:?}", text_of(&matcher));
+                let context = || format!("token {token} after {:?}\n{}", text_of(&matcher), grammar.grammar());
+                assert_eq!(mask.contains(token), is_allowed, "{}", context());
                 allowed.extend(is_allowed.then_some(token));
                 n_refused_as_text += usize::from(!is_allowed);
             }
@@ -392,6 +393,7 @@ fn random_schemas_mean_the_same_amid_other_text() {
                 assert_eq!(is_read, is_valid && !text.contains('x'), "{schema}\n{value} as characters");
             }
         }
+        check_masks(&alone, &mut rng, 1, 6);
         check_masks(&amid, &mut rng, 1, 6);
     }
     assert!(n_accepted > 300 && n_refused > 300 && n_strings > 100, "{n_accepted} {n_refused} {n_strings}");

@@ -336,3 +336,27 @@ fn a_token_that_was_a_stop_token_is_text_again() {
         }
     }
 }
+
+/// A key that the schema declares is no other one, also where its object begins within the token.
+#[test]
+fn declared_keys_of_an_object_that_begins_within_a_token() {
+    let longer = ["{\"a\":1,", "{\"a\":\"", "{\"b\":1,", "{\"o\":{\"a\":1,", "{\"o\":{\"a\":\""];
+    let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+    tokens.extend(longer.iter().map(|token| token.as_bytes().to_vec()));
+    let compiler = GrammarCompiler::new(Vocab::from_tokens(tokens).unwrap().into());
+    for (schema, prefix, allowed) in [
+        (r#"{"properties": {"a": {"type": "string"}}}"#, "", [1, 2, 3, 4].as_slice()),
+        (r#"{"properties": {"o": {"properties": {"a": {"type": "string"}}}}}"#, "", &[0, 1, 2, 4]),
+        (r#"{"properties": {"o": {"properties": {"a": {"type": "string"}}}}}"#, "{\"o\":", &[1, 2, 3, 4]),
+        (r#"{"items": {"properties": {"a": false}}, "uniqueItems": true}"#, "[", &[2, 3, 4]),
+    ] {
+        let mut matcher = compiler.compile_json_schema(schema).unwrap().matcher();
+        matcher.accept_bytes(prefix.as_bytes()).unwrap();
+        let mask = matcher.mask().unwrap();
+        for index in 0..longer.len() {
+            let token = 256 + index as u32;
+            assert_eq!(mask.contains(token), allowed.contains(&index), "{schema} {prefix} {}", longer[index]);
+            assert_eq!(matcher.is_token_allowed(token), mask.contains(token), "{schema} {prefix} {}", longer[index]);
+        }
+    }
+}

@@ -4,7 +4,8 @@
 //! around it, one within the other, and the tokens that can repeat a key are known without a walk:
 //! - tokens that begin with the suffix of a key whose prefix was read: all of them are refused;
 //! - tokens that end the key under way and hold it once more: hardly any, and those are tried;
-//! - tokens that hold a key of an object around the text whole, between two quotes: few, the same ones until a key ends, and tried.
+//! - tokens that hold a key of an object around the text whole, between two quotes: few, the same ones until a key ends, and tried;
+//! - tokens that begin an object and hold a key of it, which may be declared: hardly any, and tried.
 //!
 //! Keys of limited length, such as `^[a-z]{1,64}$`, could all be taken: not the first few of them, but those that begin with a prefix that few keys have
 //! ([`Distinct::scarce_after`](crate::machine::Distinct::scarce_after)). Such a prefix must be one of a key that is there already, so that tokens that go on towards one of these
@@ -145,6 +146,9 @@ impl Matcher {
             self.clear_refused(row, tokens.iter().copied(), |token| refused.push(token));
             *self.scratch.memo.tokens_mut(slot) = tokens;
         }
+        // An object that begins within a token may have a declared key as another one.
+        let opening = strings.opening_and_holding();
+        self.clear_refused(row, opening.iter().copied(), |token| refused.push(token));
         if self.grammar.program().may_run_out() {
             // An array that begins within a token may hold the same value twice.
             let is_in_string = self.values().within().is_string();

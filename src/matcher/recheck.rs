@@ -62,6 +62,8 @@ impl Matcher {
         let (trie, punctuation) = (vocab.trie(), vocab.punctuation());
         let mark = self.stacks.mark();
         let mut is_changed = false;
+        let opening = vocab.quoted_strings().opening_and_holding();
+        self.clear_refused(row, opening.iter().copied(), |_| is_changed = true);
         memory.stack.are_held_keys_tried = self.clear_held_keys(row, &mut is_changed).is_some();
         memory.stack.find_repeating(program, &self.stacks, &self.live);
         memory.n_levels = 0;

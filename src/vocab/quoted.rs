@@ -12,6 +12,8 @@ pub(crate) struct QuotedStrings {
     string_bytes_max: usize,
     /// Tokens that hold the same string twice.
     holding_twice: Box<[TokenId]>,
+    /// Tokens that begin an object and hold a string behind that: perhaps a key of the object.
+    opening_and_holding: Box<[TokenId]>,
     /// By prefix of a string, without the opening quote: tokens that end the string and hold it once more, whole, behind a comma.
     ending_and_holding: AHashMap<Box<[u8]>, Vec<TokenId>>,
     prefix_bytes_max: usize,
@@ -47,13 +49,14 @@ impl QuotedStrings {
             holding: AHashMap::new(),
             string_bytes_max: 0,
             holding_twice: Box::new([]),
+            opening_and_holding: Box::new([]),
             ending_and_holding: AHashMap::new(),
             prefix_bytes_max: 0,
             begins_with_quote: vec![0; bit_row::n_words(tokens.len())].into(),
             open: Box::new([]),
             n_closed_before_quote_max: 0,
         };
-        let (mut holding_twice, mut open) = (Vec::new(), Vec::new());
+        let (mut holding_twice, mut open, mut opening_and_holding) = (Vec::new(), Vec::new(), Vec::new());
         for (token, bytes) in tokens.enumerate() {
             let token = token as TokenId;
             let Some(last_quote) = bytes.iter().rposition(|&byte| byte == b'"') else { continue };
@@ -65,7 +68,14 @@ impl QuotedStrings {
             let first_quote = bytes.iter().position(|&byte| byte == b'"').unwrap_or(last_quote);
             open.push(((bytes.len() - first_quote) as u32, token));
             let mut strings: Vec<&[u8]> = Vec::new();
-            for_each_quoted(bytes, |string, _| strings.push(string));
+            let mut opens = false;
+            for_each_quoted(bytes, |string, before| {
+                strings.push(string);
+                opens |= before.contains(&b'{');
+            });
+            if opens {
+                opening_and_holding.push(token);
+            }
             strings.sort_unstable();
             if strings.windows(2).any(|pair| pair[0] == pair[1]) {
                 holding_twice.push(token);
@@ -78,6 +88,7 @@ impl QuotedStrings {
             found.add_ending_and_holding(token, bytes);
         }
         found.holding_twice = holding_twice.into();
+        found.opening_and_holding = opening_and_holding.into();
         open.sort_unstable_by(|a, b| b.cmp(a));
         found.open = open.into();
         found
@@ -102,6 +113,13 @@ impl QuotedStrings {
             true => self.holding.get(string).map_or(&[], |tokens| tokens),
             false => &[],
         }
+    }
+
+    /// Returns the tokens that begin an object and hold a string behind that, which may be a key of the object.
+    ///
+    /// PERF: there are none in `cl100k_base` and `o200k_base`.
+    pub fn opening_and_holding(&self) -> &[TokenId] {
+        &self.opening_and_holding
     }
 
     /// Returns the tokens that hold the same string twice.
@@ -139,7 +157,8 @@ impl QuotedStrings {
             let entries = map.iter().map(|(key, tokens)| key.len() + 4 * tokens.capacity());
             entries.sum::<usize>() + map.capacity() * size_of::<(Box<[u8]>, Vec<TokenId>)>()
         };
-        let lists = 4 * (self.holding_twice.len() + self.begins_with_quote.len()) + size_of_val(&*self.open);
+        let lists = 4 * (self.holding_twice.len() + self.opening_and_holding.len() + self.begins_with_quote.len())
+            + size_of_val(&*self.open);
         of(&self.holding) + of(&self.ending_and_holding) + lists
     }
 }
