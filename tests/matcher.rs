@@ -353,10 +353,10 @@ fn declared_keys_of_an_object_that_begins_within_a_token() {
         let mut matcher = compiler.compile_json_schema(schema).unwrap().matcher();
         matcher.accept_bytes(prefix.as_bytes()).unwrap();
         let mask = matcher.mask().unwrap();
-        for index in 0..longer.len() {
+        for (index, text) in longer.iter().enumerate() {
             let token = 256 + index as u32;
-            assert_eq!(mask.contains(token), allowed.contains(&index), "{schema} {prefix} {}", longer[index]);
-            assert_eq!(matcher.is_token_allowed(token), mask.contains(token), "{schema} {prefix} {}", longer[index]);
+            assert_eq!(mask.contains(token), allowed.contains(&index), "{schema} {prefix} {text}");
+            assert_eq!(matcher.is_token_allowed(token), mask.contains(token), "{schema} {prefix} {text}");
         }
     }
 }
