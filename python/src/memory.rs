@@ -226,7 +226,7 @@ impl Layout {
 
     fn at(self, address: usize, element: Element, owner: Owner) -> PyResult<Rows> {
         let Layout { n_rows, n_columns, stride } = self;
-        if address % element.size() != 0 && n_rows * n_columns > 0 {
+        if !address.is_multiple_of(element.size()) && n_rows * n_columns > 0 {
             return Err(PyValueError::new_err("the array is not aligned to its elements"));
         }
         Ok(Rows { address, element, n_rows, n_columns, stride, _owner: owner })

@@ -50,10 +50,7 @@ pub fn compile_options(timeout: Option<f64>, cancel: Option<&Bound<'_, CancelTok
             Instant::now().checked_add(duration)
         }
     };
-    let mut options = CompileOptions::default();
-    options.deadline = deadline;
-    options.cancelled = cancel.map(|token| Arc::clone(&token.get().flag));
-    Ok(options)
+    Ok(CompileOptions { deadline, cancelled: cancel.map(|token| Arc::clone(&token.get().flag)) })
 }
 
 /// Returns JSON text: that of a string as it is, of a Pydantic model or `TypeAdapter` its schema, of anything else as `json.dumps` writes it.

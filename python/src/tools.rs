@@ -56,7 +56,9 @@ pub fn tool_call_tag(
         "from_marker" => Thinking::FromMarker,
         "from_inside" => Thinking::FromInside,
         _ => {
-            return Err(PyValueError::new_err(format!("thinking is off, from_marker or from_inside, not {thinking:?}")));
+            return Err(PyValueError::new_err(format!(
+                "thinking is off, from_marker or from_inside, not {thinking:?}"
+            )));
         }
     };
     options.is_parallel = parallel;
