@@ -8,12 +8,12 @@ import os
 import sys
 
 
-def directory():
+def directory() -> str:
     """Return the directory with the package ``xgrammar``."""
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "_shim")
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     """Replace this process by the command."""
     if not arguments:
         print("usage: python -m maskwright.shim (FILE.py | -m MODULE | -c CODE | COMMAND) [ARGUMENT...]", file=sys.stderr)
