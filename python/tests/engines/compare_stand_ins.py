@@ -1,6 +1,6 @@
 """Compares the stand-ins of an engine with the engine that is installed. Ends with one line, and with status 1 if they differ.
 
-Usage: compare_stand_ins.py vllm
+Usage: compare_stand_ins.py vllm|sglang
 """
 
 import json

@@ -1,5 +1,6 @@
-"""Engines are stood in for by small packages of the same names, first on the path."""
+"""Engines are stood in for by small packages of the same names, first on the path; with `MASKWRIGHT_TEST_ENGINES=real` those that are installed are used."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import pytest
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
+
+IS_REAL = os.environ.get("MASKWRIGHT_TEST_ENGINES") == "real"
 
 
 def _forget(*names):
@@ -18,10 +21,13 @@ def _forget(*names):
 @pytest.fixture
 def stand_ins(monkeypatch):
     """Puts the stand-ins of engines on the path, imported afresh."""
+    for name in ("MASKWRIGHT_VLLM", "VLLM_PLUGINS", "MASKWRIGHT_COMPILE_TIMEOUT"):
+        monkeypatch.delenv(name, raising=False)
+    if IS_REAL:
+        yield
+        return
     engines = ("vllm", "sglang")
     _forget(*engines)
     monkeypatch.syspath_prepend(str(HERE / "stand_ins"))
-    for name in ("MASKWRIGHT_VLLM", "VLLM_PLUGINS", "MASKWRIGHT_COMPILE_TIMEOUT"):
-        monkeypatch.delenv(name, raising=False)
     yield
     _forget(*engines)

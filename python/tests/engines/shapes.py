@@ -22,6 +22,48 @@ TOUCHED = {
         ],
         "vllm.v1.structured_output.request": ["get_structured_output_key"],
     },
+    "sglang": {
+        "sglang.srt.constrained.base_grammar_backend": [
+            "register_grammar_backend",
+            "GrammarStats",
+            "GrammarRow",
+            "BaseGrammarObject",
+            "BaseGrammarObject.accept_token",
+            "BaseGrammarObject.rollback",
+            "BaseGrammarObject.is_terminated",
+            "BaseGrammarObject.allocate_vocab_mask",
+            "BaseGrammarObject.fill_vocab_mask",
+            "BaseGrammarObject.fill_vocab_mask_batched",
+            "BaseGrammarObject.reset_vocab_mask",
+            "BaseGrammarObject.move_vocab_mask",
+            "BaseGrammarObject.apply_vocab_mask",
+            "BaseGrammarObject.copy",
+            "BaseGrammarObject.try_jump_forward",
+            "BaseGrammarObject.jump_forward_str_state",
+            "BaseGrammarObject.jump_and_retokenize",
+            "InvalidGrammarObject.__init__",
+            "BaseGrammarBackend.__init__",
+            "BaseGrammarBackend.initialize_vocab_mask_buffer",
+            "BaseGrammarBackend.reserve_framing_tokens",
+            "BaseGrammarBackend.compile_framed_grammar",
+            "BaseGrammarBackend.set_token_filter",
+            "BaseGrammarBackend.dispatch_json",
+            "BaseGrammarBackend.dispatch_regex",
+            "BaseGrammarBackend.dispatch_ebnf",
+            "BaseGrammarBackend.dispatch_structural_tag",
+            "BaseGrammarBackend.reset",
+        ],
+        "sglang.srt.constrained.reasoner_grammar_backend": [
+            "ReasonerGrammarBackend.__init__",
+            "ReasonerGrammarBackend._make_grammar_object",
+            "ReasonerGrammarObject._is_generation",
+        ],
+        "sglang.srt.arg_groups.choices": ["GRAMMAR_BACKEND_CHOICES"],
+        "sglang.srt.plugins.hook_registry": ["HookType", "HookRegistry.register", "HookRegistry.apply_hooks"],
+        "sglang.srt.speculative.spec_utils": ["traverse_tree"],
+        "sglang.srt.parser.reasoning_parser": ["ReasoningParser.__init__"],
+        "sglang.srt.runtime_context": ["get_serving"],
+    },
 }
 
 
@@ -31,6 +73,8 @@ def _parameters(function):
 
 def shape(value):
     """Return what of a value a stand-in must have, as JSON."""
+    if isinstance(value, list):
+        return {"items": value}
     if inspect.isclass(value) and issubclass(value, enum.Enum):
         return {"members": sorted(value.__members__)}
     if inspect.isclass(value) and issubclass(value, Exception):
