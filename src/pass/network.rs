@@ -147,6 +147,23 @@ impl Nfa {
         }
         base
     }
+
+    /// Adds the states and edges of `automaton` such that its words lead to `end`; returns the number of its start state here. A state that only
+    /// ends the automaton is `end` itself, so that calls before it return to `end` as well.
+    pub fn embed_before(&mut self, automaton: &RuleAutomaton, end: u32) -> u32 {
+        let base = self.n_states;
+        self.n_states += automaton.n_states() as u32;
+        for state in 0..automaton.n_states() as u32 {
+            self.edges.extend(automaton.edges(state).iter().map(|edge| {
+                let target = if automaton.is_pure_end(edge.target) { end } else { base + edge.target };
+                (base + state, edge.label, target)
+            }));
+            if automaton.is_accepting(state) {
+                self.epsilons.push((base + state, end));
+            }
+        }
+        base
+    }
 }
 
 /// The automaton of a rule: no epsilon edges, state 0 starts and doesn't accept, every state lies on a path from start to

@@ -14,11 +14,13 @@
 //! | `kimi_k3_xml` | `<\|open\|>argument key="k" type="string"<\|sep\|>v<\|close\|>argument<\|sep\|>`, with the type of the value |
 
 use super::error::TagError;
-use crate::grammar::{Expr, ExprId, GrammarBuilder, SchemaOperand};
+use crate::grammar::{Expr, ExprId, GrammarBuilder, RuleId, SchemaOperand};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::regular::CharSet;
 use crate::schema_options::{JsonTypes, RootForm, SchemaOptions};
 use crate::util::Span;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 /// How parameters are written.
 #[derive(Debug, PartialEq, Eq)]
@@ -150,15 +152,20 @@ struct Parameter {
 /// Where the schema of a value is.
 #[derive(Debug)]
 struct Place {
-    /// What is compiled: the schema itself, or one that holds it.
+    /// The schema itself, or a place in one that holds it.
     operand: SchemaOperand,
-    /// The pointer of the schema in that.
-    pointer: String,
     span: Span,
 }
 
+/// The rules of values, for all parameters of a grammar: equal ones are one rule, with the marker behind the value.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    /// By style, schema (none for any string) and types.
+    rules: HashMap<(&'static str, Option<SchemaOperand>, KnownTypes), RuleId>,
+}
+
 /// What the keyword `type` says of the values of a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum KnownTypes {
     /// Any string, and nothing else.
     AnyString,
@@ -227,11 +234,12 @@ impl Parameters {
             let text = &json.source()[span.start as usize..span.end as usize];
             // PERF: a schema that refers to nothing is compiled by itself, and once for all tools that have it.
             match has_dialect || text.contains('$') || text.contains("\\u") {
-                true => Place { operand: whole.clone(), pointer: json.pointer(id)[root.len()..].to_owned(), span },
-                false => {
-                    let operand = SchemaOperand::new(text, whole.options().clone());
-                    Place { operand, pointer: String::new(), span }
+                true => {
+                    let mut options = whole.options().clone();
+                    json.pointer(id)[root.len()..].clone_into(&mut options.read.pointer);
+                    Place { operand: whole.with_options(options), span }
                 }
+                false => Place { operand: SchemaOperand::new(text, whole.options().clone()), span },
             }
         };
         let required = required(json, at)?;
@@ -264,46 +272,54 @@ impl Parameters {
     }
 
     /// Adds the grammar of the parameters; rules have names that begin with `prefix`.
-    pub fn lower(&self, builder: &mut GrammarBuilder, prefix: &str) -> ExprId {
-        let declared: Vec<(ExprId, bool)> =
-            self.declared.iter().map(|parameter| (self.declared(builder, parameter), parameter.is_required)).collect();
-        let others = self.others.as_ref().map(|schema| self.other(builder, schema.as_ref()));
-        // What may follow behind the last declared one, where a parameter came before and where none did.
-        let space = space(builder);
-        let mut rest = [builder.empty(), builder.empty()];
-        if let Some(other) = others {
-            let next = builder.sequence([space, other]);
-            let more = builder.repeat(next, 0, None);
-            let all = builder.sequence([other, more]);
-            rest = [builder.repeat(all, 0, Some(1)), more];
-        }
-        // PERF: a rule for each place, since what follows is written twice.
-        for (index, &(parameter, is_required)) in declared.iter().enumerate().rev() {
-            let behind = builder.sequence([parameter, rest[1]]);
-            let with_space = builder.sequence([space, behind]);
-            let places = [behind, with_space];
-            let mut next = rest;
-            for (place, (&here, name)) in places.iter().zip(["first", "next"]).enumerate() {
-                let body = if is_required { here } else { builder.choice([here, rest[place]]) };
-                let rule = builder.rule(&format!("{prefix}{index}-{name}"));
-                builder.define(rule, body);
-                next[place] = builder.rule_ref(rule);
+    ///
+    /// A rule for each parameter has the texts that begin with it or, where it may be left out, with a later one:
+    ///
+    /// ```text
+    /// 0 ::= "<parameter=a" value-1 (space 1)? | 1      where `a` may be left out and so may all later ones
+    /// 1 ::= "<parameter=b" value-2
+    /// ```
+    ///
+    /// All of these rules stand at ends of words, so that together they are one automaton, as large as the parameters are.
+    pub fn lower(&self, builder: &mut GrammarBuilder, values: &mut Values, prefix: &str) -> ExprId {
+        // What begins with a later parameter, if there are any, and whether there may be none.
+        let mut later = self.others.as_ref().map(|schema| self.others(builder, values, schema.as_ref(), prefix));
+        let mut may_be_none = true;
+        for (index, parameter) in self.declared.iter().enumerate().rev() {
+            let mut parts: SmallVec<[ExprId; 3]> = SmallVec::new();
+            let key = self.style.key(&parameter.key);
+            parts.push(builder.marker(&format!("{}{key}{}", self.style.before_key, self.style.after_key)));
+            parts.push(self.value(builder, values, Some(&parameter.schema), parameter.types));
+            if let Some(later) = later {
+                let space = space(builder);
+                let behind = builder.sequence([space, later]);
+                parts.push(if may_be_none { builder.repeat(behind, 0, Some(1)) } else { behind });
             }
-            rest = next;
+            let here = builder.sequence(parts);
+            let body = match later {
+                Some(later) if !parameter.is_required => builder.choice([here, later]),
+                _ => here,
+            };
+            let rule = builder.rule(&format!("{prefix}{index}"));
+            builder.define(rule, body);
+            later = Some(builder.rule_ref(rule));
+            may_be_none &= !parameter.is_required;
         }
-        rest[0]
+        match later {
+            Some(all) if may_be_none => builder.repeat(all, 0, Some(1)),
+            Some(all) => all,
+            None => builder.empty(),
+        }
     }
 
-    /// Adds a parameter that is declared.
-    fn declared(&self, builder: &mut GrammarBuilder, parameter: &Parameter) -> ExprId {
-        let style = self.style;
-        let open = builder.marker(&format!("{}{}{}", style.before_key, style.key(&parameter.key), style.after_key));
-        let value = self.value(builder, Some(&parameter.schema), parameter.types);
-        builder.sequence([open, value])
-    }
-
-    /// Adds a parameter that is not declared.
-    fn other(&self, builder: &mut GrammarBuilder, schema: Option<&Place>) -> ExprId {
+    /// Adds one or more parameters that are not declared.
+    fn others(
+        &self,
+        builder: &mut GrammarBuilder,
+        values: &mut Values,
+        schema: Option<&Place>,
+        prefix: &str,
+    ) -> ExprId {
         let style = self.style;
         let (open, close) = (builder.marker(style.before_key), builder.marker(style.after_key));
         let characters = CharSet::from_iter([style.key_end(), '\n', '\r']).negate();
@@ -315,19 +331,51 @@ impl Parameters {
             let declared = builder.one_of(declared);
             key = builder.push(Expr::Minus(key, declared));
         }
-        let value = self.value(builder, schema, KnownTypes::Any);
-        builder.sequence([open, key, close, value])
+        let value = self.value(builder, values, schema, KnownTypes::Any);
+        let other = builder.sequence([open, key, close, value]);
+        let space = space(builder);
+        let next = builder.sequence([space, other]);
+        let more = builder.repeat(next, 0, None);
+        let body = builder.sequence([other, more]);
+        let rule = builder.rule(&format!("{prefix}others"));
+        builder.define(rule, body);
+        builder.rule_ref(rule)
     }
 
     /// Adds a value with what says of which type it is, and the marker behind it.
-    fn value(&self, builder: &mut GrammarBuilder, schema: Option<&Place>, types: KnownTypes) -> ExprId {
+    fn value(
+        &self,
+        builder: &mut GrammarBuilder,
+        values: &mut Values,
+        schema: Option<&Place>,
+        types: KnownTypes,
+    ) -> ExprId {
         let style = self.style;
         let types = if schema.is_none() && style.types == Types::Untold { KnownTypes::AnyString } else { types };
+        // Of any string the schema says nothing else.
+        let schema = schema.filter(|_| types != KnownTypes::AnyString);
+        let operand = match schema {
+            Some(place) => Some(place.operand.clone()),
+            None if types == KnownTypes::AnyString => None,
+            None => Some(SchemaOperand::new("true", self.options.clone())),
+        };
+        let n_rules = values.rules.len();
+        let rule = *values.rules.entry((style.name, operand, types)).or_insert_with(|| {
+            let rule = builder.rule(&format!("value-{}", n_rules + 1));
+            let body = self.value_body(builder, schema, types);
+            builder.define(rule, body);
+            rule
+        });
+        builder.rule_ref(rule)
+    }
+
+    fn value_body(&self, builder: &mut GrammarBuilder, schema: Option<&Place>, types: KnownTypes) -> ExprId {
+        let style = self.style;
         let mut alternatives = Vec::new();
         if types != KnownTypes::NoStrings {
-            let text = match (types, schema) {
-                (KnownTypes::AnyString, _) | (_, None) => builder.text_without(&[style.after_value]),
-                (_, Some(schema)) => {
+            let text = match schema {
+                None => builder.text_without(&[style.after_value]),
+                Some(schema) => {
                     let text = operand(builder, schema, RootForm::Text { until: style.after_value.into() });
                     padded(builder, text)
                 }
@@ -372,8 +420,7 @@ impl Parameters {
 
 /// Adds the values of a schema in a form.
 fn operand(builder: &mut GrammarBuilder, schema: &Place, root: RootForm) -> ExprId {
-    let mut options = SchemaOptions { root, ..schema.operand.options().clone() };
-    options.read.pointer.clone_from(&schema.pointer);
+    let options = SchemaOptions { root, ..schema.operand.options().clone() };
     builder.push_at(Expr::Schema(schema.operand.with_options(options)), Some(schema.span))
 }
 
