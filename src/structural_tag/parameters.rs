@@ -20,7 +20,6 @@ use crate::regular::CharSet;
 use crate::schema_options::{JsonTypes, RootForm, SchemaOptions};
 use crate::util::Span;
 use hashbrown::HashMap;
-use smallvec::SmallVec;
 
 /// How parameters are written.
 #[derive(Debug, PartialEq, Eq)]
@@ -157,11 +156,13 @@ struct Place {
     span: Span,
 }
 
-/// The rules of values, for all parameters of a grammar: equal ones are one rule, with the marker behind the value.
+/// Rules for all parameters of a grammar, each compiled by itself: equal ones are one rule.
 #[derive(Debug, Default)]
-pub(super) struct Values {
-    /// By style, schema (none for any string) and types.
-    rules: HashMap<(&'static str, Option<SchemaOperand>, KnownTypes), RuleId>,
+pub(super) struct SharedRules {
+    /// Values with the marker behind them, by style, schema (none for any string) and types.
+    values: HashMap<(&'static str, Option<SchemaOperand>, KnownTypes), RuleId>,
+    /// White space with a marker behind it, by marker.
+    spaces: HashMap<&'static str, RuleId>,
 }
 
 /// What the keyword `type` says of the values of a parameter.
@@ -273,29 +274,33 @@ impl Parameters {
 
     /// Adds the grammar of the parameters; rules have names that begin with `prefix`.
     ///
-    /// A rule for each parameter has the texts that begin with it or, where it may be left out, with a later one:
+    /// A rule for each parameter has the texts from its key on or, where it may be left out, from that of a later one:
     ///
     /// ```text
-    /// 0 ::= "<parameter=a" value-1 (space 1)? | 1      where `a` may be left out and so may all later ones
-    /// 1 ::= "<parameter=b" value-2
+    /// all ::= ("<parameter=" 0)?
+    /// 0 ::= "a" value-1 (next 1)? | 1       where `a` may be left out and so may all later ones
+    /// 1 ::= "b" value-2
+    /// next ::= [ \t\n\r]{0,16} "<parameter="
     /// ```
     ///
-    /// All of these rules stand at ends of words, so that together they are one automaton, as large as the parameters are.
-    pub fn lower(&self, builder: &mut GrammarBuilder, values: &mut Values, prefix: &str) -> ExprId {
-        // What begins with a later parameter, if there are any, and whether there may be none.
-        let mut later = self.others.as_ref().map(|schema| self.others(builder, values, schema.as_ref(), prefix));
+    /// All rules of keys stand at ends of words, so that together they are one automaton, as large as the keys are. The others are units of their own,
+    /// the same for all tools.
+    pub fn lower(&self, builder: &mut GrammarBuilder, shared: &mut SharedRules, prefix: &str) -> ExprId {
+        // What begins with the key of a later parameter, if there are any, and whether there may be none.
+        let mut later = self.others.as_ref().map(|schema| self.others(builder, shared, schema.as_ref(), prefix));
         let mut may_be_none = true;
         for (index, parameter) in self.declared.iter().enumerate().rev() {
-            let mut parts: SmallVec<[ExprId; 3]> = SmallVec::new();
-            let key = self.style.key(&parameter.key);
-            parts.push(builder.marker(&format!("{}{key}{}", self.style.before_key, self.style.after_key)));
-            parts.push(self.value(builder, values, Some(&parameter.schema), parameter.types));
-            if let Some(later) = later {
-                let space = space(builder);
-                let behind = builder.sequence([space, later]);
-                parts.push(if may_be_none { builder.repeat(behind, 0, Some(1)) } else { behind });
-            }
-            let here = builder.sequence(parts);
+            let key = builder.marker(&format!("{}{}", self.style.key(&parameter.key), self.style.after_key));
+            let value = self.value(builder, shared, Some(&parameter.schema), parameter.types);
+            let behind = match later {
+                None => builder.empty(),
+                Some(later) => {
+                    let next = self.next(builder, shared);
+                    let behind = builder.sequence([next, later]);
+                    if may_be_none { builder.repeat(behind, 0, Some(1)) } else { behind }
+                }
+            };
+            let here = builder.sequence([key, value, behind]);
             let body = match later {
                 Some(later) if !parameter.is_required => builder.choice([here, later]),
                 _ => here,
@@ -305,23 +310,31 @@ impl Parameters {
             later = Some(builder.rule_ref(rule));
             may_be_none &= !parameter.is_required;
         }
-        match later {
-            Some(all) if may_be_none => builder.repeat(all, 0, Some(1)),
-            Some(all) => all,
-            None => builder.empty(),
-        }
+        let Some(later) = later else { return builder.empty() };
+        let open = builder.marker(self.style.before_key);
+        let all = builder.sequence([open, later]);
+        let body = if may_be_none { builder.repeat(all, 0, Some(1)) } else { all };
+        let rule = builder.rule(&format!("{prefix}all"));
+        builder.define(rule, body);
+        builder.set_separate(rule);
+        builder.rule_ref(rule)
     }
 
-    /// Adds one or more parameters that are not declared.
+    /// Adds white space and what stands before the key of a parameter.
+    fn next(&self, builder: &mut GrammarBuilder, shared: &mut SharedRules) -> ExprId {
+        shared.space_and(builder, self.style.before_key)
+    }
+
+    /// Adds one or more parameters that are not declared, from the key of the first one on.
     fn others(
         &self,
         builder: &mut GrammarBuilder,
-        values: &mut Values,
+        shared: &mut SharedRules,
         schema: Option<&Place>,
         prefix: &str,
     ) -> ExprId {
         let style = self.style;
-        let (open, close) = (builder.marker(style.before_key), builder.marker(style.after_key));
+        let close = builder.marker(style.after_key);
         let characters = CharSet::from_iter([style.key_end(), '\n', '\r']).negate();
         let character = builder.class(characters);
         let mut key = builder.repeat(character, 1, None);
@@ -331,10 +344,10 @@ impl Parameters {
             let declared = builder.one_of(declared);
             key = builder.push(Expr::Minus(key, declared));
         }
-        let value = self.value(builder, values, schema, KnownTypes::Any);
-        let other = builder.sequence([open, key, close, value]);
-        let space = space(builder);
-        let next = builder.sequence([space, other]);
+        let value = self.value(builder, shared, schema, KnownTypes::Any);
+        let other = builder.sequence([key, close, value]);
+        let next = self.next(builder, shared);
+        let next = builder.sequence([next, other]);
         let more = builder.repeat(next, 0, None);
         let body = builder.sequence([other, more]);
         let rule = builder.rule(&format!("{prefix}others"));
@@ -346,7 +359,7 @@ impl Parameters {
     fn value(
         &self,
         builder: &mut GrammarBuilder,
-        values: &mut Values,
+        shared: &mut SharedRules,
         schema: Option<&Place>,
         types: KnownTypes,
     ) -> ExprId {
@@ -359,25 +372,36 @@ impl Parameters {
             None if types == KnownTypes::AnyString => None,
             None => Some(SchemaOperand::new("true", self.options.clone())),
         };
-        let n_rules = values.rules.len();
-        let rule = *values.rules.entry((style.name, operand, types)).or_insert_with(|| {
-            let rule = builder.rule(&format!("value-{}", n_rules + 1));
-            let body = self.value_body(builder, schema, types);
-            builder.define(rule, body);
-            rule
-        });
+        let key = (style.name, operand, types);
+        if let Some(&rule) = shared.values.get(&key) {
+            return builder.rule_ref(rule);
+        }
+        let rule = builder.rule(&format!("value-{}", shared.values.len() + 1));
+        let body = self.value_body(builder, shared, schema, types);
+        builder.define(rule, body);
+        builder.set_separate(rule);
+        shared.values.insert(key, rule);
         builder.rule_ref(rule)
     }
 
-    fn value_body(&self, builder: &mut GrammarBuilder, schema: Option<&Place>, types: KnownTypes) -> ExprId {
+    fn value_body(
+        &self,
+        builder: &mut GrammarBuilder,
+        shared: &mut SharedRules,
+        schema: Option<&Place>,
+        types: KnownTypes,
+    ) -> ExprId {
         let style = self.style;
         let mut alternatives = Vec::new();
         if types != KnownTypes::NoStrings {
             let text = match schema {
-                None => builder.text_without(&[style.after_value]),
+                None => {
+                    let (text, close) = (builder.text_without(&[style.after_value]), builder.marker(style.after_value));
+                    builder.sequence([text, close])
+                }
                 Some(schema) => {
                     let text = operand(builder, schema, RootForm::Text { until: style.after_value.into() });
-                    padded(builder, text)
+                    self.padded(builder, shared, text)
                 }
             };
             let told = match style.types {
@@ -402,19 +426,40 @@ impl Parameters {
                         builder.schema(SchemaOperand::new("true", options))
                     }
                 };
-                let json = padded(builder, json);
+                let json = self.padded(builder, shared, json);
                 alternatives.push(self.told(builder, told, json));
             }
         }
         builder.one_of(alternatives)
     }
 
-    /// Adds what says that a value is of a type, the value and the marker behind it.
+    /// Adds what says that a value is of a type, and the value with the marker behind it.
     fn told(&self, builder: &mut GrammarBuilder, told: &str, value: ExprId) -> ExprId {
         let open = builder.marker(&format!("{told}{}", self.style.before_value));
-        let close = builder.marker(self.style.after_value);
         let before = if self.style.has_space { space(builder) } else { builder.empty() };
-        builder.sequence([before, open, value, close])
+        builder.sequence([before, open, value])
+    }
+
+    /// Adds a value with white space around it, and the marker behind it.
+    fn padded(&self, builder: &mut GrammarBuilder, shared: &mut SharedRules, value: ExprId) -> ExprId {
+        let (before, close) = (space(builder), shared.space_and(builder, self.style.after_value));
+        builder.sequence([before, value, close])
+    }
+}
+
+impl SharedRules {
+    /// Adds white space and a marker behind it.
+    fn space_and(&mut self, builder: &mut GrammarBuilder, marker: &'static str) -> ExprId {
+        let n_rules = self.spaces.len();
+        let rule = *self.spaces.entry(marker).or_insert_with(|| {
+            let rule = builder.rule(&format!("space-{}", n_rules + 1));
+            let (space, marker) = (space(builder), builder.marker(marker));
+            let body = builder.sequence([space, marker]);
+            builder.define(rule, body);
+            builder.set_separate(rule);
+            rule
+        });
+        builder.rule_ref(rule)
     }
 }
 
@@ -428,12 +473,6 @@ fn operand(builder: &mut GrammarBuilder, schema: &Place, root: RootForm) -> Expr
 fn space(builder: &mut GrammarBuilder) -> ExprId {
     let character = builder.class(CharSet::from_iter([' ', '\t', '\n', '\r']));
     builder.repeat(character, 0, Some(16))
-}
-
-/// Adds a value with white space around it.
-fn padded(builder: &mut GrammarBuilder, value: ExprId) -> ExprId {
-    let (before, after) = (space(builder), space(builder));
-    builder.sequence([before, value, after])
 }
 
 /// Follows references to places of the same schema.
