@@ -37,7 +37,7 @@ use super::BuildError;
 use super::absorb::absorb;
 use super::compile_budget::CompileBudget;
 use super::determinize::determinize;
-use super::network::{Edge, Label, NetRule, NetRuleId, Network, Nfa, RuleAutomaton};
+use super::network::{Edge, Label, NetRule, NetRuleId, Network, Nfa, Rows, RuleAutomaton};
 use super::order::callees_first;
 use crate::limits::Limits;
 use crate::machine::Counter;
@@ -146,7 +146,7 @@ fn callees_of_hosts(callees: Vec<Vec<NetRuleId>>, hosts: &[NetRuleId]) -> Vec<Ve
 }
 
 fn empty() -> RuleAutomaton {
-    RuleAutomaton::from_parts(Vec::new(), Vec::new(), true)
+    RuleAutomaton::from_parts(Rows::default(), Vec::new(), true)
 }
 
 fn callees(automaton: &RuleAutomaton) -> Vec<NetRuleId> {
