@@ -3,7 +3,7 @@
 use super::error::CompileError;
 use super::references::GrammarReferences;
 use crate::automaton::Entry;
-use crate::grammar::{Expr, ExprId, Grammar, Part, RuleId, SchemaOperand};
+use crate::grammar::{Expr, ExprId, Grammar, Part, Parts, RuleId, SchemaOperand};
 use crate::pass::{External, NetRuleId, components};
 use crate::util::BoundedTable;
 use crate::vocab::Vocab;
@@ -111,15 +111,16 @@ impl CompiledParts {
         mut compile: impl FnMut(&Part, &PartReferences) -> Result<CompiledPart, CompileError>,
     ) -> Result<Part, CompileError> {
         let order = separate_rules(grammar);
+        let mut parts = Parts::new(grammar);
         for &rule in &order {
-            let part = grammar.part(rule, |rule| self.parts.contains_key(&rule));
+            let part = parts.part(rule, |rule| self.parts.contains_key(&rule));
             let border = part.rules.iter().map(|rule| self.parts.get(rule).map(CompiledPart::id)).collect();
             let compiled =
                 cache.get_or_compile(&part.grammar, border, || compile(&part, &self.references(&part, schema)))?;
             self.empty_rules.extend(compiled.empty_rules.iter().map(|rule| part.rules[rule.index()]));
             self.parts.insert(rule, compiled);
         }
-        Ok(grammar.part(grammar.root(), |rule| self.parts.contains_key(&rule)))
+        Ok(parts.part(grammar.root(), |rule| self.parts.contains_key(&rule)))
     }
 
     /// Returns what a part refers to.

@@ -15,7 +15,7 @@ mod schema_operand;
 
 pub use analysis::{Warning, WarningKind};
 pub use builder::{GrammarBuilder, GrammarError};
-pub(crate) use part::Part;
+pub(crate) use part::{Part, Parts};
 pub use regular_of::{NotRegular, NotRegularReason};
 pub use schema_operand::SchemaOperand;
 

@@ -3,9 +3,19 @@
 //! A *separate* rule is compiled by itself, and once for all grammars that have such a rule: of 128 tools with one changed, only that one. That is
 //! a matter of time and memory alone: the language is the same, and whatever reads a grammar may ignore it.
 
-use super::{Expr, ExprId, Grammar, GrammarBuilder, RuleId};
+use super::{Expr, ExprId, Grammar, GrammarBuilder, Rule, RuleId};
 use core::hash::{Hash, Hasher};
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
+
+/// Parts of one grammar.
+pub(crate) struct Parts<'g> {
+    grammar: &'g Grammar,
+    /// By expression: the last part that has it, and its number there.
+    exprs: Vec<(u32, ExprId)>,
+    /// By rule, likewise.
+    rules: Vec<(u32, RuleId)>,
+    n_parts: u32,
+}
 
 /// A part of a grammar.
 #[derive(Clone, Debug)]
@@ -29,62 +39,6 @@ impl Grammar {
         &self.separate
     }
 
-    /// Returns the part of what `root` needs up to the rules for which `is_border` holds. Equal parts have the same [content](Self::has_content_of), if they
-    /// were built alike.
-    pub(crate) fn part(&self, root: RuleId, is_border: impl Fn(RuleId) -> bool) -> Part {
-        let mut rules = vec![root];
-        let mut rule_ids: HashMap<RuleId, RuleId> = HashMap::from_iter([(root, RuleId::new(0))]);
-        let mut exprs: HashMap<ExprId, ExprId> = HashMap::new();
-        let mut order: Vec<ExprId> = Vec::new();
-        let mut pending: Vec<ExprId> = Vec::new();
-        let mut next = 0;
-        while next < rules.len() {
-            let rule = rules[next];
-            next += 1;
-            if rule != root && is_border(rule) {
-                continue;
-            }
-            pending.push(self.rule(rule).body);
-            while let Some(id) = pending.pop() {
-                if exprs.insert(id, id).is_some() {
-                    continue;
-                }
-                order.push(id);
-                match self.expr(id) {
-                    Expr::Rule(callee) => {
-                        rule_ids.entry(*callee).or_insert_with(|| {
-                            rules.push(*callee);
-                            RuleId::new(rules.len() - 1)
-                        });
-                    }
-                    expr => expr.for_each_operand(|operand| pending.push(operand)),
-                }
-            }
-        }
-        // Operands before their users.
-        order.sort_unstable();
-        let mut builder = GrammarBuilder::new();
-        if let Some(source) = &self.source {
-            builder.set_source(source.clone());
-        }
-        for &rule in &rules {
-            builder.rule(&self.rule(rule).name);
-        }
-        for id in order {
-            let expr = self.expr(id).renamed(|operand| exprs[&operand], |rule| rule_ids[&rule]);
-            let copy = builder.push_at(expr, self.span(id));
-            exprs.insert(id, copy);
-        }
-        for (index, &rule) in rules.iter().enumerate() {
-            let body = match exprs.get(&self.rule(rule).body) {
-                Some(&body) if rule == root || !is_border(rule) => body,
-                _ => builder.empty(),
-            };
-            builder.define_at(RuleId::new(index), body, self.rule(rule).span);
-        }
-        Part { grammar: builder.finish(RuleId::new(0)).expect("every rule has a body"), rules }
-    }
-
     /// Returns whether two grammars are the same but for names and spans.
     pub(crate) fn has_content_of(&self, other: &Grammar) -> bool {
         let bodies = |grammar: &Grammar| grammar.rules.iter().map(|rule| rule.body).collect::<Vec<_>>();
@@ -106,6 +60,67 @@ impl Grammar {
     }
 }
 
+impl<'g> Parts<'g> {
+    pub fn new(grammar: &'g Grammar) -> Self {
+        let exprs = vec![(0, ExprId::new(0)); grammar.exprs.len()];
+        Parts { grammar, exprs, rules: vec![(0, RuleId::new(0)); grammar.rules.len()], n_parts: 0 }
+    }
+
+    /// Returns the part of what `root` needs up to the rules for which `is_border` holds. Equal parts have the same
+    /// [content](Grammar::has_content_of), if they were built alike.
+    pub fn part(&mut self, root: RuleId, is_border: impl Fn(RuleId) -> bool) -> Part {
+        let grammar = self.grammar;
+        self.n_parts += 1;
+        let this = self.n_parts;
+        let mut rules = vec![root];
+        self.rules[root.index()] = (this, RuleId::new(0));
+        let mut order: Vec<ExprId> = Vec::new();
+        let mut pending: Vec<ExprId> = Vec::new();
+        let has_body = |rule: RuleId| rule == root || !is_border(rule);
+        let mut next = 0;
+        while let Some(&rule) = rules.get(next) {
+            next += 1;
+            if has_body(rule) {
+                pending.push(grammar.rule(rule).body);
+            }
+            while let Some(id) = pending.pop() {
+                if core::mem::replace(&mut self.exprs[id.index()].0, this) == this {
+                    continue;
+                }
+                order.push(id);
+                match grammar.expr(id) {
+                    Expr::Rule(callee) if self.rules[callee.index()].0 != this => {
+                        self.rules[callee.index()] = (this, RuleId::new(rules.len()));
+                        rules.push(*callee);
+                    }
+                    expr => expr.for_each_operand(|operand| pending.push(operand)),
+                }
+            }
+        }
+        // Operands before their users.
+        order.sort_unstable();
+        let mut exprs = Vec::with_capacity(order.len() + 1);
+        for (number, id) in order.iter().enumerate() {
+            let expr = grammar.expr(*id);
+            exprs.push(expr.renamed(|operand| self.exprs[operand.index()].1, |rule| self.rules[rule.index()].1));
+            self.exprs[id.index()].1 = ExprId::new(number);
+        }
+        let mut spans: Vec<_> = order.iter().map(|&id| grammar.span(id)).collect();
+        // The body of rules at the border.
+        exprs.push(Expr::Empty);
+        spans.push(None);
+        let copy = |&rule: &RuleId| {
+            let Rule { name, body, span } = grammar.rule(rule);
+            let body = if has_body(rule) { self.exprs[body.index()].1 } else { ExprId::new(order.len()) };
+            Rule { name: name.clone(), body, span: *span }
+        };
+        let copies = rules.iter().map(copy).collect();
+        let (source, separate) = (grammar.source.clone(), HashSet::new());
+        let grammar = Grammar { rules: copies, exprs, spans, root: RuleId::new(0), source, separate };
+        Part { grammar, rules }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,13 +133,13 @@ mod tests {
         let grammar = ebnf::parse(text, "root", &Limits::default()).unwrap().grammar;
         let rule = |name: &str| (0..6).map(RuleId::new).find(|&rule| &*grammar.rule(rule).name == name).unwrap();
         let border = rule("b");
-        let part = grammar.part(rule("a"), |rule| rule == border);
+        let part = Parts::new(&grammar).part(rule("a"), |rule| rule == border);
         let names: Vec<&str> = part.grammar.rules().iter().map(|rule| &*rule.name).collect();
         assert_eq!(names, ["a", "c", "b"]);
         assert_eq!(part.rules, [rule("a"), rule("c"), border]);
         assert_eq!(part.grammar.to_string(), "a ::= \"x\" b | c\nc ::= \"c\" a?\nb ::= \"\"\n");
-        let again = grammar.part(rule("a"), |rule| rule == border).grammar.without_source();
+        let again = Parts::new(&grammar).part(rule("a"), |rule| rule == border).grammar.without_source();
         assert!(part.grammar.has_content_of(&again));
-        assert!(!part.grammar.has_content_of(&grammar.part(rule("e"), |rule| rule == border).grammar));
+        assert!(!part.grammar.has_content_of(&Parts::new(&grammar).part(rule("e"), |rule| rule == border).grammar));
     }
 }

@@ -38,6 +38,9 @@ pub(crate) fn determinize(nfa: &Nfa, budget: &CompileBudget) -> Result<RuleAutom
     }
 }
 
+/// Most room, in states, that is made beforehand.
+const CAPACITY_MAX: usize = 1 << 12;
+
 type Subset = SmallVec<[u32; 8]>;
 
 /// The edges of an automaton by source, and its live states (from which an accepting state is reachable).
@@ -151,6 +154,7 @@ fn subsets(
     budget: &CompileBudget,
 ) -> Result<Option<(Rows, Vec<bool>)>, BuildError> {
     let mut closure = Closure::new(nfa, graph);
+    let n = nfa.n_states as usize;
     let mut ids: HashMap<Subset, u32> = HashMap::new();
     // By state: the subset of that state alone, found once. `(w1 | w2 | ...)*` returns to its start after every word.
     let mut of_single = vec![u32::MAX; nfa.n_states as usize];
@@ -158,8 +162,9 @@ fn subsets(
     let mut only = vec![u32::MAX; nfa.n_states as usize];
     let mut n_visits = 0usize;
     // The initial state is a state of its own: it never accepts.
-    let mut sets: Vec<Subset> = vec![closure.of([nfa.start])];
-    let (mut rows, mut accepting) = (Rows::default(), Vec::new());
+    let mut sets: Vec<Subset> = Vec::with_capacity(n.min(CAPACITY_MAX));
+    sets.push(closure.of([nfa.start]));
+    let (mut rows, mut accepting) = (Rows::with_capacity(n.min(CAPACITY_MAX)), Vec::with_capacity(n.min(CAPACITY_MAX)));
     let mut splitter = Splitter::default();
     while rows.len() < sets.len() {
         let subset = sets[rows.len()].clone();

@@ -32,9 +32,10 @@ pub(super) fn minimize(rows: &Rows, accepting: &[bool], budget: &CompileBudget) 
     let mut member = vec![0u32; n];
     (0..n).for_each(|state| member[class[state] as usize] = state as u32);
     let mut number = vec![u32::MAX; n];
-    let mut order = vec![0u32];
+    let mut order = Vec::with_capacity(n);
+    order.push(0u32);
     number[class[0] as usize] = 0;
-    let (mut new_rows, mut new_accepting) = (Rows::default(), Vec::new());
+    let (mut new_rows, mut new_accepting) = (Rows::with_capacity(n), Vec::with_capacity(n));
     while new_rows.len() < order.len() {
         let state = order[new_rows.len()] as usize;
         push_merged(rows.row(state), &class, &mut new_rows);
@@ -86,8 +87,8 @@ fn bottom_up(rows: &Rows) -> Option<Vec<u32>> {
 fn classes_without_cycles(rows: &Rows, accepting: &[bool], order: &[u32]) -> Vec<u32> {
     let mut class = vec![0u32; rows.len()];
     // The rows of classes so far, and the classes by row.
-    let mut known = Rows::default();
-    let mut of_known: Vec<u32> = Vec::new();
+    let mut known = Rows::with_capacity(rows.len());
+    let mut of_known: Vec<u32> = Vec::with_capacity(rows.len());
     let mut ids: HashTable<u32> = HashTable::with_capacity(rows.len());
     let hasher = DefaultHashBuilder::default();
     let hash = |accepts: bool, row: &[Edge]| hasher.hash_one((accepts, row));

@@ -180,6 +180,13 @@ impl Default for Rows {
 }
 
 impl Rows {
+    /// Returns no rows, with room for those of so many states.
+    pub fn with_capacity(n_states: usize) -> Self {
+        let mut offsets = Vec::with_capacity(n_states + 1);
+        offsets.push(0);
+        Rows { edges: Vec::with_capacity(2 * n_states), offsets }
+    }
+
     /// Returns the number of states whose edges are complete.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1

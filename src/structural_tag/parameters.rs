@@ -177,6 +177,9 @@ enum KnownTypes {
     Any,
 }
 
+/// Most parameters that are one expression.
+const NESTED_MAX: usize = 8;
+
 /// Keywords of a schema of parameters that say nothing about its values, or that are read here.
 const READ: [&str; 15] = [
     "type",
@@ -274,7 +277,7 @@ impl Parameters {
 
     /// Adds the grammar of the parameters; rules have names that begin with `prefix`.
     ///
-    /// A rule for each parameter has the texts from its key on or, where it may be left out, from that of a later one:
+    /// For each parameter there are the texts from its key on or, where it may be left out, from that of a later one:
     ///
     /// ```text
     /// all ::= ("<parameter=" 0)?
@@ -305,9 +308,16 @@ impl Parameters {
                 Some(later) if !parameter.is_required => builder.choice([here, later]),
                 _ => here,
             };
-            let rule = builder.rule(&format!("{prefix}{index}"));
-            builder.define(rule, body);
-            later = Some(builder.rule_ref(rule));
+            // What may come without the parameter before it stands twice.
+            let is_twice = index > 0 && !self.declared[index - 1].is_required;
+            later = Some(match is_twice || index % NESTED_MAX == NESTED_MAX - 1 {
+                true => {
+                    let rule = builder.rule(&format!("{prefix}{index}"));
+                    builder.define(rule, body);
+                    builder.rule_ref(rule)
+                }
+                false => body,
+            });
             may_be_none &= !parameter.is_required;
         }
         let Some(later) = later else { return builder.empty() };
