@@ -15,14 +15,16 @@ use smallvec::SmallVec;
 /// The control tokens of a vocabulary by name and id, and the schemas of a grammar.
 pub(super) struct GrammarReferences<'a> {
     vocab: &'a Vocab,
-    schemas: &'a Schemas,
+    schemas: &'a HashMap<SchemaOperand, External>,
+    /// By rule: what is known of it, if it was compiled before. May be empty.
+    rules: &'a [Option<External>],
     /// The bytes that names of tokens begin with.
     first_bytes: OnceCell<[bool; 256]>,
 }
 
 impl<'a> GrammarReferences<'a> {
-    pub fn new(vocab: &'a Vocab, schemas: &'a Schemas) -> Self {
-        GrammarReferences { vocab, schemas, first_bytes: OnceCell::new() }
+    pub fn new(vocab: &'a Vocab, schemas: &'a HashMap<SchemaOperand, External>, rules: &'a [Option<External>]) -> Self {
+        GrammarReferences { vocab, schemas, rules, first_bytes: OnceCell::new() }
     }
 
     fn first_bytes(&self) -> &[bool; 256] {
@@ -60,7 +62,11 @@ impl References for GrammarReferences<'_> {
     }
 
     fn external(&self, schema: &SchemaOperand) -> External {
-        self.schemas.externals[schema]
+        self.schemas[schema]
+    }
+
+    fn external_rule(&self, rule: RuleId) -> Option<External> {
+        *self.rules.get(rule.index())?
     }
 }
 
@@ -118,6 +124,14 @@ impl CompiledSchemas {
             })
         });
         External { number, has_empty_text }
+    }
+}
+
+impl Schemas {
+    /// Returns where the texts of a schema begin that are not empty, if there are any, and whether the empty one is a text of it.
+    pub fn entry<'c>(&self, compiled: &'c CompiledSchemas, operand: &SchemaOperand) -> (Option<&'c Entry>, bool) {
+        let External { number, has_empty_text } = self.externals[operand];
+        (number.map(|number| &compiled.entries[number as usize]), has_empty_text)
     }
 }
 

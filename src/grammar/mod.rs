@@ -7,6 +7,7 @@ pub(crate) mod analysis;
 mod builder;
 mod compose;
 mod free_text;
+mod part;
 mod print;
 mod print_schema;
 mod regular_of;
@@ -14,11 +15,13 @@ mod schema_operand;
 
 pub use analysis::{Warning, WarningKind};
 pub use builder::{GrammarBuilder, GrammarError};
+pub(crate) use part::{Part, Parts};
 pub use regular_of::{NotRegular, NotRegularReason};
 pub use schema_operand::SchemaOperand;
 
 use crate::regular::{CharSet, Regular};
 use crate::util::{Span, index_type};
+use hashbrown::HashSet;
 use std::sync::Arc;
 
 index_type!(
@@ -140,6 +143,8 @@ pub struct Grammar {
     spans: Vec<Option<Span>>,
     root: RuleId,
     source: Option<Arc<str>>,
+    /// Rules that are compiled by themselves.
+    separate: HashSet<RuleId>,
 }
 
 impl Grammar {
@@ -194,7 +199,7 @@ impl PartialEq for Grammar {
         }
         let mut pending: Vec<(ExprId, ExprId)> =
             self.rules.iter().zip(&other.rules).map(|(a, b)| (a.body, b.body)).collect();
-        let mut seen = hashbrown::HashSet::new();
+        let mut seen = HashSet::new();
         while let Some((a, b)) = pending.pop() {
             if !seen.insert((a, b)) {
                 continue;

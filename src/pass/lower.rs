@@ -10,7 +10,7 @@ use super::BuildError;
 use super::compile_budget::CompileBudget;
 use super::network::{ControlLetter, Label, NetRule, NetRuleId, Network, Nfa};
 use crate::grammar::analysis::reachable_rules;
-use crate::grammar::{ControlRef, Expr, ExprId, Grammar, SchemaOperand};
+use crate::grammar::{ControlRef, Expr, ExprId, Grammar, RuleId, SchemaOperand};
 use crate::limits::Limits;
 use crate::machine::{Counter, merged_bounds};
 use crate::regular::{CharSet, Dfa, Node, NodeId, Regular, utf8_sequences};
@@ -32,9 +32,13 @@ pub(crate) trait References {
     fn for_each_spelling(&self, text: &str, visit: &mut dyn FnMut(usize, u32));
     /// Returns what is known of a schema that was compiled before.
     fn external(&self, schema: &SchemaOperand) -> External;
+    /// Returns what is known of a rule, if it was compiled before.
+    fn external_rule(&self, _rule: RuleId) -> Option<External> {
+        None
+    }
 }
 
-/// A schema that was compiled before.
+/// A schema or a rule that was compiled before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct External {
     /// The number of the automaton of its texts that are not empty, if there are some.
@@ -166,15 +170,7 @@ impl Lowering<'_> {
                 self.emit_bytes(rule, from, to, bytes);
             }
             Expr::Marker(text) => self.emit_marker(rule, from, to, text)?,
-            Expr::Schema(schema) => {
-                let External { number, has_empty_text } = self.references.external(schema);
-                if let Some(number) = number {
-                    self.edge(rule, from, Label::External(number), to);
-                }
-                if has_empty_text {
-                    self.empty(rule, from, to);
-                }
-            }
+            Expr::Schema(schema) => self.emit_external(rule, from, to, self.references.external(schema)),
             Expr::LiteralNoCase(text) => self.emit_no_case(rule, from, to, text)?,
             Expr::Class(set) => self.emit_class(rule, from, to, set),
             Expr::Regex(regex) => {
@@ -188,7 +184,10 @@ impl Lowering<'_> {
                     self.edge(rule, from, Label::Control(ControlLetter::named(token)), to);
                 }
             }
-            Expr::Rule(callee) => self.edge(rule, from, Label::Call(NetRuleId::new(callee.index())), to),
+            Expr::Rule(callee) => match self.references.external_rule(*callee) {
+                Some(external) => self.emit_external(rule, from, to, external),
+                None => self.edge(rule, from, Label::Call(NetRuleId::new(callee.index())), to),
+            },
             Expr::Sequence(parts) => self.emit_sequence(rule, from, to, parts, What::Expr),
             Expr::Choice(parts) => self.emit_choice(rule, from, to, parts, What::Expr),
             Expr::Repeat { body, min, max } => {
@@ -232,6 +231,15 @@ impl Lowering<'_> {
         let sizes = regular_sizes(&regular);
         self.regulars.push(LoweredRegex { regular, has_markers, sizes });
         self.regulars.len() - 1
+    }
+
+    fn emit_external(&mut self, rule: usize, from: u32, to: u32, External { number, has_empty_text }: External) {
+        if let Some(number) = number {
+            self.edge(rule, from, Label::External(number), to);
+        }
+        if has_empty_text {
+            self.empty(rule, from, to);
+        }
     }
 
     fn emit_bytes(&mut self, rule: usize, from: u32, to: u32, bytes: &[u8]) {
