@@ -1,6 +1,6 @@
 //! The builder of grammars.
 
-use super::{ControlRef, Expr, ExprId, Grammar, Regex, Rule, RuleId, SchemaOperand};
+use super::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, Regex, Rule, RuleId, SchemaOperand};
 use crate::regular::CharSet;
 use crate::util::Span;
 use core::fmt;
@@ -169,6 +169,11 @@ impl GrammarBuilder {
     /// Adds a control token by id.
     pub fn control_id(&mut self, id: u32) -> ExprId {
         self.push(Expr::Control(ControlRef::Id(id)))
+    }
+
+    /// Adds any one token but some.
+    pub fn token_except(&mut self, excluded: ExcludedTokens) -> ExprId {
+        self.push(Expr::TokenExcept(excluded))
     }
 
     /// Adds a reference to a rule.

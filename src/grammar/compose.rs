@@ -200,7 +200,7 @@ impl Expr {
             &Expr::Minus(a, b) => Expr::Minus(operand(a), operand(b)),
             &Expr::Not(a) => Expr::Not(operand(a)),
             Expr::Empty | Expr::Literal(_) | Expr::Marker(_) | Expr::LiteralNoCase(_) | Expr::Class(_) => self.clone(),
-            Expr::Regex(_) | Expr::Control(_) | Expr::Schema(_) => self.clone(),
+            Expr::Regex(_) | Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_) => self.clone(),
         }
     }
 }
