@@ -1,4 +1,4 @@
-"""Checks masks that are applied on a GPU, and measures them. Needs torch and a GPU, and of the package only its Python files: no extension module.
+"""Checks masks that are applied on a GPU, and measures them. Needs torch, numpy and a GPU, and of the package only its Python files: no extension module.
 
 Usage: python python/tests/gpu_check.py [--device cuda]     (`--device cpu` checks the torch operations alone)
 """
@@ -11,6 +11,7 @@ import time
 import types
 from pathlib import Path
 
+import numpy
 import torch
 
 
@@ -32,8 +33,10 @@ def expected(logits, bitmask, rows, n_tokens):
     n_tokens = min(width, n_bits) if n_tokens is None else n_tokens
     matrix, words = (result, bitmask) if result.dim() == 2 else (result.unsqueeze(0), bitmask.unsqueeze(0))
     for row in range(matrix.shape[0]) if rows is None else rows:
-        bits = [column < n_tokens and int(words[row, column // 32]) >> column % 32 & 1 for column in range(width)]
-        matrix[row, torch.tensor([not bit for bit in bits], dtype=torch.bool)] = float("-inf")
+        bits = numpy.unpackbits(words[row].numpy().view(numpy.uint8), bitorder="little")[:n_tokens]
+        is_closed = numpy.ones(width, dtype=bool)
+        is_closed[: len(bits)] = bits == 0
+        matrix[row, torch.from_numpy(is_closed)] = float("-inf")
     return result
 
 
