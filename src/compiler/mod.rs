@@ -3,6 +3,7 @@
 mod cache;
 mod dialect;
 mod error;
+mod facts;
 mod options;
 mod parts;
 mod references;
@@ -12,6 +13,7 @@ mod validate;
 
 pub use crate::pass::BuildError;
 pub use error::{CompileError, OperandError};
+pub use facts::{ErrorCode, ErrorFacts};
 pub use options::CompileOptions;
 pub use validate::Validated;
 
