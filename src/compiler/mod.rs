@@ -8,6 +8,7 @@ mod options;
 mod parts;
 mod references;
 mod schema;
+mod threads;
 mod validate;
 
 pub use crate::pass::BuildError;
@@ -29,12 +30,13 @@ use crate::structural_tag::{StructuralTag, TagError, TagOptions};
 use crate::vocab::Vocab;
 use cache::{GrammarCache, SourceKey};
 use core::fmt;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use parts::{CompiledPart, CompiledParts, PartCache};
 use references::{CompiledSchemas, GrammarReferences, Schemas};
 use schema::{STEPS_PER_BYTE, STEPS_PER_BYTE_WITHIN, lower_schema};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The sizes of a compiler's caches, in bytes. Smaller caches cost time and change nothing else.
+/// The sizes of a compiler's caches, in bytes, and its threads. Smaller caches and fewer threads cost time and change nothing else.
 ///
 /// Masks are cached by unit and become useless when the unit is evicted. For JSON Schemas both take about the same memory, some 40 KB each
 /// for a schema that has nothing in common with others.
@@ -46,13 +48,24 @@ pub struct Config {
     pub unit_store_bytes_max: usize,
     /// Bound on compiled grammars, cached by source; 0 turns this cache off.
     pub grammar_cache_bytes_max: usize,
+    /// Most threads on which one compile works, where a grammar has many JSON Schemas that are not cached; 1 is the caller's thread alone. What is
+    /// compiled, and which error is returned, does not depend on it.
+    pub compile_threads_max: usize,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Config { mask_store_bytes_max: 160 << 20, unit_store_bytes_max: 160 << 20, grammar_cache_bytes_max: 64 << 20 }
+        Config {
+            mask_store_bytes_max: 160 << 20,
+            unit_store_bytes_max: 160 << 20,
+            grammar_cache_bytes_max: 64 << 20,
+            compile_threads_max: 8,
+        }
     }
 }
+
+/// Schemas of a grammar that are built before other threads help.
+const BUILT_ALONE_MAX: usize = 8;
 
 /// A compiler of grammars for one vocabulary. Thread-safe and cheap to clone; clones share their caches.
 ///
@@ -80,6 +93,7 @@ struct Shared {
     languages: Mutex<Arc<SchemaStore>>,
     grammars: GrammarCache,
     parts: PartCache,
+    compile_threads_max: usize,
 }
 
 impl Shared {
@@ -110,7 +124,8 @@ impl GrammarCompilerBuilder {
 
     /// Returns the compiler.
     pub fn build(self) -> GrammarCompiler {
-        let Config { mask_store_bytes_max, unit_store_bytes_max, grammar_cache_bytes_max } = self.config;
+        let Config { mask_store_bytes_max, unit_store_bytes_max, grammar_cache_bytes_max, compile_threads_max } =
+            self.config;
         GrammarCompiler {
             shared: Arc::new(Shared {
                 vocab: self.vocab,
@@ -120,6 +135,7 @@ impl GrammarCompilerBuilder {
                 languages: Mutex::default(),
                 grammars: GrammarCache::new(grammar_cache_bytes_max),
                 parts: PartCache::new(grammar_cache_bytes_max),
+                compile_threads_max,
             }),
         }
     }
@@ -392,15 +408,9 @@ impl GrammarCompiler {
         let Shared { vocab, limits, units, .. } = &*self.shared;
         budget.check()?;
         let mut compiled = CompiledSchemas::default();
-        let schemas = Schemas::of(&grammar, |operand| {
-            budget.check()?;
-            let (text, schema_options) = (operand.text(), operand.options());
-            // Of a schema within a document the whole is parsed and kept, perhaps for each of many.
-            let steps_per_byte = if schema_options.read.pointer.is_empty() { 1 } else { STEPS_PER_BYTE_WITHIN };
-            budget.spend(steps_per_byte * text.len())?;
-            let key = || SourceKey::Schema(Arc::clone(text), Box::new(schema_options.clone()));
-            let build = || self.build_schema(text, schema_options, budget);
-            Ok(compiled.add(operand, self.shared.grammars.get_or_compile(key, options, build)?))
+        let schemas = Schemas::of(&grammar, |operands| {
+            let grammars = self.compile_schemas(operands, budget, options)?;
+            Ok(operands.iter().zip(grammars).map(|(operand, grammar)| compiled.add(operand, grammar)).collect())
         })?;
         let (program, empty_rules) = match grammar.separate_rules().is_empty() {
             true => {
@@ -416,6 +426,64 @@ impl GrammarCompiler {
             warnings.push(Warning::unspellable(&grammar, unspellable));
         }
         Ok(self.finish(program, Origin::grammar(grammar, compiled.compiled), warnings))
+    }
+
+    /// Compiles the schemas of a grammar, on several threads where there are many that are not cached. Returns the grammars, or the index of the first
+    /// schema that is refused.
+    fn compile_schemas(
+        &self,
+        operands: &[&SchemaOperand],
+        budget: &CompileBudget,
+        options: &CompileOptions,
+    ) -> Result<Vec<CompiledGrammar>, (usize, CompileError)> {
+        let n_built = AtomicUsize::new(0);
+        let compile = |operand: &SchemaOperand, budget: &CompileBudget| {
+            budget.check()?;
+            let (text, schema_options) = (operand.text(), operand.options());
+            // Of a schema within a document the whole is parsed and kept, perhaps for each of many.
+            let steps_per_byte = if schema_options.read.pointer.is_empty() { 1 } else { STEPS_PER_BYTE_WITHIN };
+            budget.spend(steps_per_byte * text.len())?;
+            let key = || SourceKey::Schema(Arc::clone(text), Box::new(schema_options.clone()));
+            self.shared.grammars.get_or_compile(key, options, || {
+                n_built.fetch_add(1, Ordering::Relaxed);
+                self.build_schema(text, schema_options, budget)
+            })
+        };
+        let limits = &self.shared.limits;
+        let mut grammars: Vec<CompiledGrammar> = Vec::with_capacity(operands.len());
+        while grammars.len() < operands.len() {
+            let first = grammars.len();
+            let n_threads = match n_built.load(Ordering::Relaxed) < BUILT_ALONE_MAX {
+                true => 1,
+                false => threads::n_threads(operands.len() - first, self.shared.compile_threads_max),
+            };
+            if n_threads == 1 {
+                grammars.push(compile(operands[first], budget).map_err(|error| (first, error))?);
+                continue;
+            }
+            let before = budget.fork();
+            let (spent, is_stopped) = (Mutex::new((budget.fork(), budget.fork())), AtomicBool::new(false));
+            let pieces = operands[first..].iter().map(|operand| (*operand, budget.fork())).collect();
+            let done = threads::map(pieces, n_threads, &is_stopped, |(operand, fork)| {
+                let outcome = compile(operand, &fork);
+                let (before, spent) = &*spent.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_last = outcome.is_err() || spent.count_fork(before, &fork, limits).is_err();
+                is_stopped.fetch_or(is_last, Ordering::Relaxed);
+                (outcome, fork)
+            });
+            // In their order, so that the result is that of one thread.
+            for (index, done) in (first..).zip(done) {
+                let outcome = match done {
+                    Some((outcome, fork)) => {
+                        budget.count_fork(&before, &fork, limits).map_err(|error| (index, error.into()))?;
+                        outcome
+                    }
+                    None => compile(operands[index], budget),
+                };
+                grammars.push(outcome.map_err(|error| (index, error))?);
+            }
+        }
+        Ok(grammars)
     }
 
     /// Builds a grammar whose separate rules are compiled by themselves. Returns the rules that match nothing, too.

@@ -202,7 +202,16 @@ impl Lowering<'_> {
                 Some(external) => self.emit_external(rule, from, to, external),
                 None => self.edge(rule, from, Label::Call(NetRuleId::new(callee.index())), to),
             },
-            Expr::Sequence(parts) => self.emit_sequence(rule, from, to, parts, What::Expr),
+            Expr::Sequence(parts) => match self.separated(parts) {
+                Some((item, separator)) => {
+                    let (before, after) = (self.state(rule), self.state(rule));
+                    self.empty(rule, from, before);
+                    self.pending.push(Piece { rule, from: before, to: after, what: What::Expr(item) });
+                    self.pending.push(Piece { rule, from: after, to: before, what: What::Expr(separator) });
+                    self.empty(rule, after, to);
+                }
+                None => self.emit_sequence(rule, from, to, parts, What::Expr),
+            },
             Expr::Choice(parts) => self.emit_choice(rule, from, to, parts, What::Expr),
             Expr::Repeat { body, min, max } => {
                 self.emit_repeat(piece, What::Expr(*body), *min, *max);
@@ -226,6 +235,19 @@ impl Lowering<'_> {
         let number = self.references.excluded(tokens)?.map(|excluded| self.token_sets.add(excluded));
         self.set_numbers.insert(tokens.clone(), number);
         Ok(number)
+    }
+
+    /// Returns `x` and `s` of `x (s x)*`, if both `x` are the same expression: one copy of it is enough.
+    fn separated(&self, parts: &[ExprId]) -> Option<(ExprId, ExprId)> {
+        let &[item, more] = parts else { return None };
+        let &Expr::Repeat { body, min: 0, max: None } = self.grammar.expr(more) else { return None };
+        match self.grammar.expr(body) {
+            Expr::Sequence(parts) => match **parts {
+                [separator, again] if again == item => Some((item, separator)),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     fn emit_node(&mut self, piece: &Piece, index: usize, id: NodeId) -> Result<(), BuildError> {
@@ -323,6 +345,11 @@ impl Lowering<'_> {
 
     /// Emits the UTF-8 of a set. Sequences with a common suffix share its states.
     fn emit_class(&mut self, rule: usize, from: u32, to: u32, set: &CharSet) {
+        if set.ranges().iter().all(|(_, high)| high.is_ascii()) {
+            // PERF: most classes, and white space that is repeated many times.
+            let edges = set.ranges().iter().map(|&(low, high)| (from, Label::Bytes(low as u8, high as u8), to));
+            return self.rules[rule].automaton.edges.extend(edges);
+        }
         let mut ends: HashMap<SmallVec<[(u8, u8); 4]>, u32> = HashMap::new();
         for sequence in utf8_sequences(set) {
             let mut next = to;
