@@ -1,21 +1,46 @@
 """The extension module: classes of the library. Import them from ``maskwright``."""
 
-from collections.abc import Buffer, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, Protocol, SupportsIndex, TypedDict, Unpack, final
+from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, Unpack, final, type_check_only
+
+from typing_extensions import Buffer
+
+from maskwright.errors import MatchError
+
+__all__ = [
+    "Bitmask",
+    "CancelToken",
+    "CompiledGrammar",
+    "Grammar",
+    "GrammarCompiler",
+    "MaskKey",
+    "Matcher",
+    "Report",
+    "Vocab",
+    "__version__",
+    "accept_and_fill",
+    "accept_tokens",
+    "apply_mask_cpu",
+    "fill_masks",
+    "tool_call_formats",
+    "tool_call_tag",
+]
 
 __version__: str
 
+@type_check_only
 class _Tensor(Protocol):
     """A CPU tensor of torch."""
 
     def data_ptr(self) -> int: ...
     def stride(self) -> tuple[int, ...]: ...
 
-type _Array = Buffer | _Tensor
-type _Bitmask = Bitmask | _Array
-type _Schema = str | Mapping[str, Any] | bool | type[Any] | object
+_Array: TypeAlias = Buffer | _Tensor
+_Bitmask: TypeAlias = Bitmask | _Array
+_Schema: TypeAlias = str | Mapping[str, Any] | bool | type[Any] | object
 
+@type_check_only
 class _SchemaOptions(TypedDict, total=False):
     white_space_max: int | None
     indent: int | None
@@ -33,7 +58,8 @@ class _SchemaOptions(TypedDict, total=False):
     text_until: str | None
     documents: Mapping[str, _Schema] | None
 
-class Finding(TypedDict):
+@type_check_only
+class _Finding(TypedDict):
     keyword: str
     location: str
     verdict: Literal["enforced", "enforced_in_part", "dropped", "annotation"]
@@ -145,14 +171,16 @@ class Grammar:
     def root(self) -> str: ...
     @property
     def warnings(self) -> list[str]: ...
-    def __add__(self, other: Grammar) -> Grammar: ...
-    def __or__(self, other: Grammar) -> Grammar: ...
+    def __add__(self, value: Grammar, /) -> Grammar: ...
+    def __radd__(self, value: Grammar, /) -> Grammar: ...
+    def __or__(self, value: Grammar, /) -> Grammar: ...
+    def __ror__(self, value: Grammar, /) -> Grammar: ...
 
 @final
 class Report:
     @property
     def is_exact(self) -> bool: ...
-    def findings(self, *, only_unenforced: bool = False) -> list[Finding]: ...
+    def findings(self, *, only_unenforced: bool = False) -> list[_Finding]: ...
 
 @final
 class CompiledGrammar:
@@ -282,20 +310,20 @@ class Matcher:
     @property
     def memory_bytes(self) -> int: ...
     @property
-    def error(self) -> Exception | None: ...
+    def error(self) -> MatchError | None: ...
     def explain(self) -> dict[str, Any]: ...
     def explain_token(self, token: int) -> dict[str, Any]: ...
 
 def fill_masks(
     matchers: Sequence[Matcher], bitmask: _Bitmask, rows: Sequence[int] | None = None
-) -> dict[int, Exception]: ...
-def accept_tokens(matchers: Sequence[Matcher], tokens: Sequence[int]) -> dict[int, Exception]: ...
+) -> dict[int, MatchError]: ...
+def accept_tokens(matchers: Sequence[Matcher], tokens: Sequence[int]) -> dict[int, MatchError]: ...
 def accept_and_fill(
     matchers: Sequence[Matcher],
     tokens: Iterable[SupportsIndex | Iterable[SupportsIndex]],
     bitmask: _Bitmask,
     rows: Sequence[int] | None = None,
-) -> dict[int, Exception]: ...
+) -> dict[int, MatchError]: ...
 def apply_mask_cpu(
     logits: _Array, bitmask: _Bitmask, *, rows: Sequence[int] | None = None, n_tokens: int | None = None
 ) -> None: ...

@@ -1,5 +1,11 @@
 """Exceptions. All of them are ``ValueError``, with what is known as attributes."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["CompileError", "MatchError", "VocabError"]
 
 
@@ -13,18 +19,18 @@ class CompileError(ValueError):
 
     def __init__(
         self,
-        message,
+        message: str,
         *,
-        code="syntax",
-        line=None,
-        column=None,
-        span=None,
-        pointer=None,
-        keyword=None,
-        hint=None,
-        limit=None,
-        details=None,
-    ):
+        code: str = "syntax",
+        line: int | None = None,
+        column: int | None = None,
+        span: tuple[int, int] | None = None,
+        pointer: str | None = None,
+        keyword: str | None = None,
+        hint: str | None = None,
+        limit: tuple[int, int] | None = None,
+        details: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.line = line
@@ -36,7 +42,7 @@ class CompileError(ValueError):
         self.limit = limit
         self.details = message if details is None else details
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return (_rebuild, (type(self), self.args, self.__dict__))
 
 
@@ -50,16 +56,16 @@ class MatchError(ValueError):
 
     def __init__(
         self,
-        message,
+        message: str,
         *,
-        token=None,
-        token_index=None,
-        byte_offset=None,
-        bound=None,
-        is_stuck=False,
-        is_over_budget=False,
-        is_terminated=False,
-    ):
+        token: int | None = None,
+        token_index: int | None = None,
+        byte_offset: int | None = None,
+        bound: tuple[int, int] | None = None,
+        is_stuck: bool = False,
+        is_over_budget: bool = False,
+        is_terminated: bool = False,
+    ) -> None:
         super().__init__(message)
         self.token = token
         self.token_index = token_index
@@ -69,7 +75,7 @@ class MatchError(ValueError):
         self.is_over_budget = is_over_budget
         self.is_terminated = is_terminated
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return (_rebuild, (type(self), self.args, self.__dict__))
 
 
@@ -80,17 +86,24 @@ class VocabError(ValueError):
     of another format, or inconsistent in itself.
     """
 
-    def __init__(self, message, *, line=None, unsupported_section=None, is_malformed=False):
+    def __init__(
+        self,
+        message: str,
+        *,
+        line: int | None = None,
+        unsupported_section: str | None = None,
+        is_malformed: bool = False,
+    ) -> None:
         super().__init__(message)
         self.line = line
         self.unsupported_section = unsupported_section
         self.is_malformed = is_malformed
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return (_rebuild, (type(self), self.args, self.__dict__))
 
 
-def _rebuild(cls, args, facts):
+def _rebuild(cls: type[Exception], args: tuple[Any, ...], facts: dict[str, Any]) -> Exception:
     error = cls(*args)
     error.__dict__.update(facts)
     return error

@@ -39,7 +39,7 @@ mod _core {
     #[pymodule_export]
     use super::logits::apply_mask_cpu;
     #[pymodule_export]
-    use super::matcher::Matcher;
+    use super::matcher::{MaskKey, Matcher};
     #[pymodule_export]
     use super::memory::Bitmask;
     #[pymodule_export]

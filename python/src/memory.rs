@@ -8,6 +8,7 @@ use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyMemoryView;
 
 /// What the elements of an array are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,7 +113,9 @@ impl Rows {
     }
 
     fn of_buffer(object: &Bound<'_, PyAny>, is_written: bool) -> PyResult<Rows> {
-        let Ok(buffer) = PyUntypedBuffer::get(object) else {
+        // A memory view has strides also where the object leaves them out, as arrays of ctypes do.
+        let viewed = || PyUntypedBuffer::get(PyMemoryView::from(object)?.as_any());
+        let Ok(buffer) = PyUntypedBuffer::get(object).or_else(|_| viewed()) else {
             return Err(PyTypeError::new_err(format!(
                 "expected an array with the buffer protocol or a tensor, not {}",
                 object.get_type().name()?

@@ -130,7 +130,7 @@ impl CompileError {
     /// let source = r#"{"properties": {"a": {"type": "integer", "minimum": "1"}}}"#;
     /// let facts = compiler.compile_json_schema(source).unwrap_err().facts(source);
     /// assert_eq!((facts.code, facts.keyword.as_deref()), (ErrorCode::Document, Some("minimum")));
-    /// assert_eq!(facts.pointer.as_deref(), Some("/properties/a"));
+    /// assert_eq!(facts.pointer.as_deref(), Some("/properties/a/minimum"));
     /// # Ok::<(), maskwright::VocabError>(())
     /// ```
     pub fn facts(&self, source: &str) -> ErrorFacts {

@@ -5,6 +5,7 @@ mod dialect;
 mod error;
 mod facts;
 mod options;
+mod parts;
 mod references;
 mod schema;
 mod validate;
@@ -19,15 +20,16 @@ use crate::automaton::{Program, UnitStore};
 use crate::compiled::{CompiledGrammar, Origin, StepLimits};
 use crate::frontend::ebnf;
 use crate::frontend::regex::{self, RegexOptions};
-use crate::grammar::{Grammar, Regex, SchemaOperand, Warning};
+use crate::grammar::{Grammar, Regex, RuleId, SchemaOperand, Warning};
 use crate::json_schema::{SchemaError, SchemaOptions, SchemaStore};
 use crate::limits::Limits;
 use crate::mask::{MaskStats, MaskStore};
-use crate::pass::{CompileBudget, normalize};
+use crate::pass::{CompileBudget, normalize, normalize_part};
 use crate::structural_tag::{StructuralTag, TagError, TagOptions};
 use crate::vocab::Vocab;
 use cache::{GrammarCache, SourceKey};
 use core::fmt;
+use parts::{CompiledPart, CompiledParts, PartCache};
 use references::{CompiledSchemas, GrammarReferences, Schemas};
 use schema::{STEPS_PER_BYTE, STEPS_PER_BYTE_WITHIN, lower_schema};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -77,6 +79,7 @@ struct Shared {
     masks: Arc<MaskStore>,
     languages: Mutex<Arc<SchemaStore>>,
     grammars: GrammarCache,
+    parts: PartCache,
 }
 
 impl Shared {
@@ -116,6 +119,7 @@ impl GrammarCompilerBuilder {
                 masks: Arc::new(MaskStore::new(mask_store_bytes_max)),
                 languages: Mutex::default(),
                 grammars: GrammarCache::new(grammar_cache_bytes_max),
+                parts: PartCache::new(grammar_cache_bytes_max),
             }),
         }
     }
@@ -398,15 +402,46 @@ impl GrammarCompiler {
             let build = || self.build_schema(text, schema_options, budget);
             Ok(compiled.add(operand, self.shared.grammars.get_or_compile(key, options, build)?))
         })?;
-        let references = GrammarReferences::new(vocab, &schemas);
-        let (normal, empty_rules) = normalize(&grammar, &references, limits, budget)?;
+        let (program, empty_rules) = match grammar.separate_rules().is_empty() {
+            true => {
+                let references = GrammarReferences::new(vocab, &schemas.externals, &[]);
+                let (normal, empty_rules) = normalize(&grammar, &references, limits, budget)?;
+                (Program::new(&normal, &compiled.entries, units, limits, budget)?, empty_rules)
+            }
+            false => self.build_of_parts(&grammar, &schemas, &compiled, budget)?,
+        };
         warnings.extend(empty_rules.into_iter().map(|rule| Warning::matches_nothing(grammar.rule(rule))));
-        let program = Program::new(&normal, &compiled.entries, units, limits, budget)?;
         let unspellable = program.bytes_read(vocab.unspellable_bytes());
         if !unspellable.is_empty() {
             warnings.push(Warning::unspellable(&grammar, unspellable));
         }
         Ok(self.finish(program, Origin::grammar(grammar, compiled.compiled), warnings))
+    }
+
+    /// Builds a grammar whose separate rules are compiled by themselves. Returns the rules that match nothing, too.
+    fn build_of_parts(
+        &self,
+        grammar: &Grammar,
+        schemas: &Schemas,
+        compiled: &CompiledSchemas,
+        budget: &CompileBudget,
+    ) -> Result<(Program, Vec<RuleId>), CompileError> {
+        let Shared { vocab, limits, units, parts: cache, .. } = &*self.shared;
+        let schema = |operand: &SchemaOperand| schemas.entry(compiled, operand);
+        let mut parts = CompiledParts::default();
+        let rest = parts.compile_all(grammar, schema, cache, |part, references| {
+            let (normal, empty_rules) = normalize_part(&part.grammar, &references.with_vocab(vocab), limits, budget)?;
+            let build = || Program::build(&normal, &references.entries, units, limits, budget);
+            let entry = normal.has_other_texts().then(build).transpose()?;
+            Ok(CompiledPart { entry, has_empty_text: normal.has_empty_text, empty_rules })
+        })?;
+        let references = parts.references(&rest, schema);
+        let (normal, found) = normalize(&rest.grammar, &references.with_vocab(vocab), limits, budget)?;
+        let program = Program::new(&normal, &references.entries, units, limits, budget)?;
+        let mut empty_rules = parts.empty_rules;
+        empty_rules.extend(found.into_iter().map(|rule| rest.rules[rule.index()]));
+        empty_rules.sort_unstable();
+        Ok((program, empty_rules))
     }
 
     fn finish(&self, program: Program, origin: Origin, warnings: Vec<Warning>) -> CompiledGrammar {
@@ -419,6 +454,7 @@ impl GrammarCompiler {
     pub fn stats(&self) -> Stats {
         let (units_found, units_made, unit_bytes) = self.shared.units.stats();
         let (grammar_hits, grammar_misses, grammar_bytes) = self.shared.grammars.stats();
+        let grammar_bytes = grammar_bytes + self.shared.parts.n_bytes();
         let masks = self.shared.masks.stats();
         Stats { masks, units_found, units_made, unit_bytes, grammar_hits, grammar_misses, grammar_bytes }
     }
@@ -435,6 +471,7 @@ impl GrammarCompiler {
     pub fn clear_caches(&self) {
         self.shared.masks.clear();
         self.shared.grammars.clear();
+        self.shared.parts.clear();
         self.shared.units.clear();
         *self.shared.languages() = Arc::default();
         self.shared.vocab.clear_regions();

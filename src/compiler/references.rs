@@ -4,9 +4,9 @@ use super::error::{CompileError, OperandError};
 use crate::automaton::Entry;
 use crate::compiled::CompiledGrammar;
 use crate::grammar::analysis::{reachable_exprs, reachable_rules};
-use crate::grammar::{ControlRef, Expr, ExprId, Grammar, RuleId, SchemaOperand};
+use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, RuleId, SchemaOperand, merged};
 use crate::pass::{BuildError, External, References};
-use crate::util::closest_name;
+use crate::util::{bit_row, closest_name};
 use crate::vocab::{TokenKind, Vocab};
 use core::cell::OnceCell;
 use hashbrown::HashMap;
@@ -15,14 +15,16 @@ use smallvec::SmallVec;
 /// The control tokens of a vocabulary by name and id, and the schemas of a grammar.
 pub(super) struct GrammarReferences<'a> {
     vocab: &'a Vocab,
-    schemas: &'a Schemas,
+    schemas: &'a HashMap<SchemaOperand, External>,
+    /// By rule: what is known of it, if it was compiled before. May be empty.
+    rules: &'a [Option<External>],
     /// The bytes that names of tokens begin with.
     first_bytes: OnceCell<[bool; 256]>,
 }
 
 impl<'a> GrammarReferences<'a> {
-    pub fn new(vocab: &'a Vocab, schemas: &'a Schemas) -> Self {
-        GrammarReferences { vocab, schemas, first_bytes: OnceCell::new() }
+    pub fn new(vocab: &'a Vocab, schemas: &'a HashMap<SchemaOperand, External>, rules: &'a [Option<External>]) -> Self {
+        GrammarReferences { vocab, schemas, rules, first_bytes: OnceCell::new() }
     }
 
     fn first_bytes(&self) -> &[bool; 256] {
@@ -43,7 +45,7 @@ impl References for GrammarReferences<'_> {
                 Ok(SmallVec::from_slice(&[*id]))
             }
             ControlRef::Id(id) => Err(BuildError::unknown_token_id(*id, vocab.n_tokens())),
-            ControlRef::Name(name) => match vocab.ids_named(name) {
+            ControlRef::Name(name) => match vocab.ids_called(name) {
                 [] => {
                     let names = vocab.names().map(|(name, _)| name);
                     Err(BuildError::unknown_control(name, closest_name(name, names)))
@@ -53,6 +55,24 @@ impl References for GrammarReferences<'_> {
         }
     }
 
+    fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<Box<[(u32, u32)]>>, BuildError> {
+        let n_tokens = self.vocab.n_tokens();
+        let mut ids = tokens.ids().to_vec();
+        if let Some(&(low, high)) = ids.last()
+            && high as usize >= n_tokens
+        {
+            return Err(BuildError::unknown_token_id(low.max(n_tokens as u32), n_tokens));
+        }
+        for name in tokens.names() {
+            ids.extend(self.resolve(&ControlRef::Name(name.clone()))?.into_iter().map(|id| (id, id)));
+        }
+        let ids = merged(ids);
+        let mut row = self.vocab.any_token_row().to_vec();
+        ids.iter().for_each(|&(low, high)| bit_row::clear_range(&mut row, low, high));
+        self.vocab.stop_tokens().iter().for_each(|&token| bit_row::clear(&mut row, token));
+        Ok(row.iter().any(|&word| word != 0).then(|| ids.into()))
+    }
+
     fn for_each_spelling(&self, text: &str, visit: &mut dyn FnMut(usize, u32)) {
         if text.bytes().next().is_some_and(|first| self.first_bytes()[usize::from(first)]) {
             self.vocab.for_each_name_beginning(text, |name, ids| ids.iter().for_each(|&id| visit(name.len(), id)));
@@ -60,7 +80,11 @@ impl References for GrammarReferences<'_> {
     }
 
     fn external(&self, schema: &SchemaOperand) -> External {
-        self.schemas.externals[schema]
+        self.schemas[schema]
+    }
+
+    fn external_rule(&self, rule: RuleId) -> Option<External> {
+        *self.rules.get(rule.index())?
     }
 }
 
@@ -118,6 +142,14 @@ impl CompiledSchemas {
             })
         });
         External { number, has_empty_text }
+    }
+}
+
+impl Schemas {
+    /// Returns where the texts of a schema begin that are not empty, if there are any, and whether the empty one is a text of it.
+    pub fn entry<'c>(&self, compiled: &'c CompiledSchemas, operand: &SchemaOperand) -> (Option<&'c Entry>, bool) {
+        let External { number, has_empty_text } = self.externals[operand];
+        (number.map(|number| &compiled.entries[number as usize]), has_empty_text)
     }
 }
 

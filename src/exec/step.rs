@@ -95,19 +95,20 @@ fn read_plain(program: &Program, stacks: &mut Stacks, live: &mut [Head], bytes: 
     n_read
 }
 
-/// Puts into `next` the configuration after the control token `token`.
+/// Puts into `next` the configuration after a token that is read as a whole; if not `is_of_sets`, only where the grammar names it.
 pub(crate) fn step_control(
     program: &Program,
     stacks: &mut Stacks,
     live: &[Head],
     token: u32,
+    is_of_sets: bool,
     next: &mut Configuration,
 ) {
     next.clear();
     let fresh = stacks.mark();
     for_each_state(live, |heads| {
         let Some((linked, local)) = program.place(heads[0].state) else { return };
-        for list in linked.unit.control_lists(local, token) {
+        for list in linked.unit.control_lists(local, token, is_of_sets) {
             apply(program, stacks, linked, heads, list, next);
         }
     });

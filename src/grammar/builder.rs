@@ -1,10 +1,10 @@
 //! The builder of grammars.
 
-use super::{ControlRef, Expr, ExprId, Grammar, Regex, Rule, RuleId, SchemaOperand};
+use super::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, Regex, Rule, RuleId, SchemaOperand};
 use crate::regular::CharSet;
 use crate::util::Span;
 use core::fmt;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Builds a [`Grammar`]: expressions from the leaves up, rules in any order.
@@ -29,6 +29,7 @@ pub struct GrammarBuilder {
     exprs: Vec<Expr>,
     spans: Vec<Option<Span>>,
     source: Option<Arc<str>>,
+    pub(super) separate: HashSet<RuleId>,
 }
 
 /// The reason why a [`GrammarBuilder`] has no complete grammar.
@@ -170,6 +171,11 @@ impl GrammarBuilder {
         self.push(Expr::Control(ControlRef::Id(id)))
     }
 
+    /// Adds any one token but some.
+    pub fn token_except(&mut self, excluded: ExcludedTokens) -> ExprId {
+        self.push(Expr::TokenExcept(excluded))
+    }
+
     /// Adds a reference to a rule.
     pub fn rule_ref(&mut self, rule: RuleId) -> ExprId {
         self.push(Expr::Rule(rule))
@@ -203,6 +209,6 @@ impl GrammarBuilder {
                 None => return Err(GrammarError { rule: name }),
             }
         }
-        Ok(Grammar { rules, exprs: self.exprs, spans: self.spans, root, source: self.source })
+        Ok(Grammar { rules, exprs: self.exprs, spans: self.spans, root, source: self.source, separate: self.separate })
     }
 }

@@ -6,7 +6,9 @@
 pub(crate) mod analysis;
 mod builder;
 mod compose;
+mod excluded_tokens;
 mod free_text;
+mod part;
 mod print;
 mod print_schema;
 mod regular_of;
@@ -14,11 +16,15 @@ mod schema_operand;
 
 pub use analysis::{Warning, WarningKind};
 pub use builder::{GrammarBuilder, GrammarError};
+pub use excluded_tokens::ExcludedTokens;
+pub(crate) use excluded_tokens::merged;
+pub(crate) use part::{Part, Parts};
 pub use regular_of::{NotRegular, NotRegularReason};
 pub use schema_operand::SchemaOperand;
 
 use crate::regular::{CharSet, Regular};
 use crate::util::{Span, index_type};
+use hashbrown::HashSet;
 use std::sync::Arc;
 
 index_type!(
@@ -30,10 +36,10 @@ index_type!(
     pub ExprId
 );
 
-/// A reference to a control token.
+/// A reference to a token: a control token, or another one that is to be read as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ControlRef {
-    /// By its name in the vocabulary, like `<|eot_id|>`.
+    /// By its name in the vocabulary, like `<|eot_id|>`; if no token has that name, by its text.
     Name(Box<str>),
     /// By its id in the vocabulary, like `<[128009]>`.
     Id(u32),
@@ -76,6 +82,9 @@ pub enum Expr {
     Regex(Regex),
     /// A control token (or a token of added text, named as such), like `<|eot_id|>`.
     Control(ControlRef),
+    /// Any one token but some, like `<[^1,3-7]>`, `!<|eot_id|>` or `<[*]>`: a control token, or a token of text, read as a whole whatever its text is. Padding and the stop tokens
+    /// in force are never among them.
+    TokenExcept(ExcludedTokens),
     /// A JSON document that a schema accepts, like `%json {"type": "integer"}`.
     Schema(SchemaOperand),
     /// A reference to a rule, like `value`.
@@ -106,7 +115,7 @@ impl Expr {
     pub fn for_each_operand(&self, mut visit: impl FnMut(ExprId)) {
         match self {
             Expr::Empty | Expr::Literal(_) | Expr::Marker(_) | Expr::LiteralNoCase(_) | Expr::Class(_) => {}
-            Expr::Regex(_) | Expr::Control(_) | Expr::Schema(_) | Expr::Rule(_) => {}
+            Expr::Regex(_) | Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_) | Expr::Rule(_) => {}
             Expr::Sequence(operands) | Expr::Choice(operands) => operands.iter().copied().for_each(visit),
             Expr::Repeat { body, .. } => visit(*body),
             Expr::And(a, b) | Expr::Minus(a, b) => {
@@ -140,6 +149,8 @@ pub struct Grammar {
     spans: Vec<Option<Span>>,
     root: RuleId,
     source: Option<Arc<str>>,
+    /// Rules that are compiled by themselves.
+    separate: HashSet<RuleId>,
 }
 
 impl Grammar {
@@ -194,7 +205,7 @@ impl PartialEq for Grammar {
         }
         let mut pending: Vec<(ExprId, ExprId)> =
             self.rules.iter().zip(&other.rules).map(|(a, b)| (a.body, b.body)).collect();
-        let mut seen = hashbrown::HashSet::new();
+        let mut seen = HashSet::new();
         while let Some((a, b)) = pending.pop() {
             if !seen.insert((a, b)) {
                 continue;

@@ -9,7 +9,7 @@
 //! operands prints as an expression with the same meaning.
 
 use super::print_schema::print_schema;
-use super::{ControlRef, Expr, ExprId, Grammar};
+use super::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar};
 use crate::regular::{CharSet, Node};
 use core::fmt::{self, Write as _};
 
@@ -210,9 +210,30 @@ impl Printer<'_> {
                 self.literal(name);
                 self.text.push(')');
             }
+            Expr::TokenExcept(excluded) => self.token_except(excluded),
             Expr::Rule(rule) => self.text += &self.grammar.rule(*rule).name,
             Expr::Choice(_) => self.class(&CharSet::empty()),
             _ => self.text += "\"\"",
+        }
+    }
+
+    fn token_except(&mut self, excluded: &ExcludedTokens) {
+        let ids = excluded.written_ids();
+        match excluded.names() {
+            [] if ids.is_empty() => self.text += "<[*]>",
+            [] => self.text += &format!("<[^{ids}]>"),
+            names => {
+                self.is_exact &= !self.has_rule("ExcludeToken") && names.iter().all(|name| !name.is_empty());
+                self.text += "ExcludeToken(";
+                for (index, name) in names.iter().enumerate() {
+                    self.text += if index > 0 { ", " } else { "" };
+                    self.literal(name);
+                }
+                if !ids.is_empty() {
+                    self.text += &format!(", <[{ids}]>");
+                }
+                self.text.push(')');
+            }
         }
     }
 

@@ -36,6 +36,8 @@ pub enum NotRegularReason {
     Recursion,
     /// A control token.
     Control(ControlRef),
+    /// Any one token but some.
+    Tokens,
     /// A JSON Schema.
     Schema,
     /// The left operand of `-` may match bytes that are not UTF-8, for which there is no complement.
@@ -82,6 +84,7 @@ impl fmt::Display for NotRegular {
             NotRegularReason::Control(ControlRef::Id(id)) => {
                 write!(f, "control token {id} has no text, so it is not regular")?;
             }
+            NotRegularReason::Tokens => f.write_str("a set of tokens has no text, so it is not regular")?,
             NotRegularReason::Schema => f.write_str("JSON documents are not regular")?,
             NotRegularReason::NotText => f.write_str("the left operand of `-` may match bytes that are not UTF-8")?,
             NotRegularReason::TooLarge { given, limit } => {
@@ -223,6 +226,7 @@ impl<'a> Inliner<'a> {
             Expr::Marker(text) => (Node::Bytes(text.as_bytes().into()), true),
             Expr::Schema(_) => return Err(self.refuse(id, NotRegularReason::Schema)),
             Expr::Control(control) => return Err(self.refuse(id, NotRegularReason::Control(control.clone()))),
+            Expr::TokenExcept(_) => return Err(self.refuse(id, NotRegularReason::Tokens)),
             Expr::Rule(rule) => return Ok(self.done(grammar.rule(*rule).body)),
             Expr::Sequence(operands) => (
                 Node::Concat(operands.iter().map(|&operand| self.done(operand).node).collect()),

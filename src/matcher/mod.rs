@@ -488,7 +488,8 @@ impl Matcher {
         if kind == TokenKind::Padding || !program.has_controls() {
             control.clear();
         } else {
-            step_control(program, &mut self.stacks, &self.live, token, control);
+            // A stop token is in no set.
+            step_control(program, &mut self.stacks, &self.live, token, !is_stop, control);
         }
         let is_text = matches!(kind, TokenKind::Text | TokenKind::AddedText) && !is_stop;
         let bytes = if is_text { vocab.bytes(token) } else { &[] };

@@ -9,8 +9,9 @@
 use super::BuildError;
 use super::compile_budget::CompileBudget;
 use super::network::{ControlLetter, Label, NetRule, NetRuleId, Network, Nfa};
+use super::token_sets::TokenSets;
 use crate::grammar::analysis::reachable_rules;
-use crate::grammar::{ControlRef, Expr, ExprId, Grammar, SchemaOperand};
+use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, RuleId, SchemaOperand};
 use crate::limits::Limits;
 use crate::machine::{Counter, merged_bounds};
 use crate::regular::{CharSet, Dfa, Node, NodeId, Regular, utf8_sequences};
@@ -28,13 +29,19 @@ const STEPS_PER_CLASS: usize = 32;
 pub(crate) trait References {
     /// Returns the ids of the tokens that `name` stands for.
     fn resolve(&self, name: &ControlRef) -> Result<SmallVec<[u32; 2]>, BuildError>;
+    /// Returns the ids of excluded tokens, as ranges with gaps between them, ascending, both ends included; nothing if no token is left, stop tokens aside.
+    fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<Box<[(u32, u32)]>>, BuildError>;
     /// Calls `visit` with the length in bytes of each name of control tokens that `text` begins with, and with the id of each of these tokens.
     fn for_each_spelling(&self, text: &str, visit: &mut dyn FnMut(usize, u32));
     /// Returns what is known of a schema that was compiled before.
     fn external(&self, schema: &SchemaOperand) -> External;
+    /// Returns what is known of a rule, if it was compiled before.
+    fn external_rule(&self, _rule: RuleId) -> Option<External> {
+        None
+    }
 }
 
-/// A schema that was compiled before.
+/// A schema or a rule that was compiled before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct External {
     /// The number of the automaton of its texts that are not empty, if there are some.
@@ -43,13 +50,13 @@ pub(crate) struct External {
     pub has_empty_text: bool,
 }
 
-/// Returns the network of `grammar`.
+/// Returns the network of `grammar`, and the sets of tokens that it reads.
 pub(crate) fn lower(
     grammar: &Grammar,
     references: &dyn References,
     limits: &Limits,
     budget: &CompileBudget,
-) -> Result<Network<Nfa>, BuildError> {
+) -> Result<(Network<Nfa>, TokenSets), BuildError> {
     let mut lowering = Lowering {
         grammar,
         references,
@@ -59,6 +66,8 @@ pub(crate) fn lower(
         regulars: Vec::new(),
         rules: Vec::with_capacity(grammar.rules().len()),
         pending: Vec::new(),
+        token_sets: TokenSets::default(),
+        set_numbers: HashMap::new(),
         n_states: 0,
     };
     // Rules that are not reachable keep their numbers and match nothing, so that they cost nothing.
@@ -71,7 +80,8 @@ pub(crate) fn lower(
         lowering.pending.push(Piece { rule: index, from: 0, to: 1, what: What::Expr(rule.body) });
         lowering.run()?;
     }
-    Ok(Network { rules: lowering.rules, root: NetRuleId::new(grammar.root().index()) })
+    let network = Network { rules: lowering.rules, root: NetRuleId::new(grammar.root().index()) };
+    Ok((network, lowering.token_sets))
 }
 
 /// An expression to emit between two states of a rule's automaton.
@@ -100,6 +110,9 @@ struct Lowering<'a> {
     regulars: Vec<LoweredRegex>,
     rules: Vec<NetRule<Nfa>>,
     pending: Vec<Piece>,
+    token_sets: TokenSets,
+    /// The indices of the sets that were found, nothing for one without tokens.
+    set_numbers: HashMap<ExcludedTokens, Option<u32>>,
     n_states: u64,
 }
 
@@ -166,15 +179,7 @@ impl Lowering<'_> {
                 self.emit_bytes(rule, from, to, bytes);
             }
             Expr::Marker(text) => self.emit_marker(rule, from, to, text)?,
-            Expr::Schema(schema) => {
-                let External { number, has_empty_text } = self.references.external(schema);
-                if let Some(number) = number {
-                    self.edge(rule, from, Label::External(number), to);
-                }
-                if has_empty_text {
-                    self.empty(rule, from, to);
-                }
-            }
+            Expr::Schema(schema) => self.emit_external(rule, from, to, self.references.external(schema)),
             Expr::LiteralNoCase(text) => self.emit_no_case(rule, from, to, text)?,
             Expr::Class(set) => self.emit_class(rule, from, to, set),
             Expr::Regex(regex) => {
@@ -188,7 +193,15 @@ impl Lowering<'_> {
                     self.edge(rule, from, Label::Control(ControlLetter::named(token)), to);
                 }
             }
-            Expr::Rule(callee) => self.edge(rule, from, Label::Call(NetRuleId::new(callee.index())), to),
+            Expr::TokenExcept(tokens) => {
+                if let Some(set) = self.token_set(tokens)? {
+                    self.edge(rule, from, Label::Control(ControlLetter::set(set)), to);
+                }
+            }
+            Expr::Rule(callee) => match self.references.external_rule(*callee) {
+                Some(external) => self.emit_external(rule, from, to, external),
+                None => self.edge(rule, from, Label::Call(NetRuleId::new(callee.index())), to),
+            },
             Expr::Sequence(parts) => self.emit_sequence(rule, from, to, parts, What::Expr),
             Expr::Choice(parts) => self.emit_choice(rule, from, to, parts, What::Expr),
             Expr::Repeat { body, min, max } => {
@@ -202,6 +215,17 @@ impl Lowering<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the index of the set of all tokens but some, if any token is left.
+    fn token_set(&mut self, tokens: &ExcludedTokens) -> Result<Option<u32>, BuildError> {
+        if let Some(&known) = self.set_numbers.get(tokens) {
+            return Ok(known);
+        }
+        self.budget.spend(1 + tokens.names().len() + tokens.ids().len())?;
+        let number = self.references.excluded(tokens)?.map(|excluded| self.token_sets.add(excluded));
+        self.set_numbers.insert(tokens.clone(), number);
+        Ok(number)
     }
 
     fn emit_node(&mut self, piece: &Piece, index: usize, id: NodeId) -> Result<(), BuildError> {
@@ -232,6 +256,15 @@ impl Lowering<'_> {
         let sizes = regular_sizes(&regular);
         self.regulars.push(LoweredRegex { regular, has_markers, sizes });
         self.regulars.len() - 1
+    }
+
+    fn emit_external(&mut self, rule: usize, from: u32, to: u32, External { number, has_empty_text }: External) {
+        if let Some(number) = number {
+            self.edge(rule, from, Label::External(number), to);
+        }
+        if has_empty_text {
+            self.empty(rule, from, to);
+        }
     }
 
     fn emit_bytes(&mut self, rule: usize, from: u32, to: u32, bytes: &[u8]) {
@@ -421,7 +454,7 @@ fn grammar_sizes(grammar: &Grammar) -> Vec<u64> {
     let mut sizes: Vec<u64> = Vec::with_capacity(grammar.exprs().len());
     for expr in grammar.exprs() {
         let size = match expr {
-            Expr::Empty | Expr::Control(_) | Expr::Schema(_) | Expr::Rule(_) => 1,
+            Expr::Empty | Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_) | Expr::Rule(_) => 1,
             Expr::Marker(text) => text.len() as u64,
             Expr::Literal(bytes) => bytes.len() as u64,
             Expr::LiteralNoCase(text) => text.len() as u64 * 2,
@@ -480,6 +513,10 @@ mod tests {
     impl References for NoControls {
         fn for_each_spelling(&self, _text: &str, _visit: &mut dyn FnMut(usize, u32)) {}
 
+        fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<Box<[(u32, u32)]>>, BuildError> {
+            Ok(Some(tokens.ids().into()))
+        }
+
         fn external(&self, _schema: &SchemaOperand) -> External {
             unreachable!("there are no schemas")
         }
@@ -494,7 +531,7 @@ mod tests {
 
     fn lowered(text: &str, limits: &Limits) -> Result<Network<Nfa>, BuildError> {
         let grammar = ebnf::parse(text, "root", limits).unwrap().grammar;
-        lower(&grammar, &NoControls, limits, &CompileBudget::none())
+        Ok(lower(&grammar, &NoControls, limits, &CompileBudget::none())?.0)
     }
 
     fn automaton(text: &str) -> RuleAutomaton {

@@ -20,6 +20,7 @@ mod minimize;
 mod network;
 mod nullable;
 mod order;
+mod token_sets;
 
 pub use error::BuildError;
 
@@ -28,8 +29,9 @@ pub(crate) use components::{Components, components};
 pub(crate) use determinize::Splitter;
 pub(crate) use lower::{External, References};
 pub(crate) use network::{
-    Callees, ControlLetter, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton,
+    Callees, ControlKind, ControlLetter, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton,
 };
+pub(crate) use token_sets::TokenSets;
 
 use crate::grammar::analysis::reachable_rules;
 use crate::grammar::{Grammar, RuleId};
@@ -61,17 +63,34 @@ pub(crate) fn normalize(
     limits: &Limits,
     budget: &CompileBudget,
 ) -> Result<(NormalGrammar, Vec<RuleId>), BuildError> {
-    let mut lowered = lower::lower(grammar, references, limits, budget)?;
-    let words = nullable::words(&lowered, budget)?;
-    let root_words = words[lowered.root.index()];
-    if root_words == nullable::Words::default() {
+    let (normal, empty_rules) = normalize_part(grammar, references, limits, budget)?;
+    if !normal.has_empty_text && !normal.has_other_texts() {
         let rule = grammar.rule(grammar.root());
         return Err(BuildError::empty_language(&rule.name).at(rule.span, grammar.source()));
     }
+    Ok((normal, empty_rules))
+}
+
+/// As [`normalize`], of a grammar that may match nothing.
+///
+/// # Errors
+/// As [`normalize`], but for an empty language.
+pub(crate) fn normalize_part(
+    grammar: &Grammar,
+    references: &dyn References,
+    limits: &Limits,
+    budget: &CompileBudget,
+) -> Result<(NormalGrammar, Vec<RuleId>), BuildError> {
+    let (mut lowered, token_sets) = lower::lower(grammar, references, limits, budget)?;
+    let words = nullable::words(&lowered, budget)?;
+    let root_words = words[lowered.root.index()];
     let is_empty = |&rule: &RuleId| words[rule.index()] == nullable::Words::default();
     let is_used = reachable_rules(grammar);
     let used = (0..grammar.rules().len()).filter(|&rule| is_used[rule]).map(RuleId::new);
     let empty_rules = used.filter(is_empty).collect();
+    if root_words == nullable::Words::default() {
+        return Ok((NormalGrammar { network: FinishedNetwork::of_nothing(), has_empty_text: false }, empty_rules));
+    }
     budget.check()?;
     nullable::factor(&mut lowered, &words);
     budget.check()?;
@@ -88,5 +107,5 @@ pub(crate) fn normalize(
     left_corner::remove_left_recursion(&mut network, limits, budget)?;
     inline::inline(&mut network, limits, budget)?;
     budget.check()?;
-    Ok((NormalGrammar { network: network.finished(), has_empty_text: root_words.empty }, empty_rules))
+    Ok((NormalGrammar { network: network.finished(token_sets), has_empty_text: root_words.empty }, empty_rules))
 }

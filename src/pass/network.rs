@@ -5,6 +5,7 @@
 //! deterministic and minimal (unless that would be too large), state 0 first. Labels are compared as letters: two automata
 //! over the same letters denote the same language, whatever the rules behind the calls are.
 
+use super::token_sets::TokenSets;
 use crate::machine::{Counter, DeclaredKeys, Distinct, RegisterRule};
 use crate::util::index_type;
 use core::cmp::Ordering;
@@ -18,11 +19,26 @@ index_type!(
     pub(crate) NetRuleId
 );
 
-/// A control token as a letter: one that the grammar names, or one that spells a part of a literal, which its bytes spell as well.
+/// Tokens as a letter: one that the grammar names; one that spells a part of a literal, which its bytes spell as well; or any of a set ([`TokenSets`]).
+///
+/// ```text
+/// | 1 bit: a set | 30 bits: the token, or the index of the set | 1 bit: spells a part of a literal |
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct ControlLetter(u32);
 
+/// What a [`ControlLetter`] is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ControlKind {
+    /// This token.
+    Token(u32),
+    /// Any token of the set with this index.
+    Set(u32),
+}
+
 impl ControlLetter {
+    const SET: u32 = 1 << 31;
+
     /// Returns the letter of a token that the grammar names.
     pub fn named(token: u32) -> Self {
         ControlLetter(token << 1)
@@ -33,9 +49,24 @@ impl ControlLetter {
         ControlLetter(token << 1 | 1)
     }
 
+    /// Returns the letter of a set, by its index.
+    pub fn set(index: u32) -> Self {
+        debug_assert!(index < Self::SET >> 1);
+        ControlLetter(Self::SET | index << 1)
+    }
+
     #[inline]
-    pub fn token(self) -> u32 {
-        self.0 >> 1
+    pub fn kind(self) -> ControlKind {
+        match self.0 & Self::SET {
+            0 => ControlKind::Token(self.0 >> 1),
+            _ => ControlKind::Set((self.0 & !Self::SET) >> 1),
+        }
+    }
+
+    /// Returns whether the letter is a set of tokens. Such letters sort behind all others.
+    #[inline]
+    pub fn is_set(self) -> bool {
+        self.0 & Self::SET != 0
     }
 
     /// Returns whether the token spells a part of a literal.
@@ -49,7 +80,7 @@ impl ControlLetter {
 pub(crate) enum Label {
     /// One byte of an inclusive range.
     Bytes(u8, u8),
-    /// One control token.
+    /// One control token, or any token of a set.
     Control(ControlLetter),
     /// A non-empty word of another rule.
     Call(NetRuleId),
@@ -147,6 +178,93 @@ impl Nfa {
         }
         base
     }
+
+    /// Adds the states and edges of `automaton` such that its words lead to `end`; returns the number of its start state here. A state that only
+    /// ends the automaton is `end` itself, so that calls before it return to `end` as well.
+    pub fn embed_before(&mut self, automaton: &RuleAutomaton, end: u32) -> u32 {
+        let base = self.n_states;
+        self.n_states += automaton.n_states() as u32;
+        for state in 0..automaton.n_states() as u32 {
+            self.edges.extend(automaton.edges(state).iter().map(|edge| {
+                let target = if automaton.is_pure_end(edge.target) { end } else { base + edge.target };
+                (base + state, edge.label, target)
+            }));
+            if automaton.is_accepting(state) {
+                self.epsilons.push((base + state, end));
+            }
+        }
+        base
+    }
+}
+
+/// The edges of states, one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    edges: Vec<Edge>,
+    offsets: Vec<u32>,
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Rows { edges: Vec::new(), offsets: vec![0] }
+    }
+}
+
+impl Rows {
+    /// Returns no rows, with room for those of so many states.
+    pub fn with_capacity(n_states: usize) -> Self {
+        let mut offsets = Vec::with_capacity(n_states + 1);
+        offsets.push(0);
+        Rows { edges: Vec::with_capacity(2 * n_states), offsets }
+    }
+
+    /// Returns the number of states whose edges are complete.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Returns whether no state has its edges yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the edges of a state.
+    #[inline]
+    pub fn row(&self, state: usize) -> &[Edge] {
+        &self.edges[self.offsets[state] as usize..self.offsets[state + 1] as usize]
+    }
+
+    fn row_mut(&mut self, state: usize) -> &mut [Edge] {
+        &mut self.edges[self.offsets[state] as usize..self.offsets[state + 1] as usize]
+    }
+
+    /// Returns the edges of all states.
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    /// Returns the edges of the next state so far.
+    #[inline]
+    pub fn open_row(&mut self) -> &mut [Edge] {
+        let start = self.offsets[self.offsets.len() - 1] as usize;
+        &mut self.edges[start..]
+    }
+
+    /// Adds an edge of the next state.
+    #[inline]
+    pub fn push(&mut self, edge: Edge) {
+        self.edges.push(edge);
+    }
+
+    /// Completes the edges of the next state.
+    pub fn end_row(&mut self) {
+        self.offsets.push(self.edges.len() as u32);
+    }
+
+    /// Takes back the edges of the next state.
+    pub fn drop_open_row(&mut self) {
+        self.edges.truncate(self.offsets[self.offsets.len() - 1] as usize);
+    }
 }
 
 /// The automaton of a rule: no epsilon edges, state 0 starts and doesn't accept, every state lies on a path from start to
@@ -164,6 +282,8 @@ pub(crate) struct RuleAutomaton {
     declared_keys: SmallVec<[Arc<DeclaredKeys>; 1]>,
     /// States with a register rule, ascending. A rule that has any makes no calls and is deterministic.
     register_rules: Vec<(u32, RegisterRule)>,
+    /// What letters that are sets mean, if there are some and the network is finished.
+    token_sets: Option<Arc<TokenSets>>,
 }
 
 /// The accepting states, as a bitmap that is inline for up to 128 states.
@@ -206,24 +326,19 @@ impl Hash for RuleAutomaton {
 
 impl RuleAutomaton {
     /// Assembles an automaton from the edges of each state in turn.
-    pub fn from_parts(rows: Vec<Vec<Edge>>, accepting: Vec<bool>, is_deterministic: bool) -> Self {
-        let mut offsets = Vec::with_capacity(rows.len() + 1);
-        let mut edges = Vec::with_capacity(rows.iter().map(Vec::len).sum());
-        offsets.push(0);
-        for mut row in rows {
-            row.sort_unstable();
-            edges.append(&mut row);
-            offsets.push(edges.len() as u32);
+    pub fn from_parts(mut rows: Rows, accepting: Vec<bool>, is_deterministic: bool) -> Self {
+        for state in 0..rows.len() {
+            rows.row_mut(state).sort_unstable();
         }
-        RuleAutomaton {
-            offsets,
-            edges,
-            accepting: accepting.into_iter().collect(),
-            is_deterministic,
-            elements: Vec::new(),
-            declared_keys: SmallVec::new(),
-            register_rules: Vec::new(),
-        }
+        let automaton = RuleAutomaton::from_sorted(rows.edges, rows.offsets, accepting.into_iter());
+        RuleAutomaton { is_deterministic, ..automaton }
+    }
+
+    /// Returns an automaton of one state that doesn't accept.
+    pub fn of_nothing() -> Self {
+        let mut rows = Rows::default();
+        rows.end_row();
+        RuleAutomaton::from_parts(rows, vec![false], true)
     }
 
     /// Assembles an automaton, deterministic or not, from the sorted edges of all states, and where those of each state begin and end.
@@ -236,7 +351,13 @@ impl RuleAutomaton {
             elements: Vec::new(),
             declared_keys: SmallVec::new(),
             register_rules: Vec::new(),
+            token_sets: None,
         }
+    }
+
+    /// Returns what letters that are sets of tokens mean, if there are some.
+    pub fn token_sets(&self) -> Option<&Arc<TokenSets>> {
+        self.token_sets.as_ref()
     }
 
     /// Returns the automaton with states to which calls of distinct values return (ascending, and not reached otherwise) and with lists of
@@ -316,6 +437,7 @@ impl RuleAutomaton {
             + size_of_val(&*self.edges)
             + register_rules
             + declared_keys
+            + self.token_sets.as_ref().map_or(0, |sets| sets.memory_bytes())
             + size_of_val(&*self.accepting.0)
     }
 
@@ -428,10 +550,10 @@ impl FinishedRule {
 impl FinishedNetwork {
     /// Returns the network of a rule that matches nothing.
     pub fn of_nothing() -> Self {
-        let automaton = RuleAutomaton::from_parts(vec![Vec::new()], vec![false], true);
+        let automaton = RuleAutomaton::of_nothing();
         let network =
             Network { rules: vec![NetRule { name: "root".into(), automaton, counter: None }], root: NetRuleId::new(0) };
-        network.finished()
+        network.finished(TokenSets::default())
     }
 
     pub fn rule(&self, id: NetRuleId) -> &FinishedRule {
@@ -441,10 +563,15 @@ impl FinishedNetwork {
 
 impl Network<RuleAutomaton> {
     /// Returns the network of finished rules.
-    pub fn finished(self) -> FinishedNetwork {
+    pub fn finished(self, token_sets: TokenSets) -> FinishedNetwork {
         let n_rules = self.rules.len();
+        let token_sets = Arc::new(token_sets);
+        let reads_sets = |edge: &Edge| matches!(edge.label, Label::Control(letter) if letter.is_set());
         let rules = self.rules.into_iter().map(|NetRule { name, mut automaton, counter }| {
             automaton.call_externals(n_rules);
+            if !token_sets.is_empty() && automaton.all_edges().iter().any(reads_sets) {
+                automaton.token_sets = Some(Arc::clone(&token_sets));
+            }
             let mut callees = Vec::new();
             automaton.for_each_call(|callee| callees.push(callee));
             callees.sort_unstable();

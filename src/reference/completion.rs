@@ -92,6 +92,7 @@ impl Chart {
                     write(&bytes[prefix..len]);
                 }
                 Production::Control(control) => out.push(Symbol::Control(control.clone())),
+                Production::TokenExcept(excluded) => out.push(Symbol::TokenExcept(excluded.clone())),
                 Production::Dfa(dfa) => {
                     let mut bytes = Vec::new();
                     dfa.complete(state, &mut bytes);

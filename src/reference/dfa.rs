@@ -183,7 +183,7 @@ impl<'g> DfaBuilder<'g> {
                 Expr::Schema(_) => {
                     return Err(RecognizerError::schema(self.grammar, self.grammar.span(expr)));
                 }
-                Expr::Control(_) => {
+                Expr::Control(_) | Expr::TokenExcept(_) => {
                     return Err(RecognizerError::control_in_operand(self.grammar, self.grammar.span(expr)));
                 }
                 Expr::Rule(rule) => operands.push(Key::Expr(self.grammar.rule(*rule).body)),
@@ -224,7 +224,7 @@ impl<'g> DfaBuilder<'g> {
                 }
                 Expr::Class(set) => terms.chars(set),
                 Expr::Regex(_) => operands.first().copied().unwrap_or(Terms::NEVER),
-                Expr::Control(_) | Expr::Schema(_) => unreachable!("refused before"),
+                Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_) => unreachable!("refused before"),
                 Expr::Rule(_) => operands[0],
                 Expr::Sequence(_) => operands.into_iter().rfold(Terms::EMPTY, |suffix, first| terms.cat(first, suffix)),
                 Expr::Choice(_) => terms.alt(operands),

@@ -3,7 +3,7 @@
 use super::dfa::{Dfa, DfaBuilder, Key, any_case};
 use super::error::RecognizerError;
 use super::utf8;
-use crate::grammar::{ControlRef, Expr, ExprId, Grammar, RuleId};
+use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, RuleId};
 use crate::limits::Limits;
 use crate::regular::{CharSet, Node};
 use crate::util::index_type;
@@ -23,6 +23,8 @@ pub(super) enum Production {
     Class(CharSet),
     /// A control token; the state is 0 or [`DONE`].
     Control(ControlRef),
+    /// Any one token but these; the state is 0 or [`DONE`].
+    TokenExcept(ExcludedTokens),
     /// An intersection or complement; the state is that of the automaton.
     Dfa(Box<Dfa>),
     /// A reference to a rule (the root is one, too); the state is 0 or [`DONE`].
@@ -114,15 +116,17 @@ impl Productions {
             // A letter is always one way on; one control token may be less, of a symbol each.
             Production::Marker(text) => (text.len() - state as usize) as u64,
             Production::Sequence(operands) => sum(&operands[state as usize..]),
-            Production::Class(_) | Production::Control(_) | Production::Rule(..) | Production::Choice(_)
+            Production::Class(_) | Production::Control(_) | Production::TokenExcept(_) | Production::Rule(..)
                 if state == DONE =>
             {
                 0
             }
+            Production::Choice(_) if state == DONE => 0,
             Production::Class(set) => {
                 utf8::complete(set, state).map_or(NEVER, |(prefix, _, len)| (len - prefix) as u64)
             }
-            Production::Control(_) | Production::Rule(..) | Production::Choice(_) => self.least(id),
+            Production::Control(_) | Production::TokenExcept(_) => 1,
+            Production::Rule(..) | Production::Choice(_) => self.least(id),
             Production::Dfa(dfa) => dfa.distance(state).map_or(NEVER, u64::from),
             Production::Repeat { body, min, .. } => times(self.least(*body), min.saturating_sub(state)),
         }
@@ -208,6 +212,7 @@ impl Builder {
             }
             (Expr::Class(set), _) => Production::Class(set.clone()),
             (Expr::Control(control), _) => Production::Control(control.clone()),
+            (Expr::TokenExcept(excluded), _) => Production::TokenExcept(excluded.clone()),
             (Expr::Rule(rule), _) => Production::Rule(*rule, self.production_of(Key::Expr(grammar.rule(*rule).body))),
             (Expr::Sequence(exprs), _) => {
                 Production::Sequence(self.productions_of(exprs.iter().map(|&id| Key::Expr(id))))
@@ -251,7 +256,7 @@ fn least_lengths(productions: &[Production]) -> (Vec<u64>, Vec<u32>) {
             Production::Bytes(bytes) => bytes.len() as u64,
             Production::Marker(text) => text.len() as u64,
             Production::Class(set) => utf8::complete(set, 0).map_or(NEVER, |(_, _, len)| len as u64),
-            Production::Control(_) => 1,
+            Production::Control(_) | Production::TokenExcept(_) => 1,
             Production::Dfa(dfa) => dfa.distance(0).map_or(NEVER, u64::from),
             Production::Sequence(operands) => {
                 operands.iter().for_each(uses);

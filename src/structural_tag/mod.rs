@@ -23,10 +23,16 @@
 //! | `tags_with_separator` | `tags`, `separator`, `at_least_one`, `stop_after_first` (false) | tags with the separator between them, and nothing else |
 //! | `dispatch` | `rules` (pairs of a pattern and a format), `loop` (true), `excludes` ([]) | free text, and behind each occurrence of a pattern its format |
 //! | `token` | `token` (an id or a name) | this token |
+//! | `exclude_token` | `exclude_tokens` ([]) | any one token but these |
+//! | `any_tokens` | `exclude_tokens` ([]), `max_tokens` | any tokens but these, so many at most |
+//! | `token_triggered_tags` | `trigger_tokens`, `tags`, `at_least_one`, `stop_after_first` (false), `exclude_tokens` ([]) | any tokens, and wherever a trigger occurs, one of the tags that begin with it |
+//! | `token_dispatch` | `rules` (pairs of a token and a format), `loop` (true), `exclude_tokens` ([]) | any tokens, and behind each of the rules' tokens its format |
 //!
 //! - Free text that a tag encloses, at whatever depth of sequences and choices, has none of the tag's ends in it.
 //! - Where a text of `triggered_tags` or `dispatch` has several patterns, the first occurrence counts. The output may stop within a pattern, and
 //!   not right behind one. `at_least_one` wants a tag before any free text; `stop_after_first` ends the output behind the first tag.
+//! - A token is an id, the name of a token, or the text of one that has no name. The free tokens of `any_tokens`, `token_triggered_tags` and `token_dispatch` are whole tokens, of any
+//!   text, control tokens too, but never padding, a stop token, a trigger, or a token that ends the tag around them. A stop token that a format names is allowed where it stands.
 //! - Begins, ends, triggers, separators, constant strings and the literals of grammars and regular expressions are *markers*: control tokens of
 //!   the vocabulary may spell them, whole or in part ([`Expr::Marker`](crate::grammar::Expr::Marker)). Free text and JSON are text.
 //! - In schemas, `additionalProperties` and `unevaluatedProperties` count as `false` where they are missing, as other engines read them, unless the

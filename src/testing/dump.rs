@@ -40,6 +40,9 @@ pub fn dump_grammar(grammar: &Grammar) -> String {
             Expr::Regex(regex) => format!("/{}/{}", regex.pattern.replace('/', "\\/"), regex.flags),
             Expr::Control(ControlRef::Name(name)) => format!("Token({})", quote(name)),
             Expr::Control(ControlRef::Id(id)) => format!("<[{id}]>"),
+            Expr::TokenExcept(excluded) => {
+                format!("ExcludeToken({:?}, <[{}]>)", excluded.names(), excluded.written_ids())
+            }
             Expr::Rule(rule) => grammar.rule(*rule).name.to_string(),
             Expr::Sequence(operands) if operands.is_empty() => "\"\"".into(),
             Expr::Sequence(operands) => join(operands, " "),

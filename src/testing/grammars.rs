@@ -1,7 +1,7 @@
 //! Random grammars over a small alphabet, so that random texts are often viable.
 
 use super::Rng;
-use crate::grammar::{ControlRef, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
+use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
 use crate::regular::{CharSet, Node, NodeId, Regular};
 use std::sync::Arc;
 
@@ -18,6 +18,8 @@ pub struct GrammarShape {
     pub n_rules_max: usize,
     /// Greatest depth of operators in a rule.
     pub depth_max: usize,
+    /// Of a hundred control tokens, how many are all tokens but that one instead, and perhaps others.
+    pub sets_of_100: usize,
     /// What markers are made of, beside characters: names of control tokens. If there are none, there are no markers.
     pub marker_names: Vec<String>,
     /// Whether there are intersections, differences and complements.
@@ -34,6 +36,7 @@ impl Default for GrammarShape {
             alphabet: vec!['a', 'b', 'é', '一'],
             wide_sets: vec![],
             controls: vec![ControlRef::Name("<|x|>".into()), ControlRef::Name("<|y|>".into()), ControlRef::Id(1)],
+            sets_of_100: 0,
             marker_names: vec![],
             n_rules_max: 5,
             depth_max: 4,
@@ -57,8 +60,10 @@ impl GrammarShape {
             &['a', 'b', 'é', '😀'],
         ];
         shape.alphabet = rng.pick(&alphabets).to_vec();
-        if rng.chance(50) {
-            shape.controls.clear();
+        match rng.below(4) {
+            0 | 1 => shape.controls.clear(),
+            2 => shape.sets_of_100 = 40,
+            _ => {}
         }
         shape.n_rules_max = rng.between(1, 6);
         shape.depth_max = rng.between(1, 4);
@@ -251,7 +256,14 @@ impl Generator<'_> {
                 }
                 15 if !regular && !self.shape.controls.is_empty() => {
                     let control = self.rng.pick(&self.shape.controls).clone();
-                    self.builder.push(Expr::Control(control))
+                    match self.rng.chance(self.shape.sets_of_100) {
+                        false => self.builder.push(Expr::Control(control)),
+                        true => {
+                            let others = (0..self.rng.below(3)).map(|_| ControlRef::Id(self.rng.below(8) as u32));
+                            let others: Vec<ControlRef> = others.collect();
+                            self.builder.token_except(ExcludedTokens::new([control].into_iter().chain(others)))
+                        }
+                    }
                 }
                 16 => self.builder.empty(),
                 17 => {

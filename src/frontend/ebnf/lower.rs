@@ -19,8 +19,9 @@ use super::options::{RuleOptions, rule_options};
 use super::scan::{BYTES_PER_CHECK, RuleText, Token, TokenKind, Tokens};
 use super::{hint, lexeme, operand};
 use crate::frontend::regex::RegexOptions;
+use crate::frontend::specials::{self, Special};
 use crate::frontend::{SyntaxError, regex};
-use crate::grammar::{ControlRef, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
+use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
 use crate::limits::Limits;
 use crate::regular::{CharSet, Regular};
 use crate::util::Span;
@@ -444,13 +445,39 @@ impl<'s> Lowering<'s> {
         Err(SyntaxError::new(self.source, flags.into(), message).with_hint("to mean the rule, put a blank before it"))
     }
 
-    fn control(&self, range: Range<usize>) -> Result<Expr, SyntaxError> {
-        let written = &self.source[range.clone()];
-        let id = written.strip_prefix("<[").and_then(|rest| rest.strip_suffix("]>"));
-        Ok(Expr::Control(match id {
-            Some(digits) => ControlRef::Id(self.token_id(digits, range)?),
-            None => ControlRef::Name(written.into()),
-        }))
+    /// Lowers `<name>`, `<[5]>`, `<[1-3,7]>`, `<[^5]>`, `<[*]>`, or `!` before one of the first three.
+    fn control(&mut self, range: Range<usize>) -> Result<Expr, SyntaxError> {
+        let span = Span::from(range.clone());
+        let is_negated = self.source[range.clone()].starts_with('!');
+        let special = specials::read(self.source, range.start + usize::from(is_negated)..range.end)?;
+        Ok(match (special, is_negated) {
+            (Special::AllBut(_), true) => {
+                return Err(SyntaxError::new(self.source, span, "`!` stands before a token, or a list of some"));
+            }
+            (Special::AllBut(excluded), false) => Expr::TokenExcept(excluded),
+            (Special::Name(name), true) => Expr::TokenExcept(ExcludedTokens::new([ControlRef::Name(name)])),
+            (Special::Name(name), false) => Expr::Control(ControlRef::Name(name)),
+            (Special::Ids(ranges), true) => {
+                Expr::TokenExcept(ExcludedTokens::of_ranges(ranges.into_iter().map(|(low, high)| low..=high), []))
+            }
+            (Special::Ids(ranges), false) => self.one_of_ids(&ranges, span)?,
+        })
+    }
+
+    /// Returns one token of some ranges of ids.
+    pub(super) fn one_of_ids(&mut self, ranges: &[(u32, u32)], span: Span) -> Result<Expr, SyntaxError> {
+        if let &[(low, high)] = ranges
+            && low == high
+        {
+            return Ok(Expr::Control(ControlRef::Id(low)));
+        }
+        let n_ids = ranges.iter().map(|&(low, high)| (high - low) as usize + 1).fold(0, usize::saturating_add);
+        self.check_n_exprs(n_ids, span)?;
+        let mut ids = Vec::with_capacity(n_ids);
+        for control in specials::references(ranges) {
+            ids.push(self.push(Expr::Control(control), span)?.expr);
+        }
+        Ok(Expr::Choice(ids.into()))
     }
 
     pub(super) fn token_id(&self, digits: &str, range: Range<usize>) -> Result<u32, SyntaxError> {

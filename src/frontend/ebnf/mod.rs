@@ -16,7 +16,9 @@
 //! | `Substring("one ", "two ", "three")` | any contiguous run of the chunks, or nothing |
 //! | `TagDispatch(("<a>", r), loop_after_dispatch=true, excludes=("<e>",))` | free text; after the first tag its rule, then free text again, if not `loop_after_dispatch=false` |
 //! | `<\|eot_id\|>` `<think>` `Token("<think>")` | the control token of this name, brackets included |
-//! | `<[128009]>` `Token(128009)` | the control token of this id; `Token(1, 2)` is a choice |
+//! | `<[128009]>` `Token(128009)` | the control token of this id; `<[1-3,7]>` and `Token(1, 2)` are choices |
+//! | `!<think>` `<[^1-3,7]>` `<[*]>` `ExcludeToken(7, "<think>")` | any one token but these, read as a whole whatever its text is; never padding or a stop token |
+//! | `TokenTagDispatch((7, r), ("<think>", s), loop_after_dispatch=true, excludes=(8,))` | any tokens but these; after the first of them its rule, then any tokens again, if not `loop_after_dispatch=false` |
 //! | `Marker("<think>")` | this text, of which control tokens may spell the parts that are their names |
 //! | `%json {"type": "integer"}` | a JSON document that the schema accepts; with options `%json(compact) {...}` |
 //! | `@name` | a grammar that was given beside the source |
@@ -28,6 +30,8 @@
 //! | `a & b` | an intersection |
 //! | `a - b` | a difference; with blanks, since `a-b` is a name |
 //! | `a \| b` | a choice; an alternative without elements is `""` |
+//!
+//! Every token can be named, one of text too: by its id, or by its text where no token has that for a name.
 //!
 //! From tight to loose: repetition, `~`, sequence, `&` and `-` (one level, from the left), `|`. The operands of `&`, `-` and
 //! `~` must be regular: no recursion, no control tokens. Text until a tag is `(.* - (.* "<tool>" .*)) "<tool>"`.
@@ -63,6 +67,7 @@ mod operand;
 mod operand_end;
 mod options;
 mod scan;
+mod token_macros;
 
 use super::{SyntaxError, check};
 use crate::grammar::analysis;

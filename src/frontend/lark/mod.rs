@@ -20,6 +20,7 @@
 //! | `A & B` `~A` | in terminals: an intersection, looser than a sequence; a complement, tighter than repetition |
 //! | `%regex {"substring_chunks": ["a ", "b"]}` | any contiguous run of chunks, of the words of `substring_words`, of the characters of `substring_chars` |
 //! | `<\|name\|>` `<name>` `<[5]>` `<[1-3,7]>` | in rules: one control token by name or id |
+//! | `<[^1-3,7]>` `<[*]>` | in rules: any one token but these, read as a whole whatever its text is; never padding or a stop token |
 //! | `%json {...}` | in rules: a JSON document that the schema accepts |
 //! | `@name` | in rules: a grammar that was given beside the source |
 //! | `%lark {...}` | in rules: another text, with names, ignored texts and options of its own |
@@ -65,7 +66,6 @@ mod lower;
 mod param;
 mod scan;
 mod scope;
-mod specials;
 
 use super::SyntaxError;
 use super::check;
