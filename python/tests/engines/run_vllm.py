@@ -14,7 +14,6 @@ from pathlib import Path
 import requests_mix
 import tiny_model
 
-
 PROMPT = 'The {"name": "x", "age": 1} and [1, 2, 3] are:'
 
 
@@ -163,8 +162,9 @@ def run_reasoning(llm, arguments):
 
 def run_beams(llm, arguments):
     """Runs beam search, which compiles each request again for each beam and step: a cache must answer."""
-    import maskwright.vllm as adapter
     from vllm.sampling_params import BeamSearchParams, StructuredOutputsParams
+
+    import maskwright.vllm as adapter
 
     faults, n_beams = [], 0
     requests = {request.name: request for request in requests_mix.mix(60) if request.expected == requests_mix.VALID}

@@ -8,9 +8,10 @@ import pytest
 pytest.importorskip("mlx.core", reason="mlx is not installed")
 pytest.importorskip("mlx_lm", reason="mlx-lm is not installed")
 
-import maskwright  # noqa: E402
 import mlx.core as mx  # noqa: E402
 import tiny_model  # noqa: E402
+
+import maskwright  # noqa: E402
 from maskwright.mlx import MaskwrightLogitsProcessor, vocab_of  # noqa: E402
 
 REGEX = r"\{\"name\": \"[a-z]{1,6}\", \"age\": [0-9]{1,2}\}"

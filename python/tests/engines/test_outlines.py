@@ -12,6 +12,7 @@ outlines = pytest.importorskip("outlines", reason="outlines is not installed")
 import jsonschema  # noqa: E402
 import tiny_model  # noqa: E402
 import torch  # noqa: E402
+
 from maskwright.outlines import MaskwrightBackend, logits_processor, vocab_of  # noqa: E402
 
 SCHEMA = {
