@@ -147,13 +147,21 @@ def _always_xgrammar(validate_outputs: Any) -> Any:
     def _validate_structured_outputs(*args: Any, **kwargs: Any) -> Any:
         call = signature.bind(*args, **kwargs)
         config = call.arguments.get(name)
-        if config is not None and config.backend == "auto":
+        if config is not None and config.backend not in ("auto", "xgrammar"):
+            _report_other_backend(config.backend)
+        elif config is not None and config.backend == "auto":
             call.arguments[name] = config = copy.copy(config)
             object.__setattr__(config, "backend", "xgrammar")
         return validate_outputs(*call.args, **call.kwargs)
 
     setattr(_validate_structured_outputs, _MARK, True)
     return _validate_structured_outputs
+
+
+@functools.cache
+def _report_other_backend(name: str) -> None:
+    """Warn, once, that a server asks for Maskwright and for another backend."""
+    _logger().warning("Maskwright is switched on, but this server asks for the backend %r, which serves its structured outputs", name)
 
 
 @functools.cache

@@ -85,7 +85,8 @@ def run_requests(llm, arguments):
             params = SamplingParams(
                 temperature=1.0,
                 seed=index,
-                max_tokens=arguments.max_tokens,
+                # Random weights may well write white space wherever it is allowed, up to its bound.
+                max_tokens=400 if request.expected == requests_mix.VALID else arguments.max_tokens,
                 structured_outputs=StructuredOutputsParams(**request.params),
             )
             llm.llm_engine.add_request(str(index), PROMPT, params)
@@ -132,7 +133,7 @@ def run_reasoning(llm, arguments):
         SamplingParams(
             temperature=1.0,
             seed=index,
-            max_tokens=arguments.max_tokens,
+            max_tokens=400,
             # Random weights would hardly ever end their reasoning.
             logit_bias={end: 6.0, 2: -100.0} if index % 2 else {end: 6.0},
             skip_special_tokens=False,
