@@ -59,4 +59,4 @@ def main(name: str | None = None, seed: int = 0) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(*main(*sys.argv[1:2]), sep="\n")
+    print(*main(sys.argv[1] if len(sys.argv) > 1 else None), sep="\n")

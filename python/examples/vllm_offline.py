@@ -46,6 +46,8 @@ def main(model: str, options: dict[str, Any]) -> dict[str, str]:
         for seed, request in enumerate(REQUESTS.values())
     ]
     outputs = llm.generate([f"An example of {name}: " for name in REQUESTS], params)
+    # Otherwise the engine's process may outlive this one, which then waits for it.
+    llm.llm_engine.engine_core.shutdown()
     return {name: output.outputs[0].text for name, output in zip(REQUESTS, outputs, strict=True)}
 
 

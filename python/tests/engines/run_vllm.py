@@ -60,8 +60,12 @@ def main() -> int:
         assert is_active(), "Maskwright is not installed in this process"
         started = time.monotonic()
         run = {"requests": run_requests, "reasoning": run_reasoning, "beams": run_beams}[arguments.mode]
-        summary, faults = run(llm, arguments)
-        seconds = time.monotonic() - started
+        try:
+            summary, faults = run(llm, arguments)
+            seconds = time.monotonic() - started
+        finally:
+            # Otherwise the engine's process may outlive this one, which then waits for it.
+            llm.llm_engine.engine_core.shutdown()
     for fault in faults:
         print("FAULT", fault, file=sys.stderr)
     apart = os.environ.get("VLLM_ENABLE_V1_MULTIPROCESSING", "1") != "0"
