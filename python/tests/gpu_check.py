@@ -4,6 +4,7 @@ Usage: python python/tests/gpu_check.py [--device cuda]     (`--device cpu` chec
 """
 
 import argparse
+import functools
 import itertools
 import random
 import sys
@@ -126,9 +127,9 @@ def measure(module, device):
         width = 151936
         logits = torch.randn(n_rows, width, device=device).to(dtype)
         bitmask = random_bitmask(n_rows, width // 32, 0.01).to(device)
-        copied = seconds(device, lambda: logits.mul_(1.0))
-        applied = seconds(device, lambda: module.apply_mask_on_device(logits, bitmask))
-        by_operations = seconds(device, lambda: module._by_operations(torch, logits, bitmask, None, width), 5)
+        copied = seconds(device, functools.partial(logits.mul_, 1.0))
+        applied = seconds(device, functools.partial(module.apply_mask_on_device, logits, bitmask))
+        by_operations = seconds(device, functools.partial(module._by_operations, torch, logits, bitmask, None, width), 5)
         print(
             f"{str(dtype).removeprefix('torch.')}, {n_rows} rows of {width}: applied {applied * 1e6:.1f} us, by torch operations {by_operations * 1e6:.1f} us, "
             f"read and written once {copied * 1e6:.1f} us"
