@@ -226,32 +226,40 @@ impl GrammarCompiler {
     /// # Errors
     /// If the pattern is malformed or not regular, or the grammar can't be built.
     pub fn compile_regex(&self, pattern: &str) -> Result<CompiledGrammar, CompileError> {
-        self.compile_regex_with(pattern, &CompileOptions::default())
+        self.compile_regex_with(pattern, &RegexOptions::default(), &CompileOptions::default())
     }
 
-    /// Compiles a regular expression with a deadline and a flag to cancel.
+    /// Compiles a regular expression with options, a deadline and a flag to cancel.
     ///
     /// # Errors
     /// As [`compile_regex`](Self::compile_regex), and if the deadline passes or the flag is set.
     ///
     /// ```
-    /// use maskwright::{CompileOptions, GrammarCompiler, Vocab};
+    /// use maskwright::{CompileOptions, GrammarCompiler, Vocab, frontend::regex::RegexOptions};
     /// use std::time::{Duration, Instant};
-    /// let compiler = GrammarCompiler::new(Vocab::from_tokens(["a", "b"])?.into());
+    /// let compiler = GrammarCompiler::new(Vocab::from_tokens(["a", "b", "\n"])?.into());
     /// let options = CompileOptions { deadline: Some(Instant::now() + Duration::from_secs(1)), ..Default::default() };
-    /// assert_eq!(compiler.compile_regex_with("a*b", &options)?.matcher().mask()?.iter().count(), 2);
+    /// for (dot_matches_newline, n_tokens) in [(false, 2), (true, 3)] {
+    ///     let regex_options = RegexOptions { dot_matches_newline, ..RegexOptions::default() };
+    ///     let grammar = compiler.compile_regex_with(".b", &regex_options, &options)?;
+    ///     assert_eq!(grammar.matcher().mask()?.iter().count(), n_tokens);
+    /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn compile_regex_with(&self, pattern: &str, options: &CompileOptions) -> Result<CompiledGrammar, CompileError> {
+    pub fn compile_regex_with(
+        &self,
+        pattern: &str,
+        regex_options: &RegexOptions,
+        options: &CompileOptions,
+    ) -> Result<CompiledGrammar, CompileError> {
         self.shared.grammars.get_or_compile(
-            || SourceKey::Regex(pattern.into()),
+            || SourceKey::Regex(pattern.into(), *regex_options),
             options,
             || {
                 let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
                 budget.check()?;
                 let spend = &mut |n_bytes| Ok::<(), CompileError>(budget.spend(STEPS_PER_BYTE * n_bytes)?);
-                let regex_options = RegexOptions::default();
-                let regular = Arc::new(regex::parse_within(pattern, &regex_options, &self.shared.limits, spend)?);
+                let regular = Arc::new(regex::parse_within(pattern, regex_options, &self.shared.limits, spend)?);
                 let (pattern, flags) = regex_options.in_ebnf(pattern);
                 let grammar = validate::of_regex(Regex { pattern: pattern.into(), flags: flags.into(), regular });
                 self.build(grammar, Vec::new(), &budget, options)
