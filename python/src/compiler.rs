@@ -5,6 +5,7 @@ use crate::errors::compile_error;
 use crate::grammar::{Grammar, tag_options};
 use crate::options::{CancelToken, compile_options, json_text, limits, schema_options};
 use crate::vocab::Vocab;
+use maskwright::frontend::regex::RegexOptions;
 use maskwright::json_schema::{SchemaOptions, WhiteSpace};
 use maskwright::{CompileError, CompileOptions, Config};
 use pyo3::prelude::*;
@@ -107,7 +108,9 @@ impl GrammarCompiler {
         timeout: Option<f64>,
         cancel: Option<&Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
-        self.compile(py, pattern, timeout, cancel, |compiler, options| compiler.compile_regex_with(pattern, options))
+        self.compile(py, pattern, timeout, cancel, |compiler, options| {
+            compiler.compile_regex_with(pattern, &RegexOptions::default(), options)
+        })
     }
 
     /// Compiles a JSON Schema: text, a dict or bool, or a Pydantic model or `TypeAdapter`.

@@ -30,8 +30,8 @@ use crate::structural_tag::{StructuralTag, TagError, TagOptions};
 use crate::vocab::Vocab;
 use cache::{GrammarCache, SourceKey};
 use core::fmt;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use parts::{CompiledPart, CompiledParts, PartCache};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use parts::{CompiledPart, CompiledParts, Miss, PartCache};
 use references::{CompiledSchemas, GrammarReferences, Schemas};
 use schema::{STEPS_PER_BYTE, STEPS_PER_BYTE_WITHIN, lower_schema};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -226,32 +226,40 @@ impl GrammarCompiler {
     /// # Errors
     /// If the pattern is malformed or not regular, or the grammar can't be built.
     pub fn compile_regex(&self, pattern: &str) -> Result<CompiledGrammar, CompileError> {
-        self.compile_regex_with(pattern, &CompileOptions::default())
+        self.compile_regex_with(pattern, &RegexOptions::default(), &CompileOptions::default())
     }
 
-    /// Compiles a regular expression with a deadline and a flag to cancel.
+    /// Compiles a regular expression with options, a deadline and a flag to cancel.
     ///
     /// # Errors
     /// As [`compile_regex`](Self::compile_regex), and if the deadline passes or the flag is set.
     ///
     /// ```
-    /// use maskwright::{CompileOptions, GrammarCompiler, Vocab};
+    /// use maskwright::{CompileOptions, GrammarCompiler, Vocab, frontend::regex::RegexOptions};
     /// use std::time::{Duration, Instant};
-    /// let compiler = GrammarCompiler::new(Vocab::from_tokens(["a", "b"])?.into());
+    /// let compiler = GrammarCompiler::new(Vocab::from_tokens(["a", "b", "\n"])?.into());
     /// let options = CompileOptions { deadline: Some(Instant::now() + Duration::from_secs(1)), ..Default::default() };
-    /// assert_eq!(compiler.compile_regex_with("a*b", &options)?.matcher().mask()?.iter().count(), 2);
+    /// for (dot_matches_newline, n_tokens) in [(false, 2), (true, 3)] {
+    ///     let regex_options = RegexOptions { dot_matches_newline, ..RegexOptions::default() };
+    ///     let grammar = compiler.compile_regex_with(".b", &regex_options, &options)?;
+    ///     assert_eq!(grammar.matcher().mask()?.iter().count(), n_tokens);
+    /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn compile_regex_with(&self, pattern: &str, options: &CompileOptions) -> Result<CompiledGrammar, CompileError> {
+    pub fn compile_regex_with(
+        &self,
+        pattern: &str,
+        regex_options: &RegexOptions,
+        options: &CompileOptions,
+    ) -> Result<CompiledGrammar, CompileError> {
         self.shared.grammars.get_or_compile(
-            || SourceKey::Regex(pattern.into()),
+            || SourceKey::Regex(pattern.into(), *regex_options),
             options,
             || {
                 let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
                 budget.check()?;
                 let spend = &mut |n_bytes| Ok::<(), CompileError>(budget.spend(STEPS_PER_BYTE * n_bytes)?);
-                let regex_options = RegexOptions::default();
-                let regular = Arc::new(regex::parse_within(pattern, &regex_options, &self.shared.limits, spend)?);
+                let regular = Arc::new(regex::parse_within(pattern, regex_options, &self.shared.limits, spend)?);
                 let (pattern, flags) = regex_options.in_ebnf(pattern);
                 let grammar = validate::of_regex(Regex { pattern: pattern.into(), flags: flags.into(), regular });
                 self.build(grammar, Vec::new(), &budget, options)
@@ -449,40 +457,17 @@ impl GrammarCompiler {
                 self.build_schema(text, schema_options, budget)
             })
         };
-        let limits = &self.shared.limits;
         let mut grammars: Vec<CompiledGrammar> = Vec::with_capacity(operands.len());
-        while grammars.len() < operands.len() {
-            let first = grammars.len();
-            let n_threads = match n_built.load(Ordering::Relaxed) < BUILT_ALONE_MAX {
-                true => 1,
-                false => threads::n_threads(operands.len() - first, self.shared.compile_threads_max),
-            };
-            if n_threads == 1 {
-                grammars.push(compile(operands[first], budget).map_err(|error| (first, error))?);
-                continue;
-            }
-            let before = budget.fork();
-            let (spent, is_stopped) = (Mutex::new((budget.fork(), budget.fork())), AtomicBool::new(false));
-            let pieces = operands[first..].iter().map(|operand| (*operand, budget.fork())).collect();
-            let done = threads::map(pieces, n_threads, &is_stopped, |(operand, fork)| {
-                let outcome = compile(operand, &fork);
-                let (before, spent) = &*spent.lock().unwrap_or_else(PoisonError::into_inner);
-                let is_last = outcome.is_err() || spent.count_fork(before, &fork, limits).is_err();
-                is_stopped.fetch_or(is_last, Ordering::Relaxed);
-                (outcome, fork)
-            });
-            // In their order, so that the result is that of one thread.
-            for (index, done) in (first..).zip(done) {
-                let outcome = match done {
-                    Some((outcome, fork)) => {
-                        budget.count_fork(&before, &fork, limits).map_err(|error| (index, error.into()))?;
-                        outcome
-                    }
-                    None => compile(operands[index], budget),
-                };
-                grammars.push(outcome.map_err(|error| (index, error))?);
-            }
+        while n_built.load(Ordering::Relaxed) < BUILT_ALONE_MAX
+            && let Some(operand) = operands.get(grammars.len())
+        {
+            grammars.push(compile(operand, budget).map_err(|error| (grammars.len(), error))?);
         }
+        let first = grammars.len();
+        let n_threads = threads::n_threads(operands.len() - first, self.shared.compile_threads_max);
+        let compile = |operand: &&SchemaOperand, budget: &CompileBudget| compile(operand, budget);
+        let rest = threads::compile_each(&operands[first..], n_threads, budget, &self.shared.limits, compile);
+        grammars.extend(rest.map_err(|(index, error)| (first + index, error))?);
         Ok(grammars)
     }
 
@@ -497,12 +482,20 @@ impl GrammarCompiler {
         let Shared { vocab, limits, units, parts: cache, .. } = &*self.shared;
         let schema = |operand: &SchemaOperand| schemas.entry(compiled, operand);
         let mut parts = CompiledParts::default();
-        let rest = parts.compile_all(grammar, schema, cache, |part, references| {
-            let (normal, empty_rules) = normalize_part(&part.grammar, &references.with_vocab(vocab), limits, budget)?;
-            let build = || Program::build(&normal, &references.entries, units, limits, budget);
-            let entry = normal.has_other_texts().then(build).transpose()?;
-            Ok(CompiledPart { entry, has_empty_text: normal.has_empty_text, empty_rules })
-        })?;
+        let n_threads_max = self.shared.compile_threads_max;
+        let compile_all = |misses: &[Miss<'_>]| {
+            let n_threads = threads::n_threads(misses.len(), n_threads_max);
+            let compile = |miss: &Miss<'_>, budget: &CompileBudget| {
+                let Miss { part, references } = miss;
+                let (normal, empty_rules) =
+                    normalize_part(&part.grammar, &references.with_vocab(vocab), limits, budget)?;
+                let build = || Program::build(&normal, &references.entries, units, limits, budget);
+                let entry = normal.has_other_texts().then(build).transpose()?;
+                Ok(CompiledPart { entry, has_empty_text: normal.has_empty_text, empty_rules })
+            };
+            threads::compile_each(misses, n_threads, budget, limits, compile).map_err(|(_, error)| error)
+        };
+        let rest = parts.compile_all(grammar, schema, cache, compile_all)?;
         let references = parts.references(&rest, schema);
         let (normal, found) = normalize(&rest.grammar, &references.with_vocab(vocab), limits, budget)?;
         let program = Program::new(&normal, &references.entries, units, limits, budget)?;

@@ -3,6 +3,9 @@
 //! The threads are those of the operating system, made for the purpose and joined at once: a thread of a pool would take up other work while it waits,
 //! maybe a compile that waits for this one.
 
+use super::error::CompileError;
+use crate::limits::Limits;
+use crate::pass::CompileBudget;
 use core::num::NonZero;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -21,9 +24,47 @@ pub(super) fn n_threads(n_pieces: usize, n_threads_max: usize) -> usize {
     n_wanted.min(*AVAILABLE.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get)))
 }
 
+/// Compiles pieces on `n_threads` threads, each within what is left of `budget`. Results and errors are those of one thread: pieces count in their order, and
+/// the index of the first one that is refused is returned.
+pub(super) fn compile_each<T: Sync, R: Send>(
+    pieces: &[T],
+    n_threads: usize,
+    budget: &CompileBudget,
+    limits: &Limits,
+    compile: impl Fn(&T, &CompileBudget) -> Result<R, CompileError> + Sync,
+) -> Result<Vec<R>, (usize, CompileError)> {
+    if n_threads <= 1 {
+        let compile = |(index, piece)| compile(piece, budget).map_err(|error| (index, error));
+        return pieces.iter().enumerate().map(compile).collect();
+    }
+    let before = budget.fork();
+    // All that the threads have spent bounds what they go on with.
+    let (spent, is_stopped) = (Mutex::new((budget.fork(), budget.fork())), AtomicBool::new(false));
+    let forks = pieces.iter().map(|piece| (piece, budget.fork())).collect();
+    let done = map(forks, n_threads, &is_stopped, |(piece, fork): (&T, CompileBudget)| {
+        let outcome = compile(piece, &fork);
+        let (before, spent) = &*spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_last = outcome.is_err() || spent.count_fork(before, &fork, limits).is_err();
+        is_stopped.fetch_or(is_last, Ordering::Relaxed);
+        (outcome, fork)
+    });
+    let mut results = Vec::with_capacity(pieces.len());
+    for (index, done) in done.into_iter().enumerate() {
+        let outcome = match done {
+            Some((outcome, fork)) => {
+                budget.count_fork(&before, &fork, limits).map_err(|error| (index, error.into()))?;
+                outcome
+            }
+            None => compile(&pieces[index], budget),
+        };
+        results.push(outcome.map_err(|error| (index, error))?);
+    }
+    Ok(results)
+}
+
 /// Does pieces of work on `n_threads` threads, this one among them. Returns their results in order; nothing for those that were left undone since
 /// another one had set `is_stopped`.
-pub(super) fn map<T: Send, R: Send>(
+fn map<T: Send, R: Send>(
     pieces: Vec<T>,
     n_threads: usize,
     is_stopped: &AtomicBool,
