@@ -5,6 +5,8 @@
 //! reads the same language as Lark with `%json`; it has no style of parameters that are no JSON.
 //!
 //! `cargo bench -p maskwright-bench --no-default-features --features ours,llguidance --bench tools`
+//!
+//! Behind `--`: a part of the names of the lines to measure, like `parameters/128`.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -163,6 +165,7 @@ fn measure<E: ToolEngine>(
 }
 
 fn main() {
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
     let vocabulary = Vocabulary::cl100k();
     println!(
         "{:26} {:12} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8}",
@@ -174,6 +177,9 @@ fn main() {
     for (name, style) in Style::ALL {
         for n_tools in COUNTS {
             let id = format!("{name}/{n_tools}");
+            if !id.contains(&wanted) {
+                continue;
+            }
             report(&id, &mut ours, &vocabulary, style, n_tools);
             #[cfg(feature = "llguidance")]
             report(&id, &mut llguidance, &vocabulary, style, n_tools);

@@ -108,10 +108,21 @@ impl Program {
         limits: &Limits,
         compile_budget: &CompileBudget,
     ) -> Result<Program, BuildError> {
-        let entries = build_units(normal, externals, store, limits, compile_budget)?;
+        let root = Self::build(normal, externals, store, limits, compile_budget)?;
         compile_budget.check()?;
-        let root = entries[normal.network.root.index()].as_ref().expect("the root is built");
-        Program::link(root, normal.has_empty_text, externals.is_empty(), limits)
+        Program::link(&root, normal.has_empty_text, externals.is_empty(), limits)
+    }
+
+    /// Builds and interns the units of a part of a grammar; returns where it begins. `externals` as in [`Self::new`].
+    pub fn build(
+        normal: &NormalGrammar,
+        externals: &[Entry],
+        store: &UnitStore,
+        limits: &Limits,
+        compile_budget: &CompileBudget,
+    ) -> Result<Entry, BuildError> {
+        let mut entries = build_units(normal, externals, store, limits, compile_budget)?;
+        Ok(entries[normal.network.root.index()].take().expect("the root is built"))
     }
 
     fn link(root: &Entry, has_empty_text: bool, is_json: bool, limits: &Limits) -> Result<Program, BuildError> {

@@ -3,13 +3,17 @@
 mod cache;
 mod dialect;
 mod error;
+mod facts;
 mod options;
+mod parts;
 mod references;
 mod schema;
+mod threads;
 mod validate;
 
 pub use crate::pass::BuildError;
 pub use error::{CompileError, OperandError};
+pub use facts::{ErrorCode, ErrorFacts};
 pub use options::CompileOptions;
 pub use validate::Validated;
 
@@ -17,20 +21,22 @@ use crate::automaton::{Program, UnitStore};
 use crate::compiled::{CompiledGrammar, Origin, StepLimits};
 use crate::frontend::ebnf;
 use crate::frontend::regex::{self, RegexOptions};
-use crate::grammar::{Grammar, Regex, SchemaOperand, Warning};
+use crate::grammar::{Grammar, Regex, RuleId, SchemaOperand, Warning};
 use crate::json_schema::{SchemaError, SchemaOptions, SchemaStore};
 use crate::limits::Limits;
 use crate::mask::{MaskStats, MaskStore};
-use crate::pass::{CompileBudget, normalize};
+use crate::pass::{CompileBudget, normalize, normalize_part};
 use crate::structural_tag::{StructuralTag, TagError, TagOptions};
 use crate::vocab::Vocab;
 use cache::{GrammarCache, SourceKey};
 use core::fmt;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use parts::{CompiledPart, CompiledParts, PartCache};
 use references::{CompiledSchemas, GrammarReferences, Schemas};
 use schema::{STEPS_PER_BYTE, STEPS_PER_BYTE_WITHIN, lower_schema};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The sizes of a compiler's caches, in bytes. Smaller caches cost time and change nothing else.
+/// The sizes of a compiler's caches, in bytes, and its threads. Smaller caches and fewer threads cost time and change nothing else.
 ///
 /// Masks are cached by unit and become useless when the unit is evicted. For JSON Schemas both take about the same memory, some 40 KB each
 /// for a schema that has nothing in common with others.
@@ -42,13 +48,24 @@ pub struct Config {
     pub unit_store_bytes_max: usize,
     /// Bound on compiled grammars, cached by source; 0 turns this cache off.
     pub grammar_cache_bytes_max: usize,
+    /// Most threads on which one compile works, where a grammar has many JSON Schemas that are not cached; 1 is the caller's thread alone. What is
+    /// compiled, and which error is returned, does not depend on it.
+    pub compile_threads_max: usize,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Config { mask_store_bytes_max: 160 << 20, unit_store_bytes_max: 160 << 20, grammar_cache_bytes_max: 64 << 20 }
+        Config {
+            mask_store_bytes_max: 160 << 20,
+            unit_store_bytes_max: 160 << 20,
+            grammar_cache_bytes_max: 64 << 20,
+            compile_threads_max: 8,
+        }
     }
 }
+
+/// Schemas of a grammar that are built before other threads help.
+const BUILT_ALONE_MAX: usize = 8;
 
 /// A compiler of grammars for one vocabulary. Thread-safe and cheap to clone; clones share their caches.
 ///
@@ -75,6 +92,8 @@ struct Shared {
     masks: Arc<MaskStore>,
     languages: Mutex<Arc<SchemaStore>>,
     grammars: GrammarCache,
+    parts: PartCache,
+    compile_threads_max: usize,
 }
 
 impl Shared {
@@ -105,7 +124,8 @@ impl GrammarCompilerBuilder {
 
     /// Returns the compiler.
     pub fn build(self) -> GrammarCompiler {
-        let Config { mask_store_bytes_max, unit_store_bytes_max, grammar_cache_bytes_max } = self.config;
+        let Config { mask_store_bytes_max, unit_store_bytes_max, grammar_cache_bytes_max, compile_threads_max } =
+            self.config;
         GrammarCompiler {
             shared: Arc::new(Shared {
                 vocab: self.vocab,
@@ -114,6 +134,8 @@ impl GrammarCompilerBuilder {
                 masks: Arc::new(MaskStore::new(mask_store_bytes_max)),
                 languages: Mutex::default(),
                 grammars: GrammarCache::new(grammar_cache_bytes_max),
+                parts: PartCache::new(grammar_cache_bytes_max),
+                compile_threads_max,
             }),
         }
     }
@@ -386,25 +408,108 @@ impl GrammarCompiler {
         let Shared { vocab, limits, units, .. } = &*self.shared;
         budget.check()?;
         let mut compiled = CompiledSchemas::default();
-        let schemas = Schemas::of(&grammar, |operand| {
+        let schemas = Schemas::of(&grammar, |operands| {
+            let grammars = self.compile_schemas(operands, budget, options)?;
+            Ok(operands.iter().zip(grammars).map(|(operand, grammar)| compiled.add(operand, grammar)).collect())
+        })?;
+        let (program, empty_rules) = match grammar.separate_rules().is_empty() {
+            true => {
+                let references = GrammarReferences::new(vocab, &schemas.externals, &[]);
+                let (normal, empty_rules) = normalize(&grammar, &references, limits, budget)?;
+                (Program::new(&normal, &compiled.entries, units, limits, budget)?, empty_rules)
+            }
+            false => self.build_of_parts(&grammar, &schemas, &compiled, budget)?,
+        };
+        warnings.extend(empty_rules.into_iter().map(|rule| Warning::matches_nothing(grammar.rule(rule))));
+        let unspellable = program.bytes_read(vocab.unspellable_bytes());
+        if !unspellable.is_empty() {
+            warnings.push(Warning::unspellable(&grammar, unspellable));
+        }
+        Ok(self.finish(program, Origin::grammar(grammar, compiled.compiled), warnings))
+    }
+
+    /// Compiles the schemas of a grammar, on several threads where there are many that are not cached. Returns the grammars, or the index of the first
+    /// schema that is refused.
+    fn compile_schemas(
+        &self,
+        operands: &[&SchemaOperand],
+        budget: &CompileBudget,
+        options: &CompileOptions,
+    ) -> Result<Vec<CompiledGrammar>, (usize, CompileError)> {
+        let n_built = AtomicUsize::new(0);
+        let compile = |operand: &SchemaOperand, budget: &CompileBudget| {
             budget.check()?;
             let (text, schema_options) = (operand.text(), operand.options());
             // Of a schema within a document the whole is parsed and kept, perhaps for each of many.
             let steps_per_byte = if schema_options.read.pointer.is_empty() { 1 } else { STEPS_PER_BYTE_WITHIN };
             budget.spend(steps_per_byte * text.len())?;
             let key = || SourceKey::Schema(Arc::clone(text), Box::new(schema_options.clone()));
-            let build = || self.build_schema(text, schema_options, budget);
-            Ok(compiled.add(operand, self.shared.grammars.get_or_compile(key, options, build)?))
-        })?;
-        let references = GrammarReferences::new(vocab, &schemas);
-        let (normal, empty_rules) = normalize(&grammar, &references, limits, budget)?;
-        warnings.extend(empty_rules.into_iter().map(|rule| Warning::matches_nothing(grammar.rule(rule))));
-        let program = Program::new(&normal, &compiled.entries, units, limits, budget)?;
-        let unspellable = program.bytes_read(vocab.unspellable_bytes());
-        if !unspellable.is_empty() {
-            warnings.push(Warning::unspellable(&grammar, unspellable));
+            self.shared.grammars.get_or_compile(key, options, || {
+                n_built.fetch_add(1, Ordering::Relaxed);
+                self.build_schema(text, schema_options, budget)
+            })
+        };
+        let limits = &self.shared.limits;
+        let mut grammars: Vec<CompiledGrammar> = Vec::with_capacity(operands.len());
+        while grammars.len() < operands.len() {
+            let first = grammars.len();
+            let n_threads = match n_built.load(Ordering::Relaxed) < BUILT_ALONE_MAX {
+                true => 1,
+                false => threads::n_threads(operands.len() - first, self.shared.compile_threads_max),
+            };
+            if n_threads == 1 {
+                grammars.push(compile(operands[first], budget).map_err(|error| (first, error))?);
+                continue;
+            }
+            let before = budget.fork();
+            let (spent, is_stopped) = (Mutex::new((budget.fork(), budget.fork())), AtomicBool::new(false));
+            let pieces = operands[first..].iter().map(|operand| (*operand, budget.fork())).collect();
+            let done = threads::map(pieces, n_threads, &is_stopped, |(operand, fork)| {
+                let outcome = compile(operand, &fork);
+                let (before, spent) = &*spent.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_last = outcome.is_err() || spent.count_fork(before, &fork, limits).is_err();
+                is_stopped.fetch_or(is_last, Ordering::Relaxed);
+                (outcome, fork)
+            });
+            // In their order, so that the result is that of one thread.
+            for (index, done) in (first..).zip(done) {
+                let outcome = match done {
+                    Some((outcome, fork)) => {
+                        budget.count_fork(&before, &fork, limits).map_err(|error| (index, error.into()))?;
+                        outcome
+                    }
+                    None => compile(operands[index], budget),
+                };
+                grammars.push(outcome.map_err(|error| (index, error))?);
+            }
         }
-        Ok(self.finish(program, Origin::grammar(grammar, compiled.compiled), warnings))
+        Ok(grammars)
+    }
+
+    /// Builds a grammar whose separate rules are compiled by themselves. Returns the rules that match nothing, too.
+    fn build_of_parts(
+        &self,
+        grammar: &Grammar,
+        schemas: &Schemas,
+        compiled: &CompiledSchemas,
+        budget: &CompileBudget,
+    ) -> Result<(Program, Vec<RuleId>), CompileError> {
+        let Shared { vocab, limits, units, parts: cache, .. } = &*self.shared;
+        let schema = |operand: &SchemaOperand| schemas.entry(compiled, operand);
+        let mut parts = CompiledParts::default();
+        let rest = parts.compile_all(grammar, schema, cache, |part, references| {
+            let (normal, empty_rules) = normalize_part(&part.grammar, &references.with_vocab(vocab), limits, budget)?;
+            let build = || Program::build(&normal, &references.entries, units, limits, budget);
+            let entry = normal.has_other_texts().then(build).transpose()?;
+            Ok(CompiledPart { entry, has_empty_text: normal.has_empty_text, empty_rules })
+        })?;
+        let references = parts.references(&rest, schema);
+        let (normal, found) = normalize(&rest.grammar, &references.with_vocab(vocab), limits, budget)?;
+        let program = Program::new(&normal, &references.entries, units, limits, budget)?;
+        let mut empty_rules = parts.empty_rules;
+        empty_rules.extend(found.into_iter().map(|rule| rest.rules[rule.index()]));
+        empty_rules.sort_unstable();
+        Ok((program, empty_rules))
     }
 
     fn finish(&self, program: Program, origin: Origin, warnings: Vec<Warning>) -> CompiledGrammar {
@@ -417,6 +522,7 @@ impl GrammarCompiler {
     pub fn stats(&self) -> Stats {
         let (units_found, units_made, unit_bytes) = self.shared.units.stats();
         let (grammar_hits, grammar_misses, grammar_bytes) = self.shared.grammars.stats();
+        let grammar_bytes = grammar_bytes + self.shared.parts.n_bytes();
         let masks = self.shared.masks.stats();
         Stats { masks, units_found, units_made, unit_bytes, grammar_hits, grammar_misses, grammar_bytes }
     }
@@ -433,6 +539,7 @@ impl GrammarCompiler {
     pub fn clear_caches(&self) {
         self.shared.masks.clear();
         self.shared.grammars.clear();
+        self.shared.parts.clear();
         self.shared.units.clear();
         *self.shared.languages() = Arc::default();
         self.shared.vocab.clear_regions();

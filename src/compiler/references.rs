@@ -9,20 +9,22 @@ use crate::pass::{BuildError, External, References};
 use crate::util::{bit_row, closest_name};
 use crate::vocab::{TokenKind, Vocab};
 use core::cell::OnceCell;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 /// The control tokens of a vocabulary by name and id, and the schemas of a grammar.
 pub(super) struct GrammarReferences<'a> {
     vocab: &'a Vocab,
-    schemas: &'a Schemas,
+    schemas: &'a HashMap<SchemaOperand, External>,
+    /// By rule: what is known of it, if it was compiled before. May be empty.
+    rules: &'a [Option<External>],
     /// The bytes that names of tokens begin with.
     first_bytes: OnceCell<[bool; 256]>,
 }
 
 impl<'a> GrammarReferences<'a> {
-    pub fn new(vocab: &'a Vocab, schemas: &'a Schemas) -> Self {
-        GrammarReferences { vocab, schemas, first_bytes: OnceCell::new() }
+    pub fn new(vocab: &'a Vocab, schemas: &'a HashMap<SchemaOperand, External>, rules: &'a [Option<External>]) -> Self {
+        GrammarReferences { vocab, schemas, rules, first_bytes: OnceCell::new() }
     }
 
     fn first_bytes(&self) -> &[bool; 256] {
@@ -78,7 +80,11 @@ impl References for GrammarReferences<'_> {
     }
 
     fn external(&self, schema: &SchemaOperand) -> External {
-        self.schemas.externals[schema]
+        self.schemas[schema]
+    }
+
+    fn external_rule(&self, rule: RuleId) -> Option<External> {
+        *self.rules.get(rule.index())?
     }
 }
 
@@ -88,28 +94,31 @@ pub(super) struct Schemas {
 }
 
 impl Schemas {
-    /// Compiles the schemas that are reachable from the root of a grammar: `compile` is called once for each.
+    /// Compiles the schemas that are reachable from the root of a grammar: `compile` has each once, in order, and returns as much of them, or the index
+    /// of the first that it could not compile.
     ///
     /// # Errors
     /// As `compile`, with the place of the schema in the grammar.
     pub fn of(
         grammar: &Grammar,
-        mut compile: impl FnMut(&SchemaOperand) -> Result<External, CompileError>,
+        compile: impl FnOnce(&[&SchemaOperand]) -> Result<Vec<External>, (usize, CompileError)>,
     ) -> Result<Schemas, CompileError> {
-        let mut externals = HashMap::new();
         if !grammar.exprs().iter().any(|expr| matches!(expr, Expr::Schema(_))) {
-            return Ok(Schemas { externals });
+            return Ok(Schemas { externals: HashMap::new() });
         }
+        let (mut seen, mut operands, mut places) = (HashSet::new(), Vec::new(), Vec::new());
         for (index, is_reachable) in reachable_exprs(grammar).into_iter().enumerate() {
             let id = ExprId::new(index);
-            let Expr::Schema(operand) = grammar.expr(id) else { continue };
-            if !is_reachable || externals.contains_key(operand) {
-                continue;
+            if let Expr::Schema(operand) = grammar.expr(id)
+                && is_reachable
+                && seen.insert(operand)
+            {
+                operands.push(operand);
+                places.push(id);
             }
-            let external = compile(operand).map_err(|error| placed(error, grammar, id))?;
-            externals.insert(operand.clone(), external);
         }
-        Ok(Schemas { externals })
+        let externals = compile(&operands).map_err(|(index, error)| placed(error, grammar, places[index]))?;
+        Ok(Schemas { externals: operands.into_iter().cloned().zip(externals).collect() })
     }
 }
 
@@ -136,6 +145,14 @@ impl CompiledSchemas {
             })
         });
         External { number, has_empty_text }
+    }
+}
+
+impl Schemas {
+    /// Returns where the texts of a schema begin that are not empty, if there are any, and whether the empty one is a text of it.
+    pub fn entry<'c>(&self, compiled: &'c CompiledSchemas, operand: &SchemaOperand) -> (Option<&'c Entry>, bool) {
+        let External { number, has_empty_text } = self.externals[operand];
+        (number.map(|number| &compiled.entries[number as usize]), has_empty_text)
     }
 }
 

@@ -4,7 +4,7 @@ use super::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, Regex, Rule, Rule
 use crate::regular::CharSet;
 use crate::util::Span;
 use core::fmt;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Builds a [`Grammar`]: expressions from the leaves up, rules in any order.
@@ -29,6 +29,7 @@ pub struct GrammarBuilder {
     exprs: Vec<Expr>,
     spans: Vec<Option<Span>>,
     source: Option<Arc<str>>,
+    pub(super) separate: HashSet<RuleId>,
 }
 
 /// The reason why a [`GrammarBuilder`] has no complete grammar.
@@ -226,6 +227,6 @@ impl GrammarBuilder {
                 None => return Err(GrammarError { rule: name }),
             }
         }
-        Ok(Grammar { rules, exprs: self.exprs, spans: self.spans, root, source: self.source })
+        Ok(Grammar { rules, exprs: self.exprs, spans: self.spans, root, source: self.source, separate: self.separate })
     }
 }

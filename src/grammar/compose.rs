@@ -31,6 +31,7 @@ impl GrammarBuilder {
         for (rule, &copy) in grammar.rules().iter().zip(&rules) {
             self.define(copy, copies[rule.body.index()]);
         }
+        grammar.separate_rules().iter().for_each(|rule| self.set_separate(rules[rule.index()]));
         rules[grammar.root().index()]
     }
 
@@ -189,7 +190,7 @@ fn add_all<'g>(builder: &mut GrammarBuilder, parts: impl IntoIterator<Item = &'g
 
 impl Expr {
     /// Returns the expression with other operands and rules.
-    fn renamed(&self, operand: impl Fn(ExprId) -> ExprId, rule: impl Fn(RuleId) -> RuleId) -> Expr {
+    pub(super) fn renamed(&self, operand: impl Fn(ExprId) -> ExprId, rule: impl Fn(RuleId) -> RuleId) -> Expr {
         match self {
             Expr::Rule(id) => Expr::Rule(rule(*id)),
             Expr::Sequence(operands) => Expr::Sequence(operands.iter().map(|&id| operand(id)).collect()),

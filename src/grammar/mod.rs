@@ -8,6 +8,7 @@ mod builder;
 mod compose;
 mod excluded_tokens;
 mod free_text;
+mod part;
 mod print;
 mod print_schema;
 mod regular_of;
@@ -17,11 +18,13 @@ pub use analysis::{Warning, WarningKind};
 pub use builder::{GrammarBuilder, GrammarError};
 pub use excluded_tokens::ExcludedTokens;
 pub(crate) use excluded_tokens::merged;
+pub(crate) use part::{Part, Parts};
 pub use regular_of::{NotRegular, NotRegularReason};
 pub use schema_operand::SchemaOperand;
 
 use crate::regular::{CharSet, Regular};
 use crate::util::{Span, index_type};
+use hashbrown::HashSet;
 use std::sync::Arc;
 
 index_type!(
@@ -156,6 +159,8 @@ pub struct Grammar {
     spans: Vec<Option<Span>>,
     root: RuleId,
     source: Option<Arc<str>>,
+    /// Rules that are compiled by themselves.
+    separate: HashSet<RuleId>,
 }
 
 impl Grammar {
@@ -210,7 +215,7 @@ impl PartialEq for Grammar {
         }
         let mut pending: Vec<(ExprId, ExprId)> =
             self.rules.iter().zip(&other.rules).map(|(a, b)| (a.body, b.body)).collect();
-        let mut seen = hashbrown::HashSet::new();
+        let mut seen = HashSet::new();
         while let Some((a, b)) = pending.pop() {
             if !seen.insert((a, b)) {
                 continue;

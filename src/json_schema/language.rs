@@ -35,6 +35,8 @@ pub(super) enum LanguageName {
     Format(Box<str>),
     /// A superset of the strings of a format.
     OuterFormat(Box<str>),
+    /// The strings in which a text does not occur.
+    Without(Box<str>),
     /// The strings of any of some shapes.
     AnyOf(Arc<[StringKey]>),
 }
@@ -43,7 +45,10 @@ impl LanguageName {
     /// Returns about how much memory the name takes beside its own size, in bytes.
     pub fn memory_bytes(&self) -> usize {
         match self {
-            LanguageName::Pattern(text) | LanguageName::Format(text) | LanguageName::OuterFormat(text) => text.len(),
+            LanguageName::Pattern(text)
+            | LanguageName::Format(text)
+            | LanguageName::OuterFormat(text)
+            | LanguageName::Without(text) => text.len(),
             LanguageName::AnyOf(shapes) => shapes.iter().map(StringKey::memory_bytes).sum(),
         }
     }
@@ -150,6 +155,22 @@ impl<'a> Languages<'a> {
         let Some(dfa) = format.outer_automaton() else { return self.format(name, draft) };
         let name = LanguageName::OuterFormat(format.id().into());
         Some(self.intern(name, |_| Ok(dfa)).expect("formats build"))
+    }
+
+    /// Returns the automaton of the strings in which a text, which is not empty, does not occur.
+    pub fn without(&mut self, text: &str, limits: &Limits) -> Result<Arc<Dfa>, LowerError> {
+        let budget = self.budget;
+        let id = self.intern(LanguageName::Without(text.into()), |_| {
+            let mut regular = Regular::new();
+            let any = regular.push(Node::Class(CharSet::all()));
+            let all = regular.push(Node::Repeat { body: any, min: 0, max: None });
+            let text = regular.push(Node::Bytes(text.as_bytes().into()));
+            let holding = regular.push(Node::Concat([all, text, all].into()));
+            let root = regular.push(Node::Not(holding));
+            regular.set_root(root);
+            watched(budget, too_large, |work| Dfa::build(&regular, limits, work)).map(Arc::new)
+        })?;
+        Ok(Arc::clone(self.dfa(id)))
     }
 
     /// Returns the union of the strings of some shapes as one language; `None` if a shape lists values or bounds lengths, or the automaton would

@@ -14,7 +14,7 @@
 use super::BuildError;
 use super::compile_budget::CompileBudget;
 use super::minimize::minimize;
-use super::network::{Edge, Label, Nfa, RuleAutomaton};
+use super::network::{Edge, Label, Nfa, Rows, RuleAutomaton};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
@@ -29,7 +29,7 @@ const VISITS_FREE: u64 = 1 << 24;
 pub(crate) fn determinize(nfa: &Nfa, budget: &CompileBudget) -> Result<RuleAutomaton, BuildError> {
     let graph = Graph::new(nfa);
     if !graph.is_live(nfa.start) {
-        return Ok(RuleAutomaton::from_parts(vec![Vec::new()], vec![false], true));
+        return Ok(RuleAutomaton::of_nothing());
     }
     let n_states_max = STATES_FREE + STATES_PER_STATE * nfa.n_states as usize;
     match subsets(nfa, &graph, n_states_max, budget)? {
@@ -37,6 +37,9 @@ pub(crate) fn determinize(nfa: &Nfa, budget: &CompileBudget) -> Result<RuleAutom
         None => without_epsilons(nfa, &graph, budget),
     }
 }
+
+/// Most room, in states, that is made beforehand.
+const CAPACITY_MAX: usize = 1 << 12;
 
 type Subset = SmallVec<[u32; 8]>;
 
@@ -53,10 +56,10 @@ impl Graph {
     fn new(nfa: &Nfa) -> Self {
         let n = nfa.n_states as usize;
         let (edge_offsets, edges) =
-            by_source(n, nfa.edges.iter().map(|&(from, label, target)| (from, Edge { label, target })));
-        let (epsilon_offsets, epsilons) = by_source(n, nfa.epsilons.iter().copied());
+            by_source(n, nfa.edges.iter().map(|&(from, label, target)| (from, Edge { label, target })), NO_EDGE);
+        let (epsilon_offsets, epsilons) = by_source(n, nfa.epsilons.iter().copied(), 0);
         let reversed = nfa.edges.iter().map(|&(from, _, to)| (to, from));
-        let (back_offsets, back) = by_source(n, reversed.chain(nfa.epsilons.iter().map(|&(from, to)| (to, from))));
+        let (back_offsets, back) = by_source(n, reversed.chain(nfa.epsilons.iter().map(|&(from, to)| (to, from))), 0);
         let mut live = vec![false; n];
         live[nfa.accept as usize] = true;
         let mut pending = vec![nfa.accept];
@@ -83,8 +86,10 @@ impl Graph {
     }
 }
 
-/// Sorts values by their source: returns offsets and the values.
-fn by_source<T: Copy>(n: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> (Vec<u32>, Vec<T>) {
+const NO_EDGE: Edge = Edge { label: Label::Bytes(0, 0), target: 0 };
+
+/// Sorts values by their source: returns offsets and the values. `any` is some value.
+fn by_source<T: Copy>(n: usize, pairs: impl Iterator<Item = (u32, T)> + Clone, any: T) -> (Vec<u32>, Vec<T>) {
     let mut offsets = vec![0u32; n + 1];
     for (from, _) in pairs.clone() {
         offsets[from as usize + 1] += 1;
@@ -92,13 +97,16 @@ fn by_source<T: Copy>(n: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -
     for i in 0..n {
         offsets[i + 1] += offsets[i];
     }
-    let mut next = offsets.clone();
-    let mut values: Vec<Option<T>> = vec![None; offsets[n] as usize];
+    let mut values: Vec<T> = vec![any; offsets[n] as usize];
+    // PERF: offsets are where the next value goes, and become where the values of the next source begin; then they are shifted back.
     for (from, value) in pairs {
-        values[next[from as usize] as usize] = Some(value);
-        next[from as usize] += 1;
+        let next = &mut offsets[from as usize];
+        values[*next as usize] = value;
+        *next += 1;
     }
-    (offsets, values.into_iter().flatten().collect())
+    offsets.copy_within(0..n, 1);
+    offsets[0] = 0;
+    (offsets, values)
 }
 
 /// The epsilon closure. Drops irrelevant states: keeps live ones with edges, and the accepting one.
@@ -139,17 +147,24 @@ impl<'a> Closure<'a> {
     }
 }
 
-type Rows = (Vec<Vec<Edge>>, Vec<bool>);
-
-fn subsets(nfa: &Nfa, graph: &Graph, n_states_max: usize, budget: &CompileBudget) -> Result<Option<Rows>, BuildError> {
+fn subsets(
+    nfa: &Nfa,
+    graph: &Graph,
+    n_states_max: usize,
+    budget: &CompileBudget,
+) -> Result<Option<(Rows, Vec<bool>)>, BuildError> {
     let mut closure = Closure::new(nfa, graph);
+    let n = nfa.n_states as usize;
     let mut ids: HashMap<Subset, u32> = HashMap::new();
     // By state: the subset of that state alone, found once. `(w1 | w2 | ...)*` returns to its start after every word.
     let mut of_single = vec![u32::MAX; nfa.n_states as usize];
+    // By state: the number of the subset that has only it. PERF: most subsets have one state, and need no hashing.
+    let mut only = vec![u32::MAX; nfa.n_states as usize];
     let mut n_visits = 0usize;
     // The initial state is a state of its own: it never accepts.
-    let mut sets: Vec<Subset> = vec![closure.of([nfa.start])];
-    let (mut rows, mut accepting) = (Vec::new(), Vec::new());
+    let mut sets: Vec<Subset> = Vec::with_capacity(n.min(CAPACITY_MAX));
+    sets.push(closure.of([nfa.start]));
+    let (mut rows, mut accepting) = (Rows::with_capacity(n.min(CAPACITY_MAX)), Vec::with_capacity(n.min(CAPACITY_MAX)));
     let mut splitter = Splitter::default();
     while rows.len() < sets.len() {
         let subset = sets[rows.len()].clone();
@@ -165,30 +180,35 @@ fn subsets(nfa: &Nfa, graph: &Graph, n_states_max: usize, budget: &CompileBudget
                 }
             }
         }
-        let mut row: Vec<Edge> = Vec::new();
         splitter.for_each(|label, targets| {
             let single = targets.iter().all(|&target| target == targets[0]).then_some(targets[0] as usize);
             let target = match single {
                 Some(single) if of_single[single] != u32::MAX => of_single[single],
                 _ => {
                     let set = closure.of(targets.iter().copied());
-                    *ids.entry(set).or_insert_with_key(|set| {
-                        sets.push(set.clone());
-                        (sets.len() - 1) as u32
-                    })
+                    let next = sets.len() as u32;
+                    let number = match set[..] {
+                        [state] => &mut only[state as usize],
+                        _ => ids.entry(set.clone()).or_insert(u32::MAX),
+                    };
+                    if *number == u32::MAX {
+                        *number = next;
+                        sets.push(set);
+                    }
+                    *number
                 }
             };
             single.into_iter().for_each(|single| of_single[single] = target);
-            match (row.last_mut(), label) {
+            match (rows.open_row().last_mut(), label) {
                 (Some(Edge { label: Label::Bytes(_, high), target: last }), Label::Bytes(low, new_high))
                     if *last == target && *high + 1 == low =>
                 {
                     *high = new_high;
                 }
-                _ => row.push(Edge { label, target }),
+                _ => rows.push(Edge { label, target }),
             }
         });
-        rows.push(row);
+        rows.end_row();
         let visits_max = STATES_FREE + VISITS_PER_STATE * nfa.n_states as usize;
         if sets.len() > n_states_max || n_visits > visits_max && budget.n_steps() > VISITS_FREE {
             return Ok(None);
@@ -221,6 +241,22 @@ impl Splitter {
 
     /// Calls `visit` with each letter (disjoint byte ranges ascending, then other labels in order) and its targets, which may repeat.
     pub fn for_each(&mut self, mut visit: impl FnMut(Label, &[u32])) {
+        if let [(low, high, target)] = self.bytes[..] {
+            // PERF: three states of four read one range of bytes.
+            visit(Label::Bytes(low, high), &[target]);
+        } else {
+            self.for_each_range(&mut visit);
+        }
+        self.others.sort_unstable();
+        for group in self.others.chunk_by(|a, b| a.0 == b.0) {
+            self.targets.clear();
+            self.targets.extend(group.iter().map(|&(_, target)| target));
+            visit(group[0].0, &self.targets);
+        }
+    }
+
+    /// Calls `visit` with the disjoint byte ranges.
+    fn for_each_range(&mut self, visit: &mut impl FnMut(Label, &[u32])) {
         self.bytes.sort_unstable();
         self.cuts.clear();
         for &(low, high, _) in &self.bytes {
@@ -249,12 +285,6 @@ impl Splitter {
                 visit(Label::Bytes(low, high), &self.targets);
             }
         }
-        self.others.sort_unstable();
-        for group in self.others.chunk_by(|a, b| a.0 == b.0) {
-            self.targets.clear();
-            self.targets.extend(group.iter().map(|&(_, target)| target));
-            visit(group[0].0, &self.targets);
-        }
     }
 }
 
@@ -264,11 +294,11 @@ fn without_epsilons(nfa: &Nfa, graph: &Graph, budget: &CompileBudget) -> Result<
     // The start state is a copy, since it must not accept.
     let mut number = vec![u32::MAX; nfa.n_states as usize];
     let mut order = vec![nfa.start];
-    let (mut rows, mut accepting) = (Vec::new(), Vec::new());
+    let (mut rows, mut accepting) = (Rows::default(), Vec::new());
+    let mut row = Vec::new();
     while rows.len() < order.len() {
         let subset = closure.of([order[rows.len()]]);
         accepting.push(!rows.is_empty() && subset.contains(&nfa.accept));
-        let mut row = Vec::new();
         for &state in &subset {
             for edge in graph.edges(state).iter().filter(|edge| graph.is_live(edge.target)) {
                 let target = &mut number[edge.target as usize];
@@ -283,7 +313,8 @@ fn without_epsilons(nfa: &Nfa, graph: &Graph, budget: &CompileBudget) -> Result<
         row.dedup();
         budget.spend(core::mem::take(&mut closure.n_visits) + row.len())?;
         budget.count_edges(row.len())?;
-        rows.push(row);
+        row.drain(..).for_each(|edge| rows.push(edge));
+        rows.end_row();
     }
     Ok(RuleAutomaton::from_parts(rows, accepting, false))
 }

@@ -79,6 +79,21 @@ impl BuildError {
         self.span
     }
 
+    /// Returns the 1-based line and column (in characters) where the span begins, if the error has one.
+    pub fn line_column(&self) -> Option<(usize, usize)> {
+        Some(self.span?.line_column(self.source.as_deref()?))
+    }
+
+    /// Returns whether no text conforms to the grammar.
+    pub fn is_unsatisfiable(&self) -> bool {
+        matches!(self.kind, Kind::EmptyLanguage { .. })
+    }
+
+    /// Returns whether the grammar names a token that the vocabulary lacks.
+    pub fn is_unknown_token(&self) -> bool {
+        matches!(self.kind, Kind::UnknownControl { .. } | Kind::UnknownTokenId { .. })
+    }
+
     /// Returns `(given, limit)` if a limit of [`Limits`](crate::Limits) was exceeded.
     pub fn limit_met(&self) -> Option<(u64, u64)> {
         match self.kind {

@@ -16,11 +16,20 @@
 //! in `e1 ::= e2 ("or" e2)*` both calls have the same continuations if `e2` is a loop over operators as well. So the levels of an operator
 //! table become one loop, however many and large they are; [`super::order`] arranges that they are inlined one by one.
 //!
+//! A rule whose calls all end words of one rule, its *host*, or of other rules with that host is a part of it: in
+//!
+//! ```text
+//! r ::= a | b;   a ::= "a" b?;   b ::= "b" c?;   c ::= "c"
+//! ```
+//!
+//! whatever reads `b` or `c` ends with it, so the host needs one copy of each. Parts are copied when the host is visited, all at once: copied link
+//! by link a chain of such rules would be determinized again for each of its links.
+//!
 //! Copies of copies (`x{3,}` where `x ::= y{2,}`) could be counted in many ways, all of them live at once, so they are counted once
 //! (`y{6,}`) where that is equivalent.
 //!
-//! A chain of rules that each call the next is copied again at each of its links, and rules that call each other can double at each; so
-//! all copies together are bounded as well, by [`COPIED_FREE`] states and as many as the grammar has. Further calls stay calls.
+//! A chain of rules that each call the next amid their words is copied again at each of its links, and rules that call each other can double at
+//! each; so all copies together are bounded as well, by [`COPIED_FREE`] states and as many as the grammar has. Further calls stay calls.
 //!
 //! Cost: one determinization per rule, and one per rule that is tried.
 
@@ -28,10 +37,11 @@ use super::BuildError;
 use super::absorb::absorb;
 use super::compile_budget::CompileBudget;
 use super::determinize::determinize;
-use super::network::{Edge, Label, NetRule, NetRuleId, Network, Nfa, RuleAutomaton};
+use super::network::{Edge, Label, NetRule, NetRuleId, Network, Nfa, Rows, RuleAutomaton};
 use super::order::callees_first;
 use crate::limits::Limits;
 use crate::machine::Counter;
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 /// Most states that copies of one rule may add to the grammar.
@@ -52,16 +62,23 @@ pub(crate) fn inline(
     let callees: Vec<Vec<NetRuleId>> = network.rules.iter().map(|rule| callees(&rule.automaton)).collect();
     let mut n_sites = vec![0usize; network.rules.len()];
     callees.iter().flatten().for_each(|callee| n_sites[callee.index()] += 1);
-    let callers = only_callers(&callees);
     budget.check()?;
     let (mut is_inlined, mut is_done) = (vec![false; network.rules.len()], vec![false; network.rules.len()]);
     let n_states: usize = network.rules.iter().map(|rule| rule.automaton.n_states()).sum();
     let mut n_left = COPIED_FREE.saturating_add(n_states);
     let order = callees_first(&callees, network.root);
+    let hosts = hosts(network, &order, &n_sites);
+    let callees = callees_of_hosts(callees, &hosts);
+    let callers = only_callers(&callees);
     budget.check()?;
     for id in order {
         let index = id.index();
         budget.spend(1)?;
+        if hosts[index] != id {
+            is_done[index] = true;
+            is_inlined[index] = true;
+            continue;
+        }
         if let Some(nfa) = expand(network, id, &is_inlined, &mut n_left) {
             network.rules[index].automaton = determinize(&nfa, budget)?;
         }
@@ -87,8 +104,49 @@ pub(crate) fn inline(
     Ok(())
 }
 
+/// Returns by rule its host: itself, unless all its calls end words of parts of another rule. `order` has callees before their callers, but for
+/// some calls in cycles.
+fn hosts(network: &Network<RuleAutomaton>, order: &[NetRuleId], n_sites: &[usize]) -> Vec<NetRuleId> {
+    let mut hosts: Vec<NetRuleId> = (0..network.rules.len()).map(NetRuleId::new).collect();
+    // By rule: the one host of the calls seen so far that end its words, and how many these are.
+    let mut found: Vec<(Option<NetRuleId>, usize)> = vec![(None, 0); network.rules.len()];
+    for &id in order.iter().rev() {
+        let rule = network.rule(id);
+        if let (Some(host), n_found) = found[id.index()]
+            && id != network.root
+            && n_found == n_sites[id.index()]
+            && rule.automaton.n_states() <= SINGLE_MAX
+            && may_be_copied(rule, id)
+        {
+            hosts[id.index()] = host;
+        }
+        let host = hosts[id.index()];
+        if rule.counter.is_some() {
+            continue;
+        }
+        for edge in rule.automaton.all_edges() {
+            let Label::Call(callee) = edge.label else { continue };
+            let (known, n_found) = &mut found[callee.index()];
+            if rule.automaton.is_pure_end(edge.target) && known.is_none_or(|known| known == host) {
+                *known = Some(host);
+                *n_found += 1;
+            }
+        }
+    }
+    hosts
+}
+
+/// Returns by rule what it and its parts call, but for the parts, if it is a host.
+fn callees_of_hosts(callees: Vec<Vec<NetRuleId>>, hosts: &[NetRuleId]) -> Vec<Vec<NetRuleId>> {
+    let mut of_hosts = vec![Vec::new(); callees.len()];
+    for (callees, host) in callees.into_iter().zip(hosts) {
+        of_hosts[host.index()].extend(callees.into_iter().filter(|callee| hosts[callee.index()] == *callee));
+    }
+    of_hosts
+}
+
 fn empty() -> RuleAutomaton {
-    RuleAutomaton::from_parts(Vec::new(), Vec::new(), true)
+    RuleAutomaton::from_parts(Rows::default(), Vec::new(), true)
 }
 
 fn callees(automaton: &RuleAutomaton) -> Vec<NetRuleId> {
@@ -175,29 +233,36 @@ fn expand(network: &Network<RuleAutomaton>, id: NetRuleId, is_inlined: &[bool], 
         return None;
     }
     let mut nfa = Nfa::new();
-    let base = nfa.embed(automaton);
+    let base = nfa.embed_before(automaton, nfa.accept);
     nfa.epsilons.push((nfa.start, base));
-    nfa.epsilons.extend(automaton.accepting_states().map(|state| (base + state, nfa.accept)));
+    // By callee and where its calls return to: the copy of it. One copy does for all calls that return to the same state.
+    let mut copies: HashMap<(NetRuleId, u32), u32> = HashMap::new();
     let mut position = 0;
     while position < nfa.edges.len() {
         let (from, label, to) = nfa.edges[position];
-        let Label::Call(callee) = label else {
-            position += 1;
-            continue;
-        };
-        let is_inlined = is_inlined[callee.index()];
-        let callee = &network.rule(callee).automaton;
-        match n_left.checked_sub(callee.n_states()) {
-            Some(left) if is_inlined => *n_left = left,
+        let callee = match label {
+            Label::Call(callee) if is_inlined[callee.index()] => callee,
             _ => {
                 position += 1;
                 continue;
             }
-        }
+        };
+        let copy = match copies.get(&(callee, to)) {
+            Some(&copy) => copy,
+            None => {
+                let automaton = &network.rule(callee).automaton;
+                let Some(left) = n_left.checked_sub(automaton.n_states()) else {
+                    position += 1;
+                    continue;
+                };
+                *n_left = left;
+                let copy = nfa.embed_before(automaton, to);
+                copies.insert((callee, to), copy);
+                copy
+            }
+        };
         nfa.edges.swap_remove(position);
-        let copy = nfa.embed(callee);
         nfa.epsilons.push((from, copy));
-        nfa.epsilons.extend(callee.accepting_states().map(|state| (copy + state, to)));
     }
     Some(nfa)
 }

@@ -63,7 +63,7 @@ pub(crate) fn remove_left_recursion(
                 budget.spend(spine.n_arcs())?;
                 determinize(&spine.ending_with(index), budget)?
             } else {
-                RuleAutomaton::from_parts(vec![Vec::new()], vec![false], true)
+                RuleAutomaton::of_nothing()
             };
         }
     }

@@ -12,7 +12,7 @@ use super::network::{ControlLetter, Label, NetRule, NetRuleId, Network, Nfa, Rul
 use super::token_budget;
 use super::token_sets::TokenSets;
 use crate::grammar::analysis::reachable_rules;
-use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, SchemaOperand};
+use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, RuleId, SchemaOperand};
 use crate::limits::Limits;
 use crate::machine::{Counter, merged_bounds};
 use crate::regular::{CharSet, Dfa, Node, NodeId, Regular, utf8_sequences};
@@ -36,9 +36,13 @@ pub(crate) trait References {
     fn for_each_spelling(&self, text: &str, visit: &mut dyn FnMut(usize, u32));
     /// Returns what is known of a schema that was compiled before.
     fn external(&self, schema: &SchemaOperand) -> External;
+    /// Returns what is known of a rule, if it was compiled before.
+    fn external_rule(&self, _rule: RuleId) -> Option<External> {
+        None
+    }
 }
 
-/// A schema that was compiled before.
+/// A schema or a rule that was compiled before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct External {
     /// The number of the automaton of its texts that are not empty, if there are some.
@@ -190,15 +194,7 @@ impl Lowering<'_> {
                 self.emit_bytes(rule, from, to, bytes);
             }
             Expr::Marker(text) => self.emit_marker(rule, from, to, text)?,
-            Expr::Schema(schema) => {
-                let External { number, has_empty_text } = self.references.external(schema);
-                if let Some(number) = number {
-                    self.edge(rule, from, Label::External(number), to);
-                }
-                if has_empty_text {
-                    self.empty(rule, from, to);
-                }
-            }
+            Expr::Schema(schema) => self.emit_external(rule, from, to, self.references.external(schema)),
             Expr::LiteralNoCase(text) => self.emit_no_case(rule, from, to, text)?,
             Expr::Class(set) => self.emit_class(rule, from, to, set),
             Expr::Regex(regex) => {
@@ -217,8 +213,20 @@ impl Lowering<'_> {
                     self.edge(rule, from, Label::Control(ControlLetter::set(set)), to);
                 }
             }
-            Expr::Rule(callee) => self.edge(rule, from, Label::Call(NetRuleId::new(callee.index())), to),
-            Expr::Sequence(parts) => self.emit_sequence(rule, from, to, parts, What::Expr),
+            Expr::Rule(callee) => match self.references.external_rule(*callee) {
+                Some(external) => self.emit_external(rule, from, to, external),
+                None => self.edge(rule, from, Label::Call(NetRuleId::new(callee.index())), to),
+            },
+            Expr::Sequence(parts) => match self.separated(parts) {
+                Some((item, separator)) => {
+                    let (before, after) = (self.state(rule), self.state(rule));
+                    self.empty(rule, from, before);
+                    self.pending.push(Piece { rule, from: before, to: after, what: What::Expr(item) });
+                    self.pending.push(Piece { rule, from: after, to: before, what: What::Expr(separator) });
+                    self.empty(rule, after, to);
+                }
+                None => self.emit_sequence(rule, from, to, parts, What::Expr),
+            },
             Expr::Choice(parts) => self.emit_choice(rule, from, to, parts, What::Expr),
             Expr::Repeat { body, min, max } => {
                 self.emit_repeat(piece, What::Expr(*body), *min, *max);
@@ -277,6 +285,19 @@ impl Lowering<'_> {
         Ok(number)
     }
 
+    /// Returns `x` and `s` of `x (s x)*`, if both `x` are the same expression: one copy of it is enough.
+    fn separated(&self, parts: &[ExprId]) -> Option<(ExprId, ExprId)> {
+        let &[item, more] = parts else { return None };
+        let &Expr::Repeat { body, min: 0, max: None } = self.grammar.expr(more) else { return None };
+        match self.grammar.expr(body) {
+            Expr::Sequence(parts) => match **parts {
+                [separator, again] if again == item => Some((item, separator)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     fn emit_node(&mut self, piece: &Piece, index: usize, id: NodeId) -> Result<(), BuildError> {
         let &Piece { rule, from, to, .. } = piece;
         let regular = Arc::clone(&self.regulars[index].regular);
@@ -305,6 +326,15 @@ impl Lowering<'_> {
         let sizes = regular_sizes(&regular);
         self.regulars.push(LoweredRegex { regular, has_markers, sizes });
         self.regulars.len() - 1
+    }
+
+    fn emit_external(&mut self, rule: usize, from: u32, to: u32, External { number, has_empty_text }: External) {
+        if let Some(number) = number {
+            self.edge(rule, from, Label::External(number), to);
+        }
+        if has_empty_text {
+            self.empty(rule, from, to);
+        }
     }
 
     fn emit_bytes(&mut self, rule: usize, from: u32, to: u32, bytes: &[u8]) {
@@ -363,6 +393,11 @@ impl Lowering<'_> {
 
     /// Emits the UTF-8 of a set. Sequences with a common suffix share its states.
     fn emit_class(&mut self, rule: usize, from: u32, to: u32, set: &CharSet) {
+        if set.ranges().iter().all(|(_, high)| high.is_ascii()) {
+            // PERF: most classes, and white space that is repeated many times.
+            let edges = set.ranges().iter().map(|&(low, high)| (from, Label::Bytes(low as u8, high as u8), to));
+            return self.rules[rule].automaton.edges.extend(edges);
+        }
         let mut ends: HashMap<SmallVec<[(u8, u8); 4]>, u32> = HashMap::new();
         for sequence in utf8_sequences(set) {
             let mut next = to;

@@ -65,18 +65,35 @@ pub(crate) fn normalize(
     limits: &Limits,
     budget: &CompileBudget,
 ) -> Result<(NormalGrammar, Vec<RuleId>), BuildError> {
+    let (normal, empty_rules) = normalize_part(grammar, references, limits, budget)?;
+    if !normal.has_empty_text && !normal.has_other_texts() {
+        let rule = grammar.rule(grammar.root());
+        return Err(BuildError::empty_language(&rule.name).at(rule.span, grammar.source()));
+    }
+    Ok((normal, empty_rules))
+}
+
+/// As [`normalize`], of a grammar that may match nothing.
+///
+/// # Errors
+/// As [`normalize`], but for an empty language.
+pub(crate) fn normalize_part(
+    grammar: &Grammar,
+    references: &dyn References,
+    limits: &Limits,
+    budget: &CompileBudget,
+) -> Result<(NormalGrammar, Vec<RuleId>), BuildError> {
     let LoweredGrammar { network: mut lowered, token_sets, bounded } =
         lower::lower(grammar, references, limits, budget)?;
     let words = nullable::words(&lowered, budget)?;
     let root_words = words[lowered.root.index()];
-    if root_words == nullable::Words::default() {
-        let rule = grammar.rule(grammar.root());
-        return Err(BuildError::empty_language(&rule.name).at(rule.span, grammar.source()));
-    }
     let is_empty = |&rule: &RuleId| words[rule.index()] == nullable::Words::default();
     let is_used = reachable_rules(grammar);
     let used = (0..grammar.rules().len()).filter(|&rule| is_used[rule]).map(RuleId::new);
     let empty_rules = used.filter(is_empty).collect();
+    if root_words == nullable::Words::default() {
+        return Ok((NormalGrammar { network: FinishedNetwork::of_nothing(), has_empty_text: false }, empty_rules));
+    }
     budget.check()?;
     nullable::factor(&mut lowered, &words);
     budget.check()?;

@@ -185,6 +185,93 @@ impl Nfa {
         }
         base
     }
+
+    /// Adds the states and edges of `automaton` such that its words lead to `end`; returns the number of its start state here. A state that only
+    /// ends the automaton is `end` itself, so that calls before it return to `end` as well.
+    pub fn embed_before(&mut self, automaton: &RuleAutomaton, end: u32) -> u32 {
+        let base = self.n_states;
+        self.n_states += automaton.n_states() as u32;
+        for state in 0..automaton.n_states() as u32 {
+            self.edges.extend(automaton.edges(state).iter().map(|edge| {
+                let target = if automaton.is_pure_end(edge.target) { end } else { base + edge.target };
+                (base + state, edge.label, target)
+            }));
+            if automaton.is_accepting(state) {
+                self.epsilons.push((base + state, end));
+            }
+        }
+        base
+    }
+}
+
+/// The edges of states, one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    edges: Vec<Edge>,
+    offsets: Vec<u32>,
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Rows { edges: Vec::new(), offsets: vec![0] }
+    }
+}
+
+impl Rows {
+    /// Returns no rows, with room for those of so many states.
+    pub fn with_capacity(n_states: usize) -> Self {
+        let mut offsets = Vec::with_capacity(n_states + 1);
+        offsets.push(0);
+        Rows { edges: Vec::with_capacity(2 * n_states), offsets }
+    }
+
+    /// Returns the number of states whose edges are complete.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Returns whether no state has its edges yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the edges of a state.
+    #[inline]
+    pub fn row(&self, state: usize) -> &[Edge] {
+        &self.edges[self.offsets[state] as usize..self.offsets[state + 1] as usize]
+    }
+
+    fn row_mut(&mut self, state: usize) -> &mut [Edge] {
+        &mut self.edges[self.offsets[state] as usize..self.offsets[state + 1] as usize]
+    }
+
+    /// Returns the edges of all states.
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    /// Returns the edges of the next state so far.
+    #[inline]
+    pub fn open_row(&mut self) -> &mut [Edge] {
+        let start = self.offsets[self.offsets.len() - 1] as usize;
+        &mut self.edges[start..]
+    }
+
+    /// Adds an edge of the next state.
+    #[inline]
+    pub fn push(&mut self, edge: Edge) {
+        self.edges.push(edge);
+    }
+
+    /// Completes the edges of the next state.
+    pub fn end_row(&mut self) {
+        self.offsets.push(self.edges.len() as u32);
+    }
+
+    /// Takes back the edges of the next state.
+    pub fn drop_open_row(&mut self) {
+        self.edges.truncate(self.offsets[self.offsets.len() - 1] as usize);
+    }
 }
 
 /// The automaton of a rule: no epsilon edges, state 0 starts and doesn't accept, every state lies on a path from start to
@@ -246,25 +333,19 @@ impl Hash for RuleAutomaton {
 
 impl RuleAutomaton {
     /// Assembles an automaton from the edges of each state in turn.
-    pub fn from_parts(rows: Vec<Vec<Edge>>, accepting: Vec<bool>, is_deterministic: bool) -> Self {
-        let mut offsets = Vec::with_capacity(rows.len() + 1);
-        let mut edges = Vec::with_capacity(rows.iter().map(Vec::len).sum());
-        offsets.push(0);
-        for mut row in rows {
-            row.sort_unstable();
-            edges.append(&mut row);
-            offsets.push(edges.len() as u32);
+    pub fn from_parts(mut rows: Rows, accepting: Vec<bool>, is_deterministic: bool) -> Self {
+        for state in 0..rows.len() {
+            rows.row_mut(state).sort_unstable();
         }
-        RuleAutomaton {
-            offsets,
-            edges,
-            accepting: accepting.into_iter().collect(),
-            is_deterministic,
-            elements: Vec::new(),
-            declared_keys: SmallVec::new(),
-            register_rules: Vec::new(),
-            token_sets: None,
-        }
+        let automaton = RuleAutomaton::from_sorted(rows.edges, rows.offsets, accepting.into_iter());
+        RuleAutomaton { is_deterministic, ..automaton }
+    }
+
+    /// Returns an automaton of one state that doesn't accept.
+    pub fn of_nothing() -> Self {
+        let mut rows = Rows::default();
+        rows.end_row();
+        RuleAutomaton::from_parts(rows, vec![false], true)
     }
 
     /// Assembles an automaton, deterministic or not, from the sorted edges of all states, and where those of each state begin and end.
@@ -476,7 +557,7 @@ impl FinishedRule {
 impl FinishedNetwork {
     /// Returns the network of a rule that matches nothing.
     pub fn of_nothing() -> Self {
-        let automaton = RuleAutomaton::from_parts(vec![Vec::new()], vec![false], true);
+        let automaton = RuleAutomaton::of_nothing();
         let network =
             Network { rules: vec![NetRule { name: "root".into(), automaton, counter: None }], root: NetRuleId::new(0) };
         network.finished(TokenSets::default(), Vec::new())

@@ -8,7 +8,7 @@
 //! a (bc)*  0 --a--> 1 (end) --b--> 2 --c--> 1  0 --a--> 1 counts --b--> 2 counts --c--> 1 --b--> 2 counts
 //! ```
 
-use super::network::{Edge, Label, RuleAutomaton};
+use super::network::{Edge, Label, Rows, RuleAutomaton};
 use crate::machine::{RegisterRule, TokenBudget};
 use crate::regular::Dfa;
 use hashbrown::HashMap;
@@ -19,17 +19,17 @@ pub(super) fn automaton(dfa: &Dfa, max: u32) -> Option<RuleAutomaton> {
     let mut numbers: HashMap<(u32, bool), u32> = HashMap::new();
     // Nothing leads back to the first.
     let mut places: Vec<(u32, bool)> = vec![(start, false)];
-    let mut rows: Vec<Vec<Edge>> = Vec::new();
+    let mut rows = Rows::default();
     while let Some(&(state, _)) = places.get(rows.len()) {
         let reads_on = rows.is_empty() || dfa.is_accepting(state);
-        let row = dfa.edges(state).map(|(low, high, target)| {
+        for (low, high, target) in dfa.edges(state) {
             let target = *numbers.entry((target, reads_on)).or_insert_with(|| {
                 places.push((target, reads_on));
                 places.len() as u32 - 1
             });
-            Edge { label: Label::Bytes(low, high), target }
-        });
-        rows.push(row.collect());
+            rows.push(Edge { label: Label::Bytes(low, high), target });
+        }
+        rows.end_row();
     }
     let accepting = (0..places.len()).map(|place| place > 0 && dfa.is_accepting(places[place].0)).collect();
     let rules = (1..).zip(&places[1..]).map(|(place, &(state, reads_on))| {

@@ -5,6 +5,7 @@
 
 use super::error::TagError;
 use super::format::{Edge, Format, FormatId, Model, Tag, Times};
+use super::parameters::SharedRules;
 use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, GrammarBuilder};
 use crate::json_schema::{Json, ValueId};
 use crate::limits::Limits;
@@ -15,7 +16,8 @@ const COMPARED_BYTES_MAX: usize = 1 << 26;
 
 /// Returns the grammar of a document.
 pub(super) fn lower(json: &Json, model: &Model, limits: &Limits) -> Result<Grammar, TagError> {
-    let mut lowering = Lowering { json, model, limits, builder: GrammarBuilder::new(), n_rules: 0 };
+    let mut lowering =
+        Lowering { json, model, limits, builder: GrammarBuilder::new(), shared: SharedRules::default(), n_rules: 0 };
     lowering.builder.set_source(json.source());
     let root = lowering.builder.rule("root");
     let body = lowering.format(model.root, &Ends::default())?;
@@ -28,6 +30,7 @@ struct Lowering<'a> {
     model: &'a Model,
     limits: &'a Limits,
     builder: GrammarBuilder,
+    shared: SharedRules,
     /// Rules so far.
     n_rules: usize,
 }
@@ -55,7 +58,7 @@ impl Lowering<'_> {
                 self.builder.push_at(Expr::Schema(operand.clone()), Some(span))
             }
             Format::Parameters(parameters) => {
-                parameters.lower(&mut self.builder, &format!("parameters-{}-", id.index()))
+                parameters.lower(&mut self.builder, &mut self.shared, &format!("parameters-{}-", id.index()))
             }
             Format::Grammar(grammar) => {
                 let root = self.builder.add_grammar(grammar, &format!("grammar-{}-", id.index()));

@@ -14,11 +14,12 @@
 //! | `kimi_k3_xml` | `<\|open\|>argument key="k" type="string"<\|sep\|>v<\|close\|>argument<\|sep\|>`, with the type of the value |
 
 use super::error::TagError;
-use crate::grammar::{Expr, ExprId, GrammarBuilder, SchemaOperand};
+use crate::grammar::{Expr, ExprId, GrammarBuilder, RuleId, SchemaOperand};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::regular::CharSet;
 use crate::schema_options::{JsonTypes, RootForm, SchemaOptions};
 use crate::util::Span;
+use hashbrown::HashMap;
 
 /// How parameters are written.
 #[derive(Debug, PartialEq, Eq)]
@@ -150,15 +151,22 @@ struct Parameter {
 /// Where the schema of a value is.
 #[derive(Debug)]
 struct Place {
-    /// What is compiled: the schema itself, or one that holds it.
+    /// The schema itself, or a place in one that holds it.
     operand: SchemaOperand,
-    /// The pointer of the schema in that.
-    pointer: String,
     span: Span,
 }
 
+/// Rules for all parameters of a grammar, each compiled by itself: equal ones are one rule.
+#[derive(Debug, Default)]
+pub(super) struct SharedRules {
+    /// Values with the marker behind them, by style, schema (none for any string) and types.
+    values: HashMap<(&'static str, Option<SchemaOperand>, KnownTypes), RuleId>,
+    /// White space with a marker behind it, by marker.
+    spaces: HashMap<&'static str, RuleId>,
+}
+
 /// What the keyword `type` says of the values of a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum KnownTypes {
     /// Any string, and nothing else.
     AnyString,
@@ -168,6 +176,9 @@ enum KnownTypes {
     NoStrings,
     Any,
 }
+
+/// Most parameters that are one expression.
+const NESTED_MAX: usize = 8;
 
 /// Keywords of a schema of parameters that say nothing about its values, or that are read here.
 const READ: [&str; 15] = [
@@ -227,11 +238,12 @@ impl Parameters {
             let text = &json.source()[span.start as usize..span.end as usize];
             // PERF: a schema that refers to nothing is compiled by itself, and once for all tools that have it.
             match has_dialect || text.contains('$') || text.contains("\\u") {
-                true => Place { operand: whole.clone(), pointer: json.pointer(id)[root.len()..].to_owned(), span },
-                false => {
-                    let operand = SchemaOperand::new(text, whole.options().clone());
-                    Place { operand, pointer: String::new(), span }
+                true => {
+                    let mut options = whole.options().clone();
+                    json.pointer(id)[root.len()..].clone_into(&mut options.read.pointer);
+                    Place { operand: whole.with_options(options), span }
                 }
+                false => Place { operand: SchemaOperand::new(text, whole.options().clone()), span },
             }
         };
         let required = required(json, at)?;
@@ -264,48 +276,75 @@ impl Parameters {
     }
 
     /// Adds the grammar of the parameters; rules have names that begin with `prefix`.
-    pub fn lower(&self, builder: &mut GrammarBuilder, prefix: &str) -> ExprId {
-        let declared: Vec<(ExprId, bool)> =
-            self.declared.iter().map(|parameter| (self.declared(builder, parameter), parameter.is_required)).collect();
-        let others = self.others.as_ref().map(|schema| self.other(builder, schema.as_ref()));
-        // What may follow behind the last declared one, where a parameter came before and where none did.
-        let space = space(builder);
-        let mut rest = [builder.empty(), builder.empty()];
-        if let Some(other) = others {
-            let next = builder.sequence([space, other]);
-            let more = builder.repeat(next, 0, None);
-            let all = builder.sequence([other, more]);
-            rest = [builder.repeat(all, 0, Some(1)), more];
+    ///
+    /// For each parameter there are the texts from its key on or, where it may be left out, from that of a later one:
+    ///
+    /// ```text
+    /// all ::= ("<parameter=" 0)?
+    /// 0 ::= "a" value-1 (next 1)? | 1       where `a` may be left out and so may all later ones
+    /// 1 ::= "b" value-2
+    /// next ::= [ \t\n\r]{0,16} "<parameter="
+    /// ```
+    ///
+    /// All rules of keys stand at ends of words, so that together they are one automaton, as large as the keys are. The others are units of their own,
+    /// the same for all tools.
+    pub fn lower(&self, builder: &mut GrammarBuilder, shared: &mut SharedRules, prefix: &str) -> ExprId {
+        // What begins with the key of a later parameter, if there are any, and whether there may be none.
+        let mut later = self.others.as_ref().map(|schema| self.others(builder, shared, schema.as_ref(), prefix));
+        let mut may_be_none = true;
+        for (index, parameter) in self.declared.iter().enumerate().rev() {
+            let key = builder.marker(&format!("{}{}", self.style.key(&parameter.key), self.style.after_key));
+            let value = self.value(builder, shared, Some(&parameter.schema), parameter.types);
+            let behind = match later {
+                None => builder.empty(),
+                Some(later) => {
+                    let next = self.next(builder, shared);
+                    let behind = builder.sequence([next, later]);
+                    if may_be_none { builder.repeat(behind, 0, Some(1)) } else { behind }
+                }
+            };
+            let here = builder.sequence([key, value, behind]);
+            let body = match later {
+                Some(later) if !parameter.is_required => builder.choice([here, later]),
+                _ => here,
+            };
+            // What may come without the parameter before it stands twice.
+            let is_twice = index > 0 && !self.declared[index - 1].is_required;
+            later = Some(match is_twice || index % NESTED_MAX == NESTED_MAX - 1 {
+                true => {
+                    let rule = builder.rule(&format!("{prefix}{index}"));
+                    builder.define(rule, body);
+                    builder.rule_ref(rule)
+                }
+                false => body,
+            });
+            may_be_none &= !parameter.is_required;
         }
-        // PERF: a rule for each place, since what follows is written twice.
-        for (index, &(parameter, is_required)) in declared.iter().enumerate().rev() {
-            let behind = builder.sequence([parameter, rest[1]]);
-            let with_space = builder.sequence([space, behind]);
-            let places = [behind, with_space];
-            let mut next = rest;
-            for (place, (&here, name)) in places.iter().zip(["first", "next"]).enumerate() {
-                let body = if is_required { here } else { builder.choice([here, rest[place]]) };
-                let rule = builder.rule(&format!("{prefix}{index}-{name}"));
-                builder.define(rule, body);
-                next[place] = builder.rule_ref(rule);
-            }
-            rest = next;
-        }
-        rest[0]
+        let Some(later) = later else { return builder.empty() };
+        let open = builder.marker(self.style.before_key);
+        let all = builder.sequence([open, later]);
+        let body = if may_be_none { builder.repeat(all, 0, Some(1)) } else { all };
+        let rule = builder.rule(&format!("{prefix}all"));
+        builder.define(rule, body);
+        builder.set_separate(rule);
+        builder.rule_ref(rule)
     }
 
-    /// Adds a parameter that is declared.
-    fn declared(&self, builder: &mut GrammarBuilder, parameter: &Parameter) -> ExprId {
-        let style = self.style;
-        let open = builder.marker(&format!("{}{}{}", style.before_key, style.key(&parameter.key), style.after_key));
-        let value = self.value(builder, Some(&parameter.schema), parameter.types);
-        builder.sequence([open, value])
+    /// Adds white space and what stands before the key of a parameter.
+    fn next(&self, builder: &mut GrammarBuilder, shared: &mut SharedRules) -> ExprId {
+        shared.space_and(builder, self.style.before_key)
     }
 
-    /// Adds a parameter that is not declared.
-    fn other(&self, builder: &mut GrammarBuilder, schema: Option<&Place>) -> ExprId {
+    /// Adds one or more parameters that are not declared, from the key of the first one on.
+    fn others(
+        &self,
+        builder: &mut GrammarBuilder,
+        shared: &mut SharedRules,
+        schema: Option<&Place>,
+        prefix: &str,
+    ) -> ExprId {
         let style = self.style;
-        let (open, close) = (builder.marker(style.before_key), builder.marker(style.after_key));
+        let close = builder.marker(style.after_key);
         let characters = CharSet::from_iter([style.key_end(), '\n', '\r']).negate();
         let character = builder.class(characters);
         let mut key = builder.repeat(character, 1, None);
@@ -315,21 +354,64 @@ impl Parameters {
             let declared = builder.one_of(declared);
             key = builder.push(Expr::Minus(key, declared));
         }
-        let value = self.value(builder, schema, KnownTypes::Any);
-        builder.sequence([open, key, close, value])
+        let value = self.value(builder, shared, schema, KnownTypes::Any);
+        let other = builder.sequence([key, close, value]);
+        let next = self.next(builder, shared);
+        let next = builder.sequence([next, other]);
+        let more = builder.repeat(next, 0, None);
+        let body = builder.sequence([other, more]);
+        let rule = builder.rule(&format!("{prefix}others"));
+        builder.define(rule, body);
+        builder.rule_ref(rule)
     }
 
     /// Adds a value with what says of which type it is, and the marker behind it.
-    fn value(&self, builder: &mut GrammarBuilder, schema: Option<&Place>, types: KnownTypes) -> ExprId {
+    fn value(
+        &self,
+        builder: &mut GrammarBuilder,
+        shared: &mut SharedRules,
+        schema: Option<&Place>,
+        types: KnownTypes,
+    ) -> ExprId {
         let style = self.style;
         let types = if schema.is_none() && style.types == Types::Untold { KnownTypes::AnyString } else { types };
+        // Of any string the schema says nothing else.
+        let schema = schema.filter(|_| types != KnownTypes::AnyString);
+        let operand = match schema {
+            Some(place) => Some(place.operand.clone()),
+            None if types == KnownTypes::AnyString => None,
+            None => Some(SchemaOperand::new("true", self.options.clone())),
+        };
+        let key = (style.name, operand, types);
+        if let Some(&rule) = shared.values.get(&key) {
+            return builder.rule_ref(rule);
+        }
+        let rule = builder.rule(&format!("value-{}", shared.values.len() + 1));
+        let body = self.value_body(builder, shared, schema, types);
+        builder.define(rule, body);
+        builder.set_separate(rule);
+        shared.values.insert(key, rule);
+        builder.rule_ref(rule)
+    }
+
+    fn value_body(
+        &self,
+        builder: &mut GrammarBuilder,
+        shared: &mut SharedRules,
+        schema: Option<&Place>,
+        types: KnownTypes,
+    ) -> ExprId {
+        let style = self.style;
         let mut alternatives = Vec::new();
         if types != KnownTypes::NoStrings {
-            let text = match (types, schema) {
-                (KnownTypes::AnyString, _) | (_, None) => builder.text_without(&[style.after_value]),
-                (_, Some(schema)) => {
+            let text = match schema {
+                None => {
+                    let (text, close) = (builder.text_without(&[style.after_value]), builder.marker(style.after_value));
+                    builder.sequence([text, close])
+                }
+                Some(schema) => {
                     let text = operand(builder, schema, RootForm::Text { until: style.after_value.into() });
-                    padded(builder, text)
+                    self.padded(builder, shared, text)
                 }
             };
             let told = match style.types {
@@ -354,26 +436,46 @@ impl Parameters {
                         builder.schema(SchemaOperand::new("true", options))
                     }
                 };
-                let json = padded(builder, json);
+                let json = self.padded(builder, shared, json);
                 alternatives.push(self.told(builder, told, json));
             }
         }
         builder.one_of(alternatives)
     }
 
-    /// Adds what says that a value is of a type, the value and the marker behind it.
+    /// Adds what says that a value is of a type, and the value with the marker behind it.
     fn told(&self, builder: &mut GrammarBuilder, told: &str, value: ExprId) -> ExprId {
         let open = builder.marker(&format!("{told}{}", self.style.before_value));
-        let close = builder.marker(self.style.after_value);
         let before = if self.style.has_space { space(builder) } else { builder.empty() };
-        builder.sequence([before, open, value, close])
+        builder.sequence([before, open, value])
+    }
+
+    /// Adds a value with white space around it, and the marker behind it.
+    fn padded(&self, builder: &mut GrammarBuilder, shared: &mut SharedRules, value: ExprId) -> ExprId {
+        let (before, close) = (space(builder), shared.space_and(builder, self.style.after_value));
+        builder.sequence([before, value, close])
+    }
+}
+
+impl SharedRules {
+    /// Adds white space and a marker behind it.
+    fn space_and(&mut self, builder: &mut GrammarBuilder, marker: &'static str) -> ExprId {
+        let n_rules = self.spaces.len();
+        let rule = *self.spaces.entry(marker).or_insert_with(|| {
+            let rule = builder.rule(&format!("space-{}", n_rules + 1));
+            let (space, marker) = (space(builder), builder.marker(marker));
+            let body = builder.sequence([space, marker]);
+            builder.define(rule, body);
+            builder.set_separate(rule);
+            rule
+        });
+        builder.rule_ref(rule)
     }
 }
 
 /// Adds the values of a schema in a form.
 fn operand(builder: &mut GrammarBuilder, schema: &Place, root: RootForm) -> ExprId {
-    let mut options = SchemaOptions { root, ..schema.operand.options().clone() };
-    options.read.pointer.clone_from(&schema.pointer);
+    let options = SchemaOptions { root, ..schema.operand.options().clone() };
     builder.push_at(Expr::Schema(schema.operand.with_options(options)), Some(schema.span))
 }
 
@@ -381,12 +483,6 @@ fn operand(builder: &mut GrammarBuilder, schema: &Place, root: RootForm) -> Expr
 fn space(builder: &mut GrammarBuilder) -> ExprId {
     let character = builder.class(CharSet::from_iter([' ', '\t', '\n', '\r']));
     builder.repeat(character, 0, Some(16))
-}
-
-/// Adds a value with white space around it.
-fn padded(builder: &mut GrammarBuilder, value: ExprId) -> ExprId {
-    let (before, after) = (space(builder), space(builder));
-    builder.sequence([before, value, after])
 }
 
 /// Follows references to places of the same schema.

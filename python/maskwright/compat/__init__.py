@@ -1,0 +1,1 @@
+"""Modules shaped like those of other engines."""

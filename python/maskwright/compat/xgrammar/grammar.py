@@ -1,0 +1,189 @@
+"""Grammars."""
+
+import json
+import logging
+
+import maskwright
+
+from .config import get_serialization_version
+from .exception import InvalidJSONError, InvalidStructuralTagError
+from .structural_tag import StructuralTag, StructuralTagItem, tag_text
+from .tokenizer_info import _loaded
+
+logger = logging.getLogger(__name__)
+
+#: Any JSON array or object.
+_JSON = r"""
+root ::= object | array
+value ::= object | array | string | number | "true" | "false" | "null"
+object ::= "{" ws (member (ws "," ws member)*)? ws "}"
+member ::= string ws ":" ws value
+array ::= "[" ws (value (ws "," ws value)*)? ws "]"
+string ::= "\"" ([^"\\\x00-\x1F] | "\\" (["\\/bfnrt] | "u" [0-9A-Fa-f]{4}))* "\""
+number ::= "-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([eE] [-+]? [0-9]+)?
+ws ::= [ \t\n\r]*
+"""
+
+
+class Grammar:
+    """A grammar before it is compiled."""
+
+    def __init__(self, native):
+        self._native = native
+
+    def __str__(self):
+        native = self._native
+        # A text that is read again begins at the rule `root`.
+        rooted = native if native.root == "root" else maskwright.Grammar.concat(native)
+        return str(rooted)
+
+    @staticmethod
+    def from_ebnf(ebnf_string, *, root_rule_name="root"):
+        """Read EBNF."""
+        return Grammar(_read(maskwright.Grammar.from_ebnf, ebnf_string, root=root_rule_name))
+
+    @staticmethod
+    def from_regex(regex_string, *, print_converted_ebnf=False):
+        """Read a regular expression, in which `.` is any character and classes are those of ASCII."""
+        grammar = Grammar(_read(maskwright.Grammar.from_ebnf, _ebnf_of_regex(regex_string)))
+        if print_converted_ebnf:
+            print(grammar)
+        return grammar
+
+    @staticmethod
+    def from_json_schema(
+        schema,
+        *,
+        any_whitespace=True,
+        indent=None,
+        separators=None,
+        strict_mode=True,
+        max_whitespace_cnt=None,
+        print_converted_ebnf=False,
+        any_order=False,
+    ):
+        """Read a JSON Schema."""
+        text = _schema_text(schema)
+        options = schema_options(any_whitespace, indent, separators, strict_mode, max_whitespace_cnt, any_order)
+        grammar = Grammar(_lenient(maskwright.Grammar.from_json_schema, text, options))
+        if print_converted_ebnf:
+            print(grammar)
+        return grammar
+
+    @staticmethod
+    def from_lark(lark_string, *, tokenizer_info=None, named_grammars=None):
+        """Read Lark."""
+        named = {
+            name: (grammar if isinstance(grammar, Grammar) else Grammar.from_lark(grammar))._native
+            for name, grammar in (named_grammars or {}).items()
+        }
+        return Grammar(_read(maskwright.Grammar.from_lark, lark_string, grammars=named))
+
+    @staticmethod
+    def from_structural_tag(*args, **kwargs):
+        """Read a structural tag: an object, a dict, JSON text, or the older pair of tags and triggers."""
+        text = tag_text(args, kwargs)
+        return Grammar(_read_tag(maskwright.Grammar.from_structural_tag, text))
+
+    @staticmethod
+    def builtin_json_grammar():
+        """Return the grammar of any JSON array or object."""
+        return Grammar.from_ebnf(_JSON)
+
+    @staticmethod
+    def concat(*grammars):
+        """Return the grammar of one behind the other."""
+        return Grammar(maskwright.Grammar.concat(*(grammar._native for grammar in grammars)))
+
+    @staticmethod
+    def union(*grammars):
+        """Return the grammar of one of several."""
+        return Grammar(maskwright.Grammar.union(*(grammar._native for grammar in grammars)))
+
+    def serialize_json(self):
+        """Return the grammar as JSON: its text."""
+        text = self._native.to_ebnf()
+        if text is None:
+            raise RuntimeError("the grammar can't be written as text")
+        return json.dumps({"__VERSION__": get_serialization_version(), "ebnf": text, "root": self._native.root})
+
+    @staticmethod
+    def deserialize_json(json_string):
+        """Read what ``serialize_json`` wrote."""
+        data = _loaded(json_string, ["ebnf", "root"])
+        return Grammar.from_ebnf(data["ebnf"], root_rule_name=data["root"])
+
+
+def schema_options(any_whitespace, indent, separators, strict_mode, max_whitespace_cnt, any_order):
+    """Return the options of a schema by the names of Maskwright."""
+    options = {"additional_properties": not strict_mode}
+    if max_whitespace_cnt is not None and max_whitespace_cnt < 0:
+        raise RuntimeError(f"max_whitespace_cnt is at least 0, not {max_whitespace_cnt}")
+    if any_whitespace:
+        options["white_space_max"] = max_whitespace_cnt
+    elif indent is not None:
+        if separators is not None and tuple(separators) != (",", ": "):
+            raise RuntimeError(f"with an indent the separators are (',', ': '), not {tuple(separators)!r}")
+        options["indent"] = indent
+    else:
+        options["separators"] = (", ", ": ") if separators is None else tuple(separators)
+    if any_order:
+        logger.warning("any_order: properties keep their declared order")
+    return options
+
+
+def _schema_text(schema):
+    if isinstance(schema, str):
+        return schema
+    if hasattr(schema, "model_json_schema"):
+        return json.dumps(schema.model_json_schema(), ensure_ascii=False)
+    if isinstance(schema, dict | bool):
+        return json.dumps(schema, ensure_ascii=False)
+    raise ValueError("The schema should be a string or a Pydantic model.")
+
+
+def _ebnf_of_regex(pattern):
+    # A string of JSON is one of EBNF.
+    return f"root ::= Regex({json.dumps(pattern, ensure_ascii=False)})"
+
+
+def _read(read, *args, **kwargs):
+    """Call with errors as ``RuntimeError``."""
+    try:
+        return read(*args, **kwargs)
+    except maskwright.CompileError as error:
+        raise RuntimeError(error.details) from error
+
+
+def _read_tag(read, text, **kwargs):
+    try:
+        return read(text, **kwargs)
+    except maskwright.CompileError as error:
+        try:
+            json.loads(text)
+        except ValueError:
+            raise InvalidJSONError(f"Invalid JSON error: {error}") from error
+        raise InvalidStructuralTagError(f"Invalid structural tag error: {error}") from error
+
+
+def _lenient(read, text, options):
+    """Read a schema. Where that fails though other engines take it, read less of it, with a warning: without the constraints that can't be enforced, or with the additional properties
+    that it requires and doesn't declare.
+    """
+    relaxed = [
+        ("unsupported", {"lenient": True}, "dropped from a schema: %s"),
+        ("unsatisfiable", {"additional_properties": True}, "additional properties are allowed: %s"),
+    ]
+    for code, relaxation, message in relaxed:
+        try:
+            return _read(read, text, **options)
+        except RuntimeError as error:
+            cause = error.__cause__
+            if getattr(cause, "code", None) != code or relaxation.items() <= options.items():
+                continue
+            logger.warning(message, cause)
+            options = options | relaxation
+    return _read(read, text, **options)
+
+
+__all__ = ["Grammar", "StructuralTag", "StructuralTagItem"]

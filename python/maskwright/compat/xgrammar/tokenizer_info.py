@@ -1,0 +1,246 @@
+"""Vocabularies."""
+
+import enum
+import json
+import re
+
+from maskwright import Vocab
+
+from .config import get_serialization_version
+from .exception import DeserializeFormatError, DeserializeVersionError
+
+
+class VocabType(enum.Enum):
+    """How the tokens of a vocabulary are written: as they are, with bytes as ``<0x1B>`` and blanks as ``▁``, or in the alphabet of byte-level BPE."""
+
+    RAW = 0
+    BYTE_FALLBACK = 1
+    BYTE_LEVEL = 2
+
+
+def _byte_level_alphabet():
+    """Return the bytes by the characters that stand for them: printable ones for themselves, others for characters from U+0100 on (GPT-2)."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + index): byte for index, byte in enumerate(others)}
+
+
+_BYTES = _byte_level_alphabet()
+_BYTE_LEVEL_CHARSET = frozenset(_BYTES)
+_BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+
+#: Names by which stop tokens are found where none are given.
+_STOP_NAMES = frozenset(
+    ["</s>", "<|end_of_text|>", "<|eot_id|>", "<|endoftext|>", "<eos>", "<|eos|>", "<end_of_turn>", "<｜end▁of▁sentence｜>"]
+)
+
+
+def _decode(token, vocab_type):
+    if isinstance(token, bytes):
+        try:
+            text = token.decode()
+        except UnicodeDecodeError:
+            return token
+    else:
+        text = token
+    if vocab_type is VocabType.BYTE_FALLBACK:
+        piece = _BYTE_PIECE.fullmatch(text)
+        return bytes([int(piece[1], 16)]) if piece else text.replace("▁", " ").encode()
+    if vocab_type is VocabType.BYTE_LEVEL:
+        try:
+            return bytes([_BYTES[char] for char in text])
+        except KeyError:
+            # Added tokens are written as they are.
+            return text.encode()
+    return token if isinstance(token, bytes) else text.encode("utf-8", "surrogateescape")
+
+
+class TokenizerInfo:
+    """The tokens of a model. An empty token is special: never text."""
+
+    def __init__(
+        self,
+        encoded_vocab,
+        vocab_type=VocabType.RAW,
+        *,
+        vocab_size=None,
+        stop_token_ids=None,
+        add_prefix_space=False,
+    ):
+        tokens = list(encoded_vocab)
+        decoded = [_decode(token, vocab_type) for token in tokens]
+        if stop_token_ids is None:
+            names = _STOP_NAMES
+            stop_token_ids = [index for index, token in enumerate(decoded) if token.decode("utf-8", "replace") in names]
+        self._set(decoded, vocab_type, vocab_size, stop_token_ids, add_prefix_space)
+        # A token without bytes has no text, and nothing can name it.
+        plain = [token or None for token in decoded]
+        self._vocab = self._built(plain, {}, self._vocab_size, self._stop_token_ids)
+
+    def _set(self, decoded, vocab_type, vocab_size, stop_token_ids, add_prefix_space):
+        if vocab_size is not None and vocab_size < len(decoded):
+            raise RuntimeError(f"the vocabulary has {len(decoded)} tokens, more than vocab_size {vocab_size}")
+        self._decoded = decoded
+        self._vocab_type = vocab_type
+        self._vocab_size = len(decoded) if vocab_size is None else vocab_size
+        self._stop_token_ids = [stop_token_ids] if isinstance(stop_token_ids, int) else list(stop_token_ids)
+        self._add_prefix_space = add_prefix_space
+
+    @staticmethod
+    def _built(tokens, control, vocab_size, stop_token_ids):
+        try:
+            # A vocabulary has a token at least.
+            return Vocab(tokens, control=control, stop_tokens=stop_token_ids, width=max(vocab_size, 1))
+        except ValueError as error:
+            raise RuntimeError(str(error)) from error
+
+    @staticmethod
+    def from_huggingface(tokenizer, *, vocab_size=None, stop_token_ids=None):
+        """Read a tokenizer of transformers. Its special tokens are no text; literals of grammars and tags may be spelled by them."""
+        ids = tokenizer.get_vocab()
+        n_tokens = max([len(ids), *(index + 1 for index in ids.values())])
+        encoded = [""] * n_tokens
+        for token, index in ids.items():
+            encoded[index] = token
+        vocab_type = TokenizerInfo._detect_vocab_type(tokenizer, ids)
+        decoded = [_decode(token, vocab_type) for token in encoded]
+        if stop_token_ids is None:
+            stop_token_ids = [] if getattr(tokenizer, "eos_token_id", None) is None else tokenizer.eos_token_id
+        stops = [stop_token_ids] if isinstance(stop_token_ids, int) else list(stop_token_ids)
+        width = n_tokens if vocab_size is None else vocab_size
+        info = TokenizerInfo.__new__(TokenizerInfo)
+        info._set(decoded[:width], vocab_type, width, stops, TokenizerInfo._prepends_space(tokenizer))
+        try:
+            info._vocab = Vocab.from_tokenizer(tokenizer, stop_tokens=[i for i in stops if i < width], width=width)
+        except ValueError:
+            # A tokenizer in Python: its special tokens are known by name.
+            special = {index: name for name, index in ids.items() if index in set(tokenizer.all_special_ids)}
+            control = {index: name for index, name in special.items() if index < width}
+            info._vocab = TokenizerInfo._built([token or None for token in decoded[:width]], control, width, stops)
+        return info
+
+    @staticmethod
+    def _detect_vocab_type_from_vocab(vocab_dict):
+        """Return how tokens are written, by which alphabet is there as a whole; None if neither is."""
+        if all(f"<0x{byte:02X}>" in vocab_dict for byte in range(256)):
+            return VocabType.BYTE_FALLBACK
+        if all(char in vocab_dict for char in _BYTE_LEVEL_CHARSET):
+            return VocabType.BYTE_LEVEL
+        return None
+
+    @staticmethod
+    def _detect_vocab_type(tokenizer, ids):
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        if backend is not None:
+            data = json.loads(backend.to_str())
+            parts = json.dumps([data.get("decoder"), data.get("pre_tokenizer"), data.get("normalizer")])
+            if '"ByteFallback"' in parts:
+                return VocabType.BYTE_FALLBACK
+            if '"ByteLevel"' in parts:
+                return VocabType.BYTE_LEVEL
+        return TokenizerInfo._detect_vocab_type_from_vocab(ids) or VocabType.RAW
+
+    @staticmethod
+    def _prepends_space(tokenizer):
+        """Tell whether the tokenizer puts a blank before a text."""
+        try:
+            tokens = tokenizer.convert_ids_to_tokens(tokenizer.encode("a", add_special_tokens=False))
+        except (AttributeError, NotImplementedError, TypeError):
+            return False
+        return bool(tokens) and isinstance(tokens[0], str) and tokens[0].startswith(("▁", "Ġ"))
+
+    @staticmethod
+    def from_vocab_and_metadata(encoded_vocab, metadata):
+        """Build the vocabulary that ``dump_metadata`` described."""
+        data = json.loads(metadata)
+        return TokenizerInfo(
+            encoded_vocab,
+            VocabType(data["vocab_type"]),
+            vocab_size=data["vocab_size"],
+            stop_token_ids=data["stop_token_ids"],
+            add_prefix_space=data["add_prefix_space"],
+        )
+
+    def dump_metadata(self):
+        """Return what is known beyond the tokens, as JSON."""
+        data = {
+            "vocab_type": self._vocab_type.value,
+            "vocab_size": self._vocab_size,
+            "add_prefix_space": self._add_prefix_space,
+            "stop_token_ids": self._stop_token_ids,
+        }
+        return json.dumps(data, separators=(",", ":"))
+
+    def serialize_json(self):
+        """Return the vocabulary as JSON."""
+        data = json.loads(self.dump_metadata())
+        data["decoded_vocab"] = [token.decode("latin-1") for token in self._decoded]
+        control = (i for i in range(self._vocab.n_tokens) if self._vocab.token_kind(i) == "control")
+        data["control"] = {str(i): self._vocab.token_name(i) for i in control}
+        return json.dumps(data | {"__VERSION__": get_serialization_version()})
+
+    @staticmethod
+    def deserialize_json(json_string):
+        """Read what ``serialize_json`` wrote."""
+        data = _loaded(json_string, ["decoded_vocab", "vocab_type", "vocab_size", "stop_token_ids", "add_prefix_space"])
+        decoded = [token.encode("latin-1") for token in data["decoded_vocab"]]
+        info = TokenizerInfo.__new__(TokenizerInfo)
+        vocab_type = VocabType(data["vocab_type"])
+        info._set(decoded, vocab_type, data["vocab_size"], data["stop_token_ids"], data["add_prefix_space"])
+        control = {int(index): name for index, name in data.get("control", {}).items()}
+        plain = [token or None for token in decoded]
+        info._vocab = TokenizerInfo._built(plain, control, info._vocab_size, info._stop_token_ids)
+        return info
+
+    @property
+    def vocab_type(self):
+        """How tokens are written."""
+        return self._vocab_type
+
+    @property
+    def vocab_size(self):
+        """The width of a row of logits."""
+        return self._vocab_size
+
+    @property
+    def add_prefix_space(self):
+        """Whether the tokenizer puts a blank before a text."""
+        return self._add_prefix_space
+
+    @property
+    def prepend_space_in_tokenization(self):
+        """As ``add_prefix_space``."""
+        return self._add_prefix_space
+
+    @property
+    def decoded_vocab(self):
+        """The bytes of the tokens."""
+        return list(self._decoded)
+
+    @property
+    def stop_token_ids(self):
+        """The tokens that end an output."""
+        return list(self._stop_token_ids)
+
+    @property
+    def special_token_ids(self):
+        """The tokens without text, padding among them."""
+        empty = [index for index, token in enumerate(self._decoded) if not token]
+        return empty + list(range(len(self._decoded), self._vocab_size))
+
+
+def _loaded(text, fields):
+    """Return the object of a serialized text, which has some fields."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        from .exception import InvalidJSONError
+
+        raise InvalidJSONError(f"Invalid JSON error: {error}") from error
+    if not isinstance(data, dict) or "__VERSION__" not in data:
+        raise DeserializeFormatError("Deserialize format error: there is no version")
+    if data["__VERSION__"] != get_serialization_version():
+        raise DeserializeVersionError(f"Deserialize version error: the version is {data['__VERSION__']!r}")
+    if missing := [field for field in fields if field not in data]:
+        raise DeserializeFormatError(f"Deserialize format error: {', '.join(missing)} missing")
+    return data

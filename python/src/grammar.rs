@@ -1,0 +1,207 @@
+//! Grammars without a vocabulary: read, checked, put together, printed.
+
+use crate::errors::compile_error;
+use crate::options::{CancelToken, compile_options, json_text, schema_options};
+use maskwright::compiler::Validated;
+use maskwright::json_schema::SchemaOptions;
+use maskwright::structural_tag::{StructuralTag, TagOptions};
+use maskwright::{CompileError, Limits};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// A grammar that was read and checked, before it meets a vocabulary. Immutable.
+///
+/// Grammars can be put together: `a + b` is one behind the other, `a | b` one of the two.
+#[pyclass(frozen, module = "maskwright")]
+pub struct Grammar {
+    pub inner: maskwright::grammar::Grammar,
+    warnings: Vec<String>,
+}
+
+impl Grammar {
+    pub fn without_warnings(inner: maskwright::grammar::Grammar) -> Self {
+        Grammar { inner, warnings: Vec::new() }
+    }
+}
+
+impl From<Validated> for Grammar {
+    fn from(validated: Validated) -> Self {
+        Grammar { inner: validated.grammar, warnings: validated.warnings.iter().map(ToString::to_string).collect() }
+    }
+}
+
+/// Sub-grammars by name, as `@name` refers to them.
+fn named_grammars(grammars: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, Py<Grammar>)>> {
+    let named = grammars.into_iter().flatten();
+    named.map(|(name, grammar)| Ok((name.extract()?, grammar.cast::<Grammar>()?.clone().unbind()))).collect()
+}
+
+#[pymethods]
+impl Grammar {
+    /// Reads EBNF, as GBNF and XGrammar write it. `grammars` are those to which `@name` refers.
+    #[staticmethod]
+    #[pyo3(signature = (text, *, root="root", grammars=None, timeout=None, cancel=None))]
+    fn from_ebnf(
+        py: Python<'_>,
+        text: &str,
+        root: &str,
+        grammars: Option<&Bound<'_, PyDict>>,
+        timeout: Option<f64>,
+        cancel: Option<&Bound<'_, CancelToken>>,
+    ) -> PyResult<Self> {
+        let (named, options) = (named_grammars(grammars)?, compile_options(timeout, cancel)?);
+        let named: Vec<_> = named.iter().map(|(name, grammar)| (&**name, &grammar.get().inner)).collect();
+        let read = || maskwright::grammar::Grammar::from_ebnf_with(text, root, &named, &Limits::default(), &options);
+        Ok(py.detach(read).map_err(|error| compile_error(&error, text))?.into())
+    }
+
+    /// Reads Lark with the root rule `start`. `grammars` are those to which `@name` refers.
+    #[staticmethod]
+    #[pyo3(signature = (text, *, grammars=None, timeout=None, cancel=None))]
+    fn from_lark(
+        py: Python<'_>,
+        text: &str,
+        grammars: Option<&Bound<'_, PyDict>>,
+        timeout: Option<f64>,
+        cancel: Option<&Bound<'_, CancelToken>>,
+    ) -> PyResult<Self> {
+        let (named, options) = (named_grammars(grammars)?, compile_options(timeout, cancel)?);
+        let named: Vec<_> = named.iter().map(|(name, grammar)| (&**name, &grammar.get().inner)).collect();
+        let read = || maskwright::grammar::Grammar::from_lark_with(text, &named, &Limits::default(), &options);
+        Ok(py.detach(read).map_err(|error| compile_error(&error, text))?.into())
+    }
+
+    /// Reads a regular expression, which the whole output must match.
+    #[staticmethod]
+    fn from_regex(py: Python<'_>, pattern: &str) -> PyResult<Self> {
+        let read = py.detach(|| maskwright::grammar::Grammar::from_regex(pattern));
+        Ok(Self::without_warnings(read.map_err(|error| compile_error(&CompileError::from(error), pattern))?))
+    }
+
+    /// Reads a JSON Schema: the grammar of the documents that it accepts. Options as in `GrammarCompiler.compile_json_schema`.
+    #[staticmethod]
+    #[pyo3(signature = (schema, *, timeout=None, cancel=None, **options))]
+    fn from_json_schema(
+        py: Python<'_>,
+        schema: &Bound<'_, PyAny>,
+        timeout: Option<f64>,
+        cancel: Option<&Bound<'_, CancelToken>>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let text = json_text(schema)?;
+        let schema_options = schema_options(SchemaOptions::default(), options)?;
+        let compile_options = compile_options(timeout, cancel)?;
+        let limits = Limits::default();
+        let read =
+            || maskwright::grammar::Grammar::from_json_schema_with(&text, &schema_options, &limits, &compile_options);
+        Ok(py.detach(read).map_err(|error| compile_error(&error, &text))?.into())
+    }
+
+    /// Reads a structural tag, as JSON text or as a dict. Its schemas are checked when it is compiled.
+    #[staticmethod]
+    #[pyo3(signature = (tag, **options))]
+    fn from_structural_tag(
+        py: Python<'_>,
+        tag: &Bound<'_, PyAny>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let (text, tag_options) = (json_text(tag)?, tag_options(options)?);
+        let read = py.detach(|| StructuralTag::parse(&text, &tag_options, &Limits::default()));
+        let tag = read.map_err(|error| compile_error(&CompileError::from(error), &text))?;
+        Ok(Self::without_warnings(tag.grammar().clone()))
+    }
+
+    /// Returns the grammar of some texts, of which the output is one.
+    #[staticmethod]
+    fn choice(texts: Vec<String>) -> Self {
+        Self::without_warnings(maskwright::grammar::Grammar::choice(texts.iter().map(|text| &**text)))
+    }
+
+    /// Returns the grammar of one text.
+    #[staticmethod]
+    fn literal(text: &str) -> Self {
+        Self::without_warnings(maskwright::grammar::Grammar::literal(text))
+    }
+
+    /// Returns the grammar of all JSON documents.
+    #[staticmethod]
+    fn any_json() -> Self {
+        Self::without_warnings(maskwright::grammar::Grammar::any_json())
+    }
+
+    /// Returns the grammar of a sequence: a text of the first grammar, then one of the second, and so on.
+    #[staticmethod]
+    #[pyo3(signature = (*grammars))]
+    fn concat(grammars: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let grammars: Vec<Bound<'_, Grammar>> = grammars.extract()?;
+        let parts = grammars.iter().map(|grammar| &grammar.get().inner);
+        Ok(Self::without_warnings(maskwright::grammar::Grammar::concat(parts)))
+    }
+
+    /// Returns the grammar of a choice: a text of one of the grammars.
+    #[staticmethod]
+    #[pyo3(signature = (*grammars))]
+    fn union(grammars: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let grammars: Vec<Bound<'_, Grammar>> = grammars.extract()?;
+        let parts = grammars.iter().map(|grammar| &grammar.get().inner);
+        Ok(Self::without_warnings(maskwright::grammar::Grammar::union(parts)))
+    }
+
+    /// Returns the grammar of `min` to `max` texts of this one, one behind the other; without `max` there is no upper bound.
+    #[pyo3(signature = (min=0, max=None))]
+    fn repeat(&self, min: u32, max: Option<u32>) -> PyResult<Self> {
+        if max.is_some_and(|max| max < min) {
+            return Err(PyValueError::new_err(format!("at least {min} and at most {} texts", max.unwrap_or(0))));
+        }
+        Ok(Self::without_warnings(self.inner.repeat(min, max)))
+    }
+
+    /// Returns this grammar with literals that control tokens of their names may spell.
+    fn with_markers(&self) -> Self {
+        Self::without_warnings(self.inner.with_markers())
+    }
+
+    /// Returns the grammar as EBNF with the root rule `root_name`, or `None` if EBNF can't express it.
+    fn to_ebnf(&self) -> Option<String> {
+        self.inner.to_ebnf()
+    }
+
+    /// The name of the root rule.
+    #[getter]
+    fn root(&self) -> &str {
+        &self.inner.rule(self.inner.root()).name
+    }
+
+    /// Probable mistakes in the grammar, as messages.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    fn __add__(&self, other: &Bound<'_, Grammar>) -> Self {
+        Self::without_warnings(maskwright::grammar::Grammar::concat([&self.inner, &other.get().inner]))
+    }
+
+    fn __or__(&self, other: &Bound<'_, Grammar>) -> Self {
+        Self::without_warnings(maskwright::grammar::Grammar::union([&self.inner, &other.get().inner]))
+    }
+
+    fn __str__(&self) -> String {
+        self.inner.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<maskwright.Grammar of {} rules>", self.inner.rules().len())
+    }
+}
+
+/// Returns the options of a structural tag: those of its schemas.
+///
+/// # Errors
+/// As [`schema_options`].
+pub fn tag_options(options: Option<&Bound<'_, PyDict>>) -> PyResult<TagOptions> {
+    let mut tag_options = TagOptions::default();
+    tag_options.schema = schema_options(tag_options.schema.clone(), options)?;
+    Ok(tag_options)
+}

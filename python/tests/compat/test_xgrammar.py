@@ -1,0 +1,367 @@
+"""The interface of XGrammar: what its callers rely on, and each difference in meaning that the module's documentation lists."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("pydantic", reason="structural tags are Pydantic models there")
+numpy = pytest.importorskip("numpy", reason="bitmasks are numpy arrays here")
+
+import maskwright.compat.xgrammar as xgr  # noqa: E402
+from maskwright.compat.xgrammar.testing import _is_grammar_accept_string  # noqa: E402
+
+TOKENS = ["<s>", "</s>", "a", "abc", 'b"', '"', ':"', "{", "}", ", ", "6", ":", "\n", " ", '"a":true']
+
+
+def bitmask_of(info, n_rows=1):
+    return numpy.zeros((n_rows, (info.vocab_size + 31) // 32), dtype=numpy.int32)
+
+
+def allowed(matcher, info):
+    row = bitmask_of(info)
+    matcher.fill_next_token_bitmask(row)
+    return [index for index in range(info.vocab_size) if row[0, index // 32] >> (index % 32) & 1]
+
+
+def matcher_of(source, tokens=TOKENS, **options):
+    info = xgr.TokenizerInfo(tokens)
+    return xgr.GrammarMatcher(xgr.GrammarCompiler(info).compile_grammar(source), **options), info
+
+
+def test_masks_of_json_step_by_step():
+    matcher, info = matcher_of(xgr.Grammar.builtin_json_grammar())
+    steps = ["{", '"', "abc", 'b"', ":", "6", ", ", " ", '"a":true', "}"]
+    expected = [
+        ["{"],
+        ['"', "}", "\n", " ", '"a":true'],
+        ["<s>", "a", "abc", 'b"', '"', ':"', "{", "}", ", ", "6", ":", " "],
+        ["<s>", "a", "abc", 'b"', '"', ':"', "{", "}", ", ", "6", ":", " "],
+        [":", "\n", " ", ':"'],
+        ['"', "{", "6", "\n", " "],
+        ["}", ", ", "6", "\n", " "],
+        ['"', "\n", " ", '"a":true'],
+        ['"', "\n", " ", '"a":true'],
+        ["}", ", ", "\n", " "],
+    ]
+    for step, tokens in zip(steps, expected, strict=True):
+        found = [TOKENS[index] for index in allowed(matcher, info)]
+        assert sorted(found) == sorted(tokens), step
+        assert matcher.accept_token(TOKENS.index(step))
+    assert [TOKENS[index] for index in allowed(matcher, info)] == ["</s>"]
+
+
+def test_termination_and_rollback():
+    matcher, info = matcher_of('root ::= "a" "6"')
+    assert not matcher.is_completed() and not matcher.is_terminated()
+    assert matcher.accept_token(2) and matcher.accept_token(10)
+    assert matcher.is_completed() and not matcher.is_terminated()
+    assert matcher.accept_token(1)
+    assert matcher.is_terminated() and matcher.is_completed()
+    assert not matcher.accept_token(1) and not matcher.accept_token(0) and not matcher.accept_string("a")
+    with pytest.raises(RuntimeError):
+        matcher.fill_next_token_bitmask(bitmask_of(info))
+    with pytest.raises(RuntimeError):
+        matcher.find_jump_forward_string()
+    matcher.rollback(2)
+    assert not matcher.is_terminated() and allowed(matcher, info) == [10]
+    with pytest.raises(RuntimeError):
+        matcher.rollback(2)
+    matcher.reset()
+    assert allowed(matcher, info) == [2]
+
+
+def test_refused_tokens_change_nothing():
+    matcher, info = matcher_of('root ::= "a" "6"')
+    for token in (-1, 99, 10, 0):
+        assert matcher.accept_token(token) is False
+    assert allowed(matcher, info) == [2]
+
+
+def test_the_end_without_a_stop_token():
+    matcher, _ = matcher_of('root ::= "a"+', terminate_without_stop_token=True)
+    assert not matcher.is_terminated()
+    assert matcher.accept_string("aa") and matcher.is_terminated()
+    assert matcher.accept_string("a")
+    matcher.rollback(2)
+    assert not matcher.is_terminated()
+
+
+def test_a_text_is_one_step():
+    matcher, _ = matcher_of("root ::= [^a]+")
+    assert matcher.accept_string(b"\xe2\xa1\xa1") and not matcher.accept_string(b"\xa1")
+    assert matcher.accept_string("6:")
+    matcher.rollback(1)
+    assert matcher.is_completed()
+    matcher.rollback(1)
+    assert not matcher.is_completed()
+
+
+def test_forks_are_independent():
+    matcher, info = matcher_of('root ::= "a" ("6" | ":")')
+    matcher.accept_token(2)
+    fork = matcher.fork()
+    assert fork.accept_token(10) and fork.stop_token_ids == matcher.stop_token_ids
+    assert allowed(matcher, info) == [10, 11]
+
+
+def test_stop_tokens():
+    assert xgr.TokenizerInfo(TOKENS).stop_token_ids == [1]
+    matcher, info = matcher_of('root ::= "a"', override_stop_tokens=[10])
+    assert matcher.accept_token(2) and allowed(matcher, info) == [10]
+    compiled = xgr.GrammarCompiler(info).compile_grammar('root ::= "a"')
+    for stops in ([], [99], [-1]):
+        with pytest.raises(RuntimeError):
+            xgr.GrammarMatcher(compiled, override_stop_tokens=stops)
+
+
+def test_rows_that_do_not_fit():
+    matcher, info = matcher_of('root ::= "a"')
+    for row, index in [
+        (numpy.zeros((1, 2), numpy.int32), 0),
+        (bitmask_of(info), 1),
+        (bitmask_of(info), -1),
+        (numpy.zeros((1, 1), numpy.int64), 0),
+        (numpy.zeros((1, 1), numpy.float32), 0),
+    ]:
+        with pytest.raises(RuntimeError):
+            matcher.fill_next_token_bitmask(row, index)
+    assert matcher.fill_next_token_bitmask(numpy.zeros(1, numpy.int32))
+
+
+def test_rows_that_are_not_contiguous_are_refused():
+    matcher, _ = matcher_of('root ::= "a"', [*TOKENS, *(f"<{i}>" for i in range(40))])
+    with pytest.raises(RuntimeError, match="behind the other"):
+        matcher.fill_next_token_bitmask(numpy.zeros((1, 4), numpy.int32)[:, ::2])
+
+
+def test_vocabularies():
+    info = xgr.TokenizerInfo(["<0x41>", "▁b", ""], xgr.VocabType.BYTE_FALLBACK, vocab_size=5, stop_token_ids=2)
+    assert info.decoded_vocab == [b"A", b" b", b""] and info.special_token_ids == [2, 3, 4]
+    assert info.stop_token_ids == [2] and info.vocab_size == 5
+    assert xgr.TokenizerInfo(["Ġc", "ä½ł"], xgr.VocabType.BYTE_LEVEL).decoded_vocab == [b" c", "你".encode()]
+    assert json.loads(info.dump_metadata()) == {
+        "vocab_type": 1,
+        "vocab_size": 5,
+        "add_prefix_space": False,
+        "stop_token_ids": [2],
+    }
+    again = xgr.TokenizerInfo.from_vocab_and_metadata(["<0x41>", "▁b", ""], info.dump_metadata())
+    assert again.decoded_vocab == info.decoded_vocab
+    assert xgr.TokenizerInfo.deserialize_json(info.serialize_json()).decoded_vocab == info.decoded_vocab
+    with pytest.raises(RuntimeError):
+        xgr.TokenizerInfo(["a", "b"], vocab_size=1)
+
+
+def test_errors_are_runtime_errors():
+    for read, source in [
+        (xgr.Grammar.from_ebnf, "root ::= ["),
+        (xgr.Grammar.from_regex, "("),
+        (xgr.Grammar.from_json_schema, "{"),
+        (xgr.Grammar.from_json_schema, '{"type": "strng"}'),
+        (xgr.Grammar.from_lark, "start: missing"),
+        (xgr.Grammar.deserialize_json, "{}"),
+    ]:
+        with pytest.raises(RuntimeError):
+            read(source)
+    with pytest.raises(xgr.InvalidJSONError):
+        xgr.Grammar.from_structural_tag("{")
+    with pytest.raises(xgr.InvalidStructuralTagError):
+        xgr.Grammar.from_structural_tag('{"type": "structural_tag", "format": {"type": "tag"}}')
+    for source in (5, None):
+        with pytest.raises(ValueError):
+            xgr.Grammar.from_json_schema(source)
+
+
+OBJECT = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}
+
+
+def test_strict_mode_is_the_default():
+    strict, standard = xgr.Grammar.from_json_schema(OBJECT), xgr.Grammar.from_json_schema(OBJECT, strict_mode=False)
+    text = '{"a": "x", "c": 1}'
+    assert not _is_grammar_accept_string(strict, text) and _is_grammar_accept_string(standard, text)
+    # What is required and not declared is allowed all the same.
+    assert _is_grammar_accept_string(xgr.Grammar.from_json_schema({"type": "object", "required": ["z"]}), '{"z": 1}')
+
+
+@pytest.mark.parametrize(
+    ("options", "accepted", "refused"),
+    [
+        ({}, ['{"a":"x"}', '{ "a" :\n"x" }', '{"a":' + " " * 16 + '"x"}'], [' {"a":"x"}', '{"a":' + " " * 17 + '"x"}']),
+        ({"max_whitespace_cnt": 1}, ['{ "a": "x"}'], ['{  "a":"x"}']),
+        ({"any_whitespace": False}, ['{"a": "x", "b": 1}'], ['{"a":"x"}']),
+        ({"any_whitespace": False, "separators": (",", ":")}, ['{"a":"x","b":1}'], ['{"a": "x"}']),
+        ({"any_whitespace": False, "indent": 2}, ['{\n  "a": "x"\n}'], ['{"a": "x"}']),
+    ],
+)
+def test_white_space(options, accepted, refused):
+    grammar = xgr.Grammar.from_json_schema(OBJECT, **options)
+    assert all(_is_grammar_accept_string(grammar, text) for text in accepted)
+    assert not any(_is_grammar_accept_string(grammar, text) for text in refused)
+
+
+def test_keywords_that_are_dropped_are_reported(caplog):
+    schema = {"type": "string", "pattern": "(a|b)\\1"}
+    grammar = xgr.Grammar.from_json_schema(schema)
+    assert "pattern" in caplog.text and _is_grammar_accept_string(grammar, '"c"')
+    # Those that other engines ignore are enforced.
+    unique = xgr.Grammar.from_json_schema({"type": "array", "uniqueItems": True, "items": {"type": "integer"}})
+    assert _is_grammar_accept_string(unique, "[1,2]") and not _is_grammar_accept_string(unique, "[1,1]")
+
+
+def test_any_order_keeps_the_declared_order(caplog):
+    grammar = xgr.Grammar.from_json_schema(OBJECT, any_order=True)
+    assert "any_order" in caplog.text and _is_grammar_accept_string(grammar, '{"a": "x", "b": 1}')
+
+
+def test_a_regular_expression_is_that_of_xgrammar():
+    assert _is_grammar_accept_string(xgr.Grammar.from_regex(r"a.b"), "a\nb")
+    assert not _is_grammar_accept_string(xgr.Grammar.from_regex(r"\d"), "٣")
+    assert _is_grammar_accept_string(xgr.Grammar.from_regex(r'"[^"]*"/\\'), '"é"/\\')
+
+
+def test_printed_grammars_are_read_again():
+    for grammar, text in [
+        (xgr.Grammar.from_json_schema(OBJECT), '{"a": "x"}'),
+        (xgr.Grammar.from_lark("start: /[a-z]+/"), "abc"),
+        (xgr.Grammar.from_regex("[a-z]+/"), "abc/"),
+        (xgr.Grammar.concat(xgr.Grammar.from_ebnf('root ::= "a"'), xgr.Grammar.from_ebnf('root ::= "b"')), "ab"),
+        (xgr.Grammar.union(xgr.Grammar.from_ebnf('root ::= "a"'), xgr.Grammar.from_ebnf('root ::= "b"')), "b"),
+    ]:
+        assert str(grammar).startswith("root ::=")
+        assert _is_grammar_accept_string(xgr.Grammar.from_ebnf(str(grammar)), text)
+        assert _is_grammar_accept_string(xgr.Grammar.deserialize_json(grammar.serialize_json()), text)
+
+
+def test_structural_tags_in_all_forms():
+    tag = xgr.structural_tag.TagFormat(
+        begin="<f>", content=xgr.structural_tag.JSONSchemaFormat(json_schema=OBJECT), end="</f>"
+    )
+    new = xgr.StructuralTag(format=xgr.structural_tag.TriggeredTagsFormat(triggers=["<f>"], tags=[tag]))
+    items = [xgr.StructuralTagItem(begin="<f>", schema=json.dumps(OBJECT), end="</f>")]
+    forms = [(new,), (new.model_dump(),), (new.model_dump_json(),), (items, ["<f>"])]
+    compiler = xgr.GrammarCompiler(xgr.TokenizerInfo([]))
+    for form in forms:
+        matcher = xgr.GrammarMatcher(compiler.compile_structural_tag(*form), terminate_without_stop_token=True)
+        assert matcher.accept_string('text <f>{"a": "x"}</f> text') and matcher.is_terminated()
+        assert not matcher.accept_string("<f>1")
+    with pytest.raises(TypeError):
+        xgr.Grammar.from_structural_tag()
+
+
+TOOLS = [
+    {"type": "function", "function": {"name": "f", "parameters": OBJECT}},
+    {"type": "function", "function": {"name": "g", "parameters": OBJECT, "strict": False}},
+    {"type": "web_search", "name": "browser.search"},
+]
+
+
+def test_the_choice_among_tools():
+    functions, builtins, choice = xgr.normalize_tool_choice(TOOLS, "required")
+    assert ([tool.function.name for tool in functions], choice) == (["f", "g"], "required") and len(builtins) == 1
+    assert xgr.normalize_tool_choice(TOOLS, "none") == ([], [], "auto")
+    assert xgr.normalize_tool_choice(TOOLS, {"type": "web_search"})[1:] == (builtins, "forced")
+    named = {"type": "function", "function": {"name": "g"}}
+    assert [tool.function.name for tool in xgr.normalize_tool_choice(TOOLS, named)[0]] == ["g"]
+    allowed_tools = {"mode": "auto", "tools": [named, {"type": "web_search"}]}
+    found = xgr.normalize_tool_choice(TOOLS, {"type": "allowed_tools", "allowed_tools": allowed_tools})
+    assert ([tool.function.name for tool in found[0]], len(found[1]), found[2]) == (["g"], 1, "auto")
+    for tools, wrong in [
+        ([], "required"),
+        (TOOLS, {"type": "function", "function": {"name": "h"}}),
+        (TOOLS, {"type": "x"}),
+        (TOOLS, 5),
+        ("f", "auto"),
+        ([{}], "auto"),
+    ]:
+        with pytest.raises(ValueError):
+            xgr.normalize_tool_choice(tools, wrong)
+
+
+def test_tags_of_models():
+    compiler = xgr.GrammarCompiler(xgr.TokenizerInfo([]))
+    for reasoning, text in [
+        ("disabled", 'Well.<tool_call>\n{"name": "f", "arguments": {"a": "x"}}\n</tool_call>'),
+        ("enabled", 'hm</think>\n\nWell.<tool_call>\n{"name": "f", "arguments": {"a": "x"}}\n</tool_call>'),
+    ]:
+        tag = xgr.get_model_structural_tag("qwen_3", TOOLS, reasoning=reasoning)
+        assert isinstance(tag, xgr.StructuralTag)
+        matcher = xgr.GrammarMatcher(compiler.compile_structural_tag(tag), terminate_without_stop_token=True)
+        assert matcher.accept_string(text) and matcher.is_terminated(), text
+    with pytest.raises(ValueError):
+        xgr.get_model_structural_tag("no such model", TOOLS)
+
+    @xgr.register_model_structural_tag("mine")
+    def build(functions, builtins, choice, **options):
+        names = [tool.function.name for tool in functions]
+        return xgr.StructuralTag(format=xgr.structural_tag.ConstStringFormat(value=f"{choice}: {names}"))
+
+    assert xgr.get_model_structural_tag("mine", TOOLS).format.value == "auto: ['f', 'g']"
+
+
+def test_batches():
+    info = xgr.TokenizerInfo(TOKENS)
+    compiled = xgr.GrammarCompiler(info).compile_grammar('root ::= "a" "6"')
+    matchers = [xgr.GrammarMatcher(compiled) for _ in range(20)]
+    batch = xgr.BatchGrammarMatcher(max_threads=2)
+    assert batch.batch_accept_token(matchers, [2, 10] * 10) == [True, False] * 10
+    rows = bitmask_of(info, 21)
+    batch.batch_fill_next_token_bitmask(matchers, rows, list(range(1, 21)))
+    assert rows[:, 0].tolist() == [0] + [1 << 10, 1 << 2] * 10
+    assert batch.batch_accept_string(matchers[:2], ["6", "a"]) == [True, True]
+    batch.batch_rollback(matchers[:2], [2, 1])
+    with pytest.raises(RuntimeError):
+        batch.batch_rollback(matchers[:2], [1])
+
+
+def test_the_cache_of_a_compiler():
+    compiler = xgr.GrammarCompiler(xgr.TokenizerInfo(TOKENS))
+    assert compiler.cache_limit_bytes == -1 and compiler.get_cache_size_bytes() == 0
+    compiler.compile_json_schema(OBJECT)
+    size = compiler.get_cache_size_bytes()
+    compiler.compile_json_schema(OBJECT)
+    assert size == compiler.get_cache_size_bytes() > 0
+    compiler.clear_cache()
+    assert compiler.get_cache_size_bytes() == 0
+
+
+def test_the_shim_stands_for_the_package():
+    code = (
+        "import xgrammar, xgrammar.structural_tag, maskwright.compat.xgrammar as real\n"
+        "from xgrammar.openai_tool_call_schema import FunctionToolParam\n"
+        "assert xgrammar is real and xgrammar.structural_tag is real.structural_tag\n"
+        "import subprocess, sys\n"
+        "subprocess.run([sys.executable, '-c', 'import xgrammar; xgrammar.Grammar.from_ebnf(\"root ::= []\")'])\n"
+    )
+    ran = subprocess.run([sys.executable, "-m", "maskwright.shim", "-c", code], capture_output=True, text=True, check=True)
+    assert "RuntimeError" in ran.stderr and "maskwright" in ran.stderr
+    assert subprocess.run([sys.executable, "-m", "maskwright.shim"], capture_output=True, check=False).returncode == 2
+
+
+def test_masks_on_tensors():
+    torch = pytest.importorskip("torch", reason="tensors")
+    bitmask = xgr.allocate_token_bitmask(3, 70)
+    assert tuple(bitmask.shape) == xgr.get_bitmask_shape(3, 70) == (3, 3) and bitmask.dtype == xgr.bitmask_dtype
+    bitmask.fill_(0b101)
+    logits = torch.ones(3, 80, dtype=torch.bfloat16)
+    xgr.apply_token_bitmask_inplace(logits, bitmask, vocab_size=70, indices=[0, 2])
+    assert torch.isfinite(logits).sum(-1).tolist() == [6 + 10, 80, 6 + 10]
+    with pytest.raises(ValueError):
+        xgr.apply_token_bitmask_inplace(logits, bitmask, vocab_size=90)
+    xgr.reset_token_bitmask(bitmask)
+    assert (bitmask == -1).all()
+
+
+def test_trees_of_drafts():
+    torch = pytest.importorskip("torch", reason="trees are tensors")
+    matcher, info = matcher_of('root ::= "a" ("6" "}" | ":" "{")')
+    # Behind the text "a" come "6" and ":", behind "6" come "}" and, wrongly, "{".
+    children, siblings = torch.tensor([1, 3, -1, -1, -1]), torch.tensor([-1, 2, -1, 4, -1])
+    tokens = torch.tensor([2, 10, 11, 8, 7])
+    matcher.accept_token(2)
+    rows = xgr.allocate_token_bitmask(5, info.vocab_size)
+    assert matcher.traverse_draft_tree(children, siblings, tokens, rows)
+    assert rows[:, 0].tolist() == [1 << 10 | 1 << 11, 1 << 8, 1 << 7, 1 << 1, -1]
+    with pytest.raises(RuntimeError):
+        matcher.traverse_draft_tree(torch.tensor([0]), torch.tensor([-1]), torch.tensor([2]), rows)

@@ -1,0 +1,264 @@
+import array
+import copy
+import ctypes
+import threading
+
+import pytest
+
+import maskwright
+
+
+def allowed(row, n_tokens):
+    return [token for token in range(n_tokens) if row[token // 32] >> (token % 32) & 1]
+
+
+def test_a_loop(compiler, bytes_vocab):
+    matcher = compiler.compile_ebnf('root ::= "ab" [0-9]? "é"').matcher()
+    row = array.array("I", [7] * 12)
+    assert matcher.fill_mask(row) and allowed(row, 262) == [97, 256] == matcher.allowed_tokens()
+    assert row[9:] == array.array("I", [0] * 3)
+    matcher.accept_token(256)
+    matcher.accept_tokens([49, 258])
+    assert matcher.is_accepting and not matcher.is_terminated and matcher.n_steps == 3
+    matcher.accept_token(bytes_vocab.stop_tokens[0])
+    assert matcher.is_terminated and matcher.allowed_tokens() == [259]
+    matcher.rollback(3)
+    assert matcher.n_steps == 1 and matcher.jump_forward() == b"" and not matcher.is_accepting
+    matcher.reset()
+    assert matcher.jump_forward_text() == "ab"
+
+
+def test_refusals_have_facts(compiler):
+    matcher = compiler.compile_ebnf('root ::= "abc"').matcher()
+    for token in (98, 262, -1, 1 << 40):
+        with pytest.raises(maskwright.MatchError) as caught:
+            matcher.accept_token(token)
+        assert caught.value.token == token and isinstance(caught.value, ValueError)
+        assert not matcher.try_accept_token(token) and not matcher.is_token_allowed(token)
+    with pytest.raises(maskwright.MatchError) as caught:
+        matcher.accept_tokens([97, 98, 98])
+    assert (caught.value.token, caught.value.token_index) == (98, 2)
+    with pytest.raises(maskwright.MatchError) as caught:
+        matcher.accept_bytes("abx")
+    assert caught.value.byte_offset == 2
+    with pytest.raises(maskwright.MatchError) as caught:
+        matcher.rollback(1)
+    assert caught.value.bound == (1, 0)
+    assert matcher.n_steps == 0 and matcher.validate_tokens([97, 98, 98]) == 2 and matcher.validate_tokens([-1]) == 0
+    with pytest.raises(TypeError):
+        matcher.accept_token("a")
+
+
+def test_masks_into_any_memory(compiler):
+    matcher = compiler.compile_ebnf('root ::= "a"').matcher()
+    numpy = pytest.importorskip("numpy")
+    expected = [0, 0, 0, 2, 0, 0, 0, 0, 0]
+    wide = numpy.full((3, 20), -1, dtype=numpy.int32)
+    for memory, row, read in [
+        (array.array("i", [-1] * 9), 0, lambda memory: list(memory)),
+        (bytearray(36), 0, None),
+        (memoryview(bytearray(72)).cast("I", (2, 9)), 1, lambda memory: memory.tolist()[1]),
+        ((ctypes.c_uint32 * 9)(), 0, list),
+        (maskwright.allocate_bitmask(2, 262), 1, lambda memory: memory[1].tolist()),
+        (maskwright.allocate_bitmask(2, 262, library="buffer"), 0, lambda memory: memory.tolist()[0]),
+        # A row of a wider array: what lies between rows stays.
+        (wide[:, 3:12], 1, lambda memory: memory[1].tolist()),
+        (maskwright.Bitmask(numpy.zeros((2, 9), numpy.uint32)), 1, None),
+    ]:
+        if read is None and isinstance(memory, bytearray):
+            with pytest.raises(TypeError, match="words"):
+                matcher.fill_mask(memory, row)
+            continue
+        assert matcher.fill_mask(memory, row)
+        if read is not None:
+            assert read(memory) == expected
+    assert wide[1, :3].tolist() == [-1] * 3 and wide[1, 12:].tolist() == [-1] * 8 and (wide[0] == -1).all()
+
+
+def test_memory_that_does_not_fit(compiler):
+    matcher = compiler.compile_ebnf('root ::= "a"').matcher()
+    numpy = pytest.importorskip("numpy")
+    read_only = numpy.zeros((1, 9), numpy.int32)
+    read_only.flags.writeable = False
+    shifted = numpy.zeros(41, numpy.uint8)[1:37].view(numpy.int32)
+    for memory, row, error in [
+        (numpy.zeros((2, 18), numpy.int32)[:, ::2], 0, ValueError),
+        (numpy.zeros((2, 9), numpy.int32)[::-1], 0, ValueError),
+        (numpy.broadcast_to(numpy.zeros(9, numpy.int32), (2, 9)), 0, ValueError),
+        (numpy.zeros((1, 1, 9), numpy.int32), 0, ValueError),
+        (numpy.zeros((9, 2), numpy.int32).T, 0, ValueError),
+        (read_only, 0, ValueError),
+        (shifted, 0, ValueError),
+        (numpy.zeros((1, 9), numpy.int64), 0, TypeError),
+        (numpy.zeros((1, 9), numpy.float32), 0, TypeError),
+        (numpy.zeros((1, 9), ">i4"), 0, TypeError),
+        ("text", 0, TypeError),
+        (None, 0, TypeError),
+        (numpy.zeros((1, 8), numpy.int32), 0, maskwright.MatchError),
+        (numpy.zeros((1, 9), numpy.int32), 1, IndexError),
+        (numpy.zeros((0, 9), numpy.int32), 0, IndexError),
+        (numpy.zeros((1, 9), numpy.int32), -1, OverflowError),
+    ]:
+        with pytest.raises(error):
+            matcher.fill_mask(memory, row)
+
+
+def test_drafts(compiler):
+    matcher = compiler.compile_ebnf('root ::= "a" ("b"* "c")*').matcher()
+    rows = maskwright.allocate_bitmask(6, 262, library="buffer")
+    assert matcher.fill_masks_for_chain([97, 98, 97, -1], rows, 1) == 2
+    assert [allowed(row, 262) for row in rows.tolist()[1:5]] == [[97, 256], [98, 99, 259], [98, 99], [98, 99]]
+    matcher.accept_token(97)
+    found = matcher.fill_masks_for_tree([-1, 0, 0, 1, 1], [0, 98, 99, 99, 97], rows)
+    assert found == [True, True, True, True, False]
+    assert [allowed(row, 262) for row in rows.tolist()[:5]] == [
+        [98, 99, 259],
+        [98, 99],
+        [98, 99, 259],
+        [98, 99, 259],
+        [98, 99],
+    ]
+    assert matcher.n_steps == 1
+    with pytest.raises(IndexError):
+        matcher.fill_masks_for_chain([97] * 6, rows)
+    with pytest.raises(maskwright.MatchError):
+        matcher.fill_masks_for_tree([-1, 2, 0], [0, 0, 0], rows)
+
+
+def test_forks_keys_and_copies(compiler):
+    matcher = compiler.compile_ebnf('root ::= "a" ("b" | "c")').matcher()
+    key = matcher.mask_key()
+    for fork in (matcher.fork(), copy.copy(matcher), copy.deepcopy(matcher)):
+        assert fork.mask_key() == key and hash(fork.mask_key()) == hash(key)
+        fork.accept_token(97)
+        assert fork.mask_key() != key and matcher.n_steps == 0
+    matcher.replay([97, 98])
+    assert matcher.is_accepting
+    matcher.forget_history()
+    assert matcher.n_steps == 0
+
+
+def test_forced_text_as_tokens(compiler, bytes_vocab):
+    matcher = compiler.compile_ebnf('root ::= "x" "abab" [01]').matcher()
+    matcher.accept_token(ord("x"))
+    assert matcher.jump_forward_tokens() == (0, [256, 256])
+    assert matcher.jump_forward_tokens(lambda text: list(text)) == (0, list(b"abab"))
+    assert matcher.jump_forward_tokens(bytes_vocab.tokenize_greedy) == (0, [256, 256])
+
+    def broken(text):
+        raise KeyError(text)
+
+    with pytest.raises(KeyError):
+        matcher.jump_forward_tokens(broken)
+    with pytest.raises(maskwright.MatchError):
+        matcher.jump_forward_tokens(lambda text: [98])
+    with pytest.raises(TypeError):
+        matcher.jump_forward_tokens(lambda text: 5)
+
+
+def test_options_of_matchers(compiler):
+    grammar = compiler.compile_ebnf('root ::= "a" "b"?')
+    matcher = grammar.matcher(stop_tokens=[300 - 40], terminate_when_nothing_follows=True)
+    assert matcher.stop_tokens == [260]
+    matcher.accept_token(97)
+    assert matcher.allowed_tokens() == [98, 260] and not matcher.is_terminated
+    matcher.accept_token(98)
+    assert matcher.is_terminated
+    with pytest.raises(maskwright.MatchError):
+        grammar.matcher(stop_tokens=[999])
+
+
+def test_a_matcher_that_fails_closed():
+    vocab = maskwright.Vocab(["a", "<end>"], stop_tokens=[1])
+    grammar = maskwright.GrammarCompiler(vocab).compile_ebnf('root ::= "a" "b"')
+    matcher = grammar.matcher()
+    row = array.array("I", [0])
+    matcher.accept_token(0)
+    with pytest.raises(maskwright.MatchError) as caught:
+        matcher.fill_mask(row)
+    assert caught.value.is_stuck
+    closed = grammar.matcher(fail_closed=True)
+    closed.accept_token(0)
+    assert closed.fill_mask(row) and row[0] == 2 and closed.error.is_stuck
+    closed.accept_token(1)
+    assert closed.is_terminated
+
+
+def test_explanations(compiler):
+    matcher = compiler.compile_ebnf('root ::= "a" num\nnum ::= [0-9]').matcher()
+    matcher.accept_token(97)
+    assert "num" in matcher.explain()["message"]
+    refused = matcher.explain_token(98)
+    assert refused["allowed"] is False and "num" in refused["message"]
+
+
+def test_batches(compiler):
+    numpy = pytest.importorskip("numpy")
+    grammar = compiler.compile_ebnf('root ::= "a" "b"')
+    matchers = [grammar.matcher() for _ in range(100)]
+    rows = numpy.zeros((101, 9), numpy.int32)
+    assert maskwright.fill_masks(matchers, rows, list(range(1, 101))) == {}
+    assert rows[:, 3].tolist() == [0] + [2] * 100
+    errors = maskwright.accept_and_fill(matchers, [97] * 50 + [[97, 98]] * 49 + [[98]], rows)
+    assert list(errors) == [99] and errors[99].token == 98 and errors[99].token_index is None
+    assert rows[:, 3].tolist() == [4] * 50 + [0] * 50 + [2] and rows[50, 8] == 8 and not rows[99].any()
+    assert maskwright.accept_tokens(matchers[:2], [98, -3]).keys() == {1}
+    for call in (
+        lambda: maskwright.fill_masks(matchers[:2], rows, [0, 0]),
+        lambda: maskwright.fill_masks(matchers[:2], rows, [0]),
+        lambda: maskwright.accept_and_fill(matchers[:2], [1], rows),
+        lambda: maskwright.accept_tokens(matchers[:2], [1]),
+    ):
+        with pytest.raises(ValueError):
+            call()
+    with pytest.raises(IndexError):
+        maskwright.fill_masks(matchers, rows[:50])
+
+
+def test_one_matcher_on_many_threads(compiler):
+    matcher = compiler.compile_ebnf('root ::= "a"*').matcher()
+    rows = maskwright.allocate_bitmask(8, 262, library="buffer")
+    failures = []
+
+    def work(row):
+        try:
+            for _ in range(300):
+                matcher.accept_token(97)
+                assert matcher.fill_mask(rows, row)
+                assert matcher.is_accepting and matcher.jump_forward_tokens(lambda text: list(text)) == (0, [])
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(row,)) for row in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures and matcher.n_steps == 2400
+
+
+def test_masks_on_logits(compiler):
+    numpy = pytest.importorskip("numpy")
+    matcher = compiler.compile_ebnf('root ::= "a"').matcher()
+    bitmask = maskwright.allocate_bitmask(3, 262)
+    bitmask[:] = -1
+    matcher.fill_mask(bitmask, 1)
+    for kind in (numpy.float32, numpy.float16):
+        logits = numpy.zeros((3, 300), kind)
+        maskwright.apply_mask(logits, bitmask, rows=[1], n_tokens=262)
+        assert numpy.isfinite(logits).sum(1).tolist() == [300, 1, 300] and numpy.isfinite(logits[1, 97])
+        maskwright.apply_mask(logits, bitmask, n_tokens=262)
+        assert numpy.isneginf(logits[:, 262:]).all() and numpy.isfinite(logits[0, :262]).all()
+    one = numpy.zeros(262, numpy.float32)
+    maskwright.apply_mask(one, bitmask[1])
+    assert numpy.isfinite(one).nonzero()[0].tolist() == [97]
+    for logits, options in [
+        (numpy.zeros((3, 200), numpy.float32), {}),
+        (numpy.zeros((3, 261), numpy.float32), {"n_tokens": 262}),
+        (numpy.zeros((3, 524), numpy.float32)[:, ::2], {}),
+        (numpy.zeros((3, 262), numpy.float32), {"rows": [3]}),
+    ]:
+        with pytest.raises(ValueError):
+            maskwright.apply_mask(logits, bitmask, **options)
+    with pytest.raises(TypeError):
+        maskwright.apply_mask(numpy.zeros((3, 262), numpy.int32), bitmask)
