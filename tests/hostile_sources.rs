@@ -1,6 +1,7 @@
 //! Hostile sources, designed to take much time or memory: with default limits each has an answer within 2 s ([`CPU_MAX`]) and [`BYTES_MAX`],
 //! in an address space of [`ADDRESS_SPACE_BYTES`]; a deadline or a flag interrupts each soon, in every stage.
 
+use maskwright::frontend::regex::RegexOptions;
 use maskwright::structural_tag::TagOptions;
 use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Vocab};
 use std::fmt::Write;
@@ -257,7 +258,7 @@ fn compile(
     match source {
         Ebnf(text) => compiler.compile_ebnf_with(text, "root", options),
         Lark(text) => compiler.compile_lark_with(text, options),
-        Regex(pattern) => compiler.compile_regex_with(pattern, options),
+        Regex(pattern) => compiler.compile_regex_with(pattern, &RegexOptions::default(), options),
         Tag(text) => compiler.compile_structural_tag_with(text, &TagOptions::default(), options),
     }
 }

@@ -5,6 +5,7 @@ use crate::error::{error, free, guard_handle, guard_or};
 use crate::vocab::vocab;
 use core::ffi::c_char;
 use core::time::Duration;
+use maskwright::frontend::regex::RegexOptions;
 use maskwright::grammar::Grammar;
 use maskwright::json_schema::{SchemaOptions, Verdict, WhiteSpace};
 use maskwright::structural_tag::TagOptions;
@@ -224,7 +225,7 @@ pub unsafe extern "C" fn mw_compile(
             source::Ebnf => compiler.compile_ebnf_with(text, given.root, &given.compile),
             source::Lark => compiler.compile_lark_with(text, &given.compile),
             source::Auto => compiler.compile_auto_with(text, &given.compile),
-            source::Regex => compiler.compile_regex_with(text, &given.compile),
+            source::Regex => compiler.compile_regex_with(text, &RegexOptions::default(), &given.compile),
             source::JsonSchema => compiler.compile_json_schema_with(text, &given.schema, &given.compile),
             source::StructuralTag => compiler.compile_structural_tag_with(text, &given.tag, &given.compile),
             source::Choice => choice(compiler, text, &given.compile)?,

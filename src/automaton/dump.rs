@@ -93,6 +93,10 @@ fn kind(linked: &Linked, state: u32) -> String {
                     let max = length.arrival_max.map_or(String::new(), |max| max.to_string());
                     format!("{end}{counts} {{{},{max}}}", length.min)
                 }
+                RegisterRule::Tokens(budget) => {
+                    let counts = if budget.reads_on { " counts tokens" } else { "" };
+                    format!("{end}{counts} {{,{}}}", budget.max)
+                }
                 RegisterRule::Residue(residue) => {
                     let digit = residue.digit.map_or(String::new(), |digit| format!(" digit {digit}"));
                     format!("{end}{digit} modulo {}", residue.modulus)

@@ -192,6 +192,11 @@ impl Unit {
         &self.content.register_rules[index as usize]
     }
 
+    /// Tells whether the states count tokens.
+    pub fn counts_tokens(&self) -> bool {
+        self.content.register_rules.iter().any(RegisterRule::counts_tokens)
+    }
+
     /// Returns the values that are taken before any was read.
     #[inline]
     pub fn declared_keys(&self, distinct: Distinct) -> Option<&DeclaredKeys> {

@@ -7,6 +7,7 @@
 use super::error::CompileError;
 use super::options::CompileOptions;
 use crate::compiled::CompiledGrammar;
+use crate::frontend::regex::RegexOptions;
 use crate::json_schema::SchemaOptions;
 use crate::limits::Limits;
 use crate::pass::CompileBudget;
@@ -26,8 +27,8 @@ pub(super) enum SourceKey {
     Ebnf(Arc<str>, Box<str>),
     /// Lark.
     Lark(Arc<str>),
-    /// A regular expression.
-    Regex(Arc<str>),
+    /// A regular expression, and how it is read.
+    Regex(Arc<str>, RegexOptions),
     /// A JSON Schema and its options; the same resolver is assumed to return the same documents.
     Schema(Arc<str>, Box<SchemaOptions>),
     /// A structural tag and its options, likewise.
@@ -38,7 +39,7 @@ impl SourceKey {
     fn len(&self) -> usize {
         match self {
             SourceKey::Ebnf(text, root) => text.len() + root.len(),
-            SourceKey::Lark(text) | SourceKey::Regex(text) => text.len(),
+            SourceKey::Lark(text) | SourceKey::Regex(text, _) => text.len(),
             SourceKey::Schema(text, options) => text.len() + size_of_val(&**options),
             SourceKey::Tag(text, options) => text.len() + size_of_val(&**options),
         }
@@ -182,7 +183,7 @@ mod tests {
     }
 
     fn key(n: usize) -> SourceKey {
-        SourceKey::Regex(n.to_string().into())
+        SourceKey::Regex(n.to_string().into(), RegexOptions::default())
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod options;
 mod parts;
 mod references;
 mod schema;
+mod threads;
 mod validate;
 
 pub use crate::pass::BuildError;
@@ -29,12 +30,13 @@ use crate::structural_tag::{StructuralTag, TagError, TagOptions};
 use crate::vocab::Vocab;
 use cache::{GrammarCache, SourceKey};
 use core::fmt;
-use parts::{CompiledPart, CompiledParts, PartCache};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use parts::{CompiledPart, CompiledParts, Miss, PartCache};
 use references::{CompiledSchemas, GrammarReferences, Schemas};
 use schema::{STEPS_PER_BYTE, STEPS_PER_BYTE_WITHIN, lower_schema};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The sizes of a compiler's caches, in bytes. Smaller caches cost time and change nothing else.
+/// The sizes of a compiler's caches, in bytes, and its threads. Smaller caches and fewer threads cost time and change nothing else.
 ///
 /// Masks are cached by unit and become useless when the unit is evicted. For JSON Schemas both take about the same memory, some 40 KB each
 /// for a schema that has nothing in common with others.
@@ -46,13 +48,24 @@ pub struct Config {
     pub unit_store_bytes_max: usize,
     /// Bound on compiled grammars, cached by source; 0 turns this cache off.
     pub grammar_cache_bytes_max: usize,
+    /// Most threads on which one compile works, where a grammar has many JSON Schemas that are not cached; 1 is the caller's thread alone. What is
+    /// compiled, and which error is returned, does not depend on it.
+    pub compile_threads_max: usize,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Config { mask_store_bytes_max: 160 << 20, unit_store_bytes_max: 160 << 20, grammar_cache_bytes_max: 64 << 20 }
+        Config {
+            mask_store_bytes_max: 160 << 20,
+            unit_store_bytes_max: 160 << 20,
+            grammar_cache_bytes_max: 64 << 20,
+            compile_threads_max: 8,
+        }
     }
 }
+
+/// Schemas of a grammar that are built before other threads help.
+const BUILT_ALONE_MAX: usize = 8;
 
 /// A compiler of grammars for one vocabulary. Thread-safe and cheap to clone; clones share their caches.
 ///
@@ -80,6 +93,7 @@ struct Shared {
     languages: Mutex<Arc<SchemaStore>>,
     grammars: GrammarCache,
     parts: PartCache,
+    compile_threads_max: usize,
 }
 
 impl Shared {
@@ -110,7 +124,8 @@ impl GrammarCompilerBuilder {
 
     /// Returns the compiler.
     pub fn build(self) -> GrammarCompiler {
-        let Config { mask_store_bytes_max, unit_store_bytes_max, grammar_cache_bytes_max } = self.config;
+        let Config { mask_store_bytes_max, unit_store_bytes_max, grammar_cache_bytes_max, compile_threads_max } =
+            self.config;
         GrammarCompiler {
             shared: Arc::new(Shared {
                 vocab: self.vocab,
@@ -120,6 +135,7 @@ impl GrammarCompilerBuilder {
                 languages: Mutex::default(),
                 grammars: GrammarCache::new(grammar_cache_bytes_max),
                 parts: PartCache::new(grammar_cache_bytes_max),
+                compile_threads_max,
             }),
         }
     }
@@ -210,32 +226,40 @@ impl GrammarCompiler {
     /// # Errors
     /// If the pattern is malformed or not regular, or the grammar can't be built.
     pub fn compile_regex(&self, pattern: &str) -> Result<CompiledGrammar, CompileError> {
-        self.compile_regex_with(pattern, &CompileOptions::default())
+        self.compile_regex_with(pattern, &RegexOptions::default(), &CompileOptions::default())
     }
 
-    /// Compiles a regular expression with a deadline and a flag to cancel.
+    /// Compiles a regular expression with options, a deadline and a flag to cancel.
     ///
     /// # Errors
     /// As [`compile_regex`](Self::compile_regex), and if the deadline passes or the flag is set.
     ///
     /// ```
-    /// use maskwright::{CompileOptions, GrammarCompiler, Vocab};
+    /// use maskwright::{CompileOptions, GrammarCompiler, Vocab, frontend::regex::RegexOptions};
     /// use std::time::{Duration, Instant};
-    /// let compiler = GrammarCompiler::new(Vocab::from_tokens(["a", "b"])?.into());
+    /// let compiler = GrammarCompiler::new(Vocab::from_tokens(["a", "b", "\n"])?.into());
     /// let options = CompileOptions { deadline: Some(Instant::now() + Duration::from_secs(1)), ..Default::default() };
-    /// assert_eq!(compiler.compile_regex_with("a*b", &options)?.matcher().mask()?.iter().count(), 2);
+    /// for (dot_matches_newline, n_tokens) in [(false, 2), (true, 3)] {
+    ///     let regex_options = RegexOptions { dot_matches_newline, ..RegexOptions::default() };
+    ///     let grammar = compiler.compile_regex_with(".b", &regex_options, &options)?;
+    ///     assert_eq!(grammar.matcher().mask()?.iter().count(), n_tokens);
+    /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn compile_regex_with(&self, pattern: &str, options: &CompileOptions) -> Result<CompiledGrammar, CompileError> {
+    pub fn compile_regex_with(
+        &self,
+        pattern: &str,
+        regex_options: &RegexOptions,
+        options: &CompileOptions,
+    ) -> Result<CompiledGrammar, CompileError> {
         self.shared.grammars.get_or_compile(
-            || SourceKey::Regex(pattern.into()),
+            || SourceKey::Regex(pattern.into(), *regex_options),
             options,
             || {
                 let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
                 budget.check()?;
                 let spend = &mut |n_bytes| Ok::<(), CompileError>(budget.spend(STEPS_PER_BYTE * n_bytes)?);
-                let regex_options = RegexOptions::default();
-                let regular = Arc::new(regex::parse_within(pattern, &regex_options, &self.shared.limits, spend)?);
+                let regular = Arc::new(regex::parse_within(pattern, regex_options, &self.shared.limits, spend)?);
                 let (pattern, flags) = regex_options.in_ebnf(pattern);
                 let grammar = validate::of_regex(Regex { pattern: pattern.into(), flags: flags.into(), regular });
                 self.build(grammar, Vec::new(), &budget, options)
@@ -392,15 +416,9 @@ impl GrammarCompiler {
         let Shared { vocab, limits, units, .. } = &*self.shared;
         budget.check()?;
         let mut compiled = CompiledSchemas::default();
-        let schemas = Schemas::of(&grammar, |operand| {
-            budget.check()?;
-            let (text, schema_options) = (operand.text(), operand.options());
-            // Of a schema within a document the whole is parsed and kept, perhaps for each of many.
-            let steps_per_byte = if schema_options.read.pointer.is_empty() { 1 } else { STEPS_PER_BYTE_WITHIN };
-            budget.spend(steps_per_byte * text.len())?;
-            let key = || SourceKey::Schema(Arc::clone(text), Box::new(schema_options.clone()));
-            let build = || self.build_schema(text, schema_options, budget);
-            Ok(compiled.add(operand, self.shared.grammars.get_or_compile(key, options, build)?))
+        let schemas = Schemas::of(&grammar, |operands| {
+            let grammars = self.compile_schemas(operands, budget, options)?;
+            Ok(operands.iter().zip(grammars).map(|(operand, grammar)| compiled.add(operand, grammar)).collect())
         })?;
         let (program, empty_rules) = match grammar.separate_rules().is_empty() {
             true => {
@@ -418,6 +436,41 @@ impl GrammarCompiler {
         Ok(self.finish(program, Origin::grammar(grammar, compiled.compiled), warnings))
     }
 
+    /// Compiles the schemas of a grammar, on several threads where there are many that are not cached. Returns the grammars, or the index of the first
+    /// schema that is refused.
+    fn compile_schemas(
+        &self,
+        operands: &[&SchemaOperand],
+        budget: &CompileBudget,
+        options: &CompileOptions,
+    ) -> Result<Vec<CompiledGrammar>, (usize, CompileError)> {
+        let n_built = AtomicUsize::new(0);
+        let compile = |operand: &SchemaOperand, budget: &CompileBudget| {
+            budget.check()?;
+            let (text, schema_options) = (operand.text(), operand.options());
+            // Of a schema within a document the whole is parsed and kept, perhaps for each of many.
+            let steps_per_byte = if schema_options.read.pointer.is_empty() { 1 } else { STEPS_PER_BYTE_WITHIN };
+            budget.spend(steps_per_byte * text.len())?;
+            let key = || SourceKey::Schema(Arc::clone(text), Box::new(schema_options.clone()));
+            self.shared.grammars.get_or_compile(key, options, || {
+                n_built.fetch_add(1, Ordering::Relaxed);
+                self.build_schema(text, schema_options, budget)
+            })
+        };
+        let mut grammars: Vec<CompiledGrammar> = Vec::with_capacity(operands.len());
+        while n_built.load(Ordering::Relaxed) < BUILT_ALONE_MAX
+            && let Some(operand) = operands.get(grammars.len())
+        {
+            grammars.push(compile(operand, budget).map_err(|error| (grammars.len(), error))?);
+        }
+        let first = grammars.len();
+        let n_threads = threads::n_threads(operands.len() - first, self.shared.compile_threads_max);
+        let compile = |operand: &&SchemaOperand, budget: &CompileBudget| compile(operand, budget);
+        let rest = threads::compile_each(&operands[first..], n_threads, budget, &self.shared.limits, compile);
+        grammars.extend(rest.map_err(|(index, error)| (first + index, error))?);
+        Ok(grammars)
+    }
+
     /// Builds a grammar whose separate rules are compiled by themselves. Returns the rules that match nothing, too.
     fn build_of_parts(
         &self,
@@ -429,12 +482,20 @@ impl GrammarCompiler {
         let Shared { vocab, limits, units, parts: cache, .. } = &*self.shared;
         let schema = |operand: &SchemaOperand| schemas.entry(compiled, operand);
         let mut parts = CompiledParts::default();
-        let rest = parts.compile_all(grammar, schema, cache, |part, references| {
-            let (normal, empty_rules) = normalize_part(&part.grammar, &references.with_vocab(vocab), limits, budget)?;
-            let build = || Program::build(&normal, &references.entries, units, limits, budget);
-            let entry = normal.has_other_texts().then(build).transpose()?;
-            Ok(CompiledPart { entry, has_empty_text: normal.has_empty_text, empty_rules })
-        })?;
+        let n_threads_max = self.shared.compile_threads_max;
+        let compile_all = |misses: &[Miss<'_>]| {
+            let n_threads = threads::n_threads(misses.len(), n_threads_max);
+            let compile = |miss: &Miss<'_>, budget: &CompileBudget| {
+                let Miss { part, references } = miss;
+                let (normal, empty_rules) =
+                    normalize_part(&part.grammar, &references.with_vocab(vocab), limits, budget)?;
+                let build = || Program::build(&normal, &references.entries, units, limits, budget);
+                let entry = normal.has_other_texts().then(build).transpose()?;
+                Ok(CompiledPart { entry, has_empty_text: normal.has_empty_text, empty_rules })
+            };
+            threads::compile_each(misses, n_threads, budget, limits, compile).map_err(|(_, error)| error)
+        };
+        let rest = parts.compile_all(grammar, schema, cache, compile_all)?;
         let references = parts.references(&rest, schema);
         let (normal, found) = normalize(&rest.grammar, &references.with_vocab(vocab), limits, budget)?;
         let program = Program::new(&normal, &references.entries, units, limits, budget)?;

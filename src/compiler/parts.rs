@@ -7,7 +7,7 @@ use crate::grammar::{Expr, ExprId, Grammar, Part, Parts, RuleId, SchemaOperand};
 use crate::pass::{External, NetRuleId, components};
 use crate::util::BoundedTable;
 use crate::vocab::Vocab;
-use core::hash::{BuildHasher, Hash};
+use core::hash::{BuildHasher, Hash, Hasher};
 use hashbrown::{DefaultHashBuilder, HashMap};
 use std::sync::{Mutex, PoisonError};
 
@@ -57,27 +57,25 @@ impl PartCache {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner).weight()
     }
 
-    /// Returns a part of this content from the cache, or by `compile`.
-    fn get_or_compile(
-        &self,
-        grammar: &Grammar,
-        border: Vec<Option<PartId>>,
-        compile: impl FnOnce() -> Result<CompiledPart, CompileError>,
-    ) -> Result<CompiledPart, CompileError> {
+    /// Returns the number by which a part is found; others may have the same.
+    fn hash(&self, grammar: &Grammar, border: &[Option<PartId>]) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         grammar.hash_content(&mut hasher);
         border.hash(&mut hasher);
-        let hash = core::hash::Hasher::finish(&hasher);
-        let parts = || self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        hasher.finish()
+    }
+
+    /// Returns the part of this content, if it is cached.
+    fn find(&self, hash: u64, grammar: &Grammar, border: &[Option<PartId>]) -> Option<CompiledPart> {
         let is_it = |(key, _): &(Key, CompiledPart)| key.border == border && key.grammar.has_content_of(grammar);
-        if let Some(part) = parts().find(hash, is_it, |(_, part)| part.clone()) {
-            return Ok(part);
-        }
-        let part = compile()?;
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner).find(hash, is_it, |(_, part)| part.clone())
+    }
+
+    fn insert(&self, hash: u64, grammar: Grammar, border: Vec<Option<PartId>>, part: CompiledPart) {
         let unit_bytes = part.entry.as_ref().map_or(0, |entry| entry.unit.memory_bytes());
         let n_bytes = size_of_val(grammar.exprs()) + size_of::<(Key, CompiledPart)>() + 64 * border.len() + unit_bytes;
-        parts().insert(hash, n_bytes, (Key { grammar: grammar.clone().without_source(), border }, part.clone()));
-        Ok(part)
+        let entry = (Key { grammar: grammar.without_source(), border }, part);
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner).insert(hash, n_bytes, entry);
     }
 }
 
@@ -89,6 +87,12 @@ pub(super) struct CompiledParts {
     pub empty_rules: Vec<RuleId>,
 }
 
+/// A part that is not cached.
+pub(super) struct Miss<'p> {
+    pub part: &'p Part,
+    pub references: PartReferences,
+}
+
 /// What a part refers to, with numbers of its own.
 pub(super) struct PartReferences {
     pub entries: Vec<Entry>,
@@ -98,8 +102,9 @@ pub(super) struct PartReferences {
 }
 
 impl CompiledParts {
-    /// Returns the rest of a grammar, once each of its separate rules, callees first, was compiled by `compile`. Rules that lead to themselves are no
-    /// parts. `schema` returns where the texts of a schema begin that are not empty, and whether the empty one is a text of it.
+    /// Returns the rest of a grammar, once each of its separate rules was compiled: `compile` has those that are not cached and independent of each other,
+    /// at once, and those that need them after that. Rules that lead to themselves are no parts. `schema` returns where the texts of a schema begin that are
+    /// not empty, and whether the empty one is a text of it.
     ///
     /// # Errors
     /// As `compile`.
@@ -108,19 +113,58 @@ impl CompiledParts {
         grammar: &Grammar,
         schema: impl Fn(&SchemaOperand) -> (Option<&'s Entry>, bool) + Copy,
         cache: &PartCache,
-        mut compile: impl FnMut(&Part, &PartReferences) -> Result<CompiledPart, CompileError>,
+        compile: impl Fn(&[Miss<'_>]) -> Result<Vec<CompiledPart>, CompileError>,
     ) -> Result<Part, CompileError> {
         let order = separate_rules(grammar);
+        // By separate rule: how many of them lead from it to one that needs none, at most.
+        let mut levels: HashMap<RuleId, usize> = order.iter().map(|&rule| (rule, 0)).collect();
+        let mut by_level: Vec<Vec<Part>> = Vec::new();
         let mut parts = Parts::new(grammar);
-        for &rule in &order {
-            let part = parts.part(rule, |rule| self.parts.contains_key(&rule));
-            let border = part.rules.iter().map(|rule| self.parts.get(rule).map(CompiledPart::id)).collect();
-            let compiled =
-                cache.get_or_compile(&part.grammar, border, || compile(&part, &self.references(&part, schema)))?;
-            self.empty_rules.extend(compiled.empty_rules.iter().map(|rule| part.rules[rule.index()]));
-            self.parts.insert(rule, compiled);
+        for rule in order {
+            let part = parts.part(rule, |rule| levels.contains_key(&rule));
+            let level = part.rules[1..].iter().filter_map(|rule| Some(levels.get(rule)? + 1)).max().unwrap_or(0);
+            levels.insert(rule, level);
+            by_level.resize_with(by_level.len().max(level + 1), Vec::new);
+            by_level[level].push(part);
         }
-        Ok(parts.part(grammar.root(), |rule| self.parts.contains_key(&rule)))
+        for level in by_level {
+            let (mut misses, mut keys) = (Vec::<Miss<'_>>::new(), Vec::new());
+            // Misses by hash, and parts that are equal to one.
+            let (mut by_hash, mut equal): (HashMap<u64, usize>, Vec<(&Part, usize)>) = Default::default();
+            for part in &level {
+                let border: Vec<_> =
+                    part.rules[1..].iter().map(|rule| self.parts.get(rule).map(CompiledPart::id)).collect();
+                let hash = cache.hash(&part.grammar, &border);
+                if let Some(found) = cache.find(hash, &part.grammar, &border) {
+                    self.add(part, found);
+                    continue;
+                }
+                let known = by_hash.get(&hash).copied().filter(|&index| {
+                    let (_, known): &(u64, Vec<_>) = &keys[index];
+                    *known == border && misses[index].part.grammar.has_content_of(&part.grammar)
+                });
+                match known {
+                    Some(index) => equal.push((part, index)),
+                    None => {
+                        by_hash.insert(hash, misses.len());
+                        misses.push(Miss { part, references: self.references(part, schema) });
+                        keys.push((hash, border));
+                    }
+                }
+            }
+            let compiled = compile(&misses)?;
+            equal.into_iter().for_each(|(part, index)| self.add(part, compiled[index].clone()));
+            for ((miss, (hash, border)), compiled) in misses.into_iter().zip(keys).zip(compiled) {
+                self.add(miss.part, compiled.clone());
+                cache.insert(hash, miss.part.grammar.clone(), border, compiled);
+            }
+        }
+        Ok(parts.part(grammar.root(), |rule| levels.contains_key(&rule)))
+    }
+
+    fn add(&mut self, part: &Part, compiled: CompiledPart) {
+        self.empty_rules.extend(compiled.empty_rules.iter().map(|rule| part.rules[rule.index()]));
+        self.parts.insert(part.rules[0], compiled);
     }
 
     /// Returns what a part refers to.

@@ -9,7 +9,7 @@ use crate::pass::{BuildError, External, References};
 use crate::util::{bit_row, closest_name};
 use crate::vocab::{TokenKind, Vocab};
 use core::cell::OnceCell;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 /// The control tokens of a vocabulary by name and id, and the schemas of a grammar.
@@ -94,28 +94,31 @@ pub(super) struct Schemas {
 }
 
 impl Schemas {
-    /// Compiles the schemas that are reachable from the root of a grammar: `compile` is called once for each.
+    /// Compiles the schemas that are reachable from the root of a grammar: `compile` has each once, in order, and returns as much of them, or the index
+    /// of the first that it could not compile.
     ///
     /// # Errors
     /// As `compile`, with the place of the schema in the grammar.
     pub fn of(
         grammar: &Grammar,
-        mut compile: impl FnMut(&SchemaOperand) -> Result<External, CompileError>,
+        compile: impl FnOnce(&[&SchemaOperand]) -> Result<Vec<External>, (usize, CompileError)>,
     ) -> Result<Schemas, CompileError> {
-        let mut externals = HashMap::new();
         if !grammar.exprs().iter().any(|expr| matches!(expr, Expr::Schema(_))) {
-            return Ok(Schemas { externals });
+            return Ok(Schemas { externals: HashMap::new() });
         }
+        let (mut seen, mut operands, mut places) = (HashSet::new(), Vec::new(), Vec::new());
         for (index, is_reachable) in reachable_exprs(grammar).into_iter().enumerate() {
             let id = ExprId::new(index);
-            let Expr::Schema(operand) = grammar.expr(id) else { continue };
-            if !is_reachable || externals.contains_key(operand) {
-                continue;
+            if let Expr::Schema(operand) = grammar.expr(id)
+                && is_reachable
+                && seen.insert(operand)
+            {
+                operands.push(operand);
+                places.push(id);
             }
-            let external = compile(operand).map_err(|error| placed(error, grammar, id))?;
-            externals.insert(operand.clone(), external);
         }
-        Ok(Schemas { externals })
+        let externals = compile(&operands).map_err(|(index, error)| placed(error, grammar, places[index]))?;
+        Ok(Schemas { externals: operands.into_iter().cloned().zip(externals).collect() })
     }
 }
 

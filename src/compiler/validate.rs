@@ -157,11 +157,15 @@ fn validate(
     budget: &CompileBudget,
 ) -> Result<Validated, CompileError> {
     let (store, mut reports) = (Arc::<SchemaStore>::default(), Vec::new());
-    let schemas = Schemas::of(&grammar, |operand| {
-        let (normal, report) = lower_schema(operand.text(), operand.options(), &store, limits, budget)?;
-        reports.push((operand.clone(), report));
-        let number = normal.has_other_texts().then_some(reports.len() as u32 - 1);
-        Ok(External { number, has_empty_text: normal.has_empty_text })
+    let schemas = Schemas::of(&grammar, |operands| {
+        let check = |(index, &operand): (usize, &&SchemaOperand)| {
+            let lowered = lower_schema(operand.text(), operand.options(), &store, limits, budget);
+            let (normal, report) = lowered.map_err(|error| (index, error))?;
+            reports.push((operand.clone(), report));
+            let number = normal.has_other_texts().then_some(index as u32);
+            Ok(External { number, has_empty_text: normal.has_empty_text })
+        };
+        operands.iter().enumerate().map(check).collect()
     })?;
     let references = AnyControls { numbers: RefCell::default(), schemas: &schemas.externals };
     let (_, empty_rules) = normalize(&grammar, &references, limits, budget)?;

@@ -5,7 +5,7 @@
 
 use super::head::{BOTTOM, Configuration, Head, join_registers};
 use super::stack::{Stacks, StacksMark};
-use crate::automaton::{DONE, Linked, Program, StateId, Step};
+use crate::automaton::{DONE, Kind, Linked, Owner, Program, StateId, Step};
 
 /// Puts the configuration before any text into `live`. `stacks` has only its bottom, which returns to [`DONE`].
 pub(crate) fn start(program: &Program, live: &mut Configuration) {
@@ -113,6 +113,35 @@ pub(crate) fn step_control(
         }
     });
     tidy(program, stacks, next, fresh);
+}
+
+/// Notes that a token has ended: the next one may count. `fresh` is the mark of the stacks from before the token.
+#[inline]
+pub(crate) fn end_token(program: &Program, stacks: &mut Stacks, live: &mut Configuration, fresh: StacksMark) {
+    if program.counts_tokens() && !live.is_empty() {
+        count_tokens(program, stacks, live, fresh);
+    }
+}
+
+/// Makes the registers of heads that count tokens those behind a token, and drops heads from which no further token can read.
+fn count_tokens(program: &Program, stacks: &mut Stacks, live: &mut Configuration, fresh: StacksMark) {
+    let mut is_changed = false;
+    live.retain_mut(|head| {
+        let Some((linked, local)) = program.place(head.state) else { return true };
+        let info = linked.unit.info(local);
+        let Some(Owner::RegisterRules(strictest)) = info.owner else { return true };
+        let register = linked.unit.register_rule(strictest).after_token(head.register);
+        is_changed |= register != head.register;
+        head.register = register;
+        match info.kind {
+            // Where the text may end, it goes on in other heads.
+            Kind::RegisterRule { register_rule } => linked.unit.register_rule(register_rule).can_continue(register),
+            _ => true,
+        }
+    });
+    if is_changed && live.len() > 1 {
+        tidy(program, stacks, live, fresh);
+    }
 }
 
 /// Calls `visit` with the heads of each state in turn.

@@ -183,6 +183,7 @@ impl<'g> Productivity<'g> {
             Expr::Choice(_) => Needs::Any,
             Expr::Minus(..) => Needs::First,
             Expr::Rule(_) | Expr::Sequence(_) | Expr::Repeat { .. } | Expr::And(..) => Needs::All,
+            Expr::AtMostTokens { .. } => Needs::All,
         }
     }
 }
@@ -209,7 +210,7 @@ impl<'g> Regularity<'g> {
 
     fn needs(expr: &Expr) -> Needs {
         match expr {
-            Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_) => Needs::Never,
+            Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_) | Expr::AtMostTokens { .. } => Needs::Never,
             _ => Needs::All,
         }
     }

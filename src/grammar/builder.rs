@@ -176,6 +176,24 @@ impl GrammarBuilder {
         self.push(Expr::TokenExcept(excluded))
     }
 
+    /// Adds a text that is written with at most so many tokens; the body must be regular when the grammar is compiled.
+    pub fn at_most_tokens(&mut self, body: ExprId, max: u32) -> ExprId {
+        self.push(Expr::AtMostTokens { body, max })
+    }
+
+    /// Returns a repetition of a token, or of tokens of a set, with at most so many of them; nothing if the body is none.
+    pub(crate) fn repeated_tokens(&self, body: ExprId, n_tokens: u32) -> Option<Expr> {
+        match *self.expr(body) {
+            Expr::Repeat { body, min, max }
+                if min <= n_tokens && matches!(self.expr(body), Expr::Control(_) | Expr::TokenExcept(_)) =>
+            {
+                let max = Some(max.map_or(n_tokens, |max| max.min(n_tokens)));
+                Some(Expr::Repeat { body, min, max })
+            }
+            _ => None,
+        }
+    }
+
     /// Adds a reference to a rule.
     pub fn rule_ref(&mut self, rule: RuleId) -> ExprId {
         self.push(Expr::Rule(rule))

@@ -102,6 +102,16 @@ pub enum Expr {
         /// The greatest number of copies, if any; never less than `min`.
         max: Option<u32>,
     },
+    /// A text that is written with at most so many tokens; the body must be regular. Like the body of `name[max_tokens=20] ::= a`.
+    ///
+    /// A token counts if it begins the text, or reads on from a place where the text could have ended; it counts once. So text of characters has at most `max` tokens, and a last one
+    /// that ends within a character is finished by others that don't count. Whatever the vocabulary is, a text that was begun can be completed.
+    AtMostTokens {
+        /// The language of the text.
+        body: ExprId,
+        /// The most tokens.
+        max: u32,
+    },
     /// An intersection, like `a & b`; the operands must be regular.
     And(ExprId, ExprId),
     /// A difference, like `a - b`; the operands must be regular.
@@ -117,7 +127,7 @@ impl Expr {
             Expr::Empty | Expr::Literal(_) | Expr::Marker(_) | Expr::LiteralNoCase(_) | Expr::Class(_) => {}
             Expr::Regex(_) | Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_) | Expr::Rule(_) => {}
             Expr::Sequence(operands) | Expr::Choice(operands) => operands.iter().copied().for_each(visit),
-            Expr::Repeat { body, .. } => visit(*body),
+            Expr::Repeat { body, .. } | Expr::AtMostTokens { body, .. } => visit(*body),
             Expr::And(a, b) | Expr::Minus(a, b) => {
                 visit(*a);
                 visit(*b);
@@ -214,6 +224,7 @@ impl PartialEq for Grammar {
             let same_head = match (x, y) {
                 (Expr::Sequence(x), Expr::Sequence(y)) | (Expr::Choice(x), Expr::Choice(y)) => x.len() == y.len(),
                 (Expr::Repeat { min, max, .. }, Expr::Repeat { min: n, max: m, .. }) => (min, max) == (n, m),
+                (Expr::AtMostTokens { max, .. }, Expr::AtMostTokens { max: n, .. }) => max == n,
                 (Expr::And(..), Expr::And(..)) | (Expr::Minus(..), Expr::Minus(..)) => true,
                 (Expr::Not(_), Expr::Not(_)) => true,
                 _ => x == y,

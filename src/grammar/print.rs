@@ -101,6 +101,11 @@ impl Printer<'_> {
         self.is_exact &= is_rule_name(name);
         let start = self.text.len();
         self.text += name;
+        let mut body = body;
+        if let Expr::AtMostTokens { body: bounded, max } = *self.grammar.expr(body) {
+            self.text += &format!("[max_tokens={max}]");
+            body = bounded;
+        }
         self.text += " ::=";
         let alternatives: &[ExprId] = match self.grammar.expr(body) {
             Expr::Choice(operands) if operands.len() > 1 => operands,
@@ -209,6 +214,11 @@ impl Printer<'_> {
                 self.text += "Token(";
                 self.literal(name);
                 self.text.push(')');
+            }
+            // EBNF says it of rules only.
+            Expr::AtMostTokens { max, .. } => {
+                self.is_exact = false;
+                self.text += &format!("<?at most {max} tokens?>");
             }
             Expr::TokenExcept(excluded) => self.token_except(excluded),
             Expr::Rule(rule) => self.text += &self.grammar.rule(*rule).name,

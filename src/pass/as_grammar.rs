@@ -42,7 +42,9 @@ impl NormalGrammar {
                     let letter = match edge.label {
                         Label::Call(called) => builder.push(Expr::Rule(whole[rule.callee(called).index()])),
                         Label::Control(letter) => builder.push(control(&rule.automaton, letter)),
-                        Label::External(_) => unreachable!("externals are called in a finished network"),
+                        Label::External(_) | Label::Bounded(_) => {
+                            unreachable!("all automata are called in a finished network")
+                        }
                         Label::Bytes(low, high) => {
                             let bytes: Vec<ExprId> =
                                 (low..=high).map(|byte| builder.push(Expr::Literal([byte].into()))).collect();

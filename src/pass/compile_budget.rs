@@ -78,6 +78,28 @@ impl CompileBudget {
         self.n_schema_steps.set(schema.n_steps());
     }
 
+    /// Returns a budget with the same deadline, flag and bounds, and as much spent.
+    pub fn fork(&self) -> Self {
+        CompileBudget {
+            n_steps: self.n_steps.clone(),
+            n_edges: self.n_edges.clone(),
+            n_schema_steps: self.n_schema_steps.clone(),
+            ..self.for_steps(u64::MAX)
+        }
+    }
+
+    /// Counts what was spent of a [fork](Self::fork) since it was made, when as much was spent as of `before`.
+    ///
+    /// # Errors
+    /// As [`Self::spend`] and [`Self::count_edges`], and if lowering schemas has taken too many steps in all.
+    pub fn count_fork(&self, before: &CompileBudget, fork: &CompileBudget, limits: &Limits) -> Result<(), BuildError> {
+        let n_schema_steps = fork.n_schema_steps.get() - before.n_schema_steps.get();
+        self.n_schema_steps.set(self.n_schema_steps.get() + n_schema_steps);
+        self.for_schema(limits).check()?;
+        self.count_edges((fork.n_edges.get() - before.n_edges.get()) as usize)?;
+        self.spend((fork.n_steps.get() - before.n_steps.get()) as usize)
+    }
+
     /// Returns an unlimited budget.
     #[cfg(test)]
     pub fn none() -> Self {
@@ -165,6 +187,13 @@ mod tests {
         assert!(first.spend(60).is_ok());
         budget.count_schema(&first);
         assert!(budget.for_schema(&limits).spend(60).is_err(), "the second schema has what the first one left");
+        let (before, fork) = (budget.fork(), budget.fork());
+        assert!(fork.for_schema(&limits).spend(30).is_ok());
+        let second = fork.for_schema(&limits);
+        assert!(second.spend(30).is_ok());
+        fork.count_schema(&second);
+        assert!(budget.count_fork(&before, &fork, &limits).is_ok(), "90 steps");
+        assert!(budget.count_fork(&before, &fork, &limits).is_err(), "120 steps");
         let past = Instant::now().checked_sub(Duration::from_secs(1));
         assert!(CompileBudget::new(past, None, &limits).spend(1).is_err_and(|error| error.is_interrupted()));
     }

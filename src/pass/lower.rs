@@ -8,7 +8,8 @@
 
 use super::BuildError;
 use super::compile_budget::CompileBudget;
-use super::network::{ControlLetter, Label, NetRule, NetRuleId, Network, Nfa};
+use super::network::{ControlLetter, Label, NetRule, NetRuleId, Network, Nfa, RuleAutomaton};
+use super::token_budget;
 use super::token_sets::TokenSets;
 use crate::grammar::analysis::reachable_rules;
 use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, RuleId, SchemaOperand};
@@ -50,13 +51,21 @@ pub(crate) struct External {
     pub has_empty_text: bool,
 }
 
-/// Returns the network of `grammar`, and the sets of tokens that it reads.
-pub(crate) fn lower(
+/// A grammar as a network, and what its labels refer to.
+pub(super) struct LoweredGrammar {
+    pub network: Network<Nfa>,
+    pub token_sets: TokenSets,
+    /// Automata that count tokens, by number ([`Label::Bounded`]).
+    pub bounded: Vec<RuleAutomaton>,
+}
+
+/// Returns the network of `grammar`.
+pub(super) fn lower(
     grammar: &Grammar,
     references: &dyn References,
     limits: &Limits,
     budget: &CompileBudget,
-) -> Result<(Network<Nfa>, TokenSets), BuildError> {
+) -> Result<LoweredGrammar, BuildError> {
     let mut lowering = Lowering {
         grammar,
         references,
@@ -69,6 +78,8 @@ pub(crate) fn lower(
         token_sets: TokenSets::default(),
         set_numbers: HashMap::new(),
         n_states: 0,
+        bounded: Vec::new(),
+        bounded_numbers: HashMap::new(),
     };
     // Rules that are not reachable keep their numbers and match nothing, so that they cost nothing.
     let is_used = reachable_rules(grammar);
@@ -81,7 +92,7 @@ pub(crate) fn lower(
         lowering.run()?;
     }
     let network = Network { rules: lowering.rules, root: NetRuleId::new(grammar.root().index()) };
-    Ok((network, lowering.token_sets))
+    Ok(LoweredGrammar { network, token_sets: lowering.token_sets, bounded: lowering.bounded })
 }
 
 /// An expression to emit between two states of a rule's automaton.
@@ -114,6 +125,10 @@ struct Lowering<'a> {
     /// The indices of the sets that were found, nothing for one without tokens.
     set_numbers: HashMap<ExcludedTokens, Option<u32>>,
     n_states: u64,
+    /// Automata that count tokens.
+    bounded: Vec<RuleAutomaton>,
+    /// By body and bound: its automaton, and whether the empty text is one of its texts.
+    bounded_numbers: HashMap<(ExprId, u32), (Option<u32>, bool)>,
 }
 
 /// A regular expression of a grammar.
@@ -202,10 +217,28 @@ impl Lowering<'_> {
                 Some(external) => self.emit_external(rule, from, to, external),
                 None => self.edge(rule, from, Label::Call(NetRuleId::new(callee.index())), to),
             },
-            Expr::Sequence(parts) => self.emit_sequence(rule, from, to, parts, What::Expr),
+            Expr::Sequence(parts) => match self.separated(parts) {
+                Some((item, separator)) => {
+                    let (before, after) = (self.state(rule), self.state(rule));
+                    self.empty(rule, from, before);
+                    self.pending.push(Piece { rule, from: before, to: after, what: What::Expr(item) });
+                    self.pending.push(Piece { rule, from: after, to: before, what: What::Expr(separator) });
+                    self.empty(rule, after, to);
+                }
+                None => self.emit_sequence(rule, from, to, parts, What::Expr),
+            },
             Expr::Choice(parts) => self.emit_choice(rule, from, to, parts, What::Expr),
             Expr::Repeat { body, min, max } => {
                 self.emit_repeat(piece, What::Expr(*body), *min, *max);
+            }
+            Expr::AtMostTokens { body, max } => {
+                let (number, has_empty_text) = self.bounded_text(*body, *max)?;
+                if let Some(number) = number {
+                    self.edge(rule, from, Label::Bounded(number), to);
+                }
+                if has_empty_text {
+                    self.empty(rule, from, to);
+                }
             }
             Expr::And(..) | Expr::Minus(..) | Expr::Not(_) => {
                 let regular = grammar
@@ -217,6 +250,30 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// Returns the index of the automaton of the texts that are not empty of a body with so many tokens at most, if there are some, and whether the empty text is one.
+    fn bounded_text(&mut self, body: ExprId, max: u32) -> Result<(Option<u32>, bool), BuildError> {
+        if let Some(&known) = self.bounded_numbers.get(&(body, max)) {
+            return Ok(known);
+        }
+        let regular = self
+            .grammar
+            .regular_of(body, self.limits)
+            .map_err(|error| BuildError::not_regular(error.to_string()).at(error.span(), self.grammar.source()))?;
+        self.budget.check()?;
+        let dfa = Dfa::new_within(&regular, self.limits, &mut |n_steps| self.budget.spend(8 * n_steps))
+            .map_err(|error| BuildError::limit(error.limit_name(), error.given(), error.limit()))??;
+        let has_empty_text = dfa.start().is_some_and(|start| dfa.is_accepting(start));
+        let automaton = token_budget::automaton(&dfa, max);
+        let number = automaton.map(|automaton| {
+            self.n_states += automaton.n_states() as u64;
+            self.bounded.push(automaton);
+            self.bounded.len() as u32 - 1
+        });
+        BuildError::check_states(self.n_states as usize, self.limits)?;
+        self.bounded_numbers.insert((body, max), (number, has_empty_text));
+        Ok((number, has_empty_text))
+    }
+
     /// Returns the index of the set of all tokens but some, if any token is left.
     fn token_set(&mut self, tokens: &ExcludedTokens) -> Result<Option<u32>, BuildError> {
         if let Some(&known) = self.set_numbers.get(tokens) {
@@ -226,6 +283,19 @@ impl Lowering<'_> {
         let number = self.references.excluded(tokens)?.map(|excluded| self.token_sets.add(excluded));
         self.set_numbers.insert(tokens.clone(), number);
         Ok(number)
+    }
+
+    /// Returns `x` and `s` of `x (s x)*`, if both `x` are the same expression: one copy of it is enough.
+    fn separated(&self, parts: &[ExprId]) -> Option<(ExprId, ExprId)> {
+        let &[item, more] = parts else { return None };
+        let &Expr::Repeat { body, min: 0, max: None } = self.grammar.expr(more) else { return None };
+        match self.grammar.expr(body) {
+            Expr::Sequence(parts) => match **parts {
+                [separator, again] if again == item => Some((item, separator)),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     fn emit_node(&mut self, piece: &Piece, index: usize, id: NodeId) -> Result<(), BuildError> {
@@ -323,6 +393,11 @@ impl Lowering<'_> {
 
     /// Emits the UTF-8 of a set. Sequences with a common suffix share its states.
     fn emit_class(&mut self, rule: usize, from: u32, to: u32, set: &CharSet) {
+        if set.ranges().iter().all(|(_, high)| high.is_ascii()) {
+            // PERF: most classes, and white space that is repeated many times.
+            let edges = set.ranges().iter().map(|&(low, high)| (from, Label::Bytes(low as u8, high as u8), to));
+            return self.rules[rule].automaton.edges.extend(edges);
+        }
         let mut ends: HashMap<SmallVec<[(u8, u8); 4]>, u32> = HashMap::new();
         for sequence in utf8_sequences(set) {
             let mut next = to;
@@ -461,6 +536,7 @@ fn grammar_sizes(grammar: &Grammar) -> Vec<u64> {
             Expr::Class(set) => class_size(set),
             Expr::Regex(regex) => regex.regular.root().map_or(0, |root| regular_sizes(&regex.regular)[root.index()]),
             Expr::Repeat { body, min, max } => repeat_size(sizes[body.index()], *min, *max),
+            Expr::AtMostTokens { .. } => 1,
             // The size of an automaton is not known beforehand; it is rarely small.
             Expr::And(..) | Expr::Minus(..) | Expr::Not(_) => UNROLLED_STATES_MAX,
             Expr::Sequence(_) | Expr::Choice(_) => {
@@ -504,7 +580,6 @@ fn repeat_size(body: u64, min: u32, max: Option<u32>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::determinize::determinize;
-    use super::super::network::RuleAutomaton;
     use super::*;
     use crate::frontend::ebnf;
 
@@ -531,7 +606,7 @@ mod tests {
 
     fn lowered(text: &str, limits: &Limits) -> Result<Network<Nfa>, BuildError> {
         let grammar = ebnf::parse(text, "root", limits).unwrap().grammar;
-        Ok(lower(&grammar, &NoControls, limits, &CompileBudget::none())?.0)
+        Ok(lower(&grammar, &NoControls, limits, &CompileBudget::none())?.network)
     }
 
     fn automaton(text: &str) -> RuleAutomaton {

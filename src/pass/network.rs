@@ -86,6 +86,8 @@ pub(crate) enum Label {
     Call(NetRuleId),
     /// A word of an automaton that was built before, by its index among those of the grammar. None of its words is empty.
     External(u32),
+    /// A word of an automaton that counts tokens, by its index. None of its words is empty. No pass may look into it: the states that count are not those of a language.
+    Bounded(u32),
 }
 
 impl Label {
@@ -97,6 +99,7 @@ impl Label {
             Label::Control(letter) => 1 << 32 | u64::from(letter.0),
             Label::Call(rule) => 2 << 32 | u64::from(rule.0),
             Label::External(index) => 3 << 32 | u64::from(index),
+            Label::Bounded(index) => 4 << 32 | u64::from(index),
         }
     }
 }
@@ -139,6 +142,10 @@ impl Hash for Edge {
             }
             Label::External(index) => {
                 state.write_u64(1 << 61 | u64::from(self.target));
+                state.write_u32(index);
+            }
+            Label::Bounded(index) => {
+                state.write_u64(1 << 60 | u64::from(self.target));
                 state.write_u32(index);
             }
         }
@@ -553,7 +560,7 @@ impl FinishedNetwork {
         let automaton = RuleAutomaton::of_nothing();
         let network =
             Network { rules: vec![NetRule { name: "root".into(), automaton, counter: None }], root: NetRuleId::new(0) };
-        network.finished(TokenSets::default())
+        network.finished(TokenSets::default(), Vec::new())
     }
 
     pub fn rule(&self, id: NetRuleId) -> &FinishedRule {
@@ -563,7 +570,8 @@ impl FinishedNetwork {
 
 impl Network<RuleAutomaton> {
     /// Returns the network of finished rules.
-    pub fn finished(self, token_sets: TokenSets) -> FinishedNetwork {
+    pub fn finished(mut self, token_sets: TokenSets, bounded: Vec<RuleAutomaton>) -> FinishedNetwork {
+        self.call_bounded(bounded);
         let n_rules = self.rules.len();
         let token_sets = Arc::new(token_sets);
         let reads_sets = |edge: &Edge| matches!(edge.label, Label::Control(letter) if letter.is_set());
@@ -581,5 +589,24 @@ impl Network<RuleAutomaton> {
             FinishedRule { name, automaton: Arc::new(automaton), callees: callees.into(), counter }
         });
         FinishedNetwork { rules: rules.collect(), root: self.root }
+    }
+
+    /// Makes rules of the automata that count tokens and are used, and calls of the labels that mean them.
+    fn call_bounded(&mut self, bounded: Vec<RuleAutomaton>) {
+        let mut bounded: Vec<Option<RuleAutomaton>> = bounded.into_iter().map(Some).collect();
+        let mut called: Vec<Option<NetRuleId>> = vec![None; bounded.len()];
+        for rule in 0..self.rules.len() {
+            let mut edges = core::mem::take(&mut self.rules[rule].automaton.edges);
+            for edge in &mut edges {
+                let Label::Bounded(index) = edge.label else { continue };
+                let index = index as usize;
+                if let Some(automaton) = bounded[index].take() {
+                    called[index] = Some(NetRuleId::new(self.rules.len()));
+                    self.rules.push(NetRule { name: "bounded text".into(), automaton, counter: None });
+                }
+                edge.label = Label::Call(called[index].expect("it is a rule now"));
+            }
+            self.rules[rule].automaton.edges = edges;
+        }
     }
 }

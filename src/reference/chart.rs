@@ -1,7 +1,7 @@
 //! Recognizer and chart: items, sets, and the three operations of Earley's algorithm: predict, scan, complete.
 
 use super::error::RecognizerError;
-use super::productions::{DONE, Production, ProductionId, Productions};
+use super::productions::{BoundedState, DONE, Production, ProductionId, Productions};
 use super::token::{KnownToken, Token};
 use super::utf8;
 use crate::grammar::{ControlRef, ExcludedTokens, ExprId, Grammar, RuleId};
@@ -234,6 +234,19 @@ impl Chart {
         is_viable
     }
 
+    /// Notes that a token has ended here: where tokens are counted, the next one may count.
+    pub fn end_token(&mut self) {
+        let productions = self.productions.clone();
+        let last = self.sets.len() - 1;
+        let first = if last == 0 { 0 } else { self.sets[last - 1].items_end };
+        for item in &mut self.items[first..] {
+            if let Production::AtMostTokens { max, .. } = productions.get(item.production) {
+                let state = BoundedState::unpack(item.state, *max);
+                item.state = BoundedState { is_counted: false, ..state }.pack(*max);
+            }
+        }
+    }
+
     /// Drops all symbols after the first `len`.
     ///
     /// # Panics
@@ -375,6 +388,11 @@ impl Chart {
             }
             Production::Control(control) if item.state == 0 => Some(Terminal::Control(control.clone())),
             Production::TokenExcept(excluded) if item.state == 0 => Some(Terminal::TokenExcept(excluded.clone())),
+            Production::AtMostTokens { dfa, max } => {
+                let state = BoundedState::unpack(item.state, *max);
+                let bytes: ByteSet = (0..=255).filter(|&byte| state.after(byte, dfa, *max).is_some()).collect();
+                (!bytes.is_empty()).then_some(Terminal::Byte(bytes))
+            }
             Production::Dfa(dfa) => {
                 let bytes: ByteSet = (0..=255).filter(|&byte| dfa.next(item.state, byte).is_some()).collect();
                 (!bytes.is_empty()).then_some(Terminal::Byte(bytes))
@@ -489,6 +507,9 @@ fn scan(productions: &Productions, item: Item, byte: u8) -> Option<Item> {
             utf8::Step::Whole => DONE,
         }),
         Production::Dfa(dfa) => dfa.next(item.state, byte),
+        Production::AtMostTokens { dfa, max } => {
+            BoundedState::unpack(item.state, *max).after(byte, dfa, *max).map(|state| state.pack(*max))
+        }
         _ => None,
     };
     state.map(|state| Item { state, ..item })
@@ -503,6 +524,7 @@ fn is_complete(productions: &Productions, item: Item) -> bool {
         Production::Class(_) | Production::Control(_) | Production::TokenExcept(_) => item.state == DONE,
         Production::Rule(..) | Production::Choice(_) => item.state == DONE,
         Production::Dfa(dfa) => dfa.is_accepting(item.state),
+        Production::AtMostTokens { dfa, max } => dfa.is_accepting(BoundedState::unpack(item.state, *max).at),
         Production::Repeat { min, .. } => item.state >= *min,
     }
 }
@@ -512,6 +534,7 @@ fn is_waiting_for(productions: &Productions, item: Item, production: ProductionI
     match productions.get(item.production) {
         Production::Bytes(_) | Production::Marker(_) | Production::Class(_) => false,
         Production::Control(_) | Production::TokenExcept(_) | Production::Dfa(_) => false,
+        Production::AtMostTokens { .. } => false,
         Production::Rule(_, body) => item.state == 0 && *body == production,
         Production::Sequence(operands) => operands.get(item.state as usize) == Some(&production),
         Production::Choice(operands) => item.state == 0 && operands.binary_search(&production).is_ok(),

@@ -63,6 +63,7 @@ impl OracleMatcher {
             self.chart.push_text_or_whole(vocab, id)
         };
         if is_allowed {
+            self.chart.end_token();
             self.history.push(before);
         }
         is_allowed
@@ -75,6 +76,7 @@ impl OracleMatcher {
             self.chart.truncate(before);
             return false;
         }
+        self.chart.end_token();
         self.history.push((before, false));
         true
     }

@@ -27,6 +27,8 @@ pub(super) enum Production {
     TokenExcept(ExcludedTokens),
     /// An intersection or complement; the state is that of the automaton.
     Dfa(Box<Dfa>),
+    /// A text of at most so many tokens; the state is a [`BoundedState`], packed.
+    AtMostTokens { dfa: Box<Dfa>, max: u32 },
     /// A reference to a rule (the root is one, too); the state is 0 or [`DONE`].
     Rule(RuleId, ProductionId),
     /// A sequence; the state is the number of operands read.
@@ -35,6 +37,40 @@ pub(super) enum Production {
     Choice(Box<[ProductionId]>),
     /// A repeat; the state is the number of copies read, capped at `min` if there is no upper bound.
     Repeat { body: ProductionId, min: u32, max: Option<u32> },
+}
+
+/// How far a text of at most so many tokens was read.
+#[derive(Clone, Copy)]
+pub(super) struct BoundedState {
+    /// The state of the automaton.
+    pub at: u32,
+    /// The tokens that count so far.
+    pub n_tokens: u32,
+    /// Whether the token under way is one of them.
+    pub is_counted: bool,
+}
+
+impl BoundedState {
+    pub fn unpack(state: u32, max: u32) -> Self {
+        let n_registers = 2 * max + 2;
+        let register = state % n_registers;
+        BoundedState { at: state / n_registers, n_tokens: register / 2, is_counted: register % 2 == 1 }
+    }
+
+    pub fn pack(self, max: u32) -> u32 {
+        self.at * (2 * max + 2) + 2 * self.n_tokens + u32::from(self.is_counted)
+    }
+
+    /// Returns the state after a byte: a token counts once it reads from where the text could have ended, or from its beginning.
+    pub fn after(self, byte: u8, dfa: &Dfa, max: u32) -> Option<Self> {
+        let at = dfa.next(self.at, byte)?;
+        let counts = dfa.is_accepting(self.at) || self.n_tokens == 0;
+        match counts && !self.is_counted {
+            true if self.n_tokens == max => None,
+            true => Some(BoundedState { at, n_tokens: self.n_tokens + 1, is_counted: true }),
+            false => Some(BoundedState { at, ..self }),
+        }
+    }
 }
 
 /// The state of a production that is complete, where the number of things read doesn't show it.
@@ -128,6 +164,9 @@ impl Productions {
             Production::Control(_) | Production::TokenExcept(_) => 1,
             Production::Rule(..) | Production::Choice(_) => self.least(id),
             Production::Dfa(dfa) => dfa.distance(state).map_or(NEVER, u64::from),
+            Production::AtMostTokens { dfa, max } => {
+                dfa.distance(BoundedState::unpack(state, *max).at).map_or(NEVER, u64::from)
+            }
             Production::Repeat { body, min, .. } => times(self.least(*body), min.saturating_sub(state)),
         }
     }
@@ -221,6 +260,19 @@ impl Builder {
             (Expr::Repeat { body, min, max }, _) => {
                 Production::Repeat { body: self.production_of(Key::Expr(*body)), min: *min, max: *max }
             }
+            (Expr::AtMostTokens { body, max }, _) => {
+                let dfa = Box::new(dfas.dfa(Key::Expr(*body))?);
+                let n_states = (dfa.n_states() as u64).saturating_mul(2 * u64::from(*max) + 2);
+                match max {
+                    0 if dfa.is_accepting(0) => Production::Sequence(Box::new([])),
+                    0 => nothing(),
+                    _ if n_states >= u64::from(DONE) => {
+                        let given = usize::try_from(n_states).unwrap_or(usize::MAX);
+                        return Err(RecognizerError::too_large(grammar, grammar.span(expr), given, DONE as usize));
+                    }
+                    max => Production::AtMostTokens { dfa, max: *max },
+                }
+            }
             (Expr::And(..) | Expr::Minus(..) | Expr::Not(_), _) => dfa(dfas)?,
         })
     }
@@ -257,7 +309,7 @@ fn least_lengths(productions: &[Production]) -> (Vec<u64>, Vec<u32>) {
             Production::Marker(text) => text.len() as u64,
             Production::Class(set) => utf8::complete(set, 0).map_or(NEVER, |(_, _, len)| len as u64),
             Production::Control(_) | Production::TokenExcept(_) => 1,
-            Production::Dfa(dfa) => dfa.distance(0).map_or(NEVER, u64::from),
+            Production::Dfa(dfa) | Production::AtMostTokens { dfa, .. } => dfa.distance(0).map_or(NEVER, u64::from),
             Production::Sequence(operands) => {
                 operands.iter().for_each(uses);
                 if operands.is_empty() { 0 } else { NEVER }

@@ -30,8 +30,8 @@ pub(super) enum Format {
     Grammar(Box<Grammar>),
     /// What a regular expression matches.
     Regex(Regex),
-    /// Any text in which none of these occurs, of so many characters at most.
-    AnyText { excludes: Vec<String>, n_chars_max: Option<u32> },
+    /// Any text in which none of these occurs, of so many characters and tokens at most.
+    AnyText { excludes: Vec<String>, n_chars_max: Option<u32>, n_tokens_max: Option<u32> },
     /// One behind the other.
     Sequence(Vec<FormatId>),
     /// One of them.

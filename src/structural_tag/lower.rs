@@ -31,7 +31,7 @@ struct Lowering<'a> {
     limits: &'a Limits,
     builder: GrammarBuilder,
     shared: SharedRules,
-    /// Rules of tags so far.
+    /// Rules so far.
     n_rules: usize,
 }
 
@@ -65,7 +65,13 @@ impl Lowering<'_> {
                 self.builder.rule_ref(root)
             }
             Format::Regex(regex) => self.builder.regex(regex.clone()),
-            Format::AnyText { excludes, n_chars_max } => self.any_text(&joined(excludes, &ends.texts), *n_chars_max),
+            Format::AnyText { excludes, n_chars_max, n_tokens_max } => {
+                let text = self.any_text(&joined(excludes, &ends.texts), *n_chars_max);
+                match n_tokens_max {
+                    Some(max) => self.bounded_text(text, *max),
+                    None => text,
+                }
+            }
             Format::Sequence(elements) => {
                 let elements = self.formats(elements, ends)?;
                 self.builder.sequence(elements)
@@ -221,6 +227,15 @@ impl Lowering<'_> {
         self.n_rules += 1;
         let rule = self.builder.rule(&format!("tags-{}", self.n_rules));
         let body = self.builder.one_of(tags);
+        self.builder.define(rule, body);
+        self.builder.rule_ref(rule)
+    }
+
+    /// Returns a reference to a new rule that is a text with at most so many tokens: EBNF says that of rules.
+    fn bounded_text(&mut self, text: ExprId, max: u32) -> ExprId {
+        self.n_rules += 1;
+        let rule = self.builder.rule(&format!("text-{}", self.n_rules));
+        let body = self.builder.at_most_tokens(text, max);
         self.builder.define(rule, body);
         self.builder.rule_ref(rule)
     }

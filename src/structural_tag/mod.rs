@@ -14,7 +14,7 @@
 //! | `qwen_xml_parameter` | `json_schema` | the older name of the style `qwen_xml` |
 //! | `grammar` | `grammar` | what an EBNF grammar with the root rule `root` matches |
 //! | `regex` | `pattern` | what a regular expression matches as a whole; `.` is any character |
-//! | `any_text` | `excludes` ([]), `max_chars` | any text in which none of these occurs |
+//! | `any_text` | `excludes` ([]), `max_chars`, `max_tokens` | any text in which none of these occurs, of so many characters and tokens at most |
 //! | `sequence`, `or` | `elements` | one behind the other; one of them |
 //! | `optional`, `star`, `plus` | `content` | at most once; any number of times; at least once |
 //! | `repeat` | `content`, `min` (0), `max` (-1: no bound) | so many times |
@@ -31,6 +31,7 @@
 //! - Free text that a tag encloses, at whatever depth of sequences and choices, has none of the tag's ends in it.
 //! - Where a text of `triggered_tags` or `dispatch` has several patterns, the first occurrence counts. The output may stop within a pattern, and
 //!   not right behind one. `at_least_one` wants a tag before any free text; `stop_after_first` ends the output behind the first tag.
+//! - Tokens of `any_text` count if they begin a character of it; those that only finish one, or go on behind it in what follows, count once at most ([`Expr::AtMostTokens`](crate::grammar::Expr::AtMostTokens)).
 //! - A token is an id, the name of a token, or the text of one that has no name. The free tokens of `any_tokens`, `token_triggered_tags` and `token_dispatch` are whole tokens, of any
 //!   text, control tokens too, but never padding, a stop token, a trigger, or a token that ends the tag around them. A stop token that a format names is allowed where it stands.
 //! - Begins, ends, triggers, separators, constant strings and the literals of grammars and regular expressions are *markers*: control tokens of

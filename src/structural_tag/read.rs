@@ -66,7 +66,11 @@ impl Reader<'_> {
             "json_schema" | "qwen_xml_parameter" => self.json_schema(at, &name)?,
             "grammar" => self.grammar(at)?,
             "regex" => self.regex(at)?,
-            "any_text" => Format::AnyText { excludes: self.texts(at, "excludes")?, n_chars_max: self.n_chars_max(at)? },
+            "any_text" => Format::AnyText {
+                excludes: self.texts(at, "excludes")?,
+                n_chars_max: self.count_or_null(at, "max_chars")?,
+                n_tokens_max: self.count_or_null(at, "max_tokens")?,
+            },
             "sequence" => Format::Sequence(self.elements(at, &name, depth)?),
             "or" => Format::Or(self.elements(at, &name, depth)?),
             "optional" => self.repeat(at, &name, (0, Some(1)), depth)?,
@@ -163,15 +167,6 @@ impl Reader<'_> {
         let regular = regex::parse(&pattern, "s", self.limits);
         let regular = regular.map_err(|error| TagError::syntax(self.json, field, "regular expression", error))?;
         Ok(Format::Regex(Regex { pattern: pattern.into(), flags: "cs".into(), regular: Arc::new(regular) }))
-    }
-
-    fn n_chars_max(&self, at: ValueId) -> Result<Option<u32>, TagError> {
-        if let Some(field) = self.json.member(at, "max_tokens")
-            && self.json.value(field) != Value::Null
-        {
-            return Err(TagError::unsupported(self.json, field, "limits of tokens are not supported"));
-        }
-        self.count_or_null(at, "max_chars")
     }
 
     /// Reads a count that may be missing.

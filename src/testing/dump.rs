@@ -52,6 +52,7 @@ pub fn dump_grammar(grammar: &Grammar) -> String {
                 let max = max.map_or(String::new(), |max| max.to_string());
                 format!("({}){{{min},{max}}}", texts[body.index()])
             }
+            Expr::AtMostTokens { body, max } => format!("AtMostTokens({max}, {})", texts[body.index()]),
             Expr::And(a, b) => format!("({} & {})", texts[a.index()], texts[b.index()]),
             Expr::Minus(a, b) => format!("({} - {})", texts[a.index()], texts[b.index()]),
             Expr::Not(a) => format!("(~ {})", texts[a.index()]),

@@ -59,7 +59,12 @@ pub fn random_config(rng: &mut Rng) -> Config {
 
 /// Returns a configuration in which every cache has at most `bytes` bytes.
 pub fn tight_config(bytes: usize) -> Config {
-    Config { mask_store_bytes_max: bytes, unit_store_bytes_max: bytes, grammar_cache_bytes_max: bytes }
+    Config {
+        mask_store_bytes_max: bytes,
+        unit_store_bytes_max: bytes,
+        grammar_cache_bytes_max: bytes,
+        ..Config::default()
+    }
 }
 
 impl Fixture {

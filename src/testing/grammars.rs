@@ -20,6 +20,8 @@ pub struct GrammarShape {
     pub depth_max: usize,
     /// Of a hundred control tokens, how many are all tokens but that one instead, and perhaps others.
     pub sets_of_100: usize,
+    /// Of a hundred expressions, how many are texts with at most so many tokens.
+    pub bounds_of_100: usize,
     /// What markers are made of, beside characters: names of control tokens. If there are none, there are no markers.
     pub marker_names: Vec<String>,
     /// Whether there are intersections, differences and complements.
@@ -37,6 +39,7 @@ impl Default for GrammarShape {
             wide_sets: vec![],
             controls: vec![ControlRef::Name("<|x|>".into()), ControlRef::Name("<|y|>".into()), ControlRef::Id(1)],
             sets_of_100: 0,
+            bounds_of_100: 0,
             marker_names: vec![],
             n_rules_max: 5,
             depth_max: 4,
@@ -64,6 +67,9 @@ impl GrammarShape {
             0 | 1 => shape.controls.clear(),
             2 => shape.sets_of_100 = 40,
             _ => {}
+        }
+        if rng.chance(30) {
+            shape.bounds_of_100 = 25;
         }
         shape.n_rules_max = rng.between(1, 6);
         shape.depth_max = rng.between(1, 4);
@@ -153,8 +159,12 @@ impl Generator<'_> {
     fn loop_between(&mut self) -> ExprId {
         let set = self.set();
         let class = self.builder.class(set);
-        let (min, max) = if self.rng.chance(50) { (0, None) } else { self.counts(true) };
-        let looping = self.builder.repeat(class, min, max);
+        let is_bounded = self.rng.chance(self.shape.bounds_of_100);
+        let (min, max) = if is_bounded || self.rng.chance(50) { (0, None) } else { self.counts(true) };
+        let mut looping = self.builder.repeat(class, min, max);
+        if is_bounded {
+            looping = self.builder.at_most_tokens(looping, self.rng.below(5) as u32);
+        }
         match self.rng.below(4) {
             0 => looping,
             1 => {
@@ -177,6 +187,11 @@ impl Generator<'_> {
             return self.leaf(regular);
         }
         self.n_left -= 1;
+        if !regular && self.rng.chance(self.shape.bounds_of_100) {
+            let body = self.expr(depth - 1, true);
+            let max = self.rng.below(5) as u32;
+            return self.builder.at_most_tokens(body, max);
+        }
         match self.rng.below(10) {
             0..=3 => {
                 let n_parts = self.rng.between(1, 3);

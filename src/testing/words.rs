@@ -77,6 +77,11 @@ pub fn words_of(grammar: &Grammar, alphabet: &[char], len_max: usize) -> Option<
                     operands.iter().flat_map(|operand| of_expr[operand.index()].iter().cloned()).collect()
                 }
                 Expr::Repeat { body, min, max } => universe.repeat(&of_expr[body.index()], *min, *max),
+                // Each word may be one token.
+                Expr::AtMostTokens { body, max } => match max {
+                    0 => of_expr[body.index()].iter().filter(|word| word.is_empty()).cloned().collect(),
+                    _ => of_expr[body.index()].clone(),
+                },
                 Expr::And(a, b) => &of_expr[a.index()] & &of_expr[b.index()],
                 Expr::Minus(a, b) => &of_expr[a.index()] - &of_expr[b.index()],
                 Expr::Not(a) => &universe.texts - &of_expr[a.index()],

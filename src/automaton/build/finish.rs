@@ -76,11 +76,14 @@ impl Builder<'_> {
         Ok(content)
     }
 
-    /// Returns what letters that are sets of tokens mean: all automata of a grammar that have some share one list.
+    /// Returns what letters that are sets of tokens mean: all automata of a grammar that have some share one list. So no part of a grammar that is compiled by itself may have some.
     fn token_sets(&self) -> Option<Arc<TokenSets>> {
         let of_members = self.members.iter().filter_map(|member| member.rule.automaton.token_sets());
         let of_children = self.workspace.children.iter().filter_map(|child| child.content.token_sets.as_ref());
-        of_members.chain(of_children).next().cloned()
+        let mut all = of_members.chain(of_children);
+        let first = all.next().cloned();
+        assert!(all.all(|sets| Some(sets) == first.as_ref()), "the automata of a grammar share one list of token sets");
+        first
     }
 
     fn info(&mut self, state: usize, row: &Row<'_>) -> StateInfo {

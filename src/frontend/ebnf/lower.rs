@@ -57,11 +57,19 @@ pub(super) struct Lowering<'s> {
 /// A rule whose options change its language.
 pub(super) struct Changed {
     pub rule: RuleId,
-    /// The option.
+    /// Where the option is.
     pub span: Span,
-    pub is_lazy: bool,
+    pub option: ChangingOption,
     /// The body without the option.
     pub body: ExprId,
+}
+
+/// An option that changes what a rule matches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChangingOption {
+    Lazy,
+    MaxChars,
+    MaxTokens,
 }
 
 /// An expression and its span.
@@ -201,7 +209,7 @@ impl<'s> Lowering<'s> {
         body: ExprId,
         options: Range<usize>,
     ) -> Result<(ExprId, Vec<Span>), SyntaxError> {
-        let RuleOptions { lazy, chars_max, without_effect } = rule_options(self.source, options)?;
+        let RuleOptions { lazy, chars_max, tokens_max, without_effect } = rule_options(self.source, options)?;
         let mut changed = body;
         if let Some(span) = lazy {
             // No match begins with a shorter one.
@@ -209,11 +217,20 @@ impl<'s> Lowering<'s> {
             let more = self.push(Expr::Repeat { body: any.expr, min: 1, max: None }, span)?;
             let longer = self.push(Expr::Sequence([changed, more.expr].into()), span)?;
             changed = self.push(Expr::Minus(changed, longer.expr), span)?.expr;
-            self.changed.push(Changed { rule, span, is_lazy: true, body });
+            self.changed.push(Changed { rule, span, option: ChangingOption::Lazy, body });
         }
         if let Some((n_chars, span)) = chars_max {
             changed = self.at_most(changed, n_chars, span)?;
-            self.changed.push(Changed { rule, span, is_lazy: false, body });
+            self.changed.push(Changed { rule, span, option: ChangingOption::MaxChars, body });
+        }
+        if let Some((n_tokens, span)) = tokens_max {
+            changed = match self.builder.repeated_tokens(changed, n_tokens) {
+                Some(tokens) => self.push(tokens, span)?.expr,
+                None => {
+                    self.changed.push(Changed { rule, span, option: ChangingOption::MaxTokens, body });
+                    self.push(Expr::AtMostTokens { body: changed, max: n_tokens }, span)?.expr
+                }
+            };
         }
         Ok((changed, without_effect))
     }

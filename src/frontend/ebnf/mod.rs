@@ -49,8 +49,9 @@
 //! `(?-s)` takes `\n` from `.`, as in `/(?-s).*/`; the flag `s` says what holds anyway. With the flag `j` the text is the contents of a JSON string that decodes to a match.
 //!
 //! Between the name of a rule and `::=` there may be options, right after the name: with `name[lazy] ::= ...` a match ends where it first can
-//! (no match begins with a shorter one), and `name[max_chars=80] ::= ...` has matches of at most 80 characters. Their bodies must be regular, or else `lazy` is
-//! an error and `max_chars` has no effect. `max_tokens=10`, `capture`, `capture="x"` and `temperature=0.7` have no effect on the language, and
+//! (no match begins with a shorter one), `name[max_chars=80] ::= ...` has matches of at most 80 characters, and `name[max_tokens=20] ::= ...` has matches that
+//! are written with at most 20 tokens, counted as [`Expr::AtMostTokens`] says. Their bodies must be regular (for `max_tokens` a repeated token or set of tokens will do as well), or else
+//! `lazy` is an error and the others have no effect. `capture`, `capture="x"` and `temperature=0.7` have no effect on the language, and
 //! neither has a look-ahead `(= ...)` at the end of a rule, as printed by XGrammar. What has no effect is a warning.
 //!
 //! # Method
@@ -74,7 +75,7 @@ use crate::grammar::analysis;
 use crate::grammar::{Expr, Grammar, RuleId, Warning, WarningKind};
 use crate::limits::Limits;
 use crate::util::Span;
-use lower::{Changed, Lowering};
+use lower::{Changed, ChangingOption, Lowering};
 use scan::{BYTES_PER_CHECK, RuleText, shorten};
 
 /// Names of rules recorded between two reports of work; that takes about as long as [`BYTES_PER_CHECK`] bytes.
@@ -204,7 +205,7 @@ fn warn_of_places(lowering: &Lowering, source: &str, rules: &[RuleText], warning
     }
 }
 
-/// Checks the rules whose options change their language. A bound on the characters of a rule that is not regular is dropped with a warning.
+/// Checks the rules whose options change what they match. A bound on the characters or tokens of a rule that is not regular is dropped with a warning.
 fn check_options(
     grammar: &mut Grammar,
     source: &str,
@@ -216,7 +217,7 @@ fn check_options(
     }
     let regular = analysis::Regularity::new(grammar);
     let irregular: Vec<&Changed> = changed.iter().filter(|changed| !regular.is_regular(changed.body)).collect();
-    if let Some(lazy) = irregular.iter().find(|changed| changed.is_lazy) {
+    if let Some(lazy) = irregular.iter().find(|changed| changed.option == ChangingOption::Lazy) {
         let reason = check::irregularity(grammar, source, &regular, lazy.body);
         let message = format!("the body of a rule with `lazy` must be regular, but {reason}");
         return Err(SyntaxError::new(source, lazy.span, message));
@@ -225,13 +226,14 @@ fn check_options(
         .iter()
         .map(|changed| {
             let reason = check::irregularity(grammar, source, &regular, changed.body);
-            (changed.rule, changed.body, changed.span, reason)
+            let option = if changed.option == ChangingOption::MaxTokens { "max_tokens" } else { "max_chars" };
+            (changed.rule, changed.body, changed.span, option, reason)
         })
         .collect();
-    for (rule, body, span, reason) in bodies {
+    for (rule, body, span, option, reason) in bodies {
         let name = grammar.rule(rule).name.clone();
         let detail =
-            format!("`max_chars` of `{}` has no effect: its body must be regular, but {reason}", shorten(&name));
+            format!("`{option}` of `{}` has no effect: its body must be regular, but {reason}", shorten(&name));
         warnings.push(Warning::of_source(WarningKind::WithoutEffect, &name, span, detail));
         grammar.set_body(rule, body);
     }
