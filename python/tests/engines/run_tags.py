@@ -9,10 +9,11 @@ import json
 import random
 import sys
 
-import maskwright
 import xgrammar
-from maskwright._requests import RequestCompiler
 from xgrammar.builtin_structural_tag import _structural_tag_registry
+
+import maskwright
+from maskwright._requests import RequestCompiler
 
 TOOLS = [
     {

@@ -158,8 +158,8 @@ def run_reasoning(llm, arguments):
             temperature=1.0,
             seed=index,
             max_tokens=400,
-            # Random weights would hardly ever end their reasoning.
-            logit_bias={end: 6.0, 2: -100.0} if index % 2 else {end: 6.0},
+            # Random weights end their reasoning late, or not at all. With drafts there is no bias.
+            logit_bias=None if arguments.n_drafts else {end: 6.0, 2: -100.0} if index % 2 else {end: 6.0},
             skip_special_tokens=False,
             structured_outputs=StructuredOutputsParams(**request.params),
         )
@@ -168,7 +168,7 @@ def run_reasoning(llm, arguments):
     faults, n_reasoning, n_valid = [], 0, 0
     for request, output in zip(requests, llm.generate([PROMPT] * len(params), params, use_tqdm=False), strict=True):
         ids = list(output.outputs[0].token_ids)
-        if end not in ids:
+        if end not in ids or (arguments.n_drafts and output.outputs[0].finish_reason == "length"):
             continue
         at = ids.index(end)
         n_reasoning += at
