@@ -143,7 +143,7 @@ class Validator:
     Token names are not looked up, and what takes longer than ``timeout`` seconds passes: the compile that follows has more time.
     """
 
-    def __init__(self, *, timeout: float = 2.0, logger: logging.Logger | None = None) -> None:
+    def __init__(self, *, timeout: float = 0.5, logger: logging.Logger | None = None) -> None:
         bytes_only = Vocab([bytes([byte]) for byte in range(256)])
         # Warnings are for the process that compiles.
         silent = logging.getLogger("maskwright.validator")
