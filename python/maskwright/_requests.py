@@ -34,7 +34,8 @@ _WHITE_SPACE_RUNS = (16, 8, 4, 2, 1)
 class RequestCompiler:
     """Compiles requests for one vocabulary. Usable from many threads.
 
-    ``logger`` gets a warning for each request text whose constraints can't all be enforced, once per text.
+    ``logger`` gets a warning for each request text whose constraints can't all be enforced, once per text. ``is_regex_of_ascii``: in regular expressions a dot matches line ends too, and ``\\d``, ``\\w`` and ``\\s`` are
+    those of ASCII, as XGrammar reads them; otherwise a dot doesn't, and the classes are those of Unicode.
     """
 
     def __init__(
@@ -44,7 +45,9 @@ class RequestCompiler:
         timeout: float | None = COMPILE_SECONDS_MAX,
         logger: logging.Logger | None = None,
         schema_options: Mapping[str, Any] | None = None,
+        is_regex_of_ascii: bool = True,
     ) -> None:
+        self._is_regex_of_ascii = is_regex_of_ascii
         self.compiler = GrammarCompiler(vocab)
         self.timeout = timeout
         self._logger = logger or logging.getLogger("maskwright")
@@ -70,12 +73,19 @@ class RequestCompiler:
         if kind == "structural_tag":
             return self._compile_tag(spec, options)
         if kind == "regex":
-            return self.compiler.compile_regex(spec, timeout=self.timeout)
+            return self._compile_regex(spec)
         if kind == "choice":
             return self.compiler.compile_choice(choice_texts(spec), timeout=self.timeout)
         if kind == "grammar":
             return self._compile_grammar(spec)
         raise ValueError(f"there is no kind of constraint {kind!r}: {', '.join(KINDS)}")
+
+    def _compile_regex(self, spec: str) -> CompiledGrammar:
+        if not self._is_regex_of_ascii:
+            return self.compiler.compile_regex(spec, timeout=self.timeout)
+        # Errors are to have their places in the pattern, not in the grammar around it.
+        Grammar.from_regex(spec)
+        return self.compiler.compile_ebnf(f"root ::= {_regex_in_ebnf(spec)}", timeout=self.timeout)
 
     def _compile_schema(self, spec: str, options: Mapping[str, Any]) -> CompiledGrammar:
         compiled = self.compiler.compile_json_schema(spec, timeout=self.timeout, **schema_defaults(options))
@@ -133,7 +143,7 @@ class Validator:
     Token names are not looked up, and what takes longer than ``timeout`` seconds passes: the compile that follows has more time.
     """
 
-    def __init__(self, *, timeout: float = 2.0, logger: logging.Logger | None = None) -> None:
+    def __init__(self, *, timeout: float = 0.5, logger: logging.Logger | None = None) -> None:
         bytes_only = Vocab([bytes([byte]) for byte in range(256)])
         # Warnings are for the process that compiles.
         silent = logging.getLogger("maskwright.validator")
@@ -181,6 +191,11 @@ def choice_texts(spec: str) -> list[str]:
     return texts
 
 
+def _regex_in_ebnf(pattern: str) -> str:
+    """Return a regular expression as an operand of EBNF, where it is read as XGrammar does."""
+    return f"Regex({json.dumps(pattern, ensure_ascii=False)})"
+
+
 def is_lark(text: str) -> bool:
     """Return whether a grammar is written in Lark: no line has ``::=``, comments aside. Engines tell the dialects apart by this."""
     return not any("::=" in re.sub(r"(#|//).*$", "", line) for line in text.split("\n"))
@@ -203,7 +218,7 @@ def white_space_max_of(pattern: str) -> int:
 
     def covers(run: str) -> bool:
         try:
-            other = Grammar.from_ebnf(f"root ::= {run} - Regex({json.dumps(pattern)})")
+            other = Grammar.from_ebnf(f"root ::= {run} - {_regex_in_ebnf(pattern)}")
             compiler.compile_grammar(other, timeout=1.0)
         except CompileError as error:
             if error.code == "unsatisfiable":

@@ -50,13 +50,14 @@ def logits_processor(model: Any, grammar: CompiledGrammar, *, stop_tokens: Seque
 class MaskwrightBackend:
     """What a backend of Outlines is: makes logits processors of schemas, regular expressions and grammars.
 
-    Schemas mean what the standard says: other properties than the declared ones are allowed unless the schema forbids them. Constraints that can't be enforced are an error.
+    Schemas mean what the standard says: other properties than the declared ones are allowed unless the schema forbids them. Constraints that can't be enforced are an error. In regular
+    expressions a dot matches no line end, and classes such as ``\\d`` are those of Unicode, as in Python.
     """
 
     def __init__(self, model: Any, *, vocab: Vocab | None = None) -> None:
         self._model = model
         options = {"additional_properties": True, "lenient": False}
-        self._compiler = RequestCompiler(vocab or vocab_of(model), schema_options=options)
+        self._compiler = RequestCompiler(vocab or vocab_of(model), schema_options=options, is_regex_of_ascii=False)
 
     def get_json_schema_logits_processor(
         self, json_schema: str | Mapping[str, Any], whitespace_pattern: str | None = None

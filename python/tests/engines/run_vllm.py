@@ -23,6 +23,7 @@ def main() -> int:
     parser.add_argument("--n-requests", type=int, default=200)
     parser.add_argument("--max-tokens", type=int, default=160)
     parser.add_argument("--mode", choices=["requests", "reasoning", "beams"], default="requests")
+    parser.add_argument("--kv-cache-bytes", type=int, default=256 << 20, help="1 MiB holds a thousand tokens: requests are preempted")
     arguments = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as folder:
@@ -52,12 +53,13 @@ def main() -> int:
             seed=0,
             disable_log_stats=True,
             gpu_memory_utilization=0.2,
-            kv_cache_memory_bytes=256 << 20,
+            kv_cache_memory_bytes=arguments.kv_cache_bytes,
             **options,
         )
         from maskwright.vllm import is_active
 
         assert is_active(), "Maskwright is not installed in this process"
+        preemptions = count_preemptions()
         started = time.monotonic()
         run = {"requests": run_requests, "reasoning": run_reasoning, "beams": run_beams}[arguments.mode]
         try:
@@ -66,12 +68,30 @@ def main() -> int:
         finally:
             # Otherwise the engine's process may outlive this one, which then waits for it.
             llm.llm_engine.engine_core.shutdown()
-    for fault in faults:
-        print("FAULT", fault, file=sys.stderr)
     apart = os.environ.get("VLLM_ENABLE_V1_MULTIPROCESSING", "1") != "0"
     where = f"{arguments.mode}, {'engine apart' if apart else 'in process'}, {arguments.n_drafts} drafts"
+    if arguments.kv_cache_bytes < 16 << 20 and not apart:
+        where += f", {len(preemptions)} preemptions"
+        if not preemptions:
+            faults.append("no request was preempted")
+    for fault in faults:
+        print("FAULT", fault, file=sys.stderr)
     print(f"vLLM ({where}): {'FAILED' if faults else 'ok'}: {summary} in {seconds:.1f} s, {len(faults)} faults")
     return 1 if faults else 0
+
+
+def count_preemptions():
+    """Return a list that gets an element for each preemption in this process."""
+    from vllm.v1.core.sched.scheduler import Scheduler
+
+    preempt, preemptions = Scheduler._preempt_request, []
+
+    def counting(self, request, *args, **kwargs):
+        preemptions.append(request.request_id)
+        return preempt(self, request, *args, **kwargs)
+
+    Scheduler._preempt_request = counting
+    return preemptions
 
 
 def run_requests(llm, arguments):
@@ -138,8 +158,8 @@ def run_reasoning(llm, arguments):
             temperature=1.0,
             seed=index,
             max_tokens=400,
-            # Random weights would hardly ever end their reasoning.
-            logit_bias={end: 6.0, 2: -100.0} if index % 2 else {end: 6.0},
+            # Random weights end their reasoning late, or not at all. With drafts there is no bias.
+            logit_bias=None if arguments.n_drafts else {end: 6.0, 2: -100.0} if index % 2 else {end: 6.0},
             skip_special_tokens=False,
             structured_outputs=StructuredOutputsParams(**request.params),
         )
@@ -148,7 +168,7 @@ def run_reasoning(llm, arguments):
     faults, n_reasoning, n_valid = [], 0, 0
     for request, output in zip(requests, llm.generate([PROMPT] * len(params), params, use_tqdm=False), strict=True):
         ids = list(output.outputs[0].token_ids)
-        if end not in ids:
+        if end not in ids or (arguments.n_drafts and output.outputs[0].finish_reason == "length"):
             continue
         at = ids.index(end)
         n_reasoning += at

@@ -62,6 +62,9 @@ KINDS = [
     ({"json_object": True}, '{"x": [1, {}]}', "[1]"),
     ({"regex": "[ab]{2}"}, "ab", "abc"),
     ({"regex": ""}, "", "a"),
+    # As XGrammar reads them: a dot is any character, and digits are those of ASCII.
+    ({"regex": r"^.\d$"}, "\n3", "a\u0663"),
+    ({"regex": '"\\\\/\u00e9\U0001f600\t'}, '"\\/\u00e9\U0001f600\t', '"'),
     ({"choice": ["yes", 'a"\n']}, 'a"\n', "no"),
     ({"grammar": 'root ::= "a" root?'}, "aaa", "b"),
     ({"grammar": 'start: "a" B\nB: /[0-9]+/'}, "a12", "a"),
