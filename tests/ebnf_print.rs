@@ -2,7 +2,7 @@
 
 use maskwright::Limits;
 use maskwright::frontend::{ebnf, regex};
-use maskwright::grammar::{ControlRef, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
+use maskwright::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
 use maskwright::regular::CharSet;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ enum Shape {
     Regex(&'static str, &'static str),
     ControlName(String),
     ControlId(u32),
+    TokenExcept(Vec<u32>, Vec<String>),
     Rule(usize),
     Sequence(Vec<Shape>),
     Choice(Vec<Shape>),
@@ -110,6 +111,7 @@ fn rule_body() -> impl Strategy<Value = Shape> {
         4 => regular(),
         1 => control_name().prop_map(Shape::ControlName),
         1 => any::<u32>().prop_map(Shape::ControlId),
+        1 => (prop::collection::vec(any::<u32>(), 0..4), prop::collection::vec(text(), 0..3)).prop_map(|(ids, names)| Shape::TokenExcept(ids, names)),
         2 => (0..NAMES.len()).prop_map(Shape::Rule),
     ];
     with_operators(leaf, false)
@@ -142,6 +144,11 @@ fn push(builder: &mut GrammarBuilder, rules: &[RuleId], shape: &Shape) -> ExprId
         }
         Shape::ControlName(name) => Expr::Control(ControlRef::Name(name.as_str().into())),
         Shape::ControlId(id) => Expr::Control(ControlRef::Id(*id)),
+        Shape::TokenExcept(ids, names) => {
+            // Every other id with those behind it.
+            let ranges = ids.iter().map(|&id| id..=id.saturating_add(id % 2 * 5));
+            Expr::TokenExcept(ExcludedTokens::of_ranges(ranges, names.iter().map(|name| &**name)))
+        }
         Shape::Rule(index) => Expr::Rule(rules[index % rules.len()]),
         Shape::Sequence(parts) => Expr::Sequence(many(builder, parts)),
         Shape::Choice(parts) => Expr::Choice(many(builder, parts)),

@@ -33,14 +33,18 @@ fn compile(format: &str) -> CompiledGrammar {
     compiler.compile_structural_tag(&envelope(format)).unwrap_or_else(|error| panic!("{format}: {error:#}"))
 }
 
-/// Tells whether a text is one of a grammar; control tokens are written as `⟨name⟩`.
+/// Tells whether a text is one of a grammar; control tokens are written as `⟨name⟩`, tokens that are to be read whole as `⟨#id⟩`.
 fn is_match(grammar: &CompiledGrammar, text: &str) -> bool {
     let mut matcher = grammar.matcher();
     let mut is_read = true;
     for (index, part) in text.split('⟨').enumerate() {
         let text = match part.split_once('⟩') {
             Some((name, text)) if index > 0 => {
-                is_read &= matcher.accept_token(grammar.vocab().ids_named(name)[0]).is_ok();
+                let token = match name.strip_prefix('#') {
+                    Some(id) => id.parse().unwrap(),
+                    None => grammar.vocab().ids_named(name)[0],
+                };
+                is_read &= matcher.accept_token(token).is_ok();
                 text
             }
             _ => part,
@@ -56,6 +60,51 @@ const TOOL_B: &str = r#"{"begin": "<t=b>", "content": {"type": "json_schema", "j
 /// Formats, with texts that match and texts that don't.
 const CASES: &[(&str, &[&str], &[&str])] = &[
     (r#"{"type": "const_string", "value": "<t>é"}"#, &["<t>é", "⟨<t>⟩é", "<⟨t>⟩é"], &["", "<t>", "<t>éa"]),
+    (r#"{"type": "token", "token": "ab"}"#, &["⟨#270⟩"], &["ab", "⟨#97⟩"]),
+    (
+        r#"{"type": "exclude_token", "exclude_tokens": ["<|call|>", 97]}"#,
+        &["⟨#98⟩", "⟨<|end|>⟩", "⟨#270⟩", "⟨<t>⟩"],
+        &["", "b", "⟨#97⟩", "⟨<|call|>⟩", "⟨#98⟩⟨#98⟩", "⟨<|stop|>⟩"],
+    ),
+    (
+        r#"{"type": "any_tokens", "exclude_tokens": ["<|call|>"], "max_tokens": 2}"#,
+        &["", "⟨#98⟩", "⟨#98⟩⟨#270⟩"],
+        &["⟨<|call|>⟩", "⟨#98⟩⟨#98⟩⟨#98⟩", "b"],
+    ),
+    (r#"{"type": "any_tokens"}"#, &["", "⟨<|call|>⟩⟨#98⟩⟨#255⟩"], &["⟨<|stop|>⟩⟨#98⟩"]),
+    (
+        r#"{"type": "tag", "begin": "<think>", "content": {"type": "any_tokens"}, "end": {"type": "token", "token": "<|end|>"}}"#,
+        &["<think>⟨<|end|>⟩", "<think>⟨#98⟩⟨<|end|>⟩"],
+        &["<think>⟨<|end|>⟩⟨<|end|>⟩", "<think>", "<think>⟨#98⟩"],
+    ),
+    (
+        r#"{"type": "token_triggered_tags", "trigger_tokens": ["<|call|>", "<|end|>"], "exclude_tokens": [97], "tags": [
+            {"begin": {"type": "token", "token": "<|call|>"}, "content": {"type": "regex", "pattern": "[0-9]"}, "end": ";"}]}"#,
+        &["", "⟨#98⟩", "⟨#98⟩⟨<|call|>⟩1;⟨#98⟩⟨<|call|>⟩2;", "⟨<|call|>⟩1;"],
+        &["⟨#97⟩", "⟨<|end|>⟩", "⟨<|call|>⟩", "⟨<|call|>⟩a", "⟨<|call|>⟩1"],
+    ),
+    (
+        r#"{"type": "token_triggered_tags", "trigger_tokens": ["<|call|>"], "at_least_one": true, "tags": [
+            {"begin": {"type": "token", "token": "<|call|>"}, "content": {"type": "regex", "pattern": "[0-9]"}, "end": ";"}]}"#,
+        &["⟨<|call|>⟩1;", "⟨<|call|>⟩1;⟨#98⟩⟨<|call|>⟩2;⟨#98⟩"],
+        &["", "⟨#98⟩", "⟨#98⟩⟨<|call|>⟩1;"],
+    ),
+    (
+        r#"{"type": "token_triggered_tags", "trigger_tokens": ["<|call|>"], "stop_after_first": true, "tags": [
+            {"begin": {"type": "token", "token": "<|call|>"}, "content": {"type": "regex", "pattern": "[0-9]"}, "end": ";"}]}"#,
+        &["", "⟨#98⟩", "⟨#98⟩⟨<|call|>⟩1;"],
+        &["⟨<|call|>⟩1;⟨#98⟩", "⟨<|call|>⟩1;⟨<|call|>⟩1;"],
+    ),
+    (
+        r#"{"type": "token_dispatch", "rules": [["<|call|>", {"type": "const_string", "value": "1"}], [97, {"type": "const_string", "value": "2"}]], "exclude_tokens": ["ab"]}"#,
+        &["", "⟨#98⟩⟨<|call|>⟩1⟨#97⟩2⟨#98⟩", "⟨#97⟩2"],
+        &["⟨#97⟩", "⟨#270⟩", "⟨<|call|>⟩2"],
+    ),
+    (
+        r#"{"type": "token_dispatch", "loop": false, "rules": [["<|call|>", {"type": "const_string", "value": "1"}]]}"#,
+        &["", "⟨#98⟩", "⟨#98⟩⟨<|call|>⟩1"],
+        &["⟨<|call|>⟩1⟨#98⟩"],
+    ),
     (r#"{"type": "json_schema", "json_schema": {"type": "integer"}}"#, &["12", "-3"], &["1.5", " 12", "12 ", ""]),
     (
         r#"{"type": "json_schema", "json_schema": {"properties": {"a": {"const": 1}}}, "style": "json", "any_order": false}"#,
@@ -372,8 +421,6 @@ fn errors_have_a_pointer() {
     ));
     assert_eq!(parameter.pointer(), "/format/json_schema/properties/a");
     for unsupported in [
-        r#"{"type": "any_tokens"}"#,
-        r#"{"type": "any_text", "max_tokens": 5}"#,
         r#"{"type": "json_schema", "json_schema": {}, "any_order": true}"#,
         r#"{"type": "json_schema", "json_schema": {}, "style": "cohere_xml"}"#,
         r#"{"type": "json_schema", "json_schema": {"minProperties": 1}, "style": "qwen_xml"}"#,

@@ -14,19 +14,12 @@
 #![allow(clippy::missing_safety_doc, non_camel_case_types)]
 
 mod arguments;
-mod batch;
-mod compile;
-mod error;
-mod logits;
-mod matcher;
-mod vocab;
-
-pub use batch::*;
-pub use compile::*;
-pub use error::*;
-pub use logits::*;
-pub use matcher::*;
-pub use vocab::*;
+pub mod batch;
+pub mod compile;
+pub mod error;
+pub mod logits;
+pub mod matcher;
+pub mod vocab;
 
 use core::ffi::{CStr, c_char};
 

@@ -1,6 +1,6 @@
 //! Matchers.
 
-use crate::arguments::{Options, array, array_mut, handle, handle_mut, options};
+use crate::arguments::{Options, array, array_mut, handle, handle_mut};
 use crate::compile::grammar;
 use crate::error::{code, error, free, guard_code, guard_handle, guard_or};
 use maskwright::Matcher;

@@ -228,7 +228,7 @@ class GrammarCompiler:
         self, text: str, *, timeout: float | None = None, cancel: CancelToken | None = None
     ) -> CompiledGrammar: ...
     def compile_regex(
-        self, pattern: str, *, timeout: float | None = None, cancel: CancelToken | None = None
+        self, pattern: str, *, flags: str = "", timeout: float | None = None, cancel: CancelToken | None = None
     ) -> CompiledGrammar: ...
     def compile_json_schema(
         self,

@@ -43,8 +43,8 @@ class Sequences:
         stop_tokens: Sequence[int] | None = None,
         logger: logging.Logger | None = None,
     ) -> None:
-        one = isinstance(grammars, CompiledGrammar)
-        self.grammars: tuple[CompiledGrammar | None, ...] = (grammars,) if one else tuple(grammars)  # type: ignore[arg-type]
+        self.grammars: tuple[CompiledGrammar | None, ...]
+        self.grammars = (grammars,) if isinstance(grammars, CompiledGrammar) else tuple(grammars)
         if not self.grammars:
             raise ValueError("there is no grammar")
         self.stop_tokens = None if stop_tokens is None else list(stop_tokens)

@@ -34,7 +34,7 @@ _ANY_JSON = "$$ANY$$"
 
 def register() -> None:
     """Make the backend known to this process of SGLang."""
-    base = importlib.import_module(_BASE)
+    base: Any = importlib.import_module(_BASE)
     choices = importlib.import_module("sglang.srt.arg_groups.choices")
     base.register_grammar_backend(NAME, create_backend)
     if NAME not in choices.GRAMMAR_BACKEND_CHOICES:
@@ -74,9 +74,9 @@ def create_backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_
 @functools.cache
 def grammar_class() -> Any:
     """Return the class of grammar objects: a ``BaseGrammarObject`` of this SGLang."""
-    base = importlib.import_module(_BASE)
+    base: Any = importlib.import_module(_BASE)
 
-    class MaskwrightGrammar(base.BaseGrammarObject):  # type: ignore[misc]
+    class MaskwrightGrammar(base.BaseGrammarObject):  # type: ignore[misc, name-defined, unused-ignore]
         """The state of one output."""
 
         _is_maskwright = True
@@ -196,10 +196,10 @@ def grammar_class() -> Any:
 @functools.cache
 def backend_class() -> Any:
     """Return the class of backends: a ``BaseGrammarBackend`` of this SGLang."""
-    base = importlib.import_module(_BASE)
+    base: Any = importlib.import_module(_BASE)
     grammar = grammar_class()
 
-    class MaskwrightGrammarBackend(base.BaseGrammarBackend):  # type: ignore[misc]
+    class MaskwrightGrammarBackend(base.BaseGrammarBackend):  # type: ignore[misc, name-defined, unused-ignore]
         """Compiles the requests of a server."""
 
         def __init__(self, vocab: Vocab, schema_options: dict[str, Any] | None = None) -> None:
@@ -340,7 +340,7 @@ def with_control_tokens(vocab: Vocab, token_ids: Sequence[int]) -> Vocab:
 def _walk_trees_natively() -> None:
     """Replace SGLang's walk over trees of drafts, by its own hooks."""
     hooks = importlib.import_module("sglang.srt.plugins.hook_registry")
-    spec_utils = importlib.import_module(_SPEC_UTILS)
+    spec_utils: Any = importlib.import_module(_SPEC_UTILS)
     if getattr(spec_utils, "_has_maskwright_walk", False):
         return
     spec_utils._has_maskwright_walk = True
@@ -387,10 +387,11 @@ def _matcher_of(grammar: Any) -> Matcher | None:
     if getattr(grammar, "_is_maskwright", False):
         matcher: Matcher = grammar.matcher
         return matcher
-    inner = getattr(grammar, "grammar", None)
+    inner: Any = getattr(grammar, "grammar", None)
     if not getattr(inner, "_is_maskwright", False) or getattr(grammar, "reasoning_in_grammar", False):
         return None
-    return inner.matcher if grammar._is_generation() else None
+    matcher_within: Matcher | None = inner.matcher if grammar._is_generation() else None
+    return matcher_within
 
 
 def _parents(first_child: list[int], next_sibling: list[int]) -> list[int] | None:

@@ -147,13 +147,21 @@ def _always_xgrammar(validate_outputs: Any) -> Any:
     def _validate_structured_outputs(*args: Any, **kwargs: Any) -> Any:
         call = signature.bind(*args, **kwargs)
         config = call.arguments.get(name)
-        if config is not None and config.backend == "auto":
+        if config is not None and config.backend not in ("auto", "xgrammar"):
+            _report_other_backend(config.backend)
+        elif config is not None and config.backend == "auto":
             call.arguments[name] = config = copy.copy(config)
             object.__setattr__(config, "backend", "xgrammar")
         return validate_outputs(*call.args, **call.kwargs)
 
     setattr(_validate_structured_outputs, _MARK, True)
     return _validate_structured_outputs
+
+
+@functools.cache
+def _report_other_backend(name: str) -> None:
+    """Warn, once, that a server asks for Maskwright and for another backend."""
+    _logger().warning("Maskwright is switched on, but this server asks for the backend %r, which serves its structured outputs", name)
 
 
 @functools.cache
@@ -213,12 +221,12 @@ def _compiler_for(tokenizer: Any, width: int, schema_options: dict[str, Any]) ->
 @functools.cache
 def backend_class() -> Any:
     """Return the class of backends: a ``StructuredOutputBackend`` of this vLLM."""
-    types = importlib.import_module("vllm.v1.structured_output.backend_types")
+    types: Any = importlib.import_module("vllm.v1.structured_output.backend_types")
     options = types.StructuredOutputOptions
     kinds = {getattr(options, kind.upper()): kind for kind in ("json", "json_object", "regex", "choice", "grammar", "structural_tag")}
     grammar = grammar_class()
 
-    class MaskwrightBackend(types.StructuredOutputBackend):  # type: ignore[misc]
+    class MaskwrightBackend(types.StructuredOutputBackend):  # type: ignore[misc, name-defined, unused-ignore]
         """Compiles the requests of one engine."""
 
         _is_maskwright = True
@@ -265,10 +273,10 @@ def backend_class() -> Any:
 @functools.cache
 def grammar_class() -> Any:
     """Return the class of grammars: a ``StructuredOutputGrammar`` of this vLLM."""
-    types = importlib.import_module("vllm.v1.structured_output.backend_types")
+    types: Any = importlib.import_module("vllm.v1.structured_output.backend_types")
     logger = _logger()
 
-    class MaskwrightGrammar(types.StructuredOutputGrammar):  # type: ignore[misc]
+    class MaskwrightGrammar(types.StructuredOutputGrammar):  # type: ignore[misc, name-defined, unused-ignore]
         """The state of one output. No method raises."""
 
         def __init__(self, matcher: Matcher, rows: BitmaskCache) -> None:
@@ -307,6 +315,7 @@ def grammar_class() -> Any:
 
         def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
             """Write the row of what may follow; of the stop tokens if that can't be found."""
+            error: Exception | None
             try:
                 self.matcher.fill_mask(self._rows.of(bitmask), batch_index)
                 error = self.matcher.error

@@ -8,6 +8,7 @@ use crate::vocab::Vocab;
 use maskwright::frontend::regex::RegexOptions;
 use maskwright::json_schema::{SchemaOptions, WhiteSpace};
 use maskwright::{CompileError, CompileOptions, Config};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
@@ -99,17 +100,23 @@ impl GrammarCompiler {
         self.compile(py, text, timeout, cancel, |compiler, options| compiler.compile_auto_with(text, options))
     }
 
-    /// Compiles a regular expression, which the whole output must match.
-    #[pyo3(signature = (pattern, *, timeout=None, cancel=None))]
+    /// Compiles a regular expression, which the whole output must match. `flags` are letters: `i` any case, `s` dot matches newline, `x` white space in the pattern doesn't count, `a` classes such as `\d` are
+    /// those of ASCII, `j` the text is the contents of a JSON string that decodes to a match.
+    #[pyo3(signature = (pattern, *, flags="", timeout=None, cancel=None))]
     fn compile_regex(
         &self,
         py: Python<'_>,
         pattern: &str,
+        flags: &str,
         timeout: Option<f64>,
         cancel: Option<&Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
+        let mut regex_options = RegexOptions::default();
+        if let Some(flag) = flags.chars().find(|&flag| !regex_options.set_flag(flag)) {
+            return Err(PyValueError::new_err(format!("there is no flag {flag:?}: i, s, x, a, u or j")));
+        }
         self.compile(py, pattern, timeout, cancel, |compiler, options| {
-            compiler.compile_regex_with(pattern, &RegexOptions::default(), options)
+            compiler.compile_regex_with(pattern, &regex_options, options)
         })
     }
 

@@ -45,6 +45,15 @@ def test_every_front_end(compiler):
         assert not reads(grammar, text + "\x00")
 
 
+def test_flags_of_regular_expressions(compiler):
+    for flags, accepted, refused in [("", "Aa٣", "Aa\n"), ("is", "aA\n", "b"), ("a", "A1", "A٣")]:
+        pattern = "A.\\d?" if flags == "" else "AA?." if flags == "is" else "A\\d"
+        grammar = compiler.compile_regex(pattern, flags=flags)
+        assert reads(grammar, accepted) and not reads(grammar, refused), flags
+    with pytest.raises(ValueError, match="flag"):
+        compiler.compile_regex("a", flags="z")
+
+
 @pytest.mark.parametrize("schema", [SCHEMA, '{"type": "object", "required": ["a"]}', Model])
 def test_schemas_in_all_forms(compiler, schema):
     grammar = compiler.compile_json_schema(schema)

@@ -3,7 +3,9 @@
 use super::link::{Linked, Program};
 use super::moves::{Move, PackedMove, Pushes, StateRef, Step};
 use super::state::Kind;
+use super::unit::Unit;
 use crate::machine::RegisterRule;
+use crate::pass::{ControlKind, ControlLetter};
 use crate::util::ByteSet;
 use core::fmt::Write;
 use std::collections::BTreeMap;
@@ -91,6 +93,10 @@ fn kind(linked: &Linked, state: u32) -> String {
                     let max = length.arrival_max.map_or(String::new(), |max| max.to_string());
                     format!("{end}{counts} {{{},{max}}}", length.min)
                 }
+                RegisterRule::Tokens(budget) => {
+                    let counts = if budget.reads_on { " counts tokens" } else { "" };
+                    format!("{end}{counts} {{,{}}}", budget.max)
+                }
                 RegisterRule::Residue(residue) => {
                     let digit = residue.digit.map_or(String::new(), |digit| format!(" digit {digit}"));
                     format!("{end}{digit} modulo {}", residue.modulus)
@@ -128,12 +134,22 @@ fn rows(linked: &Linked, state: u32) -> Vec<(String, Vec<Move>)> {
     };
     let mut rows: Vec<(String, Vec<Move>)> =
         by_code.into_values().map(|(code, bytes)| (format!("{bytes:?}"), moves(code))).collect();
-    rows.extend(
-        unit.controls(state)
-            .iter()
-            .map(|&(letter, list)| (format!("<[{}]>", letter.token()), unit.list(list).to_vec())),
-    );
+    rows.extend(unit.controls(state).iter().map(|&(letter, list)| (control(unit, letter), unit.list(list).to_vec())));
     rows
+}
+
+/// Returns a letter that is tokens as EBNF writes it.
+fn control(unit: &Unit, letter: ControlLetter) -> String {
+    let ranges = match (letter.kind(), &unit.content.token_sets) {
+        (ControlKind::Token(token), _) => return format!("<[{token}]>"),
+        (ControlKind::Set(set), Some(sets)) => sets.excluded(set),
+        (ControlKind::Set(_), None) => &[],
+    };
+    let range = |&(low, high): &(u32, u32)| if low == high { low.to_string() } else { format!("{low}-{high}") };
+    match ranges {
+        [] => "<[*]>".to_owned(),
+        ranges => format!("<[^{}]>", ranges.iter().map(range).collect::<Vec<_>>().join(",")),
+    }
 }
 
 fn show(program: &Program, linked: &Linked, one: &Move) -> String {

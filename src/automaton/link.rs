@@ -52,6 +52,7 @@ pub(crate) struct Program {
     has_empty_text: bool,
     is_json: bool,
     has_controls: bool,
+    counts_tokens: bool,
     has_distinct_values: bool,
     may_run_out: bool,
     may_have_last_items: bool,
@@ -158,6 +159,7 @@ impl Program {
         let units: Box<[Linked]> = units.collect();
         let start = units[0].base + root.state;
         let has_controls = units.iter().any(|linked| !linked.unit.content.controls.is_empty());
+        let counts_tokens = units.iter().any(|linked| linked.unit.counts_tokens());
         let has_distinct_values = units.iter().any(|linked| linked.unit.content.has_distinct_values);
         let has = |test: &dyn Fn(&Distinct) -> bool| {
             let is_it = |role: &Role| matches!(&role.kind, Kind::DistinctValue(distinct) if test(distinct));
@@ -174,6 +176,7 @@ impl Program {
             has_empty_text,
             is_json,
             has_controls,
+            counts_tokens,
             has_distinct_values,
             may_run_out,
             may_have_last_items,
@@ -186,6 +189,12 @@ impl Program {
     #[inline]
     pub fn has_controls(&self) -> bool {
         self.has_controls
+    }
+
+    /// Tells whether some state counts tokens, so that the end of one makes a difference.
+    #[inline]
+    pub fn counts_tokens(&self) -> bool {
+        self.counts_tokens
     }
 
     /// Tells whether the text is one JSON document, if the grammar has rules whose values must all be different.

@@ -176,6 +176,7 @@ mod tests {
             list_ends: Box::new([]),
             infos: StateInfos::of([info].into_iter()).unwrap(),
             controls: Box::new([]),
+            token_sets: None,
             counters: Box::new([]),
             register_rules: Box::new([]),
             declared_keys: SmallVec::new(),

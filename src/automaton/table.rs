@@ -47,7 +47,7 @@ impl Rows {
         match label {
             Label::Bytes(low, high) => self.bytes.push((low, high, target)),
             Label::Control(letter) => self.controls.push((letter, target)),
-            Label::Call(_) | Label::External(_) => unreachable!("calls were followed"),
+            Label::Call(_) | Label::External(_) | Label::Bounded(_) => unreachable!("calls were followed"),
         }
     }
 

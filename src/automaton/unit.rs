@@ -17,14 +17,14 @@ use super::moves::{Move, PackedMove, Run, Runs};
 use super::state::{StateInfo, StateInfos};
 use super::table::MoveTable;
 use crate::machine::{Counter, DeclaredKeys, Distinct, RegisterRule};
-use crate::pass::ControlLetter;
+use crate::pass::{ControlKind, ControlLetter, TokenSets};
 use crate::util::ByteSet;
 use core::hash::{Hash, Hasher};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-/// The control tokens that a state reads, ascending, with the index of their list. One that is named and spells a part of a literal stands twice.
+/// The control tokens that a state reads, ascending, then sets of tokens, with the index of their list. One that is named and spells a part of a literal stands twice.
 pub(super) type ControlRow = Box<[(ControlLetter, u32)]>;
 
 /// What a unit is made of; equal contents are the same unit.
@@ -38,6 +38,8 @@ pub(crate) struct Content {
     pub infos: StateInfos,
     /// By state: the control tokens that it reads, ascending, with the index of their list.
     pub controls: Box<[ControlRow]>,
+    /// What letters that are sets mean, if states read some.
+    pub token_sets: Option<Arc<TokenSets>>,
     pub counters: Box<[Counter]>,
     pub register_rules: Box<[RegisterRule]>,
     /// DistinctValues that are taken before any was read: lists that [`Distinct::declared_keys`] names.
@@ -64,6 +66,7 @@ impl Content {
             + size_of_val(&*self.list_ends)
             + moves
             + controls
+            + self.token_sets.as_ref().map_or(0, |sets| sets.memory_bytes())
             + size_of_val(&*self.children)
     }
 }
@@ -189,20 +192,58 @@ impl Unit {
         &self.content.register_rules[index as usize]
     }
 
+    /// Tells whether the states count tokens.
+    pub fn counts_tokens(&self) -> bool {
+        self.content.register_rules.iter().any(RegisterRule::counts_tokens)
+    }
+
     /// Returns the values that are taken before any was read.
     #[inline]
     pub fn declared_keys(&self, distinct: Distinct) -> Option<&DeclaredKeys> {
         distinct.declared_keys.map(|index| &*self.content.declared_keys[index as usize])
     }
 
-    /// Returns the lists of moves of `state` by a control token: one that the grammar names, and one as which it spells a part of a literal.
-    pub fn control_lists(&self, state: u32, token: u32) -> impl Iterator<Item = u32> + '_ {
-        let controls = self.controls(state);
-        let first = controls.partition_point(|&(letter, _)| letter.token() < token);
-        controls[first..].iter().take_while(move |(letter, _)| letter.token() == token).map(|&(_, list)| list)
+    /// Returns the lists of moves of `state` by a token that is read as a whole: as one that the grammar names, as one that spells a part of a literal, and, if `is_of_sets`, as one
+    /// of each set that holds it.
+    pub fn control_lists(&self, state: u32, token: u32, is_of_sets: bool) -> impl Iterator<Item = u32> + '_ {
+        let (named, sets) = self.named_and_sets(state);
+        let first = named.partition_point(|&(letter, _)| letter < ControlLetter::named(token));
+        let named = named[first..].iter().take_while(move |(letter, _)| letter.kind() == ControlKind::Token(token));
+        let sets = if is_of_sets { sets } else { &[] };
+        let holding = sets.iter().filter(move |(letter, _)| match (letter.kind(), &self.content.token_sets) {
+            (ControlKind::Set(set), Some(sets)) => sets.contains(set, token),
+            _ => false,
+        });
+        named.chain(holding).map(|&(_, list)| list)
     }
 
-    /// Returns the control tokens that `state` reads, ascending, with the index of their list.
+    /// Returns the letters of `state` that are one token, and those that are sets, with the index of their list.
+    fn named_and_sets(&self, state: u32) -> (&[(ControlLetter, u32)], &[(ControlLetter, u32)]) {
+        let controls = self.controls(state);
+        let n_named = match controls.last() {
+            Some((last, _)) if last.is_set() => controls.partition_point(|(letter, _)| !letter.is_set()),
+            _ => controls.len(),
+        };
+        controls.split_at(n_named)
+    }
+
+    /// Returns the tokens that `state` reads as a whole one by one, ascending, some of them twice.
+    pub fn named_tokens(&self, state: u32) -> impl Iterator<Item = u32> + '_ {
+        self.named_and_sets(state).0.iter().filter_map(|(letter, _)| match letter.kind() {
+            ControlKind::Token(token) => Some(token),
+            ControlKind::Set(_) => None,
+        })
+    }
+
+    /// Returns the sets of tokens that `state` reads, each by the ranges of tokens that are not in it, ascending.
+    pub fn sets_read(&self, state: u32) -> impl Iterator<Item = &[(u32, u32)]> {
+        self.named_and_sets(state).1.iter().filter_map(|(letter, _)| match (letter.kind(), &self.content.token_sets) {
+            (ControlKind::Set(set), Some(sets)) => Some(sets.excluded(set)),
+            _ => None,
+        })
+    }
+
+    /// Returns the control tokens that `state` reads, ascending, then the sets of tokens, with the index of their list.
     #[inline]
     pub fn controls(&self, state: u32) -> &[(ControlLetter, u32)] {
         if self.content.controls.is_empty() { &[] } else { &self.content.controls[state as usize] }

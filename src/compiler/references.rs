@@ -4,9 +4,9 @@ use super::error::{CompileError, OperandError};
 use crate::automaton::Entry;
 use crate::compiled::CompiledGrammar;
 use crate::grammar::analysis::{reachable_exprs, reachable_rules};
-use crate::grammar::{ControlRef, Expr, ExprId, Grammar, RuleId, SchemaOperand};
+use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, RuleId, SchemaOperand, merged};
 use crate::pass::{BuildError, External, References};
-use crate::util::closest_name;
+use crate::util::{bit_row, closest_name};
 use crate::vocab::{TokenKind, Vocab};
 use core::cell::OnceCell;
 use hashbrown::{HashMap, HashSet};
@@ -45,7 +45,7 @@ impl References for GrammarReferences<'_> {
                 Ok(SmallVec::from_slice(&[*id]))
             }
             ControlRef::Id(id) => Err(BuildError::unknown_token_id(*id, vocab.n_tokens())),
-            ControlRef::Name(name) => match vocab.ids_named(name) {
+            ControlRef::Name(name) => match vocab.ids_called(name) {
                 [] => {
                     let names = vocab.names().map(|(name, _)| name);
                     Err(BuildError::unknown_control(name, closest_name(name, names)))
@@ -53,6 +53,24 @@ impl References for GrammarReferences<'_> {
                 ids => Ok(SmallVec::from_slice(ids)),
             },
         }
+    }
+
+    fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<Box<[(u32, u32)]>>, BuildError> {
+        let n_tokens = self.vocab.n_tokens();
+        let mut ids = tokens.ids().to_vec();
+        if let Some(&(low, high)) = ids.last()
+            && high as usize >= n_tokens
+        {
+            return Err(BuildError::unknown_token_id(low.max(n_tokens as u32), n_tokens));
+        }
+        for name in tokens.names() {
+            ids.extend(self.resolve(&ControlRef::Name(name.clone()))?.into_iter().map(|id| (id, id)));
+        }
+        let ids = merged(ids);
+        let mut row = self.vocab.any_token_row().to_vec();
+        ids.iter().for_each(|&(low, high)| bit_row::clear_range(&mut row, low, high));
+        self.vocab.stop_tokens().iter().for_each(|&token| bit_row::clear(&mut row, token));
+        Ok(row.iter().any(|&word| word != 0).then(|| ids.into()))
     }
 
     fn for_each_spelling(&self, text: &str, visit: &mut dyn FnMut(usize, u32)) {

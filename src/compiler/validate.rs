@@ -6,7 +6,7 @@ use super::references::Schemas;
 use super::schema::{STEPS_PER_BYTE, lower_schema};
 use crate::frontend::regex::RegexOptions;
 use crate::frontend::{SyntaxError, ebnf, lark, regex};
-use crate::grammar::{ControlRef, Grammar, GrammarBuilder, Regex, SchemaOperand, Warning};
+use crate::grammar::{ControlRef, ExcludedTokens, Grammar, GrammarBuilder, Regex, SchemaOperand, Warning, merged};
 use crate::json_schema::{SchemaError, SchemaOptions, SchemaReport, SchemaStore};
 use crate::limits::Limits;
 use crate::pass::{BuildError, CompileBudget, External, References, normalize};
@@ -184,6 +184,16 @@ impl References for AnyControls<'_> {
         let mut numbers = self.numbers.borrow_mut();
         let next = numbers.len() as u32;
         Ok(SmallVec::from_slice(&[*numbers.entry(name.clone()).or_insert(next)]))
+    }
+
+    fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<Box<[(u32, u32)]>>, BuildError> {
+        // Which tokens they are is of no importance, only that different sets are different.
+        let mut ids = tokens.ids().to_vec();
+        for name in tokens.names() {
+            let token = self.resolve(&ControlRef::Name(name.clone()))?[0];
+            ids.push((token, token));
+        }
+        Ok(Some(merged(ids).into()))
     }
 
     fn for_each_spelling(&self, _text: &str, _visit: &mut dyn FnMut(usize, u32)) {}

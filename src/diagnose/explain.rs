@@ -85,7 +85,7 @@ pub(super) fn refusal_at(grammar: &Grammar, chart: &mut Chart, bytes: &[u8], off
 pub enum Reason {
     /// The grammar allows its bytes.
     TextFits,
-    /// The grammar names it here.
+    /// The grammar names it here, or reads it as one of a set.
     Named,
     /// It is a stop token, and the text is complete or the output has ended.
     Stops,
@@ -187,7 +187,7 @@ pub fn explain_token(
         Reason::Padding
     } else if is_terminated {
         if is_stop { Reason::Stops } else { Reason::Terminated }
-    } else if vocab.kind(id) != TokenKind::Padding && chart.push_control(vocab.name(id), id) {
+    } else if chart.push_whole(vocab, id, is_stop) {
         chart.truncate(before);
         Reason::Named
     } else if is_stop {

@@ -1,6 +1,6 @@
 //! Bytes, characters and terminals as people read them.
 
-use crate::grammar::ControlRef;
+use crate::grammar::{ControlRef, ExcludedTokens};
 use crate::reference::Terminal;
 use crate::regular::CharSet;
 use crate::util::ByteSet;
@@ -79,6 +79,21 @@ pub(super) fn terminal(terminal: &Terminal) -> String {
         Terminal::Character { set, .. } => format!("the rest of a character of {}", class(set)),
         Terminal::Byte(set) => byte_class(set),
         Terminal::Control(control) => self::control(control),
+        Terminal::TokenExcept(excluded) => token_except(excluded),
+    }
+}
+
+/// Returns a set of tokens as EBNF writes it.
+pub(super) fn token_except(excluded: &ExcludedTokens) -> String {
+    let ids = excluded.written_ids();
+    match excluded.names() {
+        [] if ids.is_empty() => "any token".to_owned(),
+        [] => format!("<[^{ids}]>"),
+        names => {
+            let mut parts: Vec<String> = names.iter().map(|name| format!("\"{}\"", bytes(name.as_bytes()))).collect();
+            parts.extend((!ids.is_empty()).then(|| format!("<[{ids}]>")));
+            format!("ExcludeToken({})", parts.join(", "))
+        }
     }
 }
 

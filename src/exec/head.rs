@@ -50,7 +50,8 @@ pub(super) fn joined(program: &Program, head: Head, other: u64) -> Option<u64> {
     debug_assert!(!matches!((info.kind, info.owner), (Kind::End, Some(Owner::Counter(_)))));
     match info.owner? {
         Owner::Counter(counter) => linked.unit.counter(counter).join(head.register, other),
-        Owner::DistinctValues(_) | Owner::RegisterRules(_) => None,
+        Owner::RegisterRules(register_rule) => linked.unit.register_rule(register_rule).join(head.register, other),
+        Owner::DistinctValues(_) => None,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::head::{BOTTOM, Configuration, Head, join_registers};
 use super::stack::{Stacks, StacksMark};
-use crate::automaton::{DONE, Linked, Program, StateId, Step};
+use crate::automaton::{DONE, Kind, Linked, Owner, Program, StateId, Step};
 
 /// Puts the configuration before any text into `live`. `stacks` has only its bottom, which returns to [`DONE`].
 pub(crate) fn start(program: &Program, live: &mut Configuration) {
@@ -95,23 +95,53 @@ fn read_plain(program: &Program, stacks: &mut Stacks, live: &mut [Head], bytes: 
     n_read
 }
 
-/// Puts into `next` the configuration after the control token `token`.
+/// Puts into `next` the configuration after a token that is read as a whole; if not `is_of_sets`, only where the grammar names it.
 pub(crate) fn step_control(
     program: &Program,
     stacks: &mut Stacks,
     live: &[Head],
     token: u32,
+    is_of_sets: bool,
     next: &mut Configuration,
 ) {
     next.clear();
     let fresh = stacks.mark();
     for_each_state(live, |heads| {
         let Some((linked, local)) = program.place(heads[0].state) else { return };
-        for list in linked.unit.control_lists(local, token) {
+        for list in linked.unit.control_lists(local, token, is_of_sets) {
             apply(program, stacks, linked, heads, list, next);
         }
     });
     tidy(program, stacks, next, fresh);
+}
+
+/// Notes that a token has ended: the next one may count. `fresh` is the mark of the stacks from before the token.
+#[inline]
+pub(crate) fn end_token(program: &Program, stacks: &mut Stacks, live: &mut Configuration, fresh: StacksMark) {
+    if program.counts_tokens() && !live.is_empty() {
+        count_tokens(program, stacks, live, fresh);
+    }
+}
+
+/// Makes the registers of heads that count tokens those behind a token, and drops heads from which no further token can read.
+fn count_tokens(program: &Program, stacks: &mut Stacks, live: &mut Configuration, fresh: StacksMark) {
+    let mut is_changed = false;
+    live.retain_mut(|head| {
+        let Some((linked, local)) = program.place(head.state) else { return true };
+        let info = linked.unit.info(local);
+        let Some(Owner::RegisterRules(strictest)) = info.owner else { return true };
+        let register = linked.unit.register_rule(strictest).after_token(head.register);
+        is_changed |= register != head.register;
+        head.register = register;
+        match info.kind {
+            // Where the text may end, it goes on in other heads.
+            Kind::RegisterRule { register_rule } => linked.unit.register_rule(register_rule).can_continue(register),
+            _ => true,
+        }
+    });
+    if is_changed && live.len() > 1 {
+        tidy(program, stacks, live, fresh);
+    }
 }
 
 /// Calls `visit` with the heads of each state in turn.

@@ -31,7 +31,11 @@ pub(super) fn irregularity(grammar: &Grammar, source: &str, regular: &Regularity
     match regular.obstacle(operand) {
         Obstacle::Cycle(rules) => format!("rule `{}` is recursive", shorten(&grammar.rule(rules[0]).name)),
         Obstacle::Expr(id) => {
-            let kind = if matches!(grammar.expr(id), Expr::Schema(_)) { "a JSON Schema" } else { "a control token" };
+            let kind = match grammar.expr(id) {
+                Expr::Schema(_) => "a JSON Schema",
+                Expr::AtMostTokens { .. } => "a text with a bound on its tokens",
+                _ => "a control token",
+            };
             match grammar.span(id) {
                 Some(span) => format!("`{}` is {kind}", shorten(&source[span.start as usize..span.end as usize])),
                 None => format!("it holds {kind}"),

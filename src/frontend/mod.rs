@@ -10,6 +10,7 @@ pub mod ecma;
 pub mod lark;
 mod overlap;
 pub mod regex;
+mod specials;
 
 pub use dialect::Dialect;
 

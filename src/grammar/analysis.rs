@@ -174,8 +174,8 @@ impl<'g> Productivity<'g> {
     fn needs(expr: &Expr) -> Needs {
         match expr {
             Expr::Empty | Expr::Literal(_) | Expr::Marker(_) | Expr::LiteralNoCase(_) => Needs::Nothing,
-            // That a schema has no documents is found when it is compiled.
-            Expr::Control(_) | Expr::Schema(_) => Needs::Nothing,
+            // That a schema has no documents is found when it is compiled, and so is that no token is left.
+            Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_) => Needs::Nothing,
             Expr::Class(set) if set.is_empty() => Needs::Never,
             Expr::Regex(regex) if regex.regular.root().is_none() => Needs::Never,
             Expr::Class(_) | Expr::Regex(_) | Expr::Not(_) | Expr::Repeat { min: 0, .. } => Needs::Nothing,
@@ -183,6 +183,7 @@ impl<'g> Productivity<'g> {
             Expr::Choice(_) => Needs::Any,
             Expr::Minus(..) => Needs::First,
             Expr::Rule(_) | Expr::Sequence(_) | Expr::Repeat { .. } | Expr::And(..) => Needs::All,
+            Expr::AtMostTokens { .. } => Needs::All,
         }
     }
 }
@@ -208,7 +209,10 @@ impl<'g> Regularity<'g> {
     }
 
     fn needs(expr: &Expr) -> Needs {
-        if matches!(expr, Expr::Control(_) | Expr::Schema(_)) { Needs::Never } else { Needs::All }
+        match expr {
+            Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_) | Expr::AtMostTokens { .. } => Needs::Never,
+            _ => Needs::All,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The builder of grammars.
 
-use super::{ControlRef, Expr, ExprId, Grammar, Regex, Rule, RuleId, SchemaOperand};
+use super::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, Regex, Rule, RuleId, SchemaOperand};
 use crate::regular::CharSet;
 use crate::util::Span;
 use core::fmt;
@@ -169,6 +169,29 @@ impl GrammarBuilder {
     /// Adds a control token by id.
     pub fn control_id(&mut self, id: u32) -> ExprId {
         self.push(Expr::Control(ControlRef::Id(id)))
+    }
+
+    /// Adds any one token but some.
+    pub fn token_except(&mut self, excluded: ExcludedTokens) -> ExprId {
+        self.push(Expr::TokenExcept(excluded))
+    }
+
+    /// Adds a text that is written with at most so many tokens; the body must be regular when the grammar is compiled.
+    pub fn at_most_tokens(&mut self, body: ExprId, max: u32) -> ExprId {
+        self.push(Expr::AtMostTokens { body, max })
+    }
+
+    /// Returns a repetition of a token, or of tokens of a set, with at most so many of them; nothing if the body is none.
+    pub(crate) fn repeated_tokens(&self, body: ExprId, n_tokens: u32) -> Option<Expr> {
+        match *self.expr(body) {
+            Expr::Repeat { body, min, max }
+                if min <= n_tokens && matches!(self.expr(body), Expr::Control(_) | Expr::TokenExcept(_)) =>
+            {
+                let max = Some(max.map_or(n_tokens, |max| max.min(n_tokens)));
+                Some(Expr::Repeat { body, min, max })
+            }
+            _ => None,
+        }
     }
 
     /// Adds a reference to a rule.

@@ -196,11 +196,12 @@ impl Expr {
             Expr::Sequence(operands) => Expr::Sequence(operands.iter().map(|&id| operand(id)).collect()),
             Expr::Choice(operands) => Expr::Choice(operands.iter().map(|&id| operand(id)).collect()),
             &Expr::Repeat { body, min, max } => Expr::Repeat { body: operand(body), min, max },
+            &Expr::AtMostTokens { body, max } => Expr::AtMostTokens { body: operand(body), max },
             &Expr::And(a, b) => Expr::And(operand(a), operand(b)),
             &Expr::Minus(a, b) => Expr::Minus(operand(a), operand(b)),
             &Expr::Not(a) => Expr::Not(operand(a)),
             Expr::Empty | Expr::Literal(_) | Expr::Marker(_) | Expr::LiteralNoCase(_) | Expr::Class(_) => self.clone(),
-            Expr::Regex(_) | Expr::Control(_) | Expr::Schema(_) => self.clone(),
+            Expr::Regex(_) | Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_) => self.clone(),
         }
     }
 }

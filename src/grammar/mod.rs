@@ -6,6 +6,7 @@
 pub(crate) mod analysis;
 mod builder;
 mod compose;
+mod excluded_tokens;
 mod free_text;
 mod part;
 mod print;
@@ -15,6 +16,8 @@ mod schema_operand;
 
 pub use analysis::{Warning, WarningKind};
 pub use builder::{GrammarBuilder, GrammarError};
+pub use excluded_tokens::ExcludedTokens;
+pub(crate) use excluded_tokens::merged;
 pub(crate) use part::{Part, Parts};
 pub use regular_of::{NotRegular, NotRegularReason};
 pub use schema_operand::SchemaOperand;
@@ -33,10 +36,10 @@ index_type!(
     pub ExprId
 );
 
-/// A reference to a control token.
+/// A reference to a token: a control token, or another one that is to be read as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ControlRef {
-    /// By its name in the vocabulary, like `<|eot_id|>`.
+    /// By its name in the vocabulary, like `<|eot_id|>`; if no token has that name, by its text.
     Name(Box<str>),
     /// By its id in the vocabulary, like `<[128009]>`.
     Id(u32),
@@ -92,6 +95,9 @@ pub enum Expr {
     Regex(Regex),
     /// A control token (or a token of added text, named as such), like `<|eot_id|>`.
     Control(ControlRef),
+    /// Any one token but some, like `<[^1,3-7]>`, `!<|eot_id|>` or `<[*]>`: a control token, or a token of text, read as a whole whatever its text is. Padding and the stop tokens
+    /// in force are never among them.
+    TokenExcept(ExcludedTokens),
     /// A JSON document that a schema accepts, like `%json {"type": "integer"}`.
     Schema(SchemaOperand),
     /// A reference to a rule, like `value`.
@@ -109,6 +115,16 @@ pub enum Expr {
         /// The greatest number of copies, if any; never less than `min`.
         max: Option<u32>,
     },
+    /// A text that is written with at most so many tokens; the body must be regular. Like the body of `name[max_tokens=20] ::= a`.
+    ///
+    /// A token counts if it begins the text, or reads on from a place where the text could have ended; it counts once. So text of characters has at most `max` tokens, and a last one
+    /// that ends within a character is finished by others that don't count. Whatever the vocabulary is, a text that was begun can be completed.
+    AtMostTokens {
+        /// The language of the text.
+        body: ExprId,
+        /// The most tokens.
+        max: u32,
+    },
     /// An intersection, like `a & b`; the operands must be regular.
     And(ExprId, ExprId),
     /// A difference, like `a - b`; the operands must be regular.
@@ -122,9 +138,9 @@ impl Expr {
     pub fn for_each_operand(&self, mut visit: impl FnMut(ExprId)) {
         match self {
             Expr::Empty | Expr::Literal(_) | Expr::Marker(_) | Expr::LiteralNoCase(_) | Expr::Class(_) => {}
-            Expr::Regex(_) | Expr::Control(_) | Expr::Schema(_) | Expr::Rule(_) => {}
+            Expr::Regex(_) | Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_) | Expr::Rule(_) => {}
             Expr::Sequence(operands) | Expr::Choice(operands) => operands.iter().copied().for_each(visit),
-            Expr::Repeat { body, .. } => visit(*body),
+            Expr::Repeat { body, .. } | Expr::AtMostTokens { body, .. } => visit(*body),
             Expr::And(a, b) | Expr::Minus(a, b) => {
                 visit(*a);
                 visit(*b);
@@ -221,6 +237,7 @@ impl PartialEq for Grammar {
             let same_head = match (x, y) {
                 (Expr::Sequence(x), Expr::Sequence(y)) | (Expr::Choice(x), Expr::Choice(y)) => x.len() == y.len(),
                 (Expr::Repeat { min, max, .. }, Expr::Repeat { min: n, max: m, .. }) => (min, max) == (n, m),
+                (Expr::AtMostTokens { max, .. }, Expr::AtMostTokens { max: n, .. }) => max == n,
                 (Expr::And(..), Expr::And(..)) | (Expr::Minus(..), Expr::Minus(..)) => true,
                 (Expr::Not(_), Expr::Not(_)) => true,
                 _ => x == y,

@@ -9,7 +9,7 @@
 //! operands prints as an expression with the same meaning.
 
 use super::print_schema::print_schema;
-use super::{ControlRef, Expr, ExprId, Grammar};
+use super::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar};
 use crate::regular::{CharSet, Node};
 use core::fmt::{self, Write as _};
 
@@ -101,6 +101,11 @@ impl Printer<'_> {
         self.is_exact &= is_rule_name(name);
         let start = self.text.len();
         self.text += name;
+        let mut body = body;
+        if let Expr::AtMostTokens { body: bounded, max } = *self.grammar.expr(body) {
+            self.text += &format!("[max_tokens={max}]");
+            body = bounded;
+        }
         self.text += " ::=";
         let alternatives: &[ExprId] = match self.grammar.expr(body) {
             Expr::Choice(operands) if operands.len() > 1 => operands,
@@ -210,9 +215,35 @@ impl Printer<'_> {
                 self.literal(name);
                 self.text.push(')');
             }
+            // EBNF says it of rules only.
+            Expr::AtMostTokens { max, .. } => {
+                self.is_exact = false;
+                self.text += &format!("<?at most {max} tokens?>");
+            }
+            Expr::TokenExcept(excluded) => self.token_except(excluded),
             Expr::Rule(rule) => self.text += &self.grammar.rule(*rule).name,
             Expr::Choice(_) => self.class(&CharSet::empty()),
             _ => self.text += "\"\"",
+        }
+    }
+
+    fn token_except(&mut self, excluded: &ExcludedTokens) {
+        let ids = excluded.written_ids();
+        match excluded.names() {
+            [] if ids.is_empty() => self.text += "<[*]>",
+            [] => self.text += &format!("<[^{ids}]>"),
+            names => {
+                self.is_exact &= !self.has_rule("ExcludeToken") && names.iter().all(|name| !name.is_empty());
+                self.text += "ExcludeToken(";
+                for (index, name) in names.iter().enumerate() {
+                    self.text += if index > 0 { ", " } else { "" };
+                    self.literal(name);
+                }
+                if !ids.is_empty() {
+                    self.text += &format!(", <[{ids}]>");
+                }
+                self.text.push(')');
+            }
         }
     }
 

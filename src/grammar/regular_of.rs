@@ -36,6 +36,10 @@ pub enum NotRegularReason {
     Recursion,
     /// A control token.
     Control(ControlRef),
+    /// Any one token but some.
+    Tokens,
+    /// A bound on the tokens of a text.
+    TokenBound,
     /// A JSON Schema.
     Schema,
     /// The left operand of `-` may match bytes that are not UTF-8, for which there is no complement.
@@ -81,6 +85,10 @@ impl fmt::Display for NotRegular {
             }
             NotRegularReason::Control(ControlRef::Id(id)) => {
                 write!(f, "control token {id} has no text, so it is not regular")?;
+            }
+            NotRegularReason::Tokens => f.write_str("a set of tokens has no text, so it is not regular")?,
+            NotRegularReason::TokenBound => {
+                f.write_str("a bound on tokens is not regular: where they end is no part of the text")?
             }
             NotRegularReason::Schema => f.write_str("JSON documents are not regular")?,
             NotRegularReason::NotText => f.write_str("the left operand of `-` may match bytes that are not UTF-8")?,
@@ -223,6 +231,8 @@ impl<'a> Inliner<'a> {
             Expr::Marker(text) => (Node::Bytes(text.as_bytes().into()), true),
             Expr::Schema(_) => return Err(self.refuse(id, NotRegularReason::Schema)),
             Expr::Control(control) => return Err(self.refuse(id, NotRegularReason::Control(control.clone()))),
+            Expr::TokenExcept(_) => return Err(self.refuse(id, NotRegularReason::Tokens)),
+            Expr::AtMostTokens { .. } => return Err(self.refuse(id, NotRegularReason::TokenBound)),
             Expr::Rule(rule) => return Ok(self.done(grammar.rule(*rule).body)),
             Expr::Sequence(operands) => (
                 Node::Concat(operands.iter().map(|&operand| self.done(operand).node).collect()),

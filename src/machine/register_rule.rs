@@ -4,7 +4,7 @@
 //! entering a state updates it, and the state's rule says whether the text may end or continue with the new value. All states of a
 //! grammar rule use the same kind of register.
 
-use super::{Length, Register, Residue};
+use super::{Length, Register, Residue, TokenBudget};
 use std::sync::Arc;
 
 /// What a state requires of the register, and how entering the state changes it.
@@ -14,6 +14,8 @@ pub enum RegisterRule {
     Length(Length),
     /// The register is a residue modulo some number.
     Residue(Arc<Residue>),
+    /// The register counts tokens.
+    Tokens(TokenBudget),
 }
 
 impl RegisterRule {
@@ -23,7 +25,30 @@ impl RegisterRule {
         match self {
             RegisterRule::Length(length) => length.advance(register),
             RegisterRule::Residue(residue) => residue.advance(register),
+            RegisterRule::Tokens(budget) => budget.advance(register),
         }
+    }
+
+    /// Returns the register where a token ends.
+    #[inline]
+    pub fn after_token(&self, register: Register) -> Register {
+        match self {
+            RegisterRule::Length(_) | RegisterRule::Residue(_) => register,
+            RegisterRule::Tokens(_) => TokenBudget::after_token(register),
+        }
+    }
+
+    /// Returns a register that can go on in every way in which one of two can, if there is one.
+    pub fn join(&self, register: Register, other: Register) -> Option<Register> {
+        match self {
+            RegisterRule::Length(_) | RegisterRule::Residue(_) => None,
+            RegisterRule::Tokens(_) => Some(register.min(other)),
+        }
+    }
+
+    /// Returns whether entering the state may count a token.
+    pub fn counts_tokens(&self) -> bool {
+        matches!(self, RegisterRule::Tokens(_))
     }
 
     /// Returns whether the text may end in this state.
@@ -32,6 +57,7 @@ impl RegisterRule {
         match self {
             RegisterRule::Length(length) => length.can_end(register),
             RegisterRule::Residue(residue) => residue.can_end(register),
+            RegisterRule::Tokens(budget) => budget.is_accepting,
         }
     }
 
@@ -42,6 +68,7 @@ impl RegisterRule {
             // `advance` has refused every count that can't be continued.
             RegisterRule::Length(_) => true,
             RegisterRule::Residue(residue) => residue.can_continue(register),
+            RegisterRule::Tokens(budget) => budget.can_continue(register),
         }
     }
 
@@ -50,6 +77,7 @@ impl RegisterRule {
         match self {
             RegisterRule::Length(length) => length.is_accepting,
             RegisterRule::Residue(residue) => residue.can_ever_end(),
+            RegisterRule::Tokens(budget) => budget.is_accepting,
         }
     }
 
@@ -64,6 +92,7 @@ impl RegisterRule {
         match self {
             RegisterRule::Length(length) => u64::from(length.min).saturating_sub(register),
             RegisterRule::Residue(residue) => residue.n_missing(register),
+            RegisterRule::Tokens(_) => 0,
         }
     }
 
@@ -71,7 +100,7 @@ impl RegisterRule {
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>()
             + match self {
-                RegisterRule::Length(_) => 0,
+                RegisterRule::Length(_) | RegisterRule::Tokens(_) => 0,
                 RegisterRule::Residue(residue) => residue.memory_bytes(),
             }
     }
@@ -80,6 +109,7 @@ impl RegisterRule {
     pub fn strictest(self, other: RegisterRule) -> RegisterRule {
         match (self, other) {
             (RegisterRule::Length(a), RegisterRule::Length(b)) => RegisterRule::Length(a.strictest(b)),
+            (RegisterRule::Tokens(a), RegisterRule::Tokens(b)) => RegisterRule::Tokens(a.strictest(b)),
             // A residue is its own signature, whatever the state.
             (residue @ RegisterRule::Residue(_), _) | (_, residue) => residue,
         }
@@ -90,6 +120,7 @@ impl RegisterRule {
         match self {
             RegisterRule::Length(length) => length.upper_bound_out_of_reach(register, horizon),
             RegisterRule::Residue(_) => false,
+            RegisterRule::Tokens(budget) => budget.is_out_of_reach(register),
         }
     }
 
@@ -99,6 +130,7 @@ impl RegisterRule {
         match self {
             RegisterRule::Length(length) => length.bounds_out_of_reach(register, horizon),
             RegisterRule::Residue(_) => false,
+            RegisterRule::Tokens(budget) => budget.is_out_of_reach(register),
         }
     }
 
@@ -106,6 +138,7 @@ impl RegisterRule {
     pub fn signature(&self, register: Register, horizon: u32) -> Register {
         match self {
             RegisterRule::Length(length) => length.signature(register, horizon),
+            RegisterRule::Tokens(budget) => budget.signature(register),
             RegisterRule::Residue(_) => register,
         }
     }

@@ -19,6 +19,7 @@
 
 mod cluster;
 mod configuration;
+mod controls;
 mod decision;
 mod declared_keys;
 mod entry;
@@ -39,6 +40,7 @@ mod walk;
 mod walk_context;
 mod walker;
 
+pub(crate) use controls::add_controls;
 pub(crate) use decision::DecisionNode;
 pub(crate) use declared_keys::{DeclaredKeyTokens, KeyTokens};
 pub use row::TokenMask;

@@ -8,6 +8,7 @@
 //! ([`configuration`](super::configuration)), in which heads that meet are joined.
 
 use super::configuration::WalkBudget;
+use super::controls::{add_controls, with_sets};
 use super::decision::{DecisionId, DecisionNode, Next, NodeKey};
 use super::entry::MaskEntry;
 use super::remainder::{Remainder, ResumePoint};
@@ -18,7 +19,6 @@ use super::walk_context::Subject;
 use super::walker::Walker;
 use crate::automaton::{DONE, Program, StateId};
 use crate::exec::{Head, OverBudget, StackNodeId, Stacks, Work, signature};
-use crate::util::bit_row;
 use crate::vocab::{Trie, Vocab};
 use core::cell::Cell;
 use smallvec::SmallVec;
@@ -283,10 +283,11 @@ impl MaskQuery<'_> {
         let found = walker.found();
         let n_dependent = found.remainders.iter().map(|remainder| self.n_tokens_after(remainder)).sum();
         let n_independent = found.tokens.len() + found.base.as_ref().map_or(0, |base| base.tokens(self.vocab).len());
-        found.tokens.extend(linked.unit.controls(local).iter().map(|(letter, _)| letter.token()));
+        found.tokens.extend(linked.unit.named_tokens(local));
         let none = || MaskEntry::Sparse(SmallVec::new());
         let base = found.base.as_ref().map_or_else(none, |base| base.mask(self.vocab, n_words));
         let mask = base.without(&found.cleared, n_words).with(&found.tokens, n_words);
+        let mask = with_sets(&linked.unit, local, self.vocab, mask);
         let remainders = found.remainders.as_slice().into();
         let node = self.store.node(mask, remainders, n_words, &mut walker.zeros);
         self.store.put_walker(walker, Some((n_independent, n_dependent)));
@@ -381,7 +382,7 @@ impl MaskQuery<'_> {
         if walked.is_ok() {
             for head in live {
                 if let Some((linked, local)) = self.program.place(head.state) {
-                    linked.unit.controls(local).iter().for_each(|(letter, _)| bit_row::set(&mut own, letter.token()));
+                    add_controls(&linked.unit, local, self.vocab, &mut own);
                 }
             }
             let (dfa, zeros) = (&walker.configurations.dfa, &mut walker.zeros);

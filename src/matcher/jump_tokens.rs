@@ -50,7 +50,8 @@ impl Matcher {
     /// [`n_taken_back`](ForcedTokens::n_taken_back) steps and accept the [`tokens`](ForcedTokens::tokens). Both are nothing if no forced token is certain.
     ///
     /// Accepted tokens stay up to the last of their ends where the tokenizer has a boundary as well, also where it would not have chosen them. The tokenizer sees the text behind the last control
-    /// token; bytes that were accepted as such are part of it, and can't be taken back. Tokens that are stop tokens of the matcher are not used.
+    /// token; bytes that were accepted as such are part of it, and can't be taken back. Nothing is certain where it would merge tokens that the grammar reads as a whole. Tokens that are
+    /// stop tokens of the matcher are not used.
     ///
     /// Without a tokenizer the forced text is spelled by itself, each time by the longest token that fits, and nothing is taken back.
     ///
@@ -110,10 +111,21 @@ impl Matcher {
             0 => Some((index, 0)),
             _ => all.ends[..n_certain].binary_search(&boundary).ok().map(|token| (index, token + 1)),
         });
-        Ok(common.map_or_else(ForcedTokens::default, |(index, first)| ForcedTokens {
+        let forced = common.map_or_else(ForcedTokens::default, |(index, first)| ForcedTokens {
             n_taken_back: accepted.boundaries.len() - 1 - index,
             tokens: all.tokens[first..n_certain].to_vec(),
-        }))
+        });
+        Ok(if self.can_follow(&forced) { forced } else { ForcedTokens::default() })
+    }
+
+    /// Tells whether forced tokens can be followed: tokens that were read as a whole, whatever their text, can't be merged with others.
+    fn can_follow(&self, forced: &ForcedTokens) -> bool {
+        if forced.n_taken_back == 0 || !self.grammar.program().has_controls() {
+            return true;
+        }
+        let mut fork = self.fork();
+        fork.undo(forced.n_taken_back);
+        fork.accept_tokens(&forced.tokens).is_ok()
     }
 
     /// Returns the text behind the last control token.

@@ -26,7 +26,7 @@ pub use jump_tokens::ForcedTokens;
 use crate::automaton::DONE;
 use crate::compiled::CompiledGrammar;
 use crate::exec::{
-    Configuration, Head, OverBudget, Stacks, Viability, Work, is_done, start, step_bytes, step_control, tidy,
+    Configuration, Head, OverBudget, Stacks, Viability, Work, end_token, is_done, start, step_bytes, step_control, tidy,
 };
 use crate::mask::{MaskQuery, Table, TokenMask, fresh_mask_id, mask_ids};
 use crate::util::chunked::Chunked;
@@ -205,7 +205,7 @@ impl Matcher {
         Ok(())
     }
 
-    /// Accepts bytes, as one step; a way to add forced text, or a prompt's end. No bytes are a step as well.
+    /// Accepts bytes, as one step; a way to add forced text, or a prompt's end. No bytes are a step as well. Where the grammar counts tokens, they are one.
     ///
     /// # Errors
     /// If the bytes can't follow, the output has [ended](Self::is_terminated), or the text can then be read in too many ways.
@@ -219,7 +219,10 @@ impl Matcher {
         let read = match n_read < bytes.len() {
             _ if self.stacks.work.is_spent() => Err(self.over_work()),
             true => Err(MatchError::bytes_refused(n_read)),
-            false => self.within_memory(()),
+            false => {
+                end_token(self.grammar.program(), &mut self.stacks, &mut self.scratch.current, mark);
+                self.within_memory(())
+            }
         };
         read.inspect_err(|_| self.stacks.truncate(mark))?;
         self.history.push_bytes(&self.live, self.stacks.mark().n_nodes - mark.n_nodes, bytes);
@@ -488,7 +491,8 @@ impl Matcher {
         if kind == TokenKind::Padding || !program.has_controls() {
             control.clear();
         } else {
-            step_control(program, &mut self.stacks, &self.live, token, control);
+            // A stop token is in no set.
+            step_control(program, &mut self.stacks, &self.live, token, !is_stop, control);
         }
         let is_text = matches!(kind, TokenKind::Text | TokenKind::AddedText) && !is_stop;
         let bytes = if is_text { vocab.bytes(token) } else { &[] };
@@ -500,6 +504,7 @@ impl Matcher {
             tidy(program, &mut self.stacks, current, fresh);
         }
         viability.retain(program, &mut self.stacks, current);
+        end_token(program, &mut self.stacks, current, fresh);
         if self.stacks.work.is_spent() {
             return Err(self.over_work());
         }

@@ -25,6 +25,7 @@ use super::danger::{Danger, Level, Recheck, StackWalk};
 use crate::automaton::{Kind, Owner, Program};
 use crate::exec::{Candidates, Configuration, DistinctValues, Head, OverBudget, Stacks, Within, step_byte};
 use crate::machine::{Distinct, Equality};
+use crate::mask::add_controls;
 use crate::util::{ByteSet, bit_row};
 use crate::vocab::{Punctuation, TokenId, Trie};
 
@@ -42,17 +43,35 @@ const WORK_PER_PLACE: u64 = 16;
 impl Matcher {
     /// Makes `row` the mask of what may follow; tells whether that is none.
     pub(super) fn fill_distinct(&mut self, row: &mut [u32]) -> Result<bool, OverBudget> {
-        if let Some(is_empty) = self.fill_with_keys(row) {
+        let reads_whole = self.reads_text_tokens_whole();
+        if !reads_whole && let Some(is_empty) = self.fill_with_keys(row) {
             return is_empty;
         }
         let is_empty = self.fill_live(row)?;
         let mut memory = self.scratch.recheck.take().unwrap_or_default();
         let is_changed = self.clear_repeating(row, &mut memory);
         self.scratch.recheck = Some(memory);
+        if reads_whole && is_changed {
+            // What repeats a value as text may still be read as a whole.
+            let (program, vocab) = (self.grammar.program(), self.grammar.vocab());
+            for (linked, local) in self.live.iter().filter_map(|head| program.place(head.state)) {
+                add_controls(&linked.unit, local, vocab, row);
+            }
+        }
         if self.stacks.work.is_spent() {
             return Err(OverBudget);
         }
         Ok(is_empty || is_changed && row.iter().all(|&word| word == 0))
+    }
+
+    /// Tells whether tokens of text may be read as a whole here, whatever their text is.
+    fn reads_text_tokens_whole(&self) -> bool {
+        let (program, vocab) = (self.grammar.program(), self.grammar.vocab());
+        program.has_controls()
+            && self.live.iter().filter_map(|head| program.place(head.state)).any(|(linked, local)| {
+                let mut named = linked.unit.named_tokens(local);
+                named.any(|token| vocab.is_text(token)) || linked.unit.sets_read(local).next().is_some()
+            })
     }
 
     /// Clears the bits of the tokens that the values before rule out; tells whether there may be some.

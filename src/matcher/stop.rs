@@ -9,6 +9,8 @@
 //! | `"a" <s>` | has ended: the text is complete with it |
 //! | `("a" <s>)+` | has ended, though the grammar would go on |
 //! | `"a" <s> "b"`, `"a" (<s> "b")?` | goes on with `b` |
+//!
+//! A set of tokens, like any but some, never has a stop token in force, whatever it excludes: only what a grammar names is meant.
 
 use super::{MatchError, Matcher};
 use crate::automaton::DONE;
@@ -125,7 +127,7 @@ impl Matcher {
         self.live.iter().any(|head| {
             program
                 .place(head.state)
-                .is_some_and(|(linked, local)| linked.unit.control_lists(local, token).next().is_some())
+                .is_some_and(|(linked, local)| linked.unit.control_lists(local, token, false).next().is_some())
         })
     }
 }

@@ -1,8 +1,8 @@
 //! Conversion of a normal form back to a grammar, for the reference recognizer and explanations.
 
 use super::NormalGrammar;
-use super::network::{Label, RuleAutomaton};
-use crate::grammar::{ControlRef, Expr, ExprId, Grammar, GrammarBuilder, RuleId};
+use super::network::{ControlKind, ControlLetter, Label, RuleAutomaton};
+use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, GrammarBuilder, RuleId};
 use crate::machine::{Register, RegisterRule};
 use std::collections::HashMap;
 
@@ -41,8 +41,10 @@ impl NormalGrammar {
                     let Some(target) = spread.target(&rule.automaton, edge.target, count) else { continue };
                     let letter = match edge.label {
                         Label::Call(called) => builder.push(Expr::Rule(whole[rule.callee(called).index()])),
-                        Label::Control(letter) => builder.push(Expr::Control(ControlRef::Id(letter.token()))),
-                        Label::External(_) => unreachable!("externals are called in a finished network"),
+                        Label::Control(letter) => builder.push(control(&rule.automaton, letter)),
+                        Label::External(_) | Label::Bounded(_) => {
+                            unreachable!("all automata are called in a finished network")
+                        }
                         Label::Bytes(low, high) => {
                             let bytes: Vec<ExprId> =
                                 (low..=high).map(|byte| builder.push(Expr::Literal([byte].into()))).collect();
@@ -69,6 +71,18 @@ impl NormalGrammar {
     /// Returns about how much memory the automata take, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.network.rules.iter().map(|rule| size_of_val(rule) + rule.automaton.memory_bytes()).sum()
+    }
+}
+
+/// Returns the expression of a letter that is tokens.
+fn control(automaton: &RuleAutomaton, letter: ControlLetter) -> Expr {
+    match (letter.kind(), automaton.token_sets()) {
+        (ControlKind::Set(set), Some(sets)) => {
+            let ranges = sets.excluded(set).iter().map(|&(low, high)| low..=high);
+            Expr::TokenExcept(ExcludedTokens::of_ranges(ranges, []))
+        }
+        (ControlKind::Token(token), _) => Expr::Control(ControlRef::Id(token)),
+        (ControlKind::Set(_), None) => unreachable!("the automaton has the sets that it reads"),
     }
 }
 

@@ -8,9 +8,11 @@
 
 use super::BuildError;
 use super::compile_budget::CompileBudget;
-use super::network::{ControlLetter, Label, NetRule, NetRuleId, Network, Nfa};
+use super::network::{ControlLetter, Label, NetRule, NetRuleId, Network, Nfa, RuleAutomaton};
+use super::token_budget;
+use super::token_sets::TokenSets;
 use crate::grammar::analysis::reachable_rules;
-use crate::grammar::{ControlRef, Expr, ExprId, Grammar, RuleId, SchemaOperand};
+use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, RuleId, SchemaOperand};
 use crate::limits::Limits;
 use crate::machine::{Counter, merged_bounds};
 use crate::regular::{CharSet, Dfa, Node, NodeId, Regular, utf8_sequences};
@@ -28,6 +30,8 @@ const STEPS_PER_CLASS: usize = 32;
 pub(crate) trait References {
     /// Returns the ids of the tokens that `name` stands for.
     fn resolve(&self, name: &ControlRef) -> Result<SmallVec<[u32; 2]>, BuildError>;
+    /// Returns the ids of excluded tokens, as ranges with gaps between them, ascending, both ends included; nothing if no token is left, stop tokens aside.
+    fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<Box<[(u32, u32)]>>, BuildError>;
     /// Calls `visit` with the length in bytes of each name of control tokens that `text` begins with, and with the id of each of these tokens.
     fn for_each_spelling(&self, text: &str, visit: &mut dyn FnMut(usize, u32));
     /// Returns what is known of a schema that was compiled before.
@@ -47,13 +51,21 @@ pub(crate) struct External {
     pub has_empty_text: bool,
 }
 
+/// A grammar as a network, and what its labels refer to.
+pub(super) struct LoweredGrammar {
+    pub network: Network<Nfa>,
+    pub token_sets: TokenSets,
+    /// Automata that count tokens, by number ([`Label::Bounded`]).
+    pub bounded: Vec<RuleAutomaton>,
+}
+
 /// Returns the network of `grammar`.
-pub(crate) fn lower(
+pub(super) fn lower(
     grammar: &Grammar,
     references: &dyn References,
     limits: &Limits,
     budget: &CompileBudget,
-) -> Result<Network<Nfa>, BuildError> {
+) -> Result<LoweredGrammar, BuildError> {
     let mut lowering = Lowering {
         grammar,
         references,
@@ -63,7 +75,11 @@ pub(crate) fn lower(
         regulars: Vec::new(),
         rules: Vec::with_capacity(grammar.rules().len()),
         pending: Vec::new(),
+        token_sets: TokenSets::default(),
+        set_numbers: HashMap::new(),
         n_states: 0,
+        bounded: Vec::new(),
+        bounded_numbers: HashMap::new(),
     };
     // Rules that are not reachable keep their numbers and match nothing, so that they cost nothing.
     let is_used = reachable_rules(grammar);
@@ -75,7 +91,8 @@ pub(crate) fn lower(
         lowering.pending.push(Piece { rule: index, from: 0, to: 1, what: What::Expr(rule.body) });
         lowering.run()?;
     }
-    Ok(Network { rules: lowering.rules, root: NetRuleId::new(grammar.root().index()) })
+    let network = Network { rules: lowering.rules, root: NetRuleId::new(grammar.root().index()) };
+    Ok(LoweredGrammar { network, token_sets: lowering.token_sets, bounded: lowering.bounded })
 }
 
 /// An expression to emit between two states of a rule's automaton.
@@ -104,7 +121,14 @@ struct Lowering<'a> {
     regulars: Vec<LoweredRegex>,
     rules: Vec<NetRule<Nfa>>,
     pending: Vec<Piece>,
+    token_sets: TokenSets,
+    /// The indices of the sets that were found, nothing for one without tokens.
+    set_numbers: HashMap<ExcludedTokens, Option<u32>>,
     n_states: u64,
+    /// Automata that count tokens.
+    bounded: Vec<RuleAutomaton>,
+    /// By body and bound: its automaton, and whether the empty text is one of its texts.
+    bounded_numbers: HashMap<(ExprId, u32), (Option<u32>, bool)>,
 }
 
 /// A regular expression of a grammar.
@@ -184,6 +208,11 @@ impl Lowering<'_> {
                     self.edge(rule, from, Label::Control(ControlLetter::named(token)), to);
                 }
             }
+            Expr::TokenExcept(tokens) => {
+                if let Some(set) = self.token_set(tokens)? {
+                    self.edge(rule, from, Label::Control(ControlLetter::set(set)), to);
+                }
+            }
             Expr::Rule(callee) => match self.references.external_rule(*callee) {
                 Some(external) => self.emit_external(rule, from, to, external),
                 None => self.edge(rule, from, Label::Call(NetRuleId::new(callee.index())), to),
@@ -202,6 +231,15 @@ impl Lowering<'_> {
             Expr::Repeat { body, min, max } => {
                 self.emit_repeat(piece, What::Expr(*body), *min, *max);
             }
+            Expr::AtMostTokens { body, max } => {
+                let (number, has_empty_text) = self.bounded_text(*body, *max)?;
+                if let Some(number) = number {
+                    self.edge(rule, from, Label::Bounded(number), to);
+                }
+                if has_empty_text {
+                    self.empty(rule, from, to);
+                }
+            }
             Expr::And(..) | Expr::Minus(..) | Expr::Not(_) => {
                 let regular = grammar
                     .regular_of(id, self.limits)
@@ -210,6 +248,41 @@ impl Lowering<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the index of the automaton of the texts that are not empty of a body with so many tokens at most, if there are some, and whether the empty text is one.
+    fn bounded_text(&mut self, body: ExprId, max: u32) -> Result<(Option<u32>, bool), BuildError> {
+        if let Some(&known) = self.bounded_numbers.get(&(body, max)) {
+            return Ok(known);
+        }
+        let regular = self
+            .grammar
+            .regular_of(body, self.limits)
+            .map_err(|error| BuildError::not_regular(error.to_string()).at(error.span(), self.grammar.source()))?;
+        self.budget.check()?;
+        let dfa = Dfa::new_within(&regular, self.limits, &mut |n_steps| self.budget.spend(8 * n_steps))
+            .map_err(|error| BuildError::limit(error.limit_name(), error.given(), error.limit()))??;
+        let has_empty_text = dfa.start().is_some_and(|start| dfa.is_accepting(start));
+        let automaton = token_budget::automaton(&dfa, max);
+        let number = automaton.map(|automaton| {
+            self.n_states += automaton.n_states() as u64;
+            self.bounded.push(automaton);
+            self.bounded.len() as u32 - 1
+        });
+        BuildError::check_states(self.n_states as usize, self.limits)?;
+        self.bounded_numbers.insert((body, max), (number, has_empty_text));
+        Ok((number, has_empty_text))
+    }
+
+    /// Returns the index of the set of all tokens but some, if any token is left.
+    fn token_set(&mut self, tokens: &ExcludedTokens) -> Result<Option<u32>, BuildError> {
+        if let Some(&known) = self.set_numbers.get(tokens) {
+            return Ok(known);
+        }
+        self.budget.spend(1 + tokens.names().len() + tokens.ids().len())?;
+        let number = self.references.excluded(tokens)?.map(|excluded| self.token_sets.add(excluded));
+        self.set_numbers.insert(tokens.clone(), number);
+        Ok(number)
     }
 
     /// Returns `x` and `s` of `x (s x)*`, if both `x` are the same expression: one copy of it is enough.
@@ -456,13 +529,14 @@ fn grammar_sizes(grammar: &Grammar) -> Vec<u64> {
     let mut sizes: Vec<u64> = Vec::with_capacity(grammar.exprs().len());
     for expr in grammar.exprs() {
         let size = match expr {
-            Expr::Empty | Expr::Control(_) | Expr::Schema(_) | Expr::Rule(_) => 1,
+            Expr::Empty | Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_) | Expr::Rule(_) => 1,
             Expr::Marker(text) => text.len() as u64,
             Expr::Literal(bytes) => bytes.len() as u64,
             Expr::LiteralNoCase(text) => text.len() as u64 * 2,
             Expr::Class(set) => class_size(set),
             Expr::Regex(regex) => regex.regular.root().map_or(0, |root| regular_sizes(&regex.regular)[root.index()]),
             Expr::Repeat { body, min, max } => repeat_size(sizes[body.index()], *min, *max),
+            Expr::AtMostTokens { .. } => 1,
             // The size of an automaton is not known beforehand; it is rarely small.
             Expr::And(..) | Expr::Minus(..) | Expr::Not(_) => UNROLLED_STATES_MAX,
             Expr::Sequence(_) | Expr::Choice(_) => {
@@ -506,7 +580,6 @@ fn repeat_size(body: u64, min: u32, max: Option<u32>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::determinize::determinize;
-    use super::super::network::RuleAutomaton;
     use super::*;
     use crate::frontend::ebnf;
 
@@ -514,6 +587,10 @@ mod tests {
 
     impl References for NoControls {
         fn for_each_spelling(&self, _text: &str, _visit: &mut dyn FnMut(usize, u32)) {}
+
+        fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<Box<[(u32, u32)]>>, BuildError> {
+            Ok(Some(tokens.ids().into()))
+        }
 
         fn external(&self, _schema: &SchemaOperand) -> External {
             unreachable!("there are no schemas")
@@ -529,7 +606,7 @@ mod tests {
 
     fn lowered(text: &str, limits: &Limits) -> Result<Network<Nfa>, BuildError> {
         let grammar = ebnf::parse(text, "root", limits).unwrap().grammar;
-        lower(&grammar, &NoControls, limits, &CompileBudget::none())
+        Ok(lower(&grammar, &NoControls, limits, &CompileBudget::none())?.network)
     }
 
     fn automaton(text: &str) -> RuleAutomaton {

@@ -20,6 +20,8 @@ mod minimize;
 mod network;
 mod nullable;
 mod order;
+mod token_budget;
+mod token_sets;
 
 pub use error::BuildError;
 
@@ -28,12 +30,14 @@ pub(crate) use components::{Components, components};
 pub(crate) use determinize::Splitter;
 pub(crate) use lower::{External, References};
 pub(crate) use network::{
-    Callees, ControlLetter, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton,
+    Callees, ControlKind, ControlLetter, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton,
 };
+pub(crate) use token_sets::TokenSets;
 
 use crate::grammar::analysis::reachable_rules;
 use crate::grammar::{Grammar, RuleId};
 use crate::limits::Limits;
+use lower::LoweredGrammar;
 use network::{NetRule, Network};
 
 /// A grammar in normal form: no rule is nullable, left-recursive or unproductive.
@@ -79,7 +83,8 @@ pub(crate) fn normalize_part(
     limits: &Limits,
     budget: &CompileBudget,
 ) -> Result<(NormalGrammar, Vec<RuleId>), BuildError> {
-    let mut lowered = lower::lower(grammar, references, limits, budget)?;
+    let LoweredGrammar { network: mut lowered, token_sets, bounded } =
+        lower::lower(grammar, references, limits, budget)?;
     let words = nullable::words(&lowered, budget)?;
     let root_words = words[lowered.root.index()];
     let is_empty = |&rule: &RuleId| words[rule.index()] == nullable::Words::default();
@@ -105,5 +110,8 @@ pub(crate) fn normalize_part(
     left_corner::remove_left_recursion(&mut network, limits, budget)?;
     inline::inline(&mut network, limits, budget)?;
     budget.check()?;
-    Ok((NormalGrammar { network: network.finished(), has_empty_text: root_words.empty }, empty_rules))
+    Ok((
+        NormalGrammar { network: network.finished(token_sets, bounded), has_empty_text: root_words.empty },
+        empty_rules,
+    ))
 }

@@ -5,6 +5,7 @@
 //! deterministic and minimal (unless that would be too large), state 0 first. Labels are compared as letters: two automata
 //! over the same letters denote the same language, whatever the rules behind the calls are.
 
+use super::token_sets::TokenSets;
 use crate::machine::{Counter, DeclaredKeys, Distinct, RegisterRule};
 use crate::util::index_type;
 use core::cmp::Ordering;
@@ -18,11 +19,26 @@ index_type!(
     pub(crate) NetRuleId
 );
 
-/// A control token as a letter: one that the grammar names, or one that spells a part of a literal, which its bytes spell as well.
+/// Tokens as a letter: one that the grammar names; one that spells a part of a literal, which its bytes spell as well; or any of a set ([`TokenSets`]).
+///
+/// ```text
+/// | 1 bit: a set | 30 bits: the token, or the index of the set | 1 bit: spells a part of a literal |
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct ControlLetter(u32);
 
+/// What a [`ControlLetter`] is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ControlKind {
+    /// This token.
+    Token(u32),
+    /// Any token of the set with this index.
+    Set(u32),
+}
+
 impl ControlLetter {
+    const SET: u32 = 1 << 31;
+
     /// Returns the letter of a token that the grammar names.
     pub fn named(token: u32) -> Self {
         ControlLetter(token << 1)
@@ -33,9 +49,24 @@ impl ControlLetter {
         ControlLetter(token << 1 | 1)
     }
 
+    /// Returns the letter of a set, by its index.
+    pub fn set(index: u32) -> Self {
+        debug_assert!(index < Self::SET >> 1);
+        ControlLetter(Self::SET | index << 1)
+    }
+
     #[inline]
-    pub fn token(self) -> u32 {
-        self.0 >> 1
+    pub fn kind(self) -> ControlKind {
+        match self.0 & Self::SET {
+            0 => ControlKind::Token(self.0 >> 1),
+            _ => ControlKind::Set((self.0 & !Self::SET) >> 1),
+        }
+    }
+
+    /// Returns whether the letter is a set of tokens. Such letters sort behind all others.
+    #[inline]
+    pub fn is_set(self) -> bool {
+        self.0 & Self::SET != 0
     }
 
     /// Returns whether the token spells a part of a literal.
@@ -49,12 +80,14 @@ impl ControlLetter {
 pub(crate) enum Label {
     /// One byte of an inclusive range.
     Bytes(u8, u8),
-    /// One control token.
+    /// One control token, or any token of a set.
     Control(ControlLetter),
     /// A non-empty word of another rule.
     Call(NetRuleId),
     /// A word of an automaton that was built before, by its index among those of the grammar. None of its words is empty.
     External(u32),
+    /// A word of an automaton that counts tokens, by its index. None of its words is empty. No pass may look into it: the states that count are not those of a language.
+    Bounded(u32),
 }
 
 impl Label {
@@ -66,6 +99,7 @@ impl Label {
             Label::Control(letter) => 1 << 32 | u64::from(letter.0),
             Label::Call(rule) => 2 << 32 | u64::from(rule.0),
             Label::External(index) => 3 << 32 | u64::from(index),
+            Label::Bounded(index) => 4 << 32 | u64::from(index),
         }
     }
 }
@@ -108,6 +142,10 @@ impl Hash for Edge {
             }
             Label::External(index) => {
                 state.write_u64(1 << 61 | u64::from(self.target));
+                state.write_u32(index);
+            }
+            Label::Bounded(index) => {
+                state.write_u64(1 << 60 | u64::from(self.target));
                 state.write_u32(index);
             }
         }
@@ -251,6 +289,8 @@ pub(crate) struct RuleAutomaton {
     declared_keys: SmallVec<[Arc<DeclaredKeys>; 1]>,
     /// States with a register rule, ascending. A rule that has any makes no calls and is deterministic.
     register_rules: Vec<(u32, RegisterRule)>,
+    /// What letters that are sets mean, if there are some and the network is finished.
+    token_sets: Option<Arc<TokenSets>>,
 }
 
 /// The accepting states, as a bitmap that is inline for up to 128 states.
@@ -318,7 +358,13 @@ impl RuleAutomaton {
             elements: Vec::new(),
             declared_keys: SmallVec::new(),
             register_rules: Vec::new(),
+            token_sets: None,
         }
+    }
+
+    /// Returns what letters that are sets of tokens mean, if there are some.
+    pub fn token_sets(&self) -> Option<&Arc<TokenSets>> {
+        self.token_sets.as_ref()
     }
 
     /// Returns the automaton with states to which calls of distinct values return (ascending, and not reached otherwise) and with lists of
@@ -398,6 +444,7 @@ impl RuleAutomaton {
             + size_of_val(&*self.edges)
             + register_rules
             + declared_keys
+            + self.token_sets.as_ref().map_or(0, |sets| sets.memory_bytes())
             + size_of_val(&*self.accepting.0)
     }
 
@@ -513,7 +560,7 @@ impl FinishedNetwork {
         let automaton = RuleAutomaton::of_nothing();
         let network =
             Network { rules: vec![NetRule { name: "root".into(), automaton, counter: None }], root: NetRuleId::new(0) };
-        network.finished()
+        network.finished(TokenSets::default(), Vec::new())
     }
 
     pub fn rule(&self, id: NetRuleId) -> &FinishedRule {
@@ -523,10 +570,16 @@ impl FinishedNetwork {
 
 impl Network<RuleAutomaton> {
     /// Returns the network of finished rules.
-    pub fn finished(self) -> FinishedNetwork {
+    pub fn finished(mut self, token_sets: TokenSets, bounded: Vec<RuleAutomaton>) -> FinishedNetwork {
+        self.call_bounded(bounded);
         let n_rules = self.rules.len();
+        let token_sets = Arc::new(token_sets);
+        let reads_sets = |edge: &Edge| matches!(edge.label, Label::Control(letter) if letter.is_set());
         let rules = self.rules.into_iter().map(|NetRule { name, mut automaton, counter }| {
             automaton.call_externals(n_rules);
+            if !token_sets.is_empty() && automaton.all_edges().iter().any(reads_sets) {
+                automaton.token_sets = Some(Arc::clone(&token_sets));
+            }
             let mut callees = Vec::new();
             automaton.for_each_call(|callee| callees.push(callee));
             callees.sort_unstable();
@@ -536,5 +589,24 @@ impl Network<RuleAutomaton> {
             FinishedRule { name, automaton: Arc::new(automaton), callees: callees.into(), counter }
         });
         FinishedNetwork { rules: rules.collect(), root: self.root }
+    }
+
+    /// Makes rules of the automata that count tokens and are used, and calls of the labels that mean them.
+    fn call_bounded(&mut self, bounded: Vec<RuleAutomaton>) {
+        let mut bounded: Vec<Option<RuleAutomaton>> = bounded.into_iter().map(Some).collect();
+        let mut called: Vec<Option<NetRuleId>> = vec![None; bounded.len()];
+        for rule in 0..self.rules.len() {
+            let mut edges = core::mem::take(&mut self.rules[rule].automaton.edges);
+            for edge in &mut edges {
+                let Label::Bounded(index) = edge.label else { continue };
+                let index = index as usize;
+                if let Some(automaton) = bounded[index].take() {
+                    called[index] = Some(NetRuleId::new(self.rules.len()));
+                    self.rules.push(NetRule { name: "bounded text".into(), automaton, counter: None });
+                }
+                edge.label = Label::Call(called[index].expect("it is a rule now"));
+            }
+            self.rules[rule].automaton.edges = edges;
+        }
     }
 }

@@ -1,22 +1,26 @@
 //! Recognizer and chart: items, sets, and the three operations of Earley's algorithm: predict, scan, complete.
 
 use super::error::RecognizerError;
-use super::productions::{DONE, Production, ProductionId, Productions};
+use super::productions::{BoundedState, DONE, Production, ProductionId, Productions};
+use super::token::{KnownToken, Token};
 use super::utf8;
-use crate::grammar::{ControlRef, ExprId, Grammar, RuleId};
+use crate::grammar::{ControlRef, ExcludedTokens, ExprId, Grammar, RuleId};
 use crate::limits::Limits;
 use crate::regular::CharSet;
 use crate::util::ByteSet;
+use crate::vocab::{TokenId, TokenKind, Vocab};
 use hashbrown::HashSet;
 use std::sync::Arc;
 
-/// One symbol of a sentence: a byte or a control token.
+/// One symbol of a sentence: a byte, or a token that is read as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Symbol {
     /// A byte.
     Byte(u8),
     /// A control token, as the grammar names it.
     Control(ControlRef),
+    /// Some token but these, as the grammar has it.
+    TokenExcept(ExcludedTokens),
 }
 
 /// A recognizer of the sentences of a grammar. Cheap to clone.
@@ -122,6 +126,8 @@ pub enum Terminal {
     Byte(ByteSet),
     /// A control token.
     Control(ControlRef),
+    /// Any one token but these.
+    TokenExcept(ExcludedTokens),
 }
 
 impl Terminal {
@@ -137,7 +143,7 @@ impl Terminal {
                 (0..=255).filter(|&byte| packed.is_some_and(|state| utf8::step(set, state, byte).is_some())).collect()
             }
             Terminal::Byte(set) => *set,
-            Terminal::Control(_) => ByteSet::EMPTY,
+            Terminal::Control(_) | Terminal::TokenExcept(_) => ByteSet::EMPTY,
         }
     }
 }
@@ -165,7 +171,7 @@ pub struct OpenRule {
 impl Chart {
     /// Reads one byte. Returns whether the text is still viable; if not, nothing changes.
     pub fn push_byte(&mut self, byte: u8) -> bool {
-        self.push_any(&[byte], |_| false)
+        self.push_any(&[byte], Token::None)
     }
 
     /// Reads bytes up to the first that is refused; returns how many were read.
@@ -175,30 +181,38 @@ impl Chart {
 
     /// Reads a control token with this name and id. Returns whether the text is still viable; if not, nothing changes.
     pub fn push_control(&mut self, name: Option<&str>, id: u32) -> bool {
-        self.push_any(&[], |control| is_called(control, name, id))
+        self.push_any(&[], Token::Known(KnownToken { id, name, text: None, is_stop: false }))
     }
 
     /// Reads one symbol. Returns whether the text is still viable; if not, nothing changes.
     pub fn push(&mut self, symbol: &Symbol) -> bool {
         match symbol {
             Symbol::Byte(byte) => self.push_byte(*byte),
-            Symbol::Control(control) => self.push_any(&[], |other| other == control),
+            Symbol::Control(control) => self.push_any(&[], Token::Named(control)),
+            Symbol::TokenExcept(excluded) => self.push_any(&[], Token::Outside(excluded)),
         }
     }
 
-    /// Reads a token that is text and also a control token: as either, and as both where the grammar allows both. Its length
-    /// is that of the text. Returns whether either reading is viable; if not, nothing changes.
-    pub fn push_text_or_control(&mut self, bytes: &[u8], name: Option<&str>, id: u32) -> bool {
-        self.push_any(bytes, |control| is_called(control, name, id))
+    /// Reads a token of a vocabulary as a whole: where the grammar names it, and if it is no stop token, where it is one of a set. Returns whether the text is still viable; if not,
+    /// nothing changes.
+    pub(crate) fn push_whole(&mut self, vocab: &Vocab, id: TokenId, is_stop: bool) -> bool {
+        let is_known = vocab.kind(id) != TokenKind::Padding;
+        is_known && self.push_any(&[], Token::Known(KnownToken::of(vocab, id, is_stop)))
     }
 
-    /// Reads `bytes`, or instead of them a control token for which `is_token` holds; both readings end in the same set. The
+    /// Reads a token of a vocabulary as its text or as a whole, and as both where the grammar allows both. Its length is that of the text. Returns whether either reading is viable; if
+    /// not, nothing changes.
+    pub(super) fn push_text_or_whole(&mut self, vocab: &Vocab, id: TokenId) -> bool {
+        self.push_any(vocab.bytes(id), Token::Known(KnownToken::of(vocab, id, false)))
+    }
+
+    /// Reads `bytes`, or instead of them a token as a whole; both readings end in the same set. The
     /// sets in between may be empty.
-    fn push_any(&mut self, bytes: &[u8], is_token: impl Fn(&ControlRef) -> bool) -> bool {
+    fn push_any(&mut self, bytes: &[u8], token: Token<'_>) -> bool {
         let productions = self.productions.clone();
         let before = self.sets.len();
         let by_control: Vec<Item> =
-            self.last_items().iter().flat_map(|&item| after_control(&productions, item, &is_token)).collect();
+            self.last_items().iter().flat_map(|&item| after_control(&productions, item, token)).collect();
         for (i, &byte) in bytes.iter().enumerate() {
             let mut next: Vec<Item> =
                 self.last_items().iter().filter_map(|&item| scan(&productions, item, byte)).collect();
@@ -218,6 +232,19 @@ impl Chart {
             self.truncate(before - 1);
         }
         is_viable
+    }
+
+    /// Notes that a token has ended here: where tokens are counted, the next one may count.
+    pub fn end_token(&mut self) {
+        let productions = self.productions.clone();
+        let last = self.sets.len() - 1;
+        let first = if last == 0 { 0 } else { self.sets[last - 1].items_end };
+        for item in &mut self.items[first..] {
+            if let Production::AtMostTokens { max, .. } = productions.get(item.production) {
+                let state = BoundedState::unpack(item.state, *max);
+                item.state = BoundedState { is_counted: false, ..state }.pack(*max);
+            }
+        }
     }
 
     /// Drops all symbols after the first `len`.
@@ -257,10 +284,12 @@ impl Chart {
             .collect()
     }
 
-    /// Returns whether the grammar names a control token that may come next.
+    /// Returns whether a token may come next that is read as a whole: one that the grammar names, or one of a set.
     pub fn expects_control(&self) -> bool {
-        let is_control =
-            |item: &Item| item.state == 0 && matches!(self.productions.get(item.production), Production::Control(_));
+        let is_control = |item: &Item| {
+            item.state == 0
+                && matches!(self.productions.get(item.production), Production::Control(_) | Production::TokenExcept(_))
+        };
         self.last_items().iter().any(is_control)
     }
 
@@ -358,6 +387,12 @@ impl Chart {
                 (!suffix.is_empty()).then(|| Terminal::Literal(suffix.into()))
             }
             Production::Control(control) if item.state == 0 => Some(Terminal::Control(control.clone())),
+            Production::TokenExcept(excluded) if item.state == 0 => Some(Terminal::TokenExcept(excluded.clone())),
+            Production::AtMostTokens { dfa, max } => {
+                let state = BoundedState::unpack(item.state, *max);
+                let bytes: ByteSet = (0..=255).filter(|&byte| state.after(byte, dfa, *max).is_some()).collect();
+                (!bytes.is_empty()).then_some(Terminal::Byte(bytes))
+            }
             Production::Dfa(dfa) => {
                 let bytes: ByteSet = (0..=255).filter(|&byte| dfa.next(item.state, byte).is_some()).collect();
                 (!bytes.is_empty()).then_some(Terminal::Byte(bytes))
@@ -445,21 +480,17 @@ impl core::fmt::Debug for Chart {
     }
 }
 
-fn is_called(control: &ControlRef, name: Option<&str>, id: u32) -> bool {
-    match control {
-        ControlRef::Name(wanted) => name == Some(&**wanted),
-        ControlRef::Id(wanted) => *wanted == id,
-    }
-}
-
 /// Returns an item advanced by a control token, once for each way to read it.
-fn after_control(productions: &Productions, item: Item, is_token: &impl Fn(&ControlRef) -> bool) -> Vec<Item> {
+fn after_control(productions: &Productions, item: Item, token: Token<'_>) -> Vec<Item> {
     match productions.get(item.production) {
-        Production::Control(control) if item.state == 0 && is_token(control) => vec![Item { state: DONE, ..item }],
+        Production::Control(control) if item.state == 0 && token.is(control) => vec![Item { state: DONE, ..item }],
+        Production::TokenExcept(excluded) if item.state == 0 && token.is_outside(excluded) => {
+            vec![Item { state: DONE, ..item }]
+        }
         Production::Marker(text) => {
             let suffix = text.get(item.state as usize..).unwrap_or("");
             let ends = (1..=suffix.len()).filter(|&end| suffix.is_char_boundary(end));
-            let is_spelled = |&end: &usize| is_token(&ControlRef::Name(suffix[..end].into()));
+            let is_spelled = |&end: &usize| token.spells(&suffix[..end]);
             ends.filter(is_spelled).map(|end| Item { state: item.state + end as u32, ..item }).collect()
         }
         _ => Vec::new(),
@@ -476,6 +507,9 @@ fn scan(productions: &Productions, item: Item, byte: u8) -> Option<Item> {
             utf8::Step::Whole => DONE,
         }),
         Production::Dfa(dfa) => dfa.next(item.state, byte),
+        Production::AtMostTokens { dfa, max } => {
+            BoundedState::unpack(item.state, *max).after(byte, dfa, *max).map(|state| state.pack(*max))
+        }
         _ => None,
     };
     state.map(|state| Item { state, ..item })
@@ -487,10 +521,10 @@ fn is_complete(productions: &Productions, item: Item) -> bool {
         Production::Bytes(bytes) => item.state as usize == bytes.len(),
         Production::Marker(text) => item.state as usize == text.len(),
         Production::Sequence(operands) => item.state as usize == operands.len(),
-        Production::Class(_) | Production::Control(_) | Production::Rule(..) | Production::Choice(_) => {
-            item.state == DONE
-        }
+        Production::Class(_) | Production::Control(_) | Production::TokenExcept(_) => item.state == DONE,
+        Production::Rule(..) | Production::Choice(_) => item.state == DONE,
         Production::Dfa(dfa) => dfa.is_accepting(item.state),
+        Production::AtMostTokens { dfa, max } => dfa.is_accepting(BoundedState::unpack(item.state, *max).at),
         Production::Repeat { min, .. } => item.state >= *min,
     }
 }
@@ -499,7 +533,8 @@ fn is_complete(productions: &Productions, item: Item) -> bool {
 fn is_waiting_for(productions: &Productions, item: Item, production: ProductionId) -> bool {
     match productions.get(item.production) {
         Production::Bytes(_) | Production::Marker(_) | Production::Class(_) => false,
-        Production::Control(_) | Production::Dfa(_) => false,
+        Production::Control(_) | Production::TokenExcept(_) | Production::Dfa(_) => false,
+        Production::AtMostTokens { .. } => false,
         Production::Rule(_, body) => item.state == 0 && *body == production,
         Production::Sequence(operands) => operands.get(item.state as usize) == Some(&production),
         Production::Choice(operands) => item.state == 0 && operands.binary_search(&production).is_ok(),

@@ -1,7 +1,7 @@
 //! Shortest completions: witnesses that a viable prefix is no dead end.
 
 use super::chart::{Chart, Item, Symbol};
-use super::productions::{NEVER, Production, ProductionId, Productions, add};
+use super::productions::{BoundedState, NEVER, Production, ProductionId, Productions, add};
 use super::utf8;
 use core::cmp::Reverse;
 use hashbrown::HashMap;
@@ -92,6 +92,12 @@ impl Chart {
                     write(&bytes[prefix..len]);
                 }
                 Production::Control(control) => out.push(Symbol::Control(control.clone())),
+                Production::TokenExcept(excluded) => out.push(Symbol::TokenExcept(excluded.clone())),
+                Production::AtMostTokens { dfa, max } => {
+                    let mut bytes = Vec::new();
+                    dfa.complete(BoundedState::unpack(state, *max).at, &mut bytes);
+                    write(&bytes);
+                }
                 Production::Dfa(dfa) => {
                     let mut bytes = Vec::new();
                     dfa.complete(state, &mut bytes);

@@ -72,6 +72,10 @@ impl Dfa {
         Ok(Dfa { class_of: Box::new(class_of), members, next, distance })
     }
 
+    pub(super) fn n_states(&self) -> usize {
+        self.distance.len()
+    }
+
     pub(super) fn next(&self, state: u32, byte: u8) -> Option<u32> {
         let class = usize::from(self.class_of[usize::from(byte)]);
         let target = self.next[state as usize * self.members.len() + class];
@@ -183,7 +187,7 @@ impl<'g> DfaBuilder<'g> {
                 Expr::Schema(_) => {
                     return Err(RecognizerError::schema(self.grammar, self.grammar.span(expr)));
                 }
-                Expr::Control(_) => {
+                Expr::Control(_) | Expr::TokenExcept(_) | Expr::AtMostTokens { .. } => {
                     return Err(RecognizerError::control_in_operand(self.grammar, self.grammar.span(expr)));
                 }
                 Expr::Rule(rule) => operands.push(Key::Expr(self.grammar.rule(*rule).body)),
@@ -224,7 +228,9 @@ impl<'g> DfaBuilder<'g> {
                 }
                 Expr::Class(set) => terms.chars(set),
                 Expr::Regex(_) => operands.first().copied().unwrap_or(Terms::NEVER),
-                Expr::Control(_) | Expr::Schema(_) => unreachable!("refused before"),
+                Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_) | Expr::AtMostTokens { .. } => {
+                    unreachable!("refused before")
+                }
                 Expr::Rule(_) => operands[0],
                 Expr::Sequence(_) => operands.into_iter().rfold(Terms::EMPTY, |suffix, first| terms.cat(first, suffix)),
                 Expr::Choice(_) => terms.alt(operands),

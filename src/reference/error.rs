@@ -87,7 +87,9 @@ impl fmt::Display for RecognizerError {
             Kind::RecursiveOperand { rule } => {
                 write!(f, "an operand of `&`, `-` or `~` must be regular, and rule `{rule}` refers to itself")?;
             }
-            Kind::ControlInOperand => f.write_str("an operand of `&`, `-` or `~` holds a control token")?,
+            Kind::ControlInOperand => {
+                f.write_str("an operand of `&`, `-` or `~` holds a control token, or counts tokens")?
+            }
             Kind::Schema => {
                 f.write_str("a JSON Schema can't be read as it is: replace it by a grammar of its documents")?
             }

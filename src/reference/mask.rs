@@ -1,12 +1,13 @@
 //! Masks by definition: try each token.
 
 use super::chart::Chart;
-use crate::vocab::{TokenId, TokenKind, Vocab};
+use crate::vocab::{TokenId, Vocab};
 
 /// Returns the mask row after the text of `chart`, by trying each token; the chart is unchanged afterwards.
 ///
 /// - A text token is allowed if its bytes are viable, a control token if the grammar names it or its name stands in a marker, added text in both cases; any token
-///   but padding is allowed if the grammar names its id.
+///   but padding is allowed if the grammar names its id, or its text where no token has that name; or if it is of a set of tokens that the grammar reads.
+/// - A stop token is in no set.
 /// - A stop token is never text. It is allowed if the grammar names it, and otherwise exactly if the text so far is a sentence.
 /// - After termination only stop tokens are allowed.
 pub fn mask(chart: &mut Chart, vocab: &Vocab, stop_tokens: &[TokenId], is_terminated: bool) -> Vec<u32> {
@@ -36,7 +37,9 @@ pub(super) fn mask_in_order(
         return row;
     }
     if chart.expects_control() || chart.expects_marker() {
-        (0..vocab.n_tokens() as TokenId).filter(|&id| push_as_control(chart, vocab, id)).for_each(&mut allow);
+        (0..vocab.n_tokens() as TokenId)
+            .filter(|&id| push_as_control(chart, vocab, id, is_stop(id)))
+            .for_each(&mut allow);
     }
     // The prefix that a token shares with its predecessor is not read again.
     let start = chart.len();
@@ -58,10 +61,10 @@ pub(super) fn mask_in_order(
     row
 }
 
-/// Returns whether the grammar names the token here; the chart is unchanged afterwards.
-fn push_as_control(chart: &mut Chart, vocab: &Vocab, id: TokenId) -> bool {
+/// Returns whether the grammar names the token here, or reads it as one of a set; the chart is unchanged afterwards.
+fn push_as_control(chart: &mut Chart, vocab: &Vocab, id: TokenId, is_stop: bool) -> bool {
     let len = chart.len();
-    let is_named = vocab.kind(id) != TokenKind::Padding && chart.push_control(vocab.name(id), id);
+    let is_read = chart.push_whole(vocab, id, is_stop);
     chart.truncate(len);
-    is_named
+    is_read
 }

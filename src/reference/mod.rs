@@ -33,6 +33,7 @@ mod error;
 mod mask;
 mod oracle;
 mod productions;
+mod token;
 mod utf8;
 
 pub use chart::{Chart, Expectation, OpenRule, Recognizer, Symbol, Terminal};

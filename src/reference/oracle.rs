@@ -2,7 +2,7 @@
 
 use super::chart::{Chart, Recognizer};
 use super::mask::{mask_in_order, text_order};
-use crate::vocab::{TokenId, TokenKind, Vocab};
+use crate::vocab::{TokenId, Vocab};
 use std::sync::Arc;
 
 /// A slow matcher that follows the definitions: a [`Chart`] reads the tokens, and masks are made by trying each token.
@@ -48,22 +48,22 @@ impl OracleMatcher {
     pub fn accept_token(&mut self, id: TokenId) -> bool {
         let before = (self.chart.len(), self.is_stopped);
         let is_stop = self.stop_tokens.contains(&id);
-        let (name, bytes) = (self.vocab.name(id), self.vocab.bytes(id));
-        let is_named = |chart: &mut Chart| self.vocab.kind(id) != TokenKind::Padding && chart.push_control(name, id);
+        let vocab = &*self.vocab;
         let is_allowed = if self.is_terminated() {
             self.is_stopped |= is_stop;
             is_stop
         } else if is_stop {
             // Named or not: the output ends if the text is complete now.
-            let is_named = is_named(&mut self.chart);
+            let is_named = self.chart.push_whole(vocab, id, true);
             self.is_stopped = self.chart.is_accepting();
             is_named || self.is_stopped
-        } else if bytes.is_empty() {
-            is_named(&mut self.chart)
+        } else if vocab.bytes(id).is_empty() {
+            self.chart.push_whole(vocab, id, false)
         } else {
-            self.chart.push_text_or_control(bytes, name, id)
+            self.chart.push_text_or_whole(vocab, id)
         };
         if is_allowed {
+            self.chart.end_token();
             self.history.push(before);
         }
         is_allowed
@@ -76,6 +76,7 @@ impl OracleMatcher {
             self.chart.truncate(before);
             return false;
         }
+        self.chart.end_token();
         self.history.push((before, false));
         true
     }

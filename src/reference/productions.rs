@@ -3,7 +3,7 @@
 use super::dfa::{Dfa, DfaBuilder, Key, any_case};
 use super::error::RecognizerError;
 use super::utf8;
-use crate::grammar::{ControlRef, Expr, ExprId, Grammar, RuleId};
+use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, RuleId};
 use crate::limits::Limits;
 use crate::regular::{CharSet, Node};
 use crate::util::index_type;
@@ -23,8 +23,12 @@ pub(super) enum Production {
     Class(CharSet),
     /// A control token; the state is 0 or [`DONE`].
     Control(ControlRef),
+    /// Any one token but these; the state is 0 or [`DONE`].
+    TokenExcept(ExcludedTokens),
     /// An intersection or complement; the state is that of the automaton.
     Dfa(Box<Dfa>),
+    /// A text of at most so many tokens; the state is a [`BoundedState`], packed.
+    AtMostTokens { dfa: Box<Dfa>, max: u32 },
     /// A reference to a rule (the root is one, too); the state is 0 or [`DONE`].
     Rule(RuleId, ProductionId),
     /// A sequence; the state is the number of operands read.
@@ -33,6 +37,40 @@ pub(super) enum Production {
     Choice(Box<[ProductionId]>),
     /// A repeat; the state is the number of copies read, capped at `min` if there is no upper bound.
     Repeat { body: ProductionId, min: u32, max: Option<u32> },
+}
+
+/// How far a text of at most so many tokens was read.
+#[derive(Clone, Copy)]
+pub(super) struct BoundedState {
+    /// The state of the automaton.
+    pub at: u32,
+    /// The tokens that count so far.
+    pub n_tokens: u32,
+    /// Whether the token under way is one of them.
+    pub is_counted: bool,
+}
+
+impl BoundedState {
+    pub fn unpack(state: u32, max: u32) -> Self {
+        let n_registers = 2 * max + 2;
+        let register = state % n_registers;
+        BoundedState { at: state / n_registers, n_tokens: register / 2, is_counted: register % 2 == 1 }
+    }
+
+    pub fn pack(self, max: u32) -> u32 {
+        self.at * (2 * max + 2) + 2 * self.n_tokens + u32::from(self.is_counted)
+    }
+
+    /// Returns the state after a byte: a token counts once it reads from where the text could have ended, or from its beginning.
+    pub fn after(self, byte: u8, dfa: &Dfa, max: u32) -> Option<Self> {
+        let at = dfa.next(self.at, byte)?;
+        let counts = dfa.is_accepting(self.at) || self.n_tokens == 0;
+        match counts && !self.is_counted {
+            true if self.n_tokens == max => None,
+            true => Some(BoundedState { at, n_tokens: self.n_tokens + 1, is_counted: true }),
+            false => Some(BoundedState { at, ..self }),
+        }
+    }
 }
 
 /// The state of a production that is complete, where the number of things read doesn't show it.
@@ -114,16 +152,21 @@ impl Productions {
             // A letter is always one way on; one control token may be less, of a symbol each.
             Production::Marker(text) => (text.len() - state as usize) as u64,
             Production::Sequence(operands) => sum(&operands[state as usize..]),
-            Production::Class(_) | Production::Control(_) | Production::Rule(..) | Production::Choice(_)
+            Production::Class(_) | Production::Control(_) | Production::TokenExcept(_) | Production::Rule(..)
                 if state == DONE =>
             {
                 0
             }
+            Production::Choice(_) if state == DONE => 0,
             Production::Class(set) => {
                 utf8::complete(set, state).map_or(NEVER, |(prefix, _, len)| (len - prefix) as u64)
             }
-            Production::Control(_) | Production::Rule(..) | Production::Choice(_) => self.least(id),
+            Production::Control(_) | Production::TokenExcept(_) => 1,
+            Production::Rule(..) | Production::Choice(_) => self.least(id),
             Production::Dfa(dfa) => dfa.distance(state).map_or(NEVER, u64::from),
+            Production::AtMostTokens { dfa, max } => {
+                dfa.distance(BoundedState::unpack(state, *max).at).map_or(NEVER, u64::from)
+            }
             Production::Repeat { body, min, .. } => times(self.least(*body), min.saturating_sub(state)),
         }
     }
@@ -208,6 +251,7 @@ impl Builder {
             }
             (Expr::Class(set), _) => Production::Class(set.clone()),
             (Expr::Control(control), _) => Production::Control(control.clone()),
+            (Expr::TokenExcept(excluded), _) => Production::TokenExcept(excluded.clone()),
             (Expr::Rule(rule), _) => Production::Rule(*rule, self.production_of(Key::Expr(grammar.rule(*rule).body))),
             (Expr::Sequence(exprs), _) => {
                 Production::Sequence(self.productions_of(exprs.iter().map(|&id| Key::Expr(id))))
@@ -215,6 +259,19 @@ impl Builder {
             (Expr::Choice(exprs), _) => Production::Choice(self.productions_of(exprs.iter().map(|&id| Key::Expr(id)))),
             (Expr::Repeat { body, min, max }, _) => {
                 Production::Repeat { body: self.production_of(Key::Expr(*body)), min: *min, max: *max }
+            }
+            (Expr::AtMostTokens { body, max }, _) => {
+                let dfa = Box::new(dfas.dfa(Key::Expr(*body))?);
+                let n_states = (dfa.n_states() as u64).saturating_mul(2 * u64::from(*max) + 2);
+                match max {
+                    0 if dfa.is_accepting(0) => Production::Sequence(Box::new([])),
+                    0 => nothing(),
+                    _ if n_states >= u64::from(DONE) => {
+                        let given = usize::try_from(n_states).unwrap_or(usize::MAX);
+                        return Err(RecognizerError::too_large(grammar, grammar.span(expr), given, DONE as usize));
+                    }
+                    max => Production::AtMostTokens { dfa, max: *max },
+                }
             }
             (Expr::And(..) | Expr::Minus(..) | Expr::Not(_), _) => dfa(dfas)?,
         })
@@ -251,8 +308,8 @@ fn least_lengths(productions: &[Production]) -> (Vec<u64>, Vec<u32>) {
             Production::Bytes(bytes) => bytes.len() as u64,
             Production::Marker(text) => text.len() as u64,
             Production::Class(set) => utf8::complete(set, 0).map_or(NEVER, |(_, _, len)| len as u64),
-            Production::Control(_) => 1,
-            Production::Dfa(dfa) => dfa.distance(0).map_or(NEVER, u64::from),
+            Production::Control(_) | Production::TokenExcept(_) => 1,
+            Production::Dfa(dfa) | Production::AtMostTokens { dfa, .. } => dfa.distance(0).map_or(NEVER, u64::from),
             Production::Sequence(operands) => {
                 operands.iter().for_each(uses);
                 if operands.is_empty() { 0 } else { NEVER }

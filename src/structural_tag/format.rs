@@ -1,7 +1,7 @@
 //! The formats of a structural tag, typed.
 
 use super::parameters::Parameters;
-use crate::grammar::{ControlRef, Grammar, Regex, SchemaOperand};
+use crate::grammar::{ControlRef, ExcludedTokens, Grammar, Regex, SchemaOperand};
 use crate::json_schema::ValueId;
 use crate::util::index_type;
 
@@ -30,8 +30,8 @@ pub(super) enum Format {
     Grammar(Box<Grammar>),
     /// What a regular expression matches.
     Regex(Regex),
-    /// Any text in which none of these occurs, of so many characters at most.
-    AnyText { excludes: Vec<String>, n_chars_max: Option<u32> },
+    /// Any text in which none of these occurs, of so many characters and tokens at most.
+    AnyText { excludes: Vec<String>, n_chars_max: Option<u32>, n_tokens_max: Option<u32> },
     /// One behind the other.
     Sequence(Vec<FormatId>),
     /// One of them.
@@ -48,6 +48,14 @@ pub(super) enum Format {
     Dispatch { rules: Vec<(String, FormatId)>, is_loop: bool, excludes: Vec<String> },
     /// One token.
     Token(ControlRef),
+    /// Any one token but these.
+    ExcludeToken(ExcludedTokens),
+    /// Any tokens but these, so many at most.
+    AnyTokens { excludes: Vec<ControlRef>, n_tokens_max: Option<u32> },
+    /// Any tokens, and wherever a trigger occurs, one of the tags that begin with it.
+    TokenTriggeredTags { triggers: Vec<ControlRef>, tags: Vec<Tag>, times: Times, excludes: Vec<ControlRef> },
+    /// Any tokens, and behind each occurrence of one of these its format.
+    TokenDispatch { rules: Vec<(ControlRef, FormatId)>, is_loop: bool, excludes: Vec<ControlRef> },
 }
 
 /// How many tags there are.

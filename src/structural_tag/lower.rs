@@ -6,7 +6,7 @@
 use super::error::TagError;
 use super::format::{Edge, Format, FormatId, Model, Tag, Times};
 use super::parameters::SharedRules;
-use crate::grammar::{Expr, ExprId, Grammar, GrammarBuilder};
+use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, GrammarBuilder};
 use crate::json_schema::{Json, ValueId};
 use crate::limits::Limits;
 use crate::regular::CharSet;
@@ -20,7 +20,7 @@ pub(super) fn lower(json: &Json, model: &Model, limits: &Limits) -> Result<Gramm
         Lowering { json, model, limits, builder: GrammarBuilder::new(), shared: SharedRules::default(), n_rules: 0 };
     lowering.builder.set_source(json.source());
     let root = lowering.builder.rule("root");
-    let body = lowering.format(model.root, &[])?;
+    let body = lowering.format(model.root, &Ends::default())?;
     lowering.builder.define(root, body);
     Ok(lowering.builder.finish(root).expect("every rule has a body"))
 }
@@ -31,13 +31,20 @@ struct Lowering<'a> {
     limits: &'a Limits,
     builder: GrammarBuilder,
     shared: SharedRules,
-    /// Rules of tags so far.
+    /// Rules so far.
     n_rules: usize,
 }
 
+/// The ends of the innermost tag around a format.
+#[derive(Default)]
+struct Ends<'a> {
+    texts: Vec<&'a str>,
+    tokens: Vec<&'a ControlRef>,
+}
+
 impl Lowering<'_> {
-    /// Lowers a format. No text of `ends` occurs in its free text.
-    fn format(&mut self, id: FormatId, ends: &[&str]) -> Result<ExprId, TagError> {
+    /// Lowers a format. None of `ends` occurs in its free text, or among its free tokens.
+    fn format(&mut self, id: FormatId, ends: &Ends<'_>) -> Result<ExprId, TagError> {
         let model = self.model;
         let (format, at) = &model.formats[id.index()];
         if self.builder.n_exprs() > self.limits.n_exprs_max {
@@ -58,7 +65,13 @@ impl Lowering<'_> {
                 self.builder.rule_ref(root)
             }
             Format::Regex(regex) => self.builder.regex(regex.clone()),
-            Format::AnyText { excludes, n_chars_max } => self.any_text(&joined(excludes, ends), *n_chars_max),
+            Format::AnyText { excludes, n_chars_max, n_tokens_max } => {
+                let text = self.any_text(&joined(excludes, &ends.texts), *n_chars_max);
+                match n_tokens_max {
+                    Some(max) => self.bounded_text(text, *max),
+                    None => text,
+                }
+            }
             Format::Sequence(elements) => {
                 let elements = self.formats(elements, ends)?;
                 self.builder.sequence(elements)
@@ -73,17 +86,62 @@ impl Lowering<'_> {
             }
             Format::Tag(tag) => self.tag(tag)?,
             Format::TriggeredTags { triggers, tags, times, excludes } => {
-                self.triggered_tags(*at, triggers, tags, *times, &joined(excludes, ends))?
+                self.triggered_tags(*at, triggers, tags, *times, &joined(excludes, &ends.texts))?
             }
             Format::TagsWithSeparator { tags, separator, times } => self.separated(tags, separator, *times)?,
             Format::Dispatch { rules, is_loop, excludes } => {
-                self.dispatch(*at, rules, *is_loop, &joined(excludes, ends), ends)?
+                self.dispatch(*at, rules, *is_loop, &joined(excludes, &ends.texts), ends)?
             }
             Format::Token(token) => self.builder.push(Expr::Control(token.clone())),
+            Format::ExcludeToken(excluded) => self.builder.token_except(excluded.clone()),
+            Format::AnyTokens { excludes, n_tokens_max } => {
+                let other = self.token_but([excludes, &[][..]], ends);
+                self.builder.repeat(other, 0, *n_tokens_max)
+            }
+            Format::TokenTriggeredTags { triggers, tags, times, excludes } => {
+                let first = self.tags(tags)?;
+                let other = self.token_but([triggers, excludes], ends);
+                self.amid_tokens(other, first, *times)
+            }
+            Format::TokenDispatch { rules, is_loop, excludes } => {
+                let mut arms = Vec::with_capacity(rules.len());
+                for (token, format) in rules {
+                    let (token, content) =
+                        (self.builder.push(Expr::Control(token.clone())), self.format(*format, ends)?);
+                    arms.push(self.builder.sequence([token, content]));
+                }
+                let first = self.builder.one_of(arms);
+                let tokens: Vec<ControlRef> = rules.iter().map(|(token, _)| token.clone()).collect();
+                let other = self.token_but([&tokens, excludes], ends);
+                self.amid_tokens(other, first, Times { at_least_one: false, stop_after_first: !is_loop })
+            }
         })
     }
 
-    fn formats(&mut self, ids: &[FormatId], ends: &[&str]) -> Result<Vec<ExprId>, TagError> {
+    /// Returns any one token but those of two lists and the ends of the tag around.
+    fn token_but(&mut self, lists: [&[ControlRef]; 2], ends: &Ends<'_>) -> ExprId {
+        let all = lists.into_iter().flatten().chain(ends.tokens.iter().copied());
+        self.builder.token_except(ExcludedTokens::new(all.cloned()))
+    }
+
+    /// Returns tags with other tokens around them.
+    fn amid_tokens(&mut self, other: ExprId, tag: ExprId, times: Times) -> ExprId {
+        if times.at_least_one && times.stop_after_first {
+            return tag;
+        }
+        let free = self.builder.repeat(other, 0, None);
+        let next = self.builder.sequence([free, tag]);
+        if times.stop_after_first {
+            return self.builder.choice([next, free]);
+        }
+        let more = self.builder.repeat(next, 0, None);
+        match times.at_least_one {
+            true => self.builder.sequence([tag, more, free]),
+            false => self.builder.sequence([more, free]),
+        }
+    }
+
+    fn formats(&mut self, ids: &[FormatId], ends: &Ends<'_>) -> Result<Vec<ExprId>, TagError> {
         ids.iter().map(|&id| self.format(id, ends)).collect()
     }
 
@@ -100,11 +158,15 @@ impl Lowering<'_> {
 
     fn tag(&mut self, tag: &Tag) -> Result<ExprId, TagError> {
         let begin = self.edge(&tag.begin);
-        let texts = tag.ends.iter().filter_map(|end| match end {
-            Edge::Text(text) if !text.is_empty() => Some(&**text),
-            _ => None,
-        });
-        let content = self.format(tag.content, &texts.collect::<Vec<_>>())?;
+        let mut inner = Ends::default();
+        for end in &tag.ends {
+            match end {
+                Edge::Text(text) if !text.is_empty() => inner.texts.push(text),
+                Edge::Text(_) => {}
+                Edge::Token(token) => inner.tokens.push(token),
+            }
+        }
+        let content = self.format(tag.content, &inner)?;
         let ends = tag.ends.iter().map(|end| self.edge(end)).collect();
         let end = self.builder.one_of(ends);
         Ok(self.builder.sequence([begin, content, end]))
@@ -169,13 +231,22 @@ impl Lowering<'_> {
         self.builder.rule_ref(rule)
     }
 
+    /// Returns a reference to a new rule that is a text with at most so many tokens: EBNF says that of rules.
+    fn bounded_text(&mut self, text: ExprId, max: u32) -> ExprId {
+        self.n_rules += 1;
+        let rule = self.builder.rule(&format!("text-{}", self.n_rules));
+        let body = self.builder.at_most_tokens(text, max);
+        self.builder.define(rule, body);
+        self.builder.rule_ref(rule)
+    }
+
     fn dispatch(
         &mut self,
         at: ValueId,
         rules: &[(String, FormatId)],
         is_loop: bool,
         excludes: &[&str],
-        ends: &[&str],
+        ends: &Ends<'_>,
     ) -> Result<ExprId, TagError> {
         let mut arms: Vec<(&str, ExprId)> = Vec::with_capacity(rules.len());
         for (pattern, format) in rules {

@@ -14,7 +14,7 @@
 //! | `qwen_xml_parameter` | `json_schema` | the older name of the style `qwen_xml` |
 //! | `grammar` | `grammar` | what an EBNF grammar with the root rule `root` matches |
 //! | `regex` | `pattern` | what a regular expression matches as a whole; `.` is any character |
-//! | `any_text` | `excludes` ([]), `max_chars` | any text in which none of these occurs |
+//! | `any_text` | `excludes` ([]), `max_chars`, `max_tokens` | any text in which none of these occurs, of so many characters and tokens at most |
 //! | `sequence`, `or` | `elements` | one behind the other; one of them |
 //! | `optional`, `star`, `plus` | `content` | at most once; any number of times; at least once |
 //! | `repeat` | `content`, `min` (0), `max` (-1: no bound) | so many times |
@@ -23,10 +23,17 @@
 //! | `tags_with_separator` | `tags`, `separator`, `at_least_one`, `stop_after_first` (false) | tags with the separator between them, and nothing else |
 //! | `dispatch` | `rules` (pairs of a pattern and a format), `loop` (true), `excludes` ([]) | free text, and behind each occurrence of a pattern its format |
 //! | `token` | `token` (an id or a name) | this token |
+//! | `exclude_token` | `exclude_tokens` ([]) | any one token but these |
+//! | `any_tokens` | `exclude_tokens` ([]), `max_tokens` | any tokens but these, so many at most |
+//! | `token_triggered_tags` | `trigger_tokens`, `tags`, `at_least_one`, `stop_after_first` (false), `exclude_tokens` ([]) | any tokens, and wherever a trigger occurs, one of the tags that begin with it |
+//! | `token_dispatch` | `rules` (pairs of a token and a format), `loop` (true), `exclude_tokens` ([]) | any tokens, and behind each of the rules' tokens its format |
 //!
 //! - Free text that a tag encloses, at whatever depth of sequences and choices, has none of the tag's ends in it.
 //! - Where a text of `triggered_tags` or `dispatch` has several patterns, the first occurrence counts. The output may stop within a pattern, and
 //!   not right behind one. `at_least_one` wants a tag before any free text; `stop_after_first` ends the output behind the first tag.
+//! - Tokens of `any_text` count if they begin a character of it; those that only finish one, or go on behind it in what follows, count once at most ([`Expr::AtMostTokens`](crate::grammar::Expr::AtMostTokens)).
+//! - A token is an id, the name of a token, or the text of one that has no name. The free tokens of `any_tokens`, `token_triggered_tags` and `token_dispatch` are whole tokens, of any
+//!   text, control tokens too, but never padding, a stop token, a trigger, or a token that ends the tag around them. A stop token that a format names is allowed where it stands.
 //! - Begins, ends, triggers, separators, constant strings and the literals of grammars and regular expressions are *markers*: control tokens of
 //!   the vocabulary may spell them, whole or in part ([`Expr::Marker`](crate::grammar::Expr::Marker)). Free text and JSON are text.
 //! - In schemas, `additionalProperties` and `unevaluatedProperties` count as `false` where they are missing, as other engines read them, unless the

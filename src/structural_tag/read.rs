@@ -7,7 +7,7 @@ use super::format::{Edge, Format, FormatId, Model, Tag, Times};
 use super::options::{NESTING_MAX, TagOptions};
 use super::parameters::{Parameters, Style};
 use crate::frontend::{ebnf, regex};
-use crate::grammar::{ControlRef, Regex, SchemaOperand};
+use crate::grammar::{ControlRef, ExcludedTokens, Regex, SchemaOperand};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::limits::Limits;
 use crate::schema_options::{SchemaOptions, WhiteSpace};
@@ -66,7 +66,11 @@ impl Reader<'_> {
             "json_schema" | "qwen_xml_parameter" => self.json_schema(at, &name)?,
             "grammar" => self.grammar(at)?,
             "regex" => self.regex(at)?,
-            "any_text" => Format::AnyText { excludes: self.texts(at, "excludes")?, n_chars_max: self.n_chars_max(at)? },
+            "any_text" => Format::AnyText {
+                excludes: self.texts(at, "excludes")?,
+                n_chars_max: self.count_or_null(at, "max_chars")?,
+                n_tokens_max: self.count_or_null(at, "max_tokens")?,
+            },
             "sequence" => Format::Sequence(self.elements(at, &name, depth)?),
             "or" => Format::Or(self.elements(at, &name, depth)?),
             "optional" => self.repeat(at, &name, (0, Some(1)), depth)?,
@@ -82,13 +86,13 @@ impl Reader<'_> {
             }
             "dispatch" => self.dispatch(at, depth)?,
             "token" => Format::Token(self.token(at)?),
-            "exclude_token" | "any_tokens" | "token_triggered_tags" | "token_dispatch" => {
-                return Err(TagError::unsupported(
-                    self.json,
-                    kind,
-                    format!("sets of tokens (`{name}`) are not supported"),
-                ));
+            "exclude_token" => Format::ExcludeToken(ExcludedTokens::new(self.excluded_tokens(at)?)),
+            "any_tokens" => {
+                let n_tokens_max = self.count_or_null(at, "max_tokens")?;
+                Format::AnyTokens { excludes: self.excluded_tokens(at)?, n_tokens_max }
             }
+            "token_triggered_tags" => self.token_triggered_tags(at, depth)?,
+            "token_dispatch" => self.token_dispatch(at, depth)?,
             other => return Err(self.error(kind, format!("there is no format `{other}`"))),
         };
         Ok(self.add(format, at))
@@ -166,14 +170,10 @@ impl Reader<'_> {
         Ok(Format::Regex(regex.with_markers()))
     }
 
-    fn n_chars_max(&self, at: ValueId) -> Result<Option<u32>, TagError> {
-        if let Some(field) = self.json.member(at, "max_tokens")
-            && self.json.value(field) != Value::Null
-        {
-            return Err(TagError::unsupported(self.json, field, "limits of tokens are not supported"));
-        }
-        match self.json.member(at, "max_chars") {
-            Some(field) if self.json.value(field) != Value::Null => self.count(field, "max_chars").map(Some),
+    /// Reads a count that may be missing.
+    fn count_or_null(&self, at: ValueId, name: &str) -> Result<Option<u32>, TagError> {
+        match self.json.member(at, name) {
+            Some(field) if self.json.value(field) != Value::Null => self.count(field, name).map(Some),
             _ => Ok(None),
         }
     }
@@ -256,6 +256,11 @@ impl Reader<'_> {
 
     fn token(&self, at: ValueId) -> Result<ControlRef, TagError> {
         let token = self.field(at, "token", "token")?;
+        self.token_ref(token)
+    }
+
+    /// Reads an id or a name.
+    fn token_ref(&self, token: ValueId) -> Result<ControlRef, TagError> {
         match self.json.value(token) {
             Value::String("") => Err(self.error(token, "a token has a name that is not empty")),
             Value::String(name) => Ok(ControlRef::Name(name.into())),
@@ -318,6 +323,56 @@ impl Reader<'_> {
         }
         let is_loop = self.json.member(at, "loop").map_or(Ok(true), |field| self.flag(field, "loop"))?;
         Ok(Format::Dispatch { rules, is_loop, excludes: self.texts(at, "excludes")? })
+    }
+
+    /// Reads a list of ids and names.
+    fn token_list(&self, at: ValueId, what: &str) -> Result<Vec<ControlRef>, TagError> {
+        self.list(at, what)?.into_iter().map(|token| self.token_ref(token)).collect()
+    }
+
+    fn excluded_tokens(&self, at: ValueId) -> Result<Vec<ControlRef>, TagError> {
+        match self.json.member(at, "exclude_tokens") {
+            Some(list) if self.json.value(list) != Value::Null => self.token_list(list, "the field `exclude_tokens`"),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn token_triggered_tags(&mut self, at: ValueId, depth: usize) -> Result<Format, TagError> {
+        let tags = self.tags(at, "token_triggered_tags", depth)?;
+        let field = self.field(at, "token_triggered_tags", "trigger_tokens")?;
+        let triggers = self.token_list(field, "the field `trigger_tokens`")?;
+        if triggers.is_empty() {
+            return Err(self.error(field, "there is at least one trigger"));
+        }
+        for tag in &tags {
+            let Edge::Token(begin) = &tag.begin else {
+                return Err(self.error(at, "the tags of `token_triggered_tags` begin with a token"));
+            };
+            if !triggers.contains(begin) {
+                let begin = match begin {
+                    ControlRef::Name(name) => format!("{name:?}"),
+                    ControlRef::Id(id) => id.to_string(),
+                };
+                return Err(self.error(field, format!("the token {begin}, with which a tag begins, is no trigger")));
+            }
+        }
+        Ok(Format::TokenTriggeredTags { triggers, tags, times: self.times(at)?, excludes: self.excluded_tokens(at)? })
+    }
+
+    fn token_dispatch(&mut self, at: ValueId, depth: usize) -> Result<Format, TagError> {
+        let field = self.field(at, "token_dispatch", "rules")?;
+        let mut rules = Vec::new();
+        for rule in self.list(field, "the field `rules`")? {
+            let [token, format] = *self.list(rule, "a rule")? else {
+                return Err(self.error(rule, "a rule is a list of a token and a format"));
+            };
+            rules.push((self.token_ref(token)?, self.format(format, depth + 1)?));
+        }
+        if rules.is_empty() {
+            return Err(self.error(field, "`token_dispatch` has at least one rule"));
+        }
+        let is_loop = self.json.member(at, "loop").map_or(Ok(true), |field| self.flag(field, "loop"))?;
+        Ok(Format::TokenDispatch { rules, is_loop, excludes: self.excluded_tokens(at)? })
     }
 
     fn times(&self, at: ValueId) -> Result<Times, TagError> {

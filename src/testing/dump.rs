@@ -40,6 +40,9 @@ pub fn dump_grammar(grammar: &Grammar) -> String {
             Expr::Regex(regex) => format!("/{}/{}", regex.pattern.replace('/', "\\/"), regex.flags),
             Expr::Control(ControlRef::Name(name)) => format!("Token({})", quote(name)),
             Expr::Control(ControlRef::Id(id)) => format!("<[{id}]>"),
+            Expr::TokenExcept(excluded) => {
+                format!("ExcludeToken({:?}, <[{}]>)", excluded.names(), excluded.written_ids())
+            }
             Expr::Rule(rule) => grammar.rule(*rule).name.to_string(),
             Expr::Sequence(operands) if operands.is_empty() => "\"\"".into(),
             Expr::Sequence(operands) => join(operands, " "),
@@ -49,6 +52,7 @@ pub fn dump_grammar(grammar: &Grammar) -> String {
                 let max = max.map_or(String::new(), |max| max.to_string());
                 format!("({}){{{min},{max}}}", texts[body.index()])
             }
+            Expr::AtMostTokens { body, max } => format!("AtMostTokens({max}, {})", texts[body.index()]),
             Expr::And(a, b) => format!("({} & {})", texts[a.index()], texts[b.index()]),
             Expr::Minus(a, b) => format!("({} - {})", texts[a.index()], texts[b.index()]),
             Expr::Not(a) => format!("(~ {})", texts[a.index()]),

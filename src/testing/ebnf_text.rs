@@ -51,7 +51,11 @@ pub fn check(data: &[u8]) -> Coverage {
 fn has_unknown_controls(grammar: &crate::grammar::Grammar) -> bool {
     use crate::grammar::{ControlRef, Expr};
     grammar.exprs().iter().any(|expr| match expr {
-        Expr::Control(ControlRef::Name(name)) => VOCAB.ids_named(name).is_empty(),
+        Expr::Control(ControlRef::Name(name)) => VOCAB.ids_called(name).is_empty(),
+        Expr::TokenExcept(excluded) => {
+            excluded.names().iter().any(|name| VOCAB.ids_called(name).is_empty())
+                || excluded.ids().last().is_some_and(|&(_, high)| high as usize >= VOCAB.n_tokens())
+        }
         Expr::Control(ControlRef::Id(_)) | Expr::Schema(_) => true,
         _ => false,
     })

@@ -3,10 +3,10 @@
 use super::cases::Subject;
 use super::fixture::Fixture;
 use super::{Rng, show_bytes};
-use crate::grammar::ControlRef;
+use crate::grammar::{ControlRef, ExcludedTokens};
 use crate::matcher::Matcher;
 use crate::reference::{OracleMatcher, Symbol};
-use crate::vocab::TokenId;
+use crate::vocab::{TokenId, TokenKind};
 
 /// Returns whether masks are too expensive here, so that a walk should end. The oracle advances every Earley item by every token, which
 /// rules out large vocabularies for ambiguous grammars; the engine's memory shows how ambiguous the text is (where a counter and
@@ -155,6 +155,17 @@ pub fn compare(
     row
 }
 
+/// Returns the first token of a set, if it has one.
+fn some_token(fixture: &Fixture, matcher: &Matcher, excluded: &ExcludedTokens) -> Option<TokenId> {
+    let vocab = &fixture.vocab;
+    let is_in = |&id: &TokenId| {
+        let is_named = excluded.names().iter().any(|name| vocab.ids_called(name).contains(&id));
+        let is_out = vocab.kind(id) == TokenKind::Padding || matcher.stop_tokens().contains(&id);
+        !is_out && !is_named && !excluded.excludes_id(id)
+    };
+    (0..vocab.n_tokens() as TokenId).find(is_in)
+}
+
 /// Checks that the engine accepts the oracle's shortest completion.
 fn complete(fixture: &Fixture, matcher: &Matcher, oracle: &OracleMatcher, context: &dyn Fn() -> String) {
     const LEN_MAX: u64 = 300;
@@ -170,7 +181,11 @@ fn complete(fixture: &Fixture, matcher: &Matcher, oracle: &OracleMatcher, contex
             Symbol::Byte(byte) => fork.accept_bytes(&[*byte]).is_ok(),
             Symbol::Control(ControlRef::Id(id)) => fork.accept_token(*id).is_ok(),
             Symbol::Control(ControlRef::Name(name)) => {
-                fixture.vocab.ids_named(name).iter().any(|&id| fork.accept_token(id).is_ok())
+                fixture.vocab.ids_called(name).iter().any(|&id| fork.accept_token(id).is_ok())
+            }
+            Symbol::TokenExcept(excluded) => {
+                let token = some_token(fixture, matcher, excluded);
+                token.is_none_or(|token| fork.accept_token(token).is_ok())
             }
         };
         assert!(is_accepted, "a shortest completion is refused at {symbol:?}\n{}", context());

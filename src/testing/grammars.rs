@@ -1,7 +1,7 @@
 //! Random grammars over a small alphabet, so that random texts are often viable.
 
 use super::Rng;
-use crate::grammar::{ControlRef, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
+use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
 use crate::regular::{CharSet, Node, NodeId, Regular};
 use std::sync::Arc;
 
@@ -18,6 +18,10 @@ pub struct GrammarShape {
     pub n_rules_max: usize,
     /// Greatest depth of operators in a rule.
     pub depth_max: usize,
+    /// Of a hundred control tokens, how many are all tokens but that one instead, and perhaps others.
+    pub sets_of_100: usize,
+    /// Of a hundred expressions, how many are texts with at most so many tokens.
+    pub bounds_of_100: usize,
     /// What markers are made of, beside characters: names of control tokens. If there are none, there are no markers.
     pub marker_names: Vec<String>,
     /// Whether there are intersections, differences and complements.
@@ -34,6 +38,8 @@ impl Default for GrammarShape {
             alphabet: vec!['a', 'b', 'é', '一'],
             wide_sets: vec![],
             controls: vec![ControlRef::Name("<|x|>".into()), ControlRef::Name("<|y|>".into()), ControlRef::Id(1)],
+            sets_of_100: 0,
+            bounds_of_100: 0,
             marker_names: vec![],
             n_rules_max: 5,
             depth_max: 4,
@@ -57,8 +63,13 @@ impl GrammarShape {
             &['a', 'b', 'é', '😀'],
         ];
         shape.alphabet = rng.pick(&alphabets).to_vec();
-        if rng.chance(50) {
-            shape.controls.clear();
+        match rng.below(4) {
+            0 | 1 => shape.controls.clear(),
+            2 => shape.sets_of_100 = 40,
+            _ => {}
+        }
+        if rng.chance(30) {
+            shape.bounds_of_100 = 25;
         }
         shape.n_rules_max = rng.between(1, 6);
         shape.depth_max = rng.between(1, 4);
@@ -148,8 +159,12 @@ impl Generator<'_> {
     fn loop_between(&mut self) -> ExprId {
         let set = self.set();
         let class = self.builder.class(set);
-        let (min, max) = if self.rng.chance(50) { (0, None) } else { self.counts(true) };
-        let looping = self.builder.repeat(class, min, max);
+        let is_bounded = self.rng.chance(self.shape.bounds_of_100);
+        let (min, max) = if is_bounded || self.rng.chance(50) { (0, None) } else { self.counts(true) };
+        let mut looping = self.builder.repeat(class, min, max);
+        if is_bounded {
+            looping = self.builder.at_most_tokens(looping, self.rng.below(5) as u32);
+        }
         match self.rng.below(4) {
             0 => looping,
             1 => {
@@ -172,6 +187,11 @@ impl Generator<'_> {
             return self.leaf(regular);
         }
         self.n_left -= 1;
+        if !regular && self.rng.chance(self.shape.bounds_of_100) {
+            let body = self.expr(depth - 1, true);
+            let max = self.rng.below(5) as u32;
+            return self.builder.at_most_tokens(body, max);
+        }
         match self.rng.below(10) {
             0..=3 => {
                 let n_parts = self.rng.between(1, 3);
@@ -251,7 +271,14 @@ impl Generator<'_> {
                 }
                 15 if !regular && !self.shape.controls.is_empty() => {
                     let control = self.rng.pick(&self.shape.controls).clone();
-                    self.builder.push(Expr::Control(control))
+                    match self.rng.chance(self.shape.sets_of_100) {
+                        false => self.builder.push(Expr::Control(control)),
+                        true => {
+                            let others = (0..self.rng.below(3)).map(|_| ControlRef::Id(self.rng.below(8) as u32));
+                            let others: Vec<ControlRef> = others.collect();
+                            self.builder.token_except(ExcludedTokens::new([control].into_iter().chain(others)))
+                        }
+                    }
                 }
                 16 => self.builder.empty(),
                 17 => {

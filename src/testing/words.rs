@@ -3,7 +3,7 @@
 //! Every expression is a set of words, every operator an operation on sets, recursion a least fixpoint. This checks the oracle itself.
 //! Words are over the characters of an alphabet and control tokens; classes and complements are restricted to that alphabet.
 
-use crate::grammar::{ControlRef, Expr, Grammar};
+use crate::grammar::{ControlRef, ExcludedTokens, Expr, Grammar};
 use crate::regular::{CharSet, Node, Regular};
 use std::collections::BTreeSet;
 
@@ -14,6 +14,8 @@ pub enum Letter {
     Char(char),
     /// A control token.
     Control(ControlRef),
+    /// Some token but these.
+    TokenExcept(ExcludedTokens),
 }
 
 /// A word.
@@ -66,6 +68,7 @@ pub fn words_of(grammar: &Grammar, alphabet: &[char], len_max: usize) -> Option<
                 Expr::Class(set) => universe.class(set),
                 Expr::Regex(regex) => universe.regular(&regex.regular)?,
                 Expr::Control(control) => Words::from([vec![Letter::Control(control.clone())]]),
+                Expr::TokenExcept(excluded) => Words::from([vec![Letter::TokenExcept(excluded.clone())]]),
                 Expr::Rule(rule) => of_rule[rule.index()].clone(),
                 Expr::Sequence(operands) => operands
                     .iter()
@@ -74,6 +77,11 @@ pub fn words_of(grammar: &Grammar, alphabet: &[char], len_max: usize) -> Option<
                     operands.iter().flat_map(|operand| of_expr[operand.index()].iter().cloned()).collect()
                 }
                 Expr::Repeat { body, min, max } => universe.repeat(&of_expr[body.index()], *min, *max),
+                // Each word may be one token.
+                Expr::AtMostTokens { body, max } => match max {
+                    0 => of_expr[body.index()].iter().filter(|word| word.is_empty()).cloned().collect(),
+                    _ => of_expr[body.index()].clone(),
+                },
                 Expr::And(a, b) => &of_expr[a.index()] & &of_expr[b.index()],
                 Expr::Minus(a, b) => &of_expr[a.index()] - &of_expr[b.index()],
                 Expr::Not(a) => &universe.texts - &of_expr[a.index()],

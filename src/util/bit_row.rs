@@ -54,9 +54,48 @@ pub(crate) fn clear_all(row: &mut [u32], bits: &[u32]) {
     bits.iter().for_each(|&bit| clear(row, bit));
 }
 
+/// Clears the bits from `low` to `high`, both included, as far as there are so many.
+pub(crate) fn clear_range(row: &mut [u32], low: u32, high: u32) {
+    let (first, last) = (low as usize / 32, high as usize / 32);
+    let n_words = row.len();
+    for (index, word) in row.iter_mut().enumerate().take(last.saturating_add(1).min(n_words)).skip(first) {
+        *word &= !bits_between(index, low, high);
+    }
+}
+
+/// Returns the bits from `low` to `high` that are set, as far as there are so many, ascending.
+pub(crate) fn ones_in(row: &[u32], low: u32, high: u32) -> impl Iterator<Item = u32> + '_ {
+    let (first, last) = (low as usize / 32, high as usize / 32);
+    let words = row.iter().enumerate().take(last.saturating_add(1)).skip(first);
+    words.flat_map(move |(index, &word)| {
+        let word = word & bits_between(index, low, high);
+        (0..32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 32 * index as u32 + bit)
+    })
+}
+
+/// Returns the bits of a word that stand for numbers from `low` to `high`.
+fn bits_between(word: usize, low: u32, high: u32) -> u32 {
+    let base = word as u32 * 32;
+    let from = low.saturating_sub(base);
+    let below = u64::from(high) + 1 - u64::from(base);
+    let mask = if below >= 32 { u32::MAX } else { (1 << below) - 1 };
+    mask & (u32::MAX << from)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranges_are_cleared_and_listed() {
+        for (low, high) in [(0, 0), (3, 40), (31, 32), (32, 63), (0, 95), (64, 200), (90, 95)] {
+            let mut row = vec![u32::MAX; 3];
+            let listed: Vec<u32> = ones_in(&row, low, high).collect();
+            clear_range(&mut row, low, high);
+            assert_eq!(listed, (low..=high.min(95)).collect::<Vec<_>>());
+            assert_eq!((0..96).filter(|&bit| !has(&row, bit)).collect::<Vec<_>>(), listed);
+        }
+    }
 
     #[test]
     fn bits_are_set_and_cleared() {

@@ -203,6 +203,7 @@ impl VocabBuilder {
             stop_tokens: stop_tokens.into(),
             punctuation: OnceLock::new(),
             quoted_strings: OnceLock::new(),
+            any_token_row: OnceLock::new(),
         })
     }
 

@@ -105,6 +105,7 @@ pub struct Vocab {
     /// Once asked for.
     punctuation: OnceLock<PunctuationBelow>,
     quoted_strings: OnceLock<QuotedStrings>,
+    any_token_row: OnceLock<Box<[u32]>>,
 }
 
 impl Vocab {
@@ -180,6 +181,25 @@ impl Vocab {
         self.ids_by_name.iter().map(|(name, ids)| (&**name, &**ids))
     }
 
+    /// Returns the row of all tokens but padding. The first call looks at all tokens.
+    pub(crate) fn any_token_row(&self) -> &[u32] {
+        self.any_token_row.get_or_init(|| {
+            let mut row = vec![0; self.n_mask_words()];
+            let tokens = (0..self.n_tokens() as TokenId).filter(|&token| self.kind(token) != TokenKind::Padding);
+            tokens.for_each(|token| bit_row::set(&mut row, token));
+            row.into()
+        })
+    }
+
+    /// Returns the ids of the tokens that a grammar means by a name: those that have it; if there are none, those with this text.
+    pub(crate) fn ids_called(&self, name: &str) -> &[TokenId] {
+        match self.ids_named(name) {
+            [] if name.is_empty() => &[],
+            [] => self.trie.find(name.as_bytes()).map_or(&[], |node| self.trie.tokens(node)),
+            ids => ids,
+        }
+    }
+
     /// Returns the tokens that end a document, ascending.
     pub fn stop_tokens(&self) -> &[TokenId] {
         &self.stop_tokens
@@ -239,6 +259,7 @@ impl Vocab {
             + self.trie.memory_bytes()
             + self.regions.memory_bytes()
             + self.punctuation.get().map_or(0, PunctuationBelow::memory_bytes)
+            + self.any_token_row.get().map_or(0, |row| size_of_val(&**row))
             + self.quoted_strings.get().map_or(0, QuotedStrings::memory_bytes)
     }
 }

@@ -1,6 +1,5 @@
 """Engines are stood in for by small packages of the same names, first on the path; with `MASKWRIGHT_TEST_ENGINES=real` those that are installed are used."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-IS_REAL = os.environ.get("MASKWRIGHT_TEST_ENGINES") == "real"
+from engine_vocabulary import IS_REAL  # noqa: E402
 
 
 def _forget(*names):

@@ -14,7 +14,6 @@ from pathlib import Path
 import requests_mix
 import tiny_model
 
-
 PROMPT = 'The {"name": "x", "age": 1} and [1, 2, 3] are:'
 
 
@@ -61,8 +60,12 @@ def main() -> int:
         assert is_active(), "Maskwright is not installed in this process"
         started = time.monotonic()
         run = {"requests": run_requests, "reasoning": run_reasoning, "beams": run_beams}[arguments.mode]
-        summary, faults = run(llm, arguments)
-        seconds = time.monotonic() - started
+        try:
+            summary, faults = run(llm, arguments)
+            seconds = time.monotonic() - started
+        finally:
+            # Otherwise the engine's process may outlive this one, which then waits for it.
+            llm.llm_engine.engine_core.shutdown()
     for fault in faults:
         print("FAULT", fault, file=sys.stderr)
     apart = os.environ.get("VLLM_ENABLE_V1_MULTIPROCESSING", "1") != "0"
@@ -86,7 +89,8 @@ def run_requests(llm, arguments):
             params = SamplingParams(
                 temperature=1.0,
                 seed=index,
-                max_tokens=arguments.max_tokens,
+                # Random weights may well write white space wherever it is allowed, up to its bound.
+                max_tokens=400 if request.expected == requests_mix.VALID else arguments.max_tokens,
                 structured_outputs=StructuredOutputsParams(**request.params),
             )
             llm.llm_engine.add_request(str(index), PROMPT, params)
@@ -133,7 +137,7 @@ def run_reasoning(llm, arguments):
         SamplingParams(
             temperature=1.0,
             seed=index,
-            max_tokens=arguments.max_tokens,
+            max_tokens=400,
             # Random weights would hardly ever end their reasoning.
             logit_bias={end: 6.0, 2: -100.0} if index % 2 else {end: 6.0},
             skip_special_tokens=False,
@@ -163,8 +167,9 @@ def run_reasoning(llm, arguments):
 
 def run_beams(llm, arguments):
     """Runs beam search, which compiles each request again for each beam and step: a cache must answer."""
-    import maskwright.vllm as adapter
     from vllm.sampling_params import BeamSearchParams, StructuredOutputsParams
+
+    import maskwright.vllm as adapter
 
     faults, n_beams = [], 0
     requests = {request.name: request for request in requests_mix.mix(60) if request.expected == requests_mix.VALID}

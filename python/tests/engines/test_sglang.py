@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import numpy
 import pytest
-from conftest import IS_REAL
-from vocabularies import N_WORDS, WIDTH, Tokenizer, set_bits
+from engine_vocabulary import IS_REAL, N_WORDS, WIDTH, Tokenizer, set_bits
 
 TOKENIZER = Tokenizer()
 STOP = TOKENIZER.eos_token_id

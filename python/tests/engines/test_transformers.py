@@ -11,9 +11,10 @@ pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("transformers", reason="transformers is not installed")
 
 import jsonschema  # noqa: E402
-import maskwright  # noqa: E402
 import tiny_model  # noqa: E402
 import torch  # noqa: E402
+
+import maskwright  # noqa: E402
 from maskwright.transformers import MaskwrightLogitsProcessor, vocab_of  # noqa: E402
 
 SCHEMA = {

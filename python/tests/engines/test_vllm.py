@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy
 import pytest
-from vocabularies import N_WORDS, WIDTH, Tokenizer, set_bits
+from engine_vocabulary import N_WORDS, WIDTH, Tokenizer, set_bits
 
 TOKENIZER = Tokenizer()
 STOP = TOKENIZER.eos_token_id
@@ -130,6 +130,15 @@ def test_auto_is_ours_and_never_another(adapter):
     params = module.SamplingParams(structured_outputs=module.StructuredOutputsParams(json="{"))
     with pytest.raises(refused):
         params._validate_structured_outputs(None, structured_outputs_config=config, tokenizer=None)
+
+
+def test_another_backend_is_left_alone_with_a_warning(adapter, caplog):
+    module = importlib.import_module("vllm.sampling_params")
+    for _ in range(2):
+        params = module.SamplingParams(structured_outputs=module.StructuredOutputsParams(json=OBJECT))
+        params._validate_structured_outputs(None, SimpleNamespace(backend="guidance"), None)
+        assert params.structured_outputs._backend == "guidance"
+    assert caplog.text.count("'guidance'") == 1
 
 
 @pytest.mark.parametrize(

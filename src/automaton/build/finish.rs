@@ -7,8 +7,9 @@ use super::super::unit::{Content, ControlRow};
 use super::builder::Builder;
 use super::workspace::{Item, LOOP};
 use crate::machine::{Distinct, RegisterRule};
-use crate::pass::{BuildError, RuleAutomaton};
+use crate::pass::{BuildError, RuleAutomaton, TokenSets};
 use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
 
 /// Returns what is known of states, unless they have too many roles.
 fn known(infos: Option<StateInfos>) -> Result<StateInfos, BuildError> {
@@ -56,12 +57,14 @@ impl Builder<'_> {
             });
             controls.push(lists.collect());
         }
+        let reads_sets = rows.controls.iter().any(|(letter, _)| letter.is_set());
         let content = Content {
             table,
             moves: self.workspace.listed.drain(..).collect(),
             list_ends: self.workspace.list_ends.as_slice().into(),
             infos,
             controls: controls.into(),
+            token_sets: if reads_sets { self.token_sets() } else { None },
             counters: self.counters.into(),
             register_rules: self.register_rules.into(),
             declared_keys: self.declared_keys,
@@ -71,6 +74,16 @@ impl Builder<'_> {
         };
         self.workspace.rows = rows;
         Ok(content)
+    }
+
+    /// Returns what letters that are sets of tokens mean: all automata of a grammar that have some share one list. So no part of a grammar that is compiled by itself may have some.
+    fn token_sets(&self) -> Option<Arc<TokenSets>> {
+        let of_members = self.members.iter().filter_map(|member| member.rule.automaton.token_sets());
+        let of_children = self.workspace.children.iter().filter_map(|child| child.content.token_sets.as_ref());
+        let mut all = of_members.chain(of_children);
+        let first = all.next().cloned();
+        assert!(all.all(|sets| Some(sets) == first.as_ref()), "the automata of a grammar share one list of token sets");
+        first
     }
 
     fn info(&mut self, state: usize, row: &Row<'_>) -> StateInfo {

@@ -102,6 +102,7 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Opt
         list_ends: Box::new([]),
         infos,
         controls: Box::new([]),
+        token_sets: None,
         counters: Box::new([]),
         register_rules: Box::new([]),
         declared_keys: SmallVec::new(),

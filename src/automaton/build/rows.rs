@@ -102,7 +102,7 @@ impl Builder<'_> {
             match label {
                 Label::Bytes(low, high) => pieces.push((low, high, target)),
                 Label::Control(letter) => controls.push((letter, target)),
-                Label::Call(_) | Label::External(_) => unreachable!("calls were followed"),
+                Label::Call(_) | Label::External(_) | Label::Bounded(_) => unreachable!("calls were followed"),
             }
         });
         for context in contexts {

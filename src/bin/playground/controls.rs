@@ -18,11 +18,11 @@ pub fn pieces(text: &[u8], grammar: &CompiledGrammar, with_controls: bool) -> Ve
     let mut names: Vec<(Vec<u8>, ControlRef, Vec<TokenId>)> = Vec::new();
     if with_controls {
         for control in control_refs(grammar.grammar()) {
-            let (written, ids) = match control {
+            let (written, ids) = match &control {
                 ControlRef::Name(name) => (name.to_string(), grammar.vocab().ids_named(name).to_vec()),
                 ControlRef::Id(id) => (format!("<[{id}]>"), vec![*id]),
             };
-            names.push((written.into_bytes(), control.clone(), ids));
+            names.push((written.into_bytes(), control, ids));
         }
     }
     names.retain(|(name, ..)| !name.is_empty());

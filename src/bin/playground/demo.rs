@@ -377,7 +377,7 @@ fn n_tokens_to_end(chart: &Chart) -> usize {
 fn byte_of(symbol: &Symbol) -> Option<u8> {
     match symbol {
         Symbol::Byte(byte) => Some(*byte),
-        Symbol::Control(_) => None,
+        Symbol::Control(_) | Symbol::TokenExcept(_) => None,
     }
 }
 

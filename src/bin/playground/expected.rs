@@ -102,7 +102,10 @@ fn chart_at(grammar: &CompiledGrammar, text: &[u8], pieces: &[Piece]) -> Option<
     for piece in pieces {
         let is_read = match piece {
             Piece::Bytes(at) => chart.push_bytes(&text[at.clone()]) == at.len(),
-            Piece::Control { control, .. } => chart.push(&Symbol::Control(control.clone())),
+            Piece::Control { control, ids, .. } => match ids.first() {
+                Some(&id) => chart.push_control(grammar.vocab().name(id), id),
+                None => chart.push(&Symbol::Control(control.clone())),
+            },
         };
         if !is_read {
             return None;
@@ -130,6 +133,12 @@ fn shown_symbols(symbols: &[Symbol]) -> String {
     for symbol in symbols {
         match symbol {
             Symbol::Byte(byte) => bytes.push(*byte),
+            Symbol::TokenExcept(_) => {
+                if !bytes.is_empty() {
+                    parts.push(quoted(&std::mem::take(&mut bytes)));
+                }
+                parts.push("(any other token)".to_owned());
+            }
             Symbol::Control(control) => {
                 if !bytes.is_empty() {
                     parts.push(quoted(&std::mem::take(&mut bytes)));

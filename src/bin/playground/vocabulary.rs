@@ -39,8 +39,8 @@ pub fn read(name: &str) -> Result<Vocab, Failure> {
 /// # Errors
 /// If the grammar names a token id that no vocabulary has.
 pub fn of_bytes(grammar: Option<&Grammar>) -> Result<Vocab, Failure> {
-    let controls: Vec<&ControlRef> = grammar.map_or(vec![], control_refs);
-    let taken = |id: u32| controls.iter().any(|control| **control == ControlRef::Id(id));
+    let controls: Vec<ControlRef> = grammar.map_or(vec![], control_refs);
+    let taken = |id: u32| controls.iter().any(|control| *control == ControlRef::Id(id));
     let n_ids = controls.iter().filter_map(|control| match control {
         // An id beyond all vocabularies is left for the compiler to refuse.
         ControlRef::Id(id) if (*id as usize) < Vocab::N_TOKENS_MAX / 2 => Some(id + 1),
@@ -65,15 +65,13 @@ pub fn of_bytes(grammar: Option<&Grammar>) -> Result<Vocab, Failure> {
 }
 
 /// Returns the control tokens that a grammar names, each once.
-pub fn control_refs(grammar: &Grammar) -> Vec<&ControlRef> {
-    let mut controls: Vec<&ControlRef> = grammar
-        .exprs()
-        .iter()
-        .filter_map(|expr| match expr {
-            Expr::Control(control) => Some(control),
-            _ => None,
-        })
-        .collect();
+pub fn control_refs(grammar: &Grammar) -> Vec<ControlRef> {
+    let of_expr = |expr: &Expr| match expr {
+        Expr::Control(control) => vec![control.clone()],
+        Expr::TokenExcept(excluded) => excluded.names().iter().map(|name| ControlRef::Name(name.clone())).collect(),
+        _ => vec![],
+    };
+    let mut controls: Vec<ControlRef> = grammar.exprs().iter().flat_map(of_expr).collect();
     controls.sort_unstable();
     controls.dedup();
     controls

@@ -42,9 +42,9 @@ pub(super) fn undefined_rule<'n>(
                 .with_hint(format!("`{mark}` belongs to the name; for {meaning} write `{left} {mark} {right}`"));
         }
     }
-    if source[range.end..].starts_with('(') && matches!(name, "Token" | "ExcludeToken" | "TokenTagDispatch") {
+    if source[range.end..].starts_with('(') && matches!(name, "Token" | "ExcludeTokens" | "TokenDispatch") {
         return error.with_hint(
-            "supported macros are `Token(...)`, `Marker(...)`, `Regex(...)`, `Substring(...)` and `TagDispatch(...)`",
+            "macros are `Token(...)`, `ExcludeToken(...)`, `Marker(...)`, `Regex(...)`, `Substring(...)`, `TagDispatch(...)` and `TokenTagDispatch(...)`",
         );
     }
     match closest_name(name, names.clone()) {

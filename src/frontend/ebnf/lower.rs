@@ -19,8 +19,9 @@ use super::options::{RuleOptions, rule_options};
 use super::scan::{BYTES_PER_CHECK, RuleText, Token, TokenKind, Tokens};
 use super::{hint, lexeme, operand};
 use crate::frontend::regex::RegexOptions;
+use crate::frontend::specials::{self, Special};
 use crate::frontend::{SyntaxError, regex};
-use crate::grammar::{ControlRef, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
+use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId};
 use crate::limits::Limits;
 use crate::regular::{CharSet, Regular};
 use crate::util::Span;
@@ -56,11 +57,19 @@ pub(super) struct Lowering<'s> {
 /// A rule whose options change its language.
 pub(super) struct Changed {
     pub rule: RuleId,
-    /// The option.
+    /// Where the option is.
     pub span: Span,
-    pub is_lazy: bool,
+    pub option: ChangingOption,
     /// The body without the option.
     pub body: ExprId,
+}
+
+/// An option that changes what a rule matches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChangingOption {
+    Lazy,
+    MaxChars,
+    MaxTokens,
 }
 
 /// An expression and its span.
@@ -200,7 +209,7 @@ impl<'s> Lowering<'s> {
         body: ExprId,
         options: Range<usize>,
     ) -> Result<(ExprId, Vec<Span>), SyntaxError> {
-        let RuleOptions { lazy, chars_max, without_effect } = rule_options(self.source, options)?;
+        let RuleOptions { lazy, chars_max, tokens_max, without_effect } = rule_options(self.source, options)?;
         let mut changed = body;
         if let Some(span) = lazy {
             // No match begins with a shorter one.
@@ -208,11 +217,20 @@ impl<'s> Lowering<'s> {
             let more = self.push(Expr::Repeat { body: any.expr, min: 1, max: None }, span)?;
             let longer = self.push(Expr::Sequence([changed, more.expr].into()), span)?;
             changed = self.push(Expr::Minus(changed, longer.expr), span)?.expr;
-            self.changed.push(Changed { rule, span, is_lazy: true, body });
+            self.changed.push(Changed { rule, span, option: ChangingOption::Lazy, body });
         }
         if let Some((n_chars, span)) = chars_max {
             changed = self.at_most(changed, n_chars, span)?;
-            self.changed.push(Changed { rule, span, is_lazy: false, body });
+            self.changed.push(Changed { rule, span, option: ChangingOption::MaxChars, body });
+        }
+        if let Some((n_tokens, span)) = tokens_max {
+            changed = match self.builder.repeated_tokens(changed, n_tokens) {
+                Some(tokens) => self.push(tokens, span)?.expr,
+                None => {
+                    self.changed.push(Changed { rule, span, option: ChangingOption::MaxTokens, body });
+                    self.push(Expr::AtMostTokens { body: changed, max: n_tokens }, span)?.expr
+                }
+            };
         }
         Ok((changed, without_effect))
     }
@@ -445,13 +463,39 @@ impl<'s> Lowering<'s> {
         Err(SyntaxError::new(self.source, flags.into(), message).with_hint("to mean the rule, put a blank before it"))
     }
 
-    fn control(&self, range: Range<usize>) -> Result<Expr, SyntaxError> {
-        let written = &self.source[range.clone()];
-        let id = written.strip_prefix("<[").and_then(|rest| rest.strip_suffix("]>"));
-        Ok(Expr::Control(match id {
-            Some(digits) => ControlRef::Id(self.token_id(digits, range)?),
-            None => ControlRef::Name(written.into()),
-        }))
+    /// Lowers `<name>`, `<[5]>`, `<[1-3,7]>`, `<[^5]>`, `<[*]>`, or `!` before one of the first three.
+    fn control(&mut self, range: Range<usize>) -> Result<Expr, SyntaxError> {
+        let span = Span::from(range.clone());
+        let is_negated = self.source[range.clone()].starts_with('!');
+        let special = specials::read(self.source, range.start + usize::from(is_negated)..range.end)?;
+        Ok(match (special, is_negated) {
+            (Special::AllBut(_), true) => {
+                return Err(SyntaxError::new(self.source, span, "`!` stands before a token, or a list of some"));
+            }
+            (Special::AllBut(excluded), false) => Expr::TokenExcept(excluded),
+            (Special::Name(name), true) => Expr::TokenExcept(ExcludedTokens::new([ControlRef::Name(name)])),
+            (Special::Name(name), false) => Expr::Control(ControlRef::Name(name)),
+            (Special::Ids(ranges), true) => {
+                Expr::TokenExcept(ExcludedTokens::of_ranges(ranges.into_iter().map(|(low, high)| low..=high), []))
+            }
+            (Special::Ids(ranges), false) => self.one_of_ids(&ranges, span)?,
+        })
+    }
+
+    /// Returns one token of some ranges of ids.
+    pub(super) fn one_of_ids(&mut self, ranges: &[(u32, u32)], span: Span) -> Result<Expr, SyntaxError> {
+        if let &[(low, high)] = ranges
+            && low == high
+        {
+            return Ok(Expr::Control(ControlRef::Id(low)));
+        }
+        let n_ids = ranges.iter().map(|&(low, high)| (high - low) as usize + 1).fold(0, usize::saturating_add);
+        self.check_n_exprs(n_ids, span)?;
+        let mut ids = Vec::with_capacity(n_ids);
+        for control in specials::references(ranges) {
+            ids.push(self.push(Expr::Control(control), span)?.expr);
+        }
+        Ok(Expr::Choice(ids.into()))
     }
 
     pub(super) fn token_id(&self, digits: &str, range: Range<usize>) -> Result<u32, SyntaxError> {

@@ -1,4 +1,4 @@
-//! Macros: `Token(...)`, `Marker(...)`, `Regex(...)`, `Substring(...)`, `TagDispatch(...)`.
+//! Macros: `Token(...)`, `ExcludeToken(...)`, `Marker(...)`, `Regex(...)`, `Substring(...)`, `TagDispatch(...)`, `TokenTagDispatch(...)`.
 //!
 //! A macro is a name with a parenthesis right after it. A rule of the same name takes precedence. Arguments are strings, numbers, names,
 //! and such in parentheses, with commas between them; some have names, like `json_string=true`.
@@ -16,17 +16,17 @@ use core::ops::Range;
 use std::sync::Arc;
 
 /// An argument of a macro.
-struct Argument {
+pub(super) struct Argument {
     /// Its name, if it has one.
-    name: Option<Range<usize>>,
-    value: Value,
+    pub name: Option<Range<usize>>,
+    pub value: Value,
     /// Where its value is.
-    range: Range<usize>,
+    pub range: Range<usize>,
 }
 
 /// The value of an argument.
-enum Value {
-    /// A string, a number or a name.
+pub(super) enum Value {
+    /// A string, a number, a name or a token.
     One(Token),
     /// Values in parentheses.
     Tuple(Vec<Token>),
@@ -58,12 +58,16 @@ impl<'s> Lowering<'s> {
         match written {
             "Token" => Ok(self.token_macro(tokens, body)?),
             "Marker" => Ok(self.marker(name, tokens)?),
-            "Regex" | "Substring" | "TagDispatch" if self.builder.rule_named(written).is_none() => {
+            "Regex" | "Substring" | "TagDispatch" | "ExcludeToken" | "TokenTagDispatch"
+                if self.builder.rule_named(written).is_none() =>
+            {
                 let (arguments, end) = self.arguments(tokens, body)?;
                 let span = Span::new(name.range.start, end);
                 let expr = match written {
                     "Regex" => self.regex_macro(&arguments, span, spend)?,
                     "TagDispatch" => self.dispatch_macro(&arguments, span)?,
+                    "TokenTagDispatch" => self.token_dispatch_macro(&arguments, span)?,
+                    "ExcludeToken" => self.exclude_macro(&arguments)?,
                     _ => self.substring_macro(&arguments, span)?,
                 };
                 Ok(Some((expr, end)))
@@ -76,7 +80,9 @@ impl<'s> Lowering<'s> {
     fn arguments(&self, tokens: &mut Tokens<'s>, body: &Range<usize>) -> Result<(Vec<Argument>, usize), SyntaxError> {
         let unexpected = |token: &Token| hint::explain_stop(self.source, body.clone(), token.range.start);
         let is_mark = |token: &Token, mark: &str| &self.source[token.range.clone()] == mark;
-        let is_value = |token: &Token| matches!(token.kind, TokenKind::Literal | TokenKind::Number | TokenKind::Name);
+        let is_value = |token: &Token| {
+            matches!(token.kind, TokenKind::Literal | TokenKind::Number | TokenKind::Name | TokenKind::Control)
+        };
         let mut next = || tokens.next().expect("the scan has seen that all groups are closed");
         let mut arguments: Vec<Argument> = Vec::new();
         // The values of the tuple that is open, and where it begins.
@@ -154,7 +160,7 @@ impl<'s> Lowering<'s> {
     }
 
     /// Reads `true` or `false`.
-    fn flag_of(&self, argument: &Argument, name: &str) -> Result<bool, SyntaxError> {
+    pub(super) fn flag_of(&self, argument: &Argument, name: &str) -> Result<bool, SyntaxError> {
         match &self.source[argument.range.clone()] {
             "true" => Ok(true),
             "false" => Ok(false),

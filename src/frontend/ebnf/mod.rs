@@ -16,7 +16,9 @@
 //! | `Substring("one ", "two ", "three")` | any contiguous run of the chunks, or nothing |
 //! | `TagDispatch(("<a>", r), loop_after_dispatch=true, excludes=("<e>",))` | free text; after the first tag its rule, then free text again, if not `loop_after_dispatch=false` |
 //! | `<\|eot_id\|>` `<think>` `Token("<think>")` | the control token of this name, brackets included |
-//! | `<[128009]>` `Token(128009)` | the control token of this id; `Token(1, 2)` is a choice |
+//! | `<[128009]>` `Token(128009)` | the control token of this id; `<[1-3,7]>` and `Token(1, 2)` are choices |
+//! | `!<think>` `<[^1-3,7]>` `<[*]>` `ExcludeToken(7, "<think>")` | any one token but these, read as a whole whatever its text is; never padding or a stop token |
+//! | `TokenTagDispatch((7, r), ("<think>", s), loop_after_dispatch=true, excludes=(8,))` | any tokens but these; after the first of them its rule, then any tokens again, if not `loop_after_dispatch=false` |
 //! | `Marker("<think>")` | this text, of which control tokens may spell the parts that are their names |
 //! | `%json {"type": "integer"}` | a JSON document that the schema accepts; with options `%json(compact) {...}` |
 //! | `@name` | a grammar that was given beside the source |
@@ -28,6 +30,8 @@
 //! | `a & b` | an intersection |
 //! | `a - b` | a difference; with blanks, since `a-b` is a name |
 //! | `a \| b` | a choice; an alternative without elements is `""` |
+//!
+//! Every token can be named, one of text too: by its id, or by its text where no token has that for a name.
 //!
 //! From tight to loose: repetition, `~`, sequence, `&` and `-` (one level, from the left), `|`. The operands of `&`, `-` and
 //! `~` must be regular: no recursion, no control tokens. Text until a tag is `(.* - (.* "<tool>" .*)) "<tool>"`.
@@ -45,8 +49,9 @@
 //! `(?-s)` takes `\n` from `.`, as in `/(?-s).*/`; the flag `s` says what holds anyway. With the flag `j` the text is the contents of a JSON string that decodes to a match.
 //!
 //! Between the name of a rule and `::=` there may be options, right after the name: with `name[lazy] ::= ...` a match ends where it first can
-//! (no match begins with a shorter one), and `name[max_chars=80] ::= ...` has matches of at most 80 characters. Their bodies must be regular, or else `lazy` is
-//! an error and `max_chars` has no effect. `max_tokens=10`, `capture`, `capture="x"` and `temperature=0.7` have no effect on the language, and
+//! (no match begins with a shorter one), `name[max_chars=80] ::= ...` has matches of at most 80 characters, and `name[max_tokens=20] ::= ...` has matches that
+//! are written with at most 20 tokens, counted as [`Expr::AtMostTokens`] says. Their bodies must be regular (for `max_tokens` a repeated token or set of tokens will do as well), or else
+//! `lazy` is an error and the others have no effect. `capture`, `capture="x"` and `temperature=0.7` have no effect on the language, and
 //! neither has a look-ahead `(= ...)` at the end of a rule, as printed by XGrammar. What has no effect is a warning.
 //!
 //! # Method
@@ -63,13 +68,14 @@ mod operand;
 mod operand_end;
 mod options;
 mod scan;
+mod token_macros;
 
 use super::{SyntaxError, check};
 use crate::grammar::analysis;
 use crate::grammar::{Expr, Grammar, RuleId, Warning, WarningKind};
 use crate::limits::Limits;
 use crate::util::Span;
-use lower::{Changed, Lowering};
+use lower::{Changed, ChangingOption, Lowering};
 use scan::{BYTES_PER_CHECK, RuleText, shorten};
 
 /// Names of rules recorded between two reports of work; that takes about as long as [`BYTES_PER_CHECK`] bytes.
@@ -199,7 +205,7 @@ fn warn_of_places(lowering: &Lowering, source: &str, rules: &[RuleText], warning
     }
 }
 
-/// Checks the rules whose options change their language. A bound on the characters of a rule that is not regular is dropped with a warning.
+/// Checks the rules whose options change what they match. A bound on the characters or tokens of a rule that is not regular is dropped with a warning.
 fn check_options(
     grammar: &mut Grammar,
     source: &str,
@@ -211,7 +217,7 @@ fn check_options(
     }
     let regular = analysis::Regularity::new(grammar);
     let irregular: Vec<&Changed> = changed.iter().filter(|changed| !regular.is_regular(changed.body)).collect();
-    if let Some(lazy) = irregular.iter().find(|changed| changed.is_lazy) {
+    if let Some(lazy) = irregular.iter().find(|changed| changed.option == ChangingOption::Lazy) {
         let reason = check::irregularity(grammar, source, &regular, lazy.body);
         let message = format!("the body of a rule with `lazy` must be regular, but {reason}");
         return Err(SyntaxError::new(source, lazy.span, message));
@@ -220,13 +226,14 @@ fn check_options(
         .iter()
         .map(|changed| {
             let reason = check::irregularity(grammar, source, &regular, changed.body);
-            (changed.rule, changed.body, changed.span, reason)
+            let option = if changed.option == ChangingOption::MaxTokens { "max_tokens" } else { "max_chars" };
+            (changed.rule, changed.body, changed.span, option, reason)
         })
         .collect();
-    for (rule, body, span, reason) in bodies {
+    for (rule, body, span, option, reason) in bodies {
         let name = grammar.rule(rule).name.clone();
         let detail =
-            format!("`max_chars` of `{}` has no effect: its body must be regular, but {reason}", shorten(&name));
+            format!("`{option}` of `{}` has no effect: its body must be regular, but {reason}", shorten(&name));
         warnings.push(Warning::of_source(WarningKind::WithoutEffect, &name, span, detail));
         grammar.set_body(rule, body);
     }

@@ -1,6 +1,6 @@
 //! Rule options, like `name[lazy, max_chars=80] ::= ...`.
 //!
-//! `lazy` and `max_chars` change the language of the rule. The others steer the sampler or the bookkeeping of an engine and leave the language as it is, which a
+//! `lazy`, `max_chars` and `max_tokens` change what the rule matches. The others steer the sampler or the bookkeeping of an engine and leave the language as it is, which a
 //! warning says.
 
 use super::lexeme;
@@ -15,6 +15,8 @@ pub(super) struct RuleOptions {
     pub lazy: Option<Span>,
     /// Most characters of a match.
     pub chars_max: Option<(u32, Span)>,
+    /// Most tokens of a match.
+    pub tokens_max: Option<(u32, Span)>,
     /// Options without effect on the language.
     pub without_effect: Vec<Span>,
 }
@@ -47,8 +49,14 @@ pub(super) fn rule_options(source: &str, token: Range<usize>) -> Result<RuleOpti
                     .map_err(|_| refuse("`max_chars` must be a number below 4294967296".to_owned(), span))?;
                 options.chars_max = Some((n_chars, span));
             }
+            ("max_tokens", Some(digits)) => {
+                let n_tokens = digits
+                    .parse()
+                    .map_err(|_| refuse("`max_tokens` must be a number below 4294967296".to_owned(), span))?;
+                options.tokens_max = Some((n_tokens, span));
+            }
             // XGrammar prints what it knows about captures of rules that end with a marker.
-            ("max_tokens" | "capture_hidden_stop_bytes" | "capture_hidden_suffix_bytes", Some(digits))
+            ("capture_hidden_stop_bytes" | "capture_hidden_suffix_bytes", Some(digits))
             | ("capture_hidden_body_rule_id" | "capture_hidden_marker_rule_id", Some(digits))
                 if digits.bytes().all(|byte| byte.is_ascii_digit()) =>
             {

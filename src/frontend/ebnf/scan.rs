@@ -33,7 +33,7 @@ pub(super) enum TokenKind {
     Class,
     /// `/.../`, without its flags.
     Regex,
-    /// `<...>`.
+    /// `<...>` or `!<...>`.
     Control,
     /// `{...}`.
     Count,
@@ -222,6 +222,7 @@ impl<'s> Tokens<'s> {
             b'[' => (TokenKind::Class, self.quoted_end(start, b']', "class")?),
             b'/' => (TokenKind::Regex, self.regex_end(start)?),
             b'<' => (TokenKind::Control, self.control_end(start)?),
+            b'!' if self.byte(start + 1) == Some(b'<') => (TokenKind::Control, self.control_end(start + 1)?),
             b'{' => (TokenKind::Count, self.count_end(start)?),
             b'%' if self.source[start..self.end].starts_with(operand_end::KEYWORD) => {
                 (TokenKind::Schema, operand_end::end(self.source, start..self.end)?)
@@ -284,13 +285,15 @@ impl<'s> Tokens<'s> {
     fn control_end(&self, start: usize) -> Result<usize, SyntaxError> {
         let text = &self.source[start..self.end];
         let malformed = |width: usize| {
-            SyntaxError::new(self.source, Span::new(start, start + width), "`<` begins no control token")
-                .with_hint("a control token is written `<|name|>`, `<name>` or `<[123]>`; the character is \"<\"")
+            SyntaxError::new(self.source, Span::new(start, start + width), "`<` begins no control token").with_hint(
+                "a control token is written `<|name|>`, `<name>`, `<[123]>` or `<[1-3,7]>`; the character is \"<\"",
+            )
         };
         if let Some(id) = text.strip_prefix("<[") {
-            let n_digits = id.bytes().take_while(u8::is_ascii_digit).count();
-            let is_closed = n_digits > 0 && id[n_digits..].starts_with("]>");
-            return if is_closed { Ok(start + n_digits + 4) } else { Err(malformed(2)) };
+            let is_inside = |&byte: &u8| byte.is_ascii_digit() || b",-^*".contains(&byte);
+            let length = id.bytes().take_while(is_inside).count();
+            let is_closed = length > 0 && id[length..].starts_with("]>");
+            return if is_closed { Ok(start + length + 4) } else { Err(malformed(2)) };
         }
         if let Some(name) = text.strip_prefix("<|") {
             // Up to the next `<` or line end, so that a line of many `<` is not read again for each.
@@ -340,7 +343,7 @@ fn unexpected(source: &str, at: usize) -> SyntaxError {
     let hint = match c {
         ':' | '=' => "a rule is written `name ::= ...`".to_owned(),
         ';' => "a rule needs no end mark".to_owned(),
-        '!' => "the complement of a regular expression is written `~`; `!<token>` is not supported".to_owned(),
+        '!' => "any token but one is written `!<name>`; the complement of a regular expression is `~`".to_owned(),
         '\\' => "escapes belong into strings, classes and regexes".to_owned(),
         ']' | '}' | '>' => format!("to mean the character, write \"{c}\""),
         _ if c.is_whitespace() => "only blanks, tabs and line ends may stand between tokens".to_owned(),

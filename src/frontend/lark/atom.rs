@@ -5,9 +5,9 @@ use super::json;
 use super::lower::{Context, Instance, Lowering};
 use super::param::Evaluator;
 use super::scan::{Token, TokenKind, block_inside};
-use super::specials::{self, Special};
 use crate::frontend::SyntaxError;
 use crate::frontend::check::shorten;
+use crate::frontend::specials::{self, Special};
 use crate::grammar::{ControlRef, Expr, ExprId, Regex, SchemaOperand};
 use crate::regular::{CharSet, Node, Regular};
 use crate::schema_options::SchemaOptions;
@@ -150,6 +150,7 @@ impl<'s> Lowering<'s> {
         let span = Span::from(token.range.clone());
         let expr = match specials::read(self.source, token.range.clone())? {
             Special::Name(name) => Expr::Control(ControlRef::Name(name)),
+            Special::AllBut(excluded) => Expr::TokenExcept(excluded),
             Special::Ids(ranges) => {
                 let n_ids = ranges.iter().map(|&(low, high)| (high - low) as usize + 1).fold(0, usize::saturating_add);
                 self.check_n_exprs(n_ids, span)?;

@@ -26,6 +26,8 @@ pub(super) struct Attributes {
     pub ending: Ending,
     /// Most characters of a match.
     pub chars_max: Option<(u32, Span)>,
+    /// Most tokens of a match.
+    pub tokens_max: Option<(u32, Span)>,
     /// The name under which its text is captured; without one, its own.
     pub capture: Option<Option<String>>,
     /// The name under which its marker is captured.
@@ -65,6 +67,7 @@ pub(super) fn read(source: &str, range: Range<usize>) -> Result<Attributes, Synt
     let mut attributes = Attributes {
         ending: Ending::Greedy,
         chars_max: None,
+        tokens_max: None,
         capture: None,
         stop_capture: None,
         without_effect: Vec::new(),
@@ -123,8 +126,9 @@ impl Attributes {
                 let n_chars = written.parse().map_err(|_| option.malformed())?;
                 self.chars_max = Some((n_chars, option.span));
             }
-            ("max_tokens", Some(TokenKind::Number)) if written.bytes().all(|byte| byte.is_ascii_digit()) => {
-                self.without_effect.push(option.span);
+            ("max_tokens", Some(TokenKind::Number)) => {
+                let n_tokens = written.parse().map_err(|_| option.malformed())?;
+                self.tokens_max = Some((n_tokens, option.span));
             }
             ("temperature", Some(TokenKind::Number)) if written.parse::<f64>().is_ok() => {
                 self.without_effect.push(option.span);

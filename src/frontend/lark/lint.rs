@@ -119,7 +119,9 @@ impl Automata {
                 continue;
             }
             // Special tokens and blocks are no texts of a lexer.
-            if !regular.is_regular(lexeme.expr) || matches!(expr, Expr::Control(_) | Expr::Schema(_)) {
+            if !regular.is_regular(lexeme.expr)
+                || matches!(expr, Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_))
+            {
                 of.push(None);
                 continue;
             }

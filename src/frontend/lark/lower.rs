@@ -60,6 +60,8 @@ pub(super) struct Bounded {
     pub rule: RuleId,
     pub body: ExprId,
     pub span: Span,
+    /// The name of the option.
+    pub option: &'static str,
 }
 
 /// A definition with a value of its parameter, if it has one.
@@ -280,7 +282,7 @@ impl<'s> Lowering<'s> {
         let attributes = attributes::read(self.source, options)?;
         // Of rules with different numbers, the first says it.
         if self.recorded.insert((instance.scope, instance.definition)) {
-            self.record(&text, &attributes);
+            self.record(&text, &attributes, is_terminal);
         }
         context.is_lexeme |= attributes.is_lexeme;
         let mut body = self.body(context, range, spend)?;
@@ -288,8 +290,19 @@ impl<'s> Lowering<'s> {
         if let Some((n_chars, span)) = attributes.chars_max {
             let any = self.push(Expr::Class(CharSet::all()), span)?;
             let short = self.push(Expr::Repeat { body: any, min: 0, max: Some(n_chars) }, span)?;
-            self.bounded.push(Bounded { rule, body, span });
+            self.bounded.push(Bounded { rule, body, span, option: "max_chars" });
             body = self.push(Expr::And(body, short), span)?;
+        }
+        if let Some((n_tokens, span)) = attributes.tokens_max.filter(|_| !is_terminal) {
+            body = match self.builder.repeated_tokens(body, n_tokens) {
+                Some(tokens) => self.push(tokens, span)?,
+                None => {
+                    let unbounded = self.bounded.last().filter(|bounded| bounded.rule == rule).map(|last| last.body);
+                    let unbounded = unbounded.unwrap_or(body);
+                    self.bounded.push(Bounded { rule, body: unbounded, span, option: "max_tokens" });
+                    self.push(Expr::AtMostTokens { body, max: n_tokens }, span)?
+                }
+            };
         }
         if attributes.is_lexeme {
             body = self.lexeme(body, instance.scope, name)?;
@@ -298,7 +311,7 @@ impl<'s> Lowering<'s> {
     }
 
     /// Records the captures of a rule, and warns of options without effect, or with another for others.
-    fn record(&mut self, rule: &str, attributes: &Attributes) {
+    fn record(&mut self, rule: &str, attributes: &Attributes, is_terminal: bool) {
         let capture = |name: String, is_marker| Capture { name, rule: rule.to_owned(), is_marker };
         if let Some(name) = &attributes.capture {
             self.captures.push(capture(name.clone().unwrap_or_else(|| rule.to_owned()), false));
@@ -306,7 +319,8 @@ impl<'s> Lowering<'s> {
         if let Some((name, _)) = &attributes.stop_capture {
             self.captures.push(capture(name.clone(), true));
         }
-        for &span in &attributes.without_effect {
+        let of_terminal = attributes.tokens_max.filter(|_| is_terminal).map(|(_, span)| span);
+        for span in attributes.without_effect.iter().copied().chain(of_terminal) {
             let option = &self.source[span.start as usize..span.end as usize];
             self.warnings.push(without_effect(rule, option, span));
         }

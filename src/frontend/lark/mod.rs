@@ -20,6 +20,7 @@
 //! | `A & B` `~A` | in terminals: an intersection, looser than a sequence; a complement, tighter than repetition |
 //! | `%regex {"substring_chunks": ["a ", "b"]}` | any contiguous run of chunks, of the words of `substring_words`, of the characters of `substring_chars` |
 //! | `<\|name\|>` `<name>` `<[5]>` `<[1-3,7]>` | in rules: one control token by name or id |
+//! | `<[^1-3,7]>` `<[*]>` | in rules: any one token but these, read as a whole whatever its text is; never padding or a stop token |
 //! | `%json {...}` | in rules: a JSON document that the schema accepts |
 //! | `@name` | in rules: a grammar that was given beside the source |
 //! | `%lark {...}` | in rules: another text, with names, ignored texts and options of its own |
@@ -44,7 +45,8 @@
 //! | `stop=X` | the body up to where X first follows; the marker itself is no part of the text, and may come from what follows the rule. XGrammar keeps the marker in the text, which a warning says. Where X is no string, the body just holds no marker. `stop=""` is the body alone |
 //! | `max_chars=n` | at most n characters; the body must be regular, or else it has no effect |
 //! | `capture` `capture="x"` `stop_capture="x"` | names for parts of the text ([`Parsed::captures`]) |
-//! | `max_tokens=n` `temperature=x` | no effect on the language |
+//! | `max_tokens=n` | at most n tokens, as [`Expr::AtMostTokens`](crate::grammar::Expr::AtMostTokens) counts them; in rules. The body must be regular, or a repeated token or set of tokens, or else it has no effect |
+//! | `temperature=x` | no effect on the language |
 //!
 //! Not supported, by an error: priorities, templates, `%declare`, `%override`, `%extend`, other imports, look-around.
 //!
@@ -65,7 +67,6 @@ mod lower;
 mod param;
 mod scan;
 mod scope;
-mod specials;
 
 use super::SyntaxError;
 use super::check;
@@ -168,7 +169,7 @@ fn check_terminals(grammar: &Grammar, source: &str, terminals: &[crate::grammar:
     Ok(())
 }
 
-/// Drops bounds on the characters of rules that are not regular, with a warning.
+/// Drops bounds on the characters and tokens of rules that are not regular, with a warning.
 fn check_bounds(grammar: &mut Grammar, source: &str, bounded: &[lower::Bounded], warnings: &mut Vec<Warning>) {
     if bounded.is_empty() {
         return;
@@ -179,10 +180,10 @@ fn check_bounds(grammar: &mut Grammar, source: &str, bounded: &[lower::Bounded],
         .filter(|bounded| !regular.is_regular(bounded.body))
         .map(|bounded| (bounded, check::irregularity(grammar, source, &regular, bounded.body)))
         .collect();
-    for (&lower::Bounded { rule, body, span }, reason) in irregular {
+    for (&lower::Bounded { rule, body, span, option }, reason) in irregular {
         let name = grammar.rule(rule).name.clone();
         let detail =
-            format!("`max_chars` of `{}` has no effect: its body must be regular, but {reason}", shorten(&name));
+            format!("`{option}` of `{}` has no effect: its body must be regular, but {reason}", shorten(&name));
         warnings.push(Warning::of_source(WarningKind::WithoutEffect, &name, span, detail));
         grammar.set_body(rule, body);
     }

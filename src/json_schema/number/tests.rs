@@ -614,7 +614,7 @@ fn divisors_with_many_digits_have_registers() {
         NumberTexts::Register(Some(texts)) => {
             texts.register_rules.iter().flatten().find_map(|register_rule| match register_rule {
                 crate::machine::RegisterRule::Residue(residue) => Some(residue.modulus),
-                crate::machine::RegisterRule::Length(_) => None,
+                crate::machine::RegisterRule::Length(_) | crate::machine::RegisterRule::Tokens(_) => None,
             })
         }
         _ => None,

@@ -1,6 +1,10 @@
-"""A small vocabulary and what stands in for its tokenizer."""
+"""A small vocabulary and what stands in for its tokenizer; whether engines are stood in for."""
 
 import json
+import os
+
+#: Whether tests use the engines that are installed, and not the stand-ins.
+IS_REAL = os.environ.get("MASKWRIGHT_TEST_ENGINES") == "real"
 
 #: Bytes as tokens, then some words, then control tokens: `</s>` ends a text.
 WORDS = ["true", "false", "null", '{"', '":', '", "', "<call>", "ab", "12"]

@@ -1,0 +1,47 @@
+"""Masks applied by torch, on the CPU: its operations, and the kernel by Triton's interpreter. `python/tests/gpu_check.py` does the same on a GPU."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed")
+
+TESTS = Path(__file__).resolve().parents[1]
+
+
+def test_operations():
+    run = subprocess.run(
+        [sys.executable, str(TESTS / "gpu_check.py"), "--device", "cpu", "--no-measure"], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert "ok:" in run.stdout
+
+
+def test_the_kernel_by_an_interpreter():
+    pytest.importorskip("triton", reason="Triton is not installed")
+    code = """
+import contextlib, sys
+sys.path.insert(0, sys.argv[1])
+import gpu_check, torch
+module = gpu_check.load()
+torch.cuda.device = lambda device: contextlib.nullcontext()
+operations, by_kernel = module._by_operations, []
+
+def either(torch, logits, bitmask, rows, n_tokens):
+    if logits.stride(1) == 1 and bitmask.stride(1) == 1:
+        module._by_kernel(torch, logits, bitmask, rows, n_tokens)
+        assert not module._kernel_failures, module._kernel_failures
+        by_kernel.append(None)
+    else:
+        operations(torch, logits, bitmask, rows, n_tokens)
+
+module._by_operations = either
+gpu_check.check(module, "cpu", by_operations=False)
+assert len(by_kernel) > 50
+"""
+    environment = os.environ | {"TRITON_INTERPRET": "1"}
+    run = subprocess.run([sys.executable, "-c", code, str(TESTS)], env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
