@@ -25,7 +25,10 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 /// The control tokens that a state reads, ascending, then sets of tokens, with the index of their list. One that is named and spells a part of a literal stands twice.
-pub(super) type ControlRow = Box<[(ControlLetter, u32)]>;
+pub(super) type ControlRow = Box<[ControlMove]>;
+
+/// A letter that is tokens, and the index of its list.
+type ControlMove = (ControlLetter, u32);
 
 /// What a unit is made of; equal contents are the same unit.
 #[derive(PartialEq, Eq, Hash, Debug)]
@@ -218,7 +221,7 @@ impl Unit {
     }
 
     /// Returns the letters of `state` that are one token, and those that are sets, with the index of their list.
-    fn named_and_sets(&self, state: u32) -> (&[(ControlLetter, u32)], &[(ControlLetter, u32)]) {
+    fn named_and_sets(&self, state: u32) -> (&[ControlMove], &[ControlMove]) {
         let controls = self.controls(state);
         let n_named = match controls.last() {
             Some((last, _)) if last.is_set() => controls.partition_point(|(letter, _)| !letter.is_set()),

@@ -5,7 +5,7 @@ use crate::automaton::Entry;
 use crate::compiled::CompiledGrammar;
 use crate::grammar::analysis::{reachable_exprs, reachable_rules};
 use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, RuleId, SchemaOperand, merged};
-use crate::pass::{BuildError, External, References};
+use crate::pass::{BuildError, External, References, TokenRanges};
 use crate::util::{bit_row, closest_name};
 use crate::vocab::{TokenKind, Vocab};
 use core::cell::OnceCell;
@@ -55,7 +55,7 @@ impl References for GrammarReferences<'_> {
         }
     }
 
-    fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<Box<[(u32, u32)]>>, BuildError> {
+    fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<TokenRanges>, BuildError> {
         let n_tokens = self.vocab.n_tokens();
         let mut ids = tokens.ids().to_vec();
         if let Some(&(low, high)) = ids.last()

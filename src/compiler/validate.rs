@@ -9,7 +9,7 @@ use crate::frontend::{SyntaxError, ebnf, lark, regex};
 use crate::grammar::{ControlRef, ExcludedTokens, Grammar, GrammarBuilder, Regex, SchemaOperand, Warning, merged};
 use crate::json_schema::{SchemaError, SchemaOptions, SchemaReport, SchemaStore};
 use crate::limits::Limits;
-use crate::pass::{BuildError, CompileBudget, External, References, normalize};
+use crate::pass::{BuildError, CompileBudget, External, References, TokenRanges, normalize};
 use core::cell::RefCell;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -186,7 +186,7 @@ impl References for AnyControls<'_> {
         Ok(SmallVec::from_slice(&[*numbers.entry(name.clone()).or_insert(next)]))
     }
 
-    fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<Box<[(u32, u32)]>>, BuildError> {
+    fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<TokenRanges>, BuildError> {
         // Which tokens they are is of no importance, only that different sets are different.
         let mut ids = tokens.ids().to_vec();
         for name in tokens.names() {

@@ -10,7 +10,7 @@ use super::BuildError;
 use super::compile_budget::CompileBudget;
 use super::network::{ControlLetter, Label, NetRule, NetRuleId, Network, Nfa, RuleAutomaton};
 use super::token_budget;
-use super::token_sets::TokenSets;
+use super::token_sets::{TokenRanges, TokenSets};
 use crate::grammar::analysis::reachable_rules;
 use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, RuleId, SchemaOperand};
 use crate::limits::Limits;
@@ -30,8 +30,8 @@ const STEPS_PER_CLASS: usize = 32;
 pub(crate) trait References {
     /// Returns the ids of the tokens that `name` stands for.
     fn resolve(&self, name: &ControlRef) -> Result<SmallVec<[u32; 2]>, BuildError>;
-    /// Returns the ids of excluded tokens, as ranges with gaps between them, ascending, both ends included; nothing if no token is left, stop tokens aside.
-    fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<Box<[(u32, u32)]>>, BuildError>;
+    /// Returns the ids of excluded tokens; nothing if no token is left, stop tokens aside.
+    fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<TokenRanges>, BuildError>;
     /// Calls `visit` with the length in bytes of each name of control tokens that `text` begins with, and with the id of each of these tokens.
     fn for_each_spelling(&self, text: &str, visit: &mut dyn FnMut(usize, u32));
     /// Returns what is known of a schema that was compiled before.
@@ -588,7 +588,7 @@ mod tests {
     impl References for NoControls {
         fn for_each_spelling(&self, _text: &str, _visit: &mut dyn FnMut(usize, u32)) {}
 
-        fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<Box<[(u32, u32)]>>, BuildError> {
+        fn excluded(&self, tokens: &ExcludedTokens) -> Result<Option<TokenRanges>, BuildError> {
             Ok(Some(tokens.ids().into()))
         }
 

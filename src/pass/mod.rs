@@ -32,7 +32,7 @@ pub(crate) use lower::{External, References};
 pub(crate) use network::{
     Callees, ControlKind, ControlLetter, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton,
 };
-pub(crate) use token_sets::TokenSets;
+pub(crate) use token_sets::{TokenRanges, TokenSets};
 
 use crate::grammar::analysis::reachable_rules;
 use crate::grammar::{Grammar, RuleId};

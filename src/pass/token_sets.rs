@@ -3,16 +3,19 @@
 //! A place that reads any token but a few has most of the vocabulary to read, so a set is one letter of the alphabet and not an edge for each of its tokens. The letters of a
 //! grammar are indices of one list, which all of its automata share. What tokens there are is known where masks are made; here a set is what it excludes.
 
+/// Tokens as ranges of ids, ascending, with gaps between them, both ends included.
+pub(crate) type TokenRanges = Box<[(u32, u32)]>;
+
 /// The sets of tokens that a grammar reads, each by the tokens that are not in it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct TokenSets {
-    /// By set: ranges of ids, ascending, with gaps between them, both ends included.
-    excluded: Vec<Box<[(u32, u32)]>>,
+    /// By set.
+    excluded: Vec<TokenRanges>,
 }
 
 impl TokenSets {
     /// Adds a set; returns its index.
-    pub fn add(&mut self, excluded: Box<[(u32, u32)]>) -> u32 {
+    pub fn add(&mut self, excluded: TokenRanges) -> u32 {
         self.excluded.push(excluded);
         self.excluded.len() as u32 - 1
     }
@@ -35,7 +38,7 @@ impl TokenSets {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.excluded.iter().map(|ranges| size_of_val(&**ranges) + size_of::<Box<[(u32, u32)]>>()).sum()
+        self.excluded.iter().map(|ranges| size_of_val(&**ranges) + size_of::<TokenRanges>()).sum()
     }
 }
 

@@ -40,7 +40,7 @@ pub fn read(name: &str) -> Result<Vocab, Failure> {
 /// If the grammar names a token id that no vocabulary has.
 pub fn of_bytes(grammar: Option<&Grammar>) -> Result<Vocab, Failure> {
     let controls: Vec<ControlRef> = grammar.map_or(vec![], control_refs);
-    let taken = |id: u32| controls.iter().any(|control| *control == ControlRef::Id(id));
+    let taken = |id: u32| controls.contains(&ControlRef::Id(id));
     let n_ids = controls.iter().filter_map(|control| match control {
         // An id beyond all vocabularies is left for the compiler to refuse.
         ControlRef::Id(id) if (*id as usize) < Vocab::N_TOKENS_MAX / 2 => Some(id + 1),
