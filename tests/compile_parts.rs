@@ -27,7 +27,7 @@ fn tools(numbers: impl Iterator<Item = usize>, style: &str, broken: &[usize]) ->
             let maximum = if broken.contains(&n) { 0 } else { 100 + n };
             format!(
                 r#"{{"type": "tag", "begin": "<f={n}>", "end": "</f>", "content": {{"type": "json_schema", "style": "{style}", "json_schema":
-                {{"properties": {{"a{n}": {{"type": "string"}}, "b": {{"type": "integer", "minimum": 1, "maximum": {maximum}}}, "c{n}": {{"enum": ["x", "y{n}"]}}}},
+                {{"type": "object", "properties": {{"a{n}": {{"type": "string"}}, "b": {{"type": "integer", "minimum": 1, "maximum": {maximum}}}, "c{n}": {{"enum": ["x", "y{n}"]}}}},
                 "required": ["b"], "additionalProperties": false}}}}}}"#
             )
         })
@@ -83,11 +83,13 @@ fn several_threads_refuse_what_one_does() {
     }
     // What all of them spend is bounded as what one spends.
     let text = tools(0..60, "json", &[]);
-    let limits = Limits { schema_steps_max: 2000, ..Limits::default() };
-    let expected = refused(1, limits.clone(), &text);
-    assert!(expected.contains("schema_steps_max"), "{expected}");
-    for n_threads in [2, 7] {
-        assert!(refused(n_threads, limits.clone(), &text).contains("schema_steps_max"));
+    let with_steps = |schema_steps_max| Limits { schema_steps_max, ..Limits::default() };
+    let compiles = |n_threads, n_steps| compiler(n_threads, with_steps(n_steps)).compile_structural_tag(&text).is_ok();
+    let enough = (0..40).map(|power| 1 << power).find(|&n_steps| compiles(1, n_steps)).unwrap();
+    for n_threads in [1, 2, 7] {
+        assert!(compiles(n_threads, enough));
+        let error = refused(n_threads, with_steps(enough / 2), &text);
+        assert!(error.contains("schema_steps_max"), "{n_threads} threads: {error}");
     }
 }
 

@@ -352,6 +352,45 @@ fn control_tokens_spell_markers_whole_and_in_part() {
     assert!(matcher.is_accepting());
 }
 
+/// A literal of a regular expression goes on through groups and alternatives.
+#[test]
+fn control_tokens_spell_literals_through_alternatives() {
+    let vocab = vocab(&["<en>", "n>", "<f", "r>x", "xx", "<", ">"]);
+    let compiler = GrammarCompiler::new(Arc::clone(&vocab));
+    let grammar = compiler.compile_ebnf(r"root ::= /<(en|fr|[0-9])>x{0,2}/c").unwrap();
+    let spells = |tokens: &[&str]| {
+        let mut matcher = grammar.matcher();
+        let is_read = tokens.iter().all(|token| match vocab.ids_named(token) {
+            [id] => matcher.accept_token(*id).is_ok(),
+            _ => matcher.accept_bytes(token.as_bytes()).is_ok(),
+        });
+        is_read && matcher.is_accepting()
+    };
+    for tokens in [&["<en>"][..], &["<", "e", "n>"], &["<f", "r", ">"], &["<", "7", ">"], &["<", "fr", ">", "x"]] {
+        assert!(spells(tokens), "{tokens:?}");
+    }
+    assert!(!spells(&["<f", "r>x"]) && !spells(&["<en>", "xx"]), "a repeat ends a literal");
+    // Masks are those of the oracle, and so are those of the printed grammar.
+    let recognizer = Recognizer::new(grammar.grammar(), &Limits::default()).unwrap();
+    let again = compiler.compile_ebnf(&grammar.grammar().to_string()).unwrap();
+    assert_eq!(again.grammar(), grammar.grammar());
+    let mut rng = Rng::new(3);
+    for _ in 0..200 {
+        let (mut matcher, mut oracle) = (grammar.matcher(), OracleMatcher::new(&recognizer, Arc::clone(&vocab)));
+        loop {
+            let mask = matcher.mask().unwrap();
+            assert_eq!(mask.as_words(), oracle.mask(), "{:?}", matcher.accepted());
+            let allowed: Vec<TokenId> = mask.iter().collect();
+            let Some(&token) = allowed.get(rng.below(allowed.len().max(1))) else { break };
+            matcher.accept_token(token).unwrap();
+            assert!(oracle.accept_token(token));
+            if matcher.is_terminated() {
+                break;
+            }
+        }
+    }
+}
+
 /// What a document is beside another text, it is alone; as an operand, from a pointer, and as the characters of a string.
 #[test]
 fn random_schemas_mean_the_same_amid_other_text() {

@@ -124,7 +124,7 @@ impl Grammar {
                         *expr = Expr::Marker(text.into());
                     }
                 }
-                Expr::Regex(regex) if !regex.has_markers() => regex.flags = format!("{}c", regex.flags).into(),
+                Expr::Regex(regex) if !regex.has_markers() => *regex = regex.clone().with_markers(),
                 _ => {}
             }
         }

@@ -57,7 +57,20 @@ pub struct Regex {
 }
 
 impl Regex {
-    /// Returns whether control tokens of the vocabulary may spell the literals of the pattern, whole or in part.
+    /// Returns this regular expression with literals that control tokens of the vocabulary may spell, whole or in part. A literal goes on through groups and
+    /// alternatives: in `<(en|fr)>` a token `<en>` spells one ([`Regular::with_whole_literals`]).
+    #[must_use]
+    pub fn with_markers(mut self) -> Regex {
+        if !self.has_markers() {
+            self.flags = format!("{}c", self.flags).into();
+        }
+        self.regular = Arc::new(self.regular.with_whole_literals());
+        self
+    }
+
+    /// Returns whether control tokens of the vocabulary may spell the literals of the pattern, whole or in part: its nodes [`Node::Bytes`].
+    ///
+    /// [`Node::Bytes`]: crate::regular::Node::Bytes
     pub fn has_markers(&self) -> bool {
         self.flags.contains('c')
     }

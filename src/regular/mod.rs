@@ -26,6 +26,7 @@ mod texts;
 mod unfold;
 mod union;
 mod utf8;
+mod whole_literals;
 
 pub use charset::CharSet;
 pub(crate) use combination::Combination;

@@ -166,7 +166,8 @@ impl Reader<'_> {
         let pattern = self.text(field, "the field `pattern`")?;
         let regular = regex::parse(&pattern, "s", self.limits);
         let regular = regular.map_err(|error| TagError::syntax(self.json, field, "regular expression", error))?;
-        Ok(Format::Regex(Regex { pattern: pattern.into(), flags: "cs".into(), regular: Arc::new(regular) }))
+        let regex = Regex { pattern: pattern.into(), flags: "cs".into(), regular: Arc::new(regular) };
+        Ok(Format::Regex(regex.with_markers()))
     }
 
     /// Reads a count that may be missing.

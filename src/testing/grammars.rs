@@ -188,7 +188,10 @@ impl Generator<'_> {
         }
         self.n_left -= 1;
         if !regular && self.rng.chance(self.shape.bounds_of_100) {
+            // Rules may be recursive.
+            let rules = core::mem::take(&mut self.rules);
             let body = self.expr(depth - 1, true);
+            self.rules = rules;
             let max = self.rng.below(5) as u32;
             return self.builder.at_most_tokens(body, max);
         }

@@ -429,6 +429,7 @@ impl<'s> Lowering<'s> {
         };
         let regular = self.parse_pattern(&pattern, &options, place, range.clone().into(), spend)?;
         let regex = Regex { pattern: pattern.into(), flags: flags.into(), regular };
+        let regex = if regex.has_markers() { regex.with_markers() } else { regex };
         self.regexes.insert(written, regex.clone());
         Ok(regex)
     }
