@@ -79,7 +79,7 @@ def test_what_a_schema_in_a_tag_excludes(vocab, caplog):
     without = json.loads(_without_excludes(json.dumps({"a": [{"type": "any_text", "excludes": ["x"]}, excluding]})))
     assert without == {"a": [{"type": "any_text", "excludes": ["x"]}, {"type": "json_schema", "json_schema": {"enum": ["a"]}}]}
     assert [_without_excludes(text) for text in ('{"type": "json_schema", "excludes": []}', "[", "[" * 100000)] == [None] * 3
-    with pytest.raises(ValueError, match="regex"):
+    with pytest.raises(ValueError, match="regular expression"):
         RequestCompiler(vocab).compile("structural_tag", json.dumps(tag | {"format": {"type": "regex", "pattern": "("}}))
 
 
