@@ -68,6 +68,7 @@ def register() -> None:
 
 
 def _install() -> None:
+    compile_seconds_max()
     structured_output = importlib.import_module("vllm.v1.structured_output")
     backend_xgrammar = importlib.import_module("vllm.v1.structured_output.backend_xgrammar")
     request = importlib.import_module("vllm.v1.structured_output.request")

@@ -185,6 +185,13 @@ def test_a_switch_that_is_no_switch_is_refused(stand_ins, monkeypatch):
         importlib.import_module("maskwright.vllm").register()
 
 
+def test_a_limit_that_is_no_number_is_refused(stand_ins, monkeypatch):
+    monkeypatch.setenv("MASKWRIGHT_VLLM", "1")
+    monkeypatch.setenv("MASKWRIGHT_COMPILE_TIMEOUT", "soon")
+    with pytest.raises(RuntimeError, match="soon"):
+        importlib.import_module("maskwright.vllm").register()
+
+
 def test_white_space_options_of_requests(adapter):
     spaced = '{"a" : 1}'
     assert accepts(grammar_of(json=OBJECT), spaced)
