@@ -98,16 +98,26 @@ class RequestCompiler:
         return compiled
 
     def _compile_tag(self, spec: str, options: Mapping[str, Any]) -> CompiledGrammar:
-        exact = schema_defaults(options) | {"lenient": False}
+        def compiled(text: str, is_lenient: bool) -> CompiledGrammar:
+            schema_options = schema_defaults(options) | {"lenient": is_lenient}
+            return self.compiler.compile_structural_tag(text, timeout=self.timeout, **schema_options)
+
         try:
-            return self.compiler.compile_structural_tag(spec, timeout=self.timeout, **exact)
+            return compiled(spec, False)
         except CompileError as error:
             if error.code == "interrupted":
                 raise
-            compiled = self.compiler.compile_structural_tag(spec, timeout=self.timeout, **exact | {"lenient": True})
-            if self._is_first("structural_tag", spec):
-                self._logger.warning("structural tag: a constraint is not enforced, and perhaps others: %s", error)
-            return compiled
+            reason = error
+        try:
+            tag = compiled(spec, True)
+        except CompileError as error:
+            without = _without_excludes(spec)
+            if error.code == "interrupted" or without is None:
+                raise
+            tag, reason = compiled(without, True), error
+        if self._is_first("structural_tag", spec):
+            self._logger.warning("structural tag: a constraint is not enforced, and perhaps others: %s", reason)
+        return tag
 
     def _compile_grammar(self, spec: str) -> CompiledGrammar:
         key = ("grammar", spec)
@@ -179,6 +189,28 @@ class BitmaskCache:
 def schema_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of schemas with those that engines expect where nothing is said."""
     return {"additional_properties": False, "lenient": True} | dict(options)
+
+
+def _without_excludes(spec: str) -> str | None:
+    """Return a structural tag without what its schemas exclude from their texts; None if they exclude nothing, or if it is none."""
+    n_dropped = 0
+
+    def without(value: Any) -> Any:
+        nonlocal n_dropped
+        if isinstance(value, list):
+            return [without(element) for element in value]
+        if not isinstance(value, dict):
+            return value
+        if value.get("type") == "json_schema":
+            n_dropped += bool(value.get("excludes"))
+            return {name: field for name, field in value.items() if name != "excludes"}
+        return {name: without(field) for name, field in value.items()}
+
+    try:
+        tag = without(json.loads(spec))
+    except (ValueError, RecursionError):
+        return None
+    return json.dumps(tag) if n_dropped else None
 
 
 def choice_texts(spec: str) -> list[str]:

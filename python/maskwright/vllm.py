@@ -6,12 +6,15 @@
 No vLLM file is changed. Four names are replaced: the backend class (in the two modules that have it), the validator, the choice of a backend by ``auto``, and the key of a request, which then carries options
 that vLLM reads and drops (``whitespace_pattern``, ``disable_any_whitespace``).
 
+``python -m maskwright.vllm`` tells whether all of this works in the vLLM that is installed.
+
 A request that can't be compiled fails alone. No call of a decoding step raises: a matcher that can't go on allows the stop tokens only, and the reason is logged.
 """
 
 import copy
 import functools
 import importlib
+import importlib.metadata
 import inspect
 import json
 import os
@@ -65,6 +68,7 @@ def register() -> None:
 
 
 def _install() -> None:
+    compile_seconds_max()
     structured_output = importlib.import_module("vllm.v1.structured_output")
     backend_xgrammar = importlib.import_module("vllm.v1.structured_output.backend_xgrammar")
     request = importlib.import_module("vllm.v1.structured_output.request")
@@ -350,3 +354,25 @@ def grammar_class() -> Any:
             self._is_reported = False
 
     return MaskwrightGrammar
+
+
+def main() -> int:
+    """Print whether the vLLM that is installed will be served by Maskwright where the environment asks for it. Returns 0 if so."""
+    os.environ["MASKWRIGHT_VLLM"] = "1"
+    if not importlib.metadata.entry_points(group="vllm.general_plugins", name="maskwright"):
+        print("vLLM doesn't find the plug-in: the package is not installed in this environment, only importable")
+        return 1
+    # What runs as a program is another module than what vLLM loads.
+    adapter = importlib.import_module("maskwright.vllm")
+    try:
+        adapter.register()
+    except RuntimeError as error:
+        print(error)
+        return 1
+    is_ready = adapter.is_active()
+    print(f"Maskwright {__version__} {'can take' if is_ready else 'did not take'} the place of xgrammar: start vLLM with MASKWRIGHT_VLLM=1")
+    return 0 if is_ready else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

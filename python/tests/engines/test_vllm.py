@@ -3,7 +3,11 @@
 import importlib
 import json
 import logging
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy
@@ -181,6 +185,13 @@ def test_a_switch_that_is_no_switch_is_refused(stand_ins, monkeypatch):
         importlib.import_module("maskwright.vllm").register()
 
 
+def test_a_limit_that_is_no_number_is_refused(stand_ins, monkeypatch):
+    monkeypatch.setenv("MASKWRIGHT_VLLM", "1")
+    monkeypatch.setenv("MASKWRIGHT_COMPILE_TIMEOUT", "soon")
+    with pytest.raises(RuntimeError, match="soon"):
+        importlib.import_module("maskwright.vllm").register()
+
+
 def test_white_space_options_of_requests(adapter):
     spaced = '{"a" : 1}'
     assert accepts(grammar_of(json=OBJECT), spaced)
@@ -336,3 +347,24 @@ def test_a_long_compile_ends(adapter, monkeypatch):
     with pytest.raises(ValueError):
         grammar_of(regex="((a{1,100}){1,100}){1,100}b")
     adapter._compilers.clear()
+
+
+def test_the_check_of_an_environment(stand_ins, tmp_path):
+    """As a program, with the stand-ins: the plug-in is found by its entry point, and can be installed."""
+    info = tmp_path / "maskwright-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: maskwright\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("[vllm.general_plugins]\nmaskwright = maskwright.vllm:register\n")
+    package = Path(importlib.import_module("maskwright").__file__).parents[1]
+    stands = Path(__file__).parent / "stand_ins"
+    for paths, status, words in (
+        ([stands, tmp_path, package], 0, "can take the place"),
+        ([tmp_path, package], 1, "can't install itself"),
+    ):
+        environment = {"PYTHONPATH": os.pathsep.join(map(str, paths)), "PATH": os.environ["PATH"]}
+        command = [sys.executable, "-S", "-m", "maskwright.vllm"]
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert (run.returncode, words in run.stdout) == (status, True), (run.stdout, run.stderr)
+    environment = {"PYTHONPATH": os.pathsep.join(map(str, [stands, package])), "PATH": os.environ["PATH"]}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 1 and "not installed in this environment" in run.stdout
