@@ -80,6 +80,9 @@ class GrammarCompiler:
     def compile_grammar(self, grammar, *, root_rule_name="root"):
         """Compile EBNF text or a grammar."""
         if isinstance(grammar, str):
+            if not self._has_markers:
+                # The compiler remembers texts, and not objects.
+                return self._compiled(_read(self._native.compile_ebnf, grammar, root=root_rule_name))
             grammar = Grammar.from_ebnf(grammar, root_rule_name=root_rule_name)
         elif not isinstance(grammar, Grammar):
             raise ValueError("Invalid grammar type. Please pass a string or a Grammar object.")
