@@ -1,6 +1,6 @@
 /* A sampler of llama.cpp that masks by a grammar of Maskwright.
  *
- * This file is an example: it is compiled with llama.cpp's own header, which is not part of this project.
+ * This file is an example: it is compiled with llama.cpp's own header, which is not part of this project. It was last compiled with the header of llama-cpp-python 0.3.36.
  *
  *     cargo build --release -p maskwright-capi
  *     cc -c -I capi/include -I LLAMA_CPP/include -I LLAMA_CPP/ggml/include capi/examples/llama_sampler.c
@@ -11,7 +11,7 @@
  *     mw_vocab *vocab = maskwright_llama_vocab(llama_model_get_vocab(model), &error);
  *     mw_compiler *compiler = mw_compiler_new(vocab, NULL, &error);
  *     mw_grammar *grammar = mw_compile(compiler, MW_SOURCE_JSON_SCHEMA, schema, strlen(schema), NULL, &error);
- *     llama_sampler_chain_add(chain, maskwright_llama_sampler(grammar, &error));   // before those that choose
+ *     llama_sampler_chain_add(chain, maskwright_llama_sampler(grammar, mw_vocab_n_mask_words(vocab), &error));   // before those that choose
  *
  * A request whose grammar doesn't compile fails before it begins, rather than going on without one.
  */
