@@ -272,6 +272,17 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
     (
+        r#"{"type": "json_schema", "style": "deepseek_xml", "json_schema": {"type": "object", "properties": {"a": {"enum": ["x", 1]}}, "required": ["a"]}}"#,
+        &[
+            "<｜DSML｜parameter name=\"a\" string=\"true\">x</｜DSML｜parameter>",
+            "<｜DSML｜parameter name=\"a\" string=\"false\"> 1\n</｜DSML｜parameter>",
+        ],
+        &[
+            "<｜DSML｜parameter name=\"a\" string=\"true\"> x</｜DSML｜parameter>",
+            "<｜DSML｜parameter name=\"a\" string=\"true\">x\n</｜DSML｜parameter>",
+        ],
+    ),
+    (
         r#"{"type": "json_schema", "style": "deepseek_v4_1_xml", "json_schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}"#,
         &["", "<｜DSML｜ parameter name=\"a\" string=\"false\">1</｜DSML｜ parameter>"],
         &["<｜DSML｜parameter name=\"a\" string=\"false\">1</｜DSML｜parameter>"],

@@ -1,7 +1,7 @@
 //! Parameters of tool calls that are no JSON: each a key and a value between markers, like `<parameter=city>Oslo</parameter>`.
 //!
 //! A value that is a string is written as its characters; all others are JSON. The parameters come in the order in which the schema declares them,
-//! white space may stand between them and around a value, and none before the first and behind the last. A parameter that the schema doesn't
+//! white space may stand between them and around a value (but not around one that `string="true"` calls a string), and none before the first and behind the last. A parameter that the schema doesn't
 //! declare comes after those, if the schema allows others; one may then come twice, of which parsers keep the last.
 //!
 //! | style | a parameter |
@@ -411,7 +411,14 @@ impl Parameters {
                 }
                 Some(schema) => {
                     let text = operand(builder, schema, RootForm::Text { until: style.after_value.into() });
-                    self.padded(builder, shared, text)
+                    match style.types {
+                        // All that stands there is the string.
+                        Types::IsString => {
+                            let close = builder.marker(style.after_value);
+                            builder.sequence([text, close])
+                        }
+                        Types::Untold | Types::Named => self.padded(builder, shared, text),
+                    }
                 }
             };
             let told = match style.types {
