@@ -105,7 +105,10 @@ impl Rows {
     /// # Errors
     /// `TypeError` for other objects and other elements; `ValueError` for rows that are not contiguous, overlap, are misaligned or read-only.
     pub fn of(object: &Bound<'_, PyAny>, is_written: bool) -> PyResult<Rows> {
-        // Tensors first: they have no buffer, and asking for one makes an exception.
+        // SAFETY: the object is alive, and the interpreter attached.
+        if unsafe { pyo3::ffi::PyObject_CheckBuffer(object.as_ptr()) } == 1 {
+            return Rows::of_buffer(object, is_written);
+        }
         match object.getattr_opt(intern!(object.py(), "data_ptr"))? {
             Some(data_ptr) => Rows::of_tensor(object, &data_ptr),
             None => Rows::of_buffer(object, is_written),

@@ -41,9 +41,11 @@ use super::network::{Edge, Label, NetRule, NetRuleId, Network, Nfa, Rows, RuleAu
 use super::order::callees_first;
 use crate::limits::Limits;
 use crate::machine::Counter;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
+/// Most states of copies that seem to stay apart, for which it is tried whether they do.
+const UNMERGED_MAX: usize = 4096;
 /// Most states that copies of one rule may add to the grammar.
 const COPIES_MAX: usize = 160;
 /// A rule called once is inlined up to this many states.
@@ -200,6 +202,9 @@ fn merge_copies(
     n_left: &mut usize,
     budget: &CompileBudget,
 ) -> Result<bool, BuildError> {
+    if n_states_of_copies(&network.rule(id).automaton, callee, &network.rule(callee).automaton) > UNMERGED_MAX {
+        return Ok(false);
+    }
     let Some(nfa) = expand(network, id, is_inlined, n_left) else { return Ok(false) };
     let automaton = determinize(&nfa, budget)?;
     let n_states_max = network.rule(id).automaton.n_states() + network.rule(callee).automaton.n_states();
@@ -208,6 +213,15 @@ fn merge_copies(
         network.rules[id.index()].automaton = automaton;
     }
     Ok(is_merged)
+}
+
+/// Returns about how many states copies of a rule have in a caller: those that return to different states nearly always stay apart.
+fn n_states_of_copies(caller: &RuleAutomaton, callee: NetRuleId, copied: &RuleAutomaton) -> usize {
+    let returns = caller.all_edges().iter().filter(|edge| edge.label == Label::Call(callee)).map(|edge| edge.target);
+    let n_returns = returns.collect::<HashSet<u32>>().len();
+    // A copy begins at a state of the caller, and where nothing follows an end, that is the state to which it returns.
+    let n_shared = 1 + copied.accepting_states().filter(|&state| copied.is_pure_end(state)).count();
+    n_returns.saturating_mul(copied.n_states().saturating_sub(n_shared))
 }
 
 /// Returns whether some state has self-loops over many bytes.
