@@ -193,7 +193,7 @@ mod tests {
             let has = |text: &&str| {
                 whole.nodes().iter().any(|node| matches!(node, Node::Bytes(b) if **b == *text.as_bytes()))
             };
-            assert!(literals.iter().all(|text| has(text)), "{pattern}: {whole:?}");
+            assert!(literals.iter().all(has), "{pattern}: {whole:?}");
             assert!(whole.nodes().len() <= 1500, "{pattern}: {} nodes", whole.nodes().len());
         }
     }
