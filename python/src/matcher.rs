@@ -4,6 +4,7 @@ use crate::compiled::CompiledGrammar;
 use crate::errors::{match_error, no_token};
 use crate::memory::BitmaskRows;
 use maskwright::MatchError;
+use maskwright::diagnose::ExplainError;
 use maskwright::vocab::TokenId;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -84,6 +85,13 @@ fn explained<'py>(py: Python<'py>, mut facts: serde_json::Value, message: String
         object.insert("message".into(), message.into());
     }
     py.import("json")?.getattr("loads")?.call1((facts.to_string(),))
+}
+
+fn explain_error(error: ExplainError) -> PyErr {
+    match error {
+        ExplainError::Matcher(error) => match_error(&error),
+        other => PyRuntimeError::new_err(other.to_string()),
+    }
 }
 
 #[pymethods]
@@ -317,10 +325,8 @@ impl Matcher {
 
     /// Returns what may come next and which rules are in progress, as a dict with a `message`. Slow: it reads the text again.
     fn explain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let explained_now = self.run(py, |matcher| {
-            matcher.explain().map(|found| (found.to_json(), found.to_string())).map_err(|error| error.to_string())
-        });
-        let (facts, message) = explained_now.map_err(PyRuntimeError::new_err)?;
+        let explained_now = self.run(py, |matcher| matcher.explain().map(|found| (found.to_json(), found.to_string())));
+        let (facts, message) = explained_now.map_err(explain_error)?;
         explained(py, facts, message)
     }
 
@@ -328,9 +334,9 @@ impl Matcher {
     fn explain_token<'py>(&self, py: Python<'py>, token: TokenId) -> PyResult<Bound<'py, PyAny>> {
         let explained_now = self.run(py, |matcher| {
             let found = matcher.explain_token(token);
-            found.map(|found| (found.to_json(), found.to_string())).map_err(|error| error.to_string())
+            found.map(|found| (found.to_json(), found.to_string()))
         });
-        let (facts, message) = explained_now.map_err(PyRuntimeError::new_err)?;
+        let (facts, message) = explained_now.map_err(explain_error)?;
         explained(py, facts, message)
     }
 

@@ -190,6 +190,10 @@ def test_explanations(compiler):
     assert "num" in matcher.explain()["message"]
     refused = matcher.explain_token(98)
     assert refused["allowed"] is False and "num" in refused["message"]
+    matcher.forget_history()
+    for explain in (matcher.explain, lambda: matcher.explain_token(98)):
+        with pytest.raises(maskwright.MatchError, match="forgotten"):
+            explain()
 
 
 def test_batches(compiler):
