@@ -88,7 +88,20 @@ class RequestCompiler:
         return self.compiler.compile_ebnf(f"root ::= {_regex_in_ebnf(spec)}", timeout=self.timeout)
 
     def _compile_schema(self, spec: str, options: Mapping[str, Any]) -> CompiledGrammar:
-        compiled = self.compiler.compile_json_schema(spec, timeout=self.timeout, **schema_defaults(options))
+        defaults = schema_defaults(options)
+        try:
+            compiled = self.compiler.compile_json_schema(spec, timeout=self.timeout, **defaults)
+        except CompileError as error:
+            # What a schema requires and doesn't declare is an additional property.
+            if error.code != "unsatisfiable" or defaults["additional_properties"]:
+                raise
+            try:
+                opened = defaults | {"additional_properties": True}
+                compiled = self.compiler.compile_json_schema(spec, timeout=self.timeout, **opened)
+            except CompileError:
+                raise error from None
+            if self._is_first("json opened", spec):
+                self._logger.warning("JSON schema: additional properties are allowed, since without them: %s", error)
         if compiled.report is not None and not compiled.report.is_exact and self._is_first("json", spec):
             for finding in compiled.report.findings(only_unenforced=True):
                 what = "not enforced" if finding["verdict"] == "dropped" else "enforced in part"

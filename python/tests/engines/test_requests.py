@@ -127,3 +127,17 @@ def test_vocabularies_of_a_batch(vocab):
     other = maskwright.Vocab(["a", "b"])
     with pytest.raises(ValueError, match="different sizes"):
         Sequences([maskwright.GrammarCompiler(each).compile_regex("a") for each in (vocab, other)])
+
+
+def test_required_properties_that_are_not_declared(vocab, caplog):
+    compiler = RequestCompiler(vocab)
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["z"]}
+    for _ in range(2):
+        matcher = compiler.compile("json", json.dumps(schema)).matcher()
+        matcher.accept_bytes('{"z": 1}')
+        assert matcher.is_accepting
+    assert caplog.text.count("additional properties are allowed") == 1
+    # Without a way out the error is the first one.
+    with pytest.raises(maskwright.CompileError) as caught:
+        compiler.compile("json", json.dumps(schema | {"properties": {"z": False}}))
+    assert caught.value.code == "unsatisfiable"
