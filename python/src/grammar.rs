@@ -162,7 +162,7 @@ impl Grammar {
         Self::without_warnings(self.inner.with_markers())
     }
 
-    /// Returns the grammar as EBNF with the root rule `root_name`, or `None` if EBNF can't express it.
+    /// Returns the grammar as EBNF, or `None` if EBNF can't express it. The root rule is the one that `root` names.
     fn to_ebnf(&self) -> Option<String> {
         self.inner.to_ebnf()
     }
