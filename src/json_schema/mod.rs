@@ -64,6 +64,7 @@ pub use decimal::{Decimal, DecimalError};
 pub use draft::Draft;
 pub(crate) use error::LowerError;
 pub use error::SchemaError;
+pub use keywords::{KeywordInfo, keywords};
 pub(crate) use lower::SchemaStore;
 pub use model::{
     ArrayKeyword, Body, DocumentId, Entry, Keyword, LogicKeyword, Named, NumberKeyword, ObjectKeyword,
