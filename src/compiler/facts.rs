@@ -142,6 +142,9 @@ impl CompileError {
                 line_column: error.span().map(|span| span.line_column(source)),
                 ..ErrorFacts::of_schema(error.schema_error(), "")
             },
+            CompileError::Tag(error) if error.as_json().is_some() => error
+                .as_json()
+                .map_or_else(|| ErrorFacts::of(ErrorCode::Document), |json| ErrorFacts::of_schema(json, source)),
             CompileError::Tag(error) => {
                 let inner = match (error.as_syntax(), error.as_schema()) {
                     (Some(syntax), _) => ErrorFacts::of_syntax(syntax),
