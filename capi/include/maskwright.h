@@ -153,6 +153,8 @@ typedef struct mw_compile_options {
   bool integer_fractions;
   // Whether a constraint that can't be enforced is dropped and reported, instead of an error.
   bool lenient;
+  // Whether the keys of objects come in any order, instead of that in which schemas name them.
+  bool any_order;
 } mw_compile_options;
 
 // Options of matchers.

@@ -121,13 +121,7 @@ class RequestCompiler:
             if error.code == "interrupted":
                 raise
             reason = error
-        try:
-            tag = compiled(spec, True)
-        except CompileError as error:
-            without = _without_excludes(spec)
-            if error.code == "interrupted" or without is None:
-                raise
-            tag, reason = compiled(without, True), error
+        tag = compiled(spec, True)
         if self._is_first("structural_tag", spec):
             self._logger.warning("structural tag: a constraint is not enforced, and perhaps others: %s", reason)
         return tag
@@ -202,28 +196,6 @@ class BitmaskCache:
 def schema_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of schemas with those that engines expect where nothing is said."""
     return {"additional_properties": False, "lenient": True} | dict(options)
-
-
-def _without_excludes(spec: str) -> str | None:
-    """Return a structural tag without what its schemas exclude from their texts; None if they exclude nothing, or if it is none."""
-    n_dropped = 0
-
-    def without(value: Any) -> Any:
-        nonlocal n_dropped
-        if isinstance(value, list):
-            return [without(element) for element in value]
-        if not isinstance(value, dict):
-            return value
-        if value.get("type") == "json_schema":
-            n_dropped += bool(value.get("excludes"))
-            return {name: field for name, field in value.items() if name != "excludes"}
-        return {name: without(field) for name, field in value.items()}
-
-    try:
-        tag = without(json.loads(spec))
-    except (ValueError, RecursionError):
-        return None
-    return json.dumps(tag) if n_dropped else None
 
 
 def choice_texts(spec: str) -> list[str]:

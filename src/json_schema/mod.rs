@@ -39,6 +39,7 @@ mod decimal;
 mod draft;
 mod equal;
 mod error;
+mod escape;
 mod expand;
 pub mod format;
 mod keywords;

@@ -10,7 +10,7 @@ what                                 XGrammar                                   
 white space of JSON                  any run, unless ``max_whitespace_cnt`` is given                       runs of at most 16 characters, unless it is given
 schemas                              keywords that it doesn't know have no effect                          every keyword is enforced; one that can't be is dropped with a warning
 ``strict_mode`` (on by default)      additional properties are refused in objects with ``properties``      the same
-``any_order=True``                   any order, and neither required nor unique keys are checked            properties in their declared order, which is one of those; a warning says so
+``any_order=True``                   any order, and neither required nor unique keys are checked            any order, and both are checked; of at most 12 declared keys
 tokens that are special              text of their spelling, also within strings                           never text (``from_huggingface``); literals of grammars and tags may be spelled by them
 a text that no token goes on         an empty mask                                                         the mask of the stop tokens
 masks                                may allow tokens that lead nowhere                                    exact: a set bit can be accepted and completed
