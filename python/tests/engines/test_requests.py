@@ -7,7 +7,8 @@ import pytest
 from engine_vocabulary import N_WORDS, WIDTH, Tokenizer, set_bits
 
 import maskwright
-from maskwright._requests import RequestCompiler, Validator, _without_excludes, choice_texts, is_lark, white_space_max_of, white_space_options
+from maskwright._relaxed import _without_excludes
+from maskwright._requests import RequestCompiler, Validator, choice_texts, is_lark, white_space_max_of, white_space_options
 from maskwright._sequences import STATES_PER_ROW, Sequences, sequence_of
 
 
