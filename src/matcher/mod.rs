@@ -1,5 +1,6 @@
 //! Matchers: one output under way.
 
+#[cfg(feature = "rayon")]
 mod batch;
 mod danger;
 mod draft_walk;
@@ -17,6 +18,7 @@ mod memo;
 mod recheck;
 mod stop;
 
+#[cfg(feature = "rayon")]
 pub use batch::{accept_and_fill, accept_tokens, fill_masks, step_each};
 pub use drafts::{ChainFill, TreeFill};
 pub use error::MatchError;

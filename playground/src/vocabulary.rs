@@ -28,10 +28,7 @@ pub fn read(name: &str) -> Result<Vocab, Failure> {
     if !is_json {
         return Vocab::from_tiktoken_text(&text, &[]).map_err(failed);
     }
-    #[cfg(feature = "hf")]
-    return Vocab::from_hf_json(&text).map_err(failed);
-    #[cfg(not(feature = "hf"))]
-    Err(Failure::Usage("this program was built without the feature `hf`, which reads tokenizer.json files".into()))
+    Vocab::from_hf_json(&text).map_err(failed)
 }
 
 /// Returns a small vocabulary for checking documents: each byte is a token, and so is each control token that the grammar names.

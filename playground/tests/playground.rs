@@ -1,5 +1,4 @@
 //! The playground binary, run as a user runs it: exit codes, both forms of output, and no panic whatever comes in.
-#![cfg(feature = "cli")]
 
 use maskwright::{Encoding, GrammarCompiler, Vocab};
 use serde_json::Value;
@@ -18,7 +17,7 @@ struct Run {
 
 fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_playground"));
-    command.args(args).current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.args(args).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     command
 }
 

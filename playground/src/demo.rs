@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const JSON_GRAMMAR: &str = include_str!("../../../grammars/json.ebnf");
-const ARITHMETIC_GRAMMAR: &str = include_str!("../../../grammars/arithmetic.ebnf");
+const JSON_GRAMMAR: &str = include_str!("../grammars/json.ebnf");
+const ARITHMETIC_GRAMMAR: &str = include_str!("../grammars/arithmetic.ebnf");
 
 /// One grammar of the demo.
 struct Show {
@@ -31,7 +31,7 @@ struct Show {
     check: fn(&[u8]) -> Result<String, String>,
 }
 
-const TOOL_CALL_SCHEMA: &str = include_str!("../../../grammars/tool_call.schema.json");
+const TOOL_CALL_SCHEMA: &str = include_str!("../grammars/tool_call.schema.json");
 
 const SHOWS: [Show; 3] = [
     Show { title: "any JSON", file: "grammars/json.ebnf", text: JSON_GRAMMAR, is_schema: false, check: check_json },
