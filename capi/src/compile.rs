@@ -108,6 +108,8 @@ pub struct compile_options {
     pub integer_fractions: bool,
     /// Whether a constraint that can't be enforced is dropped and reported, instead of an error.
     pub lenient: bool,
+    /// Whether an array with `prefixItems` and without `items` has no further items.
+    pub no_additional_items: bool,
 }
 
 // SAFETY: zeros are NULL, 0 and false.
@@ -147,6 +149,7 @@ unsafe fn given<'a>(given: *const compile_options) -> Result<Given<'a>, error> {
     let schema = SchemaOptions {
         white_space,
         has_additional_properties: !given.no_additional_properties,
+        has_additional_items: !given.no_additional_items,
         has_formats: !given.no_formats,
         has_integer_fractions: given.integer_fractions,
         is_lenient: given.lenient,

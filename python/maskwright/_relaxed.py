@@ -3,7 +3,7 @@
 Where a source can't be compiled as it is, less of it is enforced, and what that is can be told to users. This is the only place that decides so. Three things are relaxed:
 
 - constraints that can't be enforced (the option ``lenient`` of schemas);
-- the refusal of additional properties, where a schema requires a property that it doesn't declare;
+- the refusal of additional properties and items, where a schema requires what it doesn't declare;
 - texts that a structural tag excludes from its schemas, where that can't be combined with what the schemas say.
 """
 
@@ -17,8 +17,11 @@ from maskwright.errors import CompileError
 
 Made = TypeVar("Made", CompiledGrammar, Grammar)
 
+#: Options without which objects and arrays have nothing but what their schemas declare.
+_CLOSING = ("additional_properties", "additional_items")
+
 #: What callers expect of schemas where nothing is said.
-DEFAULTS = {"additional_properties": False, "lenient": True}
+DEFAULTS = {"additional_properties": False, "additional_items": False, "lenient": True}
 
 
 def read_schema(
@@ -64,12 +67,12 @@ def _read(
         except CompileError as error:
             if error.code == "unsupported" and options["lenient"] and not attempt["lenient"]:
                 attempt["lenient"] = True
-            elif error.code == "unsatisfiable" and not attempt["additional_properties"]:
-                attempt["additional_properties"] = True
+            elif error.code == "unsatisfiable" and contradiction is None and not all(attempt[name] for name in _CLOSING):
+                attempt |= dict.fromkeys(_CLOSING, True)
                 contradiction = error
             else:
                 raise contradiction or error from None
-    opened = [f"additional properties are allowed, since without them: {contradiction}"] if contradiction else []
+    opened = [f"additional properties and items are allowed, since without them: {contradiction}"] if contradiction else []
     return made, opened + _unenforced(made)
 
 

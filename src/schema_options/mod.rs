@@ -115,6 +115,8 @@ pub struct SchemaOptions {
     pub white_space: WhiteSpace,
     /// Whether an object without `additionalProperties` allows other keys than its `properties`, as the standard says.
     pub has_additional_properties: bool,
+    /// Whether an array with `prefixItems` and without `items` allows further items, as the standard says.
+    pub has_additional_items: bool,
     /// The spelling of characters in constrained strings.
     pub spelling: Spelling,
     /// The form of the document as a whole.
@@ -144,6 +146,7 @@ impl Default for SchemaOptions {
         SchemaOptions {
             white_space: WhiteSpace::default(),
             has_additional_properties: true,
+            has_additional_items: true,
             spelling: Spelling::default(),
             root: RootForm::default(),
             has_formats: true,
@@ -165,8 +168,9 @@ fn no_documents() -> &'static Arc<dyn Resolve + Send + Sync> {
 impl PartialEq for SchemaOptions {
     fn eq(&self, other: &Self) -> bool {
         let fields = |options: &Self| {
-            let Self { has_additional_properties, has_formats, has_integer_fractions, is_lenient, .. } = *options;
-            [has_additional_properties, has_formats, has_integer_fractions, is_lenient]
+            let Self { has_additional_properties, has_additional_items, .. } = *options;
+            let Self { has_formats, has_integer_fractions, is_lenient, .. } = *options;
+            [has_additional_properties, has_additional_items, has_formats, has_integer_fractions, is_lenient]
         };
         fields(self) == fields(other)
             && self.white_space == other.white_space
@@ -183,7 +187,7 @@ impl core::hash::Hash for SchemaOptions {
     fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
         self.white_space.hash(state);
         self.spelling.hash(state);
-        (self.has_additional_properties, self.has_formats, self.is_lenient).hash(state);
+        (self.has_additional_properties, self.has_additional_items, self.has_formats, self.is_lenient).hash(state);
         (&self.read.base_uri, &self.read.pointer, &self.root).hash(state);
     }
 }
@@ -193,6 +197,7 @@ impl fmt::Debug for SchemaOptions {
         f.debug_struct("SchemaOptions")
             .field("white_space", &self.white_space)
             .field("has_additional_properties", &self.has_additional_properties)
+            .field("has_additional_items", &self.has_additional_items)
             .field("spelling", &self.spelling)
             .field("root", &self.root)
             .field("has_formats", &self.has_formats)

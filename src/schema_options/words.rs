@@ -23,13 +23,14 @@ const DRAFTS: [(&str, Draft); 5] = [
 
 impl SchemaOptions {
     /// The words of all options, for messages.
-    pub(crate) const WORDS: [&str; 13] = [
+    pub(crate) const WORDS: [&str; 14] = [
         "compact",
         "flexible",
         "indent",
         "item_separator",
         "key_separator",
         "no_additional_properties",
+        "no_additional_items",
         "any_spelling",
         "no_formats",
         "integer_fractions",
@@ -56,6 +57,7 @@ impl SchemaOptions {
         }
         let mut add = |word, is_set| words.extend(Some((word, OptionValue::Absent)).filter(|_| is_set));
         add("no_additional_properties", !self.has_additional_properties);
+        add("no_additional_items", !self.has_additional_items);
         add("any_spelling", self.spelling == Spelling::Any);
         add("no_formats", !self.has_formats);
         add("integer_fractions", self.has_integer_fractions);
@@ -95,6 +97,7 @@ impl SchemaOptions {
                 self.white_space = WhiteSpace::Separators { item, key: key.into() };
             }
             ("no_additional_properties", OptionValue::Absent) => self.has_additional_properties = false,
+            ("no_additional_items", OptionValue::Absent) => self.has_additional_items = false,
             ("any_spelling", OptionValue::Absent) => self.spelling = Spelling::Any,
             ("no_formats", OptionValue::Absent) => self.has_formats = false,
             ("integer_fractions", OptionValue::Absent) => self.has_integer_fractions = true,
@@ -128,6 +131,7 @@ mod tests {
         let mut all = SchemaOptions {
             white_space: WhiteSpace::Separators { item: ", ".into(), key: ": ".into() },
             has_additional_properties: false,
+            has_additional_items: false,
             spelling: Spelling::Any,
             has_formats: false,
             has_integer_fractions: true,

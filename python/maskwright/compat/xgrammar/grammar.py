@@ -121,9 +121,11 @@ class Grammar:
 
 def schema_options(any_whitespace, indent, separators, strict_mode, max_whitespace_cnt, any_order):
     """Return the options of a schema by the names of Maskwright."""
-    options = {"additional_properties": not strict_mode}
-    if max_whitespace_cnt is not None and max_whitespace_cnt < 0:
-        raise RuntimeError(f"max_whitespace_cnt is at least 0, not {max_whitespace_cnt}")
+    options = {"additional_properties": not strict_mode, "additional_items": not strict_mode}
+    if max_whitespace_cnt is not None and max_whitespace_cnt < 1:
+        raise RuntimeError(f"max_whitespace_cnt is at least 1, not {max_whitespace_cnt}")
+    if indent is not None and indent < 0:
+        raise RuntimeError(f"indent is at least 0, not {indent}")
     if any_whitespace:
         options["white_space_max"] = max_whitespace_cnt
     elif indent is not None:

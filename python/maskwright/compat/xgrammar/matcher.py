@@ -37,8 +37,6 @@ def apply_token_bitmask_inplace(logits, bitmask, *, vocab_size=None, indices=Non
     """Make the logits of tokens that aren't allowed negative infinity. Columns from ``vocab_size`` on are left as they are."""
     if logits.device != bitmask.device:
         raise ValueError(f"the logits are on {logits.device}, the bitmask is on {bitmask.device}")
-    if backend not in ("auto", "cpu", "cuda", "triton", "torch_compile", "torch_native"):
-        raise ValueError(f"there is no backend {backend!r}")
     if str(bitmask.dtype) not in ("torch.int32", "torch.uint32"):
         raise ValueError(f"a bitmask is of int32, not {bitmask.dtype}")
     if logits.dim() not in (1, 2) or bitmask.dim() not in (1, 2):
@@ -50,7 +48,9 @@ def apply_token_bitmask_inplace(logits, bitmask, *, vocab_size=None, indices=Non
         if n_covered < logits.shape[1]:
             message = f"the bitmask covers {n_covered} of {logits.shape[1]} logits: the others stay"
             warnings.warn(message, stacklevel=2)
-    elif not 0 <= vocab_size <= n_covered:
+    if backend not in ("auto", "cpu", "cuda", "triton", "torch_compile", "torch_native"):
+        raise ValueError(f"there is no backend {backend!r}")
+    if not 0 <= vocab_size <= n_covered:
         raise RuntimeError(f"vocab_size is {vocab_size}, and there are {n_covered} logits with a bit")
     rows = indices.tolist() if hasattr(indices, "tolist") else indices
     if rows is None and logits.shape[0] != bitmask.shape[0]:
