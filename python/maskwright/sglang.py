@@ -135,7 +135,7 @@ def grammar_class() -> Any:
 
         @staticmethod
         def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: Any) -> None:
-            """Write the rows of a batch, on all cores. Other rows are left as they are."""
+            """Write the rows of a batch, on several threads where that is faster. Other rows are left as they are."""
             ours = []
             for entry in entries:
                 if getattr(entry.grammar, "_is_maskwright", False):

@@ -30,6 +30,18 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// Every code, in ascending order.
+    pub const ALL: [ErrorCode; 8] = [
+        ErrorCode::Syntax,
+        ErrorCode::Document,
+        ErrorCode::Unsupported,
+        ErrorCode::Unsatisfiable,
+        ErrorCode::UnknownToken,
+        ErrorCode::Limit,
+        ErrorCode::Interrupted,
+        ErrorCode::Option,
+    ];
+
     /// Returns the code as a word in lower case, such as `unknown_token`.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -37,6 +37,7 @@ use super::shape::ValueKind;
 use super::value::ValueId;
 use crate::Limits;
 use crate::schema_options::SchemaOptions;
+pub(super) use array::closed_items;
 use core::ops::RangeInclusive;
 pub(super) use object::closed_keys;
 use reader::{KeywordReader, Keywords, Misfit};
