@@ -42,7 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     // The reference recognizer shares nothing with the engine but their input.
     ("reference", &["limits", "util", "regular", "grammar", "vocab"]),
-    ("diagnose", &["limits", "util", "regular", "grammar", "vocab", "matcher", "reference"]),
+    ("diagnose", &["limits", "util", "regular", "grammar", "json_schema", "vocab", "matcher", "reference"]),
     (
         "testing",
         &[
@@ -76,6 +76,8 @@ const JSON_SCHEMA: &[&str] = &[
     "read",
     "resolve",
     "metaschemas",
+    "text_position",
+    "wrapper",
     "format",
     "number",
     "model",
@@ -86,6 +88,8 @@ const JSON_SCHEMA: &[&str] = &[
     "keywords",
     "load",
     "equal",
+    "applicable",
+    "lint",
     "report",
     "expand",
     "lower",

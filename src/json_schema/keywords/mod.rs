@@ -165,6 +165,13 @@ pub fn keywords() -> impl Iterator<Item = KeywordInfo> {
     })
 }
 
+impl Word {
+    /// Returns whether the keyword constrains values where it has an effect.
+    pub fn is_constraint(&self) -> bool {
+        matches!(self.role, Role::Constraint(_))
+    }
+}
+
 /// Returns what is known about a keyword; `None` for annotations and unknown words.
 pub(super) fn word(name: &str) -> Option<Word> {
     use Draft::{Draft4, Draft6, Draft7, Draft2019, Draft2020};
