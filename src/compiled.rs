@@ -56,6 +56,8 @@ struct Inner {
     program: Program,
     origin: Origin,
     warnings: Vec<Warning>,
+    /// These and those about schemas, found on demand.
+    all_warnings: OnceLock<Vec<Warning>>,
     vocab: Arc<Vocab>,
     masks: Arc<MaskStore>,
     declared_key_tokens: DeclaredKeyTokens,
@@ -80,7 +82,8 @@ impl CompiledGrammar {
         step_limits: StepLimits,
     ) -> Self {
         let declared_key_tokens = DeclaredKeyTokens::of(&program);
-        let inner = Inner { program, origin, warnings, vocab, masks, declared_key_tokens, step_limits };
+        let all_warnings = OnceLock::new();
+        let inner = Inner { program, origin, warnings, all_warnings, vocab, masks, declared_key_tokens, step_limits };
         CompiledGrammar { inner: Arc::new(inner) }
     }
 
@@ -109,9 +112,19 @@ impl CompiledGrammar {
         }
     }
 
-    /// Returns probable mistakes in the grammar, such as rules that are never used.
+    /// Returns probable mistakes in the grammar, such as rules that are never used, and in its JSON Schemas, such as misspelt keywords.
     pub fn warnings(&self) -> &[Warning] {
-        &self.inner.warnings
+        self.inner.all_warnings.get_or_init(|| {
+            let mut warnings = self.inner.warnings.clone();
+            match &self.inner.origin {
+                Origin::Grammar { schemas, .. } => {
+                    let reports = schemas.iter().filter_map(|(_, compiled)| compiled.schema_report());
+                    reports.for_each(|report| warnings.extend(schema_warnings(report, true)));
+                }
+                Origin::Schema { report, .. } => warnings.extend(schema_warnings(report, false)),
+            }
+            warnings
+        })
     }
 
     /// Returns how each keyword is enforced, if this was compiled from a JSON Schema.
@@ -205,4 +218,12 @@ impl fmt::Debug for CompiledGrammar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CompiledGrammar").field("n_states", &self.n_states()).finish_non_exhaustive()
     }
+}
+
+/// Returns the warnings about a schema, with their places if it is not an operand of a grammar.
+pub(crate) fn schema_warnings(report: &SchemaReport, is_operand: bool) -> impl Iterator<Item = Warning> {
+    report.warnings().into_iter().map(move |warning| {
+        let within = if is_operand { "in a JSON Schema of the grammar: " } else { "" };
+        Warning::of_schema(warning.span().filter(|_| !is_operand), format!("{within}{warning}"))
+    })
 }

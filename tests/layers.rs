@@ -42,7 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     // The reference recognizer shares nothing with the engine but their input.
     ("reference", &["limits", "util", "regular", "grammar", "vocab"]),
-    ("diagnose", &["limits", "util", "regular", "grammar", "vocab", "matcher", "reference"]),
+    ("diagnose", &["limits", "util", "regular", "grammar", "json_schema", "vocab", "matcher", "reference"]),
     (
         "testing",
         &[
@@ -72,9 +72,12 @@ const JSON_SCHEMA: &[&str] = &[
     "draft",
     "value",
     "error",
+    "escape",
     "read",
     "resolve",
     "metaschemas",
+    "text_position",
+    "wrapper",
     "format",
     "number",
     "model",
@@ -85,6 +88,8 @@ const JSON_SCHEMA: &[&str] = &[
     "keywords",
     "load",
     "equal",
+    "applicable",
+    "lint",
     "report",
     "expand",
     "lower",

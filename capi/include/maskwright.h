@@ -153,6 +153,8 @@ typedef struct mw_compile_options {
   bool integer_fractions;
   // Whether a constraint that can't be enforced is dropped and reported, instead of an error.
   bool lenient;
+  // Whether the keys of objects come in any order, instead of that in which schemas name them.
+  bool any_order;
   // Whether an array with `prefixItems` and without `items` has no further items.
   bool no_additional_items;
 } mw_compile_options;

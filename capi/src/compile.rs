@@ -108,6 +108,8 @@ pub struct compile_options {
     pub integer_fractions: bool,
     /// Whether a constraint that can't be enforced is dropped and reported, instead of an error.
     pub lenient: bool,
+    /// Whether the keys of objects come in any order, instead of that in which schemas name them.
+    pub any_order: bool,
     /// Whether an array with `prefixItems` and without `items` has no further items.
     pub no_additional_items: bool,
 }
@@ -153,6 +155,7 @@ unsafe fn given<'a>(given: *const compile_options) -> Result<Given<'a>, error> {
         has_formats: !given.no_formats,
         has_integer_fractions: given.integer_fractions,
         is_lenient: given.lenient,
+        has_any_order: given.any_order,
         ..SchemaOptions::default()
     };
     let mut tag = TagOptions::default();

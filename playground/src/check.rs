@@ -1,26 +1,67 @@
 //! `playground check`: checks documents against a grammar and shows the first error of each.
 
-use crate::cli::CheckArgs;
-use crate::controls::{self, Piece, pieces};
-use crate::document::DocumentPosition;
-use crate::expected::Expected;
+use crate::cli::EXIT_CODES;
+use crate::controls::{self, pieces};
 use crate::failure::{Failure, Verdict};
-use crate::output::{Output, complain, counted, quoted_short, shown_time};
-use crate::source::{Form, GrammarSource, check_stdin_once, read_file, shown_path};
+use crate::options::GrammarArgs;
+use crate::output::{Output, complain, counted, quoted_short, shown_time, unescaped};
+use crate::refusal::Refusal;
+use crate::source::{GrammarSource, check_stdin_once, read_file, shown_path};
 use crate::vocabulary;
-use maskwright::frontend::{ebnf, lark};
-use maskwright::{CompiledGrammar, Limits};
+use maskwright::CompiledGrammar;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// Options of `check`.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = EXIT_CODES,
+    override_usage = "playground check [OPTIONS] GRAMMAR_FILE [DOCUMENT|-]...\n       playground check [OPTIONS] --regex PATTERN [DOCUMENT|-]..."
+)]
+pub struct Args {
+    /// The grammar file (unless --regex is given), then documents; `-` is standard input
+    ///
+    /// A line end at the end of a document file, which editors add, may be missing in the grammar.
+    #[arg(value_name = "FILE", required_unless_present = "regex")]
+    pub files: Vec<PathBuf>,
+    /// Check this text too, with the escapes \n \r \t \\ \xHH (can be repeated)
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub text: Vec<String>,
+    #[command(flatten)]
+    pub grammar: GrammarArgs,
+    /// Read names of the grammar's control tokens in a document, such as `<|eot_id|>` or `<[7]>`, as those tokens
+    #[arg(long)]
+    pub control_tokens: bool,
+    /// Drop one line end at the end of each document file, even if the grammar allows it
+    #[arg(long, conflicts_with = "exact")]
+    pub trim: bool,
+    /// Read document files byte by byte: a line end at the end belongs to the document
+    #[arg(long)]
+    pub exact: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What becomes of the line end at the end of a document.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum LineEnd {
+    /// It belongs to the document.
+    Kept,
+    /// It belongs to the document, unless the document matches without it only.
+    Optional,
+    /// It is dropped.
+    Dropped,
+}
 
 /// Runs the command.
 ///
 /// # Errors
 /// If the grammar can't be read or compiled. Documents that can't be read are reported and the others checked; the first such failure is
 /// the outcome.
-pub fn run(args: &CheckArgs, output: &mut Output) -> Result<Verdict, Failure> {
+pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let (grammar_file, files): (Option<&Path>, &[PathBuf]) = match (&args.grammar.regex, &args.files[..]) {
         (Some(_), files) => (None, files),
         (None, [first, files @ ..]) => (Some(first), files),
@@ -28,17 +69,23 @@ pub fn run(args: &CheckArgs, output: &mut Output) -> Result<Verdict, Failure> {
     };
     check_stdin_once(grammar_file.into_iter().chain(files.iter().map(PathBuf::as_path)))?;
     let source = GrammarSource::read(&args.grammar, grammar_file)?;
-    let (grammar, time) = compile(&source)?;
+    // Documents need no vocabulary: each byte is a token.
+    let vocab = vocabulary::of_bytes(source.parsed().as_ref())?;
+    let (grammar, time) = source.compile(Arc::new(vocab))?;
     if !args.json && files.is_empty() && args.text.is_empty() {
-        let size =
-            format!("{}, {}", counted(grammar.grammar().rules().len(), "rule"), counted(grammar.n_states(), "state"));
+        let size = size_of(&grammar);
         output.line(format_args!("{}: a grammar of {size}, compiled in {}", source.name, shown_time(time)));
     }
     let mut reports = Vec::new();
     let mut failure = None;
-    let texts = args.text.iter().map(|text| (quoted_short(text.as_bytes(), 40), Ok(text.clone().into_bytes())));
-    let files = files.iter().map(|path| (shown_path(path), read_file(path).map(|bytes| trimmed(bytes, args.trim))));
-    for (name, document) in texts.chain(files) {
+    let line_end = match () {
+        () if args.exact => LineEnd::Kept,
+        () if args.trim => LineEnd::Dropped,
+        () => LineEnd::Optional,
+    };
+    let texts = args.text.iter().map(|text| (quoted_short(text.as_bytes(), 40), Ok(unescaped(text)), LineEnd::Kept));
+    let files = files.iter().map(|path| (shown_path(path), read_file(path), line_end));
+    for (name, document, line_end) in texts.chain(files) {
         let document = match document {
             Ok(document) => document,
             Err(error) => {
@@ -50,7 +97,7 @@ pub fn run(args: &CheckArgs, output: &mut Output) -> Result<Verdict, Failure> {
                 continue;
             }
         };
-        let outcome = Outcome::of(&grammar, &document, args.control_tokens);
+        let outcome = Outcome::of(&grammar, &source, &document, line_end, args.control_tokens);
         if !args.json {
             outcome.print(&name, output);
         }
@@ -59,13 +106,15 @@ pub fn run(args: &CheckArgs, output: &mut Output) -> Result<Verdict, Failure> {
     let all_match = reports.iter().all(|report| report["matches"] == true);
     if args.json {
         output.json(&json!({
+            "version": 1,
             "grammar": {
                 "name": source.name,
-                "n_rules": grammar.grammar().rules().len(),
+                "form": source.form.name(),
+                "n_rules": n_rules(&grammar),
                 "n_states": grammar.n_states(),
                 "memory_bytes": grammar.memory_bytes(),
                 "compile_ns": nanos(time),
-                "warnings": grammar.warnings().iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "warnings": source.warnings_json(&grammar),
             },
             "documents": reports,
             "all_match": all_match,
@@ -77,23 +126,24 @@ pub fn run(args: &CheckArgs, output: &mut Output) -> Result<Verdict, Failure> {
     }
 }
 
-/// Compiles a grammar over single bytes: documents need no vocabulary.
-fn compile(source: &GrammarSource) -> Result<(CompiledGrammar, Duration), Failure> {
-    let parsed = match &source.form {
-        Form::Ebnf { root } => ebnf::parse(&source.text, root, &Limits::default()).ok().map(|parsed| parsed.grammar),
-        Form::Lark => lark::parse(&source.text, &Limits::default()).ok().map(|parsed| parsed.grammar),
-        Form::Regex | Form::Schema { .. } => None,
-    };
-    let vocab = vocabulary::of_bytes(parsed.as_ref())?;
-    source.compile(Arc::new(vocab))
+/// Returns the number of rules that the author wrote; none for a schema, whose automata have no rules.
+pub fn n_rules(grammar: &CompiledGrammar) -> Option<usize> {
+    grammar.schema_report().is_none().then(|| grammar.grammar().rules().len())
 }
 
-fn trimmed(mut document: Vec<u8>, is_wanted: bool) -> Vec<u8> {
-    if is_wanted && document.last() == Some(&b'\n') {
-        document.pop();
-        document.pop_if(|byte| *byte == b'\r');
+/// Returns the size of a grammar in words.
+pub fn size_of(grammar: &CompiledGrammar) -> String {
+    let n_states = counted(grammar.n_states(), "state");
+    match n_rules(grammar) {
+        Some(n_rules) => format!("{}, {n_states}", counted(n_rules, "rule")),
+        None => n_states,
     }
-    document
+}
+
+/// Returns a document without the line end at its end.
+fn trimmed(document: &[u8]) -> &[u8] {
+    let document = document.strip_suffix(b"\n").unwrap_or(document);
+    document.strip_suffix(b"\r").unwrap_or(document)
 }
 
 /// Returns a time for programs.
@@ -105,106 +155,78 @@ pub fn nanos(time: Duration) -> u64 {
 struct Outcome {
     n_bytes: usize,
     time: Duration,
-    mismatch: Option<Mismatch>,
-}
-
-/// The position of the first error of a document, and what was expected there.
-struct Mismatch {
-    position: DocumentPosition,
-    /// The document ends too early; otherwise the character at the position is refused.
-    is_incomplete: bool,
-    /// The character that is refused.
-    found: String,
-    expected: Expected,
+    refusal: Option<Refusal>,
+    /// It matches without the line end at its end.
+    is_trimmed: bool,
+    /// The exclusions of the grammar but for which the text could go on.
+    exclusions: Vec<String>,
 }
 
 impl Outcome {
-    fn of(grammar: &CompiledGrammar, document: &[u8], with_controls: bool) -> Self {
-        let all = pieces(document, grammar, with_controls);
+    fn of(
+        grammar: &CompiledGrammar,
+        source: &GrammarSource,
+        document: &[u8],
+        line_end: LineEnd,
+        with_controls: bool,
+    ) -> Self {
+        let without = trimmed(document);
+        if line_end == LineEnd::Dropped {
+            return Self::of_text(grammar, source, without, with_controls);
+        }
+        let outcome = Self::of_text(grammar, source, document, with_controls);
+        let may_trim = line_end == LineEnd::Optional && without.len() < document.len();
+        if outcome.refusal.is_some() && may_trim {
+            let trimmed = Self::of_text(grammar, source, without, with_controls);
+            // Where neither matches, the error is one of the document without the line end, unless it is earlier.
+            return Outcome { is_trimmed: trimmed.refusal.is_none(), ..trimmed };
+        }
+        outcome
+    }
+
+    fn of_text(grammar: &CompiledGrammar, source: &GrammarSource, text: &[u8], with_controls: bool) -> Self {
+        let all = pieces(text, grammar, with_controls);
         let mut matcher = grammar.matcher();
         let start = Instant::now();
-        let refused_at = controls::accept(&mut matcher, document, &all);
+        let refused_at = controls::accept(&mut matcher, text, &all);
         let time = start.elapsed();
         let is_match = refused_at.is_none() && matcher.is_accepting();
-        let mismatch = (!is_match).then(|| {
-            let offset = refused_at.unwrap_or(document.len());
-            let read = controls::cut(&all, offset);
-            // A fresh matcher: the first may be in the middle of the pieces.
-            let mut matcher = grammar.matcher();
-            controls::accept(&mut matcher, document, &read);
-            let found = match all.iter().find(|piece| matches!(piece, Piece::Control { at, .. } if at.start == offset))
-            {
-                Some(Piece::Control { control, .. }) => crate::expected::shown_control(control),
-                _ => found(document, offset),
-            };
-            let expected = Expected::new(&matcher, &document[..offset], &read);
-            Mismatch {
-                position: DocumentPosition::new(document, offset),
-                is_incomplete: refused_at.is_none(),
-                found,
-                expected,
-            }
-        });
-        Outcome { n_bytes: document.len(), time, mismatch }
+        let refusal = (!is_match).then(|| Refusal::new(grammar.matcher(), text, &all, refused_at));
+        let exclusions = match &refusal {
+            Some(_) => crate::exclusions::that_forbid(source, grammar, text, &all, refused_at),
+            None => Vec::new(),
+        };
+        Outcome { n_bytes: text.len(), time, refusal, is_trimmed: false, exclusions }
     }
 
     fn print(&self, name: &str, output: &mut Output) {
-        let Some(mismatch) = &self.mismatch else {
-            output.line(format_args!("{name}: matches ({}, {})", counted(self.n_bytes, "byte"), shown_time(self.time)));
+        let Some(refusal) = &self.refusal else {
+            let without = if self.is_trimmed { "; without the line end at its end" } else { "" };
+            let (n_bytes, time) = (counted(self.n_bytes, "byte"), shown_time(self.time));
+            output.line(format_args!("{name}: matches ({n_bytes}, {time}{without})"));
             return;
         };
-        let DocumentPosition { line, column, offset, .. } = mismatch.position;
-        let at = format!("line {line}, column {column} (byte {offset})");
-        match mismatch.is_incomplete {
-            true => output.line(format_args!("{name}: does not match: it is incomplete, and ends at {at}")),
-            false => output.line(format_args!("{name}: does not match: {} is not allowed at {at}", mismatch.found)),
+        for (index, line) in refusal.lines().iter().enumerate() {
+            match index {
+                0 => output.line(format_args!("{name}: {line}")),
+                _ => output.line(line),
+            }
         }
-        output.line(&mismatch.position);
-        let mut label = "expected: ";
-        for line in mismatch.expected.lines() {
-            output.line(format_args!(" {label}{line}"));
-            label = "      or: ";
-        }
-        if let Some(completion) = mismatch.expected.completion.as_ref().filter(|_| mismatch.is_incomplete) {
-            output.line(format_args!(" shortest completion: {completion}"));
-        }
-        if mismatch.expected.open_rules.len() > 1 {
-            let rules = &mismatch.expected.open_rules;
-            let shown = rules.iter().take(6).map(String::as_str).collect::<Vec<_>>().join(" < ");
-            let more = if rules.len() > 6 { format!(" < ... ({} rules)", rules.len()) } else { String::new() };
-            output.line(format_args!(" reading: {shown}{more}"));
-        }
+        self.exclusions.iter().for_each(|line| output.line(format_args!(" {line}")));
     }
 
     fn to_json(&self, name: &str) -> Value {
         let mut report = json!({
             "document": name,
-            "matches": self.mismatch.is_none(),
+            "matches": self.refusal.is_none(),
             "n_bytes": self.n_bytes,
+            "without_line_end": self.is_trimmed,
             "ns": nanos(self.time),
         });
-        if let Some(mismatch) = &self.mismatch {
-            report["reason"] = if mismatch.is_incomplete { "incomplete" } else { "refused" }.into();
-            report["offset"] = mismatch.position.offset.into();
-            report["line"] = mismatch.position.line.into();
-            report["column"] = mismatch.position.column.into();
-            report["found"] = if mismatch.is_incomplete { Value::Null } else { mismatch.found.as_str().into() };
-            if let (Value::Object(report), Value::Object(expected)) = (&mut report, mismatch.expected.to_json()) {
-                report.extend(expected);
-            }
+        if let Some(refusal) = &self.refusal {
+            refusal.add_to(&mut report);
+            report["exclusions"] = self.exclusions.clone().into();
         }
         report
-    }
-}
-
-/// Shows the character, or else the byte, at an offset.
-fn found(document: &[u8], offset: usize) -> String {
-    let suffix = &document[offset.min(document.len())..];
-    let head = &suffix[..suffix.len().min(4)];
-    let chunk = head.utf8_chunks().next();
-    match (chunk.and_then(|chunk| chunk.valid().chars().next()), suffix.first()) {
-        (Some(c), _) => crate::output::quoted(c.encode_utf8(&mut [0; 4]).as_bytes()),
-        (None, Some(byte)) => format!("byte \\x{byte:02X}"),
-        (None, None) => "the end".to_owned(),
     }
 }

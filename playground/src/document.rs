@@ -2,6 +2,7 @@
 
 use crate::output::is_unseen;
 use std::fmt;
+use unicode_width::UnicodeWidthChar;
 
 /// How much of a line is shown before and after a position, in characters.
 const SHOWN_BEFORE: usize = 60;
@@ -17,7 +18,8 @@ pub struct DocumentPosition {
     /// Column in characters, from 1; a byte that is part of no character counts as one.
     pub column: usize,
     excerpt: String,
-    n_before: usize,
+    /// The columns of the terminal before the position: wide characters take two.
+    width_before: usize,
 }
 
 impl DocumentPosition {
@@ -35,9 +37,10 @@ impl DocumentPosition {
         let after = cells(&document[char_start..line_end.min(char_start + 4 * SHOWN_AFTER)]);
         let n_skipped = before.len().saturating_sub(SHOWN_BEFORE);
         let mut excerpt: String = before[n_skipped..].iter().collect();
+        let width_before = before[n_skipped..].iter().map(|c| c.width().unwrap_or(0)).sum();
         excerpt.extend(after.take(SHOWN_AFTER));
         let line = document[..line_start].iter().filter(|&&byte| byte == b'\n').count() + 1;
-        DocumentPosition { offset, line, column: before.len() + 1, excerpt, n_before: before.len() - n_skipped }
+        DocumentPosition { offset, line, column: before.len() + 1, excerpt, width_before }
     }
 }
 
@@ -46,7 +49,7 @@ impl fmt::Display for DocumentPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.line.to_string();
         writeln!(f, " {number} | {}", self.excerpt)?;
-        write!(f, " {:pad$} | {:indent$}^", "", "", pad = number.len(), indent = self.n_before)
+        write!(f, " {:pad$} | {:indent$}^", "", "", pad = number.len(), indent = self.width_before)
     }
 }
 
@@ -80,6 +83,8 @@ mod tests {
             (2, 2),
             "within a character"
         );
+        let wide = DocumentPosition::new("日本x".as_bytes(), 6);
+        assert_eq!((wide.column, wide.to_string()), (3, " 1 | 日本x\n   |     ^".to_owned()));
         let end = DocumentPosition::new(document, document.len());
         assert_eq!((end.line, end.column, end.offset), (3, 5, 13));
     }

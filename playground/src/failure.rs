@@ -1,5 +1,7 @@
 //! Failures of commands, and the exit codes.
 
+use crate::refusal::Refusal;
+use maskwright::compiler::ErrorFacts;
 use maskwright::{CompileError, VocabError};
 use serde_json::{Value, json};
 use std::fmt;
@@ -48,13 +50,15 @@ pub enum Failure {
     /// The command line asks for something impossible.
     Usage(String),
     /// The grammar can't be compiled.
-    Grammar { from: String, error: CompileError },
+    Grammar { from: String, error: CompileError, facts: Box<ErrorFacts> },
     /// A file can't be read.
     File { path: String, message: String },
     /// A vocabulary can't be read.
     Vocabulary { from: String, error: VocabError },
     /// The text before the mask is refused, which leaves nothing to show.
-    Prefix(String),
+    Prefix(Box<Refusal>),
+    /// A step of the matcher failed for another reason than a refusal.
+    Step(String),
     /// The vocabulary can't spell what the grammar requires.
     Stuck(String),
 }
@@ -66,7 +70,7 @@ impl Failure {
             Failure::Usage(_) => CODE_USAGE,
             Failure::Grammar { .. } => CODE_GRAMMAR,
             Failure::File { .. } | Failure::Vocabulary { .. } => CODE_FILE,
-            Failure::Prefix(_) | Failure::Stuck(_) => CODE_NO,
+            Failure::Prefix(_) | Failure::Step(_) | Failure::Stuck(_) => CODE_NO,
         }
     }
 
@@ -78,21 +82,28 @@ impl Failure {
             Failure::File { .. } => "file",
             Failure::Vocabulary { .. } => "vocabulary",
             Failure::Prefix(_) => "prefix",
+            Failure::Step(_) => "step",
             Failure::Stuck(_) => "stuck",
         };
         let mut error = json!({ "kind": kind, "message": self.to_string() });
-        if let Failure::Grammar { error: CompileError::Syntax(syntax), .. } = self {
-            let (line, column) = syntax.line_column();
-            error["line"] = line.into();
-            error["column"] = column.into();
-            error["hint"] = syntax.hint().into();
+        match self {
+            Failure::Grammar { error: compile, facts, .. } => {
+                error["code"] = facts.code.as_str().into();
+                error["line"] = facts.line_column.map(|(line, _)| line).into();
+                error["column"] = facts.line_column.map(|(_, column)| column).into();
+                error["hint"] = facts.hint.clone().into();
+                error["pointer"] = facts.pointer.clone().into();
+                error["keyword"] = facts.keyword.clone().into();
+                error["limit"] = facts.limit.map(|(given, limit)| json!({ "given": given, "limit": limit })).into();
+                if let CompileError::Schema(schema) = compile {
+                    error["is_unsatisfiable"] = schema.is_unsatisfiable().into();
+                    error["keywords"] = schema.contradicting().collect::<Vec<_>>().into();
+                }
+            }
+            Failure::Prefix(refusal) => refusal.add_to(&mut error),
+            _ => {}
         }
-        if let Failure::Grammar { error: CompileError::Schema(schema), .. } = self {
-            error["keyword"] = schema.keyword().into();
-            error["pointer"] = schema.pointer().into();
-            error["is_unsatisfiable"] = schema.is_unsatisfiable().into();
-        }
-        json!({ "error": error })
+        json!({ "version": 1, "error": error })
     }
 }
 
@@ -100,12 +111,15 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Usage(message) => f.write_str(message),
-            Failure::Grammar { from, error } if f.alternate() => write!(f, "{from}: {error:#}"),
-            Failure::Grammar { from, error } => write!(f, "{from}: {error}"),
+            Failure::Grammar { from, error, .. } if f.alternate() => write!(f, "{from}: {error:#}"),
+            Failure::Grammar { from, error, .. } => write!(f, "{from}: {error}"),
             Failure::File { path, message } => write!(f, "can't read {path}: {message}"),
             Failure::Vocabulary { from, error } => write!(f, "vocabulary {from}: {error}"),
-            Failure::Prefix(message) if !f.alternate() => f.write_str(message.lines().next().unwrap_or_default()),
-            Failure::Prefix(message) | Failure::Stuck(message) => f.write_str(message),
+            Failure::Prefix(refusal) if f.alternate() => {
+                write!(f, "the text {}", refusal.lines().join("\n"))
+            }
+            Failure::Prefix(refusal) => write!(f, "the text {}", refusal.headline()),
+            Failure::Step(message) | Failure::Stuck(message) => f.write_str(message),
         }
     }
 }

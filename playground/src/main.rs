@@ -1,22 +1,31 @@
 //! The playground: try grammars on vocabularies, documents and a sampler, from the command line.
 //!
-//! One file per command ([`demo`], [`check`], [`mask`], [`mod@generate`], [`explain`]); each computes a report first and prints it then, as text or as JSON.
+//! One file per command, with its arguments; each computes a report first and prints it then, as text or as JSON. Options that commands share are in [`options`]; [`source`]
+//! is the one place that compiles a grammar.
 //! No input may make the program panic: texts are bytes until they prove to be UTF-8, and output to a closed pipe is dropped.
 
 mod arithmetic;
 mod check;
 mod cli;
+mod compare;
 mod controls;
+mod coverage;
 mod demo;
 mod document;
+mod exclusions;
 mod expected;
 mod explain;
 mod failure;
 mod generate;
 mod mask;
+mod options;
 mod output;
+mod places;
+mod refusal;
+mod run;
 mod sampler;
 mod source;
+mod tokens;
 mod vocabulary;
 
 use clap::Parser;
@@ -37,6 +46,7 @@ fn main() -> ExitCode {
         Command::Mask(args) => (mask::run(args, &mut output), args.json),
         Command::Generate(args) => (generate::run(args, &mut output), args.json),
         Command::Explain(args) => (explain::run(args, &mut output), args.json),
+        Command::Tokens(args) => (tokens::run(args, &mut output), args.json),
     };
     let code = match outcome {
         Ok(verdict) => verdict.code(),

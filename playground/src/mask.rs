@@ -1,129 +1,266 @@
 //! `playground mask`: the tokens that may follow a text, and why others may not.
 
-use crate::check::nanos;
-use crate::cli::MaskArgs;
+use crate::check::{n_rules, nanos, size_of};
+use crate::cli::EXIT_CODES;
 use crate::controls::{self, Piece, pieces};
-use crate::document::DocumentPosition;
-use crate::expected::{Expected, shown_control};
+use crate::expected::Expected;
 use crate::failure::{Failure, Verdict};
-use crate::output::{Output, counted, grouped, quoted, quoted_short, shown_time};
-use crate::source::{GrammarSource, check_stdin_once, read_file};
-use crate::vocabulary;
-use maskwright::grammar::ControlRef;
-use maskwright::{CompiledGrammar, MatchError, Matcher, TokenId, TokenKind, TokenMask, Vocab};
+use crate::options::{FileArgs, PrefixArgs, VocabArgs};
+use crate::output::{Output, counted, grouped, harmless, quoted, quoted_short, shown_time};
+use crate::refusal::Refusal;
+use crate::source::{Loaded, check_stdin_once};
+use crate::tokens::{Asked, find_token, is_id, shown_kind, shown_token, token_json};
+use maskwright::{MatchError, Matcher, TokenId, TokenKind, TokenMask, Vocab};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// Options of `mask`.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = EXIT_CODES,
+    override_usage = "playground mask [OPTIONS] GRAMMAR_FILE\n       playground mask [OPTIONS] --regex PATTERN"
+)]
+pub struct Args {
+    #[command(flatten)]
+    pub file: FileArgs,
+    #[command(flatten)]
+    pub prefix: PrefixArgs,
+    #[command(flatten)]
+    pub vocab: VocabArgs,
+    /// How many of the allowed tokens to show, or of each group
+    #[arg(short = 'n', long = "show", value_name = "N", default_value_t = 20)]
+    pub show: usize,
+    /// Group the allowed tokens by their first byte, or by the rule that reads it
+    #[arg(long, value_name = "BY")]
+    pub group: Option<Grouping>,
+    /// Explain why a token is allowed or not: an id, a name, or its text (can be repeated)
+    ///
+    /// Text is read with the escapes \n \r \t \\ \xHH; put it in double quotes if it is a number.
+    #[arg(long, value_name = "TOKEN", allow_hyphen_values = true)]
+    pub why: Vec<String>,
+    /// Explain why the text may not end here
+    #[arg(long)]
+    pub why_not_stop: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How allowed tokens are grouped.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Grouping {
+    /// By the first byte.
+    Byte,
+    /// By the rule that reads the first byte; a token counts for each of several.
+    Rule,
+}
 
 /// Runs the command.
 ///
 /// # Errors
 /// If the grammar, the prefix or the vocabulary can't be read, if the prefix doesn't match, or if no token can follow it.
-pub fn run(args: &MaskArgs, output: &mut Output) -> Result<Verdict, Failure> {
-    check_stdin_once(args.file.iter().chain(&args.prefix_file).map(std::path::PathBuf::as_path))?;
-    let source = GrammarSource::read(&args.grammar, args.file.as_deref())?;
-    let prefix = match &args.prefix_file {
-        Some(path) => read_file(path)?,
-        None => args.prefix.clone().unwrap_or_default().into_bytes(),
-    };
-    let vocab = Arc::new(vocabulary::read(&args.vocab)?);
-    let (grammar, compile_time) = source.compile(Arc::clone(&vocab))?;
-    let read = pieces(&prefix, &grammar, args.control_tokens);
-    let mut matcher = at_prefix(&grammar, &prefix, &read)?;
+pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
+    check_stdin_once(args.file.file.iter().chain(&args.prefix.prefix_file).map(std::path::PathBuf::as_path))?;
+    let prefix = args.prefix.read()?;
+    let loaded = Loaded::new(&args.file, &args.vocab)?;
+    let grammar = &loaded.grammar;
+    let vocab = grammar.vocab();
+    let read = pieces(&prefix, grammar, args.prefix.control_tokens);
+    let mut matcher = at_prefix(&loaded, &prefix, &read)?;
     let start = Instant::now();
-    let mask = matcher.mask().or_else(|error| stuck_is_empty(error, &vocab))?;
+    let mask = matcher.mask().or_else(|error| stuck_is_empty(error, vocab))?;
     let first_time = start.elapsed();
     let start = Instant::now();
-    let again = matcher.mask().or_else(|error| stuck_is_empty(error, &vocab))?;
+    let again = matcher.mask().or_else(|error| stuck_is_empty(error, vocab))?;
     let again_time = start.elapsed();
     debug_assert_eq!(mask, again, "a mask is the same each time");
     let forced = matcher.jump_forward_text();
-    let reasons: Vec<Reason> = args.why.iter().map(|asked| Reason::new(&matcher, &prefix, &read, asked)).collect();
-    let times = Times { compile_time, first_time, again_time };
+    let expected = Expected::new(&matcher, b"");
+    let groups = args.group.map(|by| groups(by, &mask, vocab, &expected)).unwrap_or_default();
+    let reasons: Vec<Reason> =
+        args.why.iter().map(|asked| Reason::new(&loaded, &matcher, &prefix, &read, asked)).collect();
+    let report = Report { args, loaded: &loaded, prefix: &prefix, mask, forced, expected, groups, reasons };
+    let times = [loaded.compile_time, first_time, again_time];
     if args.json {
-        output.json(&to_json(args, &source, &matcher, &mask, &forced, &reasons, &times));
+        output.json(&report.to_json(&times));
     } else {
-        print(args, &source, &prefix, &matcher, &mask, &forced, &times, output);
-        reasons.iter().for_each(|reason| reason.print(output));
+        report.print(&times, output);
     }
-    Ok(Verdict::of(mask.count() > 0 && reasons.iter().all(|reason| reason.is_allowed)))
-}
-
-struct Times {
-    compile_time: Duration,
-    first_time: Duration,
-    again_time: Duration,
+    let may_go_on = report.mask.count() > 0 || report.expected.is_accepting;
+    let may_stop = !args.why_not_stop || report.expected.is_accepting;
+    Ok(Verdict::of(may_go_on && may_stop && report.reasons.iter().all(|reason| reason.is_allowed)))
 }
 
 /// Returns the mask; if no token can follow, that is the empty mask and no error.
 fn stuck_is_empty(error: MatchError, vocab: &Vocab) -> Result<TokenMask, Failure> {
-    if error.is_stuck() { Ok(TokenMask::new(vocab.n_tokens())) } else { Err(Failure::Prefix(error.to_string())) }
+    if error.is_stuck() { Ok(TokenMask::new(vocab.n_tokens())) } else { Err(Failure::Step(error.to_string())) }
 }
 
-fn at_prefix(grammar: &CompiledGrammar, prefix: &[u8], read: &[Piece]) -> Result<Matcher, Failure> {
-    let mut matcher = grammar.matcher();
-    let Some(offset) = controls::accept(&mut matcher, prefix, read) else { return Ok(matcher) };
-    let position = DocumentPosition::new(prefix, offset);
-    let mut matcher = grammar.matcher();
-    let read = controls::cut(read, offset);
-    controls::accept(&mut matcher, prefix, &read);
-    let (line, column) = (position.line, position.column);
-    let mut message = format!("the prefix does not match at line {line}, column {column} (byte {offset})\n{position}");
-    for line in Expected::new(&matcher, &prefix[..offset], &read).lines() {
-        message.push_str(&format!("\n expected: {line}"));
+/// Returns a matcher that has read a text.
+///
+/// # Errors
+/// If the text is refused: where, and what was expected there.
+pub fn at_prefix(loaded: &Loaded, prefix: &[u8], read: &[Piece]) -> Result<Matcher, Failure> {
+    let mut matcher = loaded.matcher();
+    match controls::accept(&mut matcher, prefix, read) {
+        None => Ok(matcher),
+        Some(offset) => Err(Failure::Prefix(Box::new(Refusal::new(loaded.matcher(), prefix, read, Some(offset))))),
     }
-    Err(Failure::Prefix(message))
 }
 
-fn share(mask: &TokenMask) -> f64 {
-    100.0 * mask.count() as f64 / mask.n_tokens().max(1) as f64
+/// Allowed tokens that have something in common.
+struct Group {
+    label: String,
+    tokens: Vec<TokenId>,
 }
 
-#[expect(clippy::too_many_arguments, reason = "the parts of one report")]
-fn print(
-    args: &MaskArgs,
-    source: &GrammarSource,
-    prefix: &[u8],
-    matcher: &Matcher,
-    mask: &TokenMask,
-    forced: &str,
-    times: &Times,
-    output: &mut Output,
-) {
-    let grammar = matcher.grammar();
-    let (n_rules, n_states) = (counted(grammar.grammar().rules().len(), "rule"), counted(grammar.n_states(), "state"));
-    let compile_time = shown_time(times.compile_time);
-    output.line(format_args!("grammar   {}: {n_rules}, {n_states}, compiled in {compile_time}", source.name));
-    output.line(format_args!("prefix    {}: {}", counted(prefix.len(), "byte"), quoted_tail(prefix)));
-    output.line(format_args!(
-        "allowed   {} of {} tokens of {} ({:.3} %)",
-        grouped(mask.count() as u64),
-        grouped(mask.n_tokens() as u64),
-        args.vocab,
-        share(mask)
-    ));
-    output.line(format_args!(
-        "mask      {} the first time, {} again",
-        shown_time(times.first_time),
-        shown_time(times.again_time)
-    ));
-    output
-        .line(format_args!("complete  {}", if matcher.is_accepting() { "yes, a stop token may follow" } else { "no" }));
-    if !forced.is_empty() {
-        output.line(format_args!("forced    {}", quoted_short(forced.as_bytes(), 80)));
+fn groups(by: Grouping, mask: &TokenMask, vocab: &Vocab, expected: &Expected) -> Vec<Group> {
+    let mut groups: BTreeMap<String, Vec<TokenId>> = BTreeMap::new();
+    for id in mask.iter() {
+        let labels: Vec<String> = match (vocab.bytes(id).first(), by) {
+            (None, _) => vec!["control tokens".into()],
+            _ if vocab.kind(id) == TokenKind::Control || vocab.stop_tokens().contains(&id) => {
+                vec!["control tokens".into()]
+            }
+            (Some(byte), Grouping::Byte) => vec![quoted(&[*byte])],
+            (Some(byte), Grouping::Rule) => {
+                let rules = expected.rules_that_read(*byte);
+                if rules.is_empty() { vec!["(no rule)".into()] } else { rules }
+            }
+        };
+        labels.into_iter().for_each(|label| groups.entry(label).or_default().push(id));
     }
-    if mask.count() == 0 && !matcher.is_accepting() {
-        output.line("stuck     no token of the vocabulary can go on, and the text is not complete");
+    let mut groups: Vec<Group> = groups.into_iter().map(|(label, tokens)| Group { label, tokens }).collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.tokens.len()));
+    groups
+}
+
+/// What the command shows.
+struct Report<'a> {
+    args: &'a Args,
+    loaded: &'a Loaded,
+    prefix: &'a [u8],
+    mask: TokenMask,
+    forced: String,
+    expected: Expected,
+    groups: Vec<Group>,
+    reasons: Vec<Reason>,
+}
+
+impl Report<'_> {
+    fn share(&self) -> f64 {
+        100.0 * self.mask.count() as f64 / self.mask.n_tokens().max(1) as f64
     }
-    if args.show > 0 && mask.count() > 0 {
-        let n_shown = args.show.min(mask.count());
-        output.line(format_args!("\n{:>8}  token", "id"));
-        for token in mask.iter().take(n_shown) {
-            output.line(format_args!("{token:>8}  {}", shown_token(grammar.vocab(), token)));
+
+    fn is_stuck(&self) -> bool {
+        self.mask.count() == 0 && !self.expected.is_accepting
+    }
+
+    fn has_stop_tokens(&self) -> bool {
+        !self.loaded.matcher().stop_tokens().is_empty()
+    }
+
+    fn print(&self, [compile_time, first_time, again_time]: &[Duration; 3], output: &mut Output) {
+        let (grammar, mask) = (&self.loaded.grammar, &self.mask);
+        let vocab = grammar.vocab();
+        output.line(format_args!(
+            "grammar   {}: {}, compiled in {}",
+            self.loaded.source.name,
+            size_of(grammar),
+            shown_time(*compile_time)
+        ));
+        output.line(format_args!("prefix    {}: {}", counted(self.prefix.len(), "byte"), quoted_tail(self.prefix)));
+        output.line(format_args!(
+            "allowed   {} of {} tokens of {} ({:.3} %)",
+            grouped(mask.count() as u64),
+            grouped(mask.n_tokens() as u64),
+            self.args.vocab.vocab,
+            self.share()
+        ));
+        output.line(format_args!(
+            "mask      {} the first time, {} again",
+            shown_time(*first_time),
+            shown_time(*again_time)
+        ));
+        let complete = match (self.expected.is_accepting, self.has_stop_tokens()) {
+            (false, _) => "no",
+            (true, true) => "yes, a stop token may follow",
+            (true, false) => "yes; the vocabulary has no stop token, so that the output has to end by itself",
+        };
+        output.line(format_args!("complete  {complete}"));
+        if !self.forced.is_empty() {
+            output.line(format_args!("forced    {}", quoted_short(self.forced.as_bytes(), 80)));
         }
-        if n_shown < mask.count() {
-            output.line(format_args!("{:>8}  and {} more", "", grouped((mask.count() - n_shown) as u64)));
+        if self.is_stuck() {
+            output.line("stuck     no token of the vocabulary can go on, and the text is not complete");
         }
+        if let Some(place) = &self.expected.schema {
+            place.lines().iter().for_each(|line| output.line(format_args!("schema    {}", harmless(line))));
+        }
+        if self.args.group.is_some() {
+            for group in &self.groups {
+                let shown: Vec<String> =
+                    group.tokens.iter().take(self.args.show).map(|&id| shown_token(vocab, id)).collect();
+                let more = if group.tokens.len() > shown.len() { " ..." } else { "" };
+                let (label, n) = (&group.label, grouped(group.tokens.len() as u64));
+                output.line(format_args!("{n:>8}  {label}: {}{more}", shown.join(" ")));
+            }
+        } else if self.args.show > 0 && mask.count() > 0 {
+            let n_shown = self.args.show.min(mask.count());
+            output.line(format_args!("\n{:>8}  token", "id"));
+            for id in mask.iter().take(n_shown) {
+                let kind = match vocab.kind(id) {
+                    TokenKind::Text => String::new(),
+                    kind => format!(" ({})", shown_kind(kind)),
+                };
+                output.line(format_args!("{id:>8}  {}{kind}", shown_token(vocab, id)));
+            }
+            if n_shown < mask.count() {
+                output.line(format_args!("{:>8}  and {} more", "", grouped((mask.count() - n_shown) as u64)));
+            }
+        }
+        self.reasons.iter().for_each(|reason| reason.print(output));
+        if self.args.why_not_stop {
+            match self.expected.is_accepting {
+                true => output.line("\nthe text may end here: it is complete"),
+                false => {
+                    output.line("\nthe text may not end here: it is not complete");
+                    self.expected.labelled_lines().iter().for_each(|line| output.line(line));
+                }
+            }
+        }
+    }
+
+    fn to_json(&self, [compile_time, first_time, again_time]: &[Duration; 3]) -> Value {
+        let grammar = &self.loaded.grammar;
+        let vocab = grammar.vocab();
+        let groups = self.groups.iter().map(|group| {
+            let tokens: Vec<&TokenId> = group.tokens.iter().take(self.args.show).collect();
+            json!({ "label": group.label, "n_tokens": group.tokens.len(), "tokens": tokens })
+        });
+        json!({
+            "version": 1,
+            "grammar": self.loaded.source.name,
+            "form": self.loaded.source.form.name(),
+            "n_rules": n_rules(grammar),
+            "vocab": self.args.vocab.vocab,
+            "warnings": self.loaded.source.warnings_json(grammar),
+            "n_tokens": self.mask.n_tokens(),
+            "n_allowed": self.mask.count(),
+            "share": self.share() / 100.0,
+            "is_accepting": self.expected.is_accepting,
+            "is_stuck": self.is_stuck(),
+            "forced_text": self.forced,
+            "tokens": self.mask.iter().take(self.args.show).map(|id| token_json(vocab, id)).collect::<Vec<_>>(),
+            "groups": groups.collect::<Vec<_>>(),
+            "why": self.reasons.iter().map(Reason::to_json).collect::<Vec<_>>(),
+            "next": self.expected.to_json(),
+            "compile_ns": nanos(*compile_time),
+            "mask_ns": nanos(*first_time),
+            "mask_again_ns": nanos(*again_time),
+        })
     }
 }
 
@@ -135,67 +272,28 @@ fn quoted_tail(prefix: &[u8]) -> String {
     }
 }
 
-fn shown_token(vocab: &Vocab, token: TokenId) -> String {
-    match (vocab.kind(token), vocab.name(token)) {
-        (TokenKind::Text, _) | (_, None) => quoted_short(vocab.bytes(token), 80),
-        (_, Some(name)) => {
-            format!("{} ({})", shown_control(&ControlRef::Name(name.into())), kind_name(vocab.kind(token)))
-        }
-    }
-}
-
-fn kind_name(kind: TokenKind) -> &'static str {
-    match kind {
-        TokenKind::Text => "text",
-        TokenKind::Control => "control token",
-        TokenKind::AddedText => "added text",
-        TokenKind::Padding => "padding",
-    }
-}
-
-fn to_json(
-    args: &MaskArgs,
-    source: &GrammarSource,
-    matcher: &Matcher,
-    mask: &TokenMask,
-    forced: &str,
-    reasons: &[Reason],
-    times: &Times,
-) -> Value {
-    let vocab = matcher.grammar().vocab();
-    let token = |id: TokenId| json!({ "id": id, "text": String::from_utf8_lossy(vocab.bytes(id)), "bytes": vocab.bytes(id), "name": vocab.name(id) });
-    json!({
-        "grammar": source.name,
-        "vocab": args.vocab,
-        "warnings": matcher.grammar().warnings().iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "n_tokens": mask.n_tokens(),
-        "n_allowed": mask.count(),
-        "share": share(mask) / 100.0,
-        "is_accepting": matcher.is_accepting(),
-        "is_stuck": mask.count() == 0 && !matcher.is_accepting(),
-        "forced_text": forced,
-        "tokens": mask.iter().take(args.show).map(token).collect::<Vec<_>>(),
-        "why": reasons.iter().map(Reason::to_json).collect::<Vec<_>>(),
-        "compile_ns": nanos(times.compile_time),
-        "mask_ns": nanos(times.first_time),
-        "mask_again_ns": nanos(times.again_time),
-    })
-}
-
 /// The reason why a token is allowed or not.
-struct Reason {
+pub struct Reason {
     asked: String,
     id: Option<TokenId>,
     shown: String,
-    is_allowed: bool,
+    pub is_allowed: bool,
     reason: String,
+    /// How the question was read, where that is not plain.
+    note: Option<String>,
+    /// The rules that read the first byte of an allowed token.
+    read_by: Vec<String>,
+    /// A text that completes the text with the token.
+    completion: Option<String>,
     /// The number of bytes of the token that are accepted, if its text is refused.
     n_read: Option<usize>,
     expected: Option<Expected>,
+    exclusions: Vec<String>,
 }
 
 impl Reason {
-    fn new(matcher: &Matcher, prefix: &[u8], read: &[Piece], asked: &str) -> Self {
+    /// Finds out why a token may or may not follow; `matcher` has read the text `prefix`, which consists of `read`.
+    pub fn new(loaded: &Loaded, matcher: &Matcher, prefix: &[u8], read: &[Piece], asked: &str) -> Self {
         let vocab = Arc::clone(matcher.grammar().vocab());
         let mut reason = Reason {
             asked: asked.to_owned(),
@@ -203,8 +301,12 @@ impl Reason {
             shown: quoted_short(asked.as_bytes(), 80),
             is_allowed: false,
             reason: String::new(),
+            note: is_id(asked).then(|| format!("{asked} was read as an id; the text is written '\"{asked}\"'")),
+            read_by: Vec::new(),
+            completion: None,
             n_read: None,
             expected: None,
+            exclusions: Vec::new(),
         };
         let bytes = match find_token(&vocab, asked) {
             Asked::Token(id) => {
@@ -228,6 +330,12 @@ impl Reason {
                 Some(TokenKind::Control) => "the grammar names this control token here".into(),
                 _ => "the text with it can still be completed".into(),
             };
+            let mut ahead = matcher.fork();
+            if let Some(id) = reason.id.filter(|_| !is_stop)
+                && ahead.accept_token(id).is_ok()
+            {
+                reason.add_allowed(matcher, &ahead, &bytes);
+            }
             return reason;
         }
         if kind == Some(TokenKind::Padding) && !is_stop {
@@ -242,7 +350,7 @@ impl Reason {
             } else {
                 "it has no bytes, so it is not text".into()
             };
-            reason.expected = Some(Expected::new(matcher, prefix, read));
+            reason.expected = Some(Expected::new(matcher, b""));
             return reason;
         }
         let n_read = match matcher.fork().accept_bytes(&bytes) {
@@ -251,41 +359,64 @@ impl Reason {
         };
         if n_read == bytes.len() {
             reason.reason = "its bytes may follow, but it is not one token of the vocabulary".into();
-            let mut matcher = matcher.fork();
-            reason.is_allowed = reason.id.is_none() && matcher.accept_bytes(&bytes).is_ok();
+            let mut ahead = matcher.fork();
+            reason.is_allowed = reason.id.is_none() && ahead.accept_bytes(&bytes).is_ok();
+            reason.add_allowed(matcher, &ahead, &bytes);
             return reason;
         }
         let mut text = prefix.to_vec();
-        text.extend_from_slice(&bytes[..n_read]);
-        let mut read = read.to_vec();
-        read.push(Piece::Bytes(prefix.len()..text.len()));
-        let mut matcher = matcher.fork();
-        let _ = matcher.accept_bytes(&bytes[..n_read]);
+        text.extend_from_slice(&bytes);
+        let mut all = read.to_vec();
+        all.push(Piece::Bytes(prefix.len()..text.len()));
+        let mut ahead = matcher.fork();
+        let _ = ahead.accept_bytes(&bytes[..n_read]);
         let after = if n_read > 0 { format!(" after {}", quoted(&bytes[..n_read])) } else { String::new() };
         reason.reason = format!("at its byte {n_read}, {} can't follow{after}", shown_at(&bytes, n_read));
         reason.n_read = Some(n_read);
-        reason.expected = Some(Expected::new(&matcher, &text, &read));
+        reason.expected = Some(Expected::new(&ahead, &bytes[n_read..]));
+        let refused_at = Some(prefix.len() + n_read);
+        reason.exclusions = crate::exclusions::that_forbid(&loaded.source, matcher.grammar(), &text, &all, refused_at);
         reason
     }
 
-    fn print(&self, output: &mut Output) {
+    /// Adds what is of interest about an allowed token: which rules read it, and how the text could end.
+    fn add_allowed(&mut self, before: &Matcher, after: &Matcher, bytes: &[u8]) {
+        let rules = bytes.first().map(|&byte| Expected::new(before, b"").rules_that_read(byte));
+        self.read_by = rules.unwrap_or_default();
+        self.completion = Expected::new(after, b"").completion.map(|(text, _)| text);
+    }
+
+    /// Prints it for people.
+    pub fn print(&self, output: &mut Output) {
         let verdict = if self.is_allowed { "allowed" } else { "not allowed" };
         let id = self.id.map_or(String::new(), |id| format!("token {id} "));
         output.line(format_args!("\n{id}{}: {verdict}: {}", self.shown, self.reason));
-        let mut label = "expected: ";
-        for line in self.expected.iter().flat_map(Expected::lines) {
-            output.line(format_args!(" {label}{line}"));
-            label = "      or: ";
+        if let Some(note) = &self.note {
+            output.line(format_args!(" note: {note}"));
         }
+        if !self.read_by.is_empty() {
+            output.line(format_args!(" read by: {}", self.read_by.join(", ")));
+        }
+        if let Some(completion) = self.completion.as_ref() {
+            let shown = if completion.is_empty() { "(none needed)" } else { completion };
+            output.line(format_args!(" shortest completion behind it: {shown}"));
+        }
+        self.expected.iter().flat_map(Expected::labelled_lines).for_each(|line| output.line(line));
+        self.exclusions.iter().for_each(|line| output.line(format_args!(" {line}")));
     }
 
-    fn to_json(&self) -> Value {
+    /// Returns it as JSON.
+    pub fn to_json(&self) -> Value {
         let mut value = json!({
             "asked": self.asked,
+            "note": self.note,
             "id": self.id,
             "is_allowed": self.is_allowed,
             "reason": self.reason,
+            "read_by": self.read_by,
+            "completion_behind": self.completion,
             "n_bytes_read": self.n_read,
+            "exclusions": self.exclusions,
         });
         if let (Value::Object(value), Some(Value::Object(expected))) =
             (&mut value, self.expected.as_ref().map(Expected::to_json))
@@ -301,76 +432,4 @@ fn shown_at(bytes: &[u8], index: usize) -> String {
         0x20..0x7F => quoted(&[*byte]),
         _ => format!("\\x{byte:02X}"),
     })
-}
-
-/// What the user asks about.
-#[derive(PartialEq, Eq, Debug)]
-enum Asked {
-    /// A token.
-    Token(TokenId),
-    /// An id that no token has.
-    Unknown(u64),
-    /// A text that is no token.
-    Text(Vec<u8>),
-}
-
-/// Finds a token by id, name or text; a text in double quotes is a text.
-fn find_token(vocab: &Vocab, asked: &str) -> Asked {
-    if let Ok(id) = asked.parse::<u64>() {
-        return match TokenId::try_from(id) {
-            Ok(token) if (token as usize) < vocab.n_tokens() => Asked::Token(token),
-            _ => Asked::Unknown(id),
-        };
-    }
-    if let Some(&id) = vocab.ids_named(asked).first() {
-        return Asked::Token(id);
-    }
-    let inner = asked.strip_prefix('"').and_then(|suffix| suffix.strip_suffix('"')).filter(|inner| !inner.is_empty());
-    for text in [Some(asked), inner].into_iter().flatten() {
-        let bytes = unescaped(text);
-        let node = vocab.trie().find(&bytes);
-        if let Some(&id) = node.and_then(|node| vocab.trie().tokens(node).first()) {
-            return Asked::Token(id);
-        }
-    }
-    Asked::Text(unescaped(inner.unwrap_or(asked)))
-}
-
-/// Reads the escapes `\n \r \t \\ \xHH`; a backslash before anything else is itself.
-fn unescaped(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut suffix = text.as_bytes();
-    while let Some((&first, after)) = suffix.split_first() {
-        let (byte, after) = match (first, after) {
-            (b'\\', [b'n', after @ ..]) => (b'\n', after),
-            (b'\\', [b'r', after @ ..]) => (b'\r', after),
-            (b'\\', [b't', after @ ..]) => (b'\t', after),
-            (b'\\', [b'\\', after @ ..]) => (b'\\', after),
-            (b'\\', [b'x', high, low, after @ ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
-                let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or(0) as u8;
-                (digit(*high) << 4 | digit(*low), after)
-            }
-            _ => (first, after),
-        };
-        bytes.push(byte);
-        suffix = after;
-    }
-    bytes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_are_found_by_id_name_and_text() {
-        let mut builder = Vocab::builder();
-        builder.extend(["a", "12", "\n", "\"x\"", "<s>"]).set_kind(4, TokenKind::Control).set_name(4, "<s>");
-        let vocab = builder.build().unwrap();
-        let asked = ["0", "a", "\"12\"", "\\n", "\"x\"", "<s>", "\"a\""].map(|asked| find_token(&vocab, asked));
-        assert_eq!(asked, [0, 0, 1, 2, 3, 4, 0].map(Asked::Token));
-        assert_eq!(find_token(&vocab, "12"), Asked::Unknown(12));
-        assert_eq!(find_token(&vocab, "\\x41b"), Asked::Text(b"Ab".to_vec()));
-        assert_eq!(find_token(&vocab, ""), Asked::Text(vec![]));
-    }
 }

@@ -82,6 +82,33 @@ pub fn is_unseen(c: char) -> bool {
         || matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
 }
 
+/// Replaces characters that could not be seen.
+pub fn harmless(text: &str) -> String {
+    text.chars().map(|c| if is_unseen(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+/// Reads the escapes `\n \r \t \\ \xHH`; a backslash before anything else is itself.
+pub fn unescaped(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut suffix = text.as_bytes();
+    while let Some((&first, after)) = suffix.split_first() {
+        let (byte, after) = match (first, after) {
+            (b'\\', [b'n', after @ ..]) => (b'\n', after),
+            (b'\\', [b'r', after @ ..]) => (b'\r', after),
+            (b'\\', [b't', after @ ..]) => (b'\t', after),
+            (b'\\', [b'\\', after @ ..]) => (b'\\', after),
+            (b'\\', [b'x', high, low, after @ ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or(0) as u8;
+                (digit(*high) << 4 | digit(*low), after)
+            }
+            _ => (first, after),
+        };
+        bytes.push(byte);
+        suffix = after;
+    }
+    bytes
+}
+
 /// Shows at most `n_chars` characters of a quoted text.
 pub fn quoted_short(bytes: &[u8], n_chars: usize) -> String {
     let shown = quoted(bytes);

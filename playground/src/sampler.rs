@@ -46,11 +46,13 @@ enum Class {
     Mark,
     /// One space or line end.
     Blank,
+    /// A token that is no text: where the grammar names one, it is as likely as a word or so.
+    Control,
     /// Everything else; drawn only if nothing else is allowed.
     Other,
 }
 
-const N_CLASSES: usize = 8;
+const N_CLASSES: usize = 9;
 
 /// Punctuation with a meaning in the grammars of the demo.
 const MARKS: &[u8] = b"{}[](),:+-*/^\" ";
@@ -91,6 +93,7 @@ pub struct Sampler {
     free_text_probe: Option<TokenId>,
     /// A token that is allowed where an object can begin.
     object_probe: Option<TokenId>,
+    style: Style,
 }
 
 /// The context of a choice, beside the mask.
@@ -102,27 +105,61 @@ pub struct View<'a> {
     pub used: f64,
     /// The text can end here.
     pub is_accepting: bool,
+    /// The stop tokens in force.
+    pub stop_tokens: &'a [TokenId],
+}
+
+/// How a sampler chooses.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Style {
+    /// What looks like text.
+    #[default]
+    Text,
+    /// A shortest document.
+    Shortest,
+    /// Rare tokens first: those with the highest ids.
+    Rare,
+    /// White space wherever it may stand.
+    Blank,
 }
 
 impl Sampler {
     /// Returns a sampler for a vocabulary.
-    pub fn new(vocab: &Vocab, seed: u64) -> Self {
+    pub fn new(vocab: &Vocab, seed: u64, style: Style) -> Self {
         let classes = (0..vocab.n_tokens() as TokenId).map(|token| match vocab.kind(token) {
             TokenKind::Text if !vocab.bytes(token).is_empty() => class_of(vocab.bytes(token)),
+            TokenKind::Control | TokenKind::AddedText => Class::Control,
             _ => Class::Other,
         });
         let token_of =
             |text: &[u8]| vocab.trie().find(text).and_then(|node| vocab.trie().tokens(node).first().copied());
         let (free_text_probe, object_probe) = (token_of(b"%"), token_of(b"{"));
-        Sampler { rng: Rng::new(seed), classes: classes.collect(), free_text_probe, object_probe }
+        Sampler { rng: Rng::new(seed), classes: classes.collect(), free_text_probe, object_probe, style }
     }
 
     /// Draws one of the allowed tokens; a stop token only through [`wants_end`](Self::wants_end). `None` if there is no other.
     pub fn draw(&mut self, mask: &TokenMask, vocab: &Vocab, view: View) -> Option<TokenId> {
+        let others = mask.iter().filter(|token| !view.stop_tokens.contains(token));
+        match self.style {
+            Style::Shortest => return None,
+            Style::Rare => {
+                let others: Vec<TokenId> = others.collect();
+                let reversed: Vec<TokenId> = others.into_iter().rev().collect();
+                return self.draw_frequent(&reversed);
+            }
+            Style::Blank if self.rng.unit() < 0.9 => {
+                let is_blank = |token: &TokenId| vocab.bytes(*token).first().is_some_and(u8::is_ascii_whitespace);
+                let blanks: Vec<TokenId> = others.filter(is_blank).collect();
+                if let Some(token) = self.draw_frequent(&blanks) {
+                    return Some(token);
+                }
+            }
+            Style::Blank | Style::Text => {}
+        }
         let allows = |probe: Option<TokenId>| probe.is_some_and(|probe| mask.contains(probe));
         let (is_free_text, is_value) = (allows(self.free_text_probe), allows(self.object_probe));
         let mut by_class: [Vec<TokenId>; N_CLASSES] = Default::default();
-        for token in mask.iter().filter(|token| !vocab.stop_tokens().contains(token)) {
+        for token in mask.iter().filter(|token| !view.stop_tokens.contains(token)) {
             by_class[self.classes[token as usize] as usize].push(token);
         }
         let weights = weights(is_free_text, is_value, view);
@@ -148,7 +185,7 @@ impl Sampler {
 
     /// Draws whether to end a text that is complete: rarely at first, always when the budget is used.
     pub fn wants_end(&mut self, view: View) -> bool {
-        view.is_accepting && self.rng.unit() < view.used
+        view.is_accepting && (self.style == Style::Shortest || self.rng.unit() < view.used)
     }
 
     /// Draws from ascending ids with a preference for the first.
@@ -170,6 +207,7 @@ fn weights(is_free_text: bool, is_value: bool, view: View) -> [f64; N_CLASSES] {
         set(Class::Word, 2.0);
         set(Class::Quote, end / 3.0);
         set(Class::EndOfString, end);
+        set(Class::Control, 0.3);
         return weights;
     }
     if is_value && view.text.is_empty() {
@@ -183,6 +221,7 @@ fn weights(is_free_text: bool, is_value: bool, view: View) -> [f64; N_CLASSES] {
     set(Class::Quote, 3.0 * room);
     set(Class::Opening, 6.0 * room / (1.0 + depth(view.text) as f64));
     set(Class::Mark, if b"+-*/^(".contains(&last) { 0.3 } else { 1.5 });
+    set(Class::Control, 1.0);
     set(Class::Blank, if view.text.last().is_some_and(u8::is_ascii_whitespace) { 0.0 } else { 0.02 });
     weights
 }
@@ -210,15 +249,24 @@ mod tests {
     #[test]
     fn only_allowed_tokens_are_drawn() {
         let vocab = Vocab::from_tokens(["a", "1", "{\"", "\",", "}", " ", "\u{E9}"]).unwrap();
-        let mut sampler = Sampler::new(&vocab, 7);
+        let mut sampler = Sampler::new(&vocab, 7, Style::Text);
         for allowed in 1u32..1 << 7 {
             let mut mask = TokenMask::new(vocab.n_tokens());
             mask.as_words_mut()[0] = allowed;
             for text in [&b""[..], b"1", b"{\"ab"] {
-                let token = sampler.draw(&mask, &vocab, View { text, used: 0.5, is_accepting: false }).unwrap();
+                let token = sampler
+                    .draw(&mask, &vocab, View { text, used: 0.5, is_accepting: false, stop_tokens: &[] })
+                    .unwrap();
                 assert!(mask.contains(token));
             }
         }
-        assert_eq!(sampler.draw(&TokenMask::new(7), &vocab, View { text: b"", used: 0.0, is_accepting: true }), None);
+        assert_eq!(
+            sampler.draw(
+                &TokenMask::new(7),
+                &vocab,
+                View { text: b"", used: 0.0, is_accepting: true, stop_tokens: &[] }
+            ),
+            None
+        );
     }
 }

@@ -1,9 +1,11 @@
 //! Vocabularies by name or from a file.
 
 use crate::failure::Failure;
+use crate::output::quoted;
 use crate::source::{read_file, shown_path};
+use crate::tokens::Asked;
 use maskwright::grammar::{ControlRef, Expr, Grammar};
-use maskwright::{Encoding, TokenKind, Vocab};
+use maskwright::{Encoding, TokenId, TokenKind, Vocab};
 use std::path::Path;
 
 /// Reads an embedded vocabulary or a file.
@@ -29,6 +31,18 @@ pub fn read(name: &str) -> Result<Vocab, Failure> {
         return Vocab::from_tiktoken_text(&text, &[]).map_err(failed);
     }
     Vocab::from_hf_json(&text).map_err(failed)
+}
+
+/// Finds the stop tokens of a command; `None` if it names none.
+///
+/// # Errors
+/// If there is no such token.
+pub fn stop_tokens(vocab: &Vocab, asked: &[String]) -> Result<Option<Vec<TokenId>>, Failure> {
+    let find = |asked: &String| match crate::tokens::find_token(vocab, asked) {
+        Asked::Token(id) => Ok(id),
+        _ => Err(Failure::Usage(format!("the vocabulary has no token {} to stop with", quoted(asked.as_bytes())))),
+    };
+    (!asked.is_empty()).then(|| asked.iter().map(find).collect()).transpose()
 }
 
 /// Returns a small vocabulary for checking documents: each byte is a token, and so is each control token that the grammar names.

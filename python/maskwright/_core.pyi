@@ -46,6 +46,7 @@ class _SchemaOptions(TypedDict, total=False):
     indent: int | None
     separators: tuple[str, str] | None
     additional_properties: bool | None
+    any_order: bool | None
     additional_items: bool | None
     formats: bool | None
     integer_fractions: bool | None

@@ -46,11 +46,12 @@ def read_tag(
         without = _without_excludes(text) if options["lenient"] and error.code != "interrupted" else None
         if without is None:
             raise
+        reason = f"what its schemas exclude is not enforced: {error}"
         try:
-            made, messages = _read(read, without, options, deadline)
+            made, others = _read(read, without, options, deadline)
         except CompileError:
             raise error from None
-        return made, [f"what its schemas exclude is not enforced: {error}", *messages]
+        return made, [reason, *others]
 
 
 def _read(

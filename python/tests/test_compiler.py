@@ -69,6 +69,7 @@ def test_schemas_in_all_forms(compiler, schema):
         ({"separators": (", ", ": ")}, '{"a": 1}', '{"a":1}'),
         ({"indent": 2}, '{\n  "a": 1\n}', '{"a": 1}'),
         ({"additional_properties": False}, '{"a": 1}', '{"a": 1, "b": 2}'),
+        ({"any_order": True}, '{"b": 1, "a": 1}', '{"b": 1, "b": 1}'),
         ({"integer_fractions": True}, '{"a": 1.0}', '{"a": 1.5}'),
         ({"indent": None, "draft": "7"}, '{"a": 1}', "{}"),
     ],

@@ -15,6 +15,7 @@ mod jump_tokens;
 mod keys;
 mod live;
 mod memo;
+mod place_key;
 mod recheck;
 mod stop;
 
@@ -24,6 +25,7 @@ pub use drafts::{ChainFill, TreeFill};
 pub use error::MatchError;
 pub use jump::JUMP_FORWARD_BYTES_MAX;
 pub use jump_tokens::ForcedTokens;
+pub use place_key::PlaceKey;
 
 use crate::automaton::DONE;
 use crate::compiled::CompiledGrammar;

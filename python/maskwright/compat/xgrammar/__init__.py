@@ -17,7 +17,7 @@ constants                               one spelling                            
 patterns of schemas                     match as a whole                                                        may match anywhere, as the standard says
 ``-0``; an escaped surrogate by itself  no integer; part of a string                                            an integer; no character
 malformed and impossible sources        are mostly accepted                                                     are an error: wrong values of keywords, unknown documents, grammars and schemas that nothing satisfies
-``any_order=True``                      any order, and neither required nor unique keys are checked             properties in their declared order, which is one of those; a warning says so
+``any_order=True``                      any order, and neither required nor unique keys are checked             any order, and both are checked; of at most 12 declared keys
 EBNF                                    its dialect                                                             the same and more: empty alternatives, ``.``, ``'a'``, ``"a"i``, ``[\\d]``, ``a++``, repetitions of repetitions
 regular expressions                     anchors amid a pattern are ignored, ``\\e`` is ``e``                    anchors hold; classes and escapes are those of Rust: ``[^]]``, ``[a&&b]``, ``\\z``, and no escape without a meaning
 tokens that are special                 text of their spelling, also within strings                             never text (``from_huggingface``); literals of grammars and tags may be spelled by them

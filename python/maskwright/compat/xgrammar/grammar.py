@@ -135,7 +135,7 @@ def schema_options(any_whitespace, indent, separators, strict_mode, max_whitespa
     else:
         options["separators"] = (", ", ": ") if separators is None else tuple(separators)
     if any_order:
-        logger.warning("any_order: properties keep their declared order")
+        options["any_order"] = True
     return options
 
 
