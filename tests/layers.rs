@@ -42,10 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     // The reference recognizer shares nothing with the engine but their input.
     ("reference", &["limits", "util", "regular", "grammar", "vocab"]),
-    (
-        "diagnose",
-        &["limits", "util", "regular", "grammar", "json_schema", "vocab", "matcher", "reference"],
-    ),
+    ("diagnose", &["limits", "util", "regular", "grammar", "json_schema", "vocab", "matcher", "reference"]),
     (
         "testing",
         &[

@@ -165,62 +165,62 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
 }
 
 fn print(run: &Run, compile_time: Duration, verdict: &Result<String, String>, output: &mut Output) {
-        let totals = Totals::new(&run.steps);
-        output.line(format_args!("\n{}\n", indented(&String::from_utf8_lossy(&run.text))));
-        output.line(format_args!(
-            "  {} in {} and {} forced, stop token included; the budget is {}",
-            counted(run.n_used, "token"),
-            counted(run.steps.len(), "step"),
-            grouped(run.n_forced as u64),
-            grouped(run.max_tokens as u64)
-        ));
-        let mut times = |label: &str, fill: Duration, accept: Duration, note: &str| {
-            let (both, fill, accept) = (shown_time(fill + accept), shown_time(fill), shown_time(accept));
-            output.line(format_args!("  {label:<12} mask {fill:>8} + accept {accept:>8} = {both:>8} a step{note}"));
-        };
-        let (first_fill, compile) = (shown_time(totals.first_fill), shown_time(compile_time));
-        let note = format!("; the first mask took {first_fill}, compiling before it {compile}");
-        times("first time:", totals.mean_fill, totals.mean_accept, &note);
-        let (fill, accept) = run.again();
-        times("once more:", fill, accept, "; every state was seen");
-        output.line(match verdict {
-            Ok(found) => format!("  check passed: {found}"),
-            Err(error) => format!("  CHECK FAILED: {error}"),
-        });
-    }
+    let totals = Totals::new(&run.steps);
+    output.line(format_args!("\n{}\n", indented(&String::from_utf8_lossy(&run.text))));
+    output.line(format_args!(
+        "  {} in {} and {} forced, stop token included; the budget is {}",
+        counted(run.n_used, "token"),
+        counted(run.steps.len(), "step"),
+        grouped(run.n_forced as u64),
+        grouped(run.max_tokens as u64)
+    ));
+    let mut times = |label: &str, fill: Duration, accept: Duration, note: &str| {
+        let (both, fill, accept) = (shown_time(fill + accept), shown_time(fill), shown_time(accept));
+        output.line(format_args!("  {label:<12} mask {fill:>8} + accept {accept:>8} = {both:>8} a step{note}"));
+    };
+    let (first_fill, compile) = (shown_time(totals.first_fill), shown_time(compile_time));
+    let note = format!("; the first mask took {first_fill}, compiling before it {compile}");
+    times("first time:", totals.mean_fill, totals.mean_accept, &note);
+    let (fill, accept) = run.again();
+    times("once more:", fill, accept, "; every state was seen");
+    output.line(match verdict {
+        Ok(found) => format!("  check passed: {found}"),
+        Err(error) => format!("  CHECK FAILED: {error}"),
+    });
+}
 
 fn to_json(run: &Run, show: &Show, vocab: &Vocab, compile_time: Duration, verdict: &Result<String, String>) -> Value {
-        let totals = Totals::new(&run.steps);
-        let (again_fill, again_accept) = run.again();
-        let step = |step: &Step| {
-            json!({
-                "n_allowed": step.n_allowed,
-                "token": step.token,
-                "text": String::from_utf8_lossy(vocab.bytes(step.token)),
-                "is_closing": step.is_closing,
-                "forced": step.forced,
-                "fill_ns": nanos(step.fill_time),
-                "accept_ns": nanos(step.accept_time),
-                "forced_ns": nanos(step.forced_time),
-            })
-        };
+    let totals = Totals::new(&run.steps);
+    let (again_fill, again_accept) = run.again();
+    let step = |step: &Step| {
         json!({
-            "grammar": show.file,
-            "output": String::from_utf8_lossy(&run.text),
-            "steps": run.steps.iter().map(step).collect::<Vec<_>>(),
-            "max_tokens": run.max_tokens,
-            "n_tokens": run.n_used,
-            "n_forced": run.n_forced,
-            "compile_ns": nanos(compile_time),
-            "first_mask_ns": nanos(totals.first_fill),
-            "mean_mask_ns": nanos(totals.mean_fill),
-            "mean_accept_ns": nanos(totals.mean_accept),
-            "again_mean_mask_ns": nanos(again_fill),
-            "again_mean_accept_ns": nanos(again_accept),
-            "passes": verdict.is_ok(),
-            "check": match verdict { Ok(text) | Err(text) => text },
+            "n_allowed": step.n_allowed,
+            "token": step.token,
+            "text": String::from_utf8_lossy(vocab.bytes(step.token)),
+            "is_closing": step.is_closing,
+            "forced": step.forced,
+            "fill_ns": nanos(step.fill_time),
+            "accept_ns": nanos(step.accept_time),
+            "forced_ns": nanos(step.forced_time),
         })
-    }
+    };
+    json!({
+        "grammar": show.file,
+        "output": String::from_utf8_lossy(&run.text),
+        "steps": run.steps.iter().map(step).collect::<Vec<_>>(),
+        "max_tokens": run.max_tokens,
+        "n_tokens": run.n_used,
+        "n_forced": run.n_forced,
+        "compile_ns": nanos(compile_time),
+        "first_mask_ns": nanos(totals.first_fill),
+        "mean_mask_ns": nanos(totals.mean_fill),
+        "mean_accept_ns": nanos(totals.mean_accept),
+        "again_mean_mask_ns": nanos(again_fill),
+        "again_mean_accept_ns": nanos(again_accept),
+        "passes": verdict.is_ok(),
+        "check": match verdict { Ok(text) | Err(text) => text },
+    })
+}
 
 /// Total times of all steps.
 struct Totals {

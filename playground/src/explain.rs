@@ -53,11 +53,10 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
         }
         _ => GrammarSource { form: Form::Schema(Box::new(args.grammar.schema_args.options())), ..source },
     };
-    let (grammar, time) = source.compile(Arc::new(vocabulary::of_bytes(None)?))?;
+    let (grammar, time) = source.compile(Arc::new(vocabulary::of_bytes(&[])?))?;
     let report = grammar.schema_report().expect("it was compiled from a schema");
-    let is_shown = |finding: &Finding| {
-        !args.only_relaxed || matches!(finding.verdict, Fate::Relaxed(_) | Fate::EnforcedInPart(_))
-    };
+    let is_shown =
+        |finding: &Finding| !args.only_relaxed || matches!(finding.verdict, Fate::Relaxed(_) | Fate::EnforcedInPart(_));
     if args.json {
         output.json(&json!({
             "version": 1,
@@ -86,7 +85,11 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
             _ => &mut n_others,
         } += 1;
         if is_shown(&finding) {
-            output.line(format_args!("  {:<width$}  {fate:<10}  {}", shown(&finding.keyword), shown(&finding.location)));
+            output.line(format_args!(
+                "  {:<width$}  {fate:<10}  {}",
+                shown(&finding.keyword),
+                shown(&finding.location)
+            ));
         }
     }
     output.line(format_args!("{n_enforced} enforced, {n_relaxed} relaxed, {}", counted(n_others, "annotation")));

@@ -254,10 +254,19 @@ mod tests {
             let mut mask = TokenMask::new(vocab.n_tokens());
             mask.as_words_mut()[0] = allowed;
             for text in [&b""[..], b"1", b"{\"ab"] {
-                let token = sampler.draw(&mask, &vocab, View { text, used: 0.5, is_accepting: false, stop_tokens: &[] }).unwrap();
+                let token = sampler
+                    .draw(&mask, &vocab, View { text, used: 0.5, is_accepting: false, stop_tokens: &[] })
+                    .unwrap();
                 assert!(mask.contains(token));
             }
         }
-        assert_eq!(sampler.draw(&TokenMask::new(7), &vocab, View { text: b"", used: 0.0, is_accepting: true, stop_tokens: &[] }), None);
+        assert_eq!(
+            sampler.draw(
+                &TokenMask::new(7),
+                &vocab,
+                View { text: b"", used: 0.0, is_accepting: true, stop_tokens: &[] }
+            ),
+            None
+        );
     }
 }

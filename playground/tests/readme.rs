@@ -1,13 +1,20 @@
-//! The commands that the README shows work.
+//! The commands that the README and the guide to the playground show work.
 
 const README: &str = include_str!("../../README.md");
+const GUIDE: &str = include_str!("../../docs/playground.md");
+
+/// Returns the commands of a text: its lines with a prefix.
+fn commands(text: &'static str, prefix: &str) -> Vec<&'static str> {
+    text.lines().filter_map(|line| line.strip_prefix(prefix)).collect()
+}
 
 #[test]
 fn commands_work() {
-    let prefix = "cargo run --release --bin playground -- ";
-    let commands: Vec<String> = README.lines().filter_map(|line| line.strip_prefix(prefix)).map(String::from).collect();
-    assert!(commands.len() >= 3);
-    for command in commands {
+    let commands_of_readme = commands(README, "cargo run --release --bin playground -- ");
+    assert!(commands_of_readme.len() >= 3);
+    let commands_of_guide = commands(GUIDE, "playground ");
+    assert!(commands_of_guide.len() >= 15);
+    for command in commands_of_readme.into_iter().chain(commands_of_guide) {
         let mut arguments: Vec<String> = Vec::new();
         // Quoted arguments are in single quotes.
         for (index, part) in command.split('\'').enumerate() {

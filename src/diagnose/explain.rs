@@ -95,8 +95,13 @@ pub(super) fn refusal_at(grammar: &Grammar, chart: &mut Chart, bytes: &[u8], off
     let &byte = bytes.get(offset)?;
     let before = chart.len();
     chart.push_bytes(&bytes[..offset]);
-    let refusal =
-        Refusal { offset, byte, expected: expected(grammar, chart), rules: rules_in_progress(grammar, chart), schema: None };
+    let refusal = Refusal {
+        offset,
+        byte,
+        expected: expected(grammar, chart),
+        rules: rules_in_progress(grammar, chart),
+        schema: None,
+    };
     chart.truncate(before);
     Some(refusal)
 }

@@ -134,10 +134,7 @@ impl SchemaPlace {
             refused_key: None,
             position,
         };
-        if matches!(
-            place.position.writing,
-            Writing::FirstKey | Writing::Key | Writing::InKey | Writing::AfterMember
-        ) {
+        if matches!(place.position.writing, Writing::FirstKey | Writing::Key | Writing::InKey | Writing::AfterMember) {
             let keys = place.next_keys(matcher, text, &declared, &required);
             place.refused_key = place.key_in(text, rest).map(|name| place.refusal(name, &declared, &required, &keys));
             place.keys = Some(keys);
@@ -192,18 +189,13 @@ impl SchemaPlace {
     }
 
     /// Asks the engine which declared keys may come next.
-    fn next_keys(
-        &self,
-        matcher: &Matcher,
-        text: &[u8],
-        declared: &[Arc<str>],
-        required: &[Arc<str>],
-    ) -> NextKeys {
+    fn next_keys(&self, matcher: &Matcher, text: &[u8], declared: &[Arc<str>], required: &[Arc<str>]) -> NextKeys {
         let begun = &text[self.position.start..];
         let mut probe = matcher.fork();
         let mut keys = NextKeys::default();
         let is_after = self.position.writing == Writing::AfterMember;
-        keys.missing = required.iter().filter(|name| !self.position.keys.contains(&name.as_ref().into())).cloned().collect();
+        keys.missing =
+            required.iter().filter(|name| !self.position.keys.contains(&name.as_ref().into())).cloned().collect();
         if is_after && probe.accept_bytes(b",").is_err() {
             return keys;
         }
@@ -257,10 +249,11 @@ impl SchemaPlace {
         let reason = match place_of(&name) {
             _ if has_come(&name) => RefusedKeyReason::Repeated,
             Some(place) => {
-                let later = self.position.keys.iter().rev().find(|key| place_of(key).is_some_and(|other| other > place));
-                let missing = required.iter().find(|other| {
-                    !has_come(other) && place_of(other).is_some_and(|other| other < place)
-                });
+                let later =
+                    self.position.keys.iter().rev().find(|key| place_of(key).is_some_and(|other| other > place));
+                let missing = required
+                    .iter()
+                    .find(|other| !has_come(other) && place_of(other).is_some_and(|other| other < place));
                 match (later, missing) {
                     (Some(later), _) => RefusedKeyReason::ComesBefore(later.as_ref().into()),
                     (None, Some(missing)) => RefusedKeyReason::Misses(Arc::clone(missing)),
@@ -373,9 +366,9 @@ impl SchemaPlace {
         let constraints = self.constraints.iter().map(|one| {
             json!({ "keyword": &*one.keyword, "location": &*one.location, "words": &*one.words, "holds": one.holds })
         });
-        let keys = self.keys.as_ref().map(|keys| {
-            json!({ "next": names(&keys.next), "has_others": keys.has_others, "missing": names(&keys.missing) })
-        });
+        let keys = self.keys.as_ref().map(
+            |keys| json!({ "next": names(&keys.next), "has_others": keys.has_others, "missing": names(&keys.missing) }),
+        );
         let refused = self.refused_key.as_ref();
         json!({
             "pointer": self.pointer(),
@@ -398,7 +391,9 @@ impl fmt::Display for SchemaPlace {
 fn relevant(mut constraints: Vec<Constraint>, writing: Writing) -> Vec<Constraint> {
     let about = |keyword: &str| match keyword {
         "type" | "enum" | "const" | "not" | "false" => true,
-        "minLength" | "maxLength" | "pattern" | "format" => matches!(writing, Writing::Value | Writing::FirstItem | Writing::InString),
+        "minLength" | "maxLength" | "pattern" | "format" => {
+            matches!(writing, Writing::Value | Writing::FirstItem | Writing::InString)
+        }
         "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
             matches!(writing, Writing::Value | Writing::FirstItem | Writing::InNumber)
         }

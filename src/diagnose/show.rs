@@ -76,7 +76,8 @@ pub(super) fn next_bytes(set: &ByteSet) -> String {
     let ascii = *set & ByteSet::range(0, 0x7F);
     let mut parts = Vec::new();
     if !ascii.is_empty() {
-        let chars = CharSet::from_ranges(ascii.ranges().into_iter().map(|(low, high)| (char::from(low), char::from(high))));
+        let chars =
+            CharSet::from_ranges(ascii.ranges().into_iter().map(|(low, high)| (char::from(low), char::from(high))));
         let all = CharSet::from_ranges([('\0', '\x7F')]);
         let is_most = ascii.iter().count() > 64;
         parts.push(match (ascii.iter().count(), is_most) {

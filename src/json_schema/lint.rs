@@ -19,31 +19,102 @@ const COMPARED_MAX: usize = 256;
 
 /// Keywords that constrain values, for comparison.
 const KEYWORDS: [&str; 41] = [
-    "$ref", "$defs", "$schema", "$id", "$anchor", "definitions", "type", "enum", "const", "multipleOf", "minimum",
-    "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "pattern", "format", "prefixItems",
-    "items", "additionalItems", "contains", "minContains", "maxContains", "minItems", "maxItems", "uniqueItems",
-    "unevaluatedItems", "properties", "patternProperties", "additionalProperties", "propertyNames", "required",
-    "minProperties", "maxProperties", "dependencies", "dependentRequired", "dependentSchemas",
-    "unevaluatedProperties", "allOf", "anyOf",
+    "$ref",
+    "$defs",
+    "$schema",
+    "$id",
+    "$anchor",
+    "definitions",
+    "type",
+    "enum",
+    "const",
+    "multipleOf",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "prefixItems",
+    "items",
+    "additionalItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "unevaluatedItems",
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "propertyNames",
+    "required",
+    "minProperties",
+    "maxProperties",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "unevaluatedProperties",
+    "allOf",
+    "anyOf",
 ];
 /// Short ones, which much resembles: compared by a swap or a letter only.
 const SHORT_KEYWORDS: [&str; 5] = ["oneOf", "not", "if", "then", "else"];
 
 /// Annotations of the drafts, of OpenAPI and of editors.
 const ANNOTATIONS: [&str; 38] = [
-    "title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "$comment",
-    "comment", "contentEncoding", "contentMediaType", "contentSchema", "discriminator", "xml", "externalDocs",
-    "$recursiveAnchor", "$vocabulary", "$dynamicAnchor", "id", "name", "strict", "version", "media", "links", "base",
-    "markdownDescription", "enumDescriptions", "enumNames", "enumTitles", "errorMessage", "propertyOrder",
-    "ui:widget", "ui:options", "tsType", "javaType", "nullable", "defaultSnippets",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "example",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "$comment",
+    "comment",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "discriminator",
+    "xml",
+    "externalDocs",
+    "$recursiveAnchor",
+    "$vocabulary",
+    "$dynamicAnchor",
+    "id",
+    "name",
+    "strict",
+    "version",
+    "media",
+    "links",
+    "base",
+    "markdownDescription",
+    "enumDescriptions",
+    "enumNames",
+    "enumTitles",
+    "errorMessage",
+    "propertyOrder",
+    "ui:widget",
+    "ui:options",
+    "tsType",
+    "javaType",
+    "nullable",
+    "defaultSnippets",
 ];
 
 /// Formats that no draft defines and that are in use.
-const OTHER_FORMATS: [&str; 9] = ["int32", "int64", "uint32", "uint64", "float", "double", "byte", "binary", "password"];
+const OTHER_FORMATS: [&str; 9] =
+    ["int32", "int64", "uint32", "uint64", "float", "double", "byte", "binary", "password"];
 
 const DRAFTS: [&str; 5] = [
-    "http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-06/schema#",
-    "http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2019-09/schema",
+    "http://json-schema.org/draft-04/schema#",
+    "http://json-schema.org/draft-06/schema#",
+    "http://json-schema.org/draft-07/schema#",
+    "https://json-schema.org/draft/2019-09/schema",
     "https://json-schema.org/draft/2020-12/schema",
 ];
 
@@ -245,7 +316,8 @@ impl Lints<'_> {
         let declared: hashbrown::HashSet<&str> = named.iter().map(|(name, _)| &**name).collect();
         for name in names.iter().filter(|name| !declared.contains(&***name)) {
             // A name that is required, too, is meant.
-            let others = named.iter().map(|(other, _)| &**other).filter(|other| !names.iter().any(|name| **name == **other));
+            let others =
+                named.iter().map(|(other, _)| &**other).filter(|other| !names.iter().any(|name| **name == **other));
             if let Some(near) = self.closest(name, others) {
                 let message = format!("required name {} is not among the properties", quoted(name));
                 let hint = format!("did you mean {}?", quoted(near));

@@ -158,18 +158,12 @@ impl TextPosition {
         if writing == Writing::InLiteral && Some(text.len() - start) == literal(text[start]).map(str::len) {
             writing = after_value(&mut open);
         }
-        let is_token = matches!(
-            writing,
-            Writing::InKey | Writing::InString | Writing::InNumber | Writing::InLiteral
-        );
+        let is_token = matches!(writing, Writing::InKey | Writing::InString | Writing::InNumber | Writing::InLiteral);
         Some(Self::new(open, writing, if is_token { start } else { text.len() }))
     }
 
     fn new(mut open: Vec<Open>, writing: Writing, start: usize) -> Self {
-        let is_within = matches!(
-            writing,
-            Writing::Value | Writing::InString | Writing::InNumber | Writing::InLiteral
-        );
+        let is_within = matches!(writing, Writing::Value | Writing::InString | Writing::InNumber | Writing::InLiteral);
         let (mut keys, mut n_items) = (Vec::new(), 0);
         let path_end = if is_within { open.len() } else { open.len().saturating_sub(1) };
         let step = |open: &Open| match open {

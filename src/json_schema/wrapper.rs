@@ -22,7 +22,17 @@ const PLACES: [(&str, &str); 11] = [
 
 /// Words of which a schema has one, most likely.
 const WORDS: [&str; 12] = [
-    "type", "properties", "$ref", "$defs", "anyOf", "oneOf", "allOf", "enum", "const", "items", "required",
+    "type",
+    "properties",
+    "$ref",
+    "$defs",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "enum",
+    "const",
+    "items",
+    "required",
     "additionalProperties",
 ];
 
