@@ -5,20 +5,21 @@ mod common;
 use common::{file, json, run, run_with_input};
 use serde_json::Value;
 
-const PET: &str = r#"{"type": "object", "properties": {
+const PET: &str = r##"{"type": "object", "properties": {
   "type": {"enum": ["cat", "dog"]},
   "age": {"type": "integer", "minimum": 0},
   "tags": {"type": "array", "items": {"type": "string"}, "minItems": 1},
   "owner": {"$ref": "#/$defs/person"}
 }, "required": ["type", "age"], "additionalProperties": false,
-"$defs": {"person": {"type": "object", "properties": {"name": {"type": "string", "pattern": "^[a-z]+$"}}, "required": ["name"]}}}"#;
+"$defs": {"person": {"type": "object", "properties": {"name": {"type": "string", "pattern": "^[a-z]+$"}}, "required": ["name"]}}}"##;
 
 /// Names that the compiler makes for automata: a word and numbers, like `string-20-36`.
 fn has_made_name(text: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     text.split(|c: char| !c.is_alphanumeric() && c != '-').any(|word| {
         let mut parts = word.split('-');
-        let is_word = parts.next().is_some_and(|first| first.len() > 2 && first.bytes().all(|b| b.is_ascii_lowercase()));
+        let is_word =
+            parts.next().is_some_and(|first| first.len() > 2 && first.bytes().all(|b| b.is_ascii_lowercase()));
         let rest: Vec<&str> = parts.collect();
         is_word && !rest.is_empty() && rest.into_iter().all(is_number)
     })
@@ -29,15 +30,28 @@ fn schemas_speak_of_properties_and_keywords() {
     assert!(has_made_name("\"0\" in string-20-36") && has_made_name("value-0-2") && !has_made_name("2024-02-29 a-b"));
     let schema = file("pet.json", PET);
     for (document, expected) in [
-        (r#"{"age": 3}"#, &["keys come in declared order: `type` is required before `age`", "required and missing: `type` and `age`"][..]),
+        (
+            r#"{"age": 3}"#,
+            &["keys come in declared order: `type` is required before `age`", "required and missing: `type` and `age`"]
+                [..],
+        ),
         (r#"{"type": "cow"}"#, &["at /type, in the property `type`: enum [\"cat\", \"dog\"] (#/properties/type/enum)"]),
-        (r#"{"type": "cat", "age": -1}"#, &["type integer (#/properties/age/type), minimum 0 (#/properties/age/minimum)"]),
+        (
+            r#"{"type": "cat", "age": -1}"#,
+            &["type integer (#/properties/age/type), minimum 0 (#/properties/age/minimum)"],
+        ),
         (r#"{"type": "cat", "aeg": 1}"#, &["no property `aeg` is declared: did you mean `age`?"]),
         (r#"{"type": "cat", "age": 1, "type": "dog"}"#, &["the key `type` has come already"]),
         (r#"{"type": "cat", "age": 1, "tags": ["a"], "age": 2}"#, &["the key `age` has come already"]),
-        (r#"{"type": "cat", "age": 1, "owner": {}, "tags": []}"#, &["at /owner, in the property `owner`", "required and missing: `name`"]),
+        (
+            r#"{"type": "cat", "age": 1, "owner": {}, "tags": []}"#,
+            &["at /owner, in the property `owner`", "required and missing: `name`"],
+        ),
         (r#"{"type": "cat", "age": 1, "owner": {"name": "A"}}"#, &["(#/$defs/person/properties/name/pattern)"]),
-        (r#"{"type": "cat", "age": 1, "tags": []}"#, &["expected: a string", "minItems 1 (#/properties/tags/minItems)"]),
+        (
+            r#"{"type": "cat", "age": 1, "tags": []}"#,
+            &["expected: a string", "minItems 1 (#/properties/tags/minItems)"],
+        ),
         (r#"{"type": "cat", "#, &["next is `age`", "shortest completion: '\"age\":0}'"]),
     ] {
         let run = run(&["check", &schema, "--text", document]);
@@ -65,7 +79,8 @@ fn schemas_speak_of_properties_and_keywords() {
 #[test]
 fn completions_are_confirmed_by_the_engine() {
     // The automaton alone would allow an item twice.
-    let schema = file("unique.json", r#"{"type": "array", "items": {"enum": [1, 2, 33]}, "uniqueItems": true, "minItems": 3}"#);
+    let schema =
+        file("unique.json", r#"{"type": "array", "items": {"enum": [1, 2, 33]}, "uniqueItems": true, "minItems": 3}"#);
     let report = json(&run(&["check", "--json", &schema, "--text", "[1,2"]));
     assert_eq!(report["documents"][0]["completion"], "',33]'");
 }
@@ -73,15 +88,35 @@ fn completions_are_confirmed_by_the_engine() {
 #[test]
 fn schemas_that_constrain_nothing_by_mistake_are_warned_about() {
     for (name, schema, expected) in [
-        ("wrapper", r#"{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}"#, "whose schema is at /parameters"),
+        (
+            "wrapper",
+            r#"{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}"#,
+            "whose schema is at /parameters",
+        ),
         ("mcp", r#"{"name": "f", "inputSchema": {"type": "object"}}"#, "whose schema is at /inputSchema"),
-        ("openapi", r#"{"openapi": "3.1.0", "components": {"schemas": {"Pet": {"type": "object"}}}}"#, "whose schema is at /components/schemas/Pet"),
-        ("format", r#"{"format": "data-time"}"#, "unknown format `data-time` constrains nothing, at #/format; did you mean `date-time`?"),
-        ("keyword", r#"{"propertys": {}}"#, "unknown keyword `propertys` constrains nothing, at #/propertys; did you mean `properties`?"),
+        (
+            "openapi",
+            r#"{"openapi": "3.1.0", "components": {"schemas": {"Pet": {"type": "object"}}}}"#,
+            "whose schema is at /components/schemas/Pet",
+        ),
+        (
+            "format",
+            r#"{"format": "data-time"}"#,
+            "unknown format `data-time` constrains nothing, at #/format; did you mean `date-time`?",
+        ),
+        (
+            "keyword",
+            r#"{"propertys": {}}"#,
+            "unknown keyword `propertys` constrains nothing, at #/propertys; did you mean `properties`?",
+        ),
         ("required", r#"{"type": "object", "requried": ["a"]}"#, "did you mean `required`?"),
         ("draft", r#"{"$schema": "http://json-schema.org/draft-7/schema#"}"#, "`$schema` names no known draft"),
         ("then", r#"{"then": {"type": "string"}}"#, "`then` has no effect without `if`"),
-        ("undeclared", r#"{"properties": {"name": true}, "required": ["nmae"]}"#, "required name \"nmae\" is not among the properties, at #/required; did you mean \"name\"?"),
+        (
+            "undeclared",
+            r#"{"properties": {"name": true}, "required": ["nmae"]}"#,
+            "required name \"nmae\" is not among the properties, at #/required; did you mean \"name\"?",
+        ),
     ] {
         let path = file(&format!("lint-{name}.json"), schema);
         let run = run(&["lint", &path]);
@@ -91,14 +126,26 @@ fn schemas_that_constrain_nothing_by_mistake_are_warned_about() {
         let report = json(&common::run(&["lint", "--json", &path]));
         assert_eq!(report["warnings"][0]["line"], 1, "{report}");
     }
-    let run = run(&["check", &file("function.json", r#"{"type": "function", "function": {"parameters": {"type": "object"}}}"#)]);
+    let run = run(&[
+        "check",
+        &file("function.json", r#"{"type": "function", "function": {"parameters": {"type": "object"}}}"#),
+    ]);
     assert_eq!(run.code, 3);
     assert!(run.err.contains("whose schema is at /function/parameters"), "{}", run.err);
-    let clean = file("clean.json", r#"{"title": "t", "x-mine": 1, "description": "d", "type": "object", "properties": {"a": {"type": "integer", "format": "int32"}}}"#);
+    let clean = file(
+        "clean.json",
+        r#"{"title": "t", "x-mine": 1, "description": "d", "type": "object", "properties": {"a": {"type": "integer", "format": "int32"}}}"#,
+    );
     assert_eq!(common::run(&["lint", &clean]).code, 0);
-    let wrapper = file("wrapper.json", r#"{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}}"#);
+    let wrapper = file(
+        "wrapper.json",
+        r#"{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}}"#,
+    );
     assert_eq!(common::run(&["check", &wrapper, "--schema-pointer", "/parameters", "--text", "{\"a\": 1}"]).code, 1);
-    assert_eq!(common::run(&["check", &wrapper, "--schema-pointer", "/parameters", "--text", "{\"a\": \"b\"}"]).code, 0);
+    assert_eq!(
+        common::run(&["check", &wrapper, "--schema-pointer", "/parameters", "--text", "{\"a\": \"b\"}"]).code,
+        0
+    );
 }
 
 #[test]
@@ -140,7 +187,8 @@ fn dialects_are_told_by_options_and_contents() {
     let tag = file("tag.txt", r#"{"type": "structural_tag", "format": {"type": "const_string", "value": "hi"}}"#);
     assert_eq!(run(&["check", &tag, "--text", "hi"]).code, 0);
     assert_eq!(json(&run(&["check", "--json", &tag, "--text", "hi"]))["grammar"]["form"], "a structural tag");
-    let schema = file("spaces.txt", r#"{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}"#);
+    let schema =
+        file("spaces.txt", r#"{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}"#);
     let check = |options: &[&str], text: &str| {
         let mut args = vec!["check", &schema, "--text", text];
         args.extend(options);
@@ -168,7 +216,10 @@ fn refusals_and_errors_have_their_places() {
     assert_eq!((&report["error"]["line"], &report["error"]["column"]), (&2.into(), &7.into()));
     let report = json(&run(&["mask", "--json", "--regex", "ab", "--prefix", "a\\nb"]));
     let error = &report["error"];
-    assert_eq!((&error["kind"], &error["line"], &error["column"], &error["offset"]), (&"prefix".into(), &1.into(), &2.into(), &1.into()));
+    assert_eq!(
+        (&error["kind"], &error["line"], &error["column"], &error["offset"]),
+        (&"prefix".into(), &1.into(), &2.into(), &1.into())
+    );
     assert_eq!(error["expected"][0]["what"], "\"b\"", "{report}");
     let schema = file("contradiction.json", r#"{"type": "string", "minLength": 5, "maxLength": 3}"#);
     let report = json(&run(&["check", "--json", &schema]));
@@ -185,7 +236,18 @@ fn stop_tokens_can_be_chosen_or_missing() {
     let run = run(&["mask", "--regex", "a", "--vocab", &vocab, "--prefix", "a"]);
     assert_eq!(run.code, 0, "{}", run.out);
     assert!(run.out.contains("the vocabulary has no stop token") && !run.out.contains("stuck"), "{}", run.out);
-    let report = json(&common::run(&["mask", "--json", "--regex", "a", "--vocab", &vocab, "--prefix", "a", "--stop-token", "1"]));
+    let report = json(&common::run(&[
+        "mask",
+        "--json",
+        "--regex",
+        "a",
+        "--vocab",
+        &vocab,
+        "--prefix",
+        "a",
+        "--stop-token",
+        "1",
+    ]));
     assert_eq!((&report["n_allowed"], &report["tokens"][0]["id"]), (&1.into(), &1.into()));
     assert_eq!(common::run(&["mask", "--regex", "a", "--vocab", &vocab, "--stop-token", "zz"]).code, 2);
     assert_eq!(common::run(&["generate", "--regex", "a", "--vocab", &vocab]).out, "a\n");
@@ -197,7 +259,11 @@ fn questions_about_tokens_are_answered() {
     let run = run(&["mask", &grammar, "--prefix", "i", "--why", "\"f\"", "--why", "1", "-n", "0"]);
     assert!(run.out.contains("read by: name") && run.out.contains("1 was read as an id"), "{}", run.out);
     let run = common::run(&["check", &grammar, "--text", "if"]);
-    assert!(run.out.contains("exclusion: '[a-z]+ - \"if\"' at line 2: without it the text would be complete"), "{}", run.out);
+    assert!(
+        run.out.contains("exclusion: '[a-z]+ - \"if\"' at line 2: without it the text would be complete"),
+        "{}",
+        run.out
+    );
     let stop = common::run(&["mask", &grammar, "--why-not-stop", "-n", "0"]);
     assert_eq!(stop.code, 1);
     assert!(stop.out.contains("the text may not end here"), "{}", stop.out);
@@ -231,7 +297,10 @@ fn traces_end_at_the_first_blocked_token() {
 
 #[test]
 fn generated_documents_conform() {
-    let grammar = file("turns.ebnf", "root ::= (<|fim_prefix|> [a-z]{1,8} <|fim_suffix|>){1,3} end\nend ::= \"!\" | <|endoftext|> \"?\"\nspare ::= \"x\" | root\n");
+    let grammar = file(
+        "turns.ebnf",
+        "root ::= (<|fim_prefix|> [a-z]{1,8} <|fim_suffix|>){1,3} end\nend ::= \"!\" | <|endoftext|> \"?\"\nspare ::= \"x\" | root\n",
+    );
     let generated = run(&["generate", &grammar, "-n", "8", "--coverage"]);
     assert_eq!(generated.code, 0, "{}", generated.err);
     assert_eq!(generated.out.lines().count(), 8);
@@ -242,7 +311,8 @@ fn generated_documents_conform() {
     }
     for style in ["text", "shortest", "rare", "blank"] {
         for source in ["grammars/json.ebnf", "grammars/tool_call.schema.json", "grammars/tool_calls.ebnf"] {
-            let report = json(&run(&["generate", "--json", source, "--style", style, "--max-tokens", "120", "-n", "2"]));
+            let report =
+                json(&run(&["generate", "--json", source, "--style", style, "--max-tokens", "120", "-n", "2"]));
             for document in report["documents"].as_array().unwrap_or_else(|| panic!("{source}: {report}")) {
                 assert!(document["n_tokens"].as_u64().unwrap() <= 120, "{document}");
                 let text = document["output"].as_str().unwrap().replace('\\', "\\\\");
@@ -251,8 +321,13 @@ fn generated_documents_conform() {
             }
         }
     }
-    let report = json(&run(&["generate", "--json", "--regex", "[ab]{40}", "--style", "shortest", "--max-tokens", "20"]));
-    assert_eq!(report["documents"][0]["text"].as_str().map(str::len), Some(40), "a budget of tokens, not of bytes: {report}");
+    let report =
+        json(&run(&["generate", "--json", "--regex", "[ab]{40}", "--style", "shortest", "--max-tokens", "20"]));
+    assert_eq!(
+        report["documents"][0]["text"].as_str().map(str::len),
+        Some(40),
+        "a budget of tokens, not of bytes: {report}"
+    );
     let run = run(&["generate", "--regex", "ab*c", "--prefix", "abb"]);
     assert!(run.code == 0 && run.out.trim_end().ends_with('c'), "{}", run.out);
 }
@@ -270,7 +345,10 @@ fn grammars_are_compared() {
     };
     assert_eq!(diff("root ::= (\"a\" | \"b\")* \"a\"\n", "root ::= [ab]* \"a\"\n", &[])["answer"], "equal");
     let report = diff("root ::= [a-z]{1,3}\n", "root ::= [a-z]{1,3} - \"if\"\n", &[]);
-    assert_eq!((&report["answer"], &report["text"], &report["is_in_first"]), (&"different".into(), &"'if'".into(), &true.into()));
+    assert_eq!(
+        (&report["answer"], &report["text"], &report["is_in_first"]),
+        (&"different".into(), &"'if'".into(), &true.into())
+    );
     let report = diff("root ::= \"a\" <[7]>\n", "root ::= \"a\" (<[7]> | \"b\")\n", &[]);
     assert_eq!((&report["text"], &report["is_in_first"]), (&"'ab'".into(), &false.into()));
     // Recursion has no end, and neither has the search.
@@ -297,7 +375,10 @@ fn steps_are_taken_and_taken_back() {
     assert_eq!(run.code, 0, "{}", run.err);
     let answers: Vec<Value> = run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let texts: Vec<&str> = answers.iter().map(|answer| answer["state"]["text"].as_str().unwrap()).collect();
-    assert_eq!(texts, ["[1", "[1", "[1,t", "[1,true", "[1", "[1", "[1", "[1]", "[1", "[1,2]", "[1,2]", "[1,2]", "[1,2]", "[1,2]"]);
+    assert_eq!(
+        texts,
+        ["[1", "[1", "[1,t", "[1,true", "[1", "[1", "[1", "[1]", "[1", "[1,2]", "[1,2]", "[1,2]", "[1,2]", "[1,2]"]
+    );
     let done: Vec<bool> = answers.iter().map(|answer| answer["is_done"].as_bool().unwrap()).collect();
     assert_eq!(done, [true, true, true, true, true, false, true, true, true, true, true, true, true, false]);
     let run = run_with_input(&["step", &grammar], b"walk 3\nfinish\ntext\nquit\ntype x\n");
@@ -310,10 +391,17 @@ fn steps_are_taken_and_taken_back() {
 #[test]
 fn graphs_are_drawn() {
     let dot = run(&["graph", "grammars/json.ebnf"]);
-    assert!(dot.code == 0 && dot.out.starts_with("digraph rules {") && dot.out.contains("\"value\" -> \"object\""), "{}", dot.out);
+    assert!(
+        dot.code == 0 && dot.out.starts_with("digraph rules {") && dot.out.contains("\"value\" -> \"object\""),
+        "{}",
+        dot.out
+    );
     let svg = run(&["graph", "--svg", "grammars/json.ebnf"]);
     assert!(svg.out.starts_with("<svg ") && svg.out.trim_end().ends_with("</svg>"), "{}", svg.out);
-    assert_eq!(svg.out.matches("<text ").count(), json(&run(&["graph", "--json", "grammars/json.ebnf"]))["rules"].as_array().unwrap().len());
+    assert_eq!(
+        svg.out.matches("<text ").count(),
+        json(&run(&["graph", "--json", "grammars/json.ebnf"]))["rules"].as_array().unwrap().len()
+    );
     assert!(run(&["graph", "--automaton", "grammars/json.ebnf"]).out.contains("digraph"));
     assert!(run(&["graph", "grammars/tool_call.schema.json"]).out.contains("digraph"));
     assert_eq!(run(&["graph", "--svg", "grammars/tool_call.schema.json"]).code, 2);
@@ -321,11 +409,18 @@ fn graphs_are_drawn() {
 
 #[test]
 fn benches_tokens_completions_and_pages_are_printed() {
-    let report = json(&run(&["bench", "--json", "grammars/json.ebnf", "-n", "2", "--max-tokens", "30", "--compiles", "2"]));
+    let report =
+        json(&run(&["bench", "--json", "grammars/json.ebnf", "-n", "2", "--max-tokens", "30", "--compiles", "2"]));
     assert!(report["first_step"]["n"] == report["n_tokens"] && report["compile"]["n"] == 2, "{report}");
     assert!(report["step_again"]["p50_ns"].as_u64() <= report["step_again"]["max_ns"].as_u64());
     let report = json(&run(&["tokens", "--json", "ab\\n", "--find", "16", "--find", "\"16\""]));
-    let bytes: Vec<u64> = report["tokens"].as_array().unwrap().iter().flat_map(|token| token["bytes"].as_array().unwrap()).map(|byte| byte.as_u64().unwrap()).collect();
+    let bytes: Vec<u64> = report["tokens"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|token| token["bytes"].as_array().unwrap())
+        .map(|byte| byte.as_u64().unwrap())
+        .collect();
     assert_eq!(bytes, [97, 98, 10]);
     assert_eq!((&report["found"][0]["token"]["id"], &report["found"][1]["token"]["id"]), (&16.into(), &845.into()));
     assert!(run(&["tokens"]).out.contains("stop tokens: 100257 <|endoftext|>"));
