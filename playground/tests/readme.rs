@@ -1,8 +1,14 @@
-//! The commands that the README shows work, and print what it shows.
+//! The commands that the README and the guide to the playground show work, and print what is shown.
 
 use std::process::{Command, Output};
 
 const README: &str = include_str!("../../README.md");
+const GUIDE: &str = include_str!("../../docs/playground.md");
+
+/// Returns the commands of a text: its lines with a prefix.
+fn commands(text: &'static str, prefix: &str) -> Vec<&'static str> {
+    text.lines().filter_map(|line| line.strip_prefix(prefix)).collect()
+}
 
 /// Runs the playground in the root of the repository; quoted arguments are in single quotes.
 fn run(command: &str) -> Output {
@@ -20,11 +26,12 @@ fn run(command: &str) -> Output {
 
 #[test]
 fn commands_work() {
-    let prefix = "cargo run --release --bin playground -- ";
-    let commands: Vec<String> = README.lines().filter_map(|line| line.strip_prefix(prefix)).map(String::from).collect();
-    assert!(commands.len() >= 3);
-    for command in commands {
-        let output = run(&command);
+    let commands_of_readme = commands(README, "cargo run --release --bin playground -- ");
+    assert!(commands_of_readme.len() >= 3);
+    let commands_of_guide = commands(GUIDE, "playground ");
+    assert!(commands_of_guide.len() >= 15);
+    for command in commands_of_readme.into_iter().chain(commands_of_guide) {
+        let output = run(command);
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{command}\n{out}\n{err}");
     }
