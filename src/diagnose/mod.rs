@@ -14,12 +14,14 @@
 //! assert_eq!(failure.to_string(), "line 1, column 5: `\\n` is refused; expected [0-9] in rule `num`");
 //! ```
 
+mod captures;
 mod check;
 mod expected;
 mod explain;
 mod matcher;
 mod show;
 
+pub use captures::Captured;
 pub use check::{Failure, check};
 pub use expected::{Expected, ExpectedItem, RuleInProgress, RuleLocation, expected, rules_in_progress};
 pub use explain::{Reason, Refusal, TokenExplanation, explain_bytes, explain_token};
