@@ -56,6 +56,8 @@ struct Inner {
     program: Program,
     origin: Origin,
     warnings: Vec<Warning>,
+    /// These and those about schemas, found on demand.
+    all_warnings: OnceLock<Vec<Warning>>,
     vocab: Arc<Vocab>,
     masks: Arc<MaskStore>,
     declared_key_tokens: DeclaredKeyTokens,
@@ -80,7 +82,8 @@ impl CompiledGrammar {
         step_limits: StepLimits,
     ) -> Self {
         let declared_key_tokens = DeclaredKeyTokens::of(&program);
-        let inner = Inner { program, origin, warnings, vocab, masks, declared_key_tokens, step_limits };
+        let all_warnings = OnceLock::new();
+        let inner = Inner { program, origin, warnings, all_warnings, vocab, masks, declared_key_tokens, step_limits };
         CompiledGrammar { inner: Arc::new(inner) }
     }
 
@@ -109,9 +112,19 @@ impl CompiledGrammar {
         }
     }
 
-    /// Returns probable mistakes in the grammar, such as rules that are never used.
+    /// Returns probable mistakes in the grammar, such as rules that are never used, and in its JSON Schemas, such as misspelt keywords.
     pub fn warnings(&self) -> &[Warning] {
-        &self.inner.warnings
+        self.inner.all_warnings.get_or_init(|| {
+            let mut warnings = self.inner.warnings.clone();
+            match &self.inner.origin {
+                Origin::Grammar { schemas, .. } => {
+                    let reports = schemas.iter().filter_map(|(_, compiled)| compiled.schema_report());
+                    reports.for_each(|report| warnings.extend(schema_warnings(report, true)));
+                }
+                Origin::Schema { report, .. } => warnings.extend(schema_warnings(report, false)),
+            }
+            warnings
+        })
     }
 
     /// Returns how each keyword is enforced, if this was compiled from a JSON Schema.
@@ -120,6 +133,32 @@ impl CompiledGrammar {
             Origin::Grammar { .. } => None,
             Origin::Schema { report, .. } => Some(report),
         }
+    }
+
+    /// Returns how each keyword of each schema is enforced: of the schema that this was compiled from, without an operand, or of the schemas among the operands of the grammar, as in
+    /// structural tags.
+    ///
+    /// ```
+    /// # use maskwright::{CompileOptions, GrammarCompiler, Vocab, structural_tag::TagOptions};
+    /// let mut vocab = Vocab::builder();
+    /// (0..=255).for_each(|byte| drop(vocab.push(&[byte])));
+    /// let compiler = GrammarCompiler::new(vocab.build()?.into());
+    /// let tag = r#"{"type": "structural_tag", "format": {"type": "json_schema", "json_schema": {"pattern": "(a)\\1"}}}"#;
+    /// let mut options = TagOptions::default();
+    /// options.schema.is_lenient = true;
+    /// let grammar = compiler.compile_structural_tag_with(tag, &options, &CompileOptions::default())?;
+    /// let (operand, report) = grammar.schema_reports().next().unwrap();
+    /// assert!(operand.unwrap().text().contains("pattern"));
+    /// assert!(!report.is_exact() && grammar.schema_report().is_none());
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn schema_reports(&self) -> impl Iterator<Item = (Option<&SchemaOperand>, &SchemaReport)> {
+        let operands: &[(SchemaOperand, CompiledGrammar)] = match &self.inner.origin {
+            Origin::Grammar { schemas, .. } => schemas,
+            Origin::Schema { .. } => &[],
+        };
+        let embedded = operands.iter().filter_map(|(operand, grammar)| Some((Some(operand), grammar.schema_report()?)));
+        self.schema_report().map(|report| (None, report)).into_iter().chain(embedded)
     }
 
     /// Returns the vocabulary.
@@ -179,4 +218,12 @@ impl fmt::Debug for CompiledGrammar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CompiledGrammar").field("n_states", &self.n_states()).finish_non_exhaustive()
     }
+}
+
+/// Returns the warnings about a schema, with their places if it is not an operand of a grammar.
+pub(crate) fn schema_warnings(report: &SchemaReport, is_operand: bool) -> impl Iterator<Item = Warning> {
+    report.warnings().into_iter().map(move |warning| {
+        let within = if is_operand { "in a JSON Schema of the grammar: " } else { "" };
+        Warning::of_schema(warning.span().filter(|_| !is_operand), format!("{within}{warning}"))
+    })
 }

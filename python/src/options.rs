@@ -105,6 +105,7 @@ pub fn schema_options(defaults: SchemaOptions, kwargs: Option<&Bound<'_, PyDict>
                 let (item, key): (String, String) = value.extract()?;
                 set_white_space(WhiteSpace::Separators { item: item.into(), key: key.into() })?;
             }
+            "additional_items" => options.has_additional_items = value.extract()?,
             "additional_properties" => options.has_additional_properties = value.extract()?,
             "any_order" => options.has_any_order = value.extract()?,
             "formats" => options.has_formats = value.extract()?,

@@ -30,6 +30,18 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// Every code, in ascending order.
+    pub const ALL: [ErrorCode; 8] = [
+        ErrorCode::Syntax,
+        ErrorCode::Document,
+        ErrorCode::Unsupported,
+        ErrorCode::Unsatisfiable,
+        ErrorCode::UnknownToken,
+        ErrorCode::Limit,
+        ErrorCode::Interrupted,
+        ErrorCode::Option,
+    ];
+
     /// Returns the code as a word in lower case, such as `unknown_token`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -57,7 +69,7 @@ pub struct ErrorFacts {
     pub line_column: Option<(usize, usize)>,
     /// The JSON pointer of the place in a schema or in a structural tag; empty for the whole document.
     pub pointer: Option<String>,
-    /// The keyword of a schema.
+    /// The keyword of a schema; of several that contradict each other the first.
     pub keyword: Option<String>,
     /// What the author may have meant, or what to write instead.
     pub hint: Option<String>,
@@ -98,7 +110,8 @@ impl ErrorFacts {
             span,
             line_column: span.map(|span| span.line_column(source)),
             pointer: Some(error.pointer().into()),
-            keyword: error.keyword().map(Into::into),
+            keyword: error.keyword().or_else(|| error.contradicting().next()).map(Into::into),
+            hint: error.hint().map(Into::into),
             limit: error.limit().map(|(_, given, limit)| (given as u64, limit as u64)),
             ..Self::of(code)
         }
@@ -142,6 +155,9 @@ impl CompileError {
                 line_column: error.span().map(|span| span.line_column(source)),
                 ..ErrorFacts::of_schema(error.schema_error(), "")
             },
+            CompileError::Tag(error) if error.as_json().is_some() => error
+                .as_json()
+                .map_or_else(|| ErrorFacts::of(ErrorCode::Document), |json| ErrorFacts::of_schema(json, source)),
             CompileError::Tag(error) => {
                 let inner = match (error.as_syntax(), error.as_schema()) {
                     (Some(syntax), _) => ErrorFacts::of_syntax(syntax),

@@ -4,6 +4,7 @@ use super::error::CompileError;
 use super::options::CompileOptions;
 use super::references::Schemas;
 use super::schema::{STEPS_PER_BYTE, lower_schema};
+use crate::compiled::schema_warnings;
 use crate::frontend::regex::RegexOptions;
 use crate::frontend::{SyntaxError, ebnf, lark, regex};
 use crate::grammar::{ControlRef, ExcludedTokens, Grammar, GrammarBuilder, Regex, SchemaOperand, Warning, merged};
@@ -131,8 +132,9 @@ impl Grammar {
             return Err(SchemaError::without_form().into());
         }
         let operand = SchemaOperand::new(schema, schema_options.clone());
+        let warnings = schema_warnings(&report, false).collect();
         let reports = vec![(operand.clone(), report)];
-        Ok(Validated { grammar: Grammar::schema(operand), warnings: Vec::new(), reports })
+        Ok(Validated { grammar: Grammar::schema(operand), warnings, reports })
     }
 
     /// Returns the grammar of all JSON documents.
@@ -169,6 +171,7 @@ fn validate(
     })?;
     let references = AnyControls { numbers: RefCell::default(), schemas: &schemas.externals };
     let (_, empty_rules) = normalize(&grammar, &references, limits, budget)?;
+    warnings.extend(reports.iter().flat_map(|(_, report)| schema_warnings(report, true)));
     warnings.extend(empty_rules.into_iter().map(|rule| Warning::matches_nothing(grammar.rule(rule))));
     Ok(Validated { grammar, warnings, reports })
 }

@@ -1,5 +1,6 @@
 //! What may come next, and the rules that it comes from.
 
+use super::schema::SchemaPlace;
 use super::show;
 use crate::grammar::{Grammar, RuleId};
 use crate::reference::{Chart, Terminal};
@@ -67,6 +68,8 @@ impl fmt::Display for ExpectedItem {
 pub struct Expected {
     items: Vec<ExpectedItem>,
     is_end: bool,
+    /// In the words of a JSON Schema.
+    words: Option<Box<str>>,
 }
 
 /// Returns what may come after the text of `chart`, which was made from `grammar`.
@@ -86,10 +89,28 @@ pub fn expected(grammar: &Grammar, chart: &Chart) -> Expected {
         item.spans.sort_unstable();
         item.spans.dedup();
     }
-    Expected { items, is_end: chart.is_accepting() }
+    Expected { items, is_end: chart.is_accepting(), words: None }
 }
 
 impl Expected {
+    /// Returns what a place of a JSON Schema expects: bytes that belong to no rule.
+    pub(super) fn of_schema(place: &SchemaPlace, is_end: bool) -> Expected {
+        let item = ExpectedItem { terminal: Terminal::Byte(*place.bytes()), rules: vec![], spans: vec![] };
+        let items = if place.bytes().is_empty() { vec![] } else { vec![item] };
+        Expected { items, is_end, words: Some(place.expected().into()) }
+    }
+
+    /// Returns what is expected of these bytes, of which nothing else is known.
+    pub(super) fn of_bytes(bytes: ByteSet, is_end: bool) -> Expected {
+        let item = ExpectedItem { terminal: Terminal::Byte(bytes), rules: vec![], spans: vec![] };
+        Expected { items: if bytes.is_empty() { vec![] } else { vec![item] }, is_end, words: None }
+    }
+
+    /// Drops the rules that no author wrote: those of the automata of JSON Schemas.
+    pub(super) fn keep_rules(&mut self, is_written: impl Fn(&str) -> bool) {
+        self.items.iter_mut().for_each(|item| item.rules.retain(|rule| is_written(&rule.name)));
+    }
+
     /// Returns the items, each once.
     pub fn items(&self) -> &[ExpectedItem] {
         &self.items
@@ -123,6 +144,9 @@ impl Expected {
 impl fmt::Display for Expected {
     /// Writes something like ``"," or "]" in rule `list`, or the end``.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(words) = &self.words {
+            return f.write_str(words);
+        }
         const N_SHOWN_MAX: usize = 8;
         let shown = &self.items[..self.items.len().min(N_SHOWN_MAX)];
         let n_hidden = self.items.len() - shown.len();

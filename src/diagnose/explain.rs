@@ -1,6 +1,7 @@
 //! Explanations of why bytes or a token are refused.
 
 use super::expected::{Expected, RuleInProgress, expected, rules_in_progress};
+use super::schema::SchemaPlace;
 use super::show;
 use crate::grammar::Grammar;
 use crate::reference::Chart;
@@ -15,9 +16,25 @@ pub struct Refusal {
     byte: u8,
     expected: Expected,
     rules: Vec<RuleInProgress>,
+    schema: Option<Box<SchemaPlace>>,
 }
 
 impl Refusal {
+    /// Returns the refusal of a byte by a JSON Schema.
+    pub(super) fn of_schema(offset: usize, byte: u8, expected: Expected, schema: Option<SchemaPlace>) -> Self {
+        Refusal { offset, byte, expected, rules: Vec::new(), schema: schema.map(Box::new) }
+    }
+
+    /// Returns what the JSON Schema says there, if the grammar is one.
+    pub fn schema(&self) -> Option<&SchemaPlace> {
+        self.schema.as_deref()
+    }
+
+    pub(super) fn keep_rules(&mut self, is_written: impl Fn(&str) -> bool) {
+        self.expected.keep_rules(&is_written);
+        self.rules.retain(|rule| is_written(rule.rule().name()));
+    }
+
     /// Returns the number of bytes accepted before it.
     pub fn offset(&self) -> usize {
         self.offset
@@ -38,13 +55,14 @@ impl Refusal {
         &self.rules
     }
 
-    /// Returns this as JSON: `{"offset", "byte", "expected", "rules": [{"name", "start"}]}`.
+    /// Returns this as JSON: `{"offset", "byte", "expected", "rules": [{"name", "start"}], "schema"}`.
     pub fn to_json(&self) -> Value {
         json!({
             "offset": self.offset,
             "byte": self.byte,
             "expected": self.expected.to_json(),
             "rules": rules_to_json(&self.rules),
+            "schema": self.schema.as_deref().map(SchemaPlace::to_json),
         })
     }
 }
@@ -52,7 +70,11 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let byte = show::bytes(&[self.byte]);
-        write!(f, "byte {} `{byte}` is refused; expected {}", self.offset, self.expected)
+        write!(f, "byte {} `{byte}` is refused; expected {}", self.offset, self.expected)?;
+        match &self.schema {
+            Some(place) => write!(f, "; {}", place.lines().join("; ")),
+            None => Ok(()),
+        }
     }
 }
 
@@ -73,8 +95,13 @@ pub(super) fn refusal_at(grammar: &Grammar, chart: &mut Chart, bytes: &[u8], off
     let &byte = bytes.get(offset)?;
     let before = chart.len();
     chart.push_bytes(&bytes[..offset]);
-    let refusal =
-        Refusal { offset, byte, expected: expected(grammar, chart), rules: rules_in_progress(grammar, chart) };
+    let refusal = Refusal {
+        offset,
+        byte,
+        expected: expected(grammar, chart),
+        rules: rules_in_progress(grammar, chart),
+        schema: None,
+    };
     chart.truncate(before);
     Some(refusal)
 }
@@ -115,6 +142,19 @@ impl TokenExplanation {
     /// Returns the explanation with another reason.
     pub(super) fn with_reason(self, reason: Reason) -> Self {
         TokenExplanation { reason, ..self }
+    }
+
+    pub(super) fn new(id: TokenId, vocab: &Vocab, reason: Reason) -> Self {
+        let shown = vocab.name(id).map_or_else(|| show::bytes(vocab.bytes(id)), str::to_string);
+        TokenExplanation { id, shown: shown.into(), reason }
+    }
+
+    pub(super) fn keep_rules(&mut self, is_written: impl Fn(&str) -> bool) {
+        match &mut self.reason {
+            Reason::Incomplete(expected) | Reason::NotNamed(expected) => expected.keep_rules(is_written),
+            Reason::TextRefused(refusal) => refusal.keep_rules(is_written),
+            _ => {}
+        }
     }
 
     /// Returns the token.
@@ -197,6 +237,5 @@ pub fn explain_token(
     } else {
         explain_bytes(grammar, chart, bytes).map_or(Reason::TextFits, Reason::TextRefused)
     };
-    let shown = vocab.name(id).map_or_else(|| show::bytes(bytes), str::to_string);
-    TokenExplanation { id, shown: shown.into(), reason }
+    TokenExplanation::new(id, vocab, reason)
 }

@@ -1,12 +1,14 @@
 //! Explanations of a matcher, by replaying on the reference recognizer what it accepted.
 
+use super::completion::Completion;
 use super::explain::refusal_at;
+use super::schema::{SchemaPlace, next_bytes};
 use super::{Expected, Reason, Refusal, RuleInProgress, TokenExplanation};
 use super::{expected, explain_bytes, explain_token, rules_in_progress};
 use crate::limits::Limits;
 use crate::matcher::{AcceptedPiece, MatchError, Matcher};
 use crate::reference::{Chart, OracleMatcher, Recognizer, RecognizerError};
-use crate::vocab::TokenId;
+use crate::vocab::{TokenId, TokenKind};
 use core::fmt;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -17,9 +19,15 @@ pub struct Explanation {
     expected: Expected,
     rules: Vec<RuleInProgress>,
     is_terminated: bool,
+    schema: Option<Box<SchemaPlace>>,
 }
 
 impl Explanation {
+    /// Returns what the JSON Schema says here, if the grammar is one and the text the beginning of a JSON document.
+    pub fn schema(&self) -> Option<&SchemaPlace> {
+        self.schema.as_deref()
+    }
+
     /// Returns what may come next; after the end of the output, nothing but stop tokens may.
     pub fn expected(&self) -> &Expected {
         &self.expected
@@ -35,11 +43,16 @@ impl Explanation {
         self.is_terminated
     }
 
-    /// Returns this as JSON: `{"expected", "rules", "terminated"}`.
+    /// Returns this as JSON: `{"expected", "rules", "terminated", "schema"}`.
     pub fn to_json(&self) -> Value {
         let rules: Vec<Value> =
             self.rules.iter().map(|rule| json!({ "name": rule.rule().name(), "start": rule.start() })).collect();
-        json!({ "expected": self.expected.to_json(), "rules": rules, "terminated": self.is_terminated })
+        json!({
+            "expected": self.expected.to_json(),
+            "rules": rules,
+            "terminated": self.is_terminated,
+            "schema": self.schema.as_deref().map(SchemaPlace::to_json),
+        })
     }
 }
 
@@ -48,7 +61,11 @@ impl fmt::Display for Explanation {
         if self.is_terminated {
             return f.write_str("the output has ended: only stop tokens may follow");
         }
-        write!(f, "expected {}", self.expected)
+        write!(f, "expected {}", self.expected)?;
+        match &self.schema {
+            Some(place) => write!(f, "; {}", place.lines().join("; ")),
+            None => Ok(()),
+        }
     }
 }
 
@@ -109,13 +126,19 @@ impl Matcher {
     /// # Errors
     /// If the history was forgotten, or the grammar is too large for the reference recognizer.
     pub fn explain(&self) -> Result<Explanation, ExplainError> {
+        if self.is_of_schema() {
+            let (expected, schema) = self.in_schema(&[], &[])?;
+            let (rules, is_terminated) = (Vec::new(), self.is_terminated());
+            return Ok(Explanation { expected, rules, is_terminated, schema: schema.map(Box::new) });
+        }
         let oracle = self.oracle()?;
         let (grammar, chart) = (self.grammar().expanded_grammar(), oracle.chart());
-        Ok(Explanation {
-            expected: expected(grammar, chart),
-            rules: rules_in_progress(grammar, chart),
-            is_terminated: self.is_terminated(),
-        })
+        let mut expected = expected(grammar, chart);
+        let is_written = self.written_rules();
+        expected.keep_rules(&is_written);
+        let mut rules = rules_in_progress(grammar, chart);
+        rules.retain(|rule| is_written(rule.rule().name()));
+        Ok(Explanation { expected, rules, is_terminated: self.is_terminated(), schema: None })
     }
 
     /// Explains why a token is allowed or not, and which of its bytes is the first that is refused.
@@ -123,13 +146,16 @@ impl Matcher {
     /// # Errors
     /// As [`explain`](Self::explain).
     pub fn explain_token(&self, token: TokenId) -> Result<TokenExplanation, ExplainError> {
+        if self.is_of_schema() {
+            return self.explain_token_of_schema(token);
+        }
         let mut chart = self.oracle()?.chart().clone();
         let grammar = self.grammar();
         let (stops, is_terminated) = (self.stop_tokens(), self.is_terminated());
         let (written, vocab) = (grammar.expanded_grammar(), grammar.vocab());
         let explanation = explain_token(written, &mut chart, vocab, stops, is_terminated, token);
         // The grammar shown omits counts of characters and residues that would need too many rules to be written as such.
-        Ok(match explanation.reason() {
+        let mut explanation = match explanation.reason() {
             Reason::Stops if !is_terminated && !self.is_accepting() => {
                 explanation.with_reason(Reason::Incomplete(expected(written, &chart)))
             }
@@ -138,7 +164,9 @@ impl Matcher {
                 None => explanation,
             },
             _ => explanation,
-        })
+        };
+        explanation.keep_rules(self.written_rules());
+        Ok(explanation)
     }
 
     /// Explains which of `bytes` is the first that is refused; `None` if none is.
@@ -146,9 +174,102 @@ impl Matcher {
     /// # Errors
     /// As [`explain`](Self::explain).
     pub fn explain_bytes(&self, bytes: &[u8]) -> Result<Option<Refusal>, ExplainError> {
+        if self.is_of_schema() {
+            return self.refusal_of_schema(bytes);
+        }
         let mut chart = self.oracle()?.chart().clone();
         let refusal = explain_bytes(self.grammar().expanded_grammar(), &mut chart, bytes);
-        Ok(refusal.or_else(|| self.refused(&mut chart, bytes)))
+        let mut refusal = refusal.or_else(|| self.refused(&mut chart, bytes));
+        if let Some(refusal) = &mut refusal {
+            refusal.keep_rules(self.written_rules());
+        }
+        Ok(refusal)
+    }
+
+    /// Returns a short text that completes the text so far; `None` if none was found within a bound of work.
+    ///
+    /// ```
+    /// use maskwright::{GrammarCompiler, Vocab};
+    /// let vocab = Vocab::from_tokens((0..=255u8).map(|byte| [byte]))?;
+    /// let schema = r#"{"required": ["a", "b"], "properties": {"a": {"type": "integer"}, "b": {"type": "boolean"}}}"#;
+    /// let mut matcher = GrammarCompiler::new(vocab.into()).compile_json_schema(schema)?.matcher();
+    /// matcher.accept_bytes(b"{\"a\":")?;
+    /// let completion = matcher.completion()?.unwrap();
+    /// assert_eq!(completion.bytes().unwrap(), b"0,\"b\":true}");
+    /// assert!(completion.is_shortest());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`explain`](Self::explain).
+    pub fn completion(&self) -> Result<Option<Completion>, ExplainError> {
+        Ok(super::completion::find(self, &mut self.oracle()?.chart().clone()))
+    }
+
+    /// Returns whether the grammar is a JSON Schema by itself.
+    fn is_of_schema(&self) -> bool {
+        self.grammar().schema_report().is_some()
+    }
+
+    /// Returns whether an author wrote the rule of a name: those of the automata of JSON Schemas have names of their own.
+    fn written_rules(&self) -> impl Fn(&str) -> bool + use<> {
+        let rules = self.grammar().grammar().rules();
+        let names: hashbrown::HashSet<Box<str>> = rules.iter().map(|rule| rule.name.clone()).collect();
+        move |name: &str| names.contains(name)
+    }
+
+    /// Returns the text so far.
+    fn text(&self) -> Result<Vec<u8>, ExplainError> {
+        let mut text = Vec::new();
+        for piece in self.accepted().map_err(ExplainError::Matcher)? {
+            match piece {
+                AcceptedPiece::Bytes(bytes) => text.extend_from_slice(&bytes),
+                AcceptedPiece::Token(token) if self.stop_tokens().contains(&token) => {}
+                AcceptedPiece::Token(token) => text.extend_from_slice(self.grammar().vocab().bytes(token)),
+            }
+        }
+        Ok(text)
+    }
+
+    /// Returns what a JSON Schema expects behind `read`, where `rest` stands.
+    fn in_schema(&self, read: &[u8], rest: &[u8]) -> Result<(Expected, Option<SchemaPlace>), ExplainError> {
+        let mut text = self.text()?;
+        text.extend_from_slice(read);
+        let mut ahead = self.fork();
+        ahead.accept_bytes(read).map_err(ExplainError::Matcher)?;
+        let place = SchemaPlace::of(&ahead, &text, rest);
+        let expected = match &place {
+            Some(place) => Expected::of_schema(place, ahead.is_accepting()),
+            None => Expected::of_bytes(next_bytes(&ahead), ahead.is_accepting()),
+        };
+        Ok((expected, place))
+    }
+
+    fn refusal_of_schema(&self, bytes: &[u8]) -> Result<Option<Refusal>, ExplainError> {
+        let Err(error) = self.fork().accept_bytes(bytes) else { return Ok(None) };
+        let Some(offset) = error.byte_offset() else { return Err(ExplainError::Matcher(error)) };
+        let (read, rest) = bytes.split_at(offset);
+        let (expected, place) = self.in_schema(read, rest)?;
+        Ok(rest.first().map(|&byte| Refusal::of_schema(offset, byte, expected, place)))
+    }
+
+    fn explain_token_of_schema(&self, token: TokenId) -> Result<TokenExplanation, ExplainError> {
+        let vocab = self.grammar().vocab();
+        let is_stop = self.stop_tokens().contains(&token);
+        let reason = if token as usize >= vocab.n_tokens() {
+            Reason::UnknownId
+        } else if vocab.kind(token) == TokenKind::Padding && !is_stop {
+            Reason::Padding
+        } else if self.is_terminated() {
+            if is_stop { Reason::Stops } else { Reason::Terminated }
+        } else if is_stop {
+            if self.is_accepting() { Reason::Stops } else { Reason::Incomplete(self.in_schema(&[], &[])?.0) }
+        } else if vocab.bytes(token).is_empty() {
+            Reason::NotNamed(self.in_schema(&[], &[])?.0)
+        } else {
+            self.refusal_of_schema(vocab.bytes(token))?.map_or(Reason::TextFits, Reason::TextRefused)
+        };
+        Ok(TokenExplanation::new(token, vocab, reason))
     }
 
     /// Returns the refusal of the first of `bytes` that the engine refuses, though the reference recognizer does not.

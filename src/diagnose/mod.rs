@@ -4,6 +4,9 @@
 //! person wrote. They are slow in comparison, and meant for people. Each is plain data with a [`Display`](core::fmt::Display) and a
 //! `to_json`.
 //!
+//! Of a JSON Schema the author knows properties and keywords, not the rules of an automaton: explanations of a matcher of a schema speak of those
+//! ([`SchemaPlace`]), with what the engine allows.
+//!
 //! ```
 //! use maskwright::{Limits, diagnose, frontend::ebnf, reference::Recognizer};
 //! let limits = Limits::default();
@@ -16,13 +19,17 @@
 
 mod captures;
 mod check;
+mod completion;
 mod expected;
 mod explain;
 mod matcher;
+mod schema;
 mod show;
 
 pub use captures::Captured;
 pub use check::{Failure, check};
+pub use completion::Completion;
 pub use expected::{Expected, ExpectedItem, RuleInProgress, RuleLocation, expected, rules_in_progress};
 pub use explain::{Reason, Refusal, TokenExplanation, explain_bytes, explain_token};
 pub use matcher::{ExplainError, Explanation};
+pub use schema::{NextKeys, RefusedKey, RefusedKeyReason, SchemaPlace};

@@ -71,6 +71,31 @@ pub(super) fn byte_class(set: &ByteSet) -> String {
     out
 }
 
+/// Returns the bytes that may come next: those of ASCII as a class, and whether a character beyond it may begin or go on.
+pub(super) fn next_bytes(set: &ByteSet) -> String {
+    let ascii = *set & ByteSet::range(0, 0x7F);
+    let mut parts = Vec::new();
+    if !ascii.is_empty() {
+        let chars =
+            CharSet::from_ranges(ascii.ranges().into_iter().map(|(low, high)| (char::from(low), char::from(high))));
+        let all = CharSet::from_ranges([('\0', '\x7F')]);
+        let is_most = ascii.iter().count() > 64;
+        parts.push(match (ascii.iter().count(), is_most) {
+            (128, _) => "any character of ASCII".to_owned(),
+            (1, _) => format!("`{}`", bytes(&[ascii.iter().next().expect("there is one")])),
+            (_, false) => class(&chars),
+            (_, true) => format!("any character of ASCII but {}", class(&chars.negate().intersect(&all))),
+        });
+    }
+    if !(*set & ByteSet::range(0xC2, 0xF4)).is_empty() {
+        parts.push("a character beyond ASCII".to_owned());
+    }
+    if !(*set & ByteSet::range(0x80, 0xBF)).is_empty() {
+        parts.push("the rest of a character".to_owned());
+    }
+    parts.join(" or ")
+}
+
 /// Returns what may come, as EBNF writes it where it can.
 pub(super) fn terminal(terminal: &Terminal) -> String {
     match terminal {

@@ -32,8 +32,12 @@ pub enum WarningKind {
     MatchesNothing,
     /// Something in the grammar has no effect on its language, like a rule option for sampling.
     WithoutEffect,
+    /// It means something, and probably not what was meant, like `["a"]` for an option.
+    Suspicious,
     /// Another engine reads this place as another language.
     ReadDifferently,
+    /// A JSON Schema has something that was meant to constrain values and doesn't, like a misspelt keyword.
+    Schema,
     /// The vocabulary has no single-byte token for some bytes of the grammar: where only such a byte may follow, no token may.
     Unspellable,
 }
@@ -51,6 +55,11 @@ impl Warning {
         Warning { kind, rule: rule.into(), span: Some(span), detail: detail.into() }
     }
 
+    /// Returns a warning about a JSON Schema, with the place in its text if that is the source.
+    pub(crate) fn of_schema(span: Option<Span>, detail: String) -> Self {
+        Warning { kind: WarningKind::Schema, rule: "".into(), span, detail: detail.into() }
+    }
+
     /// Returns the warning that no string matches a rule.
     pub(crate) fn matches_nothing(rule: &Rule) -> Self {
         Warning { kind: WarningKind::MatchesNothing, rule: rule.name.clone(), span: rule.span, detail: "".into() }
@@ -61,7 +70,7 @@ impl Warning {
         self.kind
     }
 
-    /// Returns the name of the rule.
+    /// Returns the name of the rule; empty for a warning about a JSON Schema.
     pub fn rule(&self) -> &str {
         &self.rule
     }
@@ -78,7 +87,10 @@ impl fmt::Display for Warning {
             WarningKind::UnusedRule => write!(f, "rule `{}` is never used", self.rule),
             WarningKind::NeverFinishes => write!(f, "rule `{}` can never finish: {}", self.rule, self.detail),
             WarningKind::MatchesNothing => write!(f, "rule `{}` matches nothing at all", self.rule),
-            WarningKind::WithoutEffect | WarningKind::ReadDifferently => f.write_str(&self.detail),
+            WarningKind::WithoutEffect
+            | WarningKind::ReadDifferently
+            | WarningKind::Suspicious
+            | WarningKind::Schema => f.write_str(&self.detail),
             WarningKind::Unspellable => {
                 write!(f, "no token of one byte spells {}: outputs that need such a byte can get stuck", self.detail)
             }

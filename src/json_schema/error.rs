@@ -34,6 +34,7 @@ struct Parts {
     excerpt: Box<str>,
     /// Whether the document and the pointer are known: both are empty at the root.
     is_placed: bool,
+    hint: Option<Box<str>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,8 +105,9 @@ impl From<BuildError> for LowerError {
 
 impl SchemaError {
     fn new(kind: Kind) -> Self {
-        let (document, pointer, excerpt) = Default::default();
-        SchemaError { parts: Box::new(Parts { kind, document, pointer, span: None, excerpt, is_placed: false }) }
+        let (document, pointer, excerpt, hint) = Default::default();
+        let parts = Parts { kind, document, pointer, span: None, excerpt, is_placed: false, hint };
+        SchemaError { parts: Box::new(parts) }
     }
 
     pub(super) fn syntax(error: SyntaxError) -> Self {
@@ -161,12 +163,12 @@ impl SchemaError {
         SchemaError::new(Kind::Unsatisfiable { reason: reason.into().into(), keywords })
     }
 
-    /// Returns the error for an invalid option.
     /// Returns the error that no valid value has the form that the options ask for.
     pub(crate) fn without_form() -> Self {
         Self::unsatisfiable("no valid value has the form that `root` asks for", Vec::new())
     }
 
+    /// Returns the error for an invalid option.
     pub(crate) fn option(option: &'static str, reason: impl Into<String>) -> Self {
         SchemaError::new(Kind::Option { option, reason: reason.into().into() })
     }
@@ -189,6 +191,17 @@ impl SchemaError {
         self.parts.span = Some(span);
         self.parts.excerpt = excerpt.into();
         self
+    }
+
+    /// Adds what the author may have meant.
+    pub(super) fn with_hint(mut self, hint: String) -> Self {
+        self.parts.hint = Some(hint.into());
+        self
+    }
+
+    /// Returns what the author may have meant.
+    pub fn hint(&self) -> Option<&str> {
+        self.parts.hint.as_deref()
     }
 
     /// Replaces the keyword of the error.
@@ -312,7 +325,7 @@ pub(super) fn shown(text: &str) -> String {
 
 impl fmt::Display for SchemaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { kind, document, pointer, span, excerpt, .. } = &*self.parts;
+        let Parts { kind, document, pointer, span, excerpt, hint, .. } = &*self.parts;
         let reason = self.reason();
         match kind {
             Kind::Syntax(error) => {
@@ -328,6 +341,9 @@ impl fmt::Display for SchemaError {
             | Kind::MissingDocument { keyword, .. }
             | Kind::MissingTarget { keyword, .. } => write!(f, "`{keyword}` at {document}#{pointer} {reason}")?,
             _ => write!(f, "{reason}, at {document}#{pointer}")?,
+        }
+        if let Some(hint) = hint {
+            write!(f, "; {hint}")?;
         }
         if f.alternate() {
             f.write_str(excerpt)?;

@@ -140,9 +140,17 @@ impl<'a> Languages<'a> {
     pub fn pattern(&mut self, pattern: &str, keyword: &str, limits: &Limits) -> Result<LanguageId, LowerError> {
         let budget = self.budget;
         self.intern(LanguageName::Pattern(pattern.into()), |_| {
-            let regular = ecma::parse(pattern, limits).map_err(|error| match error.is_unsupported() {
-                true => SchemaError::unsupported(keyword, error.message()),
-                false => SchemaError::keyword_value(keyword, format!("is not a valid pattern: {}", error.message())),
+            let regular = ecma::parse(pattern, limits).map_err(|error| {
+                let refused = match error.is_unsupported() {
+                    true => SchemaError::unsupported(keyword, error.message()),
+                    false => {
+                        SchemaError::keyword_value(keyword, format!("is not a valid pattern: {}", error.message()))
+                    }
+                };
+                match error.hint() {
+                    Some(hint) => refused.with_hint(hint.to_owned()),
+                    None => refused,
+                }
             })?;
             let refuse = |error: RegularError| SchemaError::unsupported(keyword, error.to_string());
             watched(budget, refuse, |work| Dfa::build(&regular, limits, work)).map(Arc::new)

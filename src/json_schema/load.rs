@@ -17,6 +17,7 @@ use super::model::{Body, Document, DocumentId, Resource, ResourceId, Schema, Sch
 use super::resolve;
 use super::uri;
 use super::value::{Json, Value, ValueId};
+use super::wrapper;
 use crate::Limits;
 use crate::schema_options::ReadOptions;
 use crate::schema_options::{Resolve, Source};
@@ -57,8 +58,15 @@ impl SchemaModel {
         // A pointer may lead to where keywords lead to no schema.
         loader.index_around(document, root)?;
         loader.schema_at(document, root)?;
-        loader.read_all()?;
-        Ok(loader.model)
+        match loader.read_all() {
+            Ok(()) => Ok(loader.model),
+            Err(error) => Err(match wrapper::find(loader.model.json(document), root) {
+                Some(found) => {
+                    error.with_hint(format!("this looks like {}, whose schema is at {}", found.what, found.pointer))
+                }
+                None => error,
+            }),
+        }
     }
 }
 

@@ -19,8 +19,12 @@
 //! | [`mod@format`], `language` | asserted formats and patterns: regular languages of decoded strings |
 //! | `conjunction`, `shape`, `partial` | conjunctions of constraints; shapes, which have no disjunctions; what is between the two |
 //! | `keywords` | each keyword, by family: how it is read, what it asserts, what violating it means, its words |
+//! | `wrapper` | documents around a schema, like the definition of a tool |
 //! | `load` | from documents to the model |
 //! | `equal` | merging of equal sub-schemas |
+//! | `text_position` | where a text stops that is the beginning of a JSON document |
+//! | `applicable` | what a schema says about one place of a document |
+//! | `lint` | probable mistakes, like misspelt keywords |
 //! | `report` | how each keyword is enforced |
 //! | `expand` | from conjunctions to shapes |
 //! | `lower` | from shapes to automata: objects, arrays, strings, white space |
@@ -32,6 +36,7 @@
 //! Schemas come from strangers: nothing here recurses over the input, sizes are bounded by [`Limits`](crate::Limits) and by constants of
 //! the stages, and each error has a keyword, a location and a reason.
 
+mod applicable;
 mod compile;
 mod conjunction;
 mod contradiction;
@@ -44,6 +49,7 @@ mod expand;
 pub mod format;
 mod keywords;
 mod language;
+mod lint;
 mod load;
 mod lower;
 mod metaschemas;
@@ -54,21 +60,27 @@ mod read;
 mod report;
 mod resolve;
 mod shape;
+mod text_position;
 mod uri;
 mod value;
+mod wrapper;
 
 pub use crate::schema_options::{
     JsonTypes, NoDocuments, ReadOptions, Resolve, RootForm, SchemaOptions, Source, Spelling, WhiteSpace,
 };
+pub use applicable::{Constraint, ConstraintsAt};
 pub(crate) use compile::lower;
 pub use decimal::{Decimal, DecimalError};
 pub use draft::Draft;
 pub(crate) use error::LowerError;
 pub use error::SchemaError;
+pub use keywords::{KeywordInfo, keywords};
+pub use lint::{SchemaWarning, SchemaWarningKind};
 pub(crate) use lower::SchemaStore;
 pub use model::{
     ArrayKeyword, Body, DocumentId, Entry, Keyword, LogicKeyword, Named, NumberKeyword, ObjectKeyword,
     ReferenceKeyword, ResourceId, Schema, SchemaId, SchemaModel, StringKeyword, TypeSet, ValueKeyword,
 };
 pub use report::{Finding, SchemaReport, Verdict};
+pub use text_position::{PathStep, TextPosition, Writing};
 pub use value::{Duplicate, Json, Member, Value, ValueId};

@@ -2,9 +2,12 @@
 //!
 //! Findings are made on demand: ten thousand nested schemas have pointers of three hundred megabytes.
 
+use super::applicable::ConstraintsAt;
 use super::format::Format;
 use super::keywords::parts_of;
-use super::model::{Body, Keyword, ObjectKeyword, SchemaId, SchemaModel, StringKeyword};
+use super::lint::SchemaWarning;
+use super::model::{Body, Keyword, ObjectKeyword, SchemaId, SchemaModel, StringKeyword, TypeSet};
+use super::text_position::{PathStep, Writing};
 use super::value::ValueId;
 use crate::schema_options::SchemaOptions;
 use smallvec::SmallVec;
@@ -189,6 +192,50 @@ impl SchemaReport {
                 format.not_enforced().map_or(Verdict::Enforced, |what| Verdict::EnforcedInPart(what.into()))
             }
         }
+    }
+
+    /// Returns the probable mistakes: what was meant to constrain values and doesn't.
+    ///
+    /// ```
+    /// use maskwright::{GrammarCompiler, Vocab};
+    /// let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte]))?.into());
+    /// let grammar = compiler.compile_json_schema(r#"{"type": "object", "propertys": {"a": {"type": "integer"}}}"#)?;
+    /// let warnings = grammar.schema_report().unwrap().warnings();
+    /// assert_eq!(
+    ///     warnings[0].to_string(),
+    ///     "unknown keyword `propertys` constrains nothing, at #/propertys; did you mean `properties`?"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn warnings(&self) -> Vec<SchemaWarning> {
+        self.model.warnings(self.has_formats)
+    }
+
+    /// Returns what the schema says about the value at a path of a document, or about what is written there.
+    ///
+    /// ```
+    /// use maskwright::json_schema::TextPosition;
+    /// use maskwright::{GrammarCompiler, Vocab};
+    /// let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte]))?.into());
+    /// let grammar = compiler.compile_json_schema(r#"{"properties": {"age": {"type": "integer", "minimum": 0}}}"#)?;
+    /// let position = TextPosition::of(br#"{"age": "#).unwrap();
+    /// let found = grammar.schema_report().unwrap().constraints_at(&position.path, position.writing);
+    /// assert_eq!(&*found.constraints[1].words, "minimum 0");
+    /// assert_eq!(&*found.constraints[1].location, "#/properties/age/minimum");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn constraints_at(&self, path: &[PathStep], writing: Writing) -> ConstraintsAt {
+        let types = match writing {
+            Writing::InString => TypeSet::STRING,
+            Writing::InNumber => TypeSet::NUMBER,
+            Writing::InLiteral => TypeSet::NULL.union(TypeSet::BOOLEAN),
+            Writing::FirstItem | Writing::AfterItem => TypeSet::ARRAY,
+            Writing::FirstKey | Writing::Key | Writing::InKey | Writing::Colon | Writing::AfterMember => {
+                TypeSet::OBJECT
+            }
+            Writing::Value | Writing::End => TypeSet::ALL,
+        };
+        self.model.constraints_at(path, types)
     }
 
     /// Returns about how much memory the report takes, in bytes.

@@ -1,5 +1,6 @@
 //! Matchers: one output under way.
 
+#[cfg(feature = "rayon")]
 mod batch;
 mod danger;
 mod draft_walk;
@@ -14,14 +15,17 @@ mod jump_tokens;
 mod keys;
 mod live;
 mod memo;
+mod place_key;
 mod recheck;
 mod stop;
 
-pub use batch::{accept_and_fill, accept_tokens, fill_masks};
+#[cfg(feature = "rayon")]
+pub use batch::{accept_and_fill, accept_tokens, fill_masks, step_each};
 pub use drafts::{ChainFill, TreeFill};
 pub use error::MatchError;
 pub use jump::JUMP_FORWARD_BYTES_MAX;
 pub use jump_tokens::ForcedTokens;
+pub use place_key::PlaceKey;
 
 use crate::automaton::DONE;
 use crate::compiled::CompiledGrammar;

@@ -23,7 +23,7 @@ const DRAFTS: [(&str, Draft); 5] = [
 
 impl SchemaOptions {
     /// The words of all options, for messages.
-    pub(crate) const WORDS: [&str; 15] = [
+    pub(crate) const WORDS: [&str; 16] = [
         "compact",
         "flexible",
         "indent",
@@ -32,6 +32,7 @@ impl SchemaOptions {
         "no_additional_properties",
         "any_order",
         "excluded_text",
+        "no_additional_items",
         "any_spelling",
         "no_formats",
         "integer_fractions",
@@ -61,6 +62,7 @@ impl SchemaOptions {
         let mut add = |word, is_set| words.extend(Some((word, OptionValue::Absent)).filter(|_| is_set));
         add("no_additional_properties", !self.has_additional_properties);
         add("any_order", self.has_any_order);
+        add("no_additional_items", !self.has_additional_items);
         add("any_spelling", self.spelling == Spelling::Any);
         add("no_formats", !self.has_formats);
         add("integer_fractions", self.has_integer_fractions);
@@ -101,6 +103,7 @@ impl SchemaOptions {
             }
             ("no_additional_properties", OptionValue::Absent) => self.has_additional_properties = false,
             ("any_order", OptionValue::Absent) => self.has_any_order = true,
+            ("no_additional_items", OptionValue::Absent) => self.has_additional_items = false,
             ("any_spelling", OptionValue::Absent) => self.spelling = Spelling::Any,
             ("no_formats", OptionValue::Absent) => self.has_formats = false,
             ("integer_fractions", OptionValue::Absent) => self.has_integer_fractions = true,
@@ -143,6 +146,7 @@ mod tests {
             has_additional_properties: false,
             has_any_order: true,
             excluded_texts: vec!["</a>".into(), "b".into()],
+            has_additional_items: false,
             spelling: Spelling::Any,
             has_formats: false,
             has_integer_fractions: true,

@@ -1,6 +1,7 @@
 //! Spans of a source text, and the messages that point at them.
 
 use core::fmt;
+use unicode_width::UnicodeWidthChar;
 
 /// A half-open range of byte offsets in a source text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, PartialOrd, Ord)]
@@ -45,8 +46,14 @@ impl Span {
         // A very long line is shown from a little before the span.
         let column_skip = if column > WIDTH_MAX { column - WIDTH_MAX / 2 } else { 0 };
         let shown: String = source[line_start..line_end].chars().skip(column_skip).take(WIDTH_MAX).map(plain).collect();
-        let n_carets =
+        let n_marked =
             source[start..end].chars().count().clamp(1, (WIDTH_MAX + column_skip + 1).saturating_sub(column).max(1));
+        // On a terminal wide characters take two columns, and combining ones none.
+        let width = |text: &str, n_chars: usize| -> usize {
+            text.chars().take(n_chars).map(|c| plain(c).width().unwrap_or(0)).sum()
+        };
+        let n_before = column - 1 - column_skip;
+        let n_carets = width(&source[start..end], n_marked).max(1);
         let number = line.to_string();
         write!(
             f,
@@ -55,7 +62,7 @@ impl Span {
             "",
             "^".repeat(n_carets),
             pad = number.len(),
-            indent = column - 1 - column_skip
+            indent = width(&shown, n_before)
         )
     }
 }

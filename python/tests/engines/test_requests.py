@@ -7,6 +7,7 @@ import pytest
 from engine_vocabulary import N_WORDS, WIDTH, Tokenizer, set_bits
 
 import maskwright
+from maskwright._relaxed import read_relaxed
 from maskwright._requests import RequestCompiler, Validator, choice_texts, is_lark, white_space_max_of, white_space_options
 from maskwright._sequences import STATES_PER_ROW, Sequences, sequence_of
 
@@ -127,8 +128,50 @@ def test_required_properties_that_are_not_declared(vocab, caplog):
         matcher = compiler.compile("json", json.dumps(schema)).matcher()
         matcher.accept_bytes('{"z": 1}')
         assert matcher.is_accepting
-    assert caplog.text.count("additional properties are allowed") == 1
+    assert caplog.text.count("additional properties and items are allowed") == 1
     # Without a way out the error is the first one.
     with pytest.raises(maskwright.CompileError) as caught:
         compiler.compile("json", json.dumps(schema | {"properties": {"z": False}}))
     assert caught.value.code == "unsatisfiable"
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "warning"),
+    [
+        ({"type": "string", "pattern": "(a|b)\\1"}, '"cc"', "`pattern` at #/pattern is not enforced"),
+        ({"type": "object", "properties": {"a": {}}, "minProperties": 2}, '{"a":1,"b":2}', "additional properties and items are allowed"),
+        ({"type": "array", "prefixItems": [{}], "minItems": 2}, "[1,2]", "additional properties and items are allowed"),
+        ({"type": "string"}, '"a"', None),
+    ],
+)
+def test_what_is_relaxed_is_reported_once(vocab, caplog, schema, text, warning):
+    content = {"type": "json_schema", "json_schema": schema}
+    for kind, spec in [("json", schema), ("structural_tag", {"type": "structural_tag", "format": content})]:
+        caplog.clear()
+        compiler = RequestCompiler(vocab)
+        for _ in range(2):
+            matcher = compiler.compile(kind, json.dumps(spec)).matcher()
+            matcher.accept_bytes(text)
+            assert matcher.is_accepting
+        assert [record.levelname for record in caplog.records] == ([] if warning is None else ["WARNING"])
+        assert warning is None or warning in caplog.text
+
+
+@pytest.mark.parametrize("schema", [{"type": "string", "pattern": "("}, {"enum": []}, {"minLength": -1}, {"type": "string", "minLength": 3, "maxLength": 1}])
+def test_what_is_wrong_stays_an_error(vocab, schema):
+    content = {"type": "json_schema", "json_schema": schema}
+    for kind, spec in [("json", schema), ("structural_tag", {"type": "structural_tag", "format": content})]:
+        with pytest.raises(maskwright.CompileError):
+            RequestCompiler(vocab).compile(kind, json.dumps(spec))
+
+
+def test_attempts_share_one_deadline():
+    seconds = []
+
+    def read(text, timeout, **options):
+        seconds.append(timeout)
+        raise maskwright.CompileError("no", code="unsupported" if len(seconds) == 1 else "unsatisfiable")
+
+    with pytest.raises(maskwright.CompileError):
+        read_relaxed(read, "{}", {}, timeout=1.0)
+    assert len(seconds) == 3 and 1.0 >= seconds[0] >= seconds[1] >= seconds[2] > 0

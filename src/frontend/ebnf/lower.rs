@@ -40,6 +40,8 @@ pub(super) struct Lowering<'s> {
     pub builder: GrammarBuilder,
     /// Where `\x` has more than two digits.
     pub long_escapes: Vec<Span>,
+    /// What is probably not what was meant, and why.
+    pub suspicious: Vec<(Span, &'static str)>,
     /// The first look-ahead.
     pub look_ahead: Option<Span>,
     /// By rule with options that change its language: its plain body, and how it is made of that.
@@ -130,6 +132,7 @@ impl<'s> Lowering<'s> {
             rules,
             builder,
             long_escapes,
+            suspicious: Vec::new(),
             look_ahead: None,
             changed,
             grammars,
@@ -292,7 +295,10 @@ impl<'s> Lowering<'s> {
                 level.current = Some(self.push(expr, body.span.join(span))?);
                 return Ok(());
             }
-            (TokenKind::Mark, b'.') => Expr::Class(CharSet::all()),
+            (TokenKind::Mark, b'.') => {
+                self.note_range_of_literals(range.clone());
+                Expr::Class(CharSet::all())
+            }
             (TokenKind::Literal, _) => {
                 range.end = tokens.skip_name(|name| name == "i").unwrap_or(range.end);
                 self.literal(range.clone())?
@@ -302,6 +308,7 @@ impl<'s> Lowering<'s> {
                 Expr::Regex(self.regex(range.clone(), spend)?)
             }
             (TokenKind::Class, _) => {
+                self.note_quotes_in_class(range.clone());
                 Expr::Class(lexeme::class(self.source, range.clone(), &mut self.long_escapes, spend)?)
             }
             (TokenKind::Control, _) => self.control(range.clone())?,
@@ -383,6 +390,29 @@ impl<'s> Lowering<'s> {
                 let parts = level.alternatives.iter().map(|part| part.expr).collect();
                 self.push(Expr::Choice(parts), span)
             }
+        }
+    }
+
+    /// Notes `"a".."z"`, which Lark and others read as a range of characters.
+    fn note_range_of_literals(&mut self, dot: Range<usize>) {
+        let (before, after) = (&self.source[..dot.start], &self.source[dot.end..]);
+        let Some(after) = after.strip_prefix('.') else { return };
+        if before.trim_end().ends_with(['"', '\'']) && after.trim_start().starts_with(['"', '\'']) {
+            self.suspicious.push((
+                Span::new(dot.start, dot.end + 1),
+                "`..` is two of any character here; a range is written `[a-z]`",
+            ));
+        }
+    }
+
+    /// Notes `["a"]`, which other notations read as an option.
+    fn note_quotes_in_class(&mut self, range: Range<usize>) {
+        let inside = self.source[range.start + 1..range.end - 1].trim();
+        let is_quoted = |quote: char| inside.len() > 2 && inside.starts_with(quote) && inside.ends_with(quote);
+        if is_quoted('"') || is_quoted('\'') {
+            let reason =
+                "`[...]` is one character of a set, and the quotes belong to it; an option is written `(\"text\")?`";
+            self.suspicious.push((range.into(), reason));
         }
     }
 

@@ -81,6 +81,9 @@ use scan::{BYTES_PER_CHECK, RuleText, shorten};
 /// Names of rules recorded between two reports of work; that takes about as long as [`BYTES_PER_CHECK`] bytes.
 const RULES_PER_CHECK: usize = 1 << 10;
 
+/// Most warnings about what is probably not what was meant.
+const SUSPICIOUS_MAX: usize = 16;
+
 /// A parsed grammar with its warnings.
 #[derive(Clone, Debug)]
 pub struct Parsed {
@@ -156,6 +159,10 @@ pub(crate) fn parse_within<E: From<SyntaxError>>(
     let root = lowering.builder.rule_named(root).ok_or_else(|| missing_root(source, root, &rules))?;
     for (index, rule) in rules.iter().enumerate() {
         let mut body = lowering.body(rule.body.clone(), spend)?;
+        if is_blank(&source[rule.body.clone()]) {
+            let reason = "the rule has no body, and so matches the empty text alone; if that is meant, write `\"\"`";
+            lowering.suspicious.push((rule.name.clone().into(), reason));
+        }
         if let Some(options) = rule.options.clone() {
             let (changed, without_effect) = lowering.with_options(RuleId::new(index), body, options)?;
             body = changed;
@@ -178,6 +185,14 @@ pub(crate) fn parse_within<E: From<SyntaxError>>(
     Ok(Parsed { grammar, warnings })
 }
 
+/// Returns whether the body of a rule is nothing but white space and comments.
+fn is_blank(body: &str) -> bool {
+    body.lines().all(|line| {
+        let line = line.trim_start();
+        line.is_empty() || line.starts_with('#') || line.starts_with("//")
+    })
+}
+
 fn option_without_effect(source: &str, rule: &str, span: Span) -> Warning {
     let option = shorten(&source[span.start as usize..span.end as usize]);
     let detail = format!("rule option `{option}` of `{}` has no effect on the language", shorten(rule));
@@ -195,6 +210,9 @@ fn warn_of_places(lowering: &Lowering, source: &str, rules: &[RuleText], warning
         let detail = "look-aheads `(= ...)` constrain nothing: what they say must hold by the grammar".to_owned();
         warnings.push(Warning::of_source(WarningKind::WithoutEffect, rule_at(span), span, detail));
     }
+    lowering.suspicious.iter().take(SUSPICIOUS_MAX).for_each(|&(span, reason)| {
+        warnings.push(Warning::of_source(WarningKind::Suspicious, rule_at(span), span, reason.to_owned()));
+    });
     // One is enough to look for the others.
     if let Some(&span) = lowering.long_escapes.first() {
         let written = shorten(&source[span.start as usize..span.end as usize]);

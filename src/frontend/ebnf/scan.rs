@@ -120,6 +120,11 @@ pub(super) fn rules<E: From<SyntaxError>>(
             TokenKind::Mark if &source[token.range.clone()] == "=" && opened.is_empty() => {
                 return Err(unexpected(source, token.range.start).into());
             }
+            // Only arguments of macros have commas. Here since what comes behind it may be no token at all, and the first error is the one to report.
+            TokenKind::Mark if &source[token.range.clone()] == "," && opened.is_empty() && !rules.is_empty() => {
+                let error = SyntaxError::new(source, span, "unexpected `,`");
+                return Err(error.with_hint("parts that follow each other need no comma").into());
+            }
             _ => {}
         }
         // Before the first rule there is room for its name, and for its options.

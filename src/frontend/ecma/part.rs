@@ -189,7 +189,9 @@ impl Parser<'_> {
                 let error = self.refuse(start, end, format!("unknown kind of group `{text}`"));
                 let hint = match self.peek() {
                     Some('P') => "names are written `(?<name>...)`",
-                    Some('i' | 'm' | 's' | 'x' | 'u' | '-') => "patterns have no inline flags",
+                    Some('i' | 'm' | 's' | 'x' | 'u' | '-') => {
+                        "patterns have no inline flags; for any case write classes, like `[aA]`"
+                    }
                     Some('>') => "patterns have no atomic groups",
                     Some('#') => "patterns have no comments",
                     _ => "groups begin with `(`, `(?:`, `(?<name>`, `(?=` or `(?!`",

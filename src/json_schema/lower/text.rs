@@ -143,7 +143,7 @@ impl Lowerer<'_> {
         draft.accept(end);
         let open = draft.state();
         draft.byte(&[0], b'"', open);
-        let mut written = Union::default();
+        let (mut written, mut free) = (Union::default(), Union::default());
         let mut is_empty = true;
         for group in alike(&shapes.iter().collect::<Vec<_>>()) {
             let counted = if is_element { Counted::Within } else { self.counted(&mut draft, open, end, &group)? };
@@ -152,7 +152,9 @@ impl Lowerer<'_> {
                 continue;
             }
             if counted == Counted::Within || group.len() == 1 {
-                written.add(self.expander.languages.of_shapes(&group, true, self.limits)?);
+                let is_free = !is_element && group.iter().any(|shape| shape.is_free());
+                let language = self.expander.languages.of_shapes(&group, true, self.limits)?;
+                if is_free { &mut free } else { &mut written }.add(language);
                 continue;
             }
             // Shapes that have no common register may each have one.
@@ -163,9 +165,12 @@ impl Lowerer<'_> {
                 }
             }
         }
-        let dfa = watched(self.budget, too_large, |work| written.finish(self.limits, work))?;
-        if !dfa.is_empty() {
-            let base = embed_spelled(&mut draft, &dfa, end, self.spelling_of(is_element));
+        for (union, spelling) in [(written, self.spelling_of(is_element)), (free, Spelling::Any)] {
+            let dfa = watched(self.budget, too_large, |work| union.finish(self.limits, work))?;
+            if dfa.is_empty() {
+                continue;
+            }
+            let base = embed_spelled(&mut draft, &dfa, end, spelling);
             match is_empty {
                 // The opening quote leads to the start of the automaton itself: an equivalent state would have masks of its own.
                 true => draft.edges_mut().filter(|edge| edge.target == open).for_each(|edge| edge.target = base),
@@ -184,7 +189,7 @@ impl Lowerer<'_> {
         if shape.values.is_some() || is_short || (shape.min == 0 && shape.max.is_none()) {
             return Ok(Counted::Within);
         }
-        let is_free = shapes.iter().any(|shape| shape.languages.is_empty() && shape.excluded.is_empty());
+        let is_free = shapes.iter().any(|shape| shape.is_free());
         let mut body = Draft::new();
         let mut min = shape.min;
         if !is_free {

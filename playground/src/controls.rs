@@ -1,0 +1,105 @@
+//! Texts in which names of control tokens stand for those tokens.
+
+use crate::output::quoted;
+use crate::vocabulary::control_refs;
+use maskwright::grammar::ControlRef;
+use maskwright::{CompiledGrammar, Matcher, TokenId, TokenKind, Vocab};
+
+/// A piece of a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Piece {
+    /// Bytes.
+    Bytes(std::ops::Range<usize>),
+    /// A name, and the tokens that it stands for.
+    Control { at: std::ops::Range<usize>, control: ControlRef, ids: Vec<TokenId> },
+}
+
+/// Splits a text into pieces; without `with_controls` all of it is bytes. Of two names at the same position the longer one is taken.
+pub fn pieces(text: &[u8], grammar: &CompiledGrammar, with_controls: bool) -> Vec<Piece> {
+    let mut names: Vec<(Vec<u8>, ControlRef, Vec<TokenId>)> = Vec::new();
+    if with_controls {
+        for control in control_refs(grammar.grammar()) {
+            let (written, ids) = match &control {
+                ControlRef::Name(name) => (name.to_string(), grammar.vocab().ids_named(name).to_vec()),
+                ControlRef::Id(id) => (format!("<[{id}]>"), vec![*id]),
+            };
+            names.push((written.into_bytes(), control, ids));
+        }
+    }
+    names.retain(|(name, ..)| !name.is_empty());
+    names.sort_by_key(|(name, ..)| std::cmp::Reverse(name.len()));
+    let mut pieces = Vec::new();
+    let (mut begin, mut at) = (0, 0);
+    while at < text.len() && !names.is_empty() {
+        match names.iter().find(|(name, ..)| text[at..].starts_with(name)) {
+            Some((name, control, ids)) => {
+                if begin < at {
+                    pieces.push(Piece::Bytes(begin..at));
+                }
+                begin = at + name.len();
+                pieces.push(Piece::Control { at: at..begin, control: control.clone(), ids: ids.clone() });
+                at = begin;
+            }
+            None => at += 1,
+        }
+    }
+    if begin < text.len() {
+        pieces.push(Piece::Bytes(begin..text.len()));
+    }
+    pieces
+}
+
+/// Shows tokens as text: bytes in quotes, others by name.
+pub fn shown_ids(vocab: &Vocab, ids: &[TokenId]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut bytes = Vec::new();
+    for &id in ids {
+        match vocab.kind(id) {
+            TokenKind::Control => {
+                if !bytes.is_empty() {
+                    parts.push(quoted(&std::mem::take(&mut bytes)));
+                }
+                parts.push(vocab.name(id).map_or_else(|| format!("<[{id}]>"), crate::output::harmless));
+            }
+            _ => bytes.extend_from_slice(vocab.bytes(id)),
+        }
+    }
+    if !bytes.is_empty() || parts.is_empty() {
+        parts.push(quoted(&bytes));
+    }
+    parts.join(" ")
+}
+
+/// Accepts the pieces of a text one after the other; returns where the first is refused, if one is.
+pub fn accept(matcher: &mut Matcher, text: &[u8], pieces: &[Piece]) -> Option<usize> {
+    for piece in pieces {
+        let refused = match piece {
+            Piece::Bytes(at) => {
+                let outcome = matcher.accept_bytes(&text[at.clone()]);
+                outcome.err().map(|error| at.start + error.byte_offset().unwrap_or(0))
+            }
+            // Several ids of one name are one symbol of the grammar: the first that is allowed is accepted.
+            Piece::Control { at, ids, .. } => {
+                let is_accepted = ids.iter().any(|&id| matcher.accept_token(id).is_ok());
+                (!is_accepted).then_some(at.start)
+            }
+        };
+        if refused.is_some() {
+            return refused;
+        }
+    }
+    None
+}
+
+/// Returns the pieces of the text before an offset.
+pub fn cut(pieces: &[Piece], offset: usize) -> Vec<Piece> {
+    let mut before = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Bytes(at) if at.start < offset => before.push(Piece::Bytes(at.start..at.end.min(offset))),
+            Piece::Control { at, .. } if at.end <= offset => before.push(piece.clone()),
+            _ => {}
+        }
+    }
+    before
+}

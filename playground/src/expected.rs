@@ -1,0 +1,250 @@
+//! What a grammar expects after a text, in terms of what its author wrote: rules, or the properties and keywords of a JSON Schema.
+//!
+//! The engine's automata have lost the rules that a person wrote, so the reference recognizer parses the text so far again. It takes memory
+//! for each byte; after very long texts only the bytes that may follow are shown, which the engine knows.
+
+use crate::output::{harmless, quoted};
+use maskwright::Matcher;
+use maskwright::diagnose::SchemaPlace;
+use maskwright::grammar::ControlRef;
+use maskwright::reference::Symbol;
+use maskwright::util::ByteSet;
+use serde_json::{Value, json};
+
+/// The longest text that the reference recognizer is asked about, in bytes.
+const RECOGNIZED_BYTES_MAX: usize = 1 << 16;
+/// Most items shown.
+const SHOWN_MAX: usize = 8;
+
+/// One thing that may come.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// What it is, as EBNF writes it.
+    pub what: String,
+    /// The rules that it belongs to.
+    pub rules: Vec<String>,
+    /// The bytes that it begins with.
+    pub bytes: ByteSet,
+}
+
+/// What may follow a text.
+#[derive(Clone, Debug, Default)]
+pub struct Expected {
+    /// What may come, and in which rules, if the recognizer was asked.
+    pub items: Vec<Item>,
+    /// The bytes that may come.
+    pub bytes: ByteSet,
+    /// The text may end here.
+    pub is_accepting: bool,
+    /// A text that completes it, with the names of control tokens, and whether none is shorter.
+    pub completion: Option<(String, bool)>,
+    /// Rules in progress, innermost first, if the recognizer was asked.
+    pub open_rules: Vec<String>,
+    /// What the JSON Schema says here, if the grammar is one.
+    pub schema: Option<SchemaPlace>,
+}
+
+impl Expected {
+    /// Finds what may follow what a matcher has accepted; `rest` is what stands there instead.
+    pub fn new(matcher: &Matcher, rest: &[u8]) -> Self {
+        let mut expected =
+            Expected { is_accepting: matcher.is_accepting(), bytes: next_bytes(matcher), ..Expected::default() };
+        let is_schema = matcher.grammar().schema_report().is_some();
+        let n_bytes = matcher.accepted().map_or(usize::MAX, |pieces| {
+            let len = |piece: &maskwright::AcceptedPiece| match piece {
+                maskwright::AcceptedPiece::Bytes(bytes) => bytes.len(),
+                maskwright::AcceptedPiece::Token(_) => 1,
+            };
+            pieces.iter().map(len).sum()
+        });
+        let is_short = n_bytes <= RECOGNIZED_BYTES_MAX;
+        if let Some(explanation) = matcher.explain().ok().filter(|_| is_schema || is_short) {
+            let harmless = |text: &str| harmless(text);
+            for item in explanation.expected().items().iter().filter(|_| !is_schema) {
+                let rules = item.rules().iter().map(|rule| harmless(rule.name())).collect();
+                let bytes = item.terminal().bytes();
+                expected.items.push(Item { what: harmless(&item.to_string()), rules, bytes });
+            }
+            expected.open_rules = explanation.rules().iter().map(|open| harmless(open.rule().name())).collect();
+            expected.schema = explanation.schema().cloned();
+        }
+        // With the text that is refused a whole key is known.
+        if let Ok(Some(refusal)) = matcher.explain_bytes(rest)
+            && is_schema
+            && refusal.offset() == 0
+        {
+            expected.schema = refusal.schema().cloned();
+        }
+        if is_short {
+            let completion = matcher.completion().ok().flatten();
+            expected.completion = completion.map(|found| (shown_symbols(found.symbols()), found.is_shortest()));
+        }
+        expected
+    }
+
+    /// Returns the rules of which a part may begin with a byte.
+    pub fn rules_that_read(&self, byte: u8) -> Vec<String> {
+        let items = self.items.iter().filter(|item| item.bytes.contains(byte));
+        let mut rules: Vec<String> = items.flat_map(|item| item.rules.iter().cloned()).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        rules
+    }
+
+    /// Returns it as lines with labels, for people.
+    pub fn labelled_lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut label = "expected: ";
+        for line in self.lines() {
+            lines.push(format!(" {label}{line}"));
+            label = "      or: ";
+        }
+        if let Some(place) = &self.schema {
+            lines.extend(place.lines().iter().map(|line| format!(" schema: {}", harmless(line))));
+        }
+        if let Some((completion, is_shortest)) = self.completion.as_ref().filter(|_| !self.is_accepting) {
+            let label = if *is_shortest { "shortest completion" } else { "a completion" };
+            lines.push(format!(" {label}: {completion}"));
+        }
+        if self.open_rules.len() > 1 {
+            let shown = self.open_rules.iter().take(6).map(String::as_str).collect::<Vec<_>>().join(" < ");
+            let n_rules = self.open_rules.len();
+            let more = if n_rules > 6 { format!(" < ... ({n_rules} rules)") } else { String::new() };
+            lines.push(format!(" reading: {shown}{more}"));
+        }
+        lines
+    }
+
+    /// Returns it as lines for people.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for Item { what, rules, .. } in self.items.iter().take(SHOWN_MAX) {
+            let from = match rules.len() {
+                0 => String::new(),
+                1..=3 => format!("   in {}", rules.join(", ")),
+                n => format!("   in {} and {} more rules", rules[..2].join(", "), n - 2),
+            };
+            lines.push(format!("{what}{from}"));
+        }
+        if self.items.len() > SHOWN_MAX {
+            lines.push(format!("... and {} more", self.items.len() - SHOWN_MAX));
+        }
+        if let Some(place) = &self.schema {
+            return vec![harmless(&place.expected())];
+        }
+        if self.items.is_empty() && !self.bytes.is_empty() {
+            lines.push(format!("a byte of {}", shown_bytes(&self.bytes)));
+        }
+        if self.is_accepting {
+            lines.push("the end".to_owned());
+        }
+        lines
+    }
+
+    /// Returns it as JSON.
+    pub fn to_json(&self) -> Value {
+        let items: Vec<Value> =
+            self.items.iter().map(|item| json!({ "what": item.what, "rules": item.rules })).collect();
+        json!({
+            "expected": items,
+            "expected_bytes": shown_bytes(&self.bytes),
+            "may_end": self.is_accepting,
+            "completion": self.completion.as_ref().map(|(text, _)| text),
+            "completion_is_shortest": self.completion.as_ref().map(|(_, is_shortest)| is_shortest),
+            "open_rules": self.open_rules,
+            "schema": self.schema.as_ref().map(SchemaPlace::to_json),
+        })
+    }
+}
+
+/// Returns the bytes that may come next.
+pub fn next_bytes(matcher: &Matcher) -> ByteSet {
+    let mut probe = matcher.fork();
+    let mut bytes = ByteSet::EMPTY;
+    for byte in 0..=255u8 {
+        if probe.accept_bytes(&[byte]).is_ok() {
+            bytes.insert(byte);
+            let _ = probe.rollback(1);
+        }
+    }
+    bytes
+}
+
+/// Shows a control token as grammars write it.
+pub fn shown_control(control: &ControlRef) -> String {
+    match control {
+        ControlRef::Name(name) => harmless(name),
+        ControlRef::Id(id) => format!("<[{id}]>"),
+    }
+}
+
+/// Shows bytes and control tokens.
+pub fn shown_symbols(symbols: &[Symbol]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut bytes = Vec::new();
+    for symbol in symbols {
+        match symbol {
+            Symbol::Byte(byte) => bytes.push(*byte),
+            Symbol::TokenExcept(_) => {
+                if !bytes.is_empty() {
+                    parts.push(quoted(&std::mem::take(&mut bytes)));
+                }
+                parts.push("(any other token)".to_owned());
+            }
+            Symbol::Control(control) => {
+                if !bytes.is_empty() {
+                    parts.push(quoted(&std::mem::take(&mut bytes)));
+                }
+                parts.push(shown_control(control));
+            }
+        }
+    }
+    if !bytes.is_empty() {
+        parts.push(quoted(&bytes));
+    }
+    parts.join(" ")
+}
+
+/// Shows a set of bytes as a class.
+pub fn shown_bytes(bytes: &ByteSet) -> String {
+    let shown = |byte: u8| match byte {
+        b'\n' => "\\n".to_owned(),
+        b'\r' => "\\r".to_owned(),
+        b'\t' => "\\t".to_owned(),
+        b'\\' | b']' | b'[' | b'-' | b'^' => format!("\\{}", char::from(byte)),
+        0x20..0x7F => char::from(byte).to_string(),
+        _ => format!("\\x{byte:02X}"),
+    };
+    let mut text = String::from("[");
+    let mut ranges: Vec<(u8, u8)> = Vec::new();
+    for byte in bytes.iter() {
+        match ranges.last_mut() {
+            Some((_, high)) if *high + 1 == byte => *high = byte,
+            _ => ranges.push((byte, byte)),
+        }
+    }
+    for (low, high) in ranges {
+        text.push_str(&shown(low));
+        if high - low > 1 {
+            text.push('-');
+        }
+        if high > low {
+            text.push_str(&shown(high));
+        }
+    }
+    text.push(']');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn byte_sets_are_shown_as_classes() {
+        let set: ByteSet = b"\n-059a\xFF\xFE\xFD".iter().copied().chain(b'1'..=b'4').collect();
+        assert_eq!(shown_bytes(&set), "[\\n\\-0-59a\\xFD-\\xFF]");
+        assert_eq!(shown_bytes(&(0..=255).collect()), "[\\x00-\\xFF]");
+        assert_eq!(shown_bytes(&ByteSet::EMPTY), "[]");
+    }
+}

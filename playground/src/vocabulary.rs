@@ -1,0 +1,91 @@
+//! Vocabularies by name or from a file.
+
+use crate::failure::Failure;
+use crate::output::quoted;
+use crate::source::{read_file, shown_path};
+use crate::tokens::Asked;
+use maskwright::grammar::{ControlRef, Expr, Grammar};
+use maskwright::{Encoding, TokenId, TokenKind, Vocab};
+use std::path::Path;
+
+/// Reads an embedded vocabulary or a file.
+///
+/// # Errors
+/// If the file can't be read or is not of its form.
+pub fn read(name: &str) -> Result<Vocab, Failure> {
+    let failed = |error| Failure::Vocabulary { from: name.to_owned(), error };
+    if let Some(encoding) = Encoding::ALL.into_iter().find(|encoding| encoding.name() == name) {
+        return Vocab::tiktoken(encoding).map_err(failed);
+    }
+    let path = Path::new(name);
+    if !path.exists() {
+        let names: Vec<&str> = Encoding::ALL.iter().map(|encoding| encoding.name()).collect();
+        let message = format!("no such file, and the embedded vocabularies are {}", names.join(" and "));
+        return Err(Failure::File { path: shown_path(path), message });
+    }
+    let text = String::from_utf8(read_file(path)?)
+        .map_err(|_| Failure::File { path: shown_path(path), message: "a vocabulary file is UTF-8".into() })?;
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+        || text.trim_start().starts_with('{');
+    if !is_json {
+        return Vocab::from_tiktoken_text(&text, &[]).map_err(failed);
+    }
+    Vocab::from_hf_json(&text).map_err(failed)
+}
+
+/// Finds the stop tokens of a command; `None` if it names none.
+///
+/// # Errors
+/// If there is no such token.
+pub fn stop_tokens(vocab: &Vocab, asked: &[String]) -> Result<Option<Vec<TokenId>>, Failure> {
+    let find = |asked: &String| match crate::tokens::find_token(vocab, asked) {
+        Asked::Token(id) => Ok(id),
+        _ => Err(Failure::Usage(format!("the vocabulary has no token {} to stop with", quoted(asked.as_bytes())))),
+    };
+    (!asked.is_empty()).then(|| asked.iter().map(find).collect()).transpose()
+}
+
+/// Returns a small vocabulary for checking documents: each byte is a token, and so is each control token that a grammar names.
+///
+/// # Errors
+/// If the grammar names a token id that no vocabulary has.
+pub fn of_bytes(grammars: &[Grammar]) -> Result<Vocab, Failure> {
+    let mut controls: Vec<ControlRef> = grammars.iter().flat_map(control_refs).collect();
+    controls.sort_unstable();
+    controls.dedup();
+    let taken = |id: u32| controls.contains(&ControlRef::Id(id));
+    let n_ids = controls.iter().filter_map(|control| match control {
+        // An id beyond all vocabularies is left for the compiler to refuse.
+        ControlRef::Id(id) if (*id as usize) < Vocab::N_TOKENS_MAX / 2 => Some(id + 1),
+        _ => None,
+    });
+    let n_ids = n_ids.max().unwrap_or(0);
+    let mut builder = Vocab::builder();
+    for id in 0..n_ids {
+        builder.push(b"");
+        builder.set_kind(id, if taken(id) { TokenKind::Control } else { TokenKind::Padding });
+    }
+    for byte in 0..=255u8 {
+        builder.push([byte]);
+    }
+    for control in &controls {
+        if let ControlRef::Name(name) = control {
+            let id = builder.push(b"");
+            builder.set_kind(id, TokenKind::Control).set_name(id, name);
+        }
+    }
+    builder.build().map_err(|error| Failure::Vocabulary { from: "of bytes".into(), error })
+}
+
+/// Returns the control tokens that a grammar names, each once.
+pub fn control_refs(grammar: &Grammar) -> Vec<ControlRef> {
+    let of_expr = |expr: &Expr| match expr {
+        Expr::Control(control) => vec![control.clone()],
+        Expr::TokenExcept(excluded) => excluded.names().iter().map(|name| ControlRef::Name(name.clone())).collect(),
+        _ => vec![],
+    };
+    let mut controls: Vec<ControlRef> = grammar.exprs().iter().flat_map(of_expr).collect();
+    controls.sort_unstable();
+    controls.dedup();
+    controls
+}
