@@ -210,6 +210,14 @@ def test_keywords_that_are_dropped_are_reported(caplog):
     assert _is_grammar_accept_string(unique, "[1,2]") and not _is_grammar_accept_string(unique, "[1,1]")
 
 
+def test_captures():
+    info = xgr.TokenizerInfo([bytes([byte]) for byte in range(256)], vocab_size=256)
+    grammar = xgr.GrammarCompiler(info).compile_grammar('root ::= (num ",")* num\nnum[capture="n"] ::= [0-9]+')
+    matcher = xgr.GrammarMatcher(grammar, terminate_without_stop_token=True)
+    assert matcher.accept_string("12,3")
+    assert matcher.get_captures() == [("n", b"12"), ("n", b"3")]
+
+
 def test_strict_mode_is_about_items_too():
     schema = {"type": "array", "prefixItems": [{"type": "integer"}]}
     texts = ["[]", "[1]", "[1,2]"]
