@@ -327,6 +327,16 @@ TOOLS = [
 ]
 
 
+def test_schemas_within_tags_are_checked(caplog):
+    for schema in ({"type": "foo"}, {"type": "string", "pattern": "("}, {"$ref": "#/x"}):
+        tag = {"type": "structural_tag", "format": {"type": "json_schema", "json_schema": schema}}
+        for read in (xgr.Grammar.from_structural_tag, xgr.GrammarCompiler(xgr.TokenizerInfo([])).compile_structural_tag):
+            with pytest.raises(xgr.InvalidStructuralTagError):
+                read(tag)
+    xgr.Grammar.from_structural_tag({"type": "structural_tag", "format": {"type": "json_schema", "json_schema": {"pattern": "(a)\\1"}}})
+    assert "`pattern` at #/pattern is not enforced" in caplog.text
+
+
 def test_the_choice_among_tools():
     functions, builtins, choice = xgr.normalize_tool_choice(TOOLS, "required")
     assert ([tool.function.name for tool in functions], choice) == (["f", "g"], "required") and len(builtins) == 1
