@@ -138,7 +138,7 @@ def test_rows_that_are_not_contiguous_are_refused():
 
 def test_vocabularies():
     info = xgr.TokenizerInfo(["<0x41>", "▁b", ""], xgr.VocabType.BYTE_FALLBACK, vocab_size=5, stop_token_ids=2)
-    assert info.decoded_vocab == [b"A", b" b", b""] and info.special_token_ids == [2, 3, 4]
+    assert info.decoded_vocab == [b"A", b" b", b""] and info.special_token_ids == [3, 4]
     assert info.stop_token_ids == [2] and info.vocab_size == 5
     assert xgr.TokenizerInfo(["Ġc", "ä½ł"], xgr.VocabType.BYTE_LEVEL).decoded_vocab == [b" c", "你".encode()]
     assert json.loads(info.dump_metadata()) == {
