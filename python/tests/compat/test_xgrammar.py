@@ -138,7 +138,7 @@ def test_rows_that_are_not_contiguous_are_refused():
 
 def test_vocabularies():
     info = xgr.TokenizerInfo(["<0x41>", "▁b", ""], xgr.VocabType.BYTE_FALLBACK, vocab_size=5, stop_token_ids=2)
-    assert info.decoded_vocab == [b"A", b" b", b""] and info.special_token_ids == [2, 3, 4]
+    assert info.decoded_vocab == [b"A", b" b", b""] and info.special_token_ids == [3, 4]
     assert info.stop_token_ids == [2] and info.vocab_size == 5
     assert xgr.TokenizerInfo(["Ġc", "ä½ł"], xgr.VocabType.BYTE_LEVEL).decoded_vocab == [b" c", "你".encode()]
     assert json.loads(info.dump_metadata()) == {
@@ -333,6 +333,16 @@ TOOLS = [
     {"type": "function", "function": {"name": "g", "parameters": OBJECT, "strict": False}},
     {"type": "web_search", "name": "browser.search"},
 ]
+
+
+def test_schemas_within_tags_are_checked(caplog):
+    for schema in ({"type": "foo"}, {"type": "string", "pattern": "("}, {"$ref": "#/x"}):
+        tag = {"type": "structural_tag", "format": {"type": "json_schema", "json_schema": schema}}
+        for read in (xgr.Grammar.from_structural_tag, xgr.GrammarCompiler(xgr.TokenizerInfo([])).compile_structural_tag):
+            with pytest.raises(xgr.InvalidStructuralTagError):
+                read(tag)
+    xgr.Grammar.from_structural_tag({"type": "structural_tag", "format": {"type": "json_schema", "json_schema": {"pattern": "(a)\\1"}}})
+    assert "`pattern` at #/pattern is not enforced" in caplog.text
 
 
 def test_the_choice_among_tools():
