@@ -1,6 +1,6 @@
 //! The command line: one variant per command; the arguments of a command are beside its code.
 
-use crate::{check, demo, explain, generate, mask, tokens};
+use crate::{check, demo, explain, generate, mask, serve, tokens};
 use clap::{Parser, Subcommand};
 
 pub const EXIT_CODES: &str = "\
@@ -34,4 +34,6 @@ pub enum Command {
     Explain(explain::Args),
     /// Shows how a vocabulary cuts a text, and what its tokens are.
     Tokens(tokens::Args),
+    /// Serves a page for trying grammars, to this machine alone.
+    Serve(serve::Args),
 }

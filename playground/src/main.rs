@@ -24,6 +24,7 @@ mod places;
 mod refusal;
 mod run;
 mod sampler;
+mod serve;
 mod source;
 mod tokens;
 mod vocabulary;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Generate(args) => (generate::run(args, &mut output), args.json),
         Command::Explain(args) => (explain::run(args, &mut output), args.json),
         Command::Tokens(args) => (tokens::run(args, &mut output), args.json),
+        Command::Serve(args) => (serve::run(args, &mut output), false),
     };
     let code = match outcome {
         Ok(verdict) => verdict.code(),
