@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 const RECOGNIZER_TIME_MAX: Duration = Duration::from_millis(400);
 /// Most items of the reference recognizer, of some hundred bytes each.
 const RECOGNIZER_ITEMS_MAX: usize = 1 << 19;
+/// Most expressions of a grammar, and most states of one of its regular expressions, that the reference recognizer is made for.
+const RECOGNIZER_EXPRS_MAX: usize = 1 << 15;
+const RECOGNIZER_DFA_STATES_MAX: usize = 1 << 11;
 /// Most items expected that are shown.
 const ITEMS_MAX: usize = 64;
 
@@ -30,7 +33,8 @@ pub fn expected(matcher: &Matcher, rest: &[u8], task: &Task) -> Result<Value, St
         true => Expected::new(matcher, rest),
         false => {
             let is_schema = matcher.grammar().schema_report().is_some();
-            let schema = matcher.explain().ok().filter(|_| is_schema).and_then(|explained| explained.schema().cloned());
+            let explained = if is_schema { matcher.explain().ok() } else { None };
+            let schema = explained.and_then(|explained| explained.schema().cloned());
             Expected { bytes: next_bytes(matcher), is_accepting: matcher.is_accepting(), schema, ..Expected::default() }
         }
     };
@@ -64,7 +68,13 @@ fn is_affordable(matcher: &Matcher, task: &Task) -> Result<bool, Stopped> {
     let start = Instant::now();
     let grammar = matcher.grammar();
     let vocab = grammar.vocab();
-    let Ok(recognizer) = Recognizer::new(grammar.expanded_grammar(), &Limits::default()) else { return Ok(false) };
+    // Making the recognizer can't be interrupted: its size is bounded instead.
+    let written = grammar.expanded_grammar();
+    if written.exprs().len() > RECOGNIZER_EXPRS_MAX {
+        return Ok(false);
+    }
+    let limits = Limits { dfa_states_max: RECOGNIZER_DFA_STATES_MAX, ..Limits::default() };
+    let Ok(recognizer) = Recognizer::new(written, &limits) else { return Ok(false) };
     let mut chart = recognizer.start();
     for piece in &pieces {
         let bytes = match piece {
