@@ -168,6 +168,11 @@ def test_themes(browser, url):
     expect(browser.script("return document.documentElement.scrollWidth <= 390"), "a narrow page does not scroll sideways")
     browser.page_screenshot(f"{OUT}/narrow-dark.png", 390)
     browser.click("#theme")
+    browser.set("#document", '{"name": "book_table", "arguments": {"restaurant": {"id": "r-12x4"}, "guests": 2')
+    status(browser, "refused")
+    browser.click(".chip.refused")
+    browser.until("an explanation", "document.querySelector('#why .badge.no')")
+    expect("pattern" in browser.text("#why"), browser.text("#why"))
     browser.page_screenshot(f"{OUT}/narrow.png", 390)
     browser.metrics(1440, 1000)
 

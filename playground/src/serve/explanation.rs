@@ -7,6 +7,7 @@ use super::workers::{Stopped, Task};
 use crate::expected::{Expected, next_bytes};
 use crate::output::{harmless, quoted, quoted_short};
 use crate::tokens::{Asked, find_token, shown_token};
+use maskwright::diagnose::SchemaPlace;
 use maskwright::reference::Recognizer;
 use maskwright::{AcceptedPiece, Limits, Matcher, TokenKind};
 use serde_json::{Value, json};
@@ -50,7 +51,7 @@ pub fn expected(matcher: &Matcher, rest: &[u8], task: &Task) -> Result<Value, St
     }
     let completion =
         found.completion.as_ref().map(|(text, is_shortest)| json!({ "text": text, "is_shortest": is_shortest }));
-    let schema = found.schema.as_ref().map(|place| json!({ "pointer": place.pointer(), "lines": place.lines().iter().map(|line| harmless(line)).collect::<Vec<_>>() }));
+    let schema = found.schema.as_ref().map(schema_place);
     Ok(json!({
         "items": items,
         "n_items": found.items.len().max(items.len()),
@@ -60,6 +61,20 @@ pub fn expected(matcher: &Matcher, rest: &[u8], task: &Task) -> Result<Value, St
         "schema": schema,
         "is_whole": is_affordable,
     }))
+}
+
+/// Returns what a JSON Schema says at a place: the constraints, each with its place in the schema, and notes about keys.
+fn schema_place(place: &SchemaPlace) -> Value {
+    let constraints = place.to_json()["constraints"].take();
+    let has_alternatives = place.constraints().iter().any(|one| !one.holds);
+    // The first lines say the constraints, once more.
+    let lines = place.lines();
+    let notes = lines.iter().skip(if has_alternatives { 2 } else { 1 });
+    json!({
+        "pointer": place.pointer(),
+        "constraints": constraints,
+        "notes": notes.map(|line| harmless(line)).collect::<Vec<_>>(),
+    })
 }
 
 /// Returns whether the reference recognizer reads the text of a matcher at little cost.

@@ -45,12 +45,24 @@ export function expectedNodes(expected) {
   if (expected.may_end) items.push(element("li", {}, element("span", { class: "good", text: "the end" })));
   if (items.length === 0) items.push(element("li", {}, element("span", { class: "hint", text: "nothing" })));
   const nodes = [element("ul", { class: "items" }, ...items)];
-  if (expected.schema) nodes.push(part(expected.schema.pointer ? `At ${expected.schema.pointer}` : "At the top of the document", ...expected.schema.lines.map((line) => element("p", { class: "hint", text: line }))));
+  if (expected.schema) nodes.push(schemaNode(expected.schema));
   if (expected.open_rules.length > 0) nodes.push(part("Open rules, innermost first", path(expected.open_rules)));
   if (expected.completion && !expected.may_end) nodes.push(part(expected.completion.is_shortest ? "Shortest completion" : "A completion", element("p", { class: "path" }, ...visible(unquoted(expected.completion.text)))));
   if (!expected.is_whole) nodes.push(element("p", { class: "hint", text: "The text is too long or too ambiguous for an explanation by rules." }));
   return nodes;
 }
+
+const CONSTRAINTS_MAX = 12;
+
+function schemaNode({ pointer, constraints, notes }) {
+  const items = constraints.slice(0, CONSTRAINTS_MAX).map(({ words, location, holds }) => element("li", { class: "constraint" },
+    element("span", { class: "words", text: holds ? words : `in an alternative: ${words}` }), element("span", { class: "location", text: location })));
+  if (constraints.length > CONSTRAINTS_MAX) items.push(element("li", { class: "hint", text: `and ${number(constraints.length - CONSTRAINTS_MAX)} more` }));
+  const title = element("h3", {}, "Schema at ", pointer ? element("code", { text: pointer }) : "the root of the document");
+  return element("div", { class: "sub" }, title, ...(items.length > 0 ? [element("ul", { class: "items" }, ...items)] : []), ...notes.map((note) => element("p", { class: "note", text: sentence(note) })));
+}
+
+const sentence = (text) => `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}`;
 
 const part = (title, ...children) => element("div", { class: "sub" }, element("h3", { text: title }), ...children);
 
