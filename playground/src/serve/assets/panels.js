@@ -62,6 +62,7 @@ function schemaNode({ pointer, constraints, notes }) {
   return element("div", { class: "sub" }, title, ...(items.length > 0 ? [element("ul", { class: "items" }, ...items)] : []), ...notes.map((note) => element("p", { class: "note", text: sentence(note) })));
 }
 
+/** Begins with a capital, unless a quotation does. */
 const sentence = (text) => `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}`;
 
 const part = (title, ...children) => element("div", { class: "sub" }, element("h3", { text: title }), ...children);
@@ -78,7 +79,7 @@ export function showWhy(why) {
     element("span", { class: `badge ${why.is_allowed ? "yes" : "no"}`, text: why.is_allowed ? "allowed" : "not allowed" }),
     element("code", {}, ...visible(unquoted(why.shown))),
     element("span", { class: "hint", text: why.id !== null && why.id !== undefined ? `token ${why.id}` : "no single token" }));
-  const nodes = [verdict, element("p", { class: "reason", text: `${why.reason}.` })];
+  const nodes = [verdict, element("p", { text: `${sentence(why.reason)}.` })];
   if (why.n_read !== undefined && why.n_read < why.n_bytes) {
     nodes.push(element("p", { class: "reading", "aria-label": `read: ${why.read}, refused: ${why.unread}` },
       element("span", { class: "read" }, ...visible(unquoted(why.read))), element("span", { class: "unread" }, ...visible(unquoted(why.unread)))));
@@ -87,7 +88,9 @@ export function showWhy(why) {
   if (why.readers?.open_after.length > 0) nodes.push(part("Open rules after it", path(why.readers.open_after)));
   if (why.expected && !why.is_allowed) {
     const [list, ...rest] = expectedNodes(why.expected);
-    nodes.push(part(why.n_read > 0 && why.n_read < why.n_bytes ? "Expected there instead" : "Expected instead", list), ...rest);
+    const isWithin = why.n_read > 0 && why.n_read < why.n_bytes;
+    // At its beginning the rest stands beside it already, as what is expected at the cursor.
+    nodes.push(part(isWithin ? "Expected there instead" : "Expected instead", list), ...(isWithin ? rest : []));
   }
   replace(byId("why"), ...nodes);
 }
