@@ -1,6 +1,6 @@
 //! The command line: one variant per command; the arguments of a command are beside its code.
 
-use crate::{bench, check, demo, explain, generate, graph, lint, mask, shell, step, tokens, trace};
+use crate::{bench, check, demo, explain, generate, graph, lint, mask, serve, shell, step, tokens, trace};
 use clap::{Parser, Subcommand};
 
 pub const EXIT_CODES: &str = "\
@@ -48,4 +48,6 @@ pub enum Command {
     Man(shell::ManArgs),
     /// Shows how a vocabulary cuts a text, and what its tokens are.
     Tokens(tokens::Args),
+    /// Serves a page for trying grammars, to this machine alone.
+    Serve(serve::Args),
 }

@@ -27,6 +27,7 @@ mod places;
 mod refusal;
 mod run;
 mod sampler;
+mod serve;
 mod shell;
 mod source;
 mod step;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Command::Completions(args) => (shell::completions(args, &mut output), false),
         Command::Man(args) => (shell::man(args, &mut output), false),
         Command::Tokens(args) => (tokens::run(args, &mut output), args.json),
+        Command::Serve(args) => (serve::run(args, &mut output), false),
     };
     let code = match outcome {
         Ok(verdict) => verdict.code(),
