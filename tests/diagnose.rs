@@ -188,3 +188,76 @@ fn what_was_text_before_the_stop_tokens_changed_is_replayed() {
     stuck.accept_token(0).unwrap();
     assert!(stuck.is_terminated() && stuck.explain().is_ok());
 }
+
+/// What a place of a schema says is what the engine does: the bytes, the keys, and the completion, after each prefix of documents.
+#[test]
+fn places_of_schemas_agree_with_the_engine() {
+    use maskwright::json_schema::TextPosition;
+    let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap().into());
+    let schemas = [
+        (
+            r##"{"type": "object", "properties": {"a": {"type": "integer"}, "b": {"$ref": "#/$defs/list"}, "c": {"anyOf": [{"type": "string", "maxLength": 2}, {"type": "null"}]}},
+                "required": ["b"], "additionalProperties": false, "$defs": {"list": {"type": "array", "items": {"type": "boolean"}, "minItems": 1}}}"##,
+            &[r#"{"a": 12, "b": [true, false], "c": "x"}"#, r#"{"b":[false],"c":null}"#][..],
+        ),
+        (
+            r#"{"allOf": [{"properties": {"x": {"type": "number"}}}, {"required": ["y"], "properties": {"y": {"const": 1}}}], "patternProperties": {"^z": {"type": "string"}}, "type": "object"}"#,
+            &[r#"{"x": 1.5, "y": 1, "z1": "a", "other": [{}]}"#],
+        ),
+    ];
+    for (schema, documents) in schemas {
+        let grammar = compiler.compile_json_schema(schema).unwrap();
+        for document in documents {
+            for end in 0..=document.len() {
+                let text = &document.as_bytes()[..end];
+                let mut matcher = grammar.matcher();
+                matcher.accept_bytes(text).unwrap_or_else(|error| panic!("{document}: {error}"));
+                let explanation = matcher.explain().unwrap();
+                let place = explanation.schema().expect("it is JSON");
+                assert_eq!(Some(place.position()), TextPosition::of(text).as_ref());
+                for byte in 0..=255u8 {
+                    assert_eq!(
+                        place.bytes().contains(byte),
+                        matcher.fork().accept_bytes(&[byte]).is_ok(),
+                        "{end} {byte}"
+                    );
+                }
+                for name in place.keys().iter().flat_map(|keys| &keys.next) {
+                    let written = format!("\"{name}\"");
+                    let rest =
+                        written.strip_prefix(core::str::from_utf8(&text[place.position().start..]).unwrap()).unwrap();
+                    let comma = ["", ","]
+                        .into_iter()
+                        .any(|comma| matcher.fork().accept_bytes(format!("{comma}{rest}").as_bytes()).is_ok());
+                    assert!(comma, "{name} after {}", &document[..end]);
+                }
+                for constraint in place.constraints() {
+                    let pointer = constraint.location.strip_prefix('#').unwrap();
+                    let value: serde_json::Value = serde_json::from_str(schema).unwrap();
+                    assert!(value.pointer(pointer).is_some(), "{pointer}");
+                    assert!(pointer.ends_with(&*constraint.keyword), "{constraint:?}");
+                }
+                let completion = matcher.completion().unwrap().expect("one is found").bytes().unwrap();
+                matcher.accept_bytes(&completion).unwrap();
+                assert!(matcher.is_accepting(), "{}", &document[..end]);
+            }
+        }
+    }
+}
+
+/// A completion of values that must differ is one that the engine allows.
+#[test]
+fn completions_obey_what_the_engine_counts() {
+    let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap().into());
+    for (schema, text) in [
+        (r#"{"type": "array", "items": {"enum": [1, 2, 33]}, "uniqueItems": true, "minItems": 3}"#, "[1,2"),
+        (r#"{"type": "object", "minProperties": 3, "additionalProperties": {"type": "null"}}"#, "{\"\":null"),
+        (r#"{"type": "string", "minLength": 300}"#, "\"a"),
+    ] {
+        let mut matcher = compiler.compile_json_schema(schema).unwrap().matcher();
+        matcher.accept_bytes(text.as_bytes()).unwrap();
+        let completion = matcher.completion().unwrap().expect("one is found").bytes().unwrap();
+        matcher.accept_bytes(&completion).unwrap();
+        assert!(matcher.is_accepting(), "{schema}");
+    }
+}

@@ -132,6 +132,22 @@ fn semantics_are_as_stated() {
     }
 }
 
+#[test]
+fn ebnf_means_what_its_reference_says() {
+    let text = std::fs::read_to_string(root().join("docs/ebnf.md")).unwrap();
+    let compiler = GrammarCompiler::new(vocab().into());
+    let rows: Vec<Vec<String>> = table_rows(&text, "written").into_iter().filter(|row| row.len() == 4).collect();
+    assert!(rows.len() >= 20);
+    for row in rows {
+        let source = format!("root ::= {}", row[0]);
+        let grammar = compile(&compiler, "ebnf", &source).unwrap_or_else(|error| panic!("{source}: {error:#}"));
+        assert!(matches(&grammar, &row[2]), "{source} doesn't match {:?}", row[2]);
+        assert!(!matches(&grammar, &row[3]), "{source} matches {:?}", row[3]);
+    }
+    let blocks = text.split("```ebnf\n").skip(1).filter_map(|rest| rest.split("```").next());
+    assert!(blocks.map(|source| compile(&compiler, "ebnf", source).unwrap()).count() > 0);
+}
+
 /// Compiles an example of the error catalogue under the circumstances that its section states.
 fn failure(section: &str, kind: &str, source: &str) -> CompileError {
     let limits = match section {

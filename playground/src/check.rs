@@ -70,7 +70,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     check_stdin_once(grammar_file.into_iter().chain(files.iter().map(PathBuf::as_path)))?;
     let source = GrammarSource::read(&args.grammar, grammar_file)?;
     // Documents need no vocabulary: each byte is a token.
-    let vocab = vocabulary::of_bytes(source.parsed().as_ref())?;
+    let vocab = vocabulary::of_bytes(&source.parsed().into_iter().collect::<Vec<_>>())?;
     let (grammar, time) = source.compile(Arc::new(vocab))?;
     if !args.json && files.is_empty() && args.text.is_empty() {
         let size = size_of(&grammar);

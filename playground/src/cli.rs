@@ -1,6 +1,6 @@
 //! The command line: one variant per command; the arguments of a command are beside its code.
 
-use crate::{check, demo, explain, generate, mask, serve, tokens};
+use crate::{bench, check, demo, explain, generate, graph, lint, mask, serve, shell, step, tokens, trace};
 use clap::{Parser, Subcommand};
 
 pub const EXIT_CODES: &str = "\
@@ -30,8 +30,22 @@ pub enum Command {
     Mask(mask::Args),
     /// Samples documents of a grammar or schema, and prints them.
     Generate(generate::Args),
-    /// Shows for each keyword of a JSON Schema whether it is enforced, relaxed or an annotation.
+    /// Shows for each keyword of a JSON Schema whether it is enforced, relaxed or an annotation; or in what two grammars differ.
     Explain(explain::Args),
+    /// Follows a document token by token: is it allowed, how many others are, and where is it blocked?
+    Trace(trace::Args),
+    /// Writes an output by hand, with commands from standard input.
+    Step(step::Args),
+    /// Lists probable mistakes in a grammar or schema.
+    Lint(lint::Args),
+    /// Prints the rules of a grammar as a graph: DOT or SVG.
+    Graph(graph::Args),
+    /// Measures compiling and masks on this machine.
+    Bench(bench::Args),
+    /// Prints completions for a shell.
+    Completions(shell::CompletionsArgs),
+    /// Prints the manual page of a command.
+    Man(shell::ManArgs),
     /// Shows how a vocabulary cuts a text, and what its tokens are.
     Tokens(tokens::Args),
     /// Serves a page for trying grammars, to this machine alone.

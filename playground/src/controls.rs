@@ -1,8 +1,9 @@
 //! Texts in which names of control tokens stand for those tokens.
 
+use crate::output::quoted;
 use crate::vocabulary::control_refs;
 use maskwright::grammar::ControlRef;
-use maskwright::{CompiledGrammar, Matcher, TokenId};
+use maskwright::{CompiledGrammar, Matcher, TokenId, TokenKind, Vocab};
 
 /// A piece of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,6 +47,27 @@ pub fn pieces(text: &[u8], grammar: &CompiledGrammar, with_controls: bool) -> Ve
         pieces.push(Piece::Bytes(begin..text.len()));
     }
     pieces
+}
+
+/// Shows tokens as text: bytes in quotes, others by name.
+pub fn shown_ids(vocab: &Vocab, ids: &[TokenId]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut bytes = Vec::new();
+    for &id in ids {
+        match vocab.kind(id) {
+            TokenKind::Control => {
+                if !bytes.is_empty() {
+                    parts.push(quoted(&std::mem::take(&mut bytes)));
+                }
+                parts.push(vocab.name(id).map_or_else(|| format!("<[{id}]>"), crate::output::harmless));
+            }
+            _ => bytes.extend_from_slice(vocab.bytes(id)),
+        }
+    }
+    if !bytes.is_empty() || parts.is_empty() {
+        parts.push(quoted(&bytes));
+    }
+    parts.join(" ")
 }
 
 /// Accepts the pieces of a text one after the other; returns where the first is refused, if one is.

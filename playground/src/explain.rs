@@ -53,7 +53,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
         }
         _ => GrammarSource { form: Form::Schema(Box::new(args.grammar.schema_args.options())), ..source },
     };
-    let (grammar, time) = source.compile(Arc::new(vocabulary::of_bytes(None)?))?;
+    let (grammar, time) = source.compile(Arc::new(vocabulary::of_bytes(&[])?))?;
     let report = grammar.schema_report().expect("it was compiled from a schema");
     let is_shown =
         |finding: &Finding| !args.only_relaxed || matches!(finding.verdict, Fate::Relaxed(_) | Fate::EnforcedInPart(_));

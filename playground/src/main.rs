@@ -5,6 +5,7 @@
 //! No input may make the program panic: texts are bytes until they prove to be UTF-8, and output to a closed pipe is dropped.
 
 mod arithmetic;
+mod bench;
 mod check;
 mod cli;
 mod compare;
@@ -17,6 +18,8 @@ mod expected;
 mod explain;
 mod failure;
 mod generate;
+mod graph;
+mod lint;
 mod mask;
 mod options;
 mod output;
@@ -25,8 +28,11 @@ mod refusal;
 mod run;
 mod sampler;
 mod serve;
+mod shell;
 mod source;
+mod step;
 mod tokens;
+mod trace;
 mod vocabulary;
 
 use clap::Parser;
@@ -47,6 +53,13 @@ fn main() -> ExitCode {
         Command::Mask(args) => (mask::run(args, &mut output), args.json),
         Command::Generate(args) => (generate::run(args, &mut output), args.json),
         Command::Explain(args) => (explain::run(args, &mut output), args.json),
+        Command::Trace(args) => (trace::run(args, &mut output), args.json),
+        Command::Step(args) => (step::run(args, &mut output), args.json),
+        Command::Lint(args) => (lint::run(args, &mut output), args.json),
+        Command::Graph(args) => (graph::run(args, &mut output), args.json),
+        Command::Bench(args) => (bench::run(args, &mut output), args.json),
+        Command::Completions(args) => (shell::completions(args, &mut output), false),
+        Command::Man(args) => (shell::man(args, &mut output), false),
         Command::Tokens(args) => (tokens::run(args, &mut output), args.json),
         Command::Serve(args) => (serve::run(args, &mut output), false),
     };

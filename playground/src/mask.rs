@@ -283,8 +283,8 @@ pub struct Reason {
     note: Option<String>,
     /// The rules that read the first byte of an allowed token.
     read_by: Vec<String>,
-    /// A text that completes the text with the token.
-    completion: Option<String>,
+    /// A text that completes the text with the token, and whether none is shorter.
+    completion: Option<(String, bool)>,
     /// The number of bytes of the token that are accepted, if its text is refused.
     n_read: Option<usize>,
     expected: Option<Expected>,
@@ -383,26 +383,32 @@ impl Reason {
     fn add_allowed(&mut self, before: &Matcher, after: &Matcher, bytes: &[u8]) {
         let rules = bytes.first().map(|&byte| Expected::new(before, b"").rules_that_read(byte));
         self.read_by = rules.unwrap_or_default();
-        self.completion = Expected::new(after, b"").completion.map(|(text, _)| text);
+        self.completion = Expected::new(after, b"").completion;
     }
 
     /// Prints it for people.
     pub fn print(&self, output: &mut Output) {
+        output.line("");
+        self.lines().iter().for_each(|line| output.line(line));
+    }
+
+    /// Returns it as lines for people.
+    pub fn lines(&self) -> Vec<String> {
         let verdict = if self.is_allowed { "allowed" } else { "not allowed" };
         let id = self.id.map_or(String::new(), |id| format!("token {id} "));
-        output.line(format_args!("\n{id}{}: {verdict}: {}", self.shown, self.reason));
-        if let Some(note) = &self.note {
-            output.line(format_args!(" note: {note}"));
-        }
+        let mut lines = vec![format!("{id}{}: {verdict}: {}", self.shown, self.reason)];
+        lines.extend(self.note.iter().map(|note| format!(" note: {note}")));
         if !self.read_by.is_empty() {
-            output.line(format_args!(" read by: {}", self.read_by.join(", ")));
+            lines.push(format!(" read by: {}", self.read_by.join(", ")));
         }
-        if let Some(completion) = self.completion.as_ref() {
+        if let Some((completion, is_shortest)) = &self.completion {
+            let label = if *is_shortest { "shortest completion" } else { "a completion" };
             let shown = if completion.is_empty() { "(none needed)" } else { completion };
-            output.line(format_args!(" shortest completion behind it: {shown}"));
+            lines.push(format!(" {label} behind it: {shown}"));
         }
-        self.expected.iter().flat_map(Expected::labelled_lines).for_each(|line| output.line(line));
-        self.exclusions.iter().for_each(|line| output.line(format_args!(" {line}")));
+        lines.extend(self.expected.iter().flat_map(Expected::labelled_lines));
+        lines.extend(self.exclusions.iter().map(|line| format!(" {line}")));
+        lines
     }
 
     /// Returns it as JSON.
@@ -414,7 +420,7 @@ impl Reason {
             "is_allowed": self.is_allowed,
             "reason": self.reason,
             "read_by": self.read_by,
-            "completion_behind": self.completion,
+            "completion_behind": self.completion.as_ref().map(|(text, _)| text),
             "n_bytes_read": self.n_read,
             "exclusions": self.exclusions,
         });

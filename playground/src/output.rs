@@ -29,6 +29,13 @@ impl Output {
         self.line(format_args!("{value:#}"));
     }
 
+    /// Writes what is buffered now, for those who wait for it; an error is told at the end.
+    pub fn flush(&mut self) {
+        if self.error.is_none() {
+            self.error = self.sink.flush().err();
+        }
+    }
+
     /// Writes buffered output.
     ///
     /// # Errors

@@ -174,6 +174,16 @@ impl Run {
         }
     }
 
+    /// Returns the tokens of the output; forced text is cut into the longest.
+    pub fn tokens(&self) -> Vec<TokenId> {
+        let vocab = self.matcher.grammar().vocab();
+        let of_step = |step: &Step| {
+            let forced = vocab.tokenize_greedy(step.forced.as_bytes());
+            std::iter::once(step.token).chain(forced).collect::<Vec<_>>()
+        };
+        self.steps.iter().flat_map(of_step).collect()
+    }
+
     /// Returns the output with the names of control tokens, but for the stop token that ends it.
     pub fn shown(&self) -> String {
         let vocab = self.matcher.grammar().vocab();

@@ -45,12 +45,14 @@ pub fn stop_tokens(vocab: &Vocab, asked: &[String]) -> Result<Option<Vec<TokenId
     (!asked.is_empty()).then(|| asked.iter().map(find).collect()).transpose()
 }
 
-/// Returns a small vocabulary for checking documents: each byte is a token, and so is each control token that the grammar names.
+/// Returns a small vocabulary for checking documents: each byte is a token, and so is each control token that a grammar names.
 ///
 /// # Errors
 /// If the grammar names a token id that no vocabulary has.
-pub fn of_bytes(grammar: Option<&Grammar>) -> Result<Vocab, Failure> {
-    let controls: Vec<ControlRef> = grammar.map_or(vec![], control_refs);
+pub fn of_bytes(grammars: &[Grammar]) -> Result<Vocab, Failure> {
+    let mut controls: Vec<ControlRef> = grammars.iter().flat_map(control_refs).collect();
+    controls.sort_unstable();
+    controls.dedup();
     let taken = |id: u32| controls.contains(&ControlRef::Id(id));
     let n_ids = controls.iter().filter_map(|control| match control {
         // An id beyond all vocabularies is left for the compiler to refuse.

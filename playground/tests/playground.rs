@@ -1,51 +1,14 @@
 //! The playground binary, run as a user runs it: exit codes, both forms of output, and no panic whatever comes in.
 
+mod common;
+
+use common::{command, file, json, run, run_with_input};
 use maskwright::{Encoding, GrammarCompiler, Vocab};
 use serde_json::Value;
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 
 const LIST: &str = "root ::= \"[\" (item (\",\" item)*)? \"]\"\nitem ::= [0-9]+ | \"true\" | root\n";
-
-struct Run {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_playground"));
-    command.args(args).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    command
-}
-
-fn run_with_input(args: &[&str], input: &[u8]) -> Run {
-    let mut command = command(args);
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
-    // A program that reads nothing closes the pipe: that is no failure.
-    let _ = child.stdin.take().expect("stdin is piped").write_all(input);
-    let Output { status, stdout, stderr } = child.wait_with_output().expect("the binary ends");
-    let (out, err) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
-    assert!(!err.contains("panicked"), "{args:?}: {err}");
-    Run { code: status.code().expect("not killed"), out, err }
-}
-
-fn run(args: &[&str]) -> Run {
-    run_with_input(args, b"")
-}
-
-fn json(run: &Run) -> Value {
-    serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("{error}: {}", run.out))
-}
-
-fn file(name: &str, content: impl AsRef<[u8]>) -> String {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(&path, content).unwrap();
-    path.to_str().unwrap().to_owned()
-}
 
 const TOOL_CALL: &str = "grammars/tool_call.schema.json";
 
@@ -136,7 +99,7 @@ fn check_tells_where_and_why() {
     assert!(run.out.contains("[0-9]   in item"), "{}", run.out);
     assert!(run.out.contains("incomplete, and ends at line 1, column 4 (byte 3)"), "{}", run.out);
     assert!(run.err.is_empty(), "{}", run.err);
-    assert_eq!(self::run(&["check", &grammar, &good]).code, 0);
+    assert_eq!(common::run(&["check", &grammar, &good]).code, 0);
 }
 
 #[test]
@@ -150,7 +113,7 @@ fn check_speaks_json() {
     assert_eq!(report["grammar"]["n_rules"], 2);
     let documents = report["documents"].as_array().unwrap();
     assert_eq!(documents[0]["matches"], true);
-    assert_eq!((&documents[1]["reason"], &documents[1]["shortest_completion"]), (&"incomplete".into(), &"']]'".into()));
+    assert_eq!((&documents[1]["reason"], &documents[1]["completion"]), (&"incomplete".into(), &"']]'".into()));
     // The line end is what is refused, not the byte after it.
     let refused = [
         ("reason", "refused".into()),
@@ -176,23 +139,26 @@ fn check_reads_regexes_roots_and_control_tokens() {
     );
 
     let grammar = file("turn.ebnf", "root ::= turn+\nturn ::= <|user|> [a-z]+ <|end|> | <[7]>\n");
-    let run = self::run(&["check", "--control-tokens", &grammar, "--text", "<|user|>hi<|end|><[7]>"]);
+    let run = common::run(&["check", "--control-tokens", &grammar, "--text", "<|user|>hi<|end|><[7]>"]);
     assert_eq!(run.code, 0, "{}", run.out);
-    let run = self::run(&["check", "--control-tokens", &grammar, "--text", "<|user|>hi<|user|>"]);
+    let run = common::run(&["check", "--control-tokens", &grammar, "--text", "<|user|>hi<|user|>"]);
     assert_eq!(run.code, 1);
     assert!(run.out.contains("<|user|> is not allowed at line 1, column 11"), "{}", run.out);
     assert!(run.out.contains("<|end|>"), "{}", run.out);
     // Without the option a name is only text.
-    assert_eq!(self::run(&["check", &grammar, "--text", "<|user|>hi<|end|>"]).code, 1);
-    assert_eq!(self::run(&["check", &grammar, "--root", "turn", "--control-tokens", "--text", "<[7]><[7]>"]).code, 1);
-    assert_eq!(self::run(&["check", &grammar, "--root", "turn", "--control-tokens", "--text", "<[7]>"]).code, 0);
+    assert_eq!(common::run(&["check", &grammar, "--text", "<|user|>hi<|end|>"]).code, 1);
+    assert_eq!(common::run(&["check", &grammar, "--root", "turn", "--control-tokens", "--text", "<[7]><[7]>"]).code, 1);
+    assert_eq!(common::run(&["check", &grammar, "--root", "turn", "--control-tokens", "--text", "<[7]>"]).code, 0);
 }
 
 #[test]
 fn one_line_end_can_be_dropped() {
     let grammar = file("list3.ebnf", LIST);
     let document = file("line.txt", "[]\r\n");
-    assert_eq!(run(&["check", &grammar, &document]).code, 1);
+    let optional = run(&["check", &grammar, &document]);
+    assert_eq!(optional.code, 0);
+    assert!(optional.out.contains("without the line end at its end"), "{}", optional.out);
+    assert_eq!(run(&["check", "--exact", &grammar, &document]).code, 1);
     assert_eq!(run(&["check", "--trim", &grammar, &document]).code, 0);
 }
 
@@ -240,7 +206,7 @@ fn mask_counts_what_the_matcher_allows() {
         report["tokens"].as_array().unwrap().iter().map(|token| token["id"].as_u64().unwrap()).collect();
     assert!(listed.iter().copied().eq(allowed.iter().map(|&token| u64::from(token))));
 
-    let run = self::run(&["mask", &grammar, "--prefix", "[1,t", "-n", "3"]);
+    let run = common::run(&["mask", &grammar, "--prefix", "[1,t", "-n", "3"]);
     assert_eq!(run.code, 0);
     for part in ["prefix    4 bytes: '[1,t'", "forced    'rue'", "'r'", "of 100,277 tokens", "complete  no"] {
         assert!(run.out.contains(part), "{part}: {}", run.out);
@@ -288,9 +254,9 @@ fn vocabularies_come_by_name_or_from_files() {
         [("bad.json", "{\"model\": 1}"), ("bad.tiktoken", "not base64 at all\n"), ("empty.tiktoken", "")]
     {
         let vocab = file(name, content);
-        assert_eq!(self::run(&["mask", &grammar, "--vocab", &vocab]).code, 4, "{name}");
+        assert_eq!(common::run(&["mask", &grammar, "--vocab", &vocab]).code, 4, "{name}");
     }
-    assert_eq!(self::run(&["mask", &grammar, "--vocab", "no_such_base"]).code, 4);
+    assert_eq!(common::run(&["mask", &grammar, "--vocab", "no_such_base"]).code, 4);
 }
 
 #[test]
@@ -314,12 +280,14 @@ fn schemas_are_files_of_json() {
     assert_eq!(documents[1]["offset"], call.find("29\"").unwrap());
     // Any name will do with the flag.
     let schema = file("schema.txt", r#"{"enum": [12, "ab"]}"#);
-    let run = self::run(&["mask", "--json", "--schema", &schema, "--why", "\"1\"", "--why", "\"2\""]);
+    let run = common::run(&["mask", "--json", "--schema", &schema, "--why", "\"1\"", "--why", "\"2\""]);
     assert_eq!(run.code, 1, "{}", run.err);
     let reasons = json(&run)["why"].as_array().unwrap().iter().map(|why| why["is_allowed"].clone()).collect::<Vec<_>>();
     assert_eq!(reasons, [true, false]);
-    assert_eq!(self::run(&["check", &schema, "--text", "12"]).code, 3);
-    assert_eq!(self::run(&["check", "--schema", "--regex", "a", "--text", "a"]).code, 2);
+    // And none, since the contents say what it is.
+    assert_eq!(common::run(&["check", &schema, "--text", "12"]).code, 0);
+    assert_eq!(common::run(&["check", "--ebnf", &schema, "--text", "12"]).code, 3);
+    assert_eq!(common::run(&["check", "--schema", "--regex", "a", "--text", "a"]).code, 2);
 }
 
 #[test]
@@ -337,10 +305,10 @@ fn generate_prints_a_document() {
     }
     let run = run(&["generate", "--json", "--regex", "[ab]{3}", "--max-tokens", "4"]);
     let report = json(&run);
-    assert_eq!((run.code, report["output"].as_str().unwrap().len()), (0, 3));
-    assert!(report["n_tokens"].as_u64().unwrap() <= 4);
+    assert_eq!((run.code, report["documents"][0]["output"].as_str().unwrap().len()), (0, 3));
+    assert!(report["documents"][0]["n_tokens"].as_u64().unwrap() <= 4);
     // No document is that short.
-    assert_eq!(self::run(&["generate", TOOL_CALL, "--max-tokens", "5"]).code, 2);
+    assert_eq!(common::run(&["generate", TOOL_CALL, "--max-tokens", "5"]).code, 2);
 }
 
 #[test]
@@ -353,7 +321,7 @@ fn explain_tells_what_becomes_of_keywords() {
         assert!(run.out.contains(part), "{part}: {}", run.out);
     }
     let schema = file("explained.json", r#"{"minLength": 2, "type": "string", "title": "a", "x-mine": 1}"#);
-    let report = json(&self::run(&["explain", "--json", &schema]));
+    let report = json(&common::run(&["explain", "--json", &schema]));
     assert_eq!(report["is_exact"], true);
     let verdict_of = |keyword: &str| {
         let findings = report["findings"].as_array().unwrap();
@@ -364,12 +332,12 @@ fn explain_tells_what_becomes_of_keywords() {
         assert_eq!(verdict_of(keyword), Some(verdict.into()), "{keyword}");
     }
     let schema = file("unsatisfiable.json", r#"{"type": "string", "minLength": 5, "maxLength": 3}"#);
-    let run = self::run(&["explain", "--json", &schema]);
+    let run = common::run(&["explain", "--json", &schema]);
     assert_eq!(run.code, 3);
     assert_eq!(json(&run)["error"]["is_unsatisfiable"], true);
     let schema = file("reference.json", r#"{"type": "string", "pattern": "^(a)\\1$"}"#);
-    assert_eq!(self::run(&["explain", &schema]).code, 3);
-    let run = self::run(&["explain", "--lenient", &schema]);
+    assert_eq!(common::run(&["explain", &schema]).code, 3);
+    let run = common::run(&["explain", "--lenient", &schema]);
     assert_eq!(run.code, 1, "{}", run.err);
     assert!(run.out.contains("RELAXED"), "{}", run.out);
 }

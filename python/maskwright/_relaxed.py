@@ -1,13 +1,11 @@
 """Schemas and structural tags for callers that expect them to be accepted: inference engines, and programs written for XGrammar.
 
-Where a source can't be compiled as it is, less of it is enforced, and what that is can be told to users. This is the only place that decides so. Three things are relaxed:
+Where a source can't be compiled as it is, less of it is enforced, and what that is can be told to users. This is the only place that decides so. Two things are relaxed:
 
 - constraints that can't be enforced (the option ``lenient`` of schemas);
-- the refusal of additional properties and items, where a schema requires what it doesn't declare;
-- texts that a structural tag excludes from its schemas, where that can't be combined with what the schemas say.
+- the refusal of additional properties and items, where a schema requires what it doesn't declare.
 """
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -24,39 +22,15 @@ _CLOSING = ("additional_properties", "additional_items")
 DEFAULTS = {"additional_properties": False, "additional_items": False, "lenient": True}
 
 
-def read_schema(
+def read_relaxed(
     read: Callable[..., Made], text: Any, options: Mapping[str, Any], *, timeout: float | None = None
 ) -> tuple[Made, list[str]]:
-    """Call ``read(text, timeout=..., **options)``, with ``DEFAULTS`` beneath the options. Return the grammar, and what is not enforced as messages.
+    """Call ``read(text, timeout=..., **options)``, with ``DEFAULTS`` beneath the options, and while that fails, with less of it. Return the grammar, and what is not enforced as messages.
 
-    Raises ``CompileError`` for what can't be read in any way. All attempts together take at most ``timeout`` seconds.
+    ``text`` is a schema, or a structural tag, whose schemas then have the options. Raises ``CompileError`` for what can't be read in any way. All attempts together take at most ``timeout`` seconds.
     """
-    return _read(read, text, DEFAULTS | dict(options), None if timeout is None else time.monotonic() + timeout)
-
-
-def read_tag(
-    read: Callable[..., Made], text: str, options: Mapping[str, Any], *, timeout: float | None = None
-) -> tuple[Made, list[str]]:
-    """As ``read_schema``, for the text of a structural tag, whose schemas have the options."""
     options = DEFAULTS | dict(options)
     deadline = None if timeout is None else time.monotonic() + timeout
-    try:
-        return _read(read, text, options, deadline)
-    except CompileError as error:
-        without = _without_excludes(text) if options["lenient"] and error.code != "interrupted" else None
-        if without is None:
-            raise
-        try:
-            made, messages = _read(read, without, options, deadline)
-        except CompileError:
-            raise error from None
-        return made, [f"what its schemas exclude is not enforced: {error}", *messages]
-
-
-def _read(
-    read: Callable[..., Made], text: Any, options: Mapping[str, Any], deadline: float | None
-) -> tuple[Made, list[str]]:
-    """Read a source as it is, and while that fails, with less of it."""
     attempt = {**options, "lenient": False}
     contradiction: CompileError | None = None
     while True:
@@ -85,25 +59,3 @@ def _unenforced(made: CompiledGrammar | Grammar) -> list[str]:
         what = "not enforced" if finding["verdict"] == "dropped" else "enforced in part"
         messages.append(f"`{finding['keyword']}` at {finding['location']} is {what}: {finding['reason']}")
     return messages
-
-
-def _without_excludes(text: str) -> str | None:
-    """Return a structural tag without what its schemas exclude from their texts; None if they exclude nothing, or if it is none."""
-    n_dropped = 0
-
-    def without(value: Any) -> Any:
-        nonlocal n_dropped
-        if isinstance(value, list):
-            return [without(element) for element in value]
-        if not isinstance(value, dict):
-            return value
-        if value.get("type") == "json_schema":
-            n_dropped += bool(value.get("excludes"))
-            return {name: field for name, field in value.items() if name != "excludes"}
-        return {name: without(field) for name, field in value.items()}
-
-    try:
-        tag = without(json.loads(text))
-    except (ValueError, RecursionError):
-        return None
-    return json.dumps(tag) if n_dropped else None

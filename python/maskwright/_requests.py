@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from maskwright._core import Bitmask, CompiledGrammar, Grammar, GrammarCompiler, Vocab
-from maskwright._relaxed import read_schema, read_tag
+from maskwright._relaxed import read_relaxed
 from maskwright.errors import CompileError
 
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
@@ -86,12 +86,12 @@ class RequestCompiler:
         return self.compiler.compile_regex(spec, flags=flags, timeout=self.timeout)
 
     def _compile_schema(self, spec: str, options: Mapping[str, Any]) -> CompiledGrammar:
-        compiled, relaxed = read_schema(self.compiler.compile_json_schema, spec, options, timeout=self.timeout)
+        compiled, relaxed = read_relaxed(self.compiler.compile_json_schema, spec, options, timeout=self.timeout)
         self._report("JSON schema", spec, relaxed)
         return compiled
 
     def _compile_tag(self, spec: str, options: Mapping[str, Any]) -> CompiledGrammar:
-        compiled, relaxed = read_tag(self.compiler.compile_structural_tag, spec, options, timeout=self.timeout)
+        compiled, relaxed = read_relaxed(self.compiler.compile_structural_tag, spec, options, timeout=self.timeout)
         self._report("structural tag", spec, relaxed)
         return compiled
 

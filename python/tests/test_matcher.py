@@ -303,3 +303,15 @@ def test_bytes_of_every_kind(compiler):
     for data in (None, 1, [97], memoryview(b"ab"), "\ud800"):
         with pytest.raises((TypeError, UnicodeEncodeError)):
             matcher.accept_bytes(data)
+
+
+def test_bitmasks_without_elements():
+    for shape in ((-1, 5), (1, -5)):
+        for library in ("numpy", "torch", "buffer"):
+            with pytest.raises(ValueError):
+                maskwright.allocate_bitmask(*shape, library=library)
+    for shape in ((0, 5), (1, 0)):
+        with pytest.raises(ValueError):
+            maskwright.allocate_bitmask(*shape, library="buffer")
+    with pytest.raises(ValueError, match="library"):
+        maskwright.allocate_bitmask(1, 5, library="other")

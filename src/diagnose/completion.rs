@@ -2,7 +2,8 @@
 //!
 //! The reference recognizer finds a shortest one. It knows the grammar alone, and not what the engine counts beside it (distinct keys and items, long counts of a
 //! schema), so each candidate is tried on the engine. Where the engine refuses a byte, the search goes on from the bytes before it, with each byte that the engine
-//! allows there, the shortest candidates first; what is found so is a completion, and not always a shortest one.
+//! allows there, the shortest candidates first; what is found so is a completion, and not always a shortest one. Long counts are too far away for that: a last attempt
+//! takes a plain byte wherever the engine refuses one, as long as it takes.
 
 use super::schema::next_bytes;
 use crate::matcher::Matcher;
@@ -11,7 +12,9 @@ use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Most places from which the search goes on.
-const TRIES_MAX: usize = 64;
+const TRIES_MAX: usize = 16;
+/// Most bytes of the last attempt that replace refused ones.
+const REPLACED_MAX: usize = 1 << 10;
 /// Longest completion that is looked for, in symbols.
 const SYMBOLS_MAX: u64 = 1 << 14;
 
@@ -103,6 +106,36 @@ pub(super) fn find(matcher: &Matcher, chart: &mut Chart) -> Option<Completion> {
             }
         }
         chart.truncate(start);
+    }
+    let found = plain(matcher, chart);
+    chart.truncate(start);
+    found
+}
+
+/// Completes with what the grammar completes with, and a plain byte wherever the engine refuses one.
+fn plain(matcher: &Matcher, chart: &mut Chart) -> Option<Completion> {
+    let mut ahead = matcher.fork();
+    let mut bytes = Vec::new();
+    for _ in 0..REPLACED_MAX {
+        for symbol in chart.shortest_completion() {
+            let Symbol::Byte(byte) = symbol else { return None };
+            if ahead.is_accepting() || ahead.accept_bytes(&[byte]).is_err() {
+                break;
+            }
+            chart.push_byte(byte);
+            bytes.push(byte);
+        }
+        if ahead.is_accepting() {
+            let symbols = bytes.into_iter().map(Symbol::Byte).collect();
+            return Some(Completion { symbols, is_shortest: false });
+        }
+        let allowed = next_bytes(&ahead);
+        let byte =
+            allowed.iter().max_by_key(|byte| (byte.is_ascii_lowercase(), byte.is_ascii_graphic(), Reverse(*byte)))?;
+        if ahead.accept_bytes(&[byte]).is_err() || !chart.push_byte(byte) {
+            return None;
+        }
+        bytes.push(byte);
     }
     None
 }

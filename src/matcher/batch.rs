@@ -1,9 +1,9 @@
 //! Many matchers at once.
 //!
 //! What a step takes is not known before. Most masks are known and are copied in less time than it takes to wake a thread; others are computed for milliseconds. Handing out every batch made those of
-//! known masks a tenth slower than one row after the other on two cores, and small batches, which were never handed out, waited for all of their slow steps in turn. So the calling thread begins, looks at the
-//! clock after 1, 2, 4 and then every 8 steps, and hands out what is left as soon as that pays. A batch so takes no longer than its steps one after the other, and at most one slow step longer than if all were handed out
-//! at once.
+//! known masks slower than one row after the other, up to twice on a busy machine, where a thread that is woken waits for its turn; and small batches, which were never handed out, waited for all of
+//! their slow steps. So the calling thread begins, looks at the clock after 1, 2, 4 and then every 8 steps, and hands out what is left once that takes longer than such a wait. So a batch takes at most one slow
+//! step longer than if all were handed out at once.
 
 use super::{Fill, MatchError, Matcher};
 use crate::vocab::TokenId;
@@ -15,14 +15,8 @@ use std::time::Instant;
 /// Most steps between two looks at the clock.
 const STEPS_PER_LOOK_MAX: usize = 8;
 
-/// What is left has to take this much longer than handing it out, which wakes threads, and waiting for them.
-const HANDED_OUT_MIN: Duration = Duration::from_micros(100);
-
-/// A step that takes no longer copies a known mask, at the speed of memory: two threads are no faster at it than one.
-const COPY_MAX: Duration = Duration::from_micros(3);
-
-/// Threads from which on copies are handed out as well.
-const COPYING_THREADS_MIN: usize = 4;
+/// What is left is handed out if it takes as long as a thread waits for its turn where all cores are busy, about.
+const HANDED_OUT_MIN: Duration = Duration::from_millis(2);
 
 /// What one task takes at least: a thread that is through with it looks for another.
 const TASK_MIN: Duration = Duration::from_micros(20);
@@ -40,8 +34,6 @@ pub fn step_each<I: Send, R: Send>(
     pool: Option<&rayon::ThreadPool>,
     step: impl Fn(I) -> R + Sync,
 ) -> Vec<R> {
-    // Asked only where there is something to hand out: the global pool is started by the question.
-    let n_threads = || pool.map_or_else(rayon::current_num_threads, rayon::ThreadPool::current_num_threads);
     let mut results = Vec::with_capacity(items.len());
     let mut rest = items.into_iter();
     let mut n_steps = 1;
@@ -50,7 +42,7 @@ pub fn step_each<I: Send, R: Send>(
         let start = Instant::now();
         results.extend(rest.by_ref().take(n_steps_now).map(&step));
         let each = start.elapsed() / n_steps_now as u32;
-        if is_long(each, rest.len()) && are_enough(n_threads(), each) {
+        if is_handed_out(each, rest.len(), pool) {
             let n_per_task = (TASK_MIN.as_nanos() / each.as_nanos().max(1)).max(1) as usize;
             let rest: Vec<I> = rest.collect();
             let work = || rest.into_par_iter().with_min_len(n_per_task).map(&step).collect::<Vec<R>>();
@@ -62,14 +54,12 @@ pub fn step_each<I: Send, R: Send>(
     results
 }
 
-/// Tells whether `n` steps that take so long each take longer than handing them out.
-fn is_long(each: Duration, n: usize) -> bool {
-    n > 1 && each.saturating_mul(u32::try_from(n).unwrap_or(u32::MAX)) >= HANDED_OUT_MIN
-}
-
-/// Tells whether so many threads are faster than one at steps that take so long each.
-fn are_enough(n_threads: usize, each: Duration) -> bool {
-    n_threads >= if each > COPY_MAX { 2 } else { COPYING_THREADS_MIN }
+/// Tells whether `n` steps that take so long each are to be divided among the threads of the pool.
+fn is_handed_out(each: Duration, n: usize, pool: Option<&rayon::ThreadPool>) -> bool {
+    // The global pool is started by the question how many threads it has.
+    n > 1
+        && each.saturating_mul(u32::try_from(n).unwrap_or(u32::MAX)) >= HANDED_OUT_MIN
+        && pool.map_or_else(rayon::current_num_threads, rayon::ThreadPool::current_num_threads) > 1
 }
 
 /// Fills one row per matcher: row `i` is `rows[i * words_per_row..][..words_per_row]`. Runs on the calling thread and, where that is faster, on `pool`, or on the caller's
@@ -174,5 +164,27 @@ fn in_pool<R: Send>(pool: Option<&rayon::ThreadPool>, work: impl FnOnce() -> R +
     match pool {
         Some(pool) => pool.install(work),
         None => work(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn slow_steps_are_handed_out_and_results_keep_their_order() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let step = |item: usize| {
+            thread::sleep(Duration::from_millis(3));
+            (item, thread::current().id())
+        };
+        let results = step_each((0..6).collect(), Some(&pool), step);
+        assert!(results.iter().map(|result| result.0).eq(0..6));
+        let caller = thread::current().id();
+        assert!(results[0].1 == caller && results[1..].iter().all(|result| result.1 != caller));
+        // The last one stays.
+        assert!(step_each(vec![0], Some(&pool), step)[0].1 == caller);
+        assert!(step_each(Vec::new(), None, step).is_empty());
     }
 }

@@ -435,3 +435,12 @@ def test_trees_of_drafts():
     assert rows[:, 0].tolist() == [1 << 10 | 1 << 11, 1 << 8, 1 << 7, 1 << 1, 0]
     with pytest.raises(RuntimeError):
         matcher.traverse_draft_tree(torch.tensor([0]), torch.tensor([-1]), torch.tensor([2]), rows)
+
+
+def test_masks_in_mlx():
+    mx = pytest.importorskip("mlx.core", reason="the kernel of mlx")
+    from maskwright.compat.xgrammar.kernels.apply_token_bitmask_mlx import apply_token_bitmask_mlx
+
+    bitmask = mx.array([[0b101, -(1 << 31)], [-1, 0]], dtype=mx.int32)
+    found = apply_token_bitmask_mlx(bitmask, mx.ones((2, 70)), 64)
+    assert [[index for index, value in enumerate(row) if value == 1] for row in found.tolist()] == [[0, 2, 63], list(range(32))]

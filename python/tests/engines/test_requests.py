@@ -7,7 +7,7 @@ import pytest
 from engine_vocabulary import N_WORDS, WIDTH, Tokenizer, set_bits
 
 import maskwright
-from maskwright._relaxed import _without_excludes, read_schema
+from maskwright._relaxed import read_relaxed
 from maskwright._requests import RequestCompiler, Validator, choice_texts, is_lark, white_space_max_of, white_space_options
 from maskwright._sequences import STATES_PER_ROW, Sequences, sequence_of
 
@@ -173,5 +173,5 @@ def test_attempts_share_one_deadline():
         raise maskwright.CompileError("no", code="unsupported" if len(seconds) == 1 else "unsatisfiable")
 
     with pytest.raises(maskwright.CompileError):
-        read_schema(read, "{}", {}, timeout=1.0)
+        read_relaxed(read, "{}", {}, timeout=1.0)
     assert len(seconds) == 3 and 1.0 >= seconds[0] >= seconds[1] >= seconds[2] > 0

@@ -3,7 +3,7 @@
 import json
 
 import maskwright
-from maskwright._relaxed import read_schema
+from maskwright._relaxed import read_relaxed
 
 from .config import get_serialization_version
 from .grammar import Grammar, _read, _read_schema, _read_tag, _schema_text, schema_options
@@ -13,7 +13,7 @@ from .tokenizer_info import TokenizerInfo, _loaded
 
 def _read_quietly(text, options):
     """Return the grammar of a schema that was compiled, whose warnings were given then."""
-    return read_schema(maskwright.Grammar.from_json_schema, text, options)[0]
+    return read_relaxed(maskwright.Grammar.from_json_schema, text, options)[0]
 
 
 class CompiledGrammar:

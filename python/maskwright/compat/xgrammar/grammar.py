@@ -4,7 +4,7 @@ import json
 import logging
 
 import maskwright
-from maskwright._relaxed import read_schema, read_tag
+from maskwright._relaxed import read_relaxed
 
 from .config import get_serialization_version
 from .exception import InvalidJSONError, InvalidStructuralTagError
@@ -165,7 +165,7 @@ def _read(read, *args, **kwargs):
 def _read_tag(read, text):
     """Read a structural tag, with what is not enforced as warnings."""
     try:
-        made, relaxed = read_tag(read, text, {})
+        made, relaxed = read_relaxed(read, text, {})
     except maskwright.CompileError as error:
         try:
             json.loads(text)
@@ -177,7 +177,7 @@ def _read_tag(read, text):
 
 def _read_schema(read, text, options):
     """Read a schema, with what is not enforced as warnings."""
-    made, relaxed = _read(read_schema, read, text, options)
+    made, relaxed = _read(read_relaxed, read, text, options)
     return _reported(made, relaxed, "JSON schema")
 
 

@@ -1,0 +1,156 @@
+//! `playground trace`: a document token by token: is it allowed, what else is, and where is it blocked?
+
+use crate::check::nanos;
+use crate::cli::EXIT_CODES;
+use crate::controls::{Piece, pieces};
+use crate::failure::{Failure, Verdict};
+use crate::mask::Reason;
+use crate::options::{GrammarArgs, VocabArgs};
+use crate::output::{Output, counted, grouped, shown_time, unescaped};
+use crate::source::{GrammarSource, Loaded, check_stdin_once, read_file};
+use crate::tokens::{shown_token, token_json};
+use maskwright::TokenId;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Options of `trace`.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = EXIT_CODES,
+    override_usage = "playground trace [OPTIONS] GRAMMAR_FILE [DOCUMENT|-]\n       playground trace [OPTIONS] --regex PATTERN [DOCUMENT|-]"
+)]
+pub struct Args {
+    /// The grammar file (unless --regex is given), then the document; `-` is standard input
+    #[arg(value_name = "FILE", required_unless_present = "regex", num_args = 1..=2)]
+    pub files: Vec<PathBuf>,
+    /// The document as a text, with the escapes \n \r \t \\ \xHH
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub text: Option<String>,
+    /// The document as ids of tokens, with commas between them
+    #[arg(long, value_name = "IDS", value_delimiter = ',', conflicts_with = "text")]
+    pub ids: Option<Vec<TokenId>>,
+    #[command(flatten)]
+    pub grammar: GrammarArgs,
+    /// Read names of the grammar's control tokens in the document, such as `<|eot_id|>` or `<[7]>`, as those tokens
+    #[arg(long)]
+    pub control_tokens: bool,
+    #[command(flatten)]
+    pub vocab: VocabArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+struct TracedToken {
+    id: TokenId,
+    is_allowed: bool,
+    n_allowed: usize,
+    time: Duration,
+}
+
+/// Runs the command. The answer is yes if all tokens are allowed and the document is complete.
+///
+/// # Errors
+/// If the grammar, the document or the vocabulary can't be read, or a mask takes too much work.
+pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
+    let (grammar_file, document): (Option<&Path>, Option<&PathBuf>) = match (&args.grammar.regex, &args.files[..]) {
+        (Some(_), [_, second, ..]) => {
+            return Err(Failure::Usage(format!("there is one document too many: {}", second.display())));
+        }
+        (Some(_), files) => (None, files.first()),
+        (None, [first, files @ ..]) => (Some(first), files.first()),
+        (None, []) => (None, None),
+    };
+    check_stdin_once(grammar_file.into_iter().chain(document.map(PathBuf::as_path)))?;
+    let source = GrammarSource::read(&args.grammar, grammar_file)?;
+    let text = match (document, &args.text, &args.ids) {
+        (Some(path), None, None) => {
+            let bytes = read_file(path)?;
+            bytes.strip_suffix(b"\n").map_or(bytes.clone(), <[u8]>::to_vec)
+        }
+        (None, Some(text), None) => unescaped(text),
+        (None, None, Some(_)) => Vec::new(),
+        (None, None, None) => return Err(Failure::Usage("there is no document: a file, --text or --ids".into())),
+        _ => return Err(Failure::Usage("there is more than one document".into())),
+    };
+    let loaded = Loaded::of_source(source, &args.vocab)?;
+    let vocab = loaded.grammar.vocab();
+    let ids: Vec<TokenId> = match &args.ids {
+        Some(ids) => ids.clone(),
+        None => {
+            let of_piece = |piece: &Piece| match piece {
+                Piece::Bytes(at) => vocab.tokenize_greedy(&text[at.clone()]),
+                Piece::Control { ids, .. } => ids.first().copied().into_iter().collect(),
+            };
+            pieces(&text, &loaded.grammar, args.control_tokens).iter().flat_map(of_piece).collect()
+        }
+    };
+    let mut matcher = loaded.matcher();
+    let mut traced: Vec<TracedToken> = Vec::new();
+    let mut read: Vec<u8> = Vec::new();
+    let mut blocked: Option<Reason> = None;
+    for &id in &ids {
+        let start = Instant::now();
+        let mask = matcher.mask();
+        let time = start.elapsed();
+        let n_allowed = match mask {
+            Ok(mask) => mask.count(),
+            Err(error) if error.is_stuck() => 0,
+            Err(error) => return Err(Failure::Step(error.to_string())),
+        };
+        let is_allowed = matcher.is_token_allowed(id);
+        traced.push(TracedToken { id, is_allowed, n_allowed, time });
+        if !is_allowed {
+            let all = [Piece::Bytes(0..read.len())];
+            blocked = Some(Reason::new(&loaded, &matcher, &read, &all, &id.to_string()));
+            break;
+        }
+        matcher.accept_token(id).map_err(|error| Failure::Step(error.to_string()))?;
+        read.extend_from_slice(vocab.bytes(id));
+    }
+    let is_complete = blocked.is_none() && (matcher.is_accepting() || matcher.is_terminated());
+    let n_forced = traced.iter().filter(|one| one.n_allowed == 1).count();
+    if args.json {
+        let tokens = traced.iter().map(|one| {
+            let mut token = token_json(vocab, one.id);
+            token["is_allowed"] = one.is_allowed.into();
+            token["n_allowed"] = one.n_allowed.into();
+            token["is_forced"] = (one.n_allowed == 1).into();
+            token["mask_ns"] = nanos(one.time).into();
+            token
+        });
+        output.json(&json!({
+            "version": 1,
+            "grammar": loaded.source.name,
+            "vocab": args.vocab.vocab,
+            "n_tokens": ids.len(),
+            "n_forced": n_forced,
+            "tokens": tokens.collect::<Value>(),
+            "blocked": blocked.as_ref().map(Reason::to_json),
+            "is_complete": is_complete,
+        }));
+        return Ok(Verdict::of(is_complete));
+    }
+    output.line(format_args!("{:>6} {:>8} {:>9} {:>9}  token", "step", "id", "allowed", "mask"));
+    for (index, one) in traced.iter().enumerate() {
+        let note = match (one.is_allowed, one.n_allowed) {
+            (false, _) => "   BLOCKED",
+            (true, 1) => "   forced",
+            _ => "",
+        };
+        let (n_allowed, time) = (grouped(one.n_allowed as u64), shown_time(one.time));
+        let shown = shown_token(vocab, one.id);
+        output.line(format_args!("{:>6} {:>8} {n_allowed:>9} {time:>9}  {shown}{note}", index + 1, one.id));
+    }
+    let (n_tokens, n_forced) = (counted(ids.len(), "token"), grouped(n_forced as u64));
+    match &blocked {
+        Some(reason) => reason.print(output),
+        None if is_complete => output.line(format_args!("complete: {n_tokens}, {n_forced} forced")),
+        None => {
+            output.line(format_args!("not complete: {n_tokens}, {n_forced} forced"));
+            crate::expected::Expected::new(&matcher, b"").labelled_lines().iter().for_each(|line| output.line(line));
+        }
+    }
+    Ok(Verdict::of(is_complete))
+}
