@@ -29,7 +29,7 @@ impl Place {
             }
             let bytes = &text[cell.at.start..end];
             let refused_at = matcher.accept_bytes(bytes).err();
-            let n_read = refused_at.as_ref().map_or(bytes.len(), |error| refused_offset(error));
+            let n_read = refused_at.as_ref().map_or(bytes.len(), refused_offset);
             if refused_at.is_some() && !cell.is_control {
                 let _ = matcher.accept_bytes(&bytes[..n_read]);
             }
