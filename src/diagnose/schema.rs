@@ -214,7 +214,7 @@ impl SchemaPlace {
             }
             if probe.fork().accept_bytes(rest).is_ok() {
                 let first = if begun.is_empty() { rest.get(1) } else { rest.first() };
-                firsts = firsts | first.copied().into_iter().collect::<ByteSet>();
+                firsts |= first.copied().into_iter().collect::<ByteSet>();
                 keys.next.push(Arc::clone(name));
             } else {
                 keys.is_ordered = true;
