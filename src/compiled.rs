@@ -135,6 +135,32 @@ impl CompiledGrammar {
         }
     }
 
+    /// Returns how each keyword of each schema is enforced: of the schema that this was compiled from, without an operand, or of the schemas among the operands of the grammar, as in
+    /// structural tags.
+    ///
+    /// ```
+    /// # use maskwright::{CompileOptions, GrammarCompiler, Vocab, structural_tag::TagOptions};
+    /// let mut vocab = Vocab::builder();
+    /// (0..=255).for_each(|byte| drop(vocab.push(&[byte])));
+    /// let compiler = GrammarCompiler::new(vocab.build()?.into());
+    /// let tag = r#"{"type": "structural_tag", "format": {"type": "json_schema", "json_schema": {"pattern": "(a)\\1"}}}"#;
+    /// let mut options = TagOptions::default();
+    /// options.schema.is_lenient = true;
+    /// let grammar = compiler.compile_structural_tag_with(tag, &options, &CompileOptions::default())?;
+    /// let (operand, report) = grammar.schema_reports().next().unwrap();
+    /// assert!(operand.unwrap().text().contains("pattern"));
+    /// assert!(!report.is_exact() && grammar.schema_report().is_none());
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn schema_reports(&self) -> impl Iterator<Item = (Option<&SchemaOperand>, &SchemaReport)> {
+        let operands: &[(SchemaOperand, CompiledGrammar)] = match &self.inner.origin {
+            Origin::Grammar { schemas, .. } => schemas,
+            Origin::Schema { .. } => &[],
+        };
+        let embedded = operands.iter().filter_map(|(operand, grammar)| Some((Some(operand), grammar.schema_report()?)));
+        self.schema_report().map(|report| (None, report)).into_iter().chain(embedded)
+    }
+
     /// Returns the vocabulary.
     pub fn vocab(&self) -> &Arc<Vocab> {
         &self.inner.vocab

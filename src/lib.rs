@@ -117,3 +117,13 @@ pub use vocab::{TokenId, TokenKind, Tokenize, Vocab, VocabBuilder, VocabError};
 #[cfg(all(doctest, feature = "tiktoken"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The examples of the guide for engine authors.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide.md")]
+struct Guide;
+
+/// The examples of the page on security.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/security.md")]
+struct Security;

@@ -65,6 +65,9 @@ pub struct Limits {
     /// Most values of distinct items whose sets are states, where the positions of an array have different domains: n values have 2^n. Beyond
     /// 32 it has no effect.
     pub unique_values_max: usize,
+    /// Most keys that a schema names for one object, where keys come in any order: the sets of keys that came are states, and n keys have 2^n. Beyond 20 it
+    /// has no effect.
+    pub any_order_keys_max: usize,
     /// Most documents of one JSON Schema.
     pub n_documents_max: usize,
     /// Longest URI of a JSON Schema or of a reference in it, in bytes.
@@ -101,6 +104,7 @@ impl Default for Limits {
             schema_variants_max: 64,
             key_classes_max: 64,
             unique_values_max: 12,
+            any_order_keys_max: 12,
             n_documents_max: 1 << 10,
             uri_bytes_max: 1 << 12,
             step_work_max: 4_000_000,

@@ -58,7 +58,10 @@ impl Case<'_> {
             let value = self.json.value(member.value);
             let is_set = matches!(value, Value::Bool(true));
             match self.json.key(member) {
+                "additional_items" => options.has_additional_items = is_set,
                 "additional_properties" => options.has_additional_properties = is_set,
+                "any_order" => options.has_any_order = is_set,
+                "excluded_text" => options.excluded_texts.push(self.text(member.value).into()),
                 "formats" => options.has_formats = is_set,
                 "integer_fractions" => options.has_integer_fractions = is_set,
                 "lenient" => options.is_lenient = is_set,

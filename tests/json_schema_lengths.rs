@@ -2,8 +2,9 @@
 //! product of that automaton with the lengths.
 
 use maskwright::frontend::ecma;
+use maskwright::json_schema::{RootForm, SchemaOptions};
 use maskwright::regular::{CharSet, Dfa, Node, Regular};
-use maskwright::{GrammarCompiler, Limits, Matcher, Vocab};
+use maskwright::{CompileOptions, GrammarCompiler, Limits, Matcher, Vocab};
 
 /// A random number generator: xorshift.
 struct Rng(u64);
@@ -167,6 +168,77 @@ fn lengths_are_counted_along_patterns() {
                 assert!(!is_forced || forced.starts_with(spelled(next[0].0).as_bytes()), "{place}: {forced:?}");
                 assert!(next.len() < 2 || forced.len() < 4, "{place}: {forced:?}");
                 matcher.accept_bytes(spelled(c).as_bytes()).unwrap();
+                state = target;
+                if n > u64::from(max.unwrap_or(min)) + 20 {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Returns the automaton of the strings of another one in which a text does not occur.
+fn without(all: &Dfa, text: &str) -> Dfa {
+    let limits = Limits { dfa_states_max: 1 << 22, ..Limits::default() };
+    let mut regular = Regular::new();
+    let any = regular.push(Node::Class(CharSet::all()));
+    let any = regular.push(Node::Repeat { body: any, min: 0, max: None });
+    let text = regular.push(Node::Bytes(text.as_bytes().into()));
+    let root = regular.push(Node::Concat([any, text, any].into()));
+    regular.set_root(root);
+    all.minus(&Dfa::new(&regular, &limits).unwrap(), &limits).unwrap()
+}
+
+#[test]
+fn lengths_are_counted_where_strings_have_no_quotes() {
+    const END: &str = "<é>b";
+    let bytes = (0..=255u8).map(|byte| vec![byte]);
+    let pieces = ["<é", "é>", "<é>", ">b", "aa", "a<", "é>b", "ab", "a1", "😀😀", "\n"];
+    let vocab = Vocab::from_tokens(bytes.chain(pieces.iter().map(|piece| piece.as_bytes().to_vec()))).unwrap();
+    let vocab = std::sync::Arc::new(vocab);
+    let compiler = GrammarCompiler::new(vocab.clone());
+    let options = SchemaOptions { root: RootForm::Text { until: END.into() }, ..SchemaOptions::default() };
+    let mut rng = Rng(0x9E37_79B9_7F4A_7C15);
+    let mine = [("^", 0, Some(600)), ("^", 700, None), ("^", 3, Some(700)), (r"^[^x]*$", 2, Some(900))];
+    for &(pattern, min, max) in mine.iter().chain(CASES) {
+        let oracle = without(&oracle(pattern, min, max), END);
+        let mut schema = serde_json::json!({"type": "string", "pattern": pattern, "minLength": min});
+        if let Some(max) = max {
+            schema["maxLength"] = max.into();
+        }
+        let grammar =
+            compiler.compile_json_schema_with(&schema.to_string(), &options, &CompileOptions::default()).unwrap();
+        let is_counted = !WRITTEN_OUT.contains(&pattern) && oracle.n_states() > 1 << 12;
+        assert!(!is_counted || 2 * grammar.n_states() < oracle.n_states(), "{pattern} takes {}", grammar.n_states());
+        for _ in 0..6 {
+            let mut matcher = grammar.matcher();
+            let mut state = oracle.start().unwrap();
+            let favourites: Vec<char> =
+                (0..3).map(|_| *rng.pick(&['a', '1', 'b', 'c', ' ', 'é', '€', '😀', '<', '>'])).collect();
+            for n in 0.. {
+                let place = format!("{pattern} {min} {max:?} after {n} characters");
+                assert_eq!(matcher.is_accepting(), oracle.is_accepting(state), "{place}");
+                let mut next: Vec<(char, u32)> = Vec::new();
+                for c in characters() {
+                    let target = after(&oracle, state, c);
+                    assert_eq!(takes(&matcher, &c.to_string()), target.is_some(), "{place}: {c:?}");
+                    next.extend(target.map(|target| (c, target)));
+                }
+                let is_near = |bound: u32| u64::from(bound).abs_diff(n) < 12;
+                if n % 61 < 3 || is_near(min) || max.is_some_and(is_near) {
+                    check_mask(&mut matcher, &vocab, &place);
+                }
+                if next.is_empty() || (oracle.is_accepting(state) && rng.below(1000) == 0) {
+                    break;
+                }
+                let liked: Vec<(char, u32)> = next.iter().copied().filter(|(c, _)| favourites.contains(c)).collect();
+                let (c, target) =
+                    if liked.is_empty() || rng.below(50) == 0 { *rng.pick(&next) } else { *rng.pick(&liked) };
+                let is_forced = next.len() == 1 && !oracle.is_accepting(state);
+                let forced = matcher.jump_forward();
+                assert!(!is_forced || forced.starts_with(c.to_string().as_bytes()), "{place}: {forced:?}");
+                assert!(is_forced || forced.len() < 4, "{place}: {forced:?}");
+                matcher.accept_bytes(c.to_string().as_bytes()).unwrap();
                 state = target;
                 if n > u64::from(max.unwrap_or(min)) + 20 {
                     break;

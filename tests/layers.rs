@@ -72,6 +72,7 @@ const JSON_SCHEMA: &[&str] = &[
     "draft",
     "value",
     "error",
+    "escape",
     "read",
     "resolve",
     "metaschemas",

@@ -6,7 +6,9 @@ use maskwright::grammar::GrammarBuilder;
 use maskwright::regular::CharSet;
 use maskwright::testing::engine::{self, Coverage};
 use maskwright::testing::fixture::{Fixture, FixtureKind};
-use maskwright::testing::{Rng, ebnf_text, finite, fixture, json_schema, lark_text, operations, regex_text, sharing};
+use maskwright::testing::{
+    Rng, ebnf_text, finite, fixture, json_schema, lark_text, limits, operations, regex_text, sharing, tag_text,
+};
 use maskwright::{GrammarCompiler, Limits, TokenKind, Vocab, frontend::ebnf};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -61,6 +63,26 @@ fn ebnf_texts() {
 fn lark_texts() {
     let coverage = run(|rng| lark_text::check(&lark_text::random_text(rng)), |coverage| coverage.n_grammars > 20);
     assert!(coverage.n_masks > 20, "{coverage:?}");
+}
+
+#[test]
+fn tag_texts() {
+    let coverage = run(|rng| tag_text::check(&tag_text::random_text(rng)), |coverage| coverage.n_grammars > 20);
+    assert!(coverage.n_masks > 20, "{coverage:?}");
+}
+
+#[test]
+fn sources_under_tight_limits() {
+    let coverage = run(|rng| limits::check(&data(rng)), |coverage| coverage.n_grammars > 50);
+    assert!(coverage.n_masks > 50, "{coverage:?}");
+}
+
+#[cfg(all(feature = "hf", feature = "tiktoken"))]
+#[test]
+fn files_of_tokenizers() {
+    use maskwright::testing::tokenizer_text;
+    let check = |rng: &mut Rng| tokenizer_text::check(&tokenizer_text::random_text(rng));
+    assert!(run(check, |coverage| coverage.n_grammars > 20).n_grammars > 20);
 }
 
 #[test]

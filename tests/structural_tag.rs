@@ -303,6 +303,138 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &["", "<parameter=x>1</parameter>", "<parameter=x>a</parameter>\n<parameter=y></parameter>"],
         &["<parameter=>1</parameter>", "x"],
     ),
+    (
+        r#"{"type": "json_schema", "excludes": ["</t>", "12"], "json_schema": {"properties": {"a": {"type": "string"}, "</t>": {"type": "string"}, "n": {"type": "integer"}, "l": {"type": "array", "items": {"type": "string", "maxLength": 3}}, "e": {"enum": ["12", "21"]}}}}"#,
+        &["{\"a\": \"</t\"}", "{\"n\": 12}", "{\"a\": \"<\\\"/t>\", \"l\": [\"1\", \"231\"], \"e\": \"21\"}"],
+        &[
+            "{\"a\": \"</t>\"}",
+            "{\"a\": \"<\\/t>\"}",
+            "{\"</t>\": \"\"}",
+            "{\"l\": [\"312\"]}",
+            "{\"l\": [\"3111\"]}",
+            "{\"e\": \"12\"}",
+        ],
+    ),
+    (
+        r#"{"type": "json_schema", "excludes": ["}"], "json_schema": {"additionalProperties": {"additionalProperties": {"type": "string"}}}}"#,
+        &["{}", "{\"x\": {\"y\": \"z\"}}"],
+        &["{\"x}\": 1}", "{\"x\": {\"y\": \"}\"}}"],
+    ),
+    (
+        r#"{"type": "json_schema", "excludes": ["<x", "ab"], "style": "qwen_xml", "json_schema": {"properties": {"a": {"type": "string"}, "p": {"type": "string", "pattern": "^a?b*$"}, "o": {"type": "object", "additionalProperties": true}}, "additionalProperties": true}}"#,
+        &[
+            "<parameter=a>a b< x</parameter>",
+            "<parameter=p>bb</parameter>",
+            "<parameter=o>{\"a\": \"b\"}</parameter><parameter=ba></parameter>",
+        ],
+        &[
+            "<parameter=a>ab</parameter>",
+            "<parameter=a><x</parameter>",
+            "<parameter=p>ab</parameter>",
+            "<parameter=o>{\"ab\": 1}</parameter>",
+            "<parameter=o>{\"a\": [\"<x\"]}</parameter>",
+            "<parameter=ab></parameter>",
+        ],
+    ),
+    (
+        r#"{"type": "json_schema", "excludes": ["q"], "style": "cohere_xml", "json_schema": {"properties": {"a": true, "b": {"const": "pq"}}}}"#,
+        &["", "<cofl:value name=\"a\" type=\"raw\">p</cofl:value>"],
+        &[
+            "<cofl:value name=\"a\" type=\"raw\">pq</cofl:value>",
+            "<cofl:value name=\"b\" type=\"raw\">pq</cofl:value>",
+            "<cofl:value name=\"a\" type=\"dict\"><cofl:value name=\"q\" type=\"raw\"></cofl:value></cofl:value>",
+        ],
+    ),
+    (
+        r#"{"type": "json_schema", "style": "qwen_xml", "json_schema": {"properties": {"a": {"type": "string", "maxLength": 90}, "b": {"type": "string", "pattern": "^[^x]*$", "minLength": 2, "maxLength": 80}, "c": {"type": "string", "minLength": 70}}}}"#,
+        &[
+            "<parameter=a></parameter>",
+            "<parameter=a>é<</parameter>",
+            "<parameter=a>aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa</parameter>",
+            "<parameter=b>ab</parameter>",
+            "<parameter=c>éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé</parameter>",
+        ],
+        &[
+            "<parameter=a>aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa</parameter>",
+            "<parameter=b>a</parameter>",
+            "<parameter=b>ax</parameter>",
+            "<parameter=c>ééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé</parameter>",
+        ],
+    ),
+    (
+        r#"{"type": "json_schema", "any_order": true, "max_whitespace_cnt": 0, "json_schema": {"properties": {"a": {"type": "integer"}, "b": {"properties": {"c": {}, "d": {}}, "required": ["c", "d"]}}, "required": ["a"]}}"#,
+        &["{\"a\":1}", "{\"b\":{\"d\":1,\"c\":2},\"a\":1}", "{\"a\":1,\"b\":{\"c\":2,\"d\":1}}"],
+        &["{\"b\":{\"d\":1,\"c\":2}}", "{\"a\":1,\"b\":{\"c\":2}}", "{\"a\":1,\"a\":1}", "{\"a\":1,\"c\":1}"],
+    ),
+    (
+        r#"{"type": "json_schema", "any_order": true, "style": "qwen_xml", "json_schema": {"properties": {"a": {"type": "integer"}, "ab": {"type": "string"}, "b": {"const": {"x": 1, "y": 2}}}, "required": ["ab"]}}"#,
+        &[
+            "<parameter=ab></parameter>",
+            "<parameter=b>{\"y\": 2, \"x\": 1}</parameter>\n<parameter=ab>t</parameter><parameter=a>1</parameter>",
+        ],
+        &[
+            "",
+            "<parameter=a>1</parameter>",
+            "<parameter=ab></parameter><parameter=ab></parameter>",
+            "<parameter=ab></parameter><parameter=c></parameter>",
+        ],
+    ),
+    (
+        r#"{"type": "json_schema", "any_order": true, "style": "minimax_xml", "json_schema": {"properties": {"a": {"type": "integer"}}, "additionalProperties": {"type": "null"}}}"#,
+        &[
+            "",
+            "<parameter name=\"a\">1</parameter>",
+            "<parameter name=\"x\">null</parameter><parameter name=\"a\">1</parameter><parameter name=\"y\">null</parameter>",
+        ],
+        &[
+            "<parameter name=\"x\">1</parameter>",
+            "<parameter name=\"a\">1</parameter><parameter name=\"a\">1</parameter>",
+        ],
+    ),
+    (
+        r##"{"type": "json_schema", "style": "cohere_xml", "json_schema": {"$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "v": {"anyOf": [{"type": "string", "maxLength": 2}, {"type": "null"}]}}}},
+            "properties": {"a<\"b": {"enum": ["x", 1]}, "l": {"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": 2}, "n": {"$ref": "#/$defs/node"}, "u": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["a<\"b"]}}"##,
+        &[
+            "<cofl:value name=\"a&lt;&quot;b\" type=\"raw\">x</cofl:value>",
+            "<cofl:value name=\"a&lt;&quot;b\" type=\"json\"> 1 </cofl:value>\n<cofl:value name=\"l\" type=\"list\"><cofl:value type=\"json\">1.5</cofl:value> <cofl:value type=\"json\">2</cofl:value></cofl:value>",
+            "<cofl:value name=\"a&lt;&quot;b\" type=\"json\">1</cofl:value><cofl:value name=\"n\" type=\"dict\"><cofl:value name=\"next\" type=\"dict\">\n</cofl:value><cofl:value name=\"v\" type=\"raw\">ab</cofl:value></cofl:value>",
+            "<cofl:value name=\"a&lt;&quot;b\" type=\"json\">1</cofl:value><cofl:value name=\"u\" type=\"list\"><cofl:value type=\"raw\">a</cofl:value></cofl:value>",
+            "<cofl:value name=\"a&lt;&quot;b\" type=\"json\">1</cofl:value><cofl:value name=\"u\" type=\"raw\"></cofl:value>",
+        ],
+        &[
+            "",
+            "<cofl:value name=\"a&lt;&quot;b\" type=\"raw\">1</cofl:value>",
+            "<cofl:value name=\"a&lt;&quot;b\" type=\"json\">1</cofl:value><cofl:value name=\"l\" type=\"list\"></cofl:value>",
+            "<cofl:value name=\"a&lt;&quot;b\" type=\"json\">1</cofl:value><cofl:value name=\"n\" type=\"dict\"><cofl:value name=\"v\" type=\"raw\">abc</cofl:value></cofl:value>",
+            "<cofl:value name=\"a&lt;&quot;b\" type=\"json\">1</cofl:value><cofl:value name=\"n\" type=\"dict\"><cofl:value name=\"w\" type=\"raw\"></cofl:value></cofl:value>",
+        ],
+    ),
+    (
+        r#"{"type": "json_schema", "style": "cohere_xml", "any_order": true, "json_schema": {"properties": {"a": true, "b": {"type": "null"}}, "additionalProperties": {"type": "boolean"}}}"#,
+        &[
+            "",
+            "<cofl:value name=\"z\" type=\"json\">true</cofl:value><cofl:value name=\"b\" type=\"json\">null</cofl:value><cofl:value name=\"a\" type=\"dict\"><cofl:value name=\"&amp;\" type=\"list\"></cofl:value></cofl:value>",
+        ],
+        &[
+            "<cofl:value name=\"a\" type=\"json\">{}</cofl:value>",
+            "<cofl:value name=\"b\" type=\"json\">true</cofl:value>",
+        ],
+    ),
+    (
+        r#"{"type": "json_schema", "style": "minimax_m3_xml", "json_schema": {"properties": {"a": {"type": ["string", "integer"]}, "l": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "boolean"}}, "required": ["x"]}}}}}"#,
+        &[
+            "",
+            "]<]minimax[>[<a>1]<]minimax[>[</a>",
+            "]<]minimax[>[<a>]<]x]<]minimax[>[</a> ]<]minimax[>[<l>]<]minimax[>[</l>",
+            "]<]minimax[>[<l>]<]minimax[>[<item>]<]minimax[>[<x>true]<]minimax[>[</x>]<]minimax[>[</item>\n]<]minimax[>[</l>",
+        ],
+        &[
+            "]<]minimax[>[<a>1</a>",
+            "]<]minimax[>[<a>1]<]minimax[>[</l>",
+            "]<]minimax[>[<l>]<]minimax[>[<item>]<]minimax[>[</item>]<]minimax[>[</l>",
+            "]<]minimax[>[<l>1]<]minimax[>[</l>",
+        ],
+    ),
 ];
 
 fn with_tools(format: &str) -> String {
@@ -432,8 +564,11 @@ fn errors_have_a_pointer() {
     ));
     assert_eq!(parameter.pointer(), "/format/json_schema/properties/a");
     for unsupported in [
-        r#"{"type": "json_schema", "json_schema": {}, "any_order": true}"#,
-        r#"{"type": "json_schema", "json_schema": {}, "style": "cohere_xml"}"#,
+        r#"{"type": "json_schema", "json_schema": {}, "style": "minimax_m3_xml"}"#,
+        r#"{"type": "json_schema", "json_schema": {"properties": {"a": {"type": "object", "minProperties": 1}}}, "style": "cohere_xml"}"#,
+        r#"{"type": "json_schema", "json_schema": {"properties": {"a": {"oneOf": [{"type": "object"}, {"type": ["array", "object"]}]}}}, "style": "cohere_xml"}"#,
+        r#"{"type": "json_schema", "json_schema": {"properties": {"a": {"const": {}}}}, "style": "cohere_xml"}"#,
+        r#"{"type": "json_schema", "json_schema": {"properties": {"a>b": {"type": "null"}}}, "style": "minimax_m3_xml"}"#,
         r#"{"type": "json_schema", "json_schema": {"minProperties": 1}, "style": "qwen_xml"}"#,
         r#"{"type": "json_schema", "json_schema": {"properties": {"a": true}, "required": ["b"]}, "style": "qwen_xml"}"#,
     ] {

@@ -12,7 +12,7 @@ static CONTROL: LazyLock<Vec<&str>> = LazyLock::new(|| {
      ｜DSML｜ <|tool_calls_section_begin|> <|tool_calls_section_end|> <|tool_call_begin|> <|tool_call_argument_begin|> <|tool_call_end|> \
      <|open|> <|close|> <|sep|> <arg_key> </arg_key> <arg_value> </arg_value> <minimax:tool_call> </minimax:tool_call> <|start|> <|end|> \
      <|message|> <|channel|> <|constrain|> <|call|> <|return|> [TOOL_CALLS] [ARGS] [CALL_ID] [THINK] [/THINK] <|START_ACTION|> \
-     <|END_ACTION|> <|START_THINKING|> <|END_THINKING|> <|START_RESPONSE|> <|END_RESPONSE|>"
+     <|END_ACTION|> <|START_THINKING|> <|END_THINKING|> <|START_RESPONSE|> <|END_RESPONSE|> <|START_TEXT|> <|END_TEXT|> ]<]minimax[>[ <mm:think> </mm:think>"
         .split(' ')
         .collect()
 });
@@ -388,6 +388,78 @@ const MODELS: &[Model] = &[
             "<minimax:tool_call>\n<invoke name=\"weather\">\n<parameter name=\"city\">Oslo</parameter>\n<parameter name=\"days\">few</parameter>\n</invoke>\n</minimax:tool_call>",
             "<minimax:tool_call>\n<invoke name=\"then\">\n</invoke>\n</minimax:tool_call>",
             "<minimax:tool_call>\n<invoke name=\"now\">\n</invoke>\n",
+        ],
+    },
+    Model {
+        format: ModelFormat::MiniMaxM3,
+        text: HAIR,
+        weather: "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"weather\">]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[<days>3]<]minimax[>[</days>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+        now: "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"now\">]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+        both: "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"weather\">\n]<]minimax[>[<city>Oslo]<]minimax[>[</city>\n]<]minimax[>[</invoke>\n]<]minimax[>[<invoke name=\"now\">]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+        three: "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"now\">]<]minimax[>[</invoke>\n]<]minimax[>[<invoke name=\"now\">]<]minimax[>[</invoke>\n]<]minimax[>[<invoke name=\"weather\">]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+        text_before: "Let me see.",
+        reasoning: ("<mm:think>", "Which city? <tool</mm:think>", "\n\n"),
+        bad: &[
+            "]<]minimax[>[<tool_call>\n]<]minimax[>[</tool_call>",
+            "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"weather\">]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+            "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"weather\">]<]minimax[>[<city>Oslo]<]minimax[>[</days>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+            "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"weather\">]<]minimax[>[<city>Oslo</city>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+            "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"weather\">]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[<days>few]<]minimax[>[</days>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+            "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"now\">]<]minimax[>[<zone>UTC]<]minimax[>[</zone>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+            "]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"then\">]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+        ],
+    },
+    Model {
+        format: ModelFormat::Cohere,
+        text: HAIR,
+        weather: "<cofl:tool_calls><cofl:tool_call id=\"0\" name=\"weather\"><cofl:value name=\"city\" type=\"raw\">Oslo</cofl:value><cofl:value name=\"days\" type=\"json\">3</cofl:value></cofl:tool_call></cofl:tool_calls>",
+        now: "<cofl:tool_calls><cofl:tool_call id=\"0\" name=\"now\"></cofl:tool_call></cofl:tool_calls>",
+        both: "<cofl:tool_calls><cofl:tool_call id=\"0\" name=\"weather\">\n  <cofl:value name=\"city\" type=\"raw\">Oslo</cofl:value>\n</cofl:tool_call><cofl:tool_call id=\"1\" name=\"now\"><cofl:value name=\"a\" type=\"dict\"><cofl:value name=\"b\" type=\"list\"><cofl:value type=\"json\">true</cofl:value></cofl:value></cofl:value></cofl:tool_call></cofl:tool_calls>",
+        three: "<cofl:tool_calls><cofl:tool_call id=\"0\" name=\"now\"></cofl:tool_call><cofl:tool_call id=\"1\" name=\"now\"></cofl:tool_call>\n<cofl:tool_call id=\"2\" name=\"weather\"><cofl:value name=\"city\" type=\"raw\">Oslo</cofl:value></cofl:tool_call></cofl:tool_calls>",
+        text_before: "<|START_TEXT|>Let me see.<|END_TEXT|>",
+        reasoning: ("<|START_THINKING|>", "Which city?<|END_THINKING|>", ""),
+        bad: &[
+            "<cofl:tool_calls></cofl:tool_calls>",
+            "<cofl:tool_calls><cofl:tool_call id=\"0\" name=\"weather\"></cofl:tool_call></cofl:tool_calls>",
+            "<cofl:tool_calls><cofl:tool_call id=\"a\" name=\"now\"></cofl:tool_call></cofl:tool_calls>",
+            "<cofl:tool_calls><cofl:tool_call id=\"0\" name=\"weather\"><cofl:value name=\"city\" type=\"json\">Oslo</cofl:value></cofl:tool_call></cofl:tool_calls>",
+            "<cofl:tool_calls><cofl:tool_call id=\"0\" name=\"weather\"><cofl:value name=\"city\" type=\"raw\">Oslo</cofl:value><cofl:value name=\"days\" type=\"raw\">3</cofl:value></cofl:tool_call></cofl:tool_calls>",
+            "<cofl:tool_calls><cofl:tool_call id=\"0\" name=\"then\"></cofl:tool_call></cofl:tool_calls>",
+            "<cofl:tool_calls><cofl:tool_call id=\"0\" name=\"now\"></cofl:tool_call>",
+            "<cofl:tool_calls><cofl:tool_call id=\"0\" name=\"now\"><cofl:value name=\"a\" type=\"dict\"><cofl:value type=\"json\">1</cofl:value></cofl:value></cofl:tool_call></cofl:tool_calls>",
+        ],
+    },
+    Model {
+        format: ModelFormat::MiMo,
+        text: HAIR,
+        weather: "<tool_call><function=weather><parameter=city>Oslo</parameter><parameter=days>3</parameter></function></tool_call>",
+        now: "<tool_call><function=now></function></tool_call>",
+        both: "<tool_call><function=weather><parameter=city>Oslo</parameter></function></tool_call><tool_call><function=now><parameter=zone>UTC</parameter></function></tool_call>",
+        three: "<tool_call><function=now></function></tool_call>\n<tool_call><function=now></function></tool_call><tool_call><function=weather><parameter=city>Oslo</parameter></function></tool_call>",
+        text_before: "Let me see.",
+        reasoning: ("<think>", "Which city?</think>", ""),
+        bad: &[
+            "<tool_call><function=weather></function></tool_call>",
+            "<tool_call><function=weather><parameter=city>Oslo</parameter><parameter=days>few</parameter></function></tool_call>",
+            "<tool_call>\n<function=now></function></tool_call>",
+            "<tool_call><function=then></function></tool_call>",
+            "<function=now></function>",
+        ],
+    },
+    Model {
+        format: ModelFormat::Exaone,
+        text: HAIR,
+        weather: "<tool_call>{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}</tool_call>",
+        now: "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>",
+        both: "<tool_call>{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}</tool_call>\n<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>",
+        three: "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>\n<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call><tool_call>{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}</tool_call>",
+        text_before: "Let me see.\n",
+        reasoning: ("<think>", "\nWhich city?\n</think>", "\n\n"),
+        bad: &[
+            "<tool_call>{\"name\": \"weather\", \"arguments\": {\"days\": 1}}</tool_call>",
+            "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>",
+            "<tool_call>{\"name\": \"then\", \"arguments\": {}}</tool_call>",
+            "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>.",
         ],
     },
     Model {

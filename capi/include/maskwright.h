@@ -153,6 +153,10 @@ typedef struct mw_compile_options {
   bool integer_fractions;
   // Whether a constraint that can't be enforced is dropped and reported, instead of an error.
   bool lenient;
+  // Whether the keys of objects come in any order, instead of that in which schemas name them.
+  bool any_order;
+  // Whether an array with `prefixItems` and without `items` has no further items.
+  bool no_additional_items;
 } mw_compile_options;
 
 // Options of matchers.
@@ -239,7 +243,8 @@ size_t mw_grammar_n_warnings(const struct mw_grammar *grammar);
 // Returns a warning, or NULL if there are fewer.
 const char *mw_grammar_warning(const struct mw_grammar *grammar, size_t index);
 
-// Returns the keywords of a schema that are not enforced, or not in full, as a JSON array of objects with `keyword`, `location`, `verdict` and `reason`; NULL for NULL.
+// Returns the keywords of a schema that are not enforced, or not in full, as a JSON array of objects with `keyword`, `location`, `verdict`, `reason` and `schema`: the text of a schema within a grammar or a
+// structural tag, otherwise null. NULL for NULL.
 const char *mw_grammar_unenforced(const struct mw_grammar *grammar);
 
 // Returns about how much memory the grammar takes, in bytes, without masks.
@@ -504,7 +509,8 @@ size_t mw_grammar_n_warnings(const struct mw_grammar *grammar);
 // Returns a warning, or NULL if there are fewer.
 const char *mw_grammar_warning(const struct mw_grammar *grammar, size_t index);
 
-// Returns the keywords of a schema that are not enforced, or not in full, as a JSON array of objects with `keyword`, `location`, `verdict` and `reason`; NULL for NULL.
+// Returns the keywords of a schema that are not enforced, or not in full, as a JSON array of objects with `keyword`, `location`, `verdict`, `reason` and `schema`: the text of a schema within a grammar or a
+// structural tag, otherwise null. NULL for NULL.
 const char *mw_grammar_unenforced(const struct mw_grammar *grammar);
 
 // Returns about how much memory the grammar takes, in bytes, without masks.

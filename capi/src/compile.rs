@@ -108,6 +108,10 @@ pub struct compile_options {
     pub integer_fractions: bool,
     /// Whether a constraint that can't be enforced is dropped and reported, instead of an error.
     pub lenient: bool,
+    /// Whether the keys of objects come in any order, instead of that in which schemas name them.
+    pub any_order: bool,
+    /// Whether an array with `prefixItems` and without `items` has no further items.
+    pub no_additional_items: bool,
 }
 
 // SAFETY: zeros are NULL, 0 and false.
@@ -147,9 +151,11 @@ unsafe fn given<'a>(given: *const compile_options) -> Result<Given<'a>, error> {
     let schema = SchemaOptions {
         white_space,
         has_additional_properties: !given.no_additional_properties,
+        has_additional_items: !given.no_additional_items,
         has_formats: !given.no_formats,
         has_integer_fractions: given.integer_fractions,
         is_lenient: given.lenient,
+        has_any_order: given.any_order,
         ..SchemaOptions::default()
     };
     let mut tag = TagOptions::default();
@@ -161,16 +167,22 @@ impl grammar {
     fn new(inner: CompiledGrammar) -> grammar {
         let c_string = |text: String| CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default();
         let warnings = inner.warnings().iter().map(|warning| c_string(warning.to_string())).collect();
-        let findings = inner.schema_report().into_iter().flat_map(|report| report.findings());
+        let findings = inner
+            .schema_reports()
+            .flat_map(|(operand, report)| report.findings().map(move |finding| (operand, finding)));
         let unenforced: Vec<serde_json::Value> = findings
-            .filter_map(|finding| {
+            .filter_map(|(operand, finding)| {
                 let (verdict, reason) = match &finding.verdict {
                     Verdict::EnforcedInPart(what) => ("enforced_in_part", what),
                     Verdict::Relaxed(why) => ("dropped", why),
                     _ => return None,
                 };
                 Some(serde_json::json!({
-                    "keyword": &*finding.keyword, "location": &*finding.location, "verdict": verdict, "reason": &**reason
+                    "keyword": &*finding.keyword,
+                    "location": &*finding.location,
+                    "verdict": verdict,
+                    "reason": &**reason,
+                    "schema": operand.map(|operand| &**operand.text()),
                 }))
             })
             .collect();
@@ -276,7 +288,8 @@ pub unsafe extern "C" fn mw_grammar_warning(grammar: *const grammar, index: usiz
     warning.map_or(core::ptr::null(), |warning| warning.as_ptr())
 }
 
-/// Returns the keywords of a schema that are not enforced, or not in full, as a JSON array of objects with `keyword`, `location`, `verdict` and `reason`; NULL for NULL.
+/// Returns the keywords of a schema that are not enforced, or not in full, as a JSON array of objects with `keyword`, `location`, `verdict`, `reason` and `schema`: the text of a schema within a grammar or a
+/// structural tag, otherwise null. NULL for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mw_grammar_unenforced(grammar: *const grammar) -> *const c_char {
     // SAFETY: NULL or a grammar that is alive.

@@ -1,7 +1,7 @@
 //! Codes and errors, and the guard that lets no panic out.
 
 use core::ffi::c_char;
-use maskwright::compiler::ErrorFacts;
+use maskwright::compiler::ErrorCode;
 use maskwright::vocab::VocabError;
 use maskwright::{CompileError, MatchError};
 use std::ffi::CString;
@@ -48,9 +48,8 @@ pub enum code {
 }
 
 impl code {
-    fn of_compile(facts: &ErrorFacts) -> code {
-        use maskwright::compiler::ErrorCode;
-        match facts.code {
+    fn of_compile(error_code: ErrorCode) -> code {
+        match error_code {
             ErrorCode::Syntax => code::Syntax,
             ErrorCode::Document => code::Document,
             ErrorCode::Unsupported => code::Unsupported,
@@ -111,7 +110,7 @@ impl error {
             pointer: facts.pointer.as_deref().map(c_string),
             keyword: facts.keyword.as_deref().map(c_string),
             hint: facts.hint.as_deref().map(c_string),
-            ..error::new(code::of_compile(&facts), &compile_error.to_string())
+            ..error::new(code::of_compile(facts.code), &compile_error.to_string())
         }
     }
 }
@@ -242,5 +241,19 @@ pub(crate) unsafe fn free<T>(handle: *mut T) {
     if !handle.is_null() {
         // SAFETY: it was made by `Box::into_raw`, and is given back.
         guard_or((), || drop(unsafe { Box::from_raw(handle) }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_the_library() {
+        for known in ErrorCode::ALL {
+            let code = code::of_compile(known);
+            assert_eq!(code as u32, known as u32, "{known:?}");
+            assert_eq!(format!("{code:?}"), format!("{known:?}"));
+        }
     }
 }

@@ -134,7 +134,7 @@ pub unsafe extern "C" fn mw_matcher_fill(
     let work = || {
         // SAFETY: as the header says.
         let (matcher, row) = unsafe { (handle_mut(matcher, "matcher")?, array_mut(row, n_words, "row")?) };
-        let fill = matcher.inner.fill_mask(row)?;
+        let fill = matcher.inner.fill_mask(row).inspect_err(|_| row.fill(0))?;
         // SAFETY: NULL or a place for a bool.
         if let Some(needs_apply) = unsafe { needs_apply.as_mut() } {
             *needs_apply = !fill.all_set;

@@ -18,8 +18,12 @@ def n_mask_words(n_tokens: int) -> int:
 def allocate_bitmask(n_rows: int, n_tokens: int, *, library: str = "numpy") -> Any:
     """Return a bitmask of shape ``[n_rows, ceil(n_tokens / 32)]`` of int32, in which every token is allowed.
 
-    ``library`` is ``"numpy"``, ``"torch"`` (in pinned memory where there is a GPU), or ``"buffer"``: a ``memoryview``, which needs no library.
+    ``library`` is ``"numpy"``, ``"torch"`` (in pinned memory where there is a GPU), or ``"buffer"``: a ``memoryview``, which needs no library, and has at least one row of one word.
+
+    Raises ``ValueError`` for another library or shape.
     """
+    if n_rows < 0 or n_tokens < 0:
+        raise ValueError(f"there can't be {n_rows} rows of {n_tokens} tokens")
     n_words = n_mask_words(n_tokens)
     if library == "numpy":
         import numpy
@@ -30,6 +34,8 @@ def allocate_bitmask(n_rows: int, n_tokens: int, *, library: str = "numpy") -> A
 
         return torch.full((n_rows, n_words), -1, dtype=torch.int32, pin_memory=torch.cuda.is_available())
     if library == "buffer":
+        if n_rows * n_words == 0:
+            raise ValueError(f"a memoryview has elements, and {n_rows} rows of {n_tokens} tokens have none")
         return memoryview(bytearray(b"\xff" * (4 * n_rows * n_words))).cast("B").cast("i", (n_rows, n_words))
     raise ValueError(f"there is no library {library!r}: numpy, torch or buffer")
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from maskwright._core import Bitmask, CompiledGrammar, Grammar, GrammarCompiler, Vocab
+from maskwright._relaxed import read_relaxed
 from maskwright.errors import CompileError
 
 KINDS = ("json", "json_object", "regex", "choice", "grammar", "structural_tag")
@@ -81,56 +82,18 @@ class RequestCompiler:
         raise ValueError(f"there is no kind of constraint {kind!r}: {', '.join(KINDS)}")
 
     def _compile_regex(self, spec: str) -> CompiledGrammar:
-        if not self._is_regex_of_ascii:
-            return self.compiler.compile_regex(spec, timeout=self.timeout)
-        # Errors are to have their places in the pattern, not in the grammar around it.
-        Grammar.from_regex(spec)
-        return self.compiler.compile_ebnf(f"root ::= {_regex_in_ebnf(spec)}", timeout=self.timeout)
+        flags = "sa" if self._is_regex_of_ascii else ""
+        return self.compiler.compile_regex(spec, flags=flags, timeout=self.timeout)
 
     def _compile_schema(self, spec: str, options: Mapping[str, Any]) -> CompiledGrammar:
-        defaults = schema_defaults(options)
-        try:
-            compiled = self.compiler.compile_json_schema(spec, timeout=self.timeout, **defaults)
-        except CompileError as error:
-            # What a schema requires and doesn't declare is an additional property.
-            if error.code != "unsatisfiable" or defaults["additional_properties"]:
-                raise
-            try:
-                opened = defaults | {"additional_properties": True}
-                compiled = self.compiler.compile_json_schema(spec, timeout=self.timeout, **opened)
-            except CompileError:
-                raise error from None
-            if self._is_first("json opened", spec):
-                self._logger.warning("JSON schema: additional properties are allowed, since without them: %s", error)
-        if compiled.report is not None and not compiled.report.is_exact and self._is_first("json", spec):
-            for finding in compiled.report.findings(only_unenforced=True):
-                what = "not enforced" if finding["verdict"] == "dropped" else "enforced in part"
-                self._logger.warning(
-                    "JSON schema: `%s` at %s is %s: %s", finding["keyword"], finding["location"], what, finding["reason"]
-                )
+        compiled, relaxed = read_relaxed(self.compiler.compile_json_schema, spec, options, timeout=self.timeout)
+        self._report("JSON schema", spec, relaxed)
         return compiled
 
     def _compile_tag(self, spec: str, options: Mapping[str, Any]) -> CompiledGrammar:
-        def compiled(text: str, is_lenient: bool) -> CompiledGrammar:
-            schema_options = schema_defaults(options) | {"lenient": is_lenient}
-            return self.compiler.compile_structural_tag(text, timeout=self.timeout, **schema_options)
-
-        try:
-            return compiled(spec, False)
-        except CompileError as error:
-            if error.code == "interrupted":
-                raise
-            reason = error
-        try:
-            tag = compiled(spec, True)
-        except CompileError as error:
-            without = _without_excludes(spec)
-            if error.code == "interrupted" or without is None:
-                raise
-            tag, reason = compiled(without, True), error
-        if self._is_first("structural_tag", spec):
-            self._logger.warning("structural tag: a constraint is not enforced, and perhaps others: %s", reason)
-        return tag
+        compiled, relaxed = read_relaxed(self.compiler.compile_structural_tag, spec, options, timeout=self.timeout)
+        self._report("structural tag", spec, relaxed)
+        return compiled
 
     def _compile_grammar(self, spec: str) -> CompiledGrammar:
         key = ("grammar", spec)
@@ -140,24 +103,24 @@ class RequestCompiler:
                 return self._grammars[key]
         grammar = grammar_of(spec, timeout=self.timeout)
         compiled = self.compiler.compile_grammar(grammar, timeout=self.timeout)
-        if (warnings := [*grammar.warnings, *compiled.warnings]) and self._is_first(*key):
-            for warning in dict.fromkeys(warnings):
-                self._logger.warning("grammar: %s", warning)
+        self._report("grammar", spec, [*grammar.warnings, *compiled.warnings])
         with self._lock:
             self._grammars[key] = compiled
             while len(self._grammars) > GRAMMARS_KEPT_MAX:
                 self._grammars.popitem(last=False)
         return compiled
 
-    def _is_first(self, kind: str, spec: str) -> bool:
-        """Return whether nothing was reported for this text yet."""
+    def _report(self, what: str, spec: str, messages: list[str]) -> None:
+        """Warn of a request, unless that was done before."""
+        key = (what, spec)
         with self._lock:
-            if (kind, spec) in self._reported:
-                return False
-            self._reported[kind, spec] = None
+            if not messages or key in self._reported:
+                return
+            self._reported[key] = None
             while len(self._reported) > REPORTS_KEPT_MAX:
                 self._reported.popitem(last=False)
-            return True
+        for message in dict.fromkeys(messages):
+            self._logger.warning("%s: %s", what, message)
 
 
 class Validator:
@@ -197,33 +160,6 @@ class BitmaskCache:
         bitmask = Bitmask(array)
         self._last = (array, bitmask)
         return bitmask
-
-
-def schema_defaults(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of schemas with those that engines expect where nothing is said."""
-    return {"additional_properties": False, "lenient": True} | dict(options)
-
-
-def _without_excludes(spec: str) -> str | None:
-    """Return a structural tag without what its schemas exclude from their texts; None if they exclude nothing, or if it is none."""
-    n_dropped = 0
-
-    def without(value: Any) -> Any:
-        nonlocal n_dropped
-        if isinstance(value, list):
-            return [without(element) for element in value]
-        if not isinstance(value, dict):
-            return value
-        if value.get("type") == "json_schema":
-            n_dropped += bool(value.get("excludes"))
-            return {name: field for name, field in value.items() if name != "excludes"}
-        return {name: without(field) for name, field in value.items()}
-
-    try:
-        tag = without(json.loads(spec))
-    except (ValueError, RecursionError):
-        return None
-    return json.dumps(tag) if n_dropped else None
 
 
 def choice_texts(spec: str) -> list[str]:

@@ -152,7 +152,9 @@ def sequence_of(tokens: Iterable[int]) -> bytes:
 
 
 def close_row(bitmask: Any, row: int, stop_tokens: Iterable[int]) -> None:
-    """Write a row of an array or tensor of int32 that allows stop tokens only."""
+    """Write a row of an array or tensor of int32 that allows stop tokens only, as far as it has columns for them."""
     bitmask[row, :] = 0
     for token in stop_tokens:
+        if token // 32 >= bitmask.shape[1]:
+            continue
         bitmask[row, token // 32] |= 1 << token % 32 if token % 32 < 31 else -(1 << 31)

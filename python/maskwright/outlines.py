@@ -56,7 +56,7 @@ class MaskwrightBackend:
 
     def __init__(self, model: Any, *, vocab: Vocab | None = None) -> None:
         self._model = model
-        options = {"additional_properties": True, "lenient": False}
+        options = {"additional_properties": True, "additional_items": True, "lenient": False}
         self._compiler = RequestCompiler(vocab or vocab_of(model), schema_options=options, is_regex_of_ascii=False)
 
     def get_json_schema_logits_processor(

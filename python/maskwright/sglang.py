@@ -103,11 +103,11 @@ def grammar_class() -> Any:
 
         def rollback(self, k: int) -> None:
             """Take back the last ``k`` tokens."""
-            n_ignored = min(k, self._n_ignored)
+            n_ignored = max(0, min(k, self._n_ignored))
             self._n_ignored -= n_ignored
             try:
                 self.matcher.rollback(k - n_ignored)
-            except MatchError as error:
+            except (MatchError, OverflowError) as error:
                 logger.error("Maskwright can't take back %s tokens: %s", k, error)
 
         def is_terminated(self) -> bool:
@@ -135,7 +135,7 @@ def grammar_class() -> Any:
 
         @staticmethod
         def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: Any) -> None:
-            """Write the rows of a batch, on all cores. Other rows are left as they are."""
+            """Write the rows of a batch, on several threads where that is faster. Other rows are left as they are."""
             ours = []
             for entry in entries:
                 if getattr(entry.grammar, "_is_maskwright", False):
@@ -144,9 +144,17 @@ def grammar_class() -> Any:
                     entry.grammar.fill_vocab_mask(vocab_mask, entry.row)
             if not ours:
                 return
-            fill_masks([entry.grammar.matcher for entry in ours], Bitmask(vocab_mask), [entry.row for entry in ours])
-            for entry in ours:
-                entry.grammar.report(entry.grammar.matcher.error)
+            try:
+                errors = fill_masks([entry.grammar.matcher for entry in ours], Bitmask(vocab_mask), [entry.row for entry in ours])
+            except Exception:
+                # Something is wrong with one of the rows: each by itself.
+                for entry in ours:
+                    entry.grammar.fill_vocab_mask(vocab_mask, entry.row)
+                return
+            for position, entry in enumerate(ours):
+                if (error := errors.get(position)) is not None:
+                    close_row(vocab_mask, entry.row, entry.grammar.matcher.stop_tokens)
+                entry.grammar.report(error or entry.grammar.matcher.error)
 
         @staticmethod
         def reset_vocab_mask(vocab_mask: Any) -> None:

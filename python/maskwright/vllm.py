@@ -24,6 +24,7 @@ from typing import Any
 
 from maskwright._core import Matcher, Vocab, __version__
 from maskwright._requests import COMPILE_SECONDS_MAX, BitmaskCache, RequestCompiler, Validator, white_space_options
+from maskwright._sequences import close_row
 from maskwright.errors import MatchError
 
 #: Attribute of replaced functions and classes, by which a second call of ``register`` knows them.
@@ -314,7 +315,7 @@ def grammar_class() -> Any:
             """Take back tokens that were accepted."""
             try:
                 self.matcher.rollback(num_tokens)
-            except MatchError as error:
+            except (MatchError, OverflowError, TypeError) as error:
                 logger.error("Maskwright can't take back %s tokens: %s", num_tokens, error)
 
         def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:
@@ -331,12 +332,8 @@ def grammar_class() -> Any:
                 logger.error("Maskwright ends an output, because its mask can't be found: %s", error)
 
         def _close_row(self, bitmask: Any, row: int) -> None:
-            """Write a row of the stop tokens only, as far as it has columns for them."""
             try:
-                bitmask[row, :] = 0
-                for token in self.matcher.stop_tokens:
-                    if token // 32 < bitmask.shape[1]:
-                        bitmask[row, token // 32] |= 1 << token % 32 if token % 32 < 31 else -(1 << 31)
+                close_row(bitmask, row, self.matcher.stop_tokens)
             except Exception:
                 logger.exception("Maskwright can't write the row %s of a bitmask", row)
 

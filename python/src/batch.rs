@@ -1,17 +1,14 @@
 //! Many matchers at once.
 
 use crate::errors::match_error;
-use crate::matcher::{Matcher, token_id, token_ids};
+use crate::matcher::{Matcher, draft_ids};
 use crate::memory::{BitmaskRows, Span};
 use maskwright::MatchError;
+use maskwright::matcher::step_each;
 use maskwright::vocab::TokenId;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rayon::prelude::*;
-
-/// Matchers that one thread steps before it looks for more: a step takes about as long as handing out work does.
-const STEPS_PER_TASK: usize = 16;
 
 /// Returns what went wrong, by position.
 fn errors_by_position<'py>(py: Python<'py>, results: &[Result<(), MatchError>]) -> PyResult<Bound<'py, PyDict>> {
@@ -43,24 +40,19 @@ fn spans(rows: &BitmaskRows<'_>, list: Option<Vec<usize>>, n: usize) -> PyResult
     list.into_iter().map(|row| rows.row(row)).collect()
 }
 
-/// Does something for each matcher on the threads of the pool.
-fn for_each<'a, I: Sync>(
-    py: Python<'_>,
-    items: &'a [I],
-    step: impl Fn(&'a I) -> Result<(), MatchError> + Sync,
-) -> Vec<Result<(), MatchError>> {
-    py.detach(|| match items.len() <= STEPS_PER_TASK {
-        true => items.iter().map(&step).collect(),
-        false => items.par_iter().with_min_len(STEPS_PER_TASK).map(&step).collect(),
-    })
-}
-
-fn fill(matcher: &mut maskwright::Matcher, row: Span<u32>) -> Result<(), MatchError> {
+/// Fills a row after `accept`; a row whose mask can't be found becomes zeros.
+fn fill(
+    matcher: &mut maskwright::Matcher,
+    row: Span<u32>,
+    accept: impl FnOnce(&mut maskwright::Matcher) -> Result<(), MatchError>,
+) -> Result<(), MatchError> {
     // SAFETY: no other matcher of the batch has the row, and the caller of the batch has the memory.
-    matcher.fill_mask(unsafe { row.slice() }).map(drop)
+    let row = unsafe { row.slice() };
+    let filled = accept(matcher).and_then(|()| matcher.fill_mask(row).map(drop));
+    filled.inspect_err(|_| row.fill(0))
 }
 
-/// Fills a row for each matcher, on all cores: row `rows[i]` for matcher `i`, or row `i` without `rows`. Returns the `MatchError` of each matcher that failed by its position: an empty dict if all went
+/// Fills a row for each matcher, on several threads where that is faster: row `rows[i]` for matcher `i`, or row `i` without `rows`. Returns the `MatchError` of each matcher that failed by its position: an empty dict if all went
 /// well. Rows of those that failed are zeros.
 #[pyfunction]
 #[pyo3(signature = (matchers, bitmask, rows=None))]
@@ -73,25 +65,25 @@ pub fn fill_masks<'py>(
     let bitmask = BitmaskRows::of(bitmask)?;
     let spans = spans(&bitmask, rows, matchers.len())?;
     let items: Vec<(&Matcher, Span<u32>)> = matchers.iter().map(Bound::get).zip(spans).collect();
-    let results = for_each(py, &items, |&(matcher, row)| fill(&mut matcher.lock(), row));
+    let results = py.detach(|| step_each(items, None, |(matcher, row)| fill(&mut matcher.lock(), row, |_| Ok(()))));
     errors_by_position(py, &results)
 }
 
-/// Accepts one token for each matcher, on all cores. Returns the `MatchError` of each matcher that failed by its position; those are as they were.
+/// Accepts one token for each matcher, on several threads where that is faster. Returns the `MatchError` of each matcher that failed by its position; those are as they were.
 #[pyfunction]
 pub fn accept_tokens<'py>(
     py: Python<'py>,
     matchers: Vec<Bound<'py, Matcher>>,
     tokens: Vec<i64>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    check_lengths(matchers.len(), tokens.len())?;
-    let tokens: Vec<TokenId> = tokens.into_iter().map(|id| token_id(id, 0).unwrap_or(TokenId::MAX)).collect();
+    check_batch(&matchers, tokens.len())?;
+    let tokens: Vec<TokenId> = tokens.into_iter().map(|id| TokenId::try_from(id).unwrap_or(TokenId::MAX)).collect();
     let items: Vec<(&Matcher, TokenId)> = matchers.iter().map(Bound::get).zip(tokens).collect();
-    let results = for_each(py, &items, |&(matcher, token)| matcher.lock().accept_token(token));
+    let results = py.detach(|| step_each(items, None, |(matcher, token)| matcher.lock().accept_token(token)));
     errors_by_position(py, &results)
 }
 
-/// Accepts the tokens of each matcher and fills its row, on all cores: one step of a batch in one call. `tokens[i]` is a token or a list of tokens, of which all are accepted or none. Rows and errors are as
+/// Accepts the tokens of each matcher and fills its row, on several threads where that is faster: one step of a batch in one call. `tokens[i]` is a token or a list of tokens, of which all are accepted or none. Rows and errors are as
 /// in `fill_masks`; a row whose matcher refused its tokens is zeros.
 #[pyfunction]
 #[pyo3(signature = (matchers, tokens, bitmask, rows=None))]
@@ -107,30 +99,33 @@ pub fn accept_and_fill<'py>(
         let tokens = tokens?;
         lists.push(match tokens.extract::<i64>() {
             Ok(token) => vec![TokenId::try_from(token).unwrap_or(TokenId::MAX)],
-            Err(_) => token_ids(&tokens, 0)?,
+            Err(_) => draft_ids(&tokens)?,
         });
     }
-    check_lengths(matchers.len(), lists.len())?;
+    check_batch(&matchers, lists.len())?;
     let bitmask = BitmaskRows::of(bitmask)?;
     let spans = spans(&bitmask, rows, matchers.len())?;
     let items: Vec<_> = matchers.iter().map(Bound::get).zip(&lists).zip(spans).collect();
-    let results = for_each(py, &items, |&((matcher, tokens), row)| {
-        let mut matcher = matcher.lock();
-        let accepted = match **tokens {
+    let step = |((matcher, tokens), row): ((&Matcher, &Vec<TokenId>), Span<u32>)| {
+        fill(&mut matcher.lock(), row, |matcher| match **tokens {
             [token] => matcher.accept_token(token),
             ref tokens => matcher.accept_tokens(tokens),
-        };
-        accepted.and_then(|()| fill(&mut matcher, row)).inspect_err(|_| {
-            // SAFETY: as in `fill`.
-            unsafe { row.slice() }.fill(0);
         })
-    });
+    };
+    let results = py.detach(|| step_each(items, None, step));
     errors_by_position(py, &results)
 }
 
-fn check_lengths(n_matchers: usize, n_tokens: usize) -> PyResult<()> {
-    match n_matchers == n_tokens {
-        true => Ok(()),
-        false => Err(PyValueError::new_err(format!("there are tokens for {n_tokens} matchers, not {n_matchers}"))),
+/// Checks that there are tokens for each matcher, and that no matcher is there twice: the order of its steps would be that of the threads.
+fn check_batch(matchers: &[Bound<'_, Matcher>], n_tokens: usize) -> PyResult<()> {
+    let n_matchers = matchers.len();
+    if n_matchers != n_tokens {
+        return Err(PyValueError::new_err(format!("there are tokens for {n_tokens} matchers, not {n_matchers}")));
+    }
+    let mut addresses: Vec<_> = matchers.iter().map(Bound::as_ptr).collect();
+    addresses.sort_unstable();
+    match addresses.windows(2).any(|pair| pair[0] == pair[1]) {
+        true => Err(PyValueError::new_err("a matcher is in the batch twice")),
+        false => Ok(()),
     }
 }

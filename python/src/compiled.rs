@@ -5,7 +5,8 @@ use crate::grammar::Grammar;
 use crate::matcher::Matcher;
 use crate::vocab::Vocab;
 use maskwright::Dump;
-use maskwright::json_schema::Verdict;
+use maskwright::grammar::SchemaOperand;
+use maskwright::json_schema::{SchemaReport, Verdict};
 use maskwright::vocab::TokenId;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -58,10 +59,10 @@ impl CompiledGrammar {
         self.inner.warnings().iter().map(ToString::to_string).collect()
     }
 
-    /// How each keyword is enforced, if this was compiled from a JSON Schema.
+    /// How each keyword is enforced, if this was compiled from a JSON Schema, or has schemas within it, as structural tags do.
     #[getter]
     fn report(&self) -> Option<Report> {
-        self.inner.schema_report().is_some().then(|| Report { grammar: self.inner.clone() })
+        self.inner.schema_reports().next().is_some().then(|| Report { source: Reports::Compiled(self.inner.clone()) })
     }
 
     /// About how much memory the grammar takes, in bytes, without masks.
@@ -92,11 +93,26 @@ impl CompiledGrammar {
     }
 }
 
-/// How each keyword of a JSON Schema is enforced.
+/// How each keyword of a JSON Schema, or of those within a grammar, is enforced.
 #[pyclass(frozen, module = "maskwright")]
 pub struct Report {
-    /// Has a report.
-    grammar: maskwright::CompiledGrammar,
+    pub source: Reports,
+}
+
+/// What has the reports.
+pub enum Reports {
+    Compiled(maskwright::CompiledGrammar),
+    Checked(Arc<[(SchemaOperand, SchemaReport)]>),
+}
+
+impl Reports {
+    /// Returns the reports, with the schemas that are part of a grammar.
+    fn each(&self) -> Box<dyn Iterator<Item = (Option<&SchemaOperand>, &SchemaReport)> + '_> {
+        match self {
+            Reports::Compiled(grammar) => Box::new(grammar.schema_reports()),
+            Reports::Checked(reports) => Box::new(reports.iter().map(|(operand, report)| (Some(operand), report))),
+        }
+    }
 }
 
 #[pymethods]
@@ -104,16 +120,22 @@ impl Report {
     /// Whether every constraint is enforced: nothing was dropped, and no format is enforced in part.
     #[getter]
     fn is_exact(&self) -> bool {
-        self.grammar.schema_report().is_none_or(|report| report.is_exact())
+        self.source.each().all(|(_, report)| report.is_exact())
     }
 
-    /// Returns a dict for each keyword: `keyword`, `location` (a JSON pointer behind `#`), `verdict` (`"enforced"`, `"enforced_in_part"`, `"dropped"` or `"annotation"`) and `reason`.
+    /// Returns a dict for each keyword: `keyword`, `location` (a JSON pointer behind `#`), `verdict` (`"enforced"`, `"enforced_in_part"`, `"dropped"` or `"annotation"`), `reason`, and `schema`: the text of the
+    /// schema if it is part of a grammar, otherwise None.
     #[pyo3(signature = (*, only_unenforced=false))]
     fn findings<'py>(&self, py: Python<'py>, only_unenforced: bool) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let report = self.grammar.schema_report();
-        let all: Vec<_> = py.detach(|| report.into_iter().flat_map(|report| report.findings()).collect());
+        let all: Vec<_> = py.detach(|| {
+            let of_schema = |(operand, report): (Option<&SchemaOperand>, &SchemaReport)| {
+                let schema = operand.map(|operand| Arc::clone(operand.text()));
+                report.findings().map(|finding| (schema.clone(), finding)).collect::<Vec<_>>()
+            };
+            self.source.each().flat_map(of_schema).collect()
+        });
         let mut found = Vec::new();
-        for finding in all {
+        for (schema, finding) in all {
             let (verdict, reason) = match &finding.verdict {
                 Verdict::Enforced => ("enforced", None),
                 Verdict::EnforcedInPart(what) => ("enforced_in_part", Some(&**what)),
@@ -128,6 +150,7 @@ impl Report {
             entry.set_item("location", &*finding.location)?;
             entry.set_item("verdict", verdict)?;
             entry.set_item("reason", reason)?;
+            entry.set_item("schema", schema.as_deref())?;
             found.push(entry);
         }
         Ok(found)

@@ -123,7 +123,7 @@ impl GrammarCompiler {
     /// Compiles a JSON Schema: text, a dict or bool, or a Pydantic model or `TypeAdapter`.
     ///
     /// Options: `white_space_max` (longest run between tokens, in characters; 16; 0 for none), or `indent` (spaces per level), or `separators` (a pair, as in `json.dumps`);
-    /// `additional_properties` (True: as the standard says), `formats` (True: asserted), `integer_fractions` (False), `lenient` (False: a constraint that can't be enforced is an
+    /// `additional_properties` and `additional_items` (True: as the standard says; otherwise where a schema declares properties, or a prefix of items, there are no others), `any_order` (False: keys in their declared order), `formats` (True: asserted), `integer_fractions` (False), `lenient` (False: a constraint that can't be enforced is an
     /// error), `any_spelling` (False), `draft` (`"2020-12"`), `nullable`, `foreign_keywords`, `base_uri`, `pointer` (of the schema within the document), `text_until` (the value of a
     /// string without quotes), `documents` (other documents by their URIs).
     #[pyo3(signature = (schema, *, timeout=None, cancel=None, **options))]

@@ -1,14 +1,17 @@
 //! Grammars without a vocabulary: read, checked, put together, printed.
 
+use crate::compiled::{Report, Reports};
 use crate::errors::compile_error;
 use crate::options::{CancelToken, compile_options, json_text, schema_options};
 use maskwright::compiler::Validated;
-use maskwright::json_schema::SchemaOptions;
+use maskwright::grammar::SchemaOperand;
+use maskwright::json_schema::{SchemaOptions, SchemaReport};
 use maskwright::structural_tag::{StructuralTag, TagOptions};
 use maskwright::{CompileError, Limits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::sync::Arc;
 
 /// A grammar that was read and checked, before it meets a vocabulary. Immutable.
 ///
@@ -17,17 +20,22 @@ use pyo3::types::{PyDict, PyTuple};
 pub struct Grammar {
     pub inner: maskwright::grammar::Grammar,
     warnings: Vec<String>,
+    reports: Arc<[(SchemaOperand, SchemaReport)]>,
 }
 
 impl Grammar {
     pub fn without_warnings(inner: maskwright::grammar::Grammar) -> Self {
-        Grammar { inner, warnings: Vec::new() }
+        Grammar { inner, warnings: Vec::new(), reports: Arc::default() }
     }
 }
 
 impl From<Validated> for Grammar {
     fn from(validated: Validated) -> Self {
-        Grammar { inner: validated.grammar, warnings: validated.warnings.iter().map(ToString::to_string).collect() }
+        Grammar {
+            inner: validated.grammar,
+            warnings: validated.warnings.iter().map(ToString::to_string).collect(),
+            reports: validated.reports.into(),
+        }
     }
 }
 
@@ -177,6 +185,12 @@ impl Grammar {
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.warnings.clone()
+    }
+
+    /// How each keyword of the schemas in the text is enforced, if the grammar was read from a text with schemas. Structural tags have none before they are compiled.
+    #[getter]
+    fn report(&self) -> Option<Report> {
+        (!self.reports.is_empty()).then(|| Report { source: Reports::Checked(Arc::clone(&self.reports)) })
     }
 
     fn __add__(&self, other: &Bound<'_, Grammar>) -> Self {

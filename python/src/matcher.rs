@@ -8,7 +8,7 @@ use maskwright::diagnose::ExplainError;
 use maskwright::vocab::TokenId;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyString};
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -121,11 +121,14 @@ impl Matcher {
         self.try_run(py, |matcher| matcher.accept_tokens(&tokens))
     }
 
-    /// Accepts bytes, or the UTF-8 of a `str`, as one step.
+    /// Accepts bytes (`bytes` or `bytearray`), or the UTF-8 of a `str`, as one step.
     fn accept_bytes(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
-        let bytes: Vec<u8> = match data.cast::<PyString>() {
-            Ok(text) => text.to_cow()?.as_bytes().to_vec(),
-            Err(_) => data.cast::<PyBytes>()?.as_bytes().to_vec(),
+        let bytes: Vec<u8> = if let Ok(text) = data.cast::<PyString>() {
+            text.to_cow()?.as_bytes().to_vec()
+        } else if let Ok(array) = data.cast::<PyByteArray>() {
+            array.to_vec()
+        } else {
+            data.cast::<PyBytes>()?.as_bytes().to_vec()
         };
         self.try_run(py, |matcher| matcher.accept_bytes(&bytes))
     }
@@ -349,6 +352,6 @@ impl Matcher {
 }
 
 /// Returns drafts; what is no token of any vocabulary is one that no vocabulary has.
-fn draft_ids(ids: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
+pub fn draft_ids(ids: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
     ids.try_iter()?.map(|id| Ok(TokenId::try_from(id?.extract::<i64>()?).unwrap_or(TokenId::MAX))).collect()
 }

@@ -105,7 +105,9 @@ pub fn schema_options(defaults: SchemaOptions, kwargs: Option<&Bound<'_, PyDict>
                 let (item, key): (String, String) = value.extract()?;
                 set_white_space(WhiteSpace::Separators { item: item.into(), key: key.into() })?;
             }
+            "additional_items" => options.has_additional_items = value.extract()?,
             "additional_properties" => options.has_additional_properties = value.extract()?,
+            "any_order" => options.has_any_order = value.extract()?,
             "formats" => options.has_formats = value.extract()?,
             "integer_fractions" => options.has_integer_fractions = value.extract()?,
             "lenient" => options.is_lenient = value.extract()?,
@@ -185,6 +187,7 @@ pub fn limits(named: Option<&Bound<'_, PyDict>>) -> PyResult<Limits> {
             schema_variants_max,
             key_classes_max,
             unique_values_max,
+            any_order_keys_max,
             n_documents_max,
             uri_bytes_max,
             step_work_max,

@@ -1,3 +1,4 @@
+import json
 import pickle
 import threading
 import time
@@ -68,6 +69,7 @@ def test_schemas_in_all_forms(compiler, schema):
         ({"separators": (", ", ": ")}, '{"a": 1}', '{"a":1}'),
         ({"indent": 2}, '{\n  "a": 1\n}', '{"a": 1}'),
         ({"additional_properties": False}, '{"a": 1}', '{"a": 1, "b": 2}'),
+        ({"any_order": True}, '{"b": 1, "a": 1}', '{"b": 1, "b": 1}'),
         ({"integer_fractions": True}, '{"a": 1.0}', '{"a": 1.5}'),
         ({"indent": None, "draft": "7"}, '{"a": 1}', "{}"),
     ],
@@ -209,3 +211,27 @@ def test_tags_of_tool_calls(compiler):
     ]:
         with pytest.raises(ValueError):
             maskwright.tool_call_tag(*arguments, **options)
+
+
+def test_reports_of_schemas_within_tags_and_grammars(compiler):
+    schema = {"type": "string", "pattern": "(a)\\1"}
+    content = {"type": "json_schema", "json_schema": schema}
+    tag = {"type": "structural_tag", "format": {"type": "sequence", "elements": [content, content | {"json_schema": {"type": "integer"}}]}}
+    report = compiler.compile_structural_tag(tag, lenient=True).report
+    (finding,) = report.findings(only_unenforced=True)
+    assert not report.is_exact and (finding["keyword"], finding["verdict"]) == ("pattern", "dropped")
+    assert json.loads(finding["schema"]) == schema
+    assert {finding["keyword"] for finding in report.findings()} == {"type", "pattern"}
+    # A grammar has a report before it is compiled, too.
+    for made in (maskwright.Grammar.from_ebnf('root ::= "a" %json(lenient) {"pattern": "(a)\\\\1"}'), maskwright.Grammar.from_json_schema(schema, lenient=True)):
+        assert not made.report.is_exact
+    assert maskwright.Grammar.from_ebnf('root ::= "a"').report is None and compiler.compile_ebnf('root ::= "a"').report is None
+    assert compiler.compile_json_schema({"type": "integer"}).report.findings()[0]["schema"] is None
+
+
+def test_items_behind_a_prefix(compiler):
+    schema = {"type": "array", "prefixItems": [{"type": "integer"}]}
+    for options, n_allowed in (({}, True), ({"additional_items": False}, False)):
+        matcher = compiler.compile_json_schema(schema, **options).matcher()
+        matcher.accept_bytes("[1")
+        assert matcher.is_token_allowed(ord(",")) is n_allowed

@@ -266,3 +266,52 @@ def test_masks_on_logits(compiler):
             maskwright.apply_mask(logits, bitmask, **options)
     with pytest.raises(TypeError):
         maskwright.apply_mask(numpy.zeros((3, 262), numpy.int32), bitmask)
+
+
+def test_what_fails_in_a_batch_fails_alone(compiler):
+    grammar = compiler.compile_ebnf('root ::= "ab"')
+    matchers = [grammar.matcher() for _ in range(4)]
+    rows = array.array("i", [-1] * 9 * 4)
+    rows = memoryview(rows).cast("B").cast("i", (4, 9))
+    errors = maskwright.accept_and_fill(matchers, [97, [97, -1], [1 << 40], []], rows)
+    assert sorted(errors) == [1, 2] and all(isinstance(error, maskwright.MatchError) for error in errors.values())
+    assert [any(rows[row, word] for word in range(9)) for row in range(4)] == [True, False, False, True]
+    assert [matcher.n_steps for matcher in matchers] == [1, 0, 0, 0]
+    # Rows without a mask are zeros.
+    narrow = memoryview(array.array("i", [-1] * 8)).cast("B").cast("i", (1, 8))
+    assert list(maskwright.fill_masks(matchers[:1], narrow)) == [0] and set(narrow.tolist()[0]) == {0}
+
+
+def test_a_matcher_steps_once_in_a_batch(compiler):
+    matcher = compiler.compile_ebnf('root ::= "ab"').matcher()
+    row = array.array("i", [0] * 18)
+    rows = memoryview(row).cast("B").cast("i", (2, 9))
+    with pytest.raises(ValueError, match="twice"):
+        maskwright.accept_and_fill([matcher, matcher], [97, 98], rows)
+    with pytest.raises(ValueError, match="twice"):
+        maskwright.accept_tokens([matcher, matcher], [97, 98])
+    assert matcher.n_steps == 0
+    # Its mask may be asked for twice.
+    assert not maskwright.fill_masks([matcher, matcher], rows) and row[:9] == row[9:]
+
+
+def test_bytes_of_every_kind(compiler):
+    for data in ("ab", b"ab", bytearray(b"ab")):
+        matcher = compiler.compile_ebnf('root ::= "ab"').matcher()
+        matcher.accept_bytes(data)
+        assert matcher.is_accepting and matcher.n_steps == 1
+    for data in (None, 1, [97], memoryview(b"ab"), "\ud800"):
+        with pytest.raises((TypeError, UnicodeEncodeError)):
+            matcher.accept_bytes(data)
+
+
+def test_bitmasks_without_elements():
+    for shape in ((-1, 5), (1, -5)):
+        for library in ("numpy", "torch", "buffer"):
+            with pytest.raises(ValueError):
+                maskwright.allocate_bitmask(*shape, library=library)
+    for shape in ((0, 5), (1, 0)):
+        with pytest.raises(ValueError):
+            maskwright.allocate_bitmask(*shape, library="buffer")
+    with pytest.raises(ValueError, match="library"):
+        maskwright.allocate_bitmask(1, 5, library="other")

@@ -30,6 +30,18 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// Every code, in ascending order.
+    pub const ALL: [ErrorCode; 8] = [
+        ErrorCode::Syntax,
+        ErrorCode::Document,
+        ErrorCode::Unsupported,
+        ErrorCode::Unsatisfiable,
+        ErrorCode::UnknownToken,
+        ErrorCode::Limit,
+        ErrorCode::Interrupted,
+        ErrorCode::Option,
+    ];
+
     /// Returns the code as a word in lower case, such as `unknown_token`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -143,6 +155,9 @@ impl CompileError {
                 line_column: error.span().map(|span| span.line_column(source)),
                 ..ErrorFacts::of_schema(error.schema_error(), "")
             },
+            CompileError::Tag(error) if error.as_json().is_some() => error
+                .as_json()
+                .map_or_else(|| ErrorFacts::of(ErrorCode::Document), |json| ErrorFacts::of_schema(json, source)),
             CompileError::Tag(error) => {
                 let inner = match (error.as_syntax(), error.as_schema()) {
                     (Some(syntax), _) => ErrorFacts::of_syntax(syntax),

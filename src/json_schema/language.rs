@@ -2,6 +2,7 @@
 
 use super::draft::Draft;
 use super::error::{LowerError, SchemaError};
+use super::escape::spelled_byte;
 use super::format::Format;
 use super::shape::{LanguageId, StringShape};
 use crate::Limits;
@@ -37,6 +38,11 @@ pub(super) enum LanguageName {
     OuterFormat(Box<str>),
     /// The strings in which a text does not occur.
     Without(Box<str>),
+    /// The strings in which none of some texts occurs: as a JSON document writes them, or as they are.
+    Excluding {
+        texts: Box<[Box<str>]>,
+        is_plain: bool,
+    },
     /// The strings of any of some shapes.
     AnyOf(Arc<[StringKey]>),
 }
@@ -49,6 +55,7 @@ impl LanguageName {
             | LanguageName::Format(text)
             | LanguageName::OuterFormat(text)
             | LanguageName::Without(text) => text.len(),
+            LanguageName::Excluding { texts, .. } => texts.iter().map(|text| text.len() + 16).sum(),
             LanguageName::AnyOf(shapes) => shapes.iter().map(StringKey::memory_bytes).sum(),
         }
     }
@@ -179,6 +186,29 @@ impl<'a> Languages<'a> {
             watched(budget, too_large, |work| Dfa::build(&regular, limits, work)).map(Arc::new)
         })?;
         Ok(Arc::clone(self.dfa(id)))
+    }
+
+    /// Returns the language of the strings in which none of some texts occurs: as a JSON document writes them in the shortest spelling or, if `is_plain`, as they are.
+    pub fn excluding(&mut self, texts: &[Box<str>], is_plain: bool, limits: &Limits) -> Result<LanguageId, LowerError> {
+        let budget = self.budget;
+        self.intern(LanguageName::Excluding { texts: texts.into(), is_plain }, |_| {
+            let mut regular = Regular::new();
+            let any = regular.push(Node::Class(CharSet::all()));
+            let all = regular.push(Node::Repeat { body: any, min: 0, max: None });
+            let texts = texts.iter().map(|text| regular.push(Node::Bytes(text.as_bytes().into())));
+            let texts: Vec<_> = texts.collect();
+            let one = regular.push(Node::Union(texts.into()));
+            let holding = regular.push(Node::Concat([all, one, all].into()));
+            let root = regular.push(Node::Not(holding));
+            regular.set_root(root);
+            watched(budget, too_large, |work| {
+                let written = Dfa::build(&regular, limits, work)?;
+                match is_plain {
+                    true => Ok(Arc::new(written)),
+                    false => written.inverse_image(spelled_byte, limits, work).map(Arc::new),
+                }
+            })
+        })
     }
 
     /// Returns the union of the strings of some shapes as one language; `None` if a shape lists values or bounds lengths, or the automaton would

@@ -44,6 +44,7 @@ mod decimal;
 mod draft;
 mod equal;
 mod error;
+mod escape;
 mod expand;
 pub mod format;
 mod keywords;
@@ -73,6 +74,7 @@ pub use decimal::{Decimal, DecimalError};
 pub use draft::Draft;
 pub(crate) use error::LowerError;
 pub use error::SchemaError;
+pub use keywords::{KeywordInfo, keywords};
 pub use lint::{SchemaWarning, SchemaWarningKind};
 pub(crate) use lower::SchemaStore;
 pub use model::{

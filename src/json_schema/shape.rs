@@ -230,6 +230,11 @@ impl StringShape {
         *self == StringShape::default()
     }
 
+    /// Returns whether nothing but its length is constrained.
+    pub fn is_free(&self) -> bool {
+        self.values.is_none() && self.languages.is_empty() && self.excluded.is_empty()
+    }
+
     pub fn has_length(&self, text: &str) -> bool {
         let length = text.chars().count() as u64;
         self.min <= length && self.max.is_none_or(|max| length <= max)

@@ -40,6 +40,12 @@ impl Length {
         self.is_accepting && register >= u64::from(self.min)
     }
 
+    /// Returns whether the text may continue: where it may end, one more character may be too many. Elsewhere [`Length::advance`] has refused every count that can't be continued.
+    #[inline]
+    pub fn can_continue(&self, register: Register) -> bool {
+        !self.is_accepting || self.arrival_max.is_none_or(|max| register < u64::from(max))
+    }
+
     /// Returns bounds at least as strict as both, for the three functions below: one such rule speaks for all states of an automaton.
     pub fn strictest(self, other: Length) -> Length {
         let least = |a: Option<u32>, b: Option<u32>| match (a, b) {

@@ -65,8 +65,7 @@ impl RegisterRule {
     #[inline]
     pub fn can_continue(&self, register: Register) -> bool {
         match self {
-            // `advance` has refused every count that can't be continued.
-            RegisterRule::Length(_) => true,
+            RegisterRule::Length(length) => length.can_continue(register),
             RegisterRule::Residue(residue) => residue.can_continue(register),
             RegisterRule::Tokens(budget) => budget.can_continue(register),
         }

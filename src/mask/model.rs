@@ -150,11 +150,13 @@ impl Walker {
         step_byte(context.program, &mut self.stacks, &[head], path.byte, &mut next);
         // A loop before the byte is the loop after it, with one character less if it counts them.
         let of_state = |&state: &StateId| {
-            let after = *next.iter().find(|head| head.state == state).expect("the byte leads there");
-            before(context.program, after).unwrap_or(after)
+            let after = *next.iter().find(|head| head.state == state)?;
+            Some(before(context.program, after).unwrap_or(after))
         };
-        let model: SmallVec<[Head; 2]> = path.states.iter().map(of_state).collect();
+        let model: Option<SmallVec<[Head; 2]>> = path.states.iter().map(of_state).collect();
         self.next = next;
+        // The byte led there when the path was found; now the budget is spent, and the call will fail.
+        let Some(model) = model else { return false };
         let (n_tokens, n_remainders) = (self.found.tokens.len(), self.found.remainders.len());
         let had_base = self.found.base.is_some();
         let mut products = core::mem::take(&mut self.products);

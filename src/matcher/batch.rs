@@ -1,12 +1,69 @@
 //! Many matchers at once.
+//!
+//! What a step takes is not known before. Most masks are known and are copied in less time than it takes to wake a thread; others are computed for milliseconds. Handing out every batch made those of
+//! known masks slower than one row after the other, up to twice on a busy machine, where a thread that is woken waits for its turn; and small batches, which were never handed out, waited for all of
+//! their slow steps. So the calling thread begins, looks at the clock after 1, 2, 4 and then every 8 steps, and hands out what is left once that takes longer than such a wait. So a batch takes at most one slow
+//! step longer than if all were handed out at once.
 
 use super::{Fill, MatchError, Matcher};
 use crate::vocab::TokenId;
 use core::borrow::BorrowMut;
+use core::time::Duration;
 use rayon::prelude::*;
+use std::time::Instant;
 
-/// Fills one row per matcher, in parallel: row `i` is `rows[i * words_per_row..][..words_per_row]`. Runs on `pool`, or on the caller's
-/// (by default the global) rayon pool. Returns one result per matcher; a row whose result is an error is all zeros.
+/// Most steps between two looks at the clock.
+const STEPS_PER_LOOK_MAX: usize = 8;
+
+/// What is left is handed out if it takes as long as a thread waits for its turn where all cores are busy, about.
+const HANDED_OUT_MIN: Duration = Duration::from_millis(2);
+
+/// What one task takes at least: a thread that is through with it looks for another.
+const TASK_MIN: Duration = Duration::from_micros(20);
+
+/// Calls `step` with each item, on the calling thread and, once that is worth it, on those of `pool` or of the caller's rayon pool. Returns the results in the order of the items.
+///
+/// This is how the functions of this module divide their work, for batches of another shape than theirs.
+///
+/// ```
+/// use maskwright::matcher::step_each;
+/// assert_eq!(step_each(vec![1, 2, 3], None, |n| n * n), [1, 4, 9]);
+/// ```
+pub fn step_each<I: Send, R: Send>(
+    items: Vec<I>,
+    pool: Option<&rayon::ThreadPool>,
+    step: impl Fn(I) -> R + Sync,
+) -> Vec<R> {
+    let mut results = Vec::with_capacity(items.len());
+    let mut rest = items.into_iter();
+    let mut n_steps = 1;
+    while rest.len() > 0 {
+        let n_steps_now = n_steps.min(rest.len());
+        let start = Instant::now();
+        results.extend(rest.by_ref().take(n_steps_now).map(&step));
+        let each = start.elapsed() / n_steps_now as u32;
+        if is_handed_out(each, rest.len(), pool) {
+            let n_per_task = (TASK_MIN.as_nanos() / each.as_nanos().max(1)).max(1) as usize;
+            let rest: Vec<I> = rest.collect();
+            let work = || rest.into_par_iter().with_min_len(n_per_task).map(&step).collect::<Vec<R>>();
+            results.extend(in_pool(pool, work));
+            break;
+        }
+        n_steps = (2 * n_steps).min(STEPS_PER_LOOK_MAX);
+    }
+    results
+}
+
+/// Tells whether `n` steps that take so long each are to be divided among the threads of the pool.
+fn is_handed_out(each: Duration, n: usize, pool: Option<&rayon::ThreadPool>) -> bool {
+    // The global pool is started by the question how many threads it has.
+    n > 1
+        && each.saturating_mul(u32::try_from(n).unwrap_or(u32::MAX)) >= HANDED_OUT_MIN
+        && pool.map_or_else(rayon::current_num_threads, rayon::ThreadPool::current_num_threads) > 1
+}
+
+/// Fills one row per matcher: row `i` is `rows[i * words_per_row..][..words_per_row]`. Runs on the calling thread and, where that is faster, on `pool`, or on the caller's
+/// (by default the global) rayon pool, as [`step_each`] does. Returns one result per matcher; a row whose result is an error is all zeros.
 ///
 /// # Errors
 /// Per matcher, as [`Matcher::fill_mask`]. A matcher whose row is not within `rows` as a whole gets the error of a row that is too short
@@ -20,8 +77,7 @@ pub fn fill_masks<M: BorrowMut<Matcher> + Send>(
     fill_each(matchers, rows, words_per_row, pool, |matcher, row| fill_row(matcher.borrow_mut(), row, words_per_row))
 }
 
-/// Accepts one token per matcher, in parallel, on `pool` or on the caller's rayon pool. Returns one result per matcher; those that
-/// failed are as they were.
+/// Accepts one token per matcher, on the threads that [`fill_masks`] has. Returns one result per matcher; those that failed are as they were.
 ///
 /// # Panics
 /// If there are not as many tokens as matchers.
@@ -31,12 +87,11 @@ pub fn accept_tokens<M: BorrowMut<Matcher> + Send>(
     pool: Option<&rayon::ThreadPool>,
 ) -> Vec<Result<(), MatchError>> {
     assert_eq!(matchers.len(), tokens.len(), "one token per matcher");
-    in_pool(pool, || {
-        matchers.par_iter_mut().zip(tokens).map(|(matcher, &token)| matcher.borrow_mut().accept_token(token)).collect()
-    })
+    let steps = matchers.iter_mut().zip(tokens).collect();
+    step_each(steps, pool, |(matcher, &token): (&mut M, _)| matcher.borrow_mut().accept_token(token))
 }
 
-/// Accepts the tokens of each matcher, all of them or none, and fills its row, in parallel: one step of a batch in one call. Rows and pool are as in [`fill_masks`]. Returns one result
+/// Accepts the tokens of each matcher, all of them or none, and fills its row: one step of a batch in one call. Rows and threads are as in [`fill_masks`]. Returns one result
 /// per matcher; a row whose result is an error is all zeros, and what fails for one matcher is of no consequence for the others.
 ///
 /// ```
@@ -96,20 +151,40 @@ fn fill_each<I: Send>(
         }
         filled
     };
-    // Rows of no words, and those behind the last word.
-    let n_rows = rows.len().checked_div(words_per_row).map_or(0, |n_whole| n_whole + 1);
-    let (within, beyond) = items.split_at_mut(n_rows.min(items.len()));
-    let mut results: Vec<_> = in_pool(pool, || {
-        let rows = rows.par_chunks_mut(words_per_row.max(1)).chain([&mut [][..]]);
-        within.par_iter_mut().zip(rows).map(|(item, row)| fill(item, row)).collect()
+    // Rows of no words, and those behind the last word, are empty.
+    let mut rest = rows;
+    let steps = items.iter_mut().map(|item| {
+        let row = rest.split_off_mut(..words_per_row.min(rest.len())).unwrap_or_default();
+        (item, row)
     });
-    results.extend(beyond.iter_mut().map(|item| fill(item, &mut [])));
-    results
+    step_each(steps.collect(), pool, |(item, row)| fill(item, row))
 }
 
 fn in_pool<R: Send>(pool: Option<&rayon::ThreadPool>, work: impl FnOnce() -> R + Send) -> R {
     match pool {
         Some(pool) => pool.install(work),
         None => work(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn slow_steps_are_handed_out_and_results_keep_their_order() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let step = |item: usize| {
+            thread::sleep(Duration::from_millis(3));
+            (item, thread::current().id())
+        };
+        let results = step_each((0..6).collect(), Some(&pool), step);
+        assert!(results.iter().map(|result| result.0).eq(0..6));
+        let caller = thread::current().id();
+        assert!(results[0].1 == caller && results[1..].iter().all(|result| result.1 != caller));
+        // The last one stays.
+        assert!(step_each(vec![0], Some(&pool), step)[0].1 == caller);
+        assert!(step_each(Vec::new(), None, step).is_empty());
     }
 }

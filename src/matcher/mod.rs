@@ -20,7 +20,7 @@ mod recheck;
 mod stop;
 
 #[cfg(feature = "rayon")]
-pub use batch::{accept_and_fill, accept_tokens, fill_masks};
+pub use batch::{accept_and_fill, accept_tokens, fill_masks, step_each};
 pub use drafts::{ChainFill, TreeFill};
 pub use error::MatchError;
 pub use jump::JUMP_FORWARD_BYTES_MAX;

@@ -1,5 +1,6 @@
 //! Errors of building a grammar's automata.
 
+use crate::grammar::{NotRegular, NotRegularReason};
 use crate::limits::Limits;
 use crate::util::Span;
 use core::fmt;
@@ -43,8 +44,14 @@ impl BuildError {
         Self::new(Kind::UnknownTokenId { id, n_tokens })
     }
 
-    pub(crate) fn not_regular(message: String) -> Self {
-        Self::new(Kind::NotRegular { message })
+    pub(crate) fn not_regular(error: &NotRegular) -> Self {
+        Self::new(match error.reason() {
+            NotRegularReason::TooLarge { given, limit } => {
+                let what = "nodes of a regular expression (n_exprs_max)";
+                Kind::Limit { what, given: *given as u64, limit: *limit as u64 }
+            }
+            _ => Kind::NotRegular { message: error.to_string() },
+        })
     }
 
     pub(crate) fn limit(what: &'static str, given: u64, limit: u64) -> Self {

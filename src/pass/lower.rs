@@ -243,7 +243,7 @@ impl Lowering<'_> {
             Expr::And(..) | Expr::Minus(..) | Expr::Not(_) => {
                 let regular = grammar
                     .regular_of(id, self.limits)
-                    .map_err(|error| BuildError::not_regular(error.to_string()).at(error.span(), grammar.source()))?;
+                    .map_err(|error| BuildError::not_regular(&error).at(error.span(), grammar.source()))?;
                 self.emit_dfa(rule, from, to, &regular)?;
             }
         }
@@ -258,7 +258,7 @@ impl Lowering<'_> {
         let regular = self
             .grammar
             .regular_of(body, self.limits)
-            .map_err(|error| BuildError::not_regular(error.to_string()).at(error.span(), self.grammar.source()))?;
+            .map_err(|error| BuildError::not_regular(&error).at(error.span(), self.grammar.source()))?;
         self.budget.check()?;
         let dfa = Dfa::new_within(&regular, self.limits, &mut |n_steps| self.budget.spend(8 * n_steps))
             .map_err(|error| BuildError::limit(error.limit_name(), error.given(), error.limit()))??;

@@ -13,6 +13,7 @@ mod dfa;
 mod error;
 mod expr;
 mod fold;
+mod image;
 mod json_text;
 mod minimize;
 #[cfg(any(test, feature = "testing"))]

@@ -115,6 +115,17 @@ pub struct SchemaOptions {
     pub white_space: WhiteSpace,
     /// Whether an object without `additionalProperties` allows other keys than its `properties`, as the standard says.
     pub has_additional_properties: bool,
+    /// Whether the keys of every object may come in any order. Otherwise those that a schema names come first, in the order in which it names
+    /// them. Either way the required ones are there and none comes twice.
+    ///
+    /// The sets of keys that came are states, so that an object may have [`Limits::any_order_keys_max`](crate::Limits::any_order_keys_max) of those that
+    /// the schema names; with more it is refused. `uniqueItems` can't be enforced where items may be arrays or objects.
+    pub has_any_order: bool,
+    /// Texts that no string has in it, key or value, as it is written between its quotes; none of them is empty. Then every string has the shortest spelling, whatever
+    /// [`SchemaOptions::spelling`] says.
+    pub excluded_texts: Vec<Box<str>>,
+    /// Whether an array with `prefixItems` and without `items` allows further items, as the standard says.
+    pub has_additional_items: bool,
     /// The spelling of characters in constrained strings.
     pub spelling: Spelling,
     /// The form of the document as a whole.
@@ -144,6 +155,9 @@ impl Default for SchemaOptions {
         SchemaOptions {
             white_space: WhiteSpace::default(),
             has_additional_properties: true,
+            has_any_order: false,
+            excluded_texts: Vec::new(),
+            has_additional_items: true,
             spelling: Spelling::default(),
             root: RootForm::default(),
             has_formats: true,
@@ -165,11 +179,14 @@ fn no_documents() -> &'static Arc<dyn Resolve + Send + Sync> {
 impl PartialEq for SchemaOptions {
     fn eq(&self, other: &Self) -> bool {
         let fields = |options: &Self| {
-            let Self { has_additional_properties, has_formats, has_integer_fractions, is_lenient, .. } = *options;
-            [has_additional_properties, has_formats, has_integer_fractions, is_lenient]
+            let Self { has_additional_properties, has_additional_items, has_any_order, .. } = *options;
+            let Self { has_formats, has_integer_fractions, is_lenient, .. } = *options;
+            let of_objects_and_arrays = [has_additional_properties, has_additional_items, has_any_order];
+            (of_objects_and_arrays, [has_formats, has_integer_fractions, is_lenient])
         };
         fields(self) == fields(other)
             && self.white_space == other.white_space
+            && self.excluded_texts == other.excluded_texts
             && self.spelling == other.spelling
             && self.root == other.root
             && self.read == other.read
@@ -183,8 +200,9 @@ impl core::hash::Hash for SchemaOptions {
     fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
         self.white_space.hash(state);
         self.spelling.hash(state);
-        (self.has_additional_properties, self.has_formats, self.is_lenient).hash(state);
-        (&self.read.base_uri, &self.read.pointer, &self.root).hash(state);
+        (self.has_additional_properties, self.has_additional_items, self.has_any_order).hash(state);
+        (self.has_formats, self.is_lenient).hash(state);
+        (&self.read.base_uri, &self.read.pointer, &self.root, &self.excluded_texts).hash(state);
     }
 }
 
@@ -193,6 +211,9 @@ impl fmt::Debug for SchemaOptions {
         f.debug_struct("SchemaOptions")
             .field("white_space", &self.white_space)
             .field("has_additional_properties", &self.has_additional_properties)
+            .field("has_any_order", &self.has_any_order)
+            .field("excluded_texts", &self.excluded_texts)
+            .field("has_additional_items", &self.has_additional_items)
             .field("spelling", &self.spelling)
             .field("root", &self.root)
             .field("has_formats", &self.has_formats)

@@ -23,13 +23,16 @@ const DRAFTS: [(&str, Draft); 5] = [
 
 impl SchemaOptions {
     /// The words of all options, for messages.
-    pub(crate) const WORDS: [&str; 13] = [
+    pub(crate) const WORDS: [&str; 16] = [
         "compact",
         "flexible",
         "indent",
         "item_separator",
         "key_separator",
         "no_additional_properties",
+        "any_order",
+        "excluded_text",
+        "no_additional_items",
         "any_spelling",
         "no_formats",
         "integer_fractions",
@@ -54,8 +57,12 @@ impl SchemaOptions {
                 words.push(("key_separator", OptionValue::Text(key.to_string())));
             }
         }
+        let excluded = self.excluded_texts.iter().map(|text| ("excluded_text", OptionValue::Text(text.to_string())));
+        words.extend(excluded);
         let mut add = |word, is_set| words.extend(Some((word, OptionValue::Absent)).filter(|_| is_set));
         add("no_additional_properties", !self.has_additional_properties);
+        add("any_order", self.has_any_order);
+        add("no_additional_items", !self.has_additional_items);
         add("any_spelling", self.spelling == Spelling::Any);
         add("no_formats", !self.has_formats);
         add("integer_fractions", self.has_integer_fractions);
@@ -95,12 +102,19 @@ impl SchemaOptions {
                 self.white_space = WhiteSpace::Separators { item, key: key.into() };
             }
             ("no_additional_properties", OptionValue::Absent) => self.has_additional_properties = false,
+            ("any_order", OptionValue::Absent) => self.has_any_order = true,
+            ("no_additional_items", OptionValue::Absent) => self.has_additional_items = false,
             ("any_spelling", OptionValue::Absent) => self.spelling = Spelling::Any,
             ("no_formats", OptionValue::Absent) => self.has_formats = false,
             ("integer_fractions", OptionValue::Absent) => self.has_integer_fractions = true,
             ("lenient", OptionValue::Absent) => self.is_lenient = true,
             ("no_foreign_keywords", OptionValue::Absent) => self.read.has_foreign_keywords = false,
             ("nullable", OptionValue::Absent) => self.read.has_nullable = true,
+            ("excluded_text", OptionValue::Text(text)) if text.is_empty() => {
+                return Err("`excluded_text` is not empty".into());
+            }
+            // Each is one more.
+            ("excluded_text", OptionValue::Text(text)) => self.excluded_texts.push(text.into()),
             ("draft", OptionValue::Text(name)) => {
                 let found = DRAFTS.iter().find(|(known, _)| *known == name);
                 self.read.draft = found.ok_or_else(|| format!("there is no draft `{name}`"))?.1;
@@ -108,7 +122,9 @@ impl SchemaOptions {
             (word, _) if Self::WORDS.contains(&word) => {
                 let kind = match word {
                     "flexible" | "indent" => "is followed by `=` and a number",
-                    "item_separator" | "key_separator" | "draft" => "is followed by `=` and a quoted text",
+                    "item_separator" | "key_separator" | "draft" | "excluded_text" => {
+                        "is followed by `=` and a quoted text"
+                    }
                     _ => "stands alone",
                 };
                 return Err(format!("`{word}` {kind}"));
@@ -128,6 +144,9 @@ mod tests {
         let mut all = SchemaOptions {
             white_space: WhiteSpace::Separators { item: ", ".into(), key: ": ".into() },
             has_additional_properties: false,
+            has_any_order: true,
+            excluded_texts: vec!["</a>".into(), "b".into()],
+            has_additional_items: false,
             spelling: Spelling::Any,
             has_formats: false,
             has_integer_fractions: true,

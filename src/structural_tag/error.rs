@@ -20,6 +20,8 @@ struct Details {
 enum Reason {
     /// What is wrong with the document.
     Document(Box<str>),
+    /// The text is no JSON, or too much of it.
+    Json(SchemaError),
     /// A grammar or a regular expression.
     Syntax { what: &'static str, error: SyntaxError },
     /// A schema.
@@ -37,7 +39,7 @@ impl TagError {
 
     /// Returns the error that a text is not JSON.
     pub(super) fn json(error: &SchemaError) -> Self {
-        Self::new(error.pointer().to_owned(), Reason::Document(error.to_string().into()))
+        Self::new(error.pointer().to_owned(), Reason::Json(error.clone()))
     }
 
     pub(super) fn document(json: &Json, at: ValueId, message: impl Into<Box<str>>) -> Self {
@@ -82,12 +84,22 @@ impl TagError {
         }
     }
 
+    /// Returns the error of the text as a whole, if it is no JSON or too much of it.
+    pub(crate) fn as_json(&self) -> Option<&SchemaError> {
+        match &self.details.reason {
+            Reason::Json(error) => Some(error),
+            _ => None,
+        }
+    }
+
     /// Returns `(given, limit)` if a limit is met.
     pub fn limit_met(&self) -> Option<(u64, u64)> {
         match &self.details.reason {
             Reason::Limit { given, limit, .. } => Some((*given as u64, *limit as u64)),
             Reason::Syntax { error, .. } => error.limit_met(),
-            Reason::Schema(error) => error.limit().map(|(_, given, limit)| (given as u64, limit as u64)),
+            Reason::Schema(error) | Reason::Json(error) => {
+                error.limit().map(|(_, given, limit)| (given as u64, limit as u64))
+            }
             Reason::Document(_) | Reason::Unsupported(_) => None,
         }
     }
@@ -111,8 +123,8 @@ impl fmt::Display for TagError {
             Reason::Syntax { what, error } if f.alternate() => write!(f, "in the {what}, {error:#}"),
             Reason::Syntax { what, error } => write!(f, "in the {what}, {error}"),
             Reason::Limit { what, given, limit } => write!(f, "{what}: {given} is over the limit of {limit}"),
-            Reason::Schema(error) if f.alternate() => write!(f, "{error:#}"),
-            Reason::Schema(error) => fmt::Display::fmt(error, f),
+            Reason::Schema(error) | Reason::Json(error) if f.alternate() => write!(f, "{error:#}"),
+            Reason::Schema(error) | Reason::Json(error) => fmt::Display::fmt(error, f),
         }
     }
 }
@@ -121,7 +133,7 @@ impl std::error::Error for TagError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.details.reason {
             Reason::Syntax { error, .. } => Some(error),
-            Reason::Schema(error) => Some(error),
+            Reason::Schema(error) | Reason::Json(error) => Some(error),
             Reason::Document(_) | Reason::Unsupported(_) | Reason::Limit { .. } => None,
         }
     }

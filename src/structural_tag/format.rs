@@ -1,5 +1,6 @@
 //! The formats of a structural tag, typed.
 
+use super::nested::Nested;
 use super::parameters::Parameters;
 use crate::grammar::{ControlRef, ExcludedTokens, Grammar, Regex, SchemaOperand};
 use crate::json_schema::ValueId;
@@ -26,6 +27,8 @@ pub(super) enum Format {
     JsonSchema(SchemaOperand, ValueId),
     /// Parameters that are no JSON.
     Parameters(Box<Parameters>),
+    /// Arguments as elements within elements.
+    Nested(Box<Nested>),
     /// What a grammar matches.
     Grammar(Box<Grammar>),
     /// What a regular expression matches.

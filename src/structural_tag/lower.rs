@@ -60,6 +60,7 @@ impl Lowering<'_> {
             Format::Parameters(parameters) => {
                 parameters.lower(&mut self.builder, &mut self.shared, &format!("parameters-{}-", id.index()))
             }
+            Format::Nested(nested) => nested.lower(&mut self.builder, &format!("elements-{}-", id.index())),
             Format::Grammar(grammar) => {
                 let root = self.builder.add_grammar(grammar, &format!("grammar-{}-", id.index()));
                 self.builder.rule_ref(root)

@@ -10,7 +10,7 @@
 //! | `type` | fields (default) | output |
 //! |---|---|---|
 //! | `const_string` | `value` | this text |
-//! | `json_schema` | `json_schema`, `max_whitespace_cnt` (16), `style` (`json`) | a JSON document that the schema accepts, without white space around it; or parameters in a style that is no JSON: `qwen_xml`, `minimax_xml`, `glm_xml`, `deepseek_xml`, `deepseek_v4_1_xml`, `kimi_k3_xml` |
+//! | `json_schema` | `json_schema`, `max_whitespace_cnt` (16), `any_order` (false), `excludes` ([]), `style` (`json`) | a JSON document that the schema accepts, without white space around it; or parameters in a style that is no JSON: `qwen_xml`, `minimax_xml`, `glm_xml`, `deepseek_xml`, `deepseek_v4_1_xml`, `kimi_k3_xml`, `cohere_xml`, `minimax_m3_xml` |
 //! | `qwen_xml_parameter` | `json_schema` | the older name of the style `qwen_xml` |
 //! | `grammar` | `grammar` | what an EBNF grammar with the root rule `root` matches |
 //! | `regex` | `pattern` | what a regular expression matches as a whole; `.` is any character |
@@ -37,7 +37,10 @@
 //! - Begins, ends, triggers, separators, constant strings and the literals of grammars and regular expressions are *markers*: control tokens of
 //!   the vocabulary may spell them, whole or in part ([`Expr::Marker`](crate::grammar::Expr::Marker)). Free text and JSON are text.
 //! - In schemas, `additionalProperties` and `unevaluatedProperties` count as `false` where they are missing, as other engines read them, unless the
-//!   [options](TagOptions) say otherwise. Properties come in their declared order.
+//!   [options](TagOptions) say otherwise. Properties come in their declared order. With `any_order` they come in any order, in all objects of the schema; the required
+//!   ones are there and none comes twice, as in any other schema ([`SchemaOptions::has_any_order`](crate::json_schema::SchemaOptions::has_any_order)).
+//! - No string of a schema with `excludes` has one of these texts in it, neither a value nor a key, as it is written: in JSON between its quotes, in other styles between its markers
+//!   ([`SchemaOptions::excluded_texts`](crate::json_schema::SchemaOptions::excluded_texts)). That is said of each string by itself: punctuation, numbers and markers are not searched.
 //! - Unknown fields are ignored. Formats nest at most [`NESTING_MAX`] deep.
 //!
 //! [`models`] has the structural tags for the tool calls of well-known models.
@@ -47,9 +50,12 @@
 mod error;
 mod format;
 mod lower;
+mod members;
 pub mod models;
+mod nested;
 mod options;
 mod parameters;
+mod places;
 mod read;
 
 pub use error::TagError;

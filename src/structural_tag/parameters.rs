@@ -1,8 +1,8 @@
 //! Parameters of tool calls that are no JSON: each a key and a value between markers, like `<parameter=city>Oslo</parameter>`.
 //!
-//! A value that is a string is written as its characters; all others are JSON. The parameters come in the order in which the schema declares them,
+//! A value that is a string is written as its characters; all others are JSON. The parameters come in the order in which the schema declares them, or in any,
 //! white space may stand between them and around a value (but not around one that `string="true"` calls a string), and none before the first and behind the last. A parameter that the schema doesn't
-//! declare comes after those, if the schema allows others; one may then come twice, of which parsers keep the last.
+//! declare comes after those (or amid them, in any order), if the schema allows others; one may then come twice, of which parsers keep the last.
 //!
 //! | style | a parameter |
 //! |---|---|
@@ -14,11 +14,14 @@
 //! | `kimi_k3_xml` | `<\|open\|>argument key="k" type="string"<\|sep\|>v<\|close\|>argument<\|sep\|>`, with the type of the value |
 
 use super::error::TagError;
+use super::members::{Member, Members};
+use super::places::{
+    Place, Places, excluded_in, followed, has_type, is_annotation, key_without, required, space, text_without,
+};
 use crate::grammar::{Expr, ExprId, GrammarBuilder, RuleId, SchemaOperand};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::regular::CharSet;
 use crate::schema_options::{JsonTypes, RootForm, SchemaOptions};
-use crate::util::Span;
 use hashbrown::HashMap;
 
 /// How parameters are written.
@@ -148,21 +151,23 @@ struct Parameter {
     is_required: bool,
 }
 
-/// Where the schema of a value is.
-#[derive(Debug)]
-struct Place {
-    /// The schema itself, or a place in one that holds it.
-    operand: SchemaOperand,
-    span: Span,
-}
-
 /// Rules for all parameters of a grammar, each compiled by itself: equal ones are one rule.
 #[derive(Debug, Default)]
 pub(super) struct SharedRules {
-    /// Values with the marker behind them, by style, schema (none for any string) and types.
-    values: HashMap<(&'static str, Option<SchemaOperand>, KnownTypes), RuleId>,
+    /// Values with the marker behind them.
+    values: HashMap<ValueKey, RuleId>,
     /// White space with a marker behind it, by marker.
     spaces: HashMap<&'static str, RuleId>,
+}
+
+/// What a rule of values depends on.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ValueKey {
+    style: &'static str,
+    /// None for any string.
+    schema: Option<SchemaOperand>,
+    types: KnownTypes,
+    excluded_texts: Vec<Box<str>>,
 }
 
 /// What the keyword `type` says of the values of a parameter.
@@ -176,9 +181,6 @@ enum KnownTypes {
     NoStrings,
     Any,
 }
-
-/// Most parameters that are one expression.
-const NESTED_MAX: usize = 8;
 
 /// Keywords of a schema of parameters that say nothing about its values, or that are read here.
 const READ: [&str; 15] = [
@@ -198,9 +200,6 @@ const READ: [&str; 15] = [
     "strict",
     "$ref",
 ];
-/// Keywords that say nothing about a value.
-const ANNOTATIONS: [&str; 7] = ["type", "title", "description", "default", "examples", "$comment", "deprecated"];
-
 impl Parameters {
     /// Reads the schema of some parameters.
     pub fn read(
@@ -209,11 +208,9 @@ impl Parameters {
         style: &'static Style,
         options: SchemaOptions,
     ) -> Result<Parameters, TagError> {
-        let span = json.span(schema);
-        let text = &json.source()[span.start as usize..span.end as usize];
-        let whole = SchemaOperand::new(text, options.clone());
+        let places = Places::new(json, schema, options.clone());
         let mut parameters = Parameters { style, options, declared: Vec::new(), others: Some(None) };
-        let at = followed(json, schema)?;
+        let at = followed(json, schema, schema)?;
         let members = match json.value(at) {
             Value::Bool(true) => return Ok(parameters),
             Value::Object(members) => members,
@@ -231,21 +228,6 @@ impl Parameters {
         {
             return Err(TagError::unsupported(json, types, "parameters are the properties of an object"));
         }
-        let root = json.pointer(schema);
-        let has_dialect = ["$schema", "$id", "id"].iter().any(|word| json.member(schema, word).is_some());
-        let place_of = |id: ValueId| {
-            let span = json.span(id);
-            let text = &json.source()[span.start as usize..span.end as usize];
-            // PERF: a schema that refers to nothing is compiled by itself, and once for all tools that have it.
-            match has_dialect || text.contains('$') || text.contains("\\u") {
-                true => {
-                    let mut options = whole.options().clone();
-                    json.pointer(id)[root.len()..].clone_into(&mut options.read.pointer);
-                    Place { operand: whole.with_options(options), span }
-                }
-                false => Place { operand: SchemaOperand::new(text, whole.options().clone()), span },
-            }
-        };
         let required = required(json, at)?;
         if let Some(properties) = json.member(at, "properties") {
             let Value::Object(members) = json.value(properties) else {
@@ -254,8 +236,16 @@ impl Parameters {
             for member in members {
                 let key = json.key(member).to_owned();
                 let is_required = required.contains(&key);
+                if let Some(text) = excluded_in(&style.key(&key), &parameters.options) {
+                    // It can't come.
+                    if is_required {
+                        let message = format!("the required parameter {key:?} has the excluded text {text:?} in it");
+                        return Err(TagError::document(json, member.value, message));
+                    }
+                    continue;
+                }
                 let types = known_types(json, member.value);
-                parameters.declared.push(Parameter { key, schema: place_of(member.value), types, is_required });
+                parameters.declared.push(Parameter { key, schema: places.place(member.value), types, is_required });
             }
             if !parameters.options.has_additional_properties {
                 parameters.others = None;
@@ -269,7 +259,7 @@ impl Parameters {
             parameters.others = match json.value(others) {
                 Value::Bool(false) => None,
                 Value::Bool(true) => Some(None),
-                _ => Some(Some(place_of(others))),
+                _ => Some(Some(places.place(others))),
             };
         }
         Ok(parameters)
@@ -277,52 +267,22 @@ impl Parameters {
 
     /// Adds the grammar of the parameters; rules have names that begin with `prefix`.
     ///
-    /// For each parameter there are the texts from its key on or, where it may be left out, from that of a later one:
-    ///
-    /// ```text
-    /// all ::= ("<parameter=" 0)?
-    /// 0 ::= "a" value-1 (next 1)? | 1       where `a` may be left out and so may all later ones
-    /// 1 ::= "b" value-2
-    /// next ::= [ \t\n\r]{0,16} "<parameter="
-    /// ```
-    ///
-    /// All rules of keys stand at ends of words, so that together they are one automaton, as large as the keys are. The others are units of their own,
+    /// All rules of keys stand at ends of words ([`Members`]), so that together they are one automaton, as large as the keys are. The others are units of their own,
     /// the same for all tools.
     pub fn lower(&self, builder: &mut GrammarBuilder, shared: &mut SharedRules, prefix: &str) -> ExprId {
-        // What begins with the key of a later parameter, if there are any, and whether there may be none.
-        let mut later = self.others.as_ref().map(|schema| self.others(builder, shared, schema.as_ref(), prefix));
-        let mut may_be_none = true;
-        for (index, parameter) in self.declared.iter().enumerate().rev() {
+        let next = self.next(builder, shared);
+        let other = self.others.as_ref().map(|schema| self.other(builder, shared, schema.as_ref()));
+        let declared = self.declared.iter().map(|parameter| {
             let key = builder.marker(&format!("{}{}", self.style.key(&parameter.key), self.style.after_key));
             let value = self.value(builder, shared, Some(&parameter.schema), parameter.types);
-            let behind = match later {
-                None => builder.empty(),
-                Some(later) => {
-                    let next = self.next(builder, shared);
-                    let behind = builder.sequence([next, later]);
-                    if may_be_none { builder.repeat(behind, 0, Some(1)) } else { behind }
-                }
-            };
-            let here = builder.sequence([key, value, behind]);
-            let body = match later {
-                Some(later) if !parameter.is_required => builder.choice([here, later]),
-                _ => here,
-            };
-            // What may come without the parameter before it stands twice.
-            let is_twice = index > 0 && !self.declared[index - 1].is_required;
-            later = Some(match is_twice || index % NESTED_MAX == NESTED_MAX - 1 {
-                true => {
-                    let rule = builder.rule(&format!("{prefix}{index}"));
-                    builder.define(rule, body);
-                    builder.rule_ref(rule)
-                }
-                false => body,
-            });
-            may_be_none &= !parameter.is_required;
-        }
-        let Some(later) = later else { return builder.empty() };
+            let member = builder.sequence([key, value]);
+            Member { member, is_required: parameter.is_required }
+        });
+        let members = Members { declared: declared.collect(), other, next };
+        let keys = members.lower(builder, self.options.has_any_order, prefix);
+        let Some((keys, may_be_none)) = keys else { return builder.empty() };
         let open = builder.marker(self.style.before_key);
-        let all = builder.sequence([open, later]);
+        let all = builder.sequence([open, keys]);
         let body = if may_be_none { builder.repeat(all, 0, Some(1)) } else { all };
         let rule = builder.rule(&format!("{prefix}all"));
         builder.define(rule, body);
@@ -330,19 +290,18 @@ impl Parameters {
         builder.rule_ref(rule)
     }
 
+    /// Returns the number of declared parameters.
+    pub fn n_declared(&self) -> usize {
+        self.declared.len()
+    }
+
     /// Adds white space and what stands before the key of a parameter.
     fn next(&self, builder: &mut GrammarBuilder, shared: &mut SharedRules) -> ExprId {
         shared.space_and(builder, self.style.before_key)
     }
 
-    /// Adds one or more parameters that are not declared, from the key of the first one on.
-    fn others(
-        &self,
-        builder: &mut GrammarBuilder,
-        shared: &mut SharedRules,
-        schema: Option<&Place>,
-        prefix: &str,
-    ) -> ExprId {
+    /// Adds a parameter that is not declared, from its key on.
+    fn other(&self, builder: &mut GrammarBuilder, shared: &mut SharedRules, schema: Option<&Place>) -> ExprId {
         let style = self.style;
         let close = builder.marker(style.after_key);
         let characters = CharSet::from_iter([style.key_end(), '\n', '\r']).negate();
@@ -354,15 +313,9 @@ impl Parameters {
             let declared = builder.one_of(declared);
             key = builder.push(Expr::Minus(key, declared));
         }
+        let key = key_without(builder, key, &self.options);
         let value = self.value(builder, shared, schema, KnownTypes::Any);
-        let other = builder.sequence([key, close, value]);
-        let next = self.next(builder, shared);
-        let next = builder.sequence([next, other]);
-        let more = builder.repeat(next, 0, None);
-        let body = builder.sequence([other, more]);
-        let rule = builder.rule(&format!("{prefix}others"));
-        builder.define(rule, body);
-        builder.rule_ref(rule)
+        builder.sequence([key, close, value])
     }
 
     /// Adds a value with what says of which type it is, and the marker behind it.
@@ -382,7 +335,8 @@ impl Parameters {
             None if types == KnownTypes::AnyString => None,
             None => Some(SchemaOperand::new("true", self.options.clone())),
         };
-        let key = (style.name, operand, types);
+        let excluded_texts = self.options.excluded_texts.clone();
+        let key = ValueKey { style: style.name, schema: operand, types, excluded_texts };
         if let Some(&rule) = shared.values.get(&key) {
             return builder.rule_ref(rule);
         }
@@ -406,11 +360,12 @@ impl Parameters {
         if types != KnownTypes::NoStrings {
             let text = match schema {
                 None => {
-                    let (text, close) = (builder.text_without(&[style.after_value]), builder.marker(style.after_value));
+                    let text = text_without(builder, style.after_value, &self.options);
+                    let close = builder.marker(style.after_value);
                     builder.sequence([text, close])
                 }
                 Some(schema) => {
-                    let text = operand(builder, schema, RootForm::Text { until: style.after_value.into() });
+                    let text = schema.form(builder, RootForm::Text { until: style.after_value.into() });
                     match style.types {
                         // All that stands there is the string.
                         Types::IsString => {
@@ -437,7 +392,7 @@ impl Parameters {
             for &(told, types) in forms {
                 let form = RootForm::JsonOf(types);
                 let json = match schema {
-                    Some(schema) => operand(builder, schema, form),
+                    Some(schema) => schema.form(builder, form),
                     None => {
                         let options = SchemaOptions { root: form, ..self.options.clone() };
                         builder.schema(SchemaOperand::new("true", options))
@@ -480,63 +435,10 @@ impl SharedRules {
     }
 }
 
-/// Adds the values of a schema in a form.
-fn operand(builder: &mut GrammarBuilder, schema: &Place, root: RootForm) -> ExprId {
-    let options = SchemaOptions { root, ..schema.operand.options().clone() };
-    builder.push_at(Expr::Schema(schema.operand.with_options(options)), Some(schema.span))
-}
-
-/// Adds white space: up to 16 characters.
-fn space(builder: &mut GrammarBuilder) -> ExprId {
-    let character = builder.class(CharSet::from_iter([' ', '\t', '\n', '\r']));
-    builder.repeat(character, 0, Some(16))
-}
-
-/// Follows references to places of the same schema.
-fn followed(json: &Json, schema: ValueId) -> Result<ValueId, TagError> {
-    let mut at = schema;
-    for _ in 0..=json.n_values() {
-        let Some(reference) = json.member(at, "$ref") else { return Ok(at) };
-        let target = match json.value(reference) {
-            Value::String(text) => text.strip_prefix('#').and_then(|pointer| json.at_pointer_from(schema, pointer)),
-            _ => None,
-        };
-        at = target.ok_or_else(|| {
-            TagError::unsupported(
-                json,
-                reference,
-                "a reference of parameters is to a place of the same schema, like `#/$defs/a`",
-            )
-        })?;
-    }
-    Err(TagError::document(json, schema, "the references of the schema form a circle"))
-}
-
-fn required(json: &Json, at: ValueId) -> Result<Vec<String>, TagError> {
-    let Some(required) = json.member(at, "required") else { return Ok(Vec::new()) };
-    let names = match json.value(required) {
-        Value::Array(names) => names.iter().map(|&name| match json.value(name) {
-            Value::String(name) => Some(name.to_owned()),
-            _ => None,
-        }),
-        _ => return Err(TagError::document(json, required, "`required` is a list of names")),
-    };
-    names.collect::<Option<Vec<_>>>().ok_or_else(|| TagError::document(json, required, "`required` is a list of names"))
-}
-
-/// Tells whether a type is among those that the keyword `type` names.
-fn has_type(json: &Json, types: ValueId, name: &str) -> bool {
-    match json.value(types) {
-        Value::String(only) => only == name,
-        Value::Array(all) => all.iter().any(|&one| json.value(one) == Value::String(name)),
-        _ => false,
-    }
-}
-
 fn known_types(json: &Json, schema: ValueId) -> KnownTypes {
     let Some(types) = json.member(schema, "type") else { return KnownTypes::Any };
     let Value::Object(members) = json.value(schema) else { return KnownTypes::Any };
-    let is_free = members.iter().all(|member| ANNOTATIONS.contains(&json.key(member)));
+    let is_free = members.iter().all(|member| is_annotation(json.key(member)) || json.key(member) == "type");
     match json.value(types) {
         Value::String("string") if is_free => KnownTypes::AnyString,
         Value::String("string") => KnownTypes::Strings,

@@ -4,6 +4,8 @@
 
 use super::error::TagError;
 use super::format::{Edge, Format, FormatId, Model, Tag, Times};
+use super::members::ANY_ORDER_MAX;
+use super::nested::{Nested, NestedStyle};
 use super::options::{NESTING_MAX, TagOptions};
 use super::parameters::{Parameters, Style};
 use crate::frontend::{ebnf, regex};
@@ -120,29 +122,34 @@ impl Reader<'_> {
         if let Some(field) = self.json.member(at, "style") {
             style = Some(self.text(field, "the style of a schema")?).filter(|style| style != "json");
         }
-        if let Some(any_order) = self.json.member(at, "any_order")
-            && self.flag(any_order, "any_order")?
-        {
-            let message = "properties come in their declared order: `any_order` is not supported";
-            return Err(TagError::unsupported(self.json, any_order, message));
-        }
-        if let Some(excludes) = self.json.member(at, "excludes")
-            && !self.texts(at, "excludes")?.is_empty()
-        {
-            return Err(TagError::unsupported(self.json, excludes, "`excludes` of a schema is not supported"));
-        }
         let mut options = self.options.schema.clone();
+        options.excluded_texts.extend(self.texts(at, "excludes")?.into_iter().map(String::into_boxed_str));
+        options.excluded_texts.sort_unstable();
+        options.excluded_texts.dedup();
+        if let Some(any_order) = self.json.member(at, "any_order") {
+            options.has_any_order = self.flag(any_order, "any_order")?;
+        }
         if let Some(count) = self.json.member(at, "max_whitespace_cnt")
             && self.json.value(count) != Value::Null
         {
             options.white_space = WhiteSpace::Flexible { run_max: self.count(count, "max_whitespace_cnt")? };
         }
         let Some(style) = style else { return Ok(Format::JsonSchema(self.operand(schema, options)?, schema)) };
+        if let Some(style) = NestedStyle::find(&style) {
+            return Ok(Format::Nested(Box::new(Nested::read(self.json, schema, style, options, self.limits)?)));
+        }
         let found = Style::find(&style).ok_or_else(|| {
             let message = format!("the style `{style}` is not supported");
             TagError::unsupported(self.json, at, message)
         })?;
-        Ok(Format::Parameters(Box::new(Parameters::read(self.json, schema, found, options)?)))
+        let has_any_order = options.has_any_order;
+        let parameters = Parameters::read(self.json, schema, found, options)?;
+        let (given, limit) = (parameters.n_declared(), self.limits.any_order_keys_max.min(ANY_ORDER_MAX));
+        if has_any_order && given > limit {
+            let what = "parameters in any order (any_order_keys_max)";
+            return Err(TagError::limit(self.json, schema, what, given, limit));
+        }
+        Ok(Format::Parameters(Box::new(parameters)))
     }
 
     fn operand(&self, schema: ValueId, options: SchemaOptions) -> Result<SchemaOperand, TagError> {

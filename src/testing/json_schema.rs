@@ -1,4 +1,5 @@
-//! Random schemas against the slow validator: sampled documents are valid, valid ones are accepted, and there are no dead ends.
+//! Random schemas against the slow validator: sampled documents are valid, valid ones are accepted, and there are no dead ends. A quarter of them have
+//! their keys in any order, and some have texts that no string may have in it.
 
 use super::Rng;
 use super::completion_search::{Completion, CompletionSearch};
@@ -7,9 +8,9 @@ use super::sampling::{Sample, Sampler, SamplingMode};
 use super::schemas::{random_schema, random_value};
 use super::spelling::{Numbers, Speller};
 use super::validator::is_valid;
-use crate::json_schema::Json;
+use crate::json_schema::{Json, SchemaOptions};
 use crate::vocab::Vocab;
-use crate::{CompileError, GrammarCompiler, Limits};
+use crate::{CompileError, CompileOptions, GrammarCompiler, Limits};
 use std::sync::{Arc, LazyLock};
 
 const TOKENS: [&str; 24] = [
@@ -54,6 +55,10 @@ pub fn check(data: &[u8]) -> Coverage {
 /// As [`check`].
 pub fn check_schema(rng: &mut Rng, schema: &str) -> Coverage {
     let _shown = ShownOnPanic(schema);
+    let mut options = SchemaOptions { has_any_order: rng.chance(25), ..SchemaOptions::default() };
+    if rng.chance(20) {
+        options.excluded_texts.push((*rng.pick(&["a", "b", "ab", "n", "\\", "\\n", "x-"])).into());
+    }
     let mut coverage = Coverage::default();
     let parsed = json(schema);
     let limits = Limits {
@@ -63,7 +68,7 @@ pub fn check_schema(rng: &mut Rng, schema: &str) -> Coverage {
         ..Limits::default()
     };
     let compiler = GrammarCompiler::builder(Arc::clone(&VOCAB)).limits(limits).build();
-    let compiled = match compiler.compile_json_schema(schema) {
+    let compiled = match compiler.compile_json_schema_with(schema, &options, &CompileOptions::default()) {
         Ok(compiled) => Some(compiled),
         Err(CompileError::Schema(error)) if error.is_unsatisfiable() => None,
         Err(CompileError::Schema(error)) if error.is_unsupported() || error.limit().is_some() => return coverage,
@@ -76,6 +81,7 @@ pub fn check_schema(rng: &mut Rng, schema: &str) -> Coverage {
         let text = random_value(rng, 2);
         let value = json(&text);
         let Ok(is_valid) = is_valid(&parsed, &value) else { return coverage };
+        let is_valid = is_valid && has_no_excluded(&text, &options);
         coverage.n_masks += 1;
         let Some(compiled) = &compiled else {
             assert!(!is_valid, "{schema}\nis said to be unsatisfiable, and {text} is valid");
@@ -83,7 +89,9 @@ pub fn check_schema(rng: &mut Rng, schema: &str) -> Coverage {
         };
         let mut matcher = compiled.matcher();
         let is_accepted = matcher.accept_bytes(text.as_bytes()).is_ok() && matcher.is_accepting();
-        let is_other_order_accepted = || speller.respell(&compiled.matcher(), &value).is_some();
+        // In any order: in this one, too.
+        let is_other_order_accepted =
+            || !options.has_any_order && speller.respell(&compiled.matcher(), &value).is_some();
         match is_valid {
             true => assert!(is_accepted || is_other_order_accepted(), "{schema}\nrefuses {text}"),
             false => assert!(!is_accepted, "{schema}\naccepts {text}"),
@@ -100,6 +108,7 @@ pub fn check_schema(rng: &mut Rng, schema: &str) -> Coverage {
         let value = Json::parse(text, &Limits::default()).unwrap_or_else(|error| panic!("{schema}\n{text}\n{error}"));
         assert!(value.duplicates().is_empty(), "{schema}\na key is repeated in {text}");
         assert!(is_valid(&parsed, &value) != Ok(false), "{schema}\nthe invalid {text} was sampled");
+        assert!(has_no_excluded(text, &options), "{schema}\nin {text} is one of {:?}", options.excluded_texts);
     };
     for mode in [SamplingMode::Common, SamplingMode::Rare, SamplingMode::Common, SamplingMode::Rare] {
         let mut sample = Sample::new(compiled.matcher());
@@ -127,6 +136,23 @@ pub fn check_schema(rng: &mut Rng, schema: &str) -> Coverage {
         coverage.n_masks += 1;
     }
     coverage
+}
+
+/// Tells whether no string of a document has an excluded text in it, as it is written.
+fn has_no_excluded(text: &str, options: &SchemaOptions) -> bool {
+    let mut rest = text;
+    while let Some(open) = rest.find('"') {
+        rest = &rest[open + 1..];
+        let mut end = 0;
+        while rest.as_bytes()[end] != b'"' {
+            end += if rest.as_bytes()[end] == b'\\' { 2 } else { 1 };
+        }
+        if options.excluded_texts.iter().any(|excluded| rest[..end].contains(&**excluded)) {
+            return false;
+        }
+        rest = &rest[end + 1..];
+    }
+    true
 }
 
 /// Prints a schema if the test panics.

@@ -14,6 +14,7 @@ pub mod fixture;
 mod grammars;
 pub mod json_schema;
 pub mod lark_text;
+pub mod limits;
 pub mod operations;
 pub mod regex_text;
 mod rng;
@@ -21,6 +22,9 @@ pub mod sampling;
 pub mod schemas;
 pub mod sharing;
 pub mod spelling;
+pub mod tag_text;
+#[cfg(all(feature = "hf", feature = "tiktoken"))]
+pub mod tokenizer_text;
 pub mod validator;
 mod vocabs;
 pub mod words;

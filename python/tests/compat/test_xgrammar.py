@@ -210,9 +210,79 @@ def test_keywords_that_are_dropped_are_reported(caplog):
     assert _is_grammar_accept_string(unique, "[1,2]") and not _is_grammar_accept_string(unique, "[1,1]")
 
 
-def test_any_order_keeps_the_declared_order(caplog):
+def test_strict_mode_is_about_items_too():
+    schema = {"type": "array", "prefixItems": [{"type": "integer"}]}
+    texts = ["[]", "[1]", "[1,2]"]
+    for strict, accepted in [(True, texts[:2]), (False, texts)]:
+        grammar = xgr.Grammar.from_json_schema(schema, strict_mode=strict)
+        assert [text for text in texts if _is_grammar_accept_string(grammar, text)] == accepted
+
+
+@pytest.mark.parametrize(
+    ("schema", "texts"),
+    [
+        ({"minLength": 2}, ["1", '"ab"']),
+        ({"properties": {"a": {"type": "integer"}}, "type": "object", "required": ["z"]}, ['{"z":[]}', '{"a":1,"z":1}']),
+        ({"const": {"a": 1}}, ['{"a":1}', '{ "a" : 1}']),
+        ({"type": "string", "pattern": "b"}, ['"abc"']),
+        ({"type": "integer"}, ["-0"]),
+    ],
+)
+def test_schemas_mean_what_the_standard_says(schema, texts):
+    assert all(_is_grammar_accept_string(xgr.Grammar.from_json_schema(schema), text) for text in texts)
+
+
+def test_malformed_and_impossible_sources_are_errors(caplog):
+    malformed = [{"minLength": -1}, {"anyOf": []}, {"$ref": "http://example.org/x"}, {"not": {}}, {"type": "string", "pattern": "("}]
+    for schema in malformed:
+        with pytest.raises(RuntimeError):
+            xgr.Grammar.from_json_schema(schema)
+    for read, source in [(xgr.Grammar.from_ebnf, "root ::= root"), (xgr.Grammar.from_regex, "a^b"), (xgr.Grammar.from_regex, "\\e")]:
+        with pytest.raises(RuntimeError):
+            read(source)
+    # Strict mode gives way where it leaves nothing.
+    grammar = xgr.Grammar.from_json_schema({"type": "array", "prefixItems": [{}], "minItems": 2})
+    assert "additional" in caplog.text and _is_grammar_accept_string(grammar, "[1,2]")
+
+
+def test_the_dialects_are_wider():
+    for read, source, text in [
+        (xgr.Grammar.from_ebnf, "root ::= 'a'i | ", "A"),
+        (xgr.Grammar.from_ebnf, 'root ::= "a"{2}{2}', "aaaa"),
+        (xgr.Grammar.from_regex, "[^]]", "a"),
+        (xgr.Grammar.from_regex, "(?i)a", "A"),
+    ]:
+        assert _is_grammar_accept_string(read(source), text), source
+
+
+def test_passes_keep_grammars():
+    grammar = xgr.Grammar.from_ebnf('root ::= "a"')
+    passes = [name for name in vars(xgr.testing.GrammarFunctor) if not name.startswith("_")]
+    assert len(passes) == 8 and all(getattr(xgr.testing.GrammarFunctor, name)(grammar) is grammar for name in passes)
+    with pytest.raises(NotImplementedError):
+        xgr.testing._print_grammar_fsms(grammar)
+
+
+def test_schemas_in_other_styles_as_ebnf():
+    text = xgr.testing._json_schema_to_ebnf(OBJECT, json_format="qwen_xml")
+    assert _is_grammar_accept_string(text, "<parameter=a>x</parameter>")
+    assert _is_grammar_accept_string(xgr.testing._json_schema_to_ebnf(OBJECT), '{"a": "x"}')
+
+
+def test_a_compiled_grammar_is_read_back():
+    info = xgr.TokenizerInfo(TOKENS)
+    compiler = xgr.GrammarCompiler(info)
+    for compiled in [compiler.compile_json_schema(OBJECT), compiler.compile_regex("a."), compiler.compile_lark('start: "a"')]:
+        again = xgr.CompiledGrammar.deserialize_json(compiled.serialize_json(), info)
+        assert again.serialize_json() == compiled.serialize_json() and str(again.grammar) == str(compiled.grammar)
+        assert allowed(xgr.GrammarMatcher(again), info) == allowed(xgr.GrammarMatcher(compiled), info)
+
+
+def test_any_order_takes_each_key_once():
     grammar = xgr.Grammar.from_json_schema(OBJECT, any_order=True)
-    assert "any_order" in caplog.text and _is_grammar_accept_string(grammar, '{"a": "x", "b": 1}')
+    for text in ['{"a": "x", "b": 1}', '{"b": 1, "a": "x"}']:
+        assert _is_grammar_accept_string(grammar, text)
+    assert not _is_grammar_accept_string(grammar, '{"b": 1, "a": "x", "b": 1}')
 
 
 def test_a_regular_expression_is_that_of_xgrammar():
@@ -347,7 +417,7 @@ def test_masks_on_tensors():
     logits = torch.ones(3, 80, dtype=torch.bfloat16)
     xgr.apply_token_bitmask_inplace(logits, bitmask, vocab_size=70, indices=[0, 2])
     assert torch.isfinite(logits).sum(-1).tolist() == [6 + 10, 80, 6 + 10]
-    with pytest.raises(ValueError):
+    with pytest.raises(RuntimeError):
         xgr.apply_token_bitmask_inplace(logits, bitmask, vocab_size=90)
     xgr.reset_token_bitmask(bitmask)
     assert (bitmask == -1).all()
@@ -362,6 +432,15 @@ def test_trees_of_drafts():
     matcher.accept_token(2)
     rows = xgr.allocate_token_bitmask(5, info.vocab_size)
     assert matcher.traverse_draft_tree(children, siblings, tokens, rows)
-    assert rows[:, 0].tolist() == [1 << 10 | 1 << 11, 1 << 8, 1 << 7, 1 << 1, -1]
+    assert rows[:, 0].tolist() == [1 << 10 | 1 << 11, 1 << 8, 1 << 7, 1 << 1, 0]
     with pytest.raises(RuntimeError):
         matcher.traverse_draft_tree(torch.tensor([0]), torch.tensor([-1]), torch.tensor([2]), rows)
+
+
+def test_masks_in_mlx():
+    mx = pytest.importorskip("mlx.core", reason="the kernel of mlx")
+    from maskwright.compat.xgrammar.kernels.apply_token_bitmask_mlx import apply_token_bitmask_mlx
+
+    bitmask = mx.array([[0b101, -(1 << 31)], [-1, 0]], dtype=mx.int32)
+    found = apply_token_bitmask_mlx(bitmask, mx.ones((2, 70)), 64)
+    assert [[index for index, value in enumerate(row) if value == 1] for row in found.tolist()] == [[0, 2, 63], list(range(32))]

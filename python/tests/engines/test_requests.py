@@ -7,7 +7,8 @@ import pytest
 from engine_vocabulary import N_WORDS, WIDTH, Tokenizer, set_bits
 
 import maskwright
-from maskwright._requests import RequestCompiler, Validator, _without_excludes, choice_texts, is_lark, white_space_max_of, white_space_options
+from maskwright._relaxed import read_relaxed
+from maskwright._requests import RequestCompiler, Validator, choice_texts, is_lark, white_space_max_of, white_space_options
 from maskwright._sequences import STATES_PER_ROW, Sequences, sequence_of
 
 
@@ -65,20 +66,11 @@ def test_kinds(vocab):
 
 
 def test_what_a_schema_in_a_tag_excludes(vocab, caplog):
-    """Where it can't be enforced, it is dropped, with one warning, as other constraints of schemas are."""
-    excluding = {"type": "json_schema", "json_schema": {"enum": ["a"]}, "excludes": ["b"]}
-    for content, n_warnings_max in ((excluding, 1), (excluding | {"excludes": []}, 0)):
-        caplog.clear()
-        tag = {"type": "structural_tag", "format": {"type": "tag", "begin": "<f>", "content": content, "end": "</f>"}}
-        compiler = RequestCompiler(vocab)
-        for _ in range(2):
-            matcher = compiler.compile("structural_tag", json.dumps(tag)).matcher()
-            matcher.accept_bytes('<f>"a"</f>')
-            assert matcher.is_accepting
-        assert caplog.text.count("not enforced") <= n_warnings_max
-    without = json.loads(_without_excludes(json.dumps({"a": [{"type": "any_text", "excludes": ["x"]}, excluding]})))
-    assert without == {"a": [{"type": "any_text", "excludes": ["x"]}, {"type": "json_schema", "json_schema": {"enum": ["a"]}}]}
-    assert [_without_excludes(text) for text in ('{"type": "json_schema", "excludes": []}', "[", "[" * 100000)] == [None] * 3
+    excluding = {"type": "json_schema", "json_schema": {"enum": ["a", "xb"]}, "excludes": ["b"]}
+    tag = {"type": "structural_tag", "format": {"type": "tag", "begin": "<f>", "content": excluding, "end": "</f>"}}
+    matcher = RequestCompiler(vocab).compile("structural_tag", json.dumps(tag)).matcher()
+    matcher.accept_bytes('<f>"a"</f>')
+    assert matcher.is_accepting and not caplog.text
     with pytest.raises(ValueError, match="regular expression"):
         RequestCompiler(vocab).compile("structural_tag", json.dumps(tag | {"format": {"type": "regex", "pattern": "("}}))
 
@@ -136,8 +128,50 @@ def test_required_properties_that_are_not_declared(vocab, caplog):
         matcher = compiler.compile("json", json.dumps(schema)).matcher()
         matcher.accept_bytes('{"z": 1}')
         assert matcher.is_accepting
-    assert caplog.text.count("additional properties are allowed") == 1
+    assert caplog.text.count("additional properties and items are allowed") == 1
     # Without a way out the error is the first one.
     with pytest.raises(maskwright.CompileError) as caught:
         compiler.compile("json", json.dumps(schema | {"properties": {"z": False}}))
     assert caught.value.code == "unsatisfiable"
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "warning"),
+    [
+        ({"type": "string", "pattern": "(a|b)\\1"}, '"cc"', "`pattern` at #/pattern is not enforced"),
+        ({"type": "object", "properties": {"a": {}}, "minProperties": 2}, '{"a":1,"b":2}', "additional properties and items are allowed"),
+        ({"type": "array", "prefixItems": [{}], "minItems": 2}, "[1,2]", "additional properties and items are allowed"),
+        ({"type": "string"}, '"a"', None),
+    ],
+)
+def test_what_is_relaxed_is_reported_once(vocab, caplog, schema, text, warning):
+    content = {"type": "json_schema", "json_schema": schema}
+    for kind, spec in [("json", schema), ("structural_tag", {"type": "structural_tag", "format": content})]:
+        caplog.clear()
+        compiler = RequestCompiler(vocab)
+        for _ in range(2):
+            matcher = compiler.compile(kind, json.dumps(spec)).matcher()
+            matcher.accept_bytes(text)
+            assert matcher.is_accepting
+        assert [record.levelname for record in caplog.records] == ([] if warning is None else ["WARNING"])
+        assert warning is None or warning in caplog.text
+
+
+@pytest.mark.parametrize("schema", [{"type": "string", "pattern": "("}, {"enum": []}, {"minLength": -1}, {"type": "string", "minLength": 3, "maxLength": 1}])
+def test_what_is_wrong_stays_an_error(vocab, schema):
+    content = {"type": "json_schema", "json_schema": schema}
+    for kind, spec in [("json", schema), ("structural_tag", {"type": "structural_tag", "format": content})]:
+        with pytest.raises(maskwright.CompileError):
+            RequestCompiler(vocab).compile(kind, json.dumps(spec))
+
+
+def test_attempts_share_one_deadline():
+    seconds = []
+
+    def read(text, timeout, **options):
+        seconds.append(timeout)
+        raise maskwright.CompileError("no", code="unsupported" if len(seconds) == 1 else "unsatisfiable")
+
+    with pytest.raises(maskwright.CompileError):
+        read_relaxed(read, "{}", {}, timeout=1.0)
+    assert len(seconds) == 3 and 1.0 >= seconds[0] >= seconds[1] >= seconds[2] > 0

@@ -186,6 +186,22 @@ def test_a_batch(backend):
     assert (bitmask[4] == 7).all()
 
 
+def test_rows_of_a_batch_that_can_not_be_written(backend, caplog):
+    """Nothing may raise between the steps of SGLang: rows without a mask have the stop tokens."""
+    base = importlib.import_module(BASE)
+    grammars = [backend.dispatch_regex("a+"), backend.dispatch_regex("b+")]
+    entries = [base.GrammarRow(row, grammar) for row, grammar in enumerate(grammars)]
+    bitmask = rows(2)[:, :-1]
+    grammars[0].fill_vocab_mask_batched(entries, bitmask)
+    assert "ends an output" in caplog.text and (bitmask[0] == bitmask[1]).all()
+    twice = rows(1)
+    grammars[0].fill_vocab_mask_batched([base.GrammarRow(0, grammar) for grammar in grammars], twice)
+    assert set_bits(twice[0]) == allowed(grammars[1])
+    grammars[0].rollback(-1)
+    grammars[0].rollback(9)
+    assert caplog.text.count("can't take back") == 2
+
+
 def test_forced_text(backend):
     grammar = backend.dispatch_regex("abc[0-9]x")
     assert grammar.try_jump_forward(None) == ([], "abc")
@@ -385,3 +401,60 @@ def check_reasoning(backend):
     for token in (b, STOP):
         grammar.accept_token(token)
     assert grammar.is_terminated()
+
+
+class Request(SimpleNamespace):
+    """What the scheduler knows of a request, as far as grammars go."""
+
+    def __init__(self, kind, spec):
+        kinds = dict.fromkeys(("json_schema", "regex", "ebnf", "structural_tag")) | {kind: spec}
+        params = SimpleNamespace(**kinds, ebnf_full_assistant=False, custom_params=None)
+        super().__init__(sampling_params=params, origin_input_ids=[], require_reasoning=False, grammar=None, grammar_wait_ct=0, error=None)
+
+    def set_finish_with_abort(self, message):
+        self.error = message
+
+    def finished(self):
+        return self.error is not None
+
+
+@pytest.mark.skipif(not IS_REAL, reason="needs SGLang")
+def test_requests_go_through_the_scheduler_of_sglang(backend):
+    """The queue of compiles, the cache, and the masks of a batch, as the scheduler and the sampler call them."""
+    torch = importlib.import_module("torch")
+    module = importlib.import_module("sglang.srt.constrained.grammar_manager")
+    batches = importlib.import_module("sglang.srt.sampling.sampling_batch_info")
+    manager = object.__new__(module.GrammarManager)
+    manager.__dict__.update(
+        grammar_backend=backend,
+        grammar_queue=[],
+        _enable_strict_thinking=False,
+        grammar_sync_size=1,
+        pp_rank=0,
+        pp_size=1,
+        SGLANG_GRAMMAR_POLL_INTERVAL=0.005,
+        SGLANG_GRAMMAR_MAX_POLL_ITERATIONS=10_000,
+        scheduler=SimpleNamespace(model_config=SimpleNamespace()),
+    )
+    specs = [("json_schema", OBJECT), ("regex", "ab"), ("regex", "("), ("regex", "\0"), ("ebnf", 'root ::= "a"'), ("structural_tag", json.dumps(TAG))]
+    for _ in range(2):
+        requests = [Request(*spec) for spec in specs]
+        waiting = [request for request in requests if manager.process_req_with_grammar(request)]
+        while waiting:
+            ready = {id(request) for request in manager.get_ready_grammar_requests()}
+            waiting = [request for request in waiting if id(request) not in ready]
+        assert [request.error is not None for request in requests] == [False, False, True, True, False, False]
+        # The second time all are found in the cache.
+        assert len(backend.cache) == len(specs)
+    requests[1].grammar.accept_token(TOKENIZER.encode("a")[0])
+    for token in [*TOKENIZER.encode("a"), STOP]:
+        requests[4].grammar.accept_token(token)
+    grammars = [requests[0].grammar, None, requests[1].grammar, requests[4].grammar, requests[5].grammar]
+    info = SimpleNamespace(grammars=grammars, temperatures=[1.0] * 5, vocab_size=WIDTH, device="cpu")
+    batches.SamplingBatchInfo.update_regex_vocab_mask(info)
+    logits = torch.zeros(5, WIDTH)
+    info.grammar_mask.apply(logits)
+    found = [set(torch.isfinite(row).nonzero().flatten().tolist()) for row in logits]
+    everything = set(range(WIDTH))
+    assert found == [allowed(grammars[0]), everything, allowed(grammars[2]), everything, allowed(grammars[4])]
+    assert found[2] == set(TOKENIZER.encode("b"))

@@ -1,7 +1,7 @@
 //! Goals: what must hold becomes facts of a shape.
 
 use super::*;
-use crate::json_schema::keywords::{self, Site, closed_keys};
+use crate::json_schema::keywords::{self, Site, closed_items, closed_keys};
 use crate::json_schema::model::{ArrayKeyword, ObjectKeyword};
 use crate::json_schema::partial::is_contradictory;
 
@@ -138,6 +138,12 @@ impl Expander<'_> {
             // Other keys are forbidden where `additionalProperties` is absent.
             let closed =
                 closed_keys(self, id).map(|keys| Goal::Fact(Fact::Keys(KeyRule { keys, member: Member::NOTHING })));
+            partial.goals.extend(closed);
+        }
+        if !self.options.has_additional_items && partial.kind == ValueKind::Array {
+            // Items behind the prefix are forbidden where `items` is absent.
+            let rule = |from| ItemRule { from, to: None, member: Member::NOTHING };
+            let closed = closed_items(self.model, id).map(|from| Goal::Fact(Fact::Items(rule(from))));
             partial.goals.extend(closed);
         }
         Ok(true)

@@ -38,7 +38,7 @@ use super::shape::*;
 use super::value::{Json, Value, ValueId};
 use crate::Limits;
 use crate::pass::CompileBudget;
-use crate::schema_options::SchemaOptions;
+use crate::schema_options::{RootForm, SchemaOptions};
 use choices::Outcome;
 use circular::circular_schemas;
 use hashbrown::{HashMap, HashSet};
@@ -158,6 +158,7 @@ impl<'a> Expander<'a> {
         if members.len() > 1
             && let Some(shapes) = self.listed_shapes(&members, kind)
         {
+            let shapes = self.without_excluded(shapes, kind)?;
             self.shapes.insert((id, kind), Rc::clone(&shapes));
             return Ok(shapes);
         }
@@ -170,8 +171,27 @@ impl<'a> Expander<'a> {
                 shapes.into_vec().into()
             }
         };
+        let shapes = self.without_excluded(shapes, kind)?;
         self.shapes.insert((id, kind), Rc::clone(&shapes));
         Ok(shapes)
+    }
+
+    /// Adds to shapes of strings that the texts which the options exclude do not occur in them.
+    fn without_excluded(&mut self, shapes: Rc<[Shape]>, kind: ValueKind) -> Expanded<Rc<[Shape]>> {
+        let texts = &self.options.excluded_texts;
+        if kind != ValueKind::String || texts.is_empty() {
+            return Ok(shapes);
+        }
+        let is_plain = matches!(self.options.root, RootForm::Text { .. });
+        let language = self.languages.excluding(texts, is_plain, self.limits)?;
+        let mut shapes = shapes.to_vec();
+        for shape in &mut shapes {
+            let Shape::String(string) = shape else { continue };
+            string.languages.push((language, true));
+            string.languages.sort_unstable();
+            string.languages.dedup();
+        }
+        Ok(shapes.into())
     }
 
     /// Returns the shapes of members for one kind; nothing if there are more than `n_max` alternatives to try.

@@ -117,6 +117,17 @@ fn one_item(index: usize, site: &Site, id: SchemaId, is_negated: bool) -> ItemRu
     ItemRule { from: index as u64, to: Some(index as u64 + 1), member }
 }
 
+/// Returns from which index on a schema forbids items where arrays have declared items only: behind its prefix, if it has one and says nothing about others.
+pub(in crate::json_schema) fn closed_items(model: &SchemaModel, schema: SchemaId) -> Option<u64> {
+    let has = |is_it: fn(&ArrayKeyword) -> bool| {
+        let mut entries = model.schema(schema).entries().iter();
+        entries.any(|entry| matches!(&entry.keyword, Keyword::Array(keyword) if is_it(keyword)))
+    };
+    let is_closed = has(|keyword| matches!(keyword, ArrayKeyword::PrefixItems(_)))
+        && !has(|keyword| matches!(keyword, ArrayKeyword::Items(_) | ArrayKeyword::UnevaluatedItems(_)));
+    is_closed.then(|| n_prefix_items(model, schema))
+}
+
 /// Returns the number of items with schemas of their own.
 fn n_prefix_items(model: &SchemaModel, schema: SchemaId) -> u64 {
     let entries = model.schema(schema).entries().iter();

@@ -37,6 +37,7 @@ use super::shape::ValueKind;
 use super::value::ValueId;
 use crate::Limits;
 use crate::schema_options::SchemaOptions;
+pub(super) use array::closed_items;
 use core::ops::RangeInclusive;
 pub(super) use object::closed_keys;
 use reader::{KeywordReader, Keywords, Misfit};
@@ -78,6 +79,90 @@ pub(super) struct Word {
     pub vocabulary: Vocabularies,
     pub holds: Holds,
     role: Role,
+}
+
+/// The names that [`word`] knows, by family.
+const NAMES: [&str; 53] = [
+    "$schema",
+    "$id",
+    "id",
+    "$anchor",
+    "$dynamicAnchor",
+    "$recursiveAnchor",
+    "$vocabulary",
+    "$defs",
+    "definitions",
+    "$ref",
+    "$dynamicRef",
+    "$recursiveRef",
+    "type",
+    "enum",
+    "const",
+    "nullable",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "properties",
+    "required",
+    "additionalProperties",
+    "patternProperties",
+    "propertyNames",
+    "minProperties",
+    "maxProperties",
+    "dependentRequired",
+    "dependentSchemas",
+    "dependencies",
+    "unevaluatedProperties",
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "minItems",
+    "maxItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "uniqueItems",
+    "unevaluatedItems",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+];
+
+/// A keyword that counts, and the drafts that have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeywordInfo {
+    /// The keyword, like `minLength`.
+    pub name: &'static str,
+    /// The drafts that have it, from the first to the last; `None` for `nullable`, which only OpenAPI has.
+    pub drafts: Option<RangeInclusive<Draft>>,
+    /// Whether it constrains values, perhaps as part of a keyword beside it; the others identify or define schemas.
+    pub is_constraint: bool,
+}
+
+/// Returns the keywords that count, by family. All other words are annotations.
+///
+/// ```
+/// use maskwright::json_schema::{Draft, keywords};
+/// let found = keywords().find(|keyword| keyword.name == "prefixItems").unwrap();
+/// assert!(found.is_constraint && found.drafts == Some(Draft::Draft2020..=Draft::Draft2020));
+/// ```
+pub fn keywords() -> impl Iterator<Item = KeywordInfo> {
+    NAMES.into_iter().map(|name| {
+        let word = word(name).expect("a name of the list is known");
+        let is_constraint = matches!(word.role, Role::Constraint(_) | Role::PartOf(_));
+        KeywordInfo { name, drafts: (name != "nullable").then_some(word.drafts), is_constraint }
+    })
 }
 
 impl Word {

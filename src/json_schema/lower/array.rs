@@ -157,6 +157,11 @@ impl Lowerer<'_> {
         }
         let is_finite = domains.iter().any(|domain| !matches!(domain, Domain::Many { is_finite: false, .. }));
         let is_unsure = domains.iter().any(|domain| matches!(domain, Domain::Many { is_endless: false, .. }));
+        if self.expander.options.has_any_order && self.have_containers(&places)? {
+            // An item that is completed in other orders is the same one, so that too many texts would have to be tried.
+            let reason = "items may be arrays or objects, whose keys come in any order";
+            return Err(SchemaError::unsupported("uniqueItems", reason).into());
+        }
         let exhaustible = match (self.bound_counts(&mut shape)?, is_unsure) {
             (true, false) => Exhaustible::Never,
             _ => Exhaustible::Possibly,
@@ -166,6 +171,19 @@ impl Lowerer<'_> {
         self.array_with(&mut draft, &shape, depth, end, Some(distinct))?;
         self.spend(&draft)?;
         Ok(Some(self.rule("array", draft, None)))
+    }
+
+    /// Returns whether arrays or objects may satisfy the members of some position.
+    fn have_containers(&mut self, places: &[Vec<Member>]) -> Lowered<bool> {
+        for members in places {
+            let conjunction = self.expander.intern(members.clone());
+            for kind in [ValueKind::Array, ValueKind::Object] {
+                if !self.expander.shapes(conjunction, kind)?.is_empty() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Returns whether the first `n_items` positions of an array can have distinct values, where the items of each satisfy its members (those

@@ -6,7 +6,7 @@
 use crate::json_schema::language::StringKey;
 use crate::json_schema::shape::NumberShape;
 use crate::pass::{FinishedNetwork, RuleAutomaton};
-use crate::schema_options::{SchemaOptions, Spelling, WhiteSpace};
+use crate::schema_options::{RootForm, SchemaOptions, Spelling, WhiteSpace};
 use crate::util::BoundedMap;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,12 +42,19 @@ pub(super) enum LeafKey {
 pub(super) struct AnyValueKey {
     white_space: WhiteSpace,
     has_integer_fractions: bool,
+    /// The texts that no string has in it, and whether strings are written without escapes.
+    excluded_texts: (Vec<Box<str>>, bool),
 }
 
 impl AnyValueKey {
     pub fn of(options: &SchemaOptions) -> Self {
-        let SchemaOptions { white_space, has_integer_fractions, .. } = options;
-        AnyValueKey { white_space: white_space.clone(), has_integer_fractions: *has_integer_fractions }
+        let SchemaOptions { white_space, has_integer_fractions, excluded_texts, root, .. } = options;
+        let is_plain = matches!(root, RootForm::Text { .. });
+        AnyValueKey {
+            white_space: white_space.clone(),
+            has_integer_fractions: *has_integer_fractions,
+            excluded_texts: (excluded_texts.clone(), is_plain && !excluded_texts.is_empty()),
+        }
     }
 }
 

@@ -32,15 +32,24 @@ pub(super) enum Counted {
     WithinLarge,
 }
 
+/// How strings are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    /// With escapes, and a closing quote.
+    Quoted,
+    /// As their characters, and nothing behind. The empty string is left out.
+    Plain,
+}
+
 impl Lowerer<'_> {
-    /// Adds the body and closing quote of the strings of an automaton with the lengths of a shape, if a register can count them.
+    /// Adds the strings of an automaton with the lengths of a shape, from behind the opening quote on, if a register can count them.
     pub(super) fn with_length_register(
         &mut self,
         draft: &mut Draft,
-        open: u32,
-        end: u32,
+        (open, end): (u32, u32),
         shape: &StringShape,
         all: &Dfa,
+        written: Written,
     ) -> Lowered<Counted> {
         let Some((shortest, longest)) = all.byte_lengths() else { return Ok(Counted::Beside) };
         let bound = |n: u64| u32::try_from(n).unwrap_or(u32::MAX - 1);
@@ -51,7 +60,7 @@ impl Lowerer<'_> {
         if n_written <= WRITTEN_MAX {
             return Ok(Counted::Within);
         }
-        let spelled = Spelled::new(all, self.expander.options.spelling);
+        let spelled = Spelled::new(all, (written == Written::Quoted).then(|| self.spelling()));
         self.budget.spend(2 * spelled.draft.n_edges())?;
         let lengths = Lengths::of(&spelled);
         // A lower bound that every string satisfies is none.
@@ -66,9 +75,10 @@ impl Lowerer<'_> {
                 return Ok(Counted::WithinLarge);
             }
             let long = self.expander.languages.with_lengths(all, u64::from(min), None, self.limits)?;
-            return self.with_length_register(draft, open, end, &StringShape { min: 0, ..shape.clone() }, &long);
+            let unbounded = StringShape { min: 0, ..shape.clone() };
+            return self.with_length_register(draft, (open, end), &unbounded, &long, written);
         }
-        if spelled.is_empty_text && shape.min == 0 {
+        if written == Written::Quoted && spelled.is_empty_text && shape.min == 0 {
             draft.byte(&[open], b'"', end);
         }
         if max.is_some_and(|max| lengths.to_end_after_one[0] > max) {
@@ -80,9 +90,11 @@ impl Lowerer<'_> {
             let at = state as usize;
             if is_boundary[at] || (max.is_some() && lengths.needs_check[at]) {
                 let arrival_max = max.map(|max| max.saturating_sub(lengths.to_end[at]));
+                // A string ends between two characters.
+                let is_accepting = written == Written::Plain && body.accepting[at];
                 body.register_rules.push((
                     state,
-                    RegisterRule::Length(Length { counts_char: is_boundary[at], arrival_max, ..length }),
+                    RegisterRule::Length(Length { counts_char: is_boundary[at], is_accepting, arrival_max, ..length }),
                 ));
             }
         }
@@ -91,14 +103,16 @@ impl Lowerer<'_> {
             let least = |target: usize| lengths.to_end[target] + u32::from(is_boundary[target]);
             body.retain(|edge| least(edge.target as usize) <= max);
         }
-        // The closing quote belongs to the rule, so that its other states are certainly within a string.
-        let closed = body.state();
-        let ends: Vec<u32> = (0..closed).filter(|&state| body.accepting[state as usize]).collect();
-        body.byte(&ends, b'"', closed);
-        body.accepting.fill(false);
-        body.accept(closed);
-        body.register_rules
-            .push((closed, RegisterRule::Length(Length { is_accepting: true, arrival_max: max, ..length })));
+        if written == Written::Quoted {
+            // The closing quote belongs to the rule, so that its other states are certainly within a string.
+            let closed = body.state();
+            let ends: Vec<u32> = (0..closed).filter(|&state| body.accepting[state as usize]).collect();
+            body.byte(&ends, b'"', closed);
+            body.accepting.fill(false);
+            body.accept(closed);
+            body.register_rules
+                .push((closed, RegisterRule::Length(Length { is_accepting: true, arrival_max: max, ..length })));
+        }
         self.spend(&body)?;
         let rule = self.rule("characters", body, None);
         draft.edge(open, Label::Call(rule), end);
@@ -116,11 +130,21 @@ struct Spelled {
 }
 
 impl Spelled {
-    fn new(all: &Dfa, spelling: Spelling) -> Self {
+    /// Returns the automaton of strings in a spelling, or as their characters.
+    fn new(all: &Dfa, spelling: Option<Spelling>) -> Self {
         let mut draft = Draft::new();
         let n_states = all.n_states() as u32;
         (0..n_states).for_each(|_| _ = draft.state());
-        spell(&mut draft, all, |state| state + 1, spelling);
+        match spelling {
+            Some(spelling) => spell(&mut draft, all, |state| state + 1, spelling),
+            None => {
+                for state in 0..n_states {
+                    for (low, high, target) in all.edges(state) {
+                        draft.edge(state + 1, Label::Bytes(low, high), target + 1);
+                    }
+                }
+            }
+        }
         draft.copy_edges(1, 0);
         // Within a character only continuation bytes follow.
         let is_inside =

@@ -1,4 +1,4 @@
-//! Objects: declared keys in a fixed order, each at most once, then undeclared keys.
+//! Objects: declared keys in a fixed order, each at most once, then undeclared keys. Keys in any order are in `any_order`.
 //!
 //! Keys that a schema names come in the order in which it names them, then those that are only required, then all others. So the state
 //! after some members is the index of the next name, with the number of members as far as it matters and the obligations satisfied.
@@ -10,6 +10,7 @@
 //! *Other keys* are a rule that many objects share, with its own quotes: any string, or the strings of some patterns. Duplicates of declared
 //! keys are refused at the end of the key, as duplicates of earlier keys are.
 
+mod any_order;
 mod plan;
 mod slots;
 mod values;
@@ -186,6 +187,9 @@ impl Places {
 impl Lowerer<'_> {
     /// Adds the objects of a plan between the start of a draft and `end`.
     pub(super) fn object(&mut self, draft: &mut Draft, plan: &Plan, depth: u32, end: u32) -> Lowered<()> {
+        if self.expander.options.has_any_order {
+            return self.object_in_any_order(draft, plan, depth, end);
+        }
         let open = draft.state();
         draft.byte(&[0], b'{', open);
         let none = Seen { next: 0, n_members: 0, met: 0 };
@@ -283,34 +287,47 @@ impl Lowerer<'_> {
         if let Some(&others) = places.others.get(past) {
             return Ok(others);
         }
-        if places.declared_keys.is_none() && !plan.names.is_empty() {
-            let spelled = (0..plan.names.len()).map(|place| plan.spelled(place as u32));
-            places.declared_keys = Some(draft.add_declared_keys(DeclaredKeys::new(b"\"", spelled)));
-        }
         let begin = places.other_keys.len() as u32;
-        for (index, class) in plan.classes.iter().enumerate() {
-            let (rule, scarce_after) = match places.class_rules.get(index) {
-                Some(&known) => known,
-                None => {
-                    let new = (self.other_key(&class.keys)?, plan.scarce_after(&class.keys));
-                    places.class_rules.push(new);
-                    new
-                }
-            };
-            let closed = draft.state();
-            let distinct = Distinct {
-                equality: Equality::Bytes,
-                scarce_after,
-                exhaustible: Exhaustible::Never,
-                declared_keys: places.declared_keys,
-            };
-            draft.elements.push((closed, distinct));
+        for index in 0..plan.classes.len() {
+            let (rule, closed) = self.class_key(draft, plan, places, index)?;
             self.member_value(draft, places, closed, KeyIndex::Class(index as u32), past, plan, depth)?;
             places.other_keys.push((rule, closed));
         }
         let others = (begin, places.other_keys.len() as u32);
         places.others.insert(past, others);
         Ok(others)
+    }
+
+    /// Returns the rule of the keys of a class, and a new state to which it returns.
+    fn class_key(
+        &mut self,
+        draft: &mut Draft,
+        plan: &Plan,
+        places: &mut Places,
+        index: usize,
+    ) -> Lowered<(NetRuleId, u32)> {
+        if places.declared_keys.is_none() && !plan.names.is_empty() {
+            let spelled = (0..plan.names.len()).map(|place| plan.spelled(place as u32));
+            places.declared_keys = Some(draft.add_declared_keys(DeclaredKeys::new(b"\"", spelled)));
+        }
+        let (rule, scarce_after) = match places.class_rules.get(index) {
+            Some(&known) => known,
+            None => {
+                let keys = &plan.classes[index].keys;
+                let new = (self.other_key(keys)?, plan.scarce_after(keys));
+                places.class_rules.push(new);
+                new
+            }
+        };
+        let closed = draft.state();
+        let distinct = Distinct {
+            equality: Equality::Bytes,
+            scarce_after,
+            exhaustible: Exhaustible::Never,
+            declared_keys: places.declared_keys,
+        };
+        draft.elements.push((closed, distinct));
+        Ok((rule, closed))
     }
 
     /// Adds the names that may follow up to the next stop.
@@ -429,7 +446,7 @@ impl Lowerer<'_> {
         // Several variants share their colon.
         let colon = if is_one { From::new() } else { self.colon(draft, from, depth)? };
         for &(conjunction, met) in variants.iter() {
-            let n_members = plan.n_members_after(seen);
+            let n_members = plan.n_members_after(seen.n_members);
             let Some(met) = plan.satisfied_after(key, seen.met | met) else { continue };
             let after = Seen { n_members, met, ..seen };
             let rule = self.value(conjunction, depth + 1, false)?;
@@ -692,8 +709,8 @@ impl Plan {
     }
 
     /// Returns the number of members after one more, as far as it matters.
-    fn n_members_after(&self, seen: Seen) -> u64 {
-        if self.max.is_some() { seen.n_members + 1 } else { (seen.n_members + 1).min(self.min) }
+    fn n_members_after(&self, n_members: u64) -> u64 {
+        if self.max.is_some() { n_members + 1 } else { (n_members + 1).min(self.min) }
     }
 
     /// Returns the state after a name is skipped; `None` if an obligation can't be satisfied any more.

@@ -1,11 +1,12 @@
 //! Strings that are documents as a whole and written as their characters, without quotes and escapes.
 
 use super::draft::Draft;
+use super::length::{Counted, Written};
 use super::{Lowered, Lowerer};
-use crate::json_schema::language::{too_large, watched};
+use crate::json_schema::language::{alike, too_large, watched};
 use crate::json_schema::shape::StringShape;
 use crate::pass::Label;
-use crate::regular::{Product, product_within};
+use crate::regular::{Dfa, Product, product_within};
 use std::sync::Arc;
 
 impl Lowerer<'_> {
@@ -19,17 +20,32 @@ impl Lowerer<'_> {
             ..shape.clone()
         };
         let shapes: Vec<StringShape> = shapes.iter().map(listed).collect();
-        let all = self.expander.languages.of_shapes(&shapes.iter().collect::<Vec<_>>(), true, self.limits)?;
-        let dfa = match is_listed || until.is_empty() {
-            true => all,
-            false => {
-                let without = self.expander.languages.without(until, self.limits)?;
-                watched(self.budget, too_large, |work| {
-                    product_within(&all, &without, Product::Intersect, self.limits, work).map(Arc::new)
-                })?
-            }
+        let without = match is_listed || until.is_empty() {
+            true => None,
+            false => Some(self.expander.languages.without(until, self.limits)?),
         };
-        let Some(start) = dfa.start() else { return Ok(false) };
+        // PERF: what a register counts is not multiplied with the marker: 100 characters before `</parameter>` are 60 states, not 5,000.
+        let (mut is_empty, mut written) = (false, Vec::new());
+        let mut end = None;
+        for group in alike(&shapes.iter().collect::<Vec<_>>()) {
+            if group[0].values.is_none() {
+                let all = self.expander.languages.of_shapes(&group, false, self.limits)?;
+                let all = self.plain_without(all, without.as_deref())?;
+                let end = *end.get_or_insert_with(|| {
+                    let end = draft.state();
+                    draft.accept(end);
+                    end
+                });
+                if self.with_length_register(draft, (0, end), group[0], &all, Written::Plain)? == Counted::Beside {
+                    is_empty |= group[0].min == 0 && all.start().is_some_and(|start| all.is_accepting(start));
+                    continue;
+                }
+            }
+            written.extend(group.iter().map(|&shape| shape.clone()));
+        }
+        let all = self.expander.languages.of_shapes(&written.iter().collect::<Vec<_>>(), true, self.limits)?;
+        let dfa = self.plain_without(all, without.as_deref())?;
+        let Some(start) = dfa.start() else { return Ok(is_empty) };
         let base = draft.states(dfa.n_states());
         for state in 0..dfa.n_states() as u32 {
             for (low, high, target) in dfa.edges(state) {
@@ -40,6 +56,13 @@ impl Lowerer<'_> {
             }
         }
         draft.copy_edges(base + start, 0);
-        Ok(dfa.is_accepting(start))
+        Ok(is_empty || dfa.is_accepting(start))
+    }
+
+    fn plain_without(&self, all: Arc<Dfa>, without: Option<&Dfa>) -> Lowered<Arc<Dfa>> {
+        let Some(without) = without else { return Ok(all) };
+        watched(self.budget, too_large, |work| {
+            product_within(&all, without, Product::Intersect, self.limits, work).map(Arc::new)
+        })
     }
 }

@@ -7,7 +7,8 @@
 //! shortest spelling alone.
 
 use super::draft::Draft;
-use super::text::{PLAIN, short_escape};
+use super::text::PLAIN;
+use crate::json_schema::escape::short_escape;
 use crate::pass::Label;
 use crate::regular::Dfa;
 use hashbrown::HashMap;

@@ -6,9 +6,10 @@
 
 use super::draft::Draft;
 use super::leaf::LeafKey;
-use super::length::Counted;
+use super::length::{Counted, Written};
 use super::spelling::spell_in_all_ways;
 use super::{Lowered, Lowerer};
+use crate::json_schema::escape::{short_escape, spelled_byte};
 use crate::json_schema::language::StringKey;
 use crate::json_schema::language::{alike, too_large, watched};
 use crate::json_schema::number::{NumberSet, RegisterTexts};
@@ -126,7 +127,14 @@ impl Lowerer<'_> {
 
     /// Returns the spelling of strings; those that are compared have one spelling each, since their bytes are compared.
     fn spelling_of(&self, is_element: bool) -> Spelling {
-        if is_element { Spelling::Shortest } else { self.expander.options.spelling }
+        if is_element { Spelling::Shortest } else { self.spelling() }
+    }
+
+    /// Returns the spelling of strings that are not compared.
+    pub(super) fn spelling(&self) -> Spelling {
+        // What is excluded is said of this spelling.
+        let is_excluding = !self.expander.options.excluded_texts.is_empty();
+        if is_excluding { Spelling::Shortest } else { self.expander.options.spelling }
     }
 
     fn draft_string(&mut self, shapes: &[StringShape], is_element: bool) -> Lowered<Option<Draft>> {
@@ -135,7 +143,7 @@ impl Lowerer<'_> {
         draft.accept(end);
         let open = draft.state();
         draft.byte(&[0], b'"', open);
-        let mut written = Union::default();
+        let (mut written, mut free) = (Union::default(), Union::default());
         let mut is_empty = true;
         for group in alike(&shapes.iter().collect::<Vec<_>>()) {
             let counted = if is_element { Counted::Within } else { self.counted(&mut draft, open, end, &group)? };
@@ -144,7 +152,9 @@ impl Lowerer<'_> {
                 continue;
             }
             if counted == Counted::Within || group.len() == 1 {
-                written.add(self.expander.languages.of_shapes(&group, true, self.limits)?);
+                let is_free = !is_element && group.iter().any(|shape| shape.is_free());
+                let language = self.expander.languages.of_shapes(&group, true, self.limits)?;
+                if is_free { &mut free } else { &mut written }.add(language);
                 continue;
             }
             // Shapes that have no common register may each have one.
@@ -155,9 +165,12 @@ impl Lowerer<'_> {
                 }
             }
         }
-        let dfa = watched(self.budget, too_large, |work| written.finish(self.limits, work))?;
-        if !dfa.is_empty() {
-            let base = embed_spelled(&mut draft, &dfa, end, self.spelling_of(is_element));
+        for (union, spelling) in [(written, self.spelling_of(is_element)), (free, Spelling::Any)] {
+            let dfa = watched(self.budget, too_large, |work| union.finish(self.limits, work))?;
+            if dfa.is_empty() {
+                continue;
+            }
+            let base = embed_spelled(&mut draft, &dfa, end, spelling);
             match is_empty {
                 // The opening quote leads to the start of the automaton itself: an equivalent state would have masks of its own.
                 true => draft.edges_mut().filter(|edge| edge.target == open).for_each(|edge| edge.target = base),
@@ -176,7 +189,7 @@ impl Lowerer<'_> {
         if shape.values.is_some() || is_short || (shape.min == 0 && shape.max.is_none()) {
             return Ok(Counted::Within);
         }
-        let is_free = shapes.iter().any(|shape| shape.languages.is_empty() && shape.excluded.is_empty());
+        let is_free = shapes.iter().any(|shape| shape.is_free());
         let mut body = Draft::new();
         let mut min = shape.min;
         if !is_free {
@@ -187,8 +200,8 @@ impl Lowerer<'_> {
                     None => return Ok(Counted::WithinLarge),
                 },
             };
-            let Some(is_some) = spell_one_character(&mut body, &all, self.expander.options.spelling) else {
-                return self.with_length_register(draft, open, end, shape, &all);
+            let Some(is_some) = spell_one_character(&mut body, &all, self.spelling()) else {
+                return self.with_length_register(draft, (open, end), shape, &all, Written::Quoted);
             };
             min = min.max(u64::from(is_some));
         }
@@ -301,12 +314,8 @@ fn spell_row(draft: &mut Draft, from: u32, edges: impl Iterator<Item = (u8, u8, 
     draft.byte(&[from], b'\\', escape);
 }
 
-/// The bytes that [`is_escaped`] is not true of.
+/// The bytes that are not escaped.
 pub(super) const PLAIN: [(u8, u8); 3] = [(0x20, b'"' - 1), (b'"' + 1, b'\\' - 1), (b'\\' + 1, 0xFF)];
-
-fn is_escaped(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
 
 /// Adds the escapes, after the backslash, of some bytes.
 fn add_escapes(draft: &mut Draft, escape: u32, bytes: &[(u8, u32)]) {
@@ -336,35 +345,13 @@ fn add_escapes(draft: &mut Draft, escape: u32, bytes: &[(u8, u32)]) {
     }
 }
 
-pub(super) fn short_escape(byte: u8) -> Option<u8> {
-    Some(match byte {
-        b'"' | b'\\' => byte,
-        0x08 => b'b',
-        0x0C => b'f',
-        b'\n' => b'n',
-        b'\r' => b'r',
-        b'\t' => b't',
-        _ => return None,
-    })
-}
-
 /// The spelling of a key; most are short.
 pub(super) type SpelledKey = SmallVec<[u8; 24]>;
 
 /// Returns the spelling of a key, with its closing quote and without the opening one.
 pub(super) fn spelled_key(name: &str) -> SpelledKey {
     let mut spelled = SpelledKey::with_capacity(name.len() + 1);
-    for byte in name.bytes() {
-        if !is_escaped(byte) {
-            spelled.push(byte);
-            continue;
-        }
-        spelled.push(b'\\');
-        match short_escape(byte) {
-            Some(letter) => spelled.push(letter),
-            None => spelled.extend(format!("u{byte:04x}").into_bytes()),
-        }
-    }
+    name.bytes().for_each(|byte| spelled.extend(spelled_byte(byte)));
     spelled.push(b'"');
     spelled
 }

@@ -16,7 +16,7 @@ pub(super) const R1: Layout = Layout {
         Part::Json,
         Part::Text("\n```<｜tool▁call▁end｜>"),
     ],
-    between: "\n",
+    between: &["\n"],
     close: "<｜tool▁calls▁end｜>",
     is_single: false,
 };
@@ -31,7 +31,7 @@ pub(super) const V3_1: Layout = Layout {
         Part::Json,
         Part::Text("<｜tool▁call▁end｜>"),
     ],
-    between: "",
+    between: &[""],
     ..R1
 };
 
@@ -49,7 +49,7 @@ pub(super) const V3_2: Layout = Layout {
         Part::Parameters("deepseek_xml"),
         Part::Text("\n</｜DSML｜invoke>"),
     ],
-    between: "\n",
+    between: &["\n"],
     close: "\n</｜DSML｜function_calls>",
     is_single: false,
 };

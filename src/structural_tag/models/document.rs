@@ -48,6 +48,11 @@ pub(super) fn optional(content: &str) -> String {
     format!(r#"{{"type": "optional", "content": {content}}}"#)
 }
 
+/// Returns the format of any number of copies.
+pub(super) fn star(content: &str) -> String {
+    format!(r#"{{"type": "star", "content": {content}}}"#)
+}
+
 /// Returns the format of `min` to `max` copies.
 pub(super) fn repeat(content: &str, min: u32, max: u32) -> String {
     format!(r#"{{"type": "repeat", "min": {min}, "max": {max}, "content": {content}}}"#)

@@ -1,10 +1,10 @@
 //! The registry: models, their names, and their formats.
 
-use super::cohere::COMMAND_R7B;
+use super::cohere::{COMMAND, COMMAND_R7B};
 use super::error::ToolCallError;
 use super::layout::Layout;
 use super::request::{Plan, Thinking, Tool, ToolCallOptions, ToolChoice};
-use super::{deepseek, document, glm, harmony, kimi, llama, minimax, mistral, qwen};
+use super::{deepseek, document, exaone, glm, harmony, kimi, llama, mimo, minimax, mistral, qwen};
 use crate::limits::Limits;
 use crate::util::closest_name;
 
@@ -38,6 +38,8 @@ pub enum ModelFormat {
     Glm47,
     /// MiniMax M2: `<invoke name="f">` in `<minimax:tool_call>`.
     MiniMaxM2,
+    /// MiniMax M3: `]<]minimax[>[<invoke name="f">` with an element for each argument, at whatever depth. Arguments are those that a schema declares; a tool without a schema has none.
+    MiniMaxM3,
     /// Harmony, of gpt-oss: `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>`.
     Harmony,
     /// Mistral since tokenizer v11: `[TOOL_CALLS]f[ARGS]{}`.
@@ -46,10 +48,16 @@ pub enum ModelFormat {
     MistralList,
     /// Cohere Command R7B: `{"tool_call_id": "0", "tool_name": "f", "parameters": {}}` in a list behind `<|START_ACTION|>`.
     CommandR7b,
+    /// Cohere's later Command models: `<cofl:tool_call id="0" name="f">` with an element for each argument, at whatever depth.
+    Cohere,
+    /// MiMo V2.6: `<function=f>` with `<parameter=k>` between `<tool_call>` and `</tool_call>`, without line ends.
+    MiMo,
+    /// EXAONE 4.0: JSON between `<tool_call>` and `</tool_call>`, without line ends.
+    Exaone,
 }
 
 /// Each format with its names, our own first.
-const NAMES: [(ModelFormat, &[&str]); 17] = [
+const NAMES: [(ModelFormat, &[&str]); 21] = [
     (ModelFormat::Llama, &["llama", "llama_3", "llama3", "llama3_json"]),
     (ModelFormat::Qwen3, &["qwen_3", "qwen3", "qwen", "qwen25", "qwen_2_5", "hermes"]),
     (ModelFormat::Qwen3Coder, &["qwen_3_coder", "qwen3_coder", "qwen3_xml", "qwen_3_5", "qwen3_5"]),
@@ -63,10 +71,14 @@ const NAMES: [(ModelFormat, &[&str]); 17] = [
     (ModelFormat::Glm45, &["glm_4_5", "glm_4_6", "glm45"]),
     (ModelFormat::Glm47, &["glm_4_7", "glm_5", "glm47"]),
     (ModelFormat::MiniMaxM2, &["minimax_m2", "minimax"]),
+    (ModelFormat::MiniMaxM3, &["minimax_m3"]),
     (ModelFormat::Harmony, &["harmony", "gpt_oss", "openai"]),
     (ModelFormat::Mistral, &["mistral"]),
     (ModelFormat::MistralList, &["mistral_list", "mistral_v3"]),
     (ModelFormat::CommandR7b, &["command_r7b"]),
+    (ModelFormat::Cohere, &["cohere", "command_a", "cohere_command"]),
+    (ModelFormat::MiMo, &["mimo", "mimo_v2_6"]),
+    (ModelFormat::Exaone, &["exaone", "exaone_4", "exaone4"]),
 ];
 
 /// What makes the format of an output.
@@ -154,10 +166,14 @@ impl ModelFormat {
             ModelFormat::Glm45 => &glm::GLM_4_5,
             ModelFormat::Glm47 => &glm::GLM_4_7,
             ModelFormat::MiniMaxM2 => &minimax::M2,
+            ModelFormat::MiniMaxM3 => &minimax::M3,
             ModelFormat::Harmony => return Maker::Function(harmony::output),
             ModelFormat::Mistral => &mistral::MISTRAL,
             ModelFormat::MistralList => &mistral::MISTRAL_LIST,
             ModelFormat::CommandR7b => &COMMAND_R7B,
+            ModelFormat::Cohere => &COMMAND,
+            ModelFormat::MiMo => &mimo::MIMO,
+            ModelFormat::Exaone => &exaone::EXAONE_4,
         })
     }
 }

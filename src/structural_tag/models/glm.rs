@@ -18,7 +18,7 @@ pub(super) const GLM_4_5: Layout = Layout {
         Part::Pattern("\n?"),
         Part::Text("</tool_call>"),
     ],
-    between: "\n",
+    between: &["\n"],
     close: "",
     is_single: false,
 };
@@ -26,6 +26,6 @@ pub(super) const GLM_4_5: Layout = Layout {
 /// The same without line ends.
 pub(super) const GLM_4_7: Layout = Layout {
     call: &[Part::Text("<tool_call>"), Part::Name, Part::Parameters("glm_xml"), Part::Text("</tool_call>")],
-    between: "",
+    between: &[""],
     ..GLM_4_5
 };

@@ -20,7 +20,7 @@ pub(super) const K2: Layout = Layout {
         Part::Json,
         Part::Text("<|tool_call_end|>"),
     ],
-    between: "",
+    between: &[""],
     close: "<|tool_calls_section_end|>",
     is_single: false,
 };
@@ -48,7 +48,7 @@ pub(super) fn k3_output(plan: &Plan<'_>) -> String {
     elements.push(document::tag(begin, &text, &[K3_RESPONSE.end]));
     let tags: Vec<String> = plan.tools.iter().map(|tool| layout::call(K3_CALL, tool)).collect();
     let calls = || {
-        let calls = layout::calls(&tags, "", plan.n_calls_max);
+        let calls = layout::calls(&tags, &[""], plan.n_calls_max);
         document::tag("<|open|>tools<|sep|>", &calls, &["<|close|>tools<|sep|>"])
     };
     match plan.need {

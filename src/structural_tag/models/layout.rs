@@ -20,7 +20,8 @@ pub(super) struct Layout {
     /// Before the first call, one of these; nothing where there is none.
     pub open: &'static [&'static str],
     pub call: &'static [Part],
-    pub between: &'static str,
+    /// Between two calls, one of these.
+    pub between: &'static [&'static str],
     /// Behind the last call.
     pub close: &'static str,
     /// Whether the template refuses several calls in one output.
@@ -39,6 +40,8 @@ pub(super) struct Markers {
 pub(super) enum Text {
     /// Before calls, or alone.
     BeforeCalls,
+    /// Likewise, with or without markers around it.
+    BeforeCallsMaybeBetween(Markers),
     /// Alone: an output with calls has none.
     Alone,
     /// Alone, between markers.
@@ -57,7 +60,12 @@ pub(super) enum Part {
     Json,
     /// The arguments, as parameters in a style of schemas.
     Parameters(&'static str),
+    /// Likewise, in a style that has no form for parameters that a schema doesn't declare.
+    Declared(&'static str),
 }
+
+/// White space around arguments, as a regular expression.
+pub(super) const SPACE: &str = "[ \\t\\n\\r]{0,16}";
 
 /// The markers around reasoning that most models have.
 pub(super) const THINK: Markers = Markers { begin: "<think>", end: "</think>" };
@@ -69,7 +77,7 @@ impl Layout {
             self.reasoning.and_then(|markers| reasoning(markers, plan.thinking)).into_iter().collect();
         match plan.need {
             Need::Never => elements.push(self.text()),
-            Need::Maybe if matches!(self.text, Text::BeforeCalls) => {
+            Need::Maybe if matches!(self.text, Text::BeforeCalls | Text::BeforeCallsMaybeBetween(_)) => {
                 elements.push(self.text());
                 elements.push(document::optional(&self.calls(plan)));
             }
@@ -92,6 +100,10 @@ impl Layout {
         match self.text {
             Text::BeforeCalls | Text::Alone => text,
             Text::AloneBetween(Markers { begin, end }) => document::tag(begin, &text, &[end]),
+            Text::BeforeCallsMaybeBetween(Markers { begin, end }) => {
+                let marked = document::tag(begin, &text, &[end]);
+                document::one_of(vec![text, marked])
+            }
         }
     }
 
@@ -129,6 +141,7 @@ pub(super) fn call(parts: &[Part], tool: &Tool) -> String {
             Part::Pattern(pattern) => document::regex(pattern),
             Part::Json => document::json_schema("json", tool.schema()),
             Part::Parameters(style) => document::json_schema(style, tool.schema()),
+            Part::Declared(style) => document::json_schema(style, tool.declared_schema()),
         };
         let before = core::mem::take(&mut text);
         match begin {
@@ -152,16 +165,21 @@ pub(super) fn reasoning(markers: Markers, thinking: Thinking) -> Option<String> 
     Some(document::tag(begin, &document::any_text(&[]), &[markers.end]))
 }
 
-/// Returns the format of one to `n_calls_max` calls with a separator between them.
-pub(super) fn calls(tags: &[String], between: &str, n_calls_max: Option<u32>) -> String {
+/// Returns the format of one to `n_calls_max` calls with one of some separators between two of them.
+pub(super) fn calls(tags: &[String], between: &[&str], n_calls_max: Option<u32>) -> String {
     let one = || document::one_of(tags.to_vec());
-    match n_calls_max {
-        None => document::tags_with_separator(tags, between),
-        Some(1) => one(),
-        Some(max) if between.is_empty() => document::repeat(&one(), 1, max),
-        Some(max) => {
-            let next = document::sequence(vec![document::const_string(between), one()]);
-            document::sequence(vec![one(), document::repeat(&next, 0, max - 1)])
+    match (n_calls_max, between) {
+        (Some(1), _) => one(),
+        (None, [between]) => document::tags_with_separator(tags, between),
+        (Some(max), [""]) => document::repeat(&one(), 1, max),
+        (max, _) => {
+            let separators = between.iter().map(|text| document::const_string(text)).collect();
+            let next = document::sequence(vec![document::one_of(separators), one()]);
+            let more = match max {
+                Some(max) => document::repeat(&next, 0, max - 1),
+                None => document::star(&next),
+            };
+            document::sequence(vec![one(), more])
         }
     }
 }

@@ -10,7 +10,7 @@ pub(super) const LLAMA: Layout = Layout {
     n_line_ends_max: 0,
     open: &[],
     call: &[Part::Text("{\"name\": \""), Part::Name, Part::Text("\", \"parameters\": "), Part::Json, Part::Text("}")],
-    between: "",
+    between: &[""],
     close: "",
     is_single: true,
 };

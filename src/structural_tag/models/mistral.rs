@@ -16,7 +16,7 @@ pub(super) const MISTRAL: Layout = Layout {
         Part::Text("[ARGS]"),
         Part::Json,
     ],
-    between: "",
+    between: &[""],
     close: "",
     is_single: false,
 };
@@ -36,7 +36,7 @@ pub(super) const MISTRAL_LIST: Layout = Layout {
         Part::Pattern("(, \"id\": \"[A-Za-z0-9]{9}\")?"),
         Part::Text("}"),
     ],
-    between: ", ",
+    between: &[", "],
     close: "]",
     is_single: false,
 };

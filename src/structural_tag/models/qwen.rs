@@ -16,7 +16,7 @@ pub(super) const QWEN_3: Layout = Layout {
         Part::Json,
         Part::Text("}\n</tool_call>"),
     ],
-    between: "\n",
+    between: &["\n"],
     close: "",
     is_single: false,
 };

@@ -33,6 +33,11 @@ impl Tool {
     pub(super) fn schema(&self) -> &str {
         self.parameters.as_deref().unwrap_or(r#"{"type": "object", "additionalProperties": true}"#)
     }
+
+    /// Returns the JSON text of the schema of the arguments; of none without one.
+    pub(super) fn declared_schema(&self) -> &str {
+        self.parameters.as_deref().unwrap_or(r#"{"type": "object", "additionalProperties": false}"#)
+    }
 }
 
 /// Which tools an output calls.

@@ -2,22 +2,34 @@
 
 ``import maskwright.compat.xgrammar as xgr``, or run a program with it in place of ``xgrammar`` by ``python -m maskwright.shim CMD...``. Errors are ``RuntimeError`` here, as callers expect.
 
-What differs in meaning, on purpose:
+What differs in meaning, on purpose (``tests/compat/test_against_xgrammar.py`` makes the same calls of both):
 
-===================================  ===================================================================  ==========================================================================
-what                                 XGrammar                                                             here
-===================================  ===================================================================  ==========================================================================
-white space of JSON                  any run, unless ``max_whitespace_cnt`` is given                       runs of at most 16 characters, unless it is given
-schemas                              keywords that it doesn't know have no effect                          every keyword is enforced; one that can't be is dropped with a warning
-``strict_mode`` (on by default)      additional properties are refused in objects with ``properties``      the same
-``any_order=True``                   any order, and neither required nor unique keys are checked            properties in their declared order, which is one of those; a warning says so
-tokens that are special              text of their spelling, also within strings                           never text (``from_huggingface``); literals of grammars and tags may be spelled by them
-a text that no token goes on         an empty mask                                                         the mask of the stop tokens
-masks                                may allow tokens that lead nowhere                                    exact: a set bit can be accepted and completed
-rows of a bitmask                    any stride is accepted, and written as if it were contiguous          rows that are not contiguous are refused
-``accept_token`` of a stop token     False with ``terminate_without_stop_token``                           True where the mask has it
-serialized grammars                  the engine's automata                                                 the source, which is compiled again
-===================================  ===================================================================  ==========================================================================
+======================================  ======================================================================  ===================================================================================================================
+what                                    XGrammar                                                                here
+======================================  ======================================================================  ===================================================================================================================
+white space of JSON                     any run, unless ``max_whitespace_cnt`` is given                         runs of at most 16 characters, unless it is given
+layouts of JSON                         values that a schema says nothing of are compact, lists can't be empty  as ``json.dumps`` writes them; with ``indent`` the separators are ``,`` and ``: ``
+schemas                                 keywords that it doesn't know have no effect                            every keyword is enforced; one that can't be is dropped with a warning
+keywords without ``type``               decide the type                                                         are about values of their type only
+``required`` beyond ``properties``      is ignored                                                              is required; such properties are allowed in strict mode, too
+``strict_mode`` (on by default)         declared properties and items only                                      the same, unless nothing were left: then others are allowed, with a warning
+constants                               one spelling                                                            the white space of other documents
+patterns of schemas                     match as a whole                                                        may match anywhere, as the standard says
+``-0``; an escaped surrogate by itself  no integer; part of a string                                            an integer; no character
+malformed and impossible sources        are mostly accepted                                                     are an error: wrong values of keywords, unknown documents, grammars and schemas that nothing satisfies
+``any_order=True``                      any order, and neither required nor unique keys are checked             any order, and both are checked; of at most 12 declared keys
+EBNF                                    its dialect                                                             the same and more: empty alternatives, ``.``, ``'a'``, ``"a"i``, ``[\\d]``, ``a++``, repetitions of repetitions
+regular expressions                     anchors amid a pattern are ignored, ``\\e`` is ``e``                    anchors hold; classes and escapes are those of Rust: ``[^]]``, ``[a&&b]``, ``\\z``, and no escape without a meaning
+tokens that are special                 text of their spelling, also within strings                             never text (``from_huggingface``); literals of grammars and tags may be spelled by them
+stop tokens that are padding            are dropped from vocabularies                                           can end an output
+a text that no token goes on            an empty mask                                                           the mask of the stop tokens
+masks                                   may allow tokens that lead nowhere                                      exact: a set bit can be accepted and completed
+rows of a bitmask                       any stride is accepted, and written as if it were contiguous            rows that are not contiguous are refused, and so are two matchers with one row
+``accept_token`` of a stop token        False with ``terminate_without_stop_token``                             True where the mask has it
+serialized grammars                     the engine's automata                                                   the source, which is compiled again
+``str`` of a grammar                    its rules after its passes                                              the grammar as it was written, which is read again as the same
+``testing.GrammarFunctor``              passes, one by one                                                      each returns the grammar: none of them changes a language
+======================================  ======================================================================  ===================================================================================================================
 """
 
 from . import exception, matcher, structural_tag, testing

@@ -3,11 +3,17 @@
 import json
 
 import maskwright
+from maskwright._relaxed import read_relaxed
 
 from .config import get_serialization_version
-from .grammar import Grammar, _ebnf_of_regex, _lenient, _read, _read_tag, _schema_text, schema_options
+from .grammar import Grammar, _read, _read_schema, _read_tag, _schema_text, schema_options
 from .structural_tag import tag_text, with_token_ids
 from .tokenizer_info import TokenizerInfo, _loaded
+
+
+def _read_quietly(text, options):
+    """Return the grammar of a schema that was compiled, whose warnings were given then."""
+    return read_relaxed(maskwright.Grammar.from_json_schema, text, options)[0]
 
 
 class CompiledGrammar:
@@ -21,7 +27,9 @@ class CompiledGrammar:
     @property
     def grammar(self):
         """The grammar."""
-        return self._grammar if self._grammar is not None else Grammar(self._native.grammar)
+        if self._grammar is None:
+            return Grammar(self._native.grammar)
+        return self._grammar() if callable(self._grammar) else self._grammar
 
     @property
     def tokenizer_info(self):
@@ -56,13 +64,15 @@ class CompiledGrammar:
 
 
 class GrammarCompiler:
-    """A compiler for one vocabulary. ``max_threads`` has no effect: nothing is slow enough to be divided."""
+    """A compiler for one vocabulary. ``max_threads`` has no effect: Maskwright decides what is worth threads."""
 
     def __init__(self, tokenizer_info, *, max_threads=8, cache_enabled=True, cache_limit_bytes=-1):
         if not isinstance(tokenizer_info, TokenizerInfo):
             raise ValueError("Please convert the tokenizer to TokenizerInfo before passing it to GrammarCompiler.")
-        if max_threads < 1:
-            raise RuntimeError(f"max_threads is at least 1, not {max_threads}")
+        if not isinstance(max_threads, int):
+            raise TypeError(f"max_threads is an int, not {type(max_threads).__name__}")
+        if cache_limit_bytes < -1:
+            raise RuntimeError(f"cache_limit_bytes is a size, or -1 for the default, not {cache_limit_bytes}")
         self._tokenizer_info = tokenizer_info
         self._cache_limit_bytes = cache_limit_bytes
         cache = None if cache_enabled and cache_limit_bytes < 0 else cache_limit_bytes if cache_enabled else 0
@@ -103,13 +113,15 @@ class GrammarCompiler:
         """Compile a JSON Schema."""
         text = _schema_text(schema)
         options = schema_options(any_whitespace, indent, separators, strict_mode, max_whitespace_cnt, any_order)
-        return self._compiled(_lenient(self._native.compile_json_schema, text, options))
+        compiled = _read_schema(self._native.compile_json_schema, text, options)
+        # The grammar that was compiled is that of its automata: one that says what was written is read when it is asked for.
+        return self._compiled(compiled, lambda: Grammar(_read_quietly(text, options)))
 
     def compile_regex(self, regex):
         """Compile a regular expression."""
         if not self._has_markers:
-            return self._compiled(_read(self._native.compile_ebnf, _ebnf_of_regex(regex)))
-        return self.compile_grammar(_ebnf_of_regex(regex))
+            return self._compiled(_read(self._native.compile_regex, regex, flags="sa"), lambda: Grammar.from_regex(regex))
+        return self.compile_grammar(Grammar.from_regex(regex))
 
     def compile_lark(self, lark_string, *, named_grammars=None):
         """Compile Lark."""

@@ -16,8 +16,8 @@ def get_max_recursion_depth():
 def set_max_recursion_depth(max_recursion_depth):
     """Set the depth that ``get_max_recursion_depth`` returns. Nothing recurses here, so that it limits nothing."""
     global _depth
-    if not 0 <= max_recursion_depth <= _DEPTH_MAX:
-        raise ValueError(f"a depth is between 0 and {_DEPTH_MAX}, not {max_recursion_depth}")
+    if not 1 <= max_recursion_depth <= _DEPTH_MAX:
+        raise RuntimeError(f"a depth is between 1 and {_DEPTH_MAX}, not {max_recursion_depth}")
     _depth = max_recursion_depth
 
 

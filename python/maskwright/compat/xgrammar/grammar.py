@@ -4,6 +4,7 @@ import json
 import logging
 
 import maskwright
+from maskwright._relaxed import read_relaxed
 
 from .config import get_serialization_version
 from .exception import InvalidJSONError, InvalidStructuralTagError
@@ -45,6 +46,8 @@ class Grammar:
     @staticmethod
     def from_regex(regex_string, *, print_converted_ebnf=False):
         """Read a regular expression, in which `.` is any character and classes are those of ASCII."""
+        if not isinstance(regex_string, str):
+            raise TypeError(f"a regular expression is a str, not {type(regex_string).__name__}")
         grammar = Grammar(_read(maskwright.Grammar.from_ebnf, _ebnf_of_regex(regex_string)))
         if print_converted_ebnf:
             print(grammar)
@@ -65,7 +68,7 @@ class Grammar:
         """Read a JSON Schema."""
         text = _schema_text(schema)
         options = schema_options(any_whitespace, indent, separators, strict_mode, max_whitespace_cnt, any_order)
-        grammar = Grammar(_lenient(maskwright.Grammar.from_json_schema, text, options))
+        grammar = Grammar(_read_schema(maskwright.Grammar.from_json_schema, text, options))
         if print_converted_ebnf:
             print(grammar)
         return grammar
@@ -73,6 +76,8 @@ class Grammar:
     @staticmethod
     def from_lark(lark_string, *, tokenizer_info=None, named_grammars=None):
         """Read Lark."""
+        if not isinstance(named_grammars, dict | None):
+            raise TypeError("named_grammars is a dict")
         named = {
             name: (grammar if isinstance(grammar, Grammar) else Grammar.from_lark(grammar))._native
             for name, grammar in (named_grammars or {}).items()
@@ -116,9 +121,11 @@ class Grammar:
 
 def schema_options(any_whitespace, indent, separators, strict_mode, max_whitespace_cnt, any_order):
     """Return the options of a schema by the names of Maskwright."""
-    options = {"additional_properties": not strict_mode}
-    if max_whitespace_cnt is not None and max_whitespace_cnt < 0:
-        raise RuntimeError(f"max_whitespace_cnt is at least 0, not {max_whitespace_cnt}")
+    options = {"additional_properties": not strict_mode, "additional_items": not strict_mode}
+    if max_whitespace_cnt is not None and max_whitespace_cnt < 1:
+        raise RuntimeError(f"max_whitespace_cnt is at least 1, not {max_whitespace_cnt}")
+    if indent is not None and indent < 0:
+        raise RuntimeError(f"indent is at least 0, not {indent}")
     if any_whitespace:
         options["white_space_max"] = max_whitespace_cnt
     elif indent is not None:
@@ -128,7 +135,7 @@ def schema_options(any_whitespace, indent, separators, strict_mode, max_whitespa
     else:
         options["separators"] = (", ", ": ") if separators is None else tuple(separators)
     if any_order:
-        logger.warning("any_order: properties keep their declared order")
+        options["any_order"] = True
     return options
 
 
@@ -155,35 +162,29 @@ def _read(read, *args, **kwargs):
         raise RuntimeError(error.details) from error
 
 
-def _read_tag(read, text, **kwargs):
+def _read_tag(read, text):
+    """Read a structural tag, with what is not enforced as warnings."""
     try:
-        return read(text, **kwargs)
+        made, relaxed = read_relaxed(read, text, {})
     except maskwright.CompileError as error:
         try:
             json.loads(text)
         except ValueError:
             raise InvalidJSONError(f"Invalid JSON error: {error}") from error
         raise InvalidStructuralTagError(f"Invalid structural tag error: {error}") from error
+    return _reported(made, relaxed, "structural tag")
 
 
-def _lenient(read, text, options):
-    """Read a schema. Where that fails though other engines take it, read less of it, with a warning: without the constraints that can't be enforced, or with the additional properties
-    that it requires and doesn't declare.
-    """
-    relaxed = [
-        ("unsupported", {"lenient": True}, "dropped from a schema: %s"),
-        ("unsatisfiable", {"additional_properties": True}, "additional properties are allowed: %s"),
-    ]
-    for code, relaxation, message in relaxed:
-        try:
-            return _read(read, text, **options)
-        except RuntimeError as error:
-            cause = error.__cause__
-            if getattr(cause, "code", None) != code or relaxation.items() <= options.items():
-                continue
-            logger.warning(message, cause)
-            options = options | relaxation
-    return _read(read, text, **options)
+def _read_schema(read, text, options):
+    """Read a schema, with what is not enforced as warnings."""
+    made, relaxed = _read(read_relaxed, read, text, options)
+    return _reported(made, relaxed, "JSON schema")
+
+
+def _reported(made, relaxed, what):
+    for message in dict.fromkeys(relaxed):
+        logger.warning("%s: %s", what, message)
+    return made
 
 
 __all__ = ["Grammar", "StructuralTag", "StructuralTagItem"]

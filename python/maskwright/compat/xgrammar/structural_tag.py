@@ -12,6 +12,7 @@ logger = logging.getLogger(__name__)
 
 _Schema = bool | dict[str, Any]
 _Token = int | str
+_Budget = Annotated[int | None, Field(ge=0, le=2**31 - 1)]
 
 
 class ConstStringFormat(BaseModel):
@@ -47,8 +48,8 @@ class AnyTextFormat(BaseModel):
 
     type: Literal["any_text"] = "any_text"
     excludes: list[str] = []
-    max_tokens: int | None = None
-    max_chars: int | None = None
+    max_tokens: _Budget = None
+    max_chars: _Budget = None
 
 
 class TokenFormat(BaseModel):
@@ -70,7 +71,7 @@ class AnyTokensFormat(BaseModel):
 
     type: Literal["any_tokens"] = "any_tokens"
     exclude_tokens: list[_Token] = []
-    max_tokens: int | None = None
+    max_tokens: _Budget = None
 
 
 class GrammarFormat(BaseModel):
@@ -284,6 +285,8 @@ def _schema_of(schema):
 
 def tag_text(args, kwargs):
     """Return the JSON text of a tag that was given in one of four forms."""
+    if len(args) > 2:
+        raise TypeError(f"expected a structural tag, or tags and triggers, not {len(args)} arguments")
     names = ["structural_tag"] if len(args) + len(kwargs) == 1 else ["tags", "triggers"]
     given = dict(zip(names, args, strict=False)) | kwargs
     if set(given) == {"tags", "triggers"}:

@@ -132,7 +132,7 @@ impl Lowerer<'_> {
                 satisfying.push((*member, self.strings_of(&[*member])?));
             }
         }
-        let names_of_shape = match shape.names.is_empty() {
+        let names_of_shape = match shape.names.is_empty() && self.expander.options.excluded_texts.is_empty() {
             true => None,
             false => Some(self.strings_of(&shape.names)?),
         };
@@ -197,7 +197,8 @@ impl Lowerer<'_> {
         let n_possible = names.iter().filter(|name| name.content.is_some()).count() as u64;
         let min = if shape.min <= n_required { 0 } else { shape.min };
         let max = shape.max.filter(|&max| !classes.is_empty() || n_possible > max);
-        let suffixes = slots::assign(n_obligations, &chances, &mut names, &mut classes)?;
+        let is_any_order = self.expander.options.has_any_order;
+        let suffixes = slots::assign(is_any_order, n_obligations, &chances, &mut names, &mut classes)?;
         Ok(suffixes.map(|suffixes| Plan { names, sorted, suffixes, classes, min, max }))
     }
 

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! n such conditions take one slot instead of n, and the states of the automaton grow with n, not with 2^n. Conditions that overlap at more
-//! than [`SLOTS_MAX`] places are refused.
+//! than [`SLOTS_MAX`] places are refused. Where names come in any order all obligations are live all the time.
 
 use super::super::Lowered;
 use super::plan::{Class, Name, Rest};
@@ -41,6 +41,7 @@ pub(super) struct Chances {
 /// # Errors
 /// If too many are live at once.
 pub(super) fn assign(
+    is_any_order: bool,
     n_obligations: usize,
     chances: &[Chances],
     names: &mut [Name],
@@ -63,7 +64,11 @@ pub(super) fn assign(
             }
         }
     }
-    let Some(windows) = windows.into_iter().collect::<Option<Vec<Window>>>() else { return Ok(None) };
+    let Some(mut windows) = windows.into_iter().collect::<Option<Vec<Window>>>() else { return Ok(None) };
+    if is_any_order {
+        // Each name may come last.
+        windows.iter_mut().for_each(|window| (window.first, window.last) = (0, n_names));
+    }
     let slots = slots(&windows)?;
     let bit = |obligation: &usize| 1u64 << slots[*obligation];
     let bits = |obligations: &[usize]| obligations.iter().fold(0, |bits, obligation| bits | bit(obligation));

@@ -40,7 +40,7 @@ impl Lowerer<'_> {
                     let key = [if members.is_empty() { &b"\""[..] } else { b",\"" }, &*name.spelled, b":"].concat();
                     let after = Seen { next: index + 1, ..passed };
                     for (conjunction, met) in self.variants(&plan, &mut places, KeyIndex::Name(index), after)? {
-                        let n_members = plan.n_members_after(seen);
+                        let n_members = plan.n_members_after(seen.n_members);
                         let Some(met) = plan.satisfied_after(KeyIndex::Name(index), after.met | met) else {
                             continue;
                         };
