@@ -228,9 +228,17 @@ impl Run {
             if !self.oracle.accept_token(token) {
                 return Err(refused_by_oracle(token));
             }
+            // Forced text is cut into tokens by itself, and what is behind it by itself.
+            let forced = ahead.jump_forward_text();
+            let n_forced = vocab.tokenize_greedy(forced.as_bytes()).len();
+            let mut n_steps = 1;
+            if !forced.is_empty() {
+                ahead.accept_bytes(forced.as_bytes()).map_err(|error| unexpected(&error))?;
+                n_steps += usize::from(self.oracle.accept_bytes(forced.as_bytes()));
+            }
             let completion = self.completion(&ahead);
-            self.oracle.rollback(1);
-            let Some(n_to_end) = completion.map(|plan| plan.len()) else { continue };
+            self.oracle.rollback(n_steps);
+            let Some(n_to_end) = completion.map(|plan| n_forced + plan.len()) else { continue };
             let has_room = self.n_used + 1 + n_to_end <= self.max_tokens;
             // Only white space could follow: too early in the first half of the budget.
             let is_early = used < 0.5 && n_to_end <= 1 && only_blanks_follow(&mut ahead, vocab);
