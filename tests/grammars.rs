@@ -8,8 +8,6 @@ use maskwright::{CompiledGrammar, GrammarCompiler, Limits, Vocab, diagnose};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const GRAMMARS: [&str; 6] = ["json", "arithmetic", "c", "sql_select", "csv", "tool_calls"];
-
 /// The verdict on a text: it matches, ends too early, or is refused at a byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
@@ -26,6 +24,19 @@ struct Sample {
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("grammars")
+}
+
+/// The names of all grammars, in order.
+fn grammars() -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(directory()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "ebnf") {
+            names.push(path.file_stem().unwrap().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    names
 }
 
 fn source(grammar: &str) -> String {
@@ -70,18 +81,19 @@ fn verdict_of_oracle(recognizer: &Recognizer, text: &[u8]) -> Verdict {
 
 #[test]
 fn every_grammar_is_tested() {
-    let mut found: Vec<String> = Vec::new();
-    for entry in std::fs::read_dir(directory()).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "ebnf") {
-            found.push(path.file_stem().unwrap().to_string_lossy().into_owned());
+    let grammars = grammars();
+    let mut sampled: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(directory().join("samples")).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            sampled.push(entry.file_name().to_string_lossy().into_owned());
         }
     }
-    found.sort();
-    let mut expected = GRAMMARS;
-    expected.sort_unstable();
-    assert_eq!(found, expected);
-    for grammar in GRAMMARS {
+    sampled.sort();
+    assert_eq!(sampled, grammars);
+    for grammar in &grammars {
+        let header = source(grammar);
+        assert!(header.starts_with("# "), "{grammar} doesn't say what it describes");
         let samples = samples(grammar);
         let n_passing = samples.iter().filter(|sample| sample.must_match).count();
         assert!(n_passing >= 5 && samples.len() - n_passing >= 5, "{grammar}: {n_passing} of {}", samples.len());
@@ -91,7 +103,7 @@ fn every_grammar_is_tested() {
 #[test]
 fn grammars_compile_without_warnings() {
     let compiler = GrammarCompiler::new(bytes_vocab());
-    for name in GRAMMARS {
+    for name in &grammars() {
         let grammar = compiler.compile_ebnf(&source(name)).unwrap_or_else(|error| panic!("{name}: {error:#}"));
         assert_eq!(grammar.warnings(), [], "{name}");
     }
@@ -101,7 +113,7 @@ fn grammars_compile_without_warnings() {
 fn engine_and_oracle_agree_on_every_sample() {
     let compiler = GrammarCompiler::new(bytes_vocab());
     let mut n_wrong = 0;
-    for name in GRAMMARS {
+    for name in &grammars() {
         let grammar = compiler.compile_ebnf(&source(name)).unwrap();
         let recognizer = Recognizer::new(grammar.grammar(), &Limits::default()).unwrap();
         for sample in samples(name) {
@@ -123,12 +135,31 @@ fn engine_and_oracle_agree_on_every_sample() {
     assert_eq!(n_wrong, 0, "see the output");
 }
 
+/// The grammar of grammars reads all of them, itself included.
+#[test]
+fn ebnf_reads_every_grammar() {
+    let compiler = GrammarCompiler::new(bytes_vocab());
+    let ebnf = compiler.compile_ebnf(&source("ebnf")).unwrap();
+    for name in &grammars() {
+        assert_eq!(verdict_of_engine(&ebnf, source(name).as_bytes()), Verdict::Matches, "{name}");
+    }
+}
+
+#[test]
+fn ebnf_agrees_with_the_parser() {
+    for sample in samples("ebnf") {
+        let text = std::str::from_utf8(&sample.text).unwrap();
+        let parsed = maskwright::frontend::ebnf::parse(text, "root", &Limits::default());
+        assert_eq!(parsed.is_ok(), sample.must_match, "{}: {:?}", sample.name, parsed.err());
+    }
+}
+
 /// At each byte of each sample the bytes that may follow are the same, and so is whether the text may end.
 #[test]
 fn engine_and_oracle_agree_at_every_byte() {
     let vocab = bytes_vocab();
     let compiler = GrammarCompiler::new(Arc::clone(&vocab));
-    for name in GRAMMARS {
+    for name in &grammars() {
         let grammar = compiler.compile_ebnf(&source(name)).unwrap();
         let recognizer = Recognizer::new(grammar.grammar(), &Limits::default()).unwrap();
         for sample in samples(name) {
@@ -160,7 +191,7 @@ fn tokens_of_samples_are_allowed() {
         let vocab = Arc::new(Vocab::tiktoken(encoding).unwrap());
         let compiler = GrammarCompiler::new(Arc::clone(&vocab));
         let stop = vocab.stop_tokens()[0];
-        for name in GRAMMARS {
+        for name in &grammars() {
             let grammar = compiler.compile_ebnf(&source(name)).unwrap();
             for sample in samples(name) {
                 let Ok(text) = std::str::from_utf8(&sample.text) else { continue };

@@ -565,6 +565,7 @@ fn errors_have_a_pointer() {
     assert_eq!(parameter.pointer(), "/format/json_schema/properties/a");
     for unsupported in [
         r#"{"type": "json_schema", "json_schema": {}, "style": "minimax_m3_xml"}"#,
+        r##"{"type": "json_schema", "json_schema": {"$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n", "minimum": 1}}}, "style": "cohere_xml"}"##,
         r#"{"type": "json_schema", "json_schema": {"properties": {"a": {"type": "object", "minProperties": 1}}}, "style": "cohere_xml"}"#,
         r#"{"type": "json_schema", "json_schema": {"properties": {"a": {"oneOf": [{"type": "object"}, {"type": ["array", "object"]}]}}}, "style": "cohere_xml"}"#,
         r#"{"type": "json_schema", "json_schema": {"properties": {"a": {"const": {}}}}, "style": "cohere_xml"}"#,

@@ -228,18 +228,15 @@ impl Run {
             if !self.oracle.accept_token(token) {
                 return Err(refused_by_oracle(token));
             }
-            // Forced text is cut into tokens by itself, and what is behind it by itself.
+            // Forced text is written next, cut into tokens by itself.
             let forced = ahead.jump_forward_text();
             let n_forced = vocab.tokenize_greedy(forced.as_bytes()).len();
-            let mut n_steps = 1;
-            if !forced.is_empty() {
-                ahead.accept_bytes(forced.as_bytes()).map_err(|error| unexpected(&error))?;
-                n_steps += usize::from(self.oracle.accept_bytes(forced.as_bytes()));
-            }
-            let completion = self.completion(&ahead);
-            self.oracle.rollback(n_steps);
-            let Some(n_to_end) = completion.map(|plan| n_forced + plan.len()) else { continue };
-            let has_room = self.n_used + 1 + n_to_end <= self.max_tokens;
+            let is_ahead = forced.is_empty() || ahead.accept_bytes(forced.as_bytes()).is_ok();
+            let is_oracle_ahead = !forced.is_empty() && self.oracle.accept_bytes(forced.as_bytes());
+            let completion = if is_ahead { self.completion(&ahead) } else { None };
+            self.oracle.rollback(1 + usize::from(is_oracle_ahead));
+            let Some(n_to_end) = completion.map(|plan| plan.len()) else { continue };
+            let has_room = self.n_used + 1 + n_forced + n_to_end <= self.max_tokens;
             // Only white space could follow: too early in the first half of the budget.
             let is_early = used < 0.5 && n_to_end <= 1 && only_blanks_follow(&mut ahead, vocab);
             if has_room && !is_early {

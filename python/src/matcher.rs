@@ -4,7 +4,7 @@ use crate::compiled::CompiledGrammar;
 use crate::errors::{match_error, no_token};
 use crate::memory::BitmaskRows;
 use maskwright::MatchError;
-use maskwright::diagnose::ExplainError;
+use maskwright::diagnose::{Captured, ExplainError};
 use maskwright::vocab::TokenId;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -341,6 +341,14 @@ impl Matcher {
         });
         let (facts, message) = explained_now.map_err(explain_error)?;
         explained(py, facts, message)
+    }
+
+    /// Returns the parts of the accepted text that the grammar names (`capture` in Lark and EBNF), in the order of their ends: name, first and last offset in bytes, and the bytes. A text that can be read in
+    /// several ways is read from the left: first alternative, longest match. Slow: it reads the text again.
+    fn captures<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, usize, usize, Bound<'py, PyBytes>)>> {
+        let found = self.run(py, |matcher| matcher.captures()).map_err(explain_error)?;
+        let part = |part: Captured| (part.name, part.range.start, part.range.end, PyBytes::new(py, &part.text));
+        Ok(found.into_iter().map(part).collect())
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

@@ -82,6 +82,11 @@ pub enum ExplainError {
         /// The index of the piece.
         index: usize,
     },
+    /// Finding out how the grammar reads the text takes more than so many steps.
+    TooAmbiguous {
+        /// The most steps.
+        limit: u64,
+    },
 }
 
 impl fmt::Display for ExplainError {
@@ -91,6 +96,9 @@ impl fmt::Display for ExplainError {
             ExplainError::Recognizer(error) => fmt::Display::fmt(error, f),
             ExplainError::NotReplayed { index } => {
                 write!(f, "accepted piece {index} can't be replayed for an explanation")
+            }
+            ExplainError::TooAmbiguous { limit } => {
+                write!(f, "finding out how the text is read takes more than {limit} steps")
             }
         }
     }
@@ -271,7 +279,7 @@ impl Matcher {
     }
 
     /// Returns the reference recognizer after the text of this matcher.
-    fn oracle(&self) -> Result<OracleMatcher, ExplainError> {
+    pub(super) fn oracle(&self) -> Result<OracleMatcher, ExplainError> {
         let pieces = self.accepted().map_err(ExplainError::Matcher)?;
         let grammar = self.grammar();
         let recognizer =

@@ -17,6 +17,7 @@
 //! assert_eq!(failure.to_string(), "line 1, column 5: `\\n` is refused; expected [0-9] in rule `num`");
 //! ```
 
+mod captures;
 mod check;
 mod completion;
 mod expected;
@@ -25,6 +26,7 @@ mod matcher;
 mod schema;
 mod show;
 
+pub use captures::Captured;
 pub use check::{Failure, check};
 pub use completion::Completion;
 pub use expected::{Expected, ExpectedItem, RuleInProgress, RuleLocation, expected, rules_in_progress};

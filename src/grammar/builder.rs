@@ -1,6 +1,6 @@
 //! The builder of grammars.
 
-use super::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, Regex, Rule, RuleId, SchemaOperand};
+use super::{Capture, ControlRef, ExcludedTokens, Expr, ExprId, Grammar, Regex, Rule, RuleId, SchemaOperand};
 use crate::regular::CharSet;
 use crate::util::Span;
 use core::fmt;
@@ -30,6 +30,7 @@ pub struct GrammarBuilder {
     spans: Vec<Option<Span>>,
     source: Option<Arc<str>>,
     pub(super) separate: HashSet<RuleId>,
+    pub(super) captures: Vec<Capture>,
 }
 
 /// The reason why a [`GrammarBuilder`] has no complete grammar.
@@ -76,9 +77,24 @@ impl GrammarBuilder {
         id
     }
 
+    /// Returns the name of a rule.
+    pub fn name_of(&self, rule: RuleId) -> &str {
+        &self.names[rule.index()]
+    }
+
     /// Returns the rule called `name`, if it is declared.
     pub fn rule_named(&self, name: &str) -> Option<RuleId> {
         self.by_name.get(name).copied()
+    }
+
+    /// Names what a rule matches. That has no effect on the language.
+    pub fn capture(&mut self, rule: RuleId, name: &str) {
+        self.captures.push(Capture { name: name.into(), rule, n_bytes_last: None });
+    }
+
+    /// Names the last bytes of what a rule matches.
+    pub(crate) fn capture_last(&mut self, rule: RuleId, name: &str, n_bytes: u32) {
+        self.captures.push(Capture { name: name.into(), rule, n_bytes_last: Some(n_bytes) });
     }
 
     /// Returns whether a rule has a body yet.
@@ -227,6 +243,7 @@ impl GrammarBuilder {
                 None => return Err(GrammarError { rule: name }),
             }
         }
-        Ok(Grammar { rules, exprs: self.exprs, spans: self.spans, root, source: self.source, separate: self.separate })
+        let GrammarBuilder { exprs, spans, source, separate, captures, .. } = self;
+        Ok(Grammar { rules, exprs, spans, root, source, separate, captures })
     }
 }

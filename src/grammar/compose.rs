@@ -1,6 +1,6 @@
 //! Grammars within grammars: copies of all rules of one into another, under names of their own.
 
-use super::{Expr, ExprId, Grammar, GrammarBuilder, RuleId, SchemaOperand};
+use super::{Capture, Expr, ExprId, Grammar, GrammarBuilder, RuleId, SchemaOperand};
 use hashbrown::HashMap;
 
 impl GrammarBuilder {
@@ -32,6 +32,8 @@ impl GrammarBuilder {
             self.define(copy, copies[rule.body.index()]);
         }
         grammar.separate_rules().iter().for_each(|rule| self.set_separate(rules[rule.index()]));
+        let captures = grammar.captures().iter();
+        self.captures.extend(captures.map(|capture| Capture { rule: rules[capture.rule.index()], ..capture.clone() }));
         rules[grammar.root().index()]
     }
 
@@ -174,6 +176,7 @@ impl Grammar {
         for (index, rule) in self.rules().iter().enumerate() {
             builder.define_at(RuleId::new(index), copies[rule.body.index()], rule.span);
         }
+        builder.captures.extend_from_slice(self.captures());
         builder.finish(self.root()).expect("every rule has a body")
     }
 }

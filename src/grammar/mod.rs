@@ -161,9 +161,21 @@ pub struct Rule {
     pub span: Option<Span>,
 }
 
+/// A name for a part of the text: what a rule matches.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct Capture {
+    /// The name.
+    pub name: Box<str>,
+    /// The rule that matches the part.
+    pub rule: RuleId,
+    /// How many bytes at the end of what the rule matches are the part; all of them if nothing is said.
+    pub n_bytes_last: Option<u32>,
+}
+
 /// A grammar as its author wrote it. Immutable; made by [`GrammarBuilder`] or a front end.
 ///
-/// Two grammars are equal if they have the same root and the same rules in the same order; the numbers of their expressions and
+/// Two grammars are equal if they have the same root, the same rules in the same order, and the same captures; the numbers of their expressions and
 /// spans are irrelevant.
 #[derive(Clone, Debug)]
 pub struct Grammar {
@@ -174,6 +186,7 @@ pub struct Grammar {
     source: Option<Arc<str>>,
     /// Rules that are compiled by themselves.
     separate: HashSet<RuleId>,
+    captures: Vec<Capture>,
 }
 
 impl Grammar {
@@ -213,6 +226,17 @@ impl Grammar {
         self.spans[id.index()]
     }
 
+    /// Returns the names for parts of the text, in the order in which they were given.
+    pub fn captures(&self) -> &[Capture] {
+        &self.captures
+    }
+
+    fn sorted_captures(&self) -> Vec<&Capture> {
+        let mut captures: Vec<&Capture> = self.captures.iter().collect();
+        captures.sort_unstable();
+        captures
+    }
+
     /// Returns the text that the grammar was read from, if any.
     pub fn source(&self) -> Option<&str> {
         self.source.as_deref()
@@ -223,7 +247,7 @@ impl PartialEq for Grammar {
     fn eq(&self, other: &Grammar) -> bool {
         let names_equal =
             self.rules.len() == other.rules.len() && self.rules.iter().zip(&other.rules).all(|(a, b)| a.name == b.name);
-        if !names_equal || self.root != other.root {
+        if !names_equal || self.root != other.root || self.sorted_captures() != other.sorted_captures() {
             return false;
         }
         let mut pending: Vec<(ExprId, ExprId)> =

@@ -115,8 +115,8 @@ impl<'g> Parts<'g> {
             Rule { name: name.clone(), body, span: *span }
         };
         let copies = rules.iter().map(copy).collect();
-        let (source, separate) = (grammar.source.clone(), HashSet::new());
-        let grammar = Grammar { rules: copies, exprs, spans, root: RuleId::new(0), source, separate };
+        let (source, separate, captures) = (grammar.source.clone(), HashSet::new(), Vec::new());
+        let grammar = Grammar { rules: copies, exprs, spans, root: RuleId::new(0), source, separate, captures };
         Part { grammar, rules }
     }
 }

@@ -9,7 +9,7 @@
 //! operands prints as an expression with the same meaning.
 
 use super::print_schema::print_schema;
-use super::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar};
+use super::{Capture, ControlRef, ExcludedTokens, Expr, ExprId, Grammar, Rule, RuleId};
 use crate::regular::{CharSet, Node};
 use core::fmt::{self, Write as _};
 
@@ -53,7 +53,7 @@ impl Grammar {
         if total > PRINTED_EXPRS_MAX {
             return None;
         }
-        self.rules.iter().for_each(|rule| printer.rule(&rule.name, rule.body));
+        (0..self.rules.len()).for_each(|index| printer.rule(RuleId::new(index)));
         printer.is_exact.then_some(printer.text)
     }
 }
@@ -64,11 +64,11 @@ impl fmt::Display for Grammar {
         let mut printer = Printer { grammar: self, text: String::new(), is_exact: true };
         let sizes = printer.sizes();
         let mut n_left = PRINTED_EXPRS_MAX;
-        for rule in &self.rules {
+        for (index, rule) in self.rules.iter().enumerate() {
             match n_left.checked_sub(sizes[rule.body.index()]) {
                 Some(n) => {
                     n_left = n;
-                    printer.rule(&rule.name, rule.body);
+                    printer.rule(RuleId::new(index));
                 }
                 None => printer.text = format!("{} ::= <?too large to print?>\n", rule.name),
             }
@@ -97,14 +97,31 @@ impl Printer<'_> {
         sizes
     }
 
-    fn rule(&mut self, name: &str, body: ExprId) {
+    fn rule(&mut self, id: RuleId) {
+        let grammar = self.grammar;
+        let Rule { name, body, .. } = grammar.rule(id);
+        let mut body = *body;
         self.is_exact &= is_rule_name(name);
         let start = self.text.len();
         self.text += name;
-        let mut body = body;
-        if let Expr::AtMostTokens { body: bounded, max } = *self.grammar.expr(body) {
-            self.text += &format!("[max_tokens={max}]");
-            body = bounded;
+        let mut between = "[";
+        if let Expr::AtMostTokens { body: bounded, max } = *grammar.expr(body) {
+            self.text += &format!("{between}max_tokens={max}");
+            (between, body) = (", ", bounded);
+        }
+        // A rule of EBNF has one name at most, for all that it matches.
+        let mut captures = grammar.captures().iter().filter(|capture| capture.rule == id);
+        match captures.next() {
+            Some(Capture { name, n_bytes_last: None, .. }) if !name.is_empty() => {
+                self.text += &format!("{between}capture=");
+                self.literal(name);
+                between = ", ";
+            }
+            capture => self.is_exact &= capture.is_none(),
+        }
+        self.is_exact &= captures.next().is_none();
+        if between != "[" {
+            self.text.push(']');
         }
         self.text += " ::=";
         let alternatives: &[ExprId] = match self.grammar.expr(body) {

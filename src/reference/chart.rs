@@ -406,7 +406,13 @@ impl Chart {
         self.items_of(self.sets.len() - 1)
     }
 
-    fn items_of(&self, set: usize) -> &[Item] {
+    /// Returns whether an item of this chart is complete.
+    pub(super) fn is_complete(&self, item: Item) -> bool {
+        is_complete(&self.productions, item)
+    }
+
+    /// Returns the items of a set.
+    pub(super) fn items_of(&self, set: usize) -> &[Item] {
         let start = if set == 0 { 0 } else { self.sets[set - 1].items_end };
         // The set being built has no entry yet.
         let end = self.sets.get(set).map_or(self.items.len(), |set| set.items_end);

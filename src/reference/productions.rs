@@ -82,6 +82,8 @@ pub(super) const NEVER: u64 = u64::MAX;
 pub(super) struct Productions {
     productions: Vec<Production>,
     exprs: Vec<Option<ExprId>>,
+    /// The operands of choices in the order in which they are written, where that is not the order of their ids.
+    written: HashMap<ProductionId, Box<[ProductionId]>>,
     /// By production: the least number of symbols of a string that it matches, or [`NEVER`].
     least: Vec<u64>,
     /// By production: the order in which least lengths were found. A shortest string consists of strings of operands of lower rank.
@@ -108,11 +110,15 @@ impl Productions {
             return Err(RecognizerError::empty_language(grammar));
         }
         // Operands that match no string are never begun; empty copies are as good as none.
-        for production in &mut productions {
+        let mut written = HashMap::new();
+        for (index, production) in productions.iter_mut().enumerate() {
             match production {
                 Production::Choice(operands) => {
                     *operands = operands.iter().copied().filter(|operand| least[operand.index()] != NEVER).collect();
-                    operands.sort_unstable();
+                    if !operands.is_sorted() {
+                        written.insert(ProductionId::new(index), operands.clone());
+                        operands.sort_unstable();
+                    }
                 }
                 Production::Repeat { body, min, max } => match least[body.index()] {
                     NEVER => *max = Some(0),
@@ -122,11 +128,19 @@ impl Productions {
                 _ => {}
             }
         }
-        Ok(Productions { productions, exprs: builder.exprs, least, rank })
+        Ok(Productions { productions, exprs: builder.exprs, written, least, rank })
     }
 
     pub(super) fn get(&self, id: ProductionId) -> &Production {
         &self.productions[id.index()]
+    }
+
+    /// Returns the operands of a choice in the order in which they are written.
+    pub(super) fn alternatives(&self, id: ProductionId) -> &[ProductionId] {
+        match (self.written.get(&id), self.get(id)) {
+            (Some(written), _) | (None, Production::Choice(written)) => written,
+            _ => &[],
+        }
     }
 
     /// Returns the expression that a production is (or is inside of); `None` for the root.

@@ -89,11 +89,23 @@ pub(super) fn excluded_in<'o>(key: &str, options: &'o SchemaOptions) -> Option<&
     options.excluded_texts.iter().map(|text| &**text).find(|text| key.contains(text))
 }
 
-/// Follows references from a place of a schema to others.
+/// Follows references from a place of a schema to others. What stands beside a reference must say nothing of values, since it would be lost.
 pub(super) fn followed(json: &Json, schema: ValueId, place: ValueId) -> Result<ValueId, TagError> {
     let mut at = place;
     for _ in 0..=json.n_values() {
         let Some(reference) = json.member(at, "$ref") else { return Ok(at) };
+        if let Value::Object(members) = json.value(at) {
+            let is_free = |word: &str| {
+                is_annotation(word)
+                    || matches!(word, "$ref" | "$defs" | "definitions" | "$schema" | "$id" | "strict")
+                    // Parameters are objects, whatever is said.
+                    || word == "type" && at == schema
+            };
+            if let Some(member) = members.iter().find(|member| !is_free(json.key(member))) {
+                let message = format!("`{}` beside `$ref` of parameters is not supported", json.key(member));
+                return Err(TagError::unsupported(json, member.value, message));
+            }
+        }
         let target = match json.value(reference) {
             Value::String(text) => text.strip_prefix('#').and_then(|pointer| json.at_pointer_from(schema, pointer)),
             _ => None,

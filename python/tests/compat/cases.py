@@ -213,6 +213,7 @@ for number, (vocab_type, tokens) in enumerate(VOCABULARIES):
         return info.decoded_vocab, info.stop_token_ids, info.special_token_ids, info.vocab_size
 
     case(f"vocabulary {number}", decoded)
+case("a stop token without text", lambda x: x.TokenizerInfo(["a", "", ""], stop_token_ids=[1]).special_token_ids)
 case("prepend_space_in_tokenization", lambda x: x.TokenizerInfo(["a"]).prepend_space_in_tokenization)
 for metadata in ["{", "[]", "{}", '{"vocab_type":1}', '{"vocab_type":7,"vocab_size":5,"add_prefix_space":true,"stop_token_ids":[0]}']:
     case(f"metadata {metadata}", lambda x, metadata=metadata: x.TokenizerInfo.from_vocab_and_metadata(["a"], metadata).vocab_size)

@@ -110,8 +110,51 @@ def test_signatures_are_those_of_xgrammar(module):
         if inspect.isclass(value) and value.__module__ == theirs.__name__:
             twin = getattr(ours, name)
             for member, function in vars(value).items():
-                if member.startswith("model_") or (member.startswith("_") and member != "__init__") or member == "get_captures":
+                if member.startswith("model_") or (member.startswith("_") and member != "__init__"):
                     continue
                 assert hasattr(twin, member), f"{name}.{member}"
                 if inspect.isfunction(getattr(value, member)) and not isinstance(function, property):
                     assert parameters(getattr(value, member)) == parameters(getattr(twin, member)), f"{name}.{member}"
+
+
+def tokenizers():
+    """Yield tokenizers of each alphabet, with special tokens and added ones."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+    for has_prefix in (False, True):
+        byte_level = Tokenizer(models.BPE())
+        byte_level.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=has_prefix)
+        byte_level.decoder = decoders.ByteLevel()
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=["<s>", "</s>"], initial_alphabet=alphabet, show_progress=False)
+        byte_level.train_from_iterator(["hello world é 你好"] * 9, trainer)
+        byte_level.add_special_tokens(["<tool>"])
+        byte_level.add_tokens(["<think>"])
+        yield byte_level
+    pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "a", "▁a"]
+    byte_fallback = Tokenizer(models.BPE(vocab={piece: index for index, piece in enumerate(pieces)}, merges=[("▁", "a")], unk_token="<unk>", byte_fallback=True))
+    byte_fallback.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    byte_fallback.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    yield byte_fallback
+    yield Tokenizer(models.WordLevel({"a": 0, "b": 1, "[UNK]": 2}, unk_token="[UNK]"))
+
+
+def test_tokenizers_of_transformers_are_read_as_by_xgrammar():
+    transformers = pytest.importorskip("transformers", reason="tokenizers of transformers")
+
+    def facts(module, tokenizer, options):
+        info = module.TokenizerInfo.from_huggingface(tokenizer, **options)
+        return info.vocab_type.name, info.vocab_size, info.stop_token_ids, info.special_token_ids, info.decoded_vocab, info.add_prefix_space
+
+    for backend in tokenizers():
+        known = {"eos_token": "</s>"} if backend.token_to_id("</s>") is not None else {}
+        for names in (known, {}):
+            tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, **names)
+            n = len(tokenizer)
+            for options in [{}, {"vocab_size": n + 13}, {"vocab_size": n - 2}, {"stop_token_ids": [1, 0]}, {"stop_token_ids": []}, {"stop_token_ids": n + 3, "vocab_size": n + 13}]:
+                theirs, ours = (outcome(lambda module=module, o=options, t=tokenizer: facts(module, t, o)) for module in (xgrammar, xgr))
+                assert ours == theirs, (n, options)
+    for other in (5, None, "gpt2"):
+        for module in (xgrammar, xgr):
+            with pytest.raises(ValueError):
+                module.TokenizerInfo.from_huggingface(other)

@@ -138,7 +138,7 @@ def test_rows_that_are_not_contiguous_are_refused():
 
 def test_vocabularies():
     info = xgr.TokenizerInfo(["<0x41>", "▁b", ""], xgr.VocabType.BYTE_FALLBACK, vocab_size=5, stop_token_ids=2)
-    assert info.decoded_vocab == [b"A", b" b", b""] and info.special_token_ids == [2, 3, 4]
+    assert info.decoded_vocab == [b"A", b" b", b""] and info.special_token_ids == [3, 4]
     assert info.stop_token_ids == [2] and info.vocab_size == 5
     assert xgr.TokenizerInfo(["Ġc", "ä½ł"], xgr.VocabType.BYTE_LEVEL).decoded_vocab == [b" c", "你".encode()]
     assert json.loads(info.dump_metadata()) == {
@@ -208,6 +208,14 @@ def test_keywords_that_are_dropped_are_reported(caplog):
     # Those that other engines ignore are enforced.
     unique = xgr.Grammar.from_json_schema({"type": "array", "uniqueItems": True, "items": {"type": "integer"}})
     assert _is_grammar_accept_string(unique, "[1,2]") and not _is_grammar_accept_string(unique, "[1,1]")
+
+
+def test_captures():
+    info = xgr.TokenizerInfo([bytes([byte]) for byte in range(256)], vocab_size=256)
+    grammar = xgr.GrammarCompiler(info).compile_grammar('root ::= (num ",")* num\nnum[capture="n"] ::= [0-9]+')
+    matcher = xgr.GrammarMatcher(grammar, terminate_without_stop_token=True)
+    assert matcher.accept_string("12,3")
+    assert matcher.get_captures() == [("n", b"12"), ("n", b"3")]
 
 
 def test_strict_mode_is_about_items_too():
@@ -325,6 +333,16 @@ TOOLS = [
     {"type": "function", "function": {"name": "g", "parameters": OBJECT, "strict": False}},
     {"type": "web_search", "name": "browser.search"},
 ]
+
+
+def test_schemas_within_tags_are_checked(caplog):
+    for schema in ({"type": "foo"}, {"type": "string", "pattern": "("}, {"$ref": "#/x"}):
+        tag = {"type": "structural_tag", "format": {"type": "json_schema", "json_schema": schema}}
+        for read in (xgr.Grammar.from_structural_tag, xgr.GrammarCompiler(xgr.TokenizerInfo([])).compile_structural_tag):
+            with pytest.raises(xgr.InvalidStructuralTagError):
+                read(tag)
+    xgr.Grammar.from_structural_tag({"type": "structural_tag", "format": {"type": "json_schema", "json_schema": {"pattern": "(a)\\1"}}})
+    assert "`pattern` at #/pattern is not enforced" in caplog.text
 
 
 def test_the_choice_among_tools():

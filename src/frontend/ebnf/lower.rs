@@ -212,7 +212,11 @@ impl<'s> Lowering<'s> {
         body: ExprId,
         options: Range<usize>,
     ) -> Result<(ExprId, Vec<Span>), SyntaxError> {
-        let RuleOptions { lazy, chars_max, tokens_max, without_effect } = rule_options(self.source, options)?;
+        let RuleOptions { lazy, chars_max, tokens_max, capture, without_effect } = rule_options(self.source, options)?;
+        if let Some(capture) = capture {
+            let name = capture.unwrap_or_else(|| self.builder.name_of(rule).to_owned());
+            self.builder.capture(rule, &name);
+        }
         let mut changed = body;
         if let Some(span) = lazy {
             // No match begins with a shorter one.

@@ -51,7 +51,7 @@
 //! Between the name of a rule and `::=` there may be options, right after the name: with `name[lazy] ::= ...` a match ends where it first can
 //! (no match begins with a shorter one), `name[max_chars=80] ::= ...` has matches of at most 80 characters, and `name[max_tokens=20] ::= ...` has matches that
 //! are written with at most 20 tokens, counted as [`Expr::AtMostTokens`] says. Their bodies must be regular (for `max_tokens` a repeated token or set of tokens will do as well), or else
-//! `lazy` is an error and the others have no effect. `capture`, `capture="x"` and `temperature=0.7` have no effect on the language, and
+//! `lazy` is an error and the others have no effect. `capture` and `capture="x"` name what the rule matches ([`Matcher::captures`](crate::Matcher::captures)). `temperature=0.7` has no effect on the language, and
 //! neither has a look-ahead `(= ...)` at the end of a rule, as printed by XGrammar. What has no effect is a warning.
 //!
 //! # Method

@@ -1,6 +1,6 @@
 //! Rule options, like `name[lazy, max_chars=80] ::= ...`.
 //!
-//! `lazy`, `max_chars` and `max_tokens` change what the rule matches. The others steer the sampler or the bookkeeping of an engine and leave the language as it is, which a
+//! `lazy`, `max_chars` and `max_tokens` change what the rule matches, and `capture` names it. The others steer the sampler or the bookkeeping of an engine and leave the language as it is, which a
 //! warning says.
 
 use super::lexeme;
@@ -17,6 +17,8 @@ pub(super) struct RuleOptions {
     pub chars_max: Option<(u32, Span)>,
     /// Most tokens of a match.
     pub tokens_max: Option<(u32, Span)>,
+    /// The name for what the rule matches; without a value, that of the rule.
+    pub capture: Option<Option<String>>,
     /// Options without effect on the language.
     pub without_effect: Vec<Span>,
 }
@@ -65,11 +67,14 @@ pub(super) fn rule_options(source: &str, token: Range<usize>) -> Result<RuleOpti
             ("temperature", Some(digits)) if digits.parse::<f64>().is_ok_and(|t| t.is_finite() && t >= 0.0) => {
                 options.without_effect.push(span);
             }
-            ("capture", None) => options.without_effect.push(span),
+            ("capture", None) => options.capture = Some(None),
             ("capture" | "stop_capture", Some(text)) if text.len() > 2 && text.starts_with('"') => {
                 let inside = value.expect("there is one");
-                lexeme::text(source, inside.start + 1..inside.end - 1, &mut Vec::new())?;
-                options.without_effect.push(span);
+                let text = lexeme::text(source, inside.start + 1..inside.end - 1, &mut Vec::new())?;
+                match name {
+                    "capture" => options.capture = Some(Some(text)),
+                    _ => options.without_effect.push(span),
+                }
             }
             ("lazy" | "max_chars" | "max_tokens" | "temperature" | "capture" | "stop_capture", _) => {
                 return Err(refuse(format!("malformed rule option `{}`", &source[key.start..cursor.at]), span)

@@ -280,6 +280,7 @@ impl<'s> Lowering<'s> {
         let text = definition.text.clone();
         let Some(options) = options else { return Ok((self.body(context, range, spend)?, Some(name))) };
         let attributes = attributes::read(self.source, options)?;
+        self.capture(rule, &text, &attributes)?;
         // Of rules with different numbers, the first says it.
         if self.recorded.insert((instance.scope, instance.definition)) {
             self.record(&text, &attributes, is_terminal);
@@ -308,6 +309,19 @@ impl<'s> Lowering<'s> {
             body = self.lexeme(body, instance.scope, name)?;
         }
         Ok((body, Some(name)))
+    }
+
+    /// Names what a rule matches, and its marker where that is one text.
+    fn capture(&mut self, rule: RuleId, name: &str, attributes: &Attributes) -> Result<(), SyntaxError> {
+        if let Some(given) = &attributes.capture {
+            self.builder.capture(rule, given.as_deref().unwrap_or(name));
+        }
+        if let (Some((name, _)), Ending::Suffix(marker)) = (&attributes.stop_capture, &attributes.ending)
+            && let Some(text) = self.stop_text(marker)?
+        {
+            self.builder.capture_last(rule, name, text.len() as u32);
+        }
+        Ok(())
     }
 
     /// Records the captures of a rule, and warns of options without effect, or with another for others.

@@ -44,7 +44,7 @@
 //! | `suffix=X` | the body, then a string, regex or terminal X: the whole is lazy |
 //! | `stop=X` | the body up to where X first follows; the marker itself is no part of the text, and may come from what follows the rule. XGrammar keeps the marker in the text, which a warning says. Where X is no string, the body just holds no marker. `stop=""` is the body alone |
 //! | `max_chars=n` | at most n characters; the body must be regular, or else it has no effect |
-//! | `capture` `capture="x"` `stop_capture="x"` | names for parts of the text ([`Parsed::captures`]) |
+//! | `capture` `capture="x"` `stop_capture="x"` | names for parts of the text ([`Parsed::captures`], [`Matcher::captures`](crate::Matcher::captures)). The marker of `suffix` is a part if it is a string; that of `stop` is none |
 //! | `max_tokens=n` | at most n tokens, as [`Expr::AtMostTokens`](crate::grammar::Expr::AtMostTokens) counts them; in rules. The body must be regular, or a repeated token or set of tokens, or else it has no effect |
 //! | `temperature=x` | no effect on the language |
 //!

@@ -20,6 +20,8 @@ use std::collections::VecDeque;
 
 /// Most states of a product with lengths that is preferred to a register.
 const WRITTEN_MAX: u64 = 1 << 12;
+/// The same for strings without quotes, of which a grammar has many: parameters of tools, each with bounds of its own.
+const WRITTEN_PLAIN_MAX: u64 = 1 << 8;
 
 /// Where characters are counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,7 +59,7 @@ impl Lowerer<'_> {
         // A character has one to four bytes.
         let min = if shortest as u64 / 4 >= shape.min { 0 } else { bound(shape.min) };
         let n_written = u64::from(max.unwrap_or(min)).saturating_mul(all.n_states() as u64);
-        if n_written <= WRITTEN_MAX {
+        if n_written <= if written == Written::Plain { WRITTEN_PLAIN_MAX } else { WRITTEN_MAX } {
             return Ok(Counted::Within);
         }
         let spelled = Spelled::new(all, (written == Written::Quoted).then(|| self.spelling()));

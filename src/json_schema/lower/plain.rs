@@ -28,9 +28,16 @@ impl Lowerer<'_> {
         let (mut is_empty, mut written) = (false, Vec::new());
         let mut end = None;
         for group in alike(&shapes.iter().collect::<Vec<_>>()) {
-            if group[0].values.is_none() {
-                let all = self.expander.languages.of_shapes(&group, false, self.limits)?;
-                let all = self.plain_without(all, without.as_deref())?;
+            let has_bounds = group[0].min > 0 || group[0].max.is_some();
+            if group[0].values.is_none() && has_bounds {
+                let is_free = |shape: &&StringShape| shape.languages.is_empty() && shape.excluded.is_empty();
+                let all = match &without {
+                    Some(without) if group.iter().any(is_free) => Arc::clone(without),
+                    _ => {
+                        let all = self.expander.languages.of_shapes(&group, false, self.limits)?;
+                        self.plain_without(all, without.as_deref())?
+                    }
+                };
                 let end = *end.get_or_insert_with(|| {
                     let end = draft.state();
                     draft.accept(end);

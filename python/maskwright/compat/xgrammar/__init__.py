@@ -26,6 +26,7 @@ a text that no token goes on            an empty mask                           
 masks                                   may allow tokens that lead nowhere                                      exact: a set bit can be accepted and completed
 rows of a bitmask                       any stride is accepted, and written as if it were contiguous            rows that are not contiguous are refused, and so are two matchers with one row
 ``accept_token`` of a stop token        False with ``terminate_without_stop_token``                             True where the mask has it
+``get_captures``                        each end of a rule that is met on the way                               those of one reading of the text: first alternatives, longest matches
 serialized grammars                     the engine's automata                                                   the source, which is compiled again
 ``str`` of a grammar                    its rules after its passes                                              the grammar as it was written, which is read again as the same
 ``testing.GrammarFunctor``              passes, one by one                                                      each returns the grammar: none of them changes a language

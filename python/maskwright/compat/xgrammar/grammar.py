@@ -88,7 +88,7 @@ class Grammar:
     def from_structural_tag(*args, **kwargs):
         """Read a structural tag: an object, a dict, JSON text, or the older pair of tags and triggers."""
         text = tag_text(args, kwargs)
-        return Grammar(_read_tag(maskwright.Grammar.from_structural_tag, text))
+        return Grammar(_read_tag(_CheckedTag, text).grammar)
 
     @staticmethod
     def builtin_json_grammar():
@@ -117,6 +117,14 @@ class Grammar:
         """Read what ``serialize_json`` wrote."""
         data = _loaded(json_string, ["ebnf", "root"])
         return Grammar.from_ebnf(data["ebnf"], root_rule_name=data["root"])
+
+
+class _CheckedTag:
+    """The grammar of a structural tag whose schemas are checked, with their report."""
+
+    def __init__(self, text, timeout=None, **options):
+        self.grammar = maskwright.Grammar.from_structural_tag(text, **options)
+        self.report = maskwright.Grammar.from_ebnf("root ::= @tag", grammars={"tag": self.grammar}, timeout=timeout).report
 
 
 def schema_options(any_whitespace, indent, separators, strict_mode, max_whitespace_cnt, any_order):

@@ -129,6 +129,13 @@ class GrammarMatcher:
             raise RuntimeError("the matcher has terminated: nothing is forced")
         return self._native.jump_forward_text()
 
+    def get_captures(self, *, deduplicate=True):
+        """Return the captures: pairs of a name and the bytes, in the order of their ends.
+
+        They are those of one reading of the text, in which each occurrence of a rule ends once; ``deduplicate`` has no effect.
+        """
+        return [(name, text) for name, _start, _end, text in self._native.captures()]
+
     def traverse_draft_tree(
         self,
         retrieve_next_token,

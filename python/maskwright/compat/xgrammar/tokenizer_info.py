@@ -134,7 +134,7 @@ class TokenizerInfo:
         encoded = [""] * n_tokens
         for token, index in ids.items():
             encoded[index] = token
-        vocab_type = TokenizerInfo._detect_vocab_type(tokenizer, ids)
+        vocab_type, add_prefix_space = TokenizerInfo._detect_metadata(tokenizer, ids)
         decoded = [_decode(token, vocab_type) for token in encoded]
         if stop_token_ids is None:
             stop_token_ids = getattr(tokenizer, "eos_token_id", None)
@@ -144,14 +144,15 @@ class TokenizerInfo:
         stops = [stop_token_ids] if isinstance(stop_token_ids, int) else list(stop_token_ids)
         width = n_tokens if vocab_size is None else vocab_size
         info = TokenizerInfo.__new__(TokenizerInfo)
-        info._set(decoded[:width], vocab_type, width, stops, TokenizerInfo._detect_add_prefix_space_by_encoding(tokenizer, vocab_type))
+        decoded = decoded[:width] + [b""] * (width - len(decoded))
+        info._set(decoded, vocab_type, width, stops, add_prefix_space)
         try:
             info._vocab = Vocab.from_tokenizer(tokenizer, stop_tokens=[i for i in stops if i < width], width=width)
         except ValueError:
             # A tokenizer in Python: its special tokens are known by name.
             special = {index for index in tokenizer.all_special_ids if index < width}
             control = {index: name for name, index in ids.items() if index in special}
-            info._vocab = TokenizerInfo._built([token or None for token in decoded[:width]], control, width, stops)
+            info._vocab = TokenizerInfo._built([token or None for token in decoded], control, width, stops)
         return info
 
     @staticmethod
@@ -185,13 +186,16 @@ class TokenizerInfo:
         return {"vocab_type": vocab_type, "add_prefix_space": prepends or is_metaspace}
 
     @staticmethod
-    def _detect_vocab_type(tokenizer, ids):
-        """Return how tokens are written: as the vocabulary shows, or else as the tokenizer says."""
+    def _detect_metadata(tokenizer, ids):
+        """Return how tokens are written, as the vocabulary shows, or else as the tokenizer says; and whether a blank is put before texts, as the tokenizer says unless it is wrong about the first."""
         found = TokenizerInfo._detect_vocab_type_from_vocab(ids)
         backend = getattr(tokenizer, "backend_tokenizer", None)
-        if found is not None or backend is None:
-            return found or VocabType.RAW
-        return TokenizerInfo._detect_metadata_from_hf(backend.to_str())["vocab_type"]
+        if backend is not None:
+            said = TokenizerInfo._detect_metadata_from_hf(backend.to_str())
+            if found in (None, said["vocab_type"]):
+                return said["vocab_type"], said["add_prefix_space"]
+        found = found or VocabType.RAW
+        return found, TokenizerInfo._detect_add_prefix_space_by_encoding(tokenizer, found)
 
     @staticmethod
     def _detect_add_prefix_space_by_encoding(tokenizer, vocab_type):
@@ -294,9 +298,9 @@ class TokenizerInfo:
 
     @property
     def special_token_ids(self):
-        """The tokens without text, padding among them."""
-        empty = [index for index, token in enumerate(self._decoded) if not token]
-        return empty + list(range(len(self._decoded), self._vocab_size))
+        """The tokens without text, padding among them; not those that end an output."""
+        empty = {index for index, token in enumerate(self._decoded) if not token}
+        return sorted(empty.union(range(len(self._decoded), self._vocab_size)).difference(self._stop_token_ids))
 
 
 def _loaded(text, fields):
