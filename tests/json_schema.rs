@@ -396,3 +396,42 @@ fn contradictions_are_found_in_bounded_time() {
         assert_eq!(unsatisfiable(schema).to_string(), format!("unsatisfiable: {message}"));
     }
 }
+
+/// What was meant to constrain values and doesn't is a warning with its place, wherever the schema stands.
+#[test]
+fn probable_mistakes_are_warnings() {
+    use maskwright::grammar::{Grammar, WarningKind};
+    use maskwright::json_schema::SchemaWarningKind as Kind;
+    let compiler = maskwright::GrammarCompiler::new(maskwright::Vocab::from_tokens(["a"]).unwrap().into());
+    for (schema, kind, location) in [
+        (r#"{"name": "f", "parameters": {"type": "object"}}"#, Kind::Wrapper, "#"),
+        (r#"{"properties": {"a": {"minimun": 1}}}"#, Kind::UnknownKeyword, "#/properties/a/minimun"),
+        (r#"{"else": false}"#, Kind::WithoutEffect, "#/else"),
+        (r#"{"items": {"format": "ip4"}}"#, Kind::UnknownFormat, "#/items/format"),
+        (r#"{"$schema": "http://example.com/schema"}"#, Kind::UnknownDraft, "#/$schema"),
+        (r#"{"properties": {"name": true}, "required": ["nam"]}"#, Kind::UndeclaredName, "#/required"),
+    ] {
+        let checked = Grammar::from_json_schema(schema, &Default::default()).unwrap();
+        let (_, report) = &checked.reports[0];
+        let found = report.warnings();
+        assert_eq!((found.len(), found[0].kind(), found[0].location()), (1, kind, location), "{schema}");
+        assert!(found[0].span().is_some());
+        assert_eq!((checked.warnings.len(), checked.warnings[0].kind()), (1, WarningKind::Schema), "{schema}");
+        let operand = Grammar::from_ebnf(&format!("root ::= %json {schema}"), "root").unwrap();
+        assert_eq!(operand.warnings.len(), 1, "{schema}");
+        assert!(operand.warnings[0].to_string().starts_with("in a JSON Schema of the grammar: "));
+    }
+    for schema in [
+        "true",
+        r#"{"title": "t", "description": "d", "default": 1, "examples": [], "x-own": {}, "deprecated": true}"#,
+        r#"{"properties": {"propertys": {"format": "int64"}}, "required": ["other", "propertys"]}"#,
+        r#"{"if": {"type": "string"}, "then": {"minLength": 1}, "contains": true, "minContains": 0}"#,
+        r#"{"type": "object", "properties": {"parameters": {"type": "object"}}}"#,
+    ] {
+        assert_eq!(Grammar::from_json_schema(schema, &Default::default()).unwrap().warnings, [], "{schema}");
+    }
+    // Very many are cut.
+    let many: Vec<String> = (0..5000).map(|index| format!("\"propertys{index}\": 1")).collect();
+    let grammar = compiler.compile_json_schema(&format!("{{\"const\": \"a\", {}}}", many.join(",")));
+    assert!(grammar.is_err() || grammar.unwrap().warnings().len() <= 32);
+}

@@ -1,13 +1,16 @@
 //! `explain --diff`: in what two grammars differ.
 //!
 //! Two texts lead to the same pair of places if both grammars can go on alike. So a breadth-first search over pairs of places finds a shortest text that one grammar has and the
-//! other hasn't, or, where the pairs are finitely many and none of them shows a difference, proves that there is none. Of grammars with recursion there may be infinitely
-//! many pairs: then a bound ends the search, and the answer is open.
+//! other hasn't, or, where the pairs are finitely many and none of them shows a difference, proves that there is none. Of grammars with recursion, and of schemas whose keys must
+//! differ, there may be infinitely many pairs: then a bound ends the search, texts are sampled from either grammar and tried on the other, and if none tells them apart, the
+//! answer is open.
 
 use crate::controls::shown_ids;
 use crate::explain::Args;
 use crate::failure::{Failure, Verdict};
 use crate::output::{Output, counted};
+use crate::run::Run;
+use crate::sampler::{Sampler, Style};
 use crate::source::GrammarSource;
 use crate::vocabulary;
 use maskwright::matcher::PlaceKey;
@@ -91,25 +94,18 @@ struct Pair {
 type PairKey = [Option<PlaceKey>; 2];
 
 fn compare(first: Matcher, second: Matcher, symbols: &[TokenId], places_max: usize) -> (Answer, usize) {
+    let starts = [first.fork(), second.fork()];
     let mut seen: HashSet<PairKey> = HashSet::new();
     let mut queue = VecDeque::from([Pair { matchers: [Some(first), Some(second)], tokens: Vec::new() }]);
     // The first place that only one grammar reaches: some text differs, though it may not be a shortest one.
     let mut one_sided: Option<(Matcher, bool, Vec<TokenId>)> = None;
-    let mut n_places = 0;
+    let (mut n_places, mut n_pushed) = (0, 1);
     while let Some(Pair { mut matchers, tokens }) = queue.pop_front() {
         n_places += 1;
         let accepts = |matcher: &Option<Matcher>| matcher.as_ref().is_some_and(Matcher::is_accepting);
         if accepts(&matchers[0]) != accepts(&matchers[1]) {
             let is_in_first = accepts(&matchers[0]);
             return (Answer::Different { tokens, is_in_first, is_shortest: true }, n_places);
-        }
-        if n_places >= places_max {
-            let found = one_sided.and_then(|(matcher, is_in_first, mut tokens)| {
-                let completion = matcher.completion().ok()??.bytes()?;
-                tokens.extend(matcher.grammar().vocab().tokenize_greedy(&completion));
-                Some(Answer::Different { tokens, is_in_first, is_shortest: false })
-            });
-            return (found.unwrap_or(Answer::Unknown), n_places);
         }
         for &symbol in symbols {
             let is_read = [0, 1]
@@ -122,7 +118,7 @@ fn compare(first: Matcher, second: Matcher, symbols: &[TokenId], places_max: usi
                 (true, Some(matcher)) => Some(matcher.place_key()),
                 _ => None,
             });
-            let is_new = match keys.clone() {
+            let is_new = match keys {
                 [Some(None), _] | [_, Some(None)] => true,
                 [first, second] => seen.insert([first.flatten(), second.flatten()]),
             };
@@ -134,7 +130,11 @@ fn compare(first: Matcher, second: Matcher, symbols: &[TokenId], places_max: usi
                 if let ([Some(only), None] | [None, Some(only)], None) = (&next, &one_sided) {
                     one_sided = Some((only.fork(), next[0].is_some(), tokens.clone()));
                 }
-                queue.push_back(Pair { matchers: next, tokens });
+                n_pushed += 1;
+                // What is queued takes memory; those before are still looked at.
+                if n_pushed <= places_max {
+                    queue.push_back(Pair { matchers: next, tokens });
+                }
             }
             for side in [0, 1] {
                 if let (true, Some(matcher)) = (is_read[side], matchers[side].as_mut()) {
@@ -143,5 +143,35 @@ fn compare(first: Matcher, second: Matcher, symbols: &[TokenId], places_max: usi
             }
         }
     }
-    (Answer::Equal, n_places)
+    if n_pushed <= places_max {
+        return (Answer::Equal, n_places);
+    }
+    let found = one_sided.and_then(|(matcher, is_in_first, mut tokens)| {
+        let completion = matcher.completion().ok()??.bytes()?;
+        tokens.extend(matcher.grammar().vocab().tokenize_greedy(&completion));
+        Some(Answer::Different { tokens, is_in_first, is_shortest: false })
+    });
+    (found.or_else(|| sampled(&starts)).unwrap_or(Answer::Unknown), n_places)
+}
+
+/// Samples texts of either grammar, and returns the shortest that the other has not.
+fn sampled(starts: &[Matcher; 2]) -> Option<Answer> {
+    const N_TEXTS: u64 = 12;
+    const TOKENS_MAX: usize = 120;
+    let mut found: Option<(Vec<TokenId>, bool)> = None;
+    for side in [0, 1] {
+        for seed in 0..N_TEXTS {
+            let style = [Style::Text, Style::Rare, Style::Text, Style::Shortest][seed as usize % 4];
+            let mut sampler = Sampler::new(starts[side].grammar().vocab(), seed, style);
+            let Ok((run, _)) = Run::with_room(starts[side].fork(), TOKENS_MAX) else { break };
+            let Ok(run) = run.finish(&mut sampler, |_| {}) else { continue };
+            let tokens = run.tokens();
+            let mut other = starts[1 - side].fork();
+            let is_in_both = other.accept_tokens(&tokens).is_ok() && other.is_accepting();
+            if !is_in_both && found.as_ref().is_none_or(|(shortest, _)| tokens.len() < shortest.len()) {
+                found = Some((tokens, side == 0));
+            }
+        }
+    }
+    found.map(|(tokens, is_in_first)| Answer::Different { tokens, is_in_first, is_shortest: false })
 }

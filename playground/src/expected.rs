@@ -69,8 +69,8 @@ impl Expected {
             expected.schema = explanation.schema().cloned();
         }
         // With the text that is refused a whole key is known.
-        if let Ok(Some(refusal)) = matcher.explain_bytes(rest)
-            && is_schema
+        if is_schema
+            && let Ok(Some(refusal)) = matcher.explain_bytes(rest)
             && refusal.offset() == 0
         {
             expected.schema = refusal.schema().cloned();

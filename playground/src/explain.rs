@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_name = "GRAMMAR_FILE", conflicts_with = "only_relaxed")]
     pub diff: Option<PathBuf>,
     /// Most places at which grammars are compared
-    #[arg(long, value_name = "N", default_value_t = 20_000, requires = "diff")]
+    #[arg(long, value_name = "N", default_value_t = 10_000, requires = "diff")]
     pub diff_places: usize,
     /// Print one JSON object
     #[arg(long)]

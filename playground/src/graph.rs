@@ -154,7 +154,7 @@ impl Graph {
                 let mean = |rule: usize| {
                     let places = above.iter().enumerate().filter(|(_, from)| self.below[**from].contains(&rule));
                     let (sum, n) = places.fold((0, 0), |(sum, n), (place, _)| (sum + place, n + 1));
-                    if n == 0 { usize::MAX } else { 1000 * sum / n }
+                    (1000 * sum).checked_div(n).unwrap_or(usize::MAX)
                 };
                 let mut keyed: Vec<(usize, usize)> = layers[index].iter().map(|&rule| (mean(rule), rule)).collect();
                 keyed.sort_by_key(|&(mean, _)| mean);

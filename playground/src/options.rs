@@ -53,6 +53,9 @@ pub struct SchemaArgs {
     /// Objects without `additionalProperties` allow their `properties` alone
     #[arg(long)]
     pub no_additional_properties: bool,
+    /// The keys of an object may come in any order, and not only as declared
+    #[arg(long)]
+    pub any_order: bool,
     /// The spelling of characters in constrained strings
     #[arg(long, value_name = "SPELLING")]
     pub spelling: Option<SpellingName>,
@@ -103,6 +106,7 @@ impl SchemaArgs {
             has_formats: !self.no_formats,
             has_additional_properties: !self.no_additional_properties,
             has_integer_fractions: self.integer_fractions,
+            has_any_order: self.any_order,
             ..SchemaOptions::default()
         };
         if let Some(white_space) = &self.white_space {
@@ -130,6 +134,7 @@ impl SchemaArgs {
             (self.separators.is_some(), "--separators"),
             (self.no_formats, "--no-formats"),
             (self.no_additional_properties, "--no-additional-properties"),
+            (self.any_order, "--any-order"),
             (self.spelling.is_some(), "--spelling"),
             (self.integer_fractions, "--integer-fractions"),
             (self.draft.is_some(), "--draft"),

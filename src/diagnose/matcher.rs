@@ -195,7 +195,7 @@ impl Matcher {
     /// let mut matcher = GrammarCompiler::new(vocab.into()).compile_json_schema(schema)?.matcher();
     /// matcher.accept_bytes(b"{\"a\":")?;
     /// let completion = matcher.completion()?.unwrap();
-    /// assert_eq!(completion.bytes().unwrap(), b"0,\"b\":true}");
+    /// assert_eq!(completion.bytes().unwrap()[1..], *b",\"b\":true}");
     /// assert!(completion.is_shortest());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

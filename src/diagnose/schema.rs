@@ -135,8 +135,11 @@ impl SchemaPlace {
             position,
         };
         if matches!(place.position.writing, Writing::FirstKey | Writing::Key | Writing::InKey | Writing::AfterMember) {
-            let keys = place.next_keys(matcher, text, &declared, &required);
-            place.refused_key = place.key_in(text, rest).map(|name| place.refusal(name, &declared, &required, &keys));
+            let has_order = report.has_declared_order();
+            let mut keys = place.next_keys(matcher, text, &declared, &required);
+            keys.is_ordered &= has_order;
+            place.refused_key =
+                place.key_in(text, rest).map(|name| place.refusal(name, &declared, &required, &keys, has_order));
             place.keys = Some(keys);
         }
         Some(place)
@@ -214,7 +217,7 @@ impl SchemaPlace {
             }
             if probe.fork().accept_bytes(rest).is_ok() {
                 let first = if begun.is_empty() { rest.get(1) } else { rest.first() };
-                firsts = firsts | first.copied().into_iter().collect::<ByteSet>();
+                firsts |= first.copied().into_iter().collect::<ByteSet>();
                 keys.next.push(Arc::clone(name));
             } else {
                 keys.is_ordered = true;
@@ -243,11 +246,19 @@ impl SchemaPlace {
         serde_json::from_slice(written.get(..=end)?).ok()
     }
 
-    fn refusal(&self, name: String, declared: &[Arc<str>], required: &[Arc<str>], keys: &NextKeys) -> RefusedKey {
+    fn refusal(
+        &self,
+        name: String,
+        declared: &[Arc<str>],
+        required: &[Arc<str>],
+        keys: &NextKeys,
+        has_order: bool,
+    ) -> RefusedKey {
         let place_of = |name: &str| declared.iter().position(|other| **other == *name);
         let has_come = |name: &str| self.position.keys.iter().any(|key| **key == *name);
         let reason = match place_of(&name) {
             _ if has_come(&name) => RefusedKeyReason::Repeated,
+            Some(_) if !has_order => RefusedKeyReason::Forbidden,
             Some(place) => {
                 let later =
                     self.position.keys.iter().rev().find(|key| place_of(key).is_some_and(|other| other > place));

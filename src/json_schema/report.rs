@@ -56,6 +56,7 @@ pub struct SchemaReport {
     /// The model before equal sub-schemas were merged.
     model: SchemaModel,
     has_formats: bool,
+    has_any_order: bool,
     dropped: Option<Box<Dropped>>,
 }
 
@@ -114,7 +115,7 @@ impl SchemaReport {
         relaxed: Vec<Relaxed>,
     ) -> Self {
         let dropped = (!relaxed.is_empty()).then(|| Box::new(Dropped::new(&model, merged, relaxed)));
-        SchemaReport { model, has_formats: options.has_formats, dropped }
+        SchemaReport { model, has_formats: options.has_formats, has_any_order: options.has_any_order, dropped }
     }
 
     /// Returns all findings, lazily: first the keywords that constrain values, then annotations.
@@ -192,6 +193,11 @@ impl SchemaReport {
                 format.not_enforced().map_or(Verdict::Enforced, |what| Verdict::EnforcedInPart(what.into()))
             }
         }
+    }
+
+    /// Returns whether the keys of objects come in the order in which the schema declares them, rather than in any.
+    pub fn has_declared_order(&self) -> bool {
+        !self.has_any_order
     }
 
     /// Returns the probable mistakes: what was meant to constrain values and doesn't.
