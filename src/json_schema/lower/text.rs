@@ -165,14 +165,13 @@ impl Lowerer<'_> {
                 }
             }
         }
-        for (union, spelling) in [(written, self.spelling_of(is_element)), (free, Spelling::Any)] {
-            let dfa = watched(self.budget, too_large, |work| union.finish(self.limits, work))?;
-            if dfa.is_empty() {
-                continue;
-            }
-            let base = embed_spelled(&mut draft, &dfa, end, spelling);
-            match is_empty {
-                // The opening quote leads to the start of the automaton itself: an equivalent state would have masks of its own.
+        let finish = |union: Union| watched(self.budget, too_large, |work| union.finish(self.limits, work));
+        let parts = [(finish(written)?, self.spelling_of(is_element)), (finish(free)?, Spelling::Any)];
+        // The opening quote leads to the start of the only automaton itself: an equivalent state would have masks of its own. Several automata have a start in common, to which none of them returns.
+        let is_alone = is_empty && parts.iter().filter(|(dfa, _)| !dfa.is_empty()).count() == 1;
+        for (dfa, spelling) in parts.iter().filter(|(dfa, _)| !dfa.is_empty()) {
+            let base = embed_spelled(&mut draft, dfa, end, *spelling);
+            match is_alone {
                 true => draft.edges_mut().filter(|edge| edge.target == open).for_each(|edge| edge.target = base),
                 false => draft.copy_edges(base, open),
             }
