@@ -240,7 +240,7 @@ impl Walker {
         products.heads.push(head);
         products.heads.extend_from_slice(model);
         let last = products.heads.len() as u32;
-        products.levels.push(Twin { first: 0, middle: 1, last, mark: self.stacks.mark() });
+        products.levels.push(Twin { first: 0, middle: 1, last, mark: self.stacks.mark(), ended: None });
         let mut verdicts = Verdicts::new(context.program, head, model);
         let depth_base = usize::from(trie.depth(from)) + 1;
         // PERF: most bytes lead to the same; a list of the children is looked through faster than the children.
@@ -312,23 +312,29 @@ impl Walker {
             return Compared::Differ(false);
         }
         let ends = |heads: &[Head]| heads.iter().any(|head| head.state == BELOW);
-        match (ends(&products.own), ends(&products.model)) {
+        let (own_ends, model_ends) = (ends(&products.own), ends(&products.model));
+        products.own.retain(|head| program.place(head.state).is_some());
+        products.model.retain(|head| program.place(head.state).is_some());
+        match (own_ends, model_ends) {
             (true, false) => self.found.remainders.push(context.remainder(node)),
             (false, true) => {
                 products.excluded.extend_from_slice(&trie.subtree_tokens(node)[trie.tokens(node).len()..]);
+                // The tokens below are taken from all remainders of the model, so the state's own places to end, above and below, are noted apart.
+                for above in &mut products.levels[..=depth] {
+                    self.found.remainders.extend(above.ended.take().map(|node| context.remainder(node)));
+                }
+                if !products.own.is_empty() {
+                    self.walk_own(context, node, nesting, products);
+                    products.own.clear();
+                }
             }
             _ => {}
         }
-        products.own.retain(|head| program.place(head.state).is_some());
-        products.model.retain(|head| program.place(head.state).is_some());
         if are_same(&self.stacks, &products.own, &products.model) {
             return Compared::Differ(false);
         }
         if products.model.is_empty() {
-            let n_levels = self.levels.len();
-            self.push_configuration(&products.own);
-            self.descend(context, node, nesting);
-            self.levels.truncate(n_levels);
+            self.walk_own(context, node, nesting, products);
             return Compared::Differ(false);
         }
         products.levels.truncate(depth + 1);
@@ -338,8 +344,17 @@ impl Walker {
         let last = middle + products.model.len() as u32;
         products.heads.extend_from_slice(&products.own);
         products.heads.extend_from_slice(&products.model);
-        products.levels.push(Twin { first, middle, last, mark: self.stacks.mark() });
+        let ended = (own_ends && model_ends).then_some(node);
+        products.levels.push(Twin { first, middle, last, mark: self.stacks.mark(), ended });
         Compared::Differ(true)
+    }
+
+    /// Walks below `node` with what the state made of it, without the model.
+    fn walk_own(&mut self, context: WalkContext<'_>, node: u32, nesting: usize, products: &ProductWalk) {
+        let n_levels = self.levels.len();
+        self.push_configuration(&products.own);
+        self.descend(context, node, nesting);
+        self.levels.truncate(n_levels);
     }
 }
 

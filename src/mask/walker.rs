@@ -129,6 +129,8 @@ pub(super) struct Twin {
     pub middle: u32,
     pub last: u32,
     pub mark: StacksMark,
+    /// The node that led here, if both can end there and tokens below it are still judged by the model's remainders.
+    pub ended: Option<u32>,
 }
 
 /// The memory of a walk with a state and its model.
