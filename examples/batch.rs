@@ -96,6 +96,6 @@ impl Sequence {
         // A linear congruential generator; its high bits are random enough.
         self.random = self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let number = (self.random >> 33) as usize;
-        if number % 3 == 0 && allowed.contains(&stop) { stop } else { allowed[number / 3 % allowed.len()] }
+        if number.is_multiple_of(3) && allowed.contains(&stop) { stop } else { allowed[number / 3 % allowed.len()] }
     }
 }
