@@ -242,6 +242,26 @@ const SOURCES: &[(&str, Make)] = &[
         let schema = format!(r#"{{"type": "object", "properties": {{{properties}}}}}"#);
         tag_of(&format!(r#"{{"type": "json_schema", "style": "qwen_xml", "json_schema": {schema}}}"#))
     }),
+    ("many required parameters", || {
+        let properties = joined(20_000, ", ", |i| format!(r#""p{i}": {{"type": "integer"}}"#));
+        let required = joined(20_000, ", ", |i| format!(r#""p{i}""#));
+        let schema = format!(r#"{{"type": "object", "properties": {{{properties}}}, "required": [{required}]}}"#);
+        tag_of(&format!(r#"{{"type": "json_schema", "style": "glm_xml", "json_schema": {schema}}}"#))
+    }),
+    ("arguments that are choices of themselves", || {
+        let choice = joined(2, ", ", |_| r##"{"$ref": "#/$defs/a"}"##.to_owned());
+        let schema = format!(
+            r##"{{"type": "object", "properties": {{"p": {{"$ref": "#/$defs/a"}}}}, "$defs": {{"a": {{"anyOf": [{choice}]}}}}}}"##
+        );
+        tag_of(&format!(r#"{{"type": "json_schema", "style": "cohere_xml", "json_schema": {schema}}}"#))
+    }),
+    ("many triggers and tags", || {
+        let triggers = joined(20_000, ", ", |i| format!(r#""<t{i}""#));
+        let tags = joined(20_000, ", ", |i| {
+            format!(r#"{{"begin": "<t{i}>", "content": {{"type": "any_text"}}, "end": "</t>"}}"#)
+        });
+        tag_of(&format!(r#"{{"type": "triggered_tags", "triggers": [{triggers}], "tags": [{tags}]}}"#))
+    }),
     ("a long marker", || tag_of(&format!(r#"{{"type": "const_string", "value": "{}"}}"#, "<|x".repeat(150_000)))),
     ("a pattern without a small automaton", || Regex("(.*a.{15}|.*b.{15}|.*c.{14})*".into())),
 ];

@@ -345,7 +345,7 @@ impl Matcher {
 
     /// Returns the parts of the accepted text that the grammar names (`capture` in Lark and EBNF), in the order of their ends: name, first and last offset in bytes, and the bytes. A text that can be read in
     /// several ways is read from the left: first alternative, longest match. Slow: it reads the text again.
-    fn captures<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, usize, usize, Bound<'py, PyBytes>)>> {
+    fn captures<'py>(&self, py: Python<'py>) -> PyResult<Vec<CapturedTuple<'py>>> {
         let found = self.run(py, |matcher| matcher.captures()).map_err(explain_error)?;
         let part = |part: Captured| (part.name, part.range.start, part.range.end, PyBytes::new(py, &part.text));
         Ok(found.into_iter().map(part).collect())
@@ -358,6 +358,9 @@ impl Matcher {
         })
     }
 }
+
+/// A captured part: name, first and last offset in bytes, and the bytes.
+type CapturedTuple<'py> = (String, usize, usize, Bound<'py, PyBytes>);
 
 /// Returns drafts; what is no token of any vocabulary is one that no vocabulary has.
 pub fn draft_ids(ids: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {

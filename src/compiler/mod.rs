@@ -341,8 +341,11 @@ impl GrammarCompiler {
         let key = || SourceKey::Tag(text.into(), Box::new(tag_options.clone()));
         self.shared.grammars.get_or_compile(key, options, || {
             let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
+            // What stopped reading is the budget's to say.
+            let stopped = |error: TagError| budget.check().err().map_or(CompileError::from(error), CompileError::from);
+            let go_on = |n_steps| budget.spend(n_steps).is_ok();
             budget.spend(STEPS_PER_BYTE * text.len())?;
-            let tag = StructuralTag::parse(text, tag_options, &self.shared.limits)?;
+            let tag = StructuralTag::parse_within(text, tag_options, &self.shared.limits, &go_on).map_err(stopped)?;
             self.build(tag.grammar().clone(), Vec::new(), &budget, options).map_err(|error| in_tag(error, &tag))
         })
     }

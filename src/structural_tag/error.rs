@@ -30,6 +30,8 @@ enum Reason {
     Unsupported(Box<str>),
     /// Too much of something.
     Limit { what: &'static str, given: usize, limit: usize },
+    /// Who ended the work knows why.
+    Interrupted,
 }
 
 impl TagError {
@@ -56,6 +58,10 @@ impl TagError {
 
     pub(super) fn syntax(json: &Json, at: ValueId, what: &'static str, error: SyntaxError) -> Self {
         Self::new(json.pointer(at), Reason::Syntax { what, error })
+    }
+
+    pub(super) fn interrupted() -> Self {
+        Self::new(String::new(), Reason::Interrupted)
     }
 
     /// Returns the error of a schema at a pointer of the document.
@@ -100,7 +106,7 @@ impl TagError {
             Reason::Schema(error) | Reason::Json(error) => {
                 error.limit().map(|(_, given, limit)| (given as u64, limit as u64))
             }
-            Reason::Document(_) | Reason::Unsupported(_) => None,
+            Reason::Document(_) | Reason::Unsupported(_) | Reason::Interrupted => None,
         }
     }
 
@@ -122,6 +128,7 @@ impl fmt::Display for TagError {
             Reason::Document(message) | Reason::Unsupported(message) => f.write_str(message),
             Reason::Syntax { what, error } if f.alternate() => write!(f, "in the {what}, {error:#}"),
             Reason::Syntax { what, error } => write!(f, "in the {what}, {error}"),
+            Reason::Interrupted => f.write_str("reading was interrupted"),
             Reason::Limit { what, given, limit } => write!(f, "{what}: {given} is over the limit of {limit}"),
             Reason::Schema(error) | Reason::Json(error) if f.alternate() => write!(f, "{error:#}"),
             Reason::Schema(error) | Reason::Json(error) => fmt::Display::fmt(error, f),
@@ -134,7 +141,7 @@ impl std::error::Error for TagError {
         match &self.details.reason {
             Reason::Syntax { error, .. } => Some(error),
             Reason::Schema(error) | Reason::Json(error) => Some(error),
-            Reason::Document(_) | Reason::Unsupported(_) | Reason::Limit { .. } => None,
+            Reason::Document(_) | Reason::Unsupported(_) | Reason::Limit { .. } | Reason::Interrupted => None,
         }
     }
 }

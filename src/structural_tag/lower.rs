@@ -6,6 +6,7 @@
 use super::error::TagError;
 use super::format::{Edge, Format, FormatId, Model, Tag, Times};
 use super::parameters::SharedRules;
+use super::steps::{STEPS_PER_PART, Steps};
 use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, GrammarBuilder};
 use crate::json_schema::{Json, ValueId};
 use crate::limits::Limits;
@@ -15,9 +16,9 @@ use crate::regular::CharSet;
 const COMPARED_BYTES_MAX: usize = 1 << 26;
 
 /// Returns the grammar of a document.
-pub(super) fn lower(json: &Json, model: &Model, limits: &Limits) -> Result<Grammar, TagError> {
-    let mut lowering =
-        Lowering { json, model, limits, builder: GrammarBuilder::new(), shared: SharedRules::default(), n_rules: 0 };
+pub(super) fn lower(json: &Json, model: &Model, limits: &Limits, steps: Steps<'_>) -> Result<Grammar, TagError> {
+    let (builder, shared) = (GrammarBuilder::new(), SharedRules::default());
+    let mut lowering = Lowering { json, model, limits, steps, builder, shared, n_rules: 0 };
     lowering.builder.set_source(json.source());
     let root = lowering.builder.rule("root");
     let body = lowering.format(model.root, &Ends::default())?;
@@ -29,6 +30,7 @@ struct Lowering<'a> {
     json: &'a Json,
     model: &'a Model,
     limits: &'a Limits,
+    steps: Steps<'a>,
     builder: GrammarBuilder,
     shared: SharedRules,
     /// Rules so far.
@@ -47,6 +49,7 @@ impl Lowering<'_> {
     fn format(&mut self, id: FormatId, ends: &Ends<'_>) -> Result<ExprId, TagError> {
         let model = self.model;
         let (format, at) = &model.formats[id.index()];
+        self.steps.spend(STEPS_PER_PART)?;
         if self.builder.n_exprs() > self.limits.n_exprs_max {
             let (given, limit) = (self.builder.n_exprs(), self.limits.n_exprs_max);
             return Err(TagError::limit(self.json, *at, "expressions (n_exprs_max)", given, limit));
@@ -58,9 +61,12 @@ impl Lowering<'_> {
                 self.builder.push_at(Expr::Schema(operand.clone()), Some(span))
             }
             Format::Parameters(parameters) => {
-                parameters.lower(&mut self.builder, &mut self.shared, &format!("parameters-{}-", id.index()))
+                let prefix = format!("parameters-{}-", id.index());
+                parameters.lower(&mut self.builder, &mut self.shared, &prefix, self.steps)?
             }
-            Format::Nested(nested) => nested.lower(&mut self.builder, &format!("elements-{}-", id.index())),
+            Format::Nested(nested) => {
+                nested.lower(&mut self.builder, &format!("elements-{}-", id.index()), self.steps)?
+            }
             Format::Grammar(grammar) => {
                 let root = self.builder.add_grammar(grammar, &format!("grammar-{}-", id.index()));
                 self.builder.rule_ref(root)
@@ -198,6 +204,7 @@ impl Lowering<'_> {
         for tag in tags {
             let lowered = self.tag(tag)?;
             let Edge::Text(begin) = &tag.begin else { unreachable!("such a tag was refused") };
+            self.steps.spend(of_trigger.len())?;
             let found = of_trigger.iter_mut().filter(|(trigger, _)| begin.starts_with(trigger));
             found.for_each(|(_, tags)| tags.push(lowered));
         }
@@ -278,6 +285,7 @@ impl Lowering<'_> {
         if n_compared > COMPARED_BYTES_MAX {
             return Err(TagError::limit(self.json, at, "bytes of patterns to compare", n_compared, COMPARED_BYTES_MAX));
         }
+        self.steps.spend(n_compared)?;
         let next = self.builder.text_until(arms, excludes);
         let without: Vec<&str> = arms.iter().map(|&(pattern, _)| pattern).chain(excludes.iter().copied()).collect();
         Ok((next, self.builder.text_without(&without)))

@@ -2,6 +2,8 @@
 //!
 //! A member begins with its key: what stands before all keys is not part of it, so that rules begin where keys tell them apart.
 
+use super::error::TagError;
+use super::steps::{STEPS_PER_PART, Steps};
 use crate::grammar::{ExprId, GrammarBuilder, RuleId};
 
 /// Most declared members that may come in any order.
@@ -30,8 +32,14 @@ pub(super) struct Members {
 
 impl Members {
     /// Adds the members, from the key of the first one on, if there are any; returns as well whether there may be none. Rules have names that begin with `prefix`.
-    pub fn lower(&self, builder: &mut GrammarBuilder, is_any_order: bool, prefix: &str) -> Option<(ExprId, bool)> {
-        if is_any_order { self.in_any_order(builder, prefix) } else { self.in_order(builder, prefix) }
+    pub fn lower(
+        &self,
+        builder: &mut GrammarBuilder,
+        is_any_order: bool,
+        prefix: &str,
+        steps: Steps<'_>,
+    ) -> Result<Option<(ExprId, bool)>, TagError> {
+        if is_any_order { self.in_any_order(builder, prefix, steps) } else { self.in_order(builder, prefix, steps) }
     }
 
     /// Adds the members in any order: the rules are the sets of members that came.
@@ -41,14 +49,19 @@ impl Members {
     /// set-1 ::= "b" value-2
     /// set-2 ::= "a" value-1
     /// ```
-    fn in_any_order(&self, builder: &mut GrammarBuilder, prefix: &str) -> Option<(ExprId, bool)> {
+    fn in_any_order(
+        &self,
+        builder: &mut GrammarBuilder,
+        prefix: &str,
+        steps: Steps<'_>,
+    ) -> Result<Option<(ExprId, bool)>, TagError> {
         let all: u32 = (1 << self.declared.len()) - 1;
         let bits = self.declared.iter().enumerate().filter(|(_, member)| member.is_required);
         let required: u32 = bits.fold(0, |bits, (index, _)| bits | 1 << index);
         // Behind all of them there are others only.
         let n_sets = if self.other.is_some() { all + 1 } else { all };
         if n_sets == 0 {
-            return None;
+            return Ok(None);
         }
         let sets: Vec<RuleId> = (0..n_sets).map(|set| builder.rule(&format!("{prefix}set-{set:x}"))).collect();
         let behind = (0..=all).map(|set| {
@@ -59,6 +72,7 @@ impl Members {
         });
         let behind: Vec<ExprId> = behind.collect();
         for (set, &rule) in (0..n_sets).zip(&sets) {
+            steps.spend(STEPS_PER_PART)?;
             let missing = self.declared.iter().enumerate().filter(|(index, _)| set >> index & 1 == 0);
             let missing = missing.map(|(index, member)| (member.member, set | 1 << index));
             let others = self.other.map(|other| (other, set));
@@ -68,7 +82,7 @@ impl Members {
             let body = builder.one_of(alternatives);
             builder.define(rule, body);
         }
-        Some((builder.rule_ref(sets[0]), required == 0))
+        Ok(Some((builder.rule_ref(sets[0]), required == 0)))
     }
 
     /// Adds the members in their declared order. For each there are the texts from its key on or, where it may be left out, from that of a later one:
@@ -77,7 +91,12 @@ impl Members {
     /// 0 ::= "a" value-1 (next 1)? | 1       where `a` may be left out and so may all later ones
     /// 1 ::= "b" value-2
     /// ```
-    fn in_order(&self, builder: &mut GrammarBuilder, prefix: &str) -> Option<(ExprId, bool)> {
+    fn in_order(
+        &self,
+        builder: &mut GrammarBuilder,
+        prefix: &str,
+        steps: Steps<'_>,
+    ) -> Result<Option<(ExprId, bool)>, TagError> {
         // What begins with the key of a later member, if there are any, and whether there may be none.
         let mut later = self.other.map(|other| {
             let next = builder.sequence([self.next, other]);
@@ -89,6 +108,7 @@ impl Members {
         });
         let mut may_be_none = true;
         for (index, member) in self.declared.iter().enumerate().rev() {
+            steps.spend(STEPS_PER_PART)?;
             let behind = match later {
                 None => builder.empty(),
                 Some(later) => {
@@ -113,6 +133,6 @@ impl Members {
             });
             may_be_none &= !member.is_required;
         }
-        later.map(|later| (later, may_be_none))
+        Ok(later.map(|later| (later, may_be_none)))
     }
 }

@@ -57,6 +57,7 @@ mod options;
 mod parameters;
 mod places;
 mod read;
+mod steps;
 
 pub use error::TagError;
 pub use options::{NESTING_MAX, TagOptions};
@@ -64,6 +65,7 @@ pub use options::{NESTING_MAX, TagOptions};
 use crate::grammar::Grammar;
 use crate::json_schema::Json;
 use crate::limits::Limits;
+use steps::Steps;
 
 /// A structural tag that was read: its grammar, and where its schemas are in the document.
 #[derive(Clone, Debug)]
@@ -89,9 +91,21 @@ impl StructuralTag {
     /// # Errors
     /// If the text is not JSON or no structural tag, a grammar or regular expression in it is malformed, or a limit is met.
     pub fn parse(text: &str, options: &TagOptions, limits: &Limits) -> Result<StructuralTag, TagError> {
-        let json = Json::parse(text, limits).map_err(|error| TagError::json(&error))?;
-        let model = read::read(&json, options, limits)?;
-        let grammar = lower::lower(&json, &model, limits)?;
+        StructuralTag::parse_within(text, options, limits, &|_| true)
+    }
+
+    /// As [`Self::parse`], but tells `go_on` now and then how many steps were taken since, and asks whether to go on. If not there is an error
+    /// that is of no use to anybody: who stops knows why.
+    pub(crate) fn parse_within(
+        text: &str,
+        options: &TagOptions,
+        limits: &Limits,
+        go_on: &dyn Fn(usize) -> bool,
+    ) -> Result<StructuralTag, TagError> {
+        let steps = Steps::new(go_on);
+        let json = Json::parse_within(text, limits, go_on).map_err(|error| TagError::json(&error))?;
+        let model = read::read(&json, options, limits, steps)?;
+        let grammar = lower::lower(&json, &model, limits, steps)?;
         Ok(StructuralTag { grammar, json })
     }
 

@@ -15,6 +15,7 @@
 use super::error::TagError;
 use super::members::{ANY_ORDER_MAX, Member, Members};
 use super::places::{Place, Places, excluded_in, followed, is_annotation, key_without, required, space, text_without};
+use super::steps::{STEPS_PER_PART, Steps};
 use crate::grammar::{Expr, ExprId, GrammarBuilder, RuleId, SchemaOperand};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::limits::Limits;
@@ -175,10 +176,21 @@ impl Nested {
         style: NestedStyle,
         options: SchemaOptions,
         limits: &Limits,
+        steps: Steps<'_>,
     ) -> Result<Nested, TagError> {
         let places = Places::new(json, schema, options.clone());
-        let mut reader =
-            Reader { json, schema, style, options: &options, limits, places, nodes: Vec::new(), known: HashMap::new() };
+        let mut reader = Reader {
+            json,
+            schema,
+            style,
+            options: &options,
+            limits,
+            steps,
+            places,
+            nodes: Vec::new(),
+            known: HashMap::new(),
+            known_types: HashMap::new(),
+        };
         let root = reader.node(schema, 0)?;
         let is_object = match &reader.nodes[root.index()] {
             Node::Any => true,
@@ -193,17 +205,17 @@ impl Nested {
     }
 
     /// Adds the grammar of the arguments; rules have names that begin with `prefix`.
-    pub fn lower(&self, builder: &mut GrammarBuilder, prefix: &str) -> ExprId {
+    pub fn lower(&self, builder: &mut GrammarBuilder, prefix: &str, steps: Steps<'_>) -> Result<ExprId, TagError> {
         let rules = (0..self.nodes.len()).map(|index| builder.rule(&format!("{prefix}{index}"))).collect();
         let objects = (0..self.nodes.len()).map(|_| None).collect();
-        let mut lowering = Lowering { nested: self, builder, prefix, rules, objects };
+        let mut lowering = Lowering { nested: self, builder, prefix, steps, rules, objects };
         // Descriptions refer to each other, so all of them have rules.
-        (0..self.nodes.len()).for_each(|index| lowering.define(NodeId::new(index)));
-        let arguments = lowering.members(self.root);
+        (0..self.nodes.len()).try_for_each(|index| lowering.define(NodeId::new(index)))?;
+        let arguments = lowering.members(self.root)?;
         let rule = builder.rule(&format!("{prefix}all"));
         builder.define(rule, arguments);
         builder.set_separate(rule);
-        builder.rule_ref(rule)
+        Ok(builder.rule_ref(rule))
     }
 }
 
@@ -214,9 +226,12 @@ struct Reader<'a> {
     style: NestedStyle,
     options: &'a SchemaOptions,
     limits: &'a Limits,
+    steps: Steps<'a>,
     places: Places<'a>,
     nodes: Vec<Node>,
     known: HashMap<ValueId, NodeId>,
+    /// Types of schemas; of one that is being looked at, all.
+    known_types: HashMap<ValueId, Types>,
 }
 
 impl Reader<'_> {
@@ -230,6 +245,7 @@ impl Reader<'_> {
         if let Some(&known) = self.known.get(&at) {
             return Ok(known);
         }
+        self.steps.spend(STEPS_PER_PART)?;
         let id = NodeId::new(self.nodes.len());
         // Of the whole there are objects only.
         if depth > 0 {
@@ -312,7 +328,7 @@ impl Reader<'_> {
 
     fn object(&mut self, at: ValueId, depth: usize) -> Result<Object, TagError> {
         let json = self.json;
-        let required = required(json, at)?;
+        let mut required = required(json, at)?;
         let mut declared = Vec::new();
         let mut is_open = true;
         if let Some(properties) = json.member(at, "properties") {
@@ -325,7 +341,10 @@ impl Reader<'_> {
                     let message = format!("`{}` has no form for the key {key:?}", self.style.name());
                     return Err(TagError::unsupported(json, member.value, message));
                 }
-                let is_required = required.contains(&key);
+                if json.member(properties, &key) != Some(member.value) {
+                    return Err(TagError::document(json, member.value, format!("the key {key:?} comes twice")));
+                }
+                let is_required = required.remove(&*key);
                 if let Some(text) = excluded_in(&self.style.key(&key), self.options) {
                     // It can't come.
                     if is_required {
@@ -338,7 +357,7 @@ impl Reader<'_> {
             }
             is_open = self.options.has_additional_properties;
         }
-        if let Some(name) = required.iter().find(|name| declared.iter().all(|(known, ..)| known != *name)) {
+        if let Some(name) = required.into_iter().min() {
             let message = format!("the required property {name:?} is not declared among the `properties`");
             return Err(TagError::unsupported(json, at, message));
         }
@@ -432,12 +451,24 @@ impl Reader<'_> {
     }
 
     /// Returns types that have all values of a schema.
-    fn types(&self, schema: ValueId, depth: usize) -> Result<Types, TagError> {
+    fn types(&mut self, schema: ValueId, depth: usize) -> Result<Types, TagError> {
         let json = self.json;
         let at = followed(json, self.schema, schema)?;
         if depth > DEPTH_MAX || !matches!(json.value(at), Value::Object(_)) {
             return Ok(Types::ALL);
         }
+        if let Some(&known) = self.known_types.get(&at) {
+            return Ok(known);
+        }
+        self.steps.spend(STEPS_PER_PART)?;
+        self.known_types.insert(at, Types::ALL);
+        let types = self.types_of_keywords(at, depth)?;
+        self.known_types.insert(at, types);
+        Ok(types)
+    }
+
+    fn types_of_keywords(&mut self, at: ValueId, depth: usize) -> Result<Types, TagError> {
+        let json = self.json;
         let mut types = Types::ALL;
         if let Some(word) = json.member(at, "type") {
             types = types.both(match json.value(word) {
@@ -544,6 +575,7 @@ struct Lowering<'a, 'b> {
     nested: &'a Nested,
     builder: &'b mut GrammarBuilder,
     prefix: &'a str,
+    steps: Steps<'a>,
     /// By node: its values, from what says of which type they are up to the marker behind them; of `minimax_m3_xml` without the markers.
     rules: Vec<RuleId>,
     /// By node: the members of its objects.
@@ -551,10 +583,11 @@ struct Lowering<'a, 'b> {
 }
 
 impl Lowering<'_, '_> {
-    fn define(&mut self, id: NodeId) {
+    fn define(&mut self, id: NodeId) -> Result<(), TagError> {
+        self.steps.spend(STEPS_PER_PART)?;
         let nested = self.nested;
         let body = match &nested.nodes[id.index()] {
-            Node::Any => self.any(id),
+            Node::Any => self.any(id)?,
             Node::OneOf(branches) => {
                 let branches = branches.iter().map(|branch| self.rules[branch.index()]).collect::<Vec<_>>();
                 let branches = branches.into_iter().map(|rule| self.builder.rule_ref(rule)).collect();
@@ -575,7 +608,7 @@ impl Lowering<'_, '_> {
                     alternatives.push(self.told(Kind::Json, json));
                 }
                 if typed.object.is_some() {
-                    let members = self.members(id);
+                    let members = self.members(id)?;
                     let members = self.within(members);
                     alternatives.push(self.told(Kind::Dict, members));
                 }
@@ -588,28 +621,29 @@ impl Lowering<'_, '_> {
             }
         };
         self.builder.define(self.rules[id.index()], body);
+        Ok(())
     }
 
     /// Returns any value; members and items are any values as well.
-    fn any(&mut self, id: NodeId) -> ExprId {
+    fn any(&mut self, id: NodeId) -> Result<ExprId, TagError> {
         let end = self.nested.style.string_end();
         let text = text_without(self.builder, end, &self.nested.options);
         let root = RootForm::JsonOf(JsonTypes::NULL.or(JsonTypes::BOOLEAN).or(JsonTypes::NUMBER));
         let options = SchemaOptions { root, ..self.nested.options.clone() };
         let json = self.builder.schema(SchemaOperand::new("true", options));
-        let members = self.members(id);
+        let members = self.members(id)?;
         let members = self.within(members);
         let items = self.items(&Array { items: id, min: 0, max: None });
         let items = self.within(items);
         let kinds = [(Kind::Raw, text), (Kind::Json, json), (Kind::Dict, members), (Kind::List, items)];
         let alternatives = kinds.map(|(kind, content)| self.told(kind, content));
-        self.builder.one_of(alternatives.into())
+        Ok(self.builder.one_of(alternatives.into()))
     }
 
     /// Returns the members of the objects of a node, from the first to the last.
-    fn members(&mut self, id: NodeId) -> ExprId {
+    fn members(&mut self, id: NodeId) -> Result<ExprId, TagError> {
         if let Some(known) = self.objects[id.index()] {
-            return known;
+            return Ok(known);
         }
         let nested = self.nested;
         let any = Object { declared: Vec::new(), others: Some(id) };
@@ -619,9 +653,9 @@ impl Lowering<'_, '_> {
         };
         let declared = object.declared.iter().map(|&(ref key, value, is_required)| {
             let member = self.member(key, value);
-            Member { member, is_required }
+            self.steps.spend(STEPS_PER_PART).map(|()| Member { member, is_required })
         });
-        let declared = declared.collect();
+        let declared = declared.collect::<Result<_, _>>()?;
         let other = object.others.map(|value| self.other(object, value));
         let open = self.builder.marker(nested.style.before_key());
         let next = {
@@ -630,7 +664,7 @@ impl Lowering<'_, '_> {
         };
         let members = Members { declared, other, next };
         let prefix = format!("{}{}-", self.prefix, id.index());
-        let keys = members.lower(self.builder, nested.options.has_any_order, &prefix);
+        let keys = members.lower(self.builder, nested.options.has_any_order, &prefix, self.steps)?;
         let all = match keys {
             None => self.builder.empty(),
             Some((keys, may_be_none)) => {
@@ -639,7 +673,7 @@ impl Lowering<'_, '_> {
             }
         };
         self.objects[id.index()] = Some(all);
-        all
+        Ok(all)
     }
 
     /// Returns a member from its key on.

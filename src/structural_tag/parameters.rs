@@ -18,6 +18,7 @@ use super::members::{Member, Members};
 use super::places::{
     Place, Places, excluded_in, followed, has_type, is_annotation, key_without, required, space, text_without,
 };
+use super::steps::{STEPS_PER_PART, Steps};
 use crate::grammar::{Expr, ExprId, GrammarBuilder, RuleId, SchemaOperand};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::regular::CharSet;
@@ -207,6 +208,7 @@ impl Parameters {
         schema: ValueId,
         style: &'static Style,
         options: SchemaOptions,
+        steps: Steps<'_>,
     ) -> Result<Parameters, TagError> {
         let places = Places::new(json, schema, options.clone());
         let mut parameters = Parameters { style, options, declared: Vec::new(), others: Some(None) };
@@ -228,14 +230,18 @@ impl Parameters {
         {
             return Err(TagError::unsupported(json, types, "parameters are the properties of an object"));
         }
-        let required = required(json, at)?;
+        let mut required = required(json, at)?;
         if let Some(properties) = json.member(at, "properties") {
             let Value::Object(members) = json.value(properties) else {
                 return Err(TagError::document(json, properties, "`properties` is an object"));
             };
             for member in members {
+                steps.spend(STEPS_PER_PART)?;
                 let key = json.key(member).to_owned();
-                let is_required = required.contains(&key);
+                if json.member(properties, &key) != Some(member.value) {
+                    return Err(TagError::document(json, member.value, format!("the key {key:?} comes twice")));
+                }
+                let is_required = required.remove(&*key);
                 if let Some(text) = excluded_in(&style.key(&key), &parameters.options) {
                     // It can't come.
                     if is_required {
@@ -251,7 +257,7 @@ impl Parameters {
                 parameters.others = None;
             }
         }
-        if let Some(name) = required.iter().find(|name| parameters.declared.iter().all(|known| known.key != **name)) {
+        if let Some(name) = required.into_iter().min() {
             let message = format!("the required parameter {name:?} is not declared among the `properties`");
             return Err(TagError::unsupported(json, at, message));
         }
@@ -269,25 +275,31 @@ impl Parameters {
     ///
     /// All rules of keys stand at ends of words ([`Members`]), so that together they are one automaton, as large as the keys are. The others are units of their own,
     /// the same for all tools.
-    pub fn lower(&self, builder: &mut GrammarBuilder, shared: &mut SharedRules, prefix: &str) -> ExprId {
+    pub fn lower(
+        &self,
+        builder: &mut GrammarBuilder,
+        shared: &mut SharedRules,
+        prefix: &str,
+        steps: Steps<'_>,
+    ) -> Result<ExprId, TagError> {
         let next = self.next(builder, shared);
         let other = self.others.as_ref().map(|schema| self.other(builder, shared, schema.as_ref()));
         let declared = self.declared.iter().map(|parameter| {
             let key = builder.marker(&format!("{}{}", self.style.key(&parameter.key), self.style.after_key));
             let value = self.value(builder, shared, Some(&parameter.schema), parameter.types);
             let member = builder.sequence([key, value]);
-            Member { member, is_required: parameter.is_required }
+            steps.spend(STEPS_PER_PART).map(|()| Member { member, is_required: parameter.is_required })
         });
-        let members = Members { declared: declared.collect(), other, next };
-        let keys = members.lower(builder, self.options.has_any_order, prefix);
-        let Some((keys, may_be_none)) = keys else { return builder.empty() };
+        let members = Members { declared: declared.collect::<Result<_, _>>()?, other, next };
+        let keys = members.lower(builder, self.options.has_any_order, prefix, steps)?;
+        let Some((keys, may_be_none)) = keys else { return Ok(builder.empty()) };
         let open = builder.marker(self.style.before_key);
         let all = builder.sequence([open, keys]);
         let body = if may_be_none { builder.repeat(all, 0, Some(1)) } else { all };
         let rule = builder.rule(&format!("{prefix}all"));
         builder.define(rule, body);
         builder.set_separate(rule);
-        builder.rule_ref(rule)
+        Ok(builder.rule_ref(rule))
     }
 
     /// Returns the number of declared parameters.

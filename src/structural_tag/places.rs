@@ -6,6 +6,7 @@ use crate::json_schema::{Json, Value, ValueId};
 use crate::regular::CharSet;
 use crate::schema_options::{RootForm, SchemaOptions};
 use crate::util::Span;
+use hashbrown::HashSet;
 
 /// Where the schema of a value is.
 #[derive(Clone, Debug)]
@@ -122,16 +123,18 @@ pub(super) fn followed(json: &Json, schema: ValueId, place: ValueId) -> Result<V
 }
 
 /// Returns the names of the keyword `required`.
-pub(super) fn required(json: &Json, at: ValueId) -> Result<Vec<String>, TagError> {
-    let Some(required) = json.member(at, "required") else { return Ok(Vec::new()) };
+pub(super) fn required(json: &Json, at: ValueId) -> Result<HashSet<&str>, TagError> {
+    let Some(required) = json.member(at, "required") else { return Ok(HashSet::new()) };
     let names = match json.value(required) {
         Value::Array(names) => names.iter().map(|&name| match json.value(name) {
-            Value::String(name) => Some(name.to_owned()),
+            Value::String(name) => Some(name),
             _ => None,
         }),
         _ => return Err(TagError::document(json, required, "`required` is a list of names")),
     };
-    names.collect::<Option<Vec<_>>>().ok_or_else(|| TagError::document(json, required, "`required` is a list of names"))
+    names
+        .collect::<Option<HashSet<_>>>()
+        .ok_or_else(|| TagError::document(json, required, "`required` is a list of names"))
 }
 
 /// Tells whether a type is among those that the keyword `type` names.

@@ -8,7 +8,9 @@ use super::members::ANY_ORDER_MAX;
 use super::nested::{Nested, NestedStyle};
 use super::options::{NESTING_MAX, TagOptions};
 use super::parameters::{Parameters, Style};
-use crate::frontend::{ebnf, regex};
+use super::steps::{STEPS_PER_PART, Steps};
+use crate::frontend::regex::RegexOptions;
+use crate::frontend::{SyntaxError, ebnf, regex};
 use crate::grammar::{ControlRef, ExcludedTokens, Regex, SchemaOperand};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::limits::Limits;
@@ -16,8 +18,8 @@ use crate::schema_options::{SchemaOptions, WhiteSpace};
 use std::sync::Arc;
 
 /// Reads a document: an envelope with a format, or the older form.
-pub(super) fn read(json: &Json, options: &TagOptions, limits: &Limits) -> Result<Model, TagError> {
-    let mut reader = Reader { json, options, limits, formats: Vec::new() };
+pub(super) fn read(json: &Json, options: &TagOptions, limits: &Limits, steps: Steps<'_>) -> Result<Model, TagError> {
+    let mut reader = Reader { json, options, limits, steps, formats: Vec::new() };
     let root = json.root();
     if !matches!(json.value(root), Value::Object(_)) {
         return Err(TagError::document(json, root, "a structural tag is an object"));
@@ -37,10 +39,35 @@ pub(super) fn read(json: &Json, options: &TagOptions, limits: &Limits) -> Result
     Ok(Model { formats: reader.formats, root })
 }
 
+/// Most pairs of a trigger and a tag: 4,000 of each.
+const PAIRS_MAX: usize = 1 << 24;
+
+/// Why a grammar or regular expression was not read to its end.
+enum Stop {
+    Syntax(SyntaxError),
+    Interrupted(TagError),
+}
+
+impl From<SyntaxError> for Stop {
+    fn from(error: SyntaxError) -> Self {
+        Stop::Syntax(error)
+    }
+}
+
+impl Stop {
+    fn at(self, json: &Json, field: ValueId, what: &'static str) -> TagError {
+        match self {
+            Stop::Syntax(error) => TagError::syntax(json, field, what, error),
+            Stop::Interrupted(error) => error,
+        }
+    }
+}
+
 struct Reader<'a> {
     json: &'a Json,
     options: &'a TagOptions,
     limits: &'a Limits,
+    steps: Steps<'a>,
     formats: Vec<(Format, ValueId)>,
 }
 
@@ -58,6 +85,7 @@ impl Reader<'_> {
         if depth > NESTING_MAX {
             return Err(self.error(at, format!("formats nest deeper than {NESTING_MAX}")));
         }
+        self.steps.spend(STEPS_PER_PART)?;
         if !matches!(self.json.value(at), Value::Object(_)) {
             return Err(self.error(at, "a format is an object"));
         }
@@ -104,6 +132,7 @@ impl Reader<'_> {
     fn older_form(&mut self, at: ValueId, structures: ValueId) -> Result<FormatId, TagError> {
         let mut tags = Vec::new();
         for structure in self.list(structures, "the structures")? {
+            self.steps.spend(STEPS_PER_PART)?;
             let begin = Edge::Text(self.text_field(structure, "structure", "begin")?);
             let ends = vec![Edge::Text(self.text_field(structure, "structure", "end")?)];
             let schema = self.field(structure, "structure", "schema")?;
@@ -136,14 +165,21 @@ impl Reader<'_> {
         }
         let Some(style) = style else { return Ok(Format::JsonSchema(self.operand(schema, options)?, schema)) };
         if let Some(style) = NestedStyle::find(&style) {
-            return Ok(Format::Nested(Box::new(Nested::read(self.json, schema, style, options, self.limits)?)));
+            return Ok(Format::Nested(Box::new(Nested::read(
+                self.json,
+                schema,
+                style,
+                options,
+                self.limits,
+                self.steps,
+            )?)));
         }
         let found = Style::find(&style).ok_or_else(|| {
             let message = format!("the style `{style}` is not supported");
             TagError::unsupported(self.json, at, message)
         })?;
         let has_any_order = options.has_any_order;
-        let parameters = Parameters::read(self.json, schema, found, options)?;
+        let parameters = Parameters::read(self.json, schema, found, options, self.steps)?;
         let (given, limit) = (parameters.n_declared(), self.limits.any_order_keys_max.min(ANY_ORDER_MAX));
         if has_any_order && given > limit {
             let what = "parameters in any order (any_order_keys_max)";
@@ -163,18 +199,32 @@ impl Reader<'_> {
     fn grammar(&self, at: ValueId) -> Result<Format, TagError> {
         let field = self.field(at, "grammar", "grammar")?;
         let text = self.text(field, "the field `grammar`")?;
-        let parsed = ebnf::parse(&text, "root", self.limits);
-        let parsed = parsed.map_err(|error| TagError::syntax(self.json, field, "grammar", error))?;
+        let parsed = ebnf::parse_within(&text, "root", &[], self.limits, &mut |n_bytes| self.spend_within(n_bytes));
+        let parsed = parsed.map_err(|stop| stop.at(self.json, field, "grammar"))?;
         Ok(Format::Grammar(Box::new(parsed.grammar.with_markers())))
     }
 
     fn regex(&self, at: ValueId) -> Result<Format, TagError> {
         let field = self.field(at, "regex", "pattern")?;
         let pattern = self.text(field, "the field `pattern`")?;
-        let regular = regex::parse(&pattern, "s", self.limits);
-        let regular = regular.map_err(|error| TagError::syntax(self.json, field, "regular expression", error))?;
+        let options = RegexOptions { dot_matches_newline: true, ..RegexOptions::default() };
+        let regular = regex::parse_within(&pattern, &options, self.limits, &mut |n_steps| self.spend_within(n_steps));
+        let regular = regular.map_err(|stop| stop.at(self.json, field, "regular expression"))?;
         let regex = Regex { pattern: pattern.into(), flags: "cs".into(), regular: Arc::new(regular) };
         Ok(Format::Regex(regex.with_markers()))
+    }
+
+    fn spend_within(&self, n_steps: usize) -> Result<(), Stop> {
+        self.steps.spend(n_steps).map_err(Stop::Interrupted)
+    }
+
+    /// Refuses so many triggers and tags that comparing each with each would take long.
+    fn check_pairs(&self, at: ValueId, n_triggers: usize, n_tags: usize) -> Result<(), TagError> {
+        let n_pairs = n_triggers.saturating_mul(n_tags);
+        if n_pairs > PAIRS_MAX {
+            return Err(TagError::limit(self.json, at, "pairs of triggers and tags", n_pairs, PAIRS_MAX));
+        }
+        self.steps.spend(n_pairs)
     }
 
     /// Reads a count that may be missing.
@@ -296,6 +346,7 @@ impl Reader<'_> {
         if texts.is_empty() || texts.iter().any(String::is_empty) {
             return Err(self.error(triggers, "there is at least one trigger, and none is empty"));
         }
+        self.check_pairs(triggers, texts.len(), tags.len())?;
         for tag in &tags {
             let Edge::Text(begin) = &tag.begin else {
                 return Err(self.error(at, "the tags of `triggered_tags` begin with a text"));
@@ -351,6 +402,7 @@ impl Reader<'_> {
         if triggers.is_empty() {
             return Err(self.error(field, "there is at least one trigger"));
         }
+        self.check_pairs(field, triggers.len(), tags.len())?;
         for tag in &tags {
             let Edge::Token(begin) = &tag.begin else {
                 return Err(self.error(at, "the tags of `token_triggered_tags` begin with a token"));
