@@ -249,8 +249,10 @@ const SOURCES: &[(&str, Make)] = &[
     ("many arguments that refer to a long row of references", || {
         let properties = joined(10_000, ", ", |i| format!(r##""k{i}": {{"$ref": "#/$defs/d0"}}"##));
         let row = joined(10_000, ", ", |i| format!(r##""d{i}": {{"$ref": "#/$defs/d{}"}}"##, i + 1));
-        let schema =
-            format!(r#"{{"type": "object", "properties": {{{properties}}}, "$defs": {{{row}, "d10000": {{}}}}}}"#);
+        let required = joined(10_000, ", ", |i| format!(r#""k{i}""#));
+        let schema = format!(
+            r#"{{"type": "object", "required": [{required}], "properties": {{{properties}}}, "$defs": {{{row}, "d10000": {{"type": "null"}}}}}}"#
+        );
         tag_of(&format!(r#"{{"type": "json_schema", "style": "cohere_xml", "json_schema": {schema}}}"#))
     }),
     ("deep formats", || {
