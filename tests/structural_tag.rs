@@ -636,6 +636,13 @@ fn counts_of_characters_are_exact_however_large() {
     assert!(takes(&within(20_000)) && !takes(&(within(20_000) + "a")) && !takes(&(within(19_998) + "</a")));
     // Part of the end is text, as long as there is room for it.
     assert!(takes(&(within(19_998) + "</")) && takes(&(within(20_000) + "</")) && !takes(&(within(20_000) + "</a")));
+    // Behind the last é that leaves room for its b no other begins.
+    let ended = compile(r#"{"type": "grammar", "grammar": "root ::= ([a-zé]* \"éb\") & .{0,20000}"}"#);
+    let mut matcher = ended.matcher();
+    matcher.accept_bytes(("a".repeat(19_998) + "é").as_bytes()).unwrap();
+    assert!(matcher.accept_bytes(&[0xC3]).is_err() && matcher.accept_bytes(b"a").is_err());
+    assert!(matcher.accept_bytes(b"b").is_ok() && matcher.is_accepting());
+    assert!(ended.matcher().accept_bytes("a".repeat(19_999).as_bytes()).is_err(), "no room for the end");
     let mut matcher = grammar.matcher();
     matcher.accept_bytes((within(19_999)).as_bytes()).unwrap();
     let before = matcher.mask().unwrap();

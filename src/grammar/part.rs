@@ -141,5 +141,24 @@ mod tests {
         let again = Parts::new(&grammar).part(rule("a"), |rule| rule == border).grammar.without_source();
         assert!(part.grammar.has_content_of(&again));
         assert!(!part.grammar.has_content_of(&Parts::new(&grammar).part(rule("e"), |rule| rule == border).grammar));
+        // Its own root is no border.
+        let part = Parts::new(&grammar).part(border, |rule| rule == border);
+        assert_eq!(part.grammar.to_string(), "b ::= \"b\" d\nd ::= \"d\"\n");
+    }
+
+    #[test]
+    fn rules_with_bodies_of_each_other_are_another_content() {
+        let grammar = |swapped: bool| {
+            let mut builder = GrammarBuilder::new();
+            let [root, a, b] = ["root", "a", "b"].map(|name| builder.rule(name));
+            let (x, y) = (builder.literal("x"), builder.literal("y"));
+            let (one, other) = (builder.rule_ref(a), builder.rule_ref(b));
+            let body = builder.sequence([one, other]);
+            builder.define(root, body);
+            builder.define(a, if swapped { y } else { x });
+            builder.define(b, if swapped { x } else { y });
+            builder.finish(root).unwrap()
+        };
+        assert!(grammar(false).has_content_of(&grammar(false)) && !grammar(false).has_content_of(&grammar(true)));
     }
 }
