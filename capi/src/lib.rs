@@ -5,6 +5,7 @@
 //! | `error` | codes and errors; the guard that lets no panic out |
 //! | `arguments` | what C gives: strings, arrays, options by size |
 //! | `vocab`, `compile`, `matcher` | the handles |
+//! | `captures` | what a grammar names of an accepted text |
 //! | `batch` | many matchers at once |
 //! | `logits` | masks applied to logits |
 
@@ -15,6 +16,7 @@
 
 mod arguments;
 pub mod batch;
+pub mod captures;
 pub mod compile;
 pub mod error;
 pub mod logits;
