@@ -228,6 +228,33 @@ const SOURCES: &[(&str, Make)] = &[
         let rule = |i: usize| format!(r#"["{}{i:x}", {{"type": "any_text"}}]"#, "ab".repeat(i % 50));
         tag_of(&format!(r#"{{"type": "dispatch", "rules": [{}]}}"#, joined(4000, ", ", rule)))
     }),
+    ("a long trigger that overlaps itself", || {
+        let trigger = "a".repeat(200_000);
+        tag_of(&format!(r#"{{"type": "dispatch", "rules": [["{trigger}", {{"type": "any_text"}}]]}}"#))
+    }),
+    ("many texts in a tag with many ends", || {
+        let texts = joined(300, ", ", |_| r#"{"type": "any_text"}"#.to_owned());
+        let ends = joined(300, ", ", |i| format!(r#""</{i}>""#));
+        let texts = format!(r#"{{"type": "sequence", "elements": [{texts}]}}"#);
+        tag_of(&format!(r#"{{"type": "tag", "begin": "<", "content": {texts}, "end": [{ends}]}}"#))
+    }),
+    ("many parameters without many texts", || {
+        let properties = joined(10_000, ", ", |i| format!(r#""k{i}": {{"type": "string", "maxLength": 5}}"#));
+        let excludes = joined(10_000, ", ", |i| format!(r#""e{i}""#));
+        let schema = format!(r#"{{"type": "object", "properties": {{{properties}}}}}"#);
+        tag_of(&format!(
+            r#"{{"type": "json_schema", "style": "cohere_xml", "excludes": [{excludes}], "json_schema": {schema}}}"#
+        ))
+    }),
+    ("many arguments that refer to a long row of references", || {
+        let properties = joined(10_000, ", ", |i| format!(r##""k{i}": {{"$ref": "#/$defs/d0"}}"##));
+        let row = joined(10_000, ", ", |i| format!(r##""d{i}": {{"$ref": "#/$defs/d{}"}}"##, i + 1));
+        let required = joined(10_000, ", ", |i| format!(r#""k{i}""#));
+        let schema = format!(
+            r#"{{"type": "object", "required": [{required}], "properties": {{{properties}}}, "$defs": {{{row}, "d10000": {{"type": "null"}}}}}}"#
+        );
+        tag_of(&format!(r#"{{"type": "json_schema", "style": "cohere_xml", "json_schema": {schema}}}"#))
+    }),
     ("deep formats", || {
         let (open, close) = (r#"{"type": "plus", "content": {"type": "or", "elements": ["#, "]}}");
         let inner = r#"{"type": "any_text"}"#;

@@ -290,3 +290,53 @@ fn check_mask(matcher: &mut Matcher, vocab: &Vocab, schema: &str, text: &str) {
         assert_eq!(matcher.is_token_allowed(token), mask.contains(token), "{schema}: {shown:?} after {text:?}");
     }
 }
+
+#[test]
+fn conditions_that_count_more_items_than_differ_have_no_arrays() {
+    let compiler = GrammarCompiler::new(Arc::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap()));
+    let twice = r#"{"type": "array", "uniqueItems": true, "contains": {"const": "abab"}, "minContains": 2"#;
+    for schema in [
+        format!("{twice}}}"),
+        format!(r#"{twice}, "allOf": [{{"contains": {{"type": "array"}}}}]}}"#),
+        format!(
+            r#"{twice}, "allOf": [{{"contains": {{"type": "array"}}, "minContains": 3}}], "prefixItems": [{{"type": ["string", "array"]}}]}}"#
+        ),
+    ] {
+        let error = compiler.compile_json_schema(&schema).unwrap_err();
+        assert!(error.to_string().contains("unsatisfiable"), "{schema}: {error}");
+        let items = format!(r#"{{"type": "array", "uniqueItems": true, "items": {schema}}}"#);
+        let mut matcher = compiler.compile_json_schema(&items).unwrap().matcher();
+        assert!(matcher.accept_bytes(b"[[").is_err() && matcher.accept_bytes(b"[]").is_ok(), "{items}");
+    }
+    let two = twice.replace("{\"const\": \"abab\"}", "{\"enum\": [\"abab\", 1]}");
+    let schema = format!(r#"{two}, "allOf": [{{"contains": {{"type": "array"}}}}]}}"#);
+    let mut matcher = compiler.compile_json_schema(&schema).unwrap().matcher();
+    assert!(matcher.accept_bytes(b"[1, [], \"abab\"]").is_ok() && matcher.is_accepting());
+}
+
+#[test]
+fn values_that_every_branch_lists_satisfy_no_branch_alone() {
+    let compiler = GrammarCompiler::new(Arc::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap()));
+    for none in [
+        r#"{"oneOf": [{"const": "ab"}, {"const": "ab"}]}"#,
+        r#"{"oneOf": [{"const": 1}, {"const": 1}]}"#,
+        r#"{"oneOf": [{"enum": ["a", 2]}, {"enum": [2, "a"]}, {"const": "a"}]}"#,
+        r#"{"oneOf": [{"const": null}, {"const": null}]}"#,
+        r#"{"oneOf": [{"type": "string", "pattern": "^a$"}, {"type": "string", "pattern": "^a$"}]}"#,
+    ] {
+        let error = compiler.compile_json_schema(none).unwrap_err();
+        assert!(error.to_string().contains("unsatisfiable"), "{none}: {error}");
+    }
+    for (schema, valid) in [
+        (r#"{"oneOf": [{"enum": ["ab", false]}, {"const": "ab"}, {"type": "boolean"}]}"#, "true"),
+        (r#"{"oneOf": [{"enum": [3, "x"]}, {"const": 3}]}"#, "\"x\""),
+        (r#"{"oneOf": [{"enum": ["a", 1]}, {"enum": ["a", 2]}], "type": ["string", "number"], "minimum": 2}"#, "2"),
+    ] {
+        let grammar = compiler.compile_json_schema(schema).unwrap();
+        for text in ["\"ab\"", "\"a\"", "\"b\"", "\"x\"", "true", "false", "1", "2", "3", "7", "null"] {
+            let mut matcher = grammar.matcher();
+            let is_match = matcher.accept_bytes(text.as_bytes()).is_ok() && matcher.is_accepting();
+            assert_eq!(is_match, text == valid, "{schema}: {text}");
+        }
+    }
+}

@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("machine", &[]),
     ("pass", &["limits", "util", "regular", "grammar", "machine"]),
     ("json_schema", &["limits", "util", "regular", "schema_options", "frontend", "machine", "pass"]),
-    ("structural_tag", &["limits", "util", "regular", "schema_options", "grammar", "frontend", "json_schema"]),
+    ("structural_tag", &["limits", "util", "regular", "schema_options", "grammar", "frontend", "pass", "json_schema"]),
     ("automaton", &["limits", "util", "machine", "pass"]),
     ("exec", &["util", "machine", "automaton"]),
     ("vocab", &["util"]),

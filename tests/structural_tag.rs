@@ -117,6 +117,12 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     (r#"{"type": "any_text"}"#, &["", "<t>é\n"], &["⟨<t>⟩"]),
     (r#"{"type": "any_text", "excludes": ["</t>", "aab"]}"#, &["", "</t", "aaa", "</</"], &["</t>", "xaab", "aaab"]),
     (r#"{"type": "any_text", "max_chars": 3}"#, &["", "éé1"], &["éé12"]),
+    // The product of so long a text with so many characters is large enough for a register.
+    (
+        r#"{"type": "sequence", "elements": [{"type": "any_text", "max_chars": 6, "excludes": ["LONG", "ab"]}, {"type": "const_string", "value": "é"}]}"#,
+        &["é", "éééé12é", "éé"],
+        &["", "éééé123é", "abé", "ééééééa"],
+    ),
     (r#"{"type": "any_text", "max_chars": 3, "excludes": ["b"]}"#, &["", "aéa"], &["b", "aaaa"]),
     (
         r#"{"type": "sequence", "elements": [{"type": "any_text"}, {"type": "const_string", "value": "X"}]}"#,
@@ -202,6 +208,16 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         r#"{"type": "dispatch", "rules": [["<t>", {"type": "regex", "pattern": "[0-9]"}], ["aa", {"type": "const_string", "value": ""}]], "excludes": ["z"]}"#,
         &["", "x<t>1y<t>2", "⟨<t>⟩1", "aab", "aaa"],
         &["<t>x", "z", "<t>"],
+    ),
+    (
+        r#"{"type": "dispatch", "rules": [["aab", {"type": "const_string", "value": "1"}], ["b", {"type": "const_string", "value": "2"}], ["aa", {"type": "const_string", "value": "3"}]], "loop": false}"#,
+        &["aab1", "b2", "ab2", "aa3", "a", "xaab1"],
+        &["aab2", "aa", "aaa3", "aab", "b1"],
+    ),
+    (
+        r#"{"type": "tag", "begin": "<think>", "content": {"type": "any_text", "max_chars": 20000}, "end": "</think>"}"#,
+        &["<think></think>", "<think>é</</think>"],
+        &["<think></think></think>", "<think>"],
     ),
     (
         r#"{"type": "dispatch", "rules": [["<t>", {"type": "regex", "pattern": "[0-9]"}]], "loop": false}"#,
@@ -410,6 +426,13 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
     (
+        r##"{"type": "json_schema", "style": "cohere_xml", "json_schema": {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/c"}, "c": {"type": "null"}}, "properties": {"x": {"$ref": "#/$defs/a"}, "y": {"$ref": "#/$defs/a"}, "z": {"$ref": "#/$defs/b"}}}}"##,
+        &[
+            "<cofl:value name=\"x\" type=\"json\">null</cofl:value><cofl:value name=\"y\" type=\"json\">null</cofl:value><cofl:value name=\"z\" type=\"json\">null</cofl:value>",
+        ],
+        &["<cofl:value name=\"y\" type=\"raw\">a</cofl:value>", "<cofl:value name=\"z\" type=\"json\">1</cofl:value>"],
+    ),
+    (
         r#"{"type": "json_schema", "style": "cohere_xml", "any_order": true, "json_schema": {"properties": {"a": true, "b": {"type": "null"}}, "additionalProperties": {"type": "boolean"}}}"#,
         &[
             "",
@@ -438,7 +461,10 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
 ];
 
 fn with_tools(format: &str) -> String {
-    format.replace("[A, B]", &format!("[{TOOL_A}, {TOOL_B}]")).replace("[B]", &format!("[{TOOL_B}]"))
+    format
+        .replace("LONG", &"é".repeat(400))
+        .replace("[A, B]", &format!("[{TOOL_A}, {TOOL_B}]"))
+        .replace("[B]", &format!("[{TOOL_B}]"))
 }
 
 #[test]
@@ -461,8 +487,8 @@ fn masks_agree_with_the_oracle() {
     let mut rng = Rng::new(seed);
     for (format, ..) in CASES {
         let grammar = compile(&with_tools(format));
-        // The recognizer would need one rule for each state of the automaton of all JSON.
-        if format.contains("\"json_schema\": true") && !format.contains("style") {
+        // The recognizer would need one rule for each state of the automaton of all JSON, and for each count.
+        if format.contains("\"json_schema\": true") && !format.contains("style") || format.contains("20000") {
             continue;
         }
         let recognizer = Recognizer::new(grammar.expanded_grammar(), &Limits::default()).unwrap();
@@ -538,6 +564,10 @@ fn errors_have_a_pointer() {
             r#"{"type": "triggered_tags", "triggers": ["<x"], "tags": [{"begin": "<t>", "content": {"type": "any_text"}, "end": "e"}]}"#,
             "#/format/triggers: no trigger begins the tag that begins with \"<t>\"",
         ),
+        (
+            r#"{"type": "tags_with_separator", "separator": "", "tags": [{"type": "any_text", "begin": "", "content": {"type": "any_text"}, "end": "e"}]}"#,
+            "#/format/tags/0/type: an item of the tags of `tags_with_separator` has the type `tag`",
+        ),
         (r#"{"type": "dispatch", "rules": [["a"]]}"#, "#/format/rules/0: a rule is a list of a pattern and a format"),
         (
             r#"{"type": "json_schema", "json_schema": 1}"#,
@@ -568,6 +598,7 @@ fn errors_have_a_pointer() {
         r##"{"type": "json_schema", "json_schema": {"$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n", "minimum": 1}}}, "style": "cohere_xml"}"##,
         r#"{"type": "json_schema", "json_schema": {"properties": {"a": {"type": "object", "minProperties": 1}}}, "style": "cohere_xml"}"#,
         r#"{"type": "json_schema", "json_schema": {"properties": {"a": {"oneOf": [{"type": "object"}, {"type": ["array", "object"]}]}}}, "style": "cohere_xml"}"#,
+        r#"{"type": "json_schema", "json_schema": {"properties": {"a": {"oneOf": [{"type": "object"}, {"type": "null"}, {"type": ["array", "object"]}]}}}, "style": "cohere_xml"}"#,
         r#"{"type": "json_schema", "json_schema": {"properties": {"a": {"const": {}}}}, "style": "cohere_xml"}"#,
         r#"{"type": "json_schema", "json_schema": {"properties": {"a>b": {"type": "null"}}}, "style": "minimax_m3_xml"}"#,
         r#"{"type": "json_schema", "json_schema": {"minProperties": 1}, "style": "qwen_xml"}"#,
@@ -588,6 +619,80 @@ fn depth_is_bounded_and_deep_documents_are_read() {
     assert!(error.to_string().contains("deeper than 100"), "{error}");
     let tower = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(StructuralTag::parse(&envelope(&tower), &TagOptions::default(), &Limits::default()).is_err());
+}
+
+#[test]
+fn counts_of_characters_are_exact_however_large() {
+    let text = r#"{"type": "any_text", "max_chars": 20000, "excludes": ["</t>", "éé"]}"#;
+    let grammar = compile(&format!(r#"{{"type": "tag", "begin": "<t>", "content": {text}, "end": ["</t>", "éé"]}}"#));
+    let within = |n: usize| format!("<t>{}", "aé".repeat(n / 2) + if n % 2 == 1 { "b" } else { "" });
+    let takes = |text: &str| grammar.matcher().accept_bytes(text.as_bytes()).is_ok();
+    assert!(is_match(&grammar, &(within(20_000) + "</t>")) && is_match(&grammar, &(within(19_999) + "éé")));
+    let mut matcher = grammar.matcher();
+    matcher.accept_bytes(within(20_000).as_bytes()).unwrap();
+    assert!(matcher.accept_bytes(&[0xC2]).is_err(), "no room for another character");
+    assert!(matcher.accept_bytes(&[0xC3]).is_ok() && matcher.accept_bytes(&[0xA8]).is_err(), "part of the end");
+    assert!(matcher.accept_bytes("é".as_bytes()[1..].as_ref()).is_ok() && matcher.accept_bytes(&[0xC2]).is_err());
+    assert!(takes(&within(20_000)) && !takes(&(within(20_000) + "a")) && !takes(&(within(19_998) + "</a")));
+    // Part of the end is text, as long as there is room for it.
+    assert!(takes(&(within(19_998) + "</")) && takes(&(within(20_000) + "</")) && !takes(&(within(20_000) + "</a")));
+    let mut matcher = grammar.matcher();
+    matcher.accept_bytes((within(19_999)).as_bytes()).unwrap();
+    let before = matcher.mask().unwrap();
+    let allowed = |token: &[u8], matcher: &mut maskwright::Matcher| {
+        let bytes = |id: &TokenId| VOCAB.bytes(*id) == token;
+        matcher.mask().unwrap().iter().filter(bytes).count() > 0
+    };
+    assert!(allowed(b"a", &mut matcher) && !allowed(b"ab", &mut matcher) && allowed(b"</t>", &mut matcher));
+    matcher.accept_bytes(b"a").unwrap();
+    assert!(!allowed(b"a", &mut matcher) && allowed(b"</t>", &mut matcher));
+    matcher.rollback(1).unwrap();
+    assert_eq!(matcher.mask().unwrap().as_words(), before.as_words());
+}
+
+#[test]
+fn grammars_warn_with_their_pointer() {
+    let text = envelope(
+        r#"{"type": "or", "elements": [{"type": "any_text"}, {"type": "tag", "begin": "<", "end": ">", "content":
+            {"type": "grammar", "grammar": "root ::= \"a\"\nspare ::= root\nroot2[temperature=1] ::= \"b\""}}]}"#,
+    );
+    let grammar = GrammarCompiler::new(Arc::clone(&VOCAB)).compile_structural_tag(&text).unwrap();
+    let warnings: Vec<String> = grammar.warnings().iter().map(ToString::to_string).collect();
+    let pointer = "/format/elements/1/content/grammar";
+    assert!(warnings.contains(&format!("#{pointer}: rule `spare` is never used")), "{warnings:?}");
+    assert!(warnings.iter().any(|warning| warning.contains("`temperature=1`")), "{warnings:?}");
+    for warning in grammar.warnings() {
+        assert_eq!(warning.pointer(), Some(pointer));
+        let span = warning.span().unwrap();
+        assert!(text[span.start as usize..span.end as usize].starts_with("\"root ::="));
+    }
+    let tag = StructuralTag::parse(&text, &TagOptions::default(), &Limits::default()).unwrap();
+    assert_eq!(tag.warnings(), grammar.warnings());
+}
+
+#[test]
+fn what_cannot_be_built_has_a_pointer() {
+    for (format, message) in [
+        (
+            r#"{"type": "star", "content": {"type": "token", "token": "<|nobody|>"}}"#,
+            "#/format/content: the vocabulary has no token named `<|nobody|>`",
+        ),
+        (
+            r#"{"type": "or", "elements": [{"type": "any_text"}, {"type": "exclude_token", "exclude_tokens": [99999]}]}"#,
+            "#/format/elements/1: token id 99999 is not in the vocabulary",
+        ),
+        (
+            r#"{"type": "or", "elements": [{"type": "token_dispatch", "rules": [["ab", {"type": "token", "token": 70000}]]}]}"#,
+            "#/format/elements/0/rules/0/1: token id 70000",
+        ),
+        (r#"{"type": "regex", "pattern": "[^\\x{0}-\\x{10FFFF}]"}"#, "#/format: rule `root` matches nothing at all"),
+    ] {
+        let error = error(&envelope(format));
+        assert!(error.to_string().starts_with(message), "{format}: {error}");
+        assert!(error.as_build().is_some() && !error.is_unsupported(), "{format}");
+        let facts = CompileError::from(error.clone()).facts(&envelope(format));
+        assert_eq!(facts.pointer.as_deref(), Some(error.pointer()), "{format}");
+    }
 }
 
 #[test]

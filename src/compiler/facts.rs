@@ -160,6 +160,9 @@ impl CompileError {
                 .map_or_else(|| ErrorFacts::of(ErrorCode::Document), |json| ErrorFacts::of_schema(json, source)),
             CompileError::Tag(error) => {
                 let inner = match (error.as_syntax(), error.as_schema()) {
+                    _ if error.as_build().is_some() => {
+                        error.as_build().map_or_else(|| ErrorFacts::of(ErrorCode::Limit), ErrorFacts::of_build)
+                    }
                     (Some(syntax), _) => ErrorFacts::of_syntax(syntax),
                     (None, Some(schema)) => {
                         let within = ErrorFacts::of_schema(schema, "");

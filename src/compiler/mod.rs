@@ -346,7 +346,8 @@ impl GrammarCompiler {
             let go_on = |n_steps| budget.spend(n_steps).is_ok();
             budget.spend(STEPS_PER_BYTE * text.len())?;
             let tag = StructuralTag::parse_within(text, tag_options, &self.shared.limits, &go_on).map_err(stopped)?;
-            self.build(tag.grammar().clone(), Vec::new(), &budget, options).map_err(|error| in_tag(error, &tag))
+            let built = self.build(tag.grammar().clone(), tag.warnings().to_vec(), &budget, options);
+            built.map_err(|error| in_tag(error, &tag))
         })
     }
 
@@ -542,13 +543,17 @@ impl GrammarCompiler {
     }
 }
 
-/// Returns an error of a structural tag's grammar with the place in the document, if it is about a schema.
+/// Returns an error of a structural tag's grammar with the place in the document, if it is about a part of it.
 fn in_tag(error: CompileError, tag: &StructuralTag) -> CompileError {
     match error {
         CompileError::Operand(error) => {
             let pointer = error.span().and_then(|span| tag.pointer_of(span));
             TagError::schema(pointer.unwrap_or_default(), error.schema_error().clone()).into()
         }
+        CompileError::Build(error) => match error.span().and_then(|span| tag.pointer_of(span)) {
+            Some(pointer) => TagError::build(pointer, error).into(),
+            None => error.into(),
+        },
         other => other,
     }
 }

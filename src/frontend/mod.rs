@@ -8,7 +8,6 @@ mod dialect;
 pub mod ebnf;
 pub mod ecma;
 pub mod lark;
-mod overlap;
 pub mod regex;
 mod specials;
 

@@ -18,6 +18,7 @@ pub struct Warning {
     rule: Box<str>,
     span: Option<Span>,
     detail: Box<str>,
+    pointer: Option<Box<str>>,
 }
 
 /// The kind of a [`Warning`].
@@ -47,22 +48,28 @@ impl Warning {
     pub(crate) fn unspellable(grammar: &Grammar, bytes: ByteSet) -> Self {
         let root = grammar.rule(grammar.root());
         let detail = format!("{bytes:?}").into();
-        Warning { kind: WarningKind::Unspellable, rule: root.name.clone(), span: root.span, detail }
+        Warning { kind: WarningKind::Unspellable, rule: root.name.clone(), span: root.span, detail, pointer: None }
     }
 
     /// Returns a warning of a front end about a place in a rule.
     pub(crate) fn of_source(kind: WarningKind, rule: &str, span: Span, detail: String) -> Self {
-        Warning { kind, rule: rule.into(), span: Some(span), detail: detail.into() }
+        Warning { kind, rule: rule.into(), span: Some(span), detail: detail.into(), pointer: None }
     }
 
     /// Returns a warning about a JSON Schema, with the place in its text if that is the source.
     pub(crate) fn of_schema(span: Option<Span>, detail: String) -> Self {
-        Warning { kind: WarningKind::Schema, rule: "".into(), span, detail: detail.into() }
+        Warning { kind: WarningKind::Schema, rule: "".into(), span, detail: detail.into(), pointer: None }
     }
 
     /// Returns the warning that no string matches a rule.
     pub(crate) fn matches_nothing(rule: &Rule) -> Self {
-        Warning { kind: WarningKind::MatchesNothing, rule: rule.name.clone(), span: rule.span, detail: "".into() }
+        let (rule, span) = (rule.name.clone(), rule.span);
+        Warning { kind: WarningKind::MatchesNothing, rule, span, detail: "".into(), pointer: None }
+    }
+
+    /// Returns this warning about a grammar that stands in a JSON document, at a pointer and a span of it.
+    pub(crate) fn in_document(self, pointer: &str, span: Span) -> Self {
+        Warning { span: Some(span), pointer: Some(pointer.into()), ..self }
     }
 
     /// Returns the kind of the warning.
@@ -75,7 +82,12 @@ impl Warning {
         &self.rule
     }
 
-    /// Returns the span of the place that the warning is about, or else of the rule's definition, if the grammar came from a text.
+    /// Returns the JSON pointer of the grammar, if it stands in a JSON document: a structural tag.
+    pub fn pointer(&self) -> Option<&str> {
+        self.pointer.as_deref()
+    }
+
+    /// Returns the span of the place that the warning is about, or else of the rule's definition, if the grammar came from a text. Of a grammar in a JSON document it is where that stands.
     pub fn span(&self) -> Option<Span> {
         self.span
     }
@@ -83,6 +95,9 @@ impl Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(pointer) = &self.pointer {
+            write!(f, "#{pointer}: ")?;
+        }
         match self.kind {
             WarningKind::UnusedRule => write!(f, "rule `{}` is never used", self.rule),
             WarningKind::NeverFinishes => write!(f, "rule `{}` can never finish: {}", self.rule, self.detail),
@@ -108,7 +123,13 @@ pub fn warnings(grammar: &Grammar) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (index, rule) in grammar.rules().iter().enumerate().filter(|&(index, _)| !reachable[index]) {
         let mut warn = |kind, detail: String| {
-            warnings.push(Warning { kind, rule: rule.name.clone(), span: rule.span, detail: detail.into() });
+            warnings.push(Warning {
+                kind,
+                rule: rule.name.clone(),
+                span: rule.span,
+                detail: detail.into(),
+                pointer: None,
+            });
         };
         warn(WarningKind::UnusedRule, String::new());
         if !productivity.is_productive(rule.body) {

@@ -29,6 +29,8 @@ pub struct GrammarBuilder {
     exprs: Vec<Expr>,
     spans: Vec<Option<Span>>,
     source: Option<Arc<str>>,
+    /// The span of expressions and rules that are added without one.
+    place: Option<Span>,
     pub(super) separate: HashSet<RuleId>,
     pub(super) captures: Vec<Capture>,
 }
@@ -63,6 +65,11 @@ impl GrammarBuilder {
     /// Sets the text to which spans refer.
     pub fn set_source(&mut self, source: impl Into<Arc<str>>) {
         self.source = Some(source.into());
+    }
+
+    /// Sets the span of what is added from here on without one; returns that before.
+    pub(crate) fn set_place(&mut self, place: Option<Span>) -> Option<Span> {
+        core::mem::replace(&mut self.place, place)
     }
 
     /// Returns the rule called `name`, declaring it if it is new. Rules are ordered by their declaration.
@@ -120,7 +127,7 @@ impl GrammarBuilder {
     /// Gives a rule its body and its span.
     pub fn define_at(&mut self, rule: RuleId, body: ExprId, span: Option<Span>) {
         assert!(body.index() < self.exprs.len(), "unknown expression");
-        self.bodies[rule.index()] = Some((body, span));
+        self.bodies[rule.index()] = Some((body, span.or(self.place)));
     }
 
     /// Adds an expression.
@@ -143,7 +150,7 @@ impl GrammarBuilder {
             _ => {}
         }
         self.exprs.push(expr);
-        self.spans.push(span);
+        self.spans.push(span.or(self.place));
         ExprId::new(self.exprs.len() - 1)
     }
 

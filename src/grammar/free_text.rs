@@ -1,13 +1,25 @@
 //! Free text up to a pattern: what a model may write before it calls a tool.
 //!
-//! The text before a pattern is that up to its *first* occurrence, as parsers of model output find it: of `a<t><t>` the text before `<t>` is `a`.
+//! The text before a pattern is that up to its *first* occurrence, the one that begins first, as parsers of model output find it: of `a<t><t>` the text before `<t>` is `a`.
 //! Written as "text without the pattern, then the pattern", the pattern `aa` would also be found at the end of `aaa`, since `a` is a text
-//! without it. So the text before a pattern `m` is each `v` for which `v m` has no occurrence of any pattern that ends before its end: `v` has
-//! none within it, and doesn't end with a beginning `u` of a pattern `u y` where `y` is a beginning of `m`. That is regular, a difference of
+//! without it. So the text before a pattern `m` is each `v` for which no occurrence of a pattern in `v m` begins within `v`: `v` has
+//! none in it, and doesn't end with a beginning `u` of a pattern `u y` where `y` is a beginning of `m` (or all of it). That is regular, a difference of
 //! finitely many pieces, and for nearly all patterns there are no such `u` at all.
+//!
+//! ```text
+//! patterns   text     read as
+//! aa         aaa      aa, then a
+//! ab, b      ab       ab: that begins first
+//! a, ab      ab       a, then b; or ab: both begin at the same place
+//! aba, b     ab..     aba if an a follows, else a, then b
+//! ```
+//!
+//! An excluded text counts wherever it ends, also at the end of the pattern, and hides a pattern that has it inside.
 
+use super::overlap::{Beginning, beginnings};
 use super::{Expr, ExprId, GrammarBuilder};
 use crate::regular::CharSet;
+use core::convert::Infallible;
 use hashbrown::HashMap;
 
 impl GrammarBuilder {
@@ -28,8 +40,8 @@ impl GrammarBuilder {
         self.push(Expr::Minus(all, excluded))
     }
 
-    /// Adds free text up to the first occurrence of some pattern, and then the arm of that pattern, which begins with the pattern itself. Of patterns
-    /// that end at the same place each may be the one. None of `excludes` occurs before the end of the pattern.
+    /// Adds free text up to the first occurrence of some pattern, and then the arm of that pattern, which begins with the pattern itself. The first occurrence is the one that begins first; of
+    /// patterns that begin at the same place each may be the one. None of `excludes` occurs before the end of the pattern, or ends there. Takes time for each pair of texts.
     ///
     /// ```
     /// use maskwright::{GrammarCompiler, Vocab, grammar::GrammarBuilder};
@@ -47,34 +59,67 @@ impl GrammarBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn text_until(&mut self, arms: &[(&str, ExprId)], excludes: &[&str]) -> ExprId {
-        let patterns: Vec<&str> = arms.iter().map(|&(pattern, _)| pattern).collect();
-        let all: Vec<&str> = patterns.iter().chain(excludes).copied().collect();
+        self.text_until_within(arms, excludes, usize::MAX).expect("there is no limit")
+    }
+
+    /// As [`Self::text_until`]; nothing if the builder would have more than so many expressions then, or a text has more bytes. Texts that overlap themselves and one another take some for each
+    /// place where they do.
+    pub(crate) fn text_until_within(
+        &mut self,
+        arms: &[(&str, ExprId)],
+        excludes: &[&str],
+        n_exprs_max: usize,
+    ) -> Option<ExprId> {
+        let all: Vec<&str> = arms.iter().map(|&(pattern, _)| pattern).chain(excludes.iter().copied()).collect();
+        if all.iter().any(|text| text.len() > n_exprs_max) {
+            return None;
+        }
         let without = self.text_without(&all);
         // Arms before which the same texts may stand are alternatives behind one such text.
-        let mut numbers: HashMap<Vec<&str>, usize> = HashMap::new();
-        let mut groups: Vec<(Vec<&str>, Vec<ExprId>)> = Vec::new();
+        let mut numbers: HashMap<Vec<Endings>, usize> = HashMap::new();
+        let mut groups: Vec<(ExprId, Vec<ExprId>)> = Vec::new();
         for &(pattern, arm) in arms {
-            let Some(endings) = forbidden_endings(pattern, &patterns, excludes) else { continue };
-            let number = *numbers.entry(endings.clone()).or_insert_with(|| {
-                groups.push((endings, Vec::new()));
-                groups.len() - 1
-            });
+            if excludes.iter().any(|text| pattern.contains(text)) {
+                continue;
+            }
+            let endings = forbidden_endings(pattern, &all);
+            let number = match numbers.get(&endings) {
+                Some(&known) => known,
+                None => {
+                    let n_places: usize = endings.iter().map(|(_, ends)| ends.len()).sum();
+                    if self.n_exprs().saturating_add(EXPRS_PER_PLACE * n_places) > n_exprs_max {
+                        return None;
+                    }
+                    let before = self.text_not_ending(without, &all, &endings);
+                    groups.push((before, Vec::new()));
+                    numbers.insert(endings, groups.len() - 1);
+                    groups.len() - 1
+                }
+            };
             groups[number].1.push(arm);
         }
         let mut alternatives = Vec::with_capacity(groups.len());
-        for (endings, arms) in groups {
-            let before = match *endings {
-                [] => without,
-                _ => {
-                    let (all, endings) = (self.any_text(), self.literals(&endings));
-                    let forbidden = self.sequence([all, endings]);
-                    self.push(Expr::Minus(without, forbidden))
-                }
-            };
+        for (before, arms) in groups {
             let arms = self.one_of(arms);
             alternatives.push(self.sequence([before, arms]));
         }
-        self.one_of(alternatives)
+        Some(self.one_of(alternatives))
+    }
+
+    /// Returns the texts of an expression that don't end with any of some beginnings of texts.
+    fn text_not_ending(&mut self, text: ExprId, all: &[&str], endings: &[Endings]) -> ExprId {
+        if endings.is_empty() {
+            return text;
+        }
+        let endings = endings.iter().map(|(index, ends)| {
+            let added = beginnings(all[*index], ends, &mut |expr| Ok::<_, Infallible>(self.push(expr)));
+            let Ok(added) = added;
+            added
+        });
+        let endings: Vec<ExprId> = endings.collect();
+        let (any, endings) = (self.any_text(), self.one_of(endings));
+        let forbidden = self.sequence([any, endings]);
+        self.push(Expr::Minus(text, forbidden))
     }
 
     /// Adds a choice, without one where there is a single alternative.
@@ -91,25 +136,17 @@ impl GrammarBuilder {
     }
 }
 
-/// Returns what the text before a pattern must not end with, sorted, so that nothing is found before the end of the pattern; nothing if that is
-/// found whatever the text is.
-fn forbidden_endings<'t>(pattern: &str, patterns: &[&'t str], excludes: &[&'t str]) -> Option<Vec<&'t str>> {
-    let mut endings = Vec::new();
-    // What counts of the pattern: an excluded text may not even end where it ends.
-    let last = pattern.char_indices().next_back().map_or(0, |(at, _)| at);
-    let found =
-        patterns.iter().map(|&other| (other, &pattern[..last])).chain(excludes.iter().map(|&other| (other, pattern)));
-    for (other, counted) in found {
-        if counted.contains(other) {
-            return None;
-        }
-        for (at, _) in other.char_indices().skip(1).filter(|&(at, _)| counted.starts_with(&other[at..])) {
-            endings.push(&other[..at]);
-        }
-    }
-    endings.sort_unstable();
-    endings.dedup();
-    Some(endings)
+/// Expressions of a beginning among several ([`beginnings`]).
+const EXPRS_PER_PLACE: usize = 3;
+
+/// A text by its index, and the lengths of some of its beginnings, ascending.
+type Endings = (usize, Vec<usize>);
+
+/// Returns the beginnings of texts with which the text before a pattern must not end, since that text would begin before the pattern.
+fn forbidden_endings(pattern: &str, all: &[&str]) -> Vec<Endings> {
+    let pattern = Beginning::new(pattern);
+    let found = all.iter().enumerate().map(|(index, other)| (index, pattern.places_in(other)));
+    found.filter(|(_, ends)| !ends.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -118,24 +155,24 @@ mod tests {
     use crate::Limits;
     use crate::reference::Recognizer;
 
-    /// Returns the number of the pattern that ends first in a text, if that is at its end and nothing excluded ends before or there.
+    /// Returns the numbers of the patterns at the end of a text before which no pattern begins, if nothing excluded occurs.
     fn first_at_end(text: &str, patterns: &[&str], excludes: &[&str]) -> Vec<usize> {
-        for end in 1..=text.len() {
-            let ends_here = |other: &&str| text[..end].ends_with(other);
-            if excludes.iter().any(ends_here) {
-                return vec![];
-            }
-            let found: Vec<usize> = (0..patterns.len()).filter(|&index| ends_here(&patterns[index])).collect();
-            if !found.is_empty() {
-                return if end == text.len() { found } else { vec![] };
-            }
+        let is_first = |pattern: &&str| {
+            let start = text.len() - pattern.len();
+            (0..start).all(|at| !patterns.iter().any(|other| text[at..].starts_with(other)))
+        };
+        if excludes.iter().any(|excluded| text.contains(excluded)) {
+            return vec![];
         }
-        vec![]
+        (0..patterns.len()).filter(|&index| text.ends_with(patterns[index]) && is_first(&patterns[index])).collect()
     }
 
     #[test]
     fn the_first_occurrence_counts() {
-        let settings: [(&[&str], &[&str]); 8] = [
+        let settings: [(&[&str], &[&str]); 11] = [
+            (&["a", "aba", "ba"], &["bb"]),
+            (&["bb", "abba"], &[]),
+            (&["abaab", "aab", "ba"], &["babb"]),
             (&["aa"], &[]),
             (&["aba", "b"], &[]),
             (&["ab", "bb"], &["aab"]),

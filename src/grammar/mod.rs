@@ -8,6 +8,7 @@ mod builder;
 mod compose;
 mod excluded_tokens;
 mod free_text;
+pub(crate) mod overlap;
 mod part;
 mod print;
 mod print_schema;

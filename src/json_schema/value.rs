@@ -187,6 +187,12 @@ impl Json {
         (self.nodes.get(at)?.span == span).then(|| ValueId::new(at))
     }
 
+    /// Returns the number of values in a value, itself included.
+    pub(crate) fn n_values_within(&self, id: ValueId) -> usize {
+        let end = self.nodes[id.index()].span.end;
+        self.nodes.partition_point(|node| node.span.start < end) - id.index()
+    }
+
     /// Returns the array or object that contains a value; `None` for the root.
     pub fn parent(&self, id: ValueId) -> Option<ValueId> {
         Some(self.nodes[id.index()].parent).filter(|&parent| parent != NONE).map(ValueId)

@@ -17,6 +17,11 @@ const STEPS_PER_MOVE: u64 = 64;
 /// Steps between two checks of the clock: some tens of microseconds.
 const STEPS_PER_CHECK: u64 = 1 << 13;
 
+/// Returns the steps of sorting so many values; few of them take none worth counting.
+pub(crate) fn steps_of_sorting(n: usize) -> usize {
+    if n < 64 { 0 } else { n * n.ilog2() as usize }
+}
+
 /// What a compile may spend. Long loops count their steps here and stop with its error.
 #[derive(Debug)]
 pub(crate) struct CompileBudget {

@@ -232,6 +232,11 @@ impl Splitter {
         self.others.clear();
     }
 
+    /// Returns the number of letters that were added.
+    pub fn n_letters(&self) -> usize {
+        self.bytes.len() + self.others.len()
+    }
+
     pub fn add(&mut self, label: Label, target: u32) {
         match label {
             Label::Bytes(low, high) => self.bytes.push((low, high, target)),

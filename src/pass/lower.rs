@@ -9,8 +9,8 @@
 use super::BuildError;
 use super::compile_budget::CompileBudget;
 use super::network::{ControlLetter, Label, NetRule, NetRuleId, Network, Nfa, RuleAutomaton};
-use super::token_budget;
 use super::token_sets::{TokenRanges, TokenSets};
+use super::{short_text, token_budget};
 use crate::grammar::analysis::reachable_rules;
 use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, RuleId, SchemaOperand};
 use crate::limits::Limits;
@@ -22,6 +22,9 @@ use std::sync::Arc;
 
 /// Most states of an unrolled repetition; larger ones become counters.
 const UNROLLED_STATES_MAX: u64 = 32;
+
+/// Most states of the product of an automaton with numbers of characters that is preferred to a register.
+const SHORT_WRITTEN_MAX: u64 = 1 << 12;
 
 /// Steps of a compile that emitting the UTF-8 of a small set counts as.
 const STEPS_PER_CLASS: usize = 32;
@@ -55,7 +58,7 @@ pub(crate) struct External {
 pub(super) struct LoweredGrammar {
     pub network: Network<Nfa>,
     pub token_sets: TokenSets,
-    /// Automata that count tokens, by number ([`Label::Bounded`]).
+    /// Automata that count tokens or characters, by number ([`Label::Bounded`]).
     pub bounded: Vec<RuleAutomaton>,
 }
 
@@ -80,6 +83,7 @@ pub(super) fn lower(
         n_states: 0,
         bounded: Vec::new(),
         bounded_numbers: HashMap::new(),
+        short_numbers: HashMap::new(),
     };
     // Rules that are not reachable keep their numbers and match nothing, so that they cost nothing.
     let is_used = reachable_rules(grammar);
@@ -125,10 +129,12 @@ struct Lowering<'a> {
     /// The indices of the sets that were found, nothing for one without tokens.
     set_numbers: HashMap<ExcludedTokens, Option<u32>>,
     n_states: u64,
-    /// Automata that count tokens.
+    /// Automata that count tokens or characters.
     bounded: Vec<RuleAutomaton>,
     /// By body and bound: its automaton, and whether the empty text is one of its texts.
     bounded_numbers: HashMap<(ExprId, u32), (Option<u32>, bool)>,
+    /// The same of automata that count characters; nothing where the characters are not counted.
+    short_numbers: HashMap<(ExprId, u32), Option<(Option<u32>, bool)>>,
 }
 
 /// A regular expression of a grammar.
@@ -241,6 +247,18 @@ impl Lowering<'_> {
                 }
             }
             Expr::And(..) | Expr::Minus(..) | Expr::Not(_) => {
+                if let &Expr::And(body, chars) = grammar.expr(id)
+                    && let Some(max) = self.chars_max(chars)
+                    && let Some((number, has_empty_text)) = self.short_text(body, max)?
+                {
+                    if let Some(number) = number {
+                        self.edge(rule, from, Label::Bounded(number), to);
+                    }
+                    if has_empty_text {
+                        self.empty(rule, from, to);
+                    }
+                    return Ok(());
+                }
                 let regular = grammar
                     .regular_of(id, self.limits)
                     .map_err(|error| BuildError::not_regular(&error).at(error.span(), grammar.source()))?;
@@ -250,25 +268,65 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// Returns n if an expression is any text of at most n characters.
+    fn chars_max(&self, id: ExprId) -> Option<u32> {
+        match *self.grammar.expr(id) {
+            Expr::Repeat { body, min: 0, max: Some(max) } => match self.grammar.expr(body) {
+                Expr::Class(set) if *set == CharSet::all() => Some(max),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Returns the index of the automaton of the texts that are not empty of a body with so many characters at most, if there are some, and whether the empty text is one; nothing
+    /// if the product of both is small, or the bound is none.
+    fn short_text(&mut self, body: ExprId, max: u32) -> Result<Option<(Option<u32>, bool)>, BuildError> {
+        if let Some(&known) = self.short_numbers.get(&(body, max)) {
+            return Ok(known);
+        }
+        let dfa = self.dfa_of(body)?;
+        let has_empty_text = dfa.start().is_some_and(|start| dfa.is_accepting(start));
+        let is_bounded =
+            dfa.byte_lengths().is_none_or(|(_, longest)| longest.is_some_and(|n| n as u64 <= u64::from(max)));
+        let n_written = u64::from(max).saturating_mul(dfa.n_states() as u64);
+        let found = if is_bounded || n_written <= SHORT_WRITTEN_MAX {
+            None
+        } else {
+            let number = short_text::automaton(&dfa, max).map(|automaton| self.add_bounded(automaton));
+            Some((number, has_empty_text))
+        };
+        BuildError::check_states(self.n_states as usize, self.limits)?;
+        self.short_numbers.insert((body, max), found);
+        Ok(found)
+    }
+
+    fn add_bounded(&mut self, automaton: RuleAutomaton) -> u32 {
+        self.n_states += automaton.n_states() as u64;
+        self.bounded.push(automaton);
+        self.bounded.len() as u32 - 1
+    }
+
+    /// Returns the automaton of a regular expression of the grammar.
+    fn dfa_of(&self, id: ExprId) -> Result<Dfa, BuildError> {
+        let regular = self
+            .grammar
+            .regular_of(id, self.limits)
+            .map_err(|error| BuildError::not_regular(&error).at(error.span(), self.grammar.source()))?;
+        self.budget.check()?;
+        Dfa::new_within(&regular, self.limits, &mut |n_steps| self.budget.spend(8 * n_steps))
+            .map_err(|error| BuildError::limit(error.limit_name(), error.given(), error.limit()))?
+    }
+
     /// Returns the index of the automaton of the texts that are not empty of a body with so many tokens at most, if there are some, and whether the empty text is one.
     fn bounded_text(&mut self, body: ExprId, max: u32) -> Result<(Option<u32>, bool), BuildError> {
         if let Some(&known) = self.bounded_numbers.get(&(body, max)) {
             return Ok(known);
         }
-        let regular = self
-            .grammar
-            .regular_of(body, self.limits)
-            .map_err(|error| BuildError::not_regular(&error).at(error.span(), self.grammar.source()))?;
-        self.budget.check()?;
-        let dfa = Dfa::new_within(&regular, self.limits, &mut |n_steps| self.budget.spend(8 * n_steps))
-            .map_err(|error| BuildError::limit(error.limit_name(), error.given(), error.limit()))??;
+        let dfa = self.dfa_of(body)?;
         let has_empty_text = dfa.start().is_some_and(|start| dfa.is_accepting(start));
         let automaton = token_budget::automaton(&dfa, max);
-        let number = automaton.map(|automaton| {
-            self.n_states += automaton.n_states() as u64;
-            self.bounded.push(automaton);
-            self.bounded.len() as u32 - 1
-        });
+        let number = automaton.map(|automaton| self.add_bounded(automaton));
         BuildError::check_states(self.n_states as usize, self.limits)?;
         self.bounded_numbers.insert((body, max), (number, has_empty_text));
         Ok((number, has_empty_text))

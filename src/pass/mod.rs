@@ -20,12 +20,13 @@ mod minimize;
 mod network;
 mod nullable;
 mod order;
+mod short_text;
 mod token_budget;
 mod token_sets;
 
 pub use error::BuildError;
 
-pub(crate) use compile_budget::CompileBudget;
+pub(crate) use compile_budget::{CompileBudget, steps_of_sorting};
 pub(crate) use components::{Components, components};
 pub(crate) use determinize::Splitter;
 pub(crate) use lower::{External, References};

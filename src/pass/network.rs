@@ -86,7 +86,7 @@ pub(crate) enum Label {
     Call(NetRuleId),
     /// A word of an automaton that was built before, by its index among those of the grammar. None of its words is empty.
     External(u32),
-    /// A word of an automaton that counts tokens, by its index. None of its words is empty. No pass may look into it: the states that count are not those of a language.
+    /// A word of an automaton that counts tokens or characters, by its index. None of its words is empty. No pass may look into it: the states that count are not those of a language.
     Bounded(u32),
 }
 

@@ -2,6 +2,7 @@
 
 use crate::frontend::SyntaxError;
 use crate::json_schema::{Json, SchemaError, ValueId};
+use crate::pass::BuildError;
 use core::fmt;
 
 /// The reason why a text is no structural tag, with the JSON pointer of the place.
@@ -28,6 +29,8 @@ enum Reason {
     Schema(SchemaError),
     /// What the format asks for and can't be done.
     Unsupported(Box<str>),
+    /// What a grammar can't be built of.
+    Build(BuildError),
     /// Too much of something.
     Limit { what: &'static str, given: usize, limit: usize },
     /// Who ended the work knows why.
@@ -69,6 +72,19 @@ impl TagError {
         Self::new(pointer, Reason::Schema(error))
     }
 
+    /// Returns the error of building what is at a pointer of the document.
+    pub(crate) fn build(pointer: String, error: BuildError) -> Self {
+        Self::new(pointer, Reason::Build(error))
+    }
+
+    /// Returns the error of building what is at the pointer, if that is the reason: a token that the vocabulary lacks, a limit, a language without texts.
+    pub fn as_build(&self) -> Option<&BuildError> {
+        match &self.details.reason {
+            Reason::Build(error) => Some(error),
+            _ => None,
+        }
+    }
+
     /// Returns the JSON pointer of the place; that of a schema is the schema itself, whose error has a pointer of its own.
     pub fn pointer(&self) -> &str {
         &self.details.pointer
@@ -106,6 +122,7 @@ impl TagError {
             Reason::Schema(error) | Reason::Json(error) => {
                 error.limit().map(|(_, given, limit)| (given as u64, limit as u64))
             }
+            Reason::Build(error) => error.limit_met(),
             Reason::Document(_) | Reason::Unsupported(_) | Reason::Interrupted => None,
         }
     }
@@ -132,6 +149,7 @@ impl fmt::Display for TagError {
             Reason::Limit { what, given, limit } => write!(f, "{what}: {given} is over the limit of {limit}"),
             Reason::Schema(error) | Reason::Json(error) if f.alternate() => write!(f, "{error:#}"),
             Reason::Schema(error) | Reason::Json(error) => fmt::Display::fmt(error, f),
+            Reason::Build(error) => fmt::Display::fmt(error, f),
         }
     }
 }
@@ -141,6 +159,7 @@ impl std::error::Error for TagError {
         match &self.details.reason {
             Reason::Syntax { error, .. } => Some(error),
             Reason::Schema(error) | Reason::Json(error) => Some(error),
+            Reason::Build(error) => Some(error),
             Reason::Document(_) | Reason::Unsupported(_) | Reason::Limit { .. } | Reason::Interrupted => None,
         }
     }

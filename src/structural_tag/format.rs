@@ -2,7 +2,7 @@
 
 use super::nested::Nested;
 use super::parameters::Parameters;
-use crate::grammar::{ControlRef, ExcludedTokens, Grammar, Regex, SchemaOperand};
+use crate::grammar::{ControlRef, ExcludedTokens, Grammar, Regex, SchemaOperand, Warning};
 use crate::json_schema::ValueId;
 use crate::util::index_type;
 
@@ -17,6 +17,8 @@ pub(super) struct Model {
     /// With the place in the document.
     pub formats: Vec<(Format, ValueId)>,
     pub root: FormatId,
+    /// Of the grammars in it.
+    pub warnings: Vec<Warning>,
 }
 
 #[derive(Debug)]

@@ -22,7 +22,7 @@ pub(super) fn lower(json: &Json, model: &Model, limits: &Limits, steps: Steps<'_
     lowering.builder.set_source(json.source());
     let root = lowering.builder.rule("root");
     let body = lowering.format(model.root, &Ends::default())?;
-    lowering.builder.define(root, body);
+    lowering.builder.define_at(root, body, Some(json.span(model.formats[model.root.index()].1)));
     Ok(lowering.builder.finish(root).expect("every rule has a body"))
 }
 
@@ -50,9 +50,16 @@ impl Lowering<'_> {
         let model = self.model;
         let (format, at) = &model.formats[id.index()];
         self.steps.spend(STEPS_PER_PART)?;
+        let place = self.builder.set_place(Some(self.json.span(*at)));
+        let lowered = self.format_at(id, format, *at, ends);
+        self.builder.set_place(place);
+        lowered
+    }
+
+    fn format_at(&mut self, id: FormatId, format: &Format, at: ValueId, ends: &Ends<'_>) -> Result<ExprId, TagError> {
         if self.builder.n_exprs() > self.limits.n_exprs_max {
             let (given, limit) = (self.builder.n_exprs(), self.limits.n_exprs_max);
-            return Err(TagError::limit(self.json, *at, "expressions (n_exprs_max)", given, limit));
+            return Err(TagError::limit(self.json, at, "expressions (n_exprs_max)", given, limit));
         }
         Ok(match format {
             Format::ConstString(text) => self.builder.marker(text),
@@ -93,11 +100,11 @@ impl Lowering<'_> {
             }
             Format::Tag(tag) => self.tag(tag)?,
             Format::TriggeredTags { triggers, tags, times, excludes } => {
-                self.triggered_tags(*at, triggers, tags, *times, &joined(excludes, &ends.texts))?
+                self.triggered_tags(at, triggers, tags, *times, &joined(excludes, &ends.texts))?
             }
             Format::TagsWithSeparator { tags, separator, times } => self.separated(tags, separator, *times)?,
             Format::Dispatch { rules, is_loop, excludes } => {
-                self.dispatch(*at, rules, *is_loop, &joined(excludes, &ends.texts), ends)?
+                self.dispatch(at, rules, *is_loop, &joined(excludes, &ends.texts), ends)?
             }
             Format::Token(token) => self.builder.push(Expr::Control(token.clone())),
             Format::ExcludeToken(excluded) => self.builder.token_except(excluded.clone()),
@@ -286,7 +293,11 @@ impl Lowering<'_> {
             return Err(TagError::limit(self.json, at, "bytes of patterns to compare", n_compared, COMPARED_BYTES_MAX));
         }
         self.steps.spend(n_compared)?;
-        let next = self.builder.text_until(arms, excludes);
+        let limit = self.limits.n_exprs_max;
+        let next = self.builder.text_until_within(arms, excludes, limit).ok_or_else(|| {
+            let what = "expressions (n_exprs_max) of patterns that are long or overlap";
+            TagError::limit(self.json, at, what, limit.saturating_add(1), limit)
+        })?;
         let without: Vec<&str> = arms.iter().map(|&(pattern, _)| pattern).chain(excludes.iter().copied()).collect();
         Ok((next, self.builder.text_without(&without)))
     }

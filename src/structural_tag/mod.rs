@@ -29,8 +29,8 @@
 //! | `token_dispatch` | `rules` (pairs of a token and a format), `loop` (true), `exclude_tokens` ([]) | any tokens, and behind each of the rules' tokens its format |
 //!
 //! - Free text that a tag encloses, at whatever depth of sequences and choices, has none of the tag's ends in it.
-//! - Where a text of `triggered_tags` or `dispatch` has several patterns, the first occurrence counts. The output may stop within a pattern, and
-//!   not right behind one. `at_least_one` wants a tag before any free text; `stop_after_first` ends the output behind the first tag.
+//! - Where a text of `triggered_tags` or `dispatch` has several patterns, the first occurrence counts, the one that begins first; of patterns that begin at the same place, each may be
+//!   the one. The output may stop within a pattern, and not right behind one. `at_least_one` wants a tag before any free text; `stop_after_first` ends the output behind the first tag.
 //! - Tokens of `any_text` count if they begin a character of it; those that only finish one, or go on behind it in what follows, count once at most ([`Expr::AtMostTokens`](crate::grammar::Expr::AtMostTokens)).
 //! - A token is an id, the name of a token, or the text of one that has no name. The free tokens of `any_tokens`, `token_triggered_tags` and `token_dispatch` are whole tokens, of any
 //!   text, control tokens too, but never padding, a stop token, a trigger, or a token that ends the tag around them. A stop token that a format names is allowed where it stands.
@@ -62,7 +62,7 @@ mod steps;
 pub use error::TagError;
 pub use options::{NESTING_MAX, TagOptions};
 
-use crate::grammar::Grammar;
+use crate::grammar::{Grammar, Warning};
 use crate::json_schema::Json;
 use crate::limits::Limits;
 use steps::Steps;
@@ -71,6 +71,7 @@ use steps::Steps;
 #[derive(Clone, Debug)]
 pub struct StructuralTag {
     grammar: Grammar,
+    warnings: Vec<Warning>,
     json: Json,
 }
 
@@ -106,12 +107,17 @@ impl StructuralTag {
         let json = Json::parse_within(text, limits, go_on).map_err(|error| TagError::json(&error))?;
         let model = read::read(&json, options, limits, steps)?;
         let grammar = lower::lower(&json, &model, limits, steps)?;
-        Ok(StructuralTag { grammar, json })
+        Ok(StructuralTag { grammar, warnings: model.warnings, json })
     }
 
     /// Returns the grammar. Spans of it are those of the JSON text.
     pub fn grammar(&self) -> &Grammar {
         &self.grammar
+    }
+
+    /// Returns probable mistakes in the grammars of the formats `grammar`, with the [pointers](Warning::pointer) of these.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 
     /// Returns the JSON pointer of what has a span of the grammar, such as a schema.

@@ -14,7 +14,9 @@
 
 use super::error::TagError;
 use super::members::{ANY_ORDER_MAX, Member, Members};
-use super::places::{Place, Places, excluded_in, followed, is_annotation, key_without, required, space, text_without};
+use super::places::{
+    Followed, Place, Places, excluded_in, followed, is_annotation, key_without, required, space, text_without,
+};
 use super::steps::{STEPS_PER_PART, Steps};
 use crate::grammar::{Expr, ExprId, GrammarBuilder, RuleId, SchemaOperand};
 use crate::json_schema::{Json, Value, ValueId};
@@ -190,6 +192,7 @@ impl Nested {
             nodes: Vec::new(),
             known: HashMap::new(),
             known_types: HashMap::new(),
+            followed: Followed::new(),
         };
         let root = reader.node(schema, 0)?;
         let is_object = match &reader.nodes[root.index()] {
@@ -232,6 +235,7 @@ struct Reader<'a> {
     known: HashMap<ValueId, NodeId>,
     /// Types of schemas; of one that is being looked at, all.
     known_types: HashMap<ValueId, Types>,
+    followed: Followed,
 }
 
 impl Reader<'_> {
@@ -241,7 +245,7 @@ impl Reader<'_> {
             let message = format!("schemas of arguments nest deeper than {DEPTH_MAX}");
             return Err(TagError::unsupported(self.json, schema, message));
         }
-        let at = followed(self.json, self.schema, schema)?;
+        let at = followed(self.json, self.schema, schema, &mut self.followed)?;
         if let Some(&known) = self.known.get(&at) {
             return Ok(known);
         }
@@ -453,7 +457,7 @@ impl Reader<'_> {
     /// Returns types that have all values of a schema.
     fn types(&mut self, schema: ValueId, depth: usize) -> Result<Types, TagError> {
         let json = self.json;
-        let at = followed(json, self.schema, schema)?;
+        let at = followed(json, self.schema, schema, &mut self.followed)?;
         if depth > DEPTH_MAX || !matches!(json.value(at), Value::Object(_)) {
             return Ok(Types::ALL);
         }

@@ -16,7 +16,7 @@
 use super::error::TagError;
 use super::members::{Member, Members};
 use super::places::{
-    Place, Places, excluded_in, followed, has_type, is_annotation, key_without, required, space, text_without,
+    Followed, Place, Places, excluded_in, followed, has_type, is_annotation, key_without, required, space, text_without,
 };
 use super::steps::{STEPS_PER_PART, Steps};
 use crate::grammar::{Expr, ExprId, GrammarBuilder, RuleId, SchemaOperand};
@@ -212,7 +212,7 @@ impl Parameters {
     ) -> Result<Parameters, TagError> {
         let places = Places::new(json, schema, options.clone());
         let mut parameters = Parameters { style, options, declared: Vec::new(), others: Some(None) };
-        let at = followed(json, schema, schema)?;
+        let at = followed(json, schema, schema, &mut Followed::new())?;
         let members = match json.value(at) {
             Value::Bool(true) => return Ok(parameters),
             Value::Object(members) => members,

@@ -6,7 +6,7 @@ use crate::json_schema::{Json, Value, ValueId};
 use crate::regular::CharSet;
 use crate::schema_options::{RootForm, SchemaOptions};
 use crate::util::Span;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 /// Where the schema of a value is.
 #[derive(Clone, Debug)]
@@ -90,11 +90,27 @@ pub(super) fn excluded_in<'o>(key: &str, options: &'o SchemaOptions) -> Option<&
     options.excluded_texts.iter().map(|text| &**text).find(|text| key.contains(text))
 }
 
+/// References that were followed: by place, where they lead to.
+pub(super) type Followed = HashMap<ValueId, ValueId>;
+
 /// Follows references from a place of a schema to others. What stands beside a reference must say nothing of values, since it would be lost.
-pub(super) fn followed(json: &Json, schema: ValueId, place: ValueId) -> Result<ValueId, TagError> {
+pub(super) fn followed(
+    json: &Json,
+    schema: ValueId,
+    place: ValueId,
+    known: &mut Followed,
+) -> Result<ValueId, TagError> {
     let mut at = place;
+    let mut met = Vec::new();
     for _ in 0..=json.n_values() {
-        let Some(reference) = json.member(at, "$ref") else { return Ok(at) };
+        let end = known.get(&at).copied().or_else(|| json.member(at, "$ref").is_none().then_some(at));
+        if let Some(end) = end {
+            // PERF: many places may refer to the first of a long row of references.
+            known.extend(met.into_iter().map(|place| (place, end)));
+            return Ok(end);
+        }
+        met.push(at);
+        let reference = json.member(at, "$ref").expect("it has one");
         if let Value::Object(members) = json.value(at) {
             let is_free = |word: &str| {
                 is_annotation(word)

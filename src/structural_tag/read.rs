@@ -11,7 +11,7 @@ use super::parameters::{Parameters, Style};
 use super::steps::{STEPS_PER_PART, Steps};
 use crate::frontend::regex::RegexOptions;
 use crate::frontend::{SyntaxError, ebnf, regex};
-use crate::grammar::{ControlRef, ExcludedTokens, Regex, SchemaOperand};
+use crate::grammar::{ControlRef, ExcludedTokens, Regex, SchemaOperand, Warning};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::limits::Limits;
 use crate::schema_options::{SchemaOptions, WhiteSpace};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// Reads a document: an envelope with a format, or the older form.
 pub(super) fn read(json: &Json, options: &TagOptions, limits: &Limits, steps: Steps<'_>) -> Result<Model, TagError> {
-    let mut reader = Reader { json, options, limits, steps, formats: Vec::new() };
+    let mut reader = Reader { json, options, limits, steps, formats: Vec::new(), warnings: Vec::new(), n_excluded: 0 };
     let root = json.root();
     if !matches!(json.value(root), Value::Object(_)) {
         return Err(TagError::document(json, root, "a structural tag is an object"));
@@ -36,11 +36,17 @@ pub(super) fn read(json: &Json, options: &TagOptions, limits: &Limits, steps: St
             reader.format(format, 1)?
         }
     };
-    Ok(Model { formats: reader.formats, root })
+    Ok(Model { formats: reader.formats, root, warnings: reader.warnings })
 }
 
 /// Most pairs of a trigger and a tag: 4,000 of each.
 const PAIRS_MAX: usize = 1 << 24;
+
+/// Most pairs of an excluded text and a value of a schema that is no JSON: each parameter has all excluded texts.
+const EXCLUDED_PAIRS_MAX: usize = 1 << 20;
+
+/// Most warnings about grammars.
+const WARNINGS_MAX: usize = 1 << 10;
 
 /// Why a grammar or regular expression was not read to its end.
 enum Stop {
@@ -69,6 +75,10 @@ struct Reader<'a> {
     limits: &'a Limits,
     steps: Steps<'a>,
     formats: Vec<(Format, ValueId)>,
+    /// Probable mistakes in grammars.
+    warnings: Vec<Warning>,
+    /// Pairs of an excluded text and a value of a schema so far.
+    n_excluded: usize,
 }
 
 impl Reader<'_> {
@@ -164,6 +174,7 @@ impl Reader<'_> {
             options.white_space = WhiteSpace::Flexible { run_max: self.count(count, "max_whitespace_cnt")? };
         }
         let Some(style) = style else { return Ok(Format::JsonSchema(self.operand(schema, options)?, schema)) };
+        self.count_excluded(at, schema, options.excluded_texts.len())?;
         if let Some(style) = NestedStyle::find(&style) {
             return Ok(Format::Nested(Box::new(Nested::read(
                 self.json,
@@ -188,6 +199,16 @@ impl Reader<'_> {
         Ok(Format::Parameters(Box::new(parameters)))
     }
 
+    /// Refuses so many excluded texts and parameters that having all of these with each parameter would take much memory.
+    fn count_excluded(&mut self, at: ValueId, schema: ValueId, n_excluded: usize) -> Result<(), TagError> {
+        self.n_excluded = self.n_excluded.saturating_add(n_excluded.saturating_mul(self.json.n_values_within(schema)));
+        if self.n_excluded > EXCLUDED_PAIRS_MAX {
+            let what = "pairs of an excluded text and a value of a schema";
+            return Err(TagError::limit(self.json, at, what, self.n_excluded, EXCLUDED_PAIRS_MAX));
+        }
+        Ok(())
+    }
+
     fn operand(&self, schema: ValueId, options: SchemaOptions) -> Result<SchemaOperand, TagError> {
         if !matches!(self.json.value(schema), Value::Object(_) | Value::Bool(_)) {
             return Err(self.error(schema, "a schema is an object, `true` or `false`"));
@@ -196,11 +217,15 @@ impl Reader<'_> {
         Ok(SchemaOperand::new(&self.json.source()[span.start as usize..span.end as usize], options))
     }
 
-    fn grammar(&self, at: ValueId) -> Result<Format, TagError> {
+    fn grammar(&mut self, at: ValueId) -> Result<Format, TagError> {
         let field = self.field(at, "grammar", "grammar")?;
         let text = self.text(field, "the field `grammar`")?;
         let parsed = ebnf::parse_within(&text, "root", &[], self.limits, &mut |n_bytes| self.spend_within(n_bytes));
         let parsed = parsed.map_err(|stop| stop.at(self.json, field, "grammar"))?;
+        let (pointer, span) = (self.json.pointer(field), self.json.span(field));
+        let n_left = WARNINGS_MAX.saturating_sub(self.warnings.len());
+        let warnings = parsed.warnings.into_iter().take(n_left).map(|warning| warning.in_document(&pointer, span));
+        self.warnings.extend(warnings);
         Ok(Format::Grammar(Box::new(parsed.grammar.with_markers())))
     }
 
@@ -332,6 +357,13 @@ impl Reader<'_> {
             return Err(self.error(field, format!("`{name}` has at least one tag")));
         }
         // Their `type` may be left out.
+        for &tag in &tags {
+            if let Some(kind) = self.json.member(tag, "type")
+                && self.json.value(kind) != Value::String("tag")
+            {
+                return Err(self.error(kind, format!("an item of the tags of `{name}` has the type `tag`")));
+            }
+        }
         tags.into_iter().map(|tag| self.tag(tag, depth + 1)).collect()
     }
 

@@ -6,7 +6,7 @@ use super::super::moves::{Move, Pushes, StateRef};
 use super::super::table::{Rows, Target};
 use super::builder::{Builder, n_bytes};
 use super::workspace::{At, Chain, Context, ControlPieces, Item, LOOP, Scratch};
-use crate::pass::{BuildError, Edge, Label};
+use crate::pass::{BuildError, Edge, Label, steps_of_sorting};
 use smallvec::SmallVec;
 
 impl Builder<'_> {
@@ -28,9 +28,10 @@ impl Builder<'_> {
         if contexts.is_empty() && self.merges {
             // PERF: nearly all states call nothing, and then a letter leads to one state.
             let Scratch { letters, targets } = &mut scratch;
+            self.bounds.compile_budget.spend(steps_of_sorting(letters.n_letters()))?;
             let mut n_items = 0;
             letters.for_each(|label, found| {
-                n_items += found.len();
+                n_items += found.len() + steps_of_sorting(found.len());
                 let items = found.iter().map(|&index| targets[index as usize]).collect();
                 rows.push(label, Target::State(self.states(items)[0]));
             });

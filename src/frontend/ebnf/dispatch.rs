@@ -1,19 +1,14 @@
 //! `TagDispatch(...)`: free text up to the first of some tags, then the rule of that tag, and so on.
 //!
-//! Free text before a tag must not hold any tag, nor an excluded text; and the tag must be the first that ends. So for a tag `t`, the text `p` before it is any text such
-//! that no proper prefix of `p t` ends with a tag or an excluded text `x`. Such a prefix ends inside of `p`, which then holds `x`; or inside of `t`, after its first k characters: then `x` ends with those, and
-//! `p` ends with the rest of `x`. (If nothing of `x` is left, `x` is inside of `t` and always ends first: the tag never comes.) All of this is regular:
+//! What is free text before a tag is said where it is built ([`free_text`](crate::grammar::GrammarBuilder::text_until)); structural tags have the same.
 //!
 //! ```text
-//! TagDispatch(("<a>", r))          =  (text-before-<a> "<a>" r)* text-without-<a>
-//! text-before-t                    =  .* - .* (tags | excludes) .* - .* rests
+//! TagDispatch(("<a>", r))  =  (text-until-<a> r)* text-without-<a>
 //! ```
 
 use super::lower::Lowering;
 use crate::frontend::SyntaxError;
-use crate::frontend::overlap::{beginnings, ends_that_begin};
 use crate::grammar::{Expr, ExprId, RuleId};
-use crate::regular::CharSet;
 use crate::util::Span;
 
 /// What `TagDispatch` says.
@@ -50,28 +45,28 @@ impl Lowering<'_> {
         texts.sort_unstable();
         texts.dedup();
         self.check_comparisons(dispatch, &texts, span)?;
-        let any = self.push(Expr::Class(CharSet::all()), span)?.expr;
-        let all = self.push(Expr::Repeat { body: any, min: 0, max: None }, span)?.expr;
-        let ends: Result<Vec<ExprId>, SyntaxError> = texts.iter().map(|text| self.text(text, span)).collect();
-        let ends = self.push(Expr::Choice(ends?.into()), span)?.expr;
-        let holding = self.push(Expr::Sequence([all, ends, all].into()), span)?.expr;
-        let free = self.push(Expr::Minus(all, holding), span)?.expr;
-        if dispatch.tags.is_empty() {
-            return Ok(Expr::Sequence([free].into()));
-        }
-        let mut arms = Vec::with_capacity(dispatch.tags.len());
+        let free = self.builder.text_without(&texts);
+        let mut arms: Vec<(&str, ExprId)> = Vec::with_capacity(dispatch.tags.len());
         for (tag, rule, place) in &dispatch.tags {
-            let before = self.text_before(tag, &texts, (all, free), *place)?;
             let marker = self.push(Expr::Marker(tag.as_str().into()), *place)?.expr;
             let rule = self.push(Expr::Rule(*rule), *place)?.expr;
-            arms.push(self.push(Expr::Sequence([before, marker, rule].into()), *place)?.expr);
+            arms.push((tag, self.push(Expr::Sequence([marker, rule].into()), *place)?.expr));
         }
-        let arms = self.push(Expr::Choice(arms.into()), span)?.expr;
+        if arms.is_empty() {
+            return Ok(Expr::Sequence([free].into()));
+        }
+        let excludes: Vec<&str> = dispatch.excludes.iter().map(|(text, _)| &**text).collect();
+        let limit = self.limits.n_exprs_max;
+        let next = self.builder.text_until_within(&arms, &excludes, limit).ok_or_else(|| {
+            let message = format!("tags overlap in more places than the limit n_exprs_max = {limit} allows");
+            SyntaxError::new(self.source, span, message).over_limit(limit.saturating_add(1), limit)
+        })?;
+        self.check_n_exprs(0, span)?;
         if !dispatch.is_loop {
-            return Ok(Expr::Choice([arms, free].into()));
+            return Ok(Expr::Choice([next, free].into()));
         }
-        let arms = self.push(Expr::Repeat { body: arms, min: 0, max: None }, span)?.expr;
-        Ok(Expr::Sequence([arms, free].into()))
+        let all = self.push(Expr::Repeat { body: next, min: 0, max: None }, span)?.expr;
+        Ok(Expr::Sequence([all, free].into()))
     }
 
     /// Checks the length of all pairs of tags and texts: each is compared.
@@ -86,37 +81,5 @@ impl Lowering<'_> {
         }
         let message = format!("all pairs of tags have {given} bytes, above the limit source_bytes_max = {limit}");
         Err(SyntaxError::new(self.source, span, message).over_limit(given, limit))
-    }
-
-    fn text(&mut self, text: &str, span: Span) -> Result<ExprId, SyntaxError> {
-        Ok(self.push(Expr::Literal(text.as_bytes().into()), span)?.expr)
-    }
-
-    /// Returns the free text before a tag, given all text and the text without tags and excluded texts.
-    fn text_before(
-        &mut self,
-        tag: &str,
-        texts: &[&str],
-        (all, free): (ExprId, ExprId),
-        span: Span,
-    ) -> Result<ExprId, SyntaxError> {
-        // A text inside of the tag ends before it.
-        if texts.iter().any(|text| tag.find(text).is_some_and(|at| at + text.len() < tag.len())) {
-            return Ok(self.push(Expr::Choice([].into()), span)?.expr);
-        }
-        let mut rests = Vec::new();
-        for text in texts {
-            // What is left of `text` where it ends with a proper beginning of the tag.
-            let ends = ends_that_begin(text, tag);
-            if !ends.is_empty() {
-                rests.push(beginnings(text, &ends, &mut |expr| Ok(self.push(expr, span)?.expr))?);
-            }
-        }
-        if rests.is_empty() {
-            return Ok(free);
-        }
-        let rests = self.push(Expr::Choice(rests.into()), span)?.expr;
-        let ending = self.push(Expr::Sequence([all, rests].into()), span)?.expr;
-        Ok(self.push(Expr::Minus(free, ending), span)?.expr)
     }
 }

@@ -238,7 +238,9 @@ fn check_options(
     if let Some(lazy) = irregular.iter().find(|changed| changed.option == ChangingOption::Lazy) {
         let reason = check::irregularity(grammar, source, &regular, lazy.body);
         let message = format!("the body of a rule with `lazy` must be regular, but {reason}");
-        return Err(SyntaxError::new(source, lazy.span, message));
+        return Err(SyntaxError::new(source, lazy.span, message).with_hint(
+            "write recursion at an end as a repetition: `a ::= x a | y` is `x* y`; other rules have no first end that a finite automaton finds",
+        ));
     }
     let bodies: Vec<_> = irregular
         .iter()

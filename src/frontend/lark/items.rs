@@ -310,7 +310,8 @@ impl<'s> Reader<'s> {
                 ("no_forcing", json::Value::Bool(_)) => items.without_effect.push((key, span)),
                 ("allow_invalid_utf8", json::Value::Bool(false)) => {}
                 ("allow_invalid_utf8", json::Value::Bool(true)) => {
-                    return Err(refuse("texts that are not UTF-8 are not supported".to_owned()));
+                    return Err(refuse("`allow_invalid_utf8` is not supported: regexes are of characters here, and all texts are UTF-8".to_owned())
+                        .with_hint("leave it out; a token whose bytes are no text can be named by its id, as `<[128]>`"));
                 }
                 ("allow_initial_skip" | "ignore_once" | "no_forcing" | "allow_invalid_utf8", _) => {
                     return Err(refuse(format!("`{key}` is true or false")));

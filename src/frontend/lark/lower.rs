@@ -11,8 +11,8 @@ use super::scan::{Token, TokenKind};
 use super::scope::Scope;
 use crate::frontend::SyntaxError;
 use crate::frontend::check::shorten;
-use crate::frontend::overlap::{beginnings, ends_that_begin};
 use crate::frontend::regex::{self, RegexOptions};
+use crate::grammar::overlap::{Beginning, beginnings};
 use crate::grammar::{Expr, ExprId, Grammar, GrammarBuilder, Regex, RuleId, Warning, WarningKind};
 use crate::limits::Limits;
 use crate::regular::{CharSet, Regular};
@@ -409,7 +409,7 @@ impl<'s> Lowering<'s> {
             return Ok(body);
         }
         let whole = self.push(Expr::Literal(marker.as_bytes().into()), Span::default())?;
-        let ends = ends_that_begin(marker, marker);
+        let ends = Beginning::new(marker).places_in(marker);
         let mut earlier = Vec::new();
         if !ends.is_empty() {
             let first = beginnings(marker, &ends, &mut |expr| self.push(expr, Span::default()))?;

@@ -140,7 +140,10 @@ impl Lowerer<'_> {
         if let [Domain::Few(values)] = &domains[..] {
             shape.max = Some(shape.max.map_or(values.len() as u64, |max| max.min(values.len() as u64)));
         }
-        if shape.max.is_some_and(|max| max < shape.min) || !self.has_enough(&places, shape.min)? {
+        if shape.max.is_some_and(|max| max < shape.min)
+            || !self.has_enough(&places, shape.min)?
+            || !self.has_enough_counted(&shape)?
+        {
             return Ok(None);
         }
         // A position with as many values as there are items up to it always has one left.
@@ -206,6 +209,26 @@ impl Lowerer<'_> {
             }
         }
         Ok(can_all_differ(&few, self.budget)?)
+    }
+
+    /// Returns whether there are as many distinct values as each condition must count; true if there are too many to decide.
+    fn has_enough_counted(&mut self, shape: &ArrayShape) -> Lowered<bool> {
+        for count in &shape.counts {
+            let Some(min) = usize::try_from(count.min).ok().filter(|min| (2..=VALUES_MAX).contains(min)) else {
+                continue;
+            };
+            // What holds at all places where items are counted.
+            let holds = shape.rules.iter().filter(|rule| {
+                rule.from <= count.from && rule.to.is_none_or(|end| count.to.is_some_and(|to| to <= end))
+            });
+            let members: Members = holds.map(|rule| rule.member).chain([count.member]).collect();
+            let conjunction = self.expander.intern(members);
+            let few = self.few_values(conjunction, &mut EnumerationBudget::new(min - 1))?;
+            if few.is_some_and(|values| values.len() < min) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Bounds the number of counted and of uncounted items by the sizes of their domains; returns whether that alone prevents exhaustion. It
