@@ -199,8 +199,13 @@ function load(state) {
   moveTo(text.value.length);
   undoable.length = 0;
   byId("undo").disabled = true;
-  replace(byId("why"), element("p", { class: "hint", text: "Choose a token of the document, or type one here." }));
+  forgetWhy();
   check();
+}
+
+/** An explanation is about one grammar. */
+function forgetWhy() {
+  replace(byId("why"), element("p", { class: "hint", text: "Choose a token of the document, or type one here." }));
 }
 
 /** Themes: as the system, light, dark. The choice is kept where the browser allows it. */
@@ -222,7 +227,7 @@ const SHORTCUTS = {
 };
 
 function listen() {
-  grammar.area.addEventListener("input", () => { grammar.mark([]); later(); });
+  grammar.area.addEventListener("input", () => { grammar.mark([]); forgetWhy(); later(); });
   text.area.addEventListener("input", () => {
     // Typing is one step of undoing until something else happens.
     if (undoable.length === 0 || !undoable.at(-1).isTyping) {
