@@ -8,6 +8,7 @@
 //! | `captures` | what a grammar names of an accepted text |
 //! | `batch` | many matchers at once |
 //! | `logits` | masks applied to logits |
+//! | `testing` | random operations on handles, with the feature `testing` |
 
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(missing_docs)]
@@ -21,6 +22,8 @@ pub mod compile;
 pub mod error;
 pub mod logits;
 pub mod matcher;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod vocab;
 
 use core::ffi::{CStr, c_char};
