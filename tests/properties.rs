@@ -7,7 +7,8 @@ use maskwright::regular::CharSet;
 use maskwright::testing::engine::{self, Coverage};
 use maskwright::testing::fixture::{Fixture, FixtureKind};
 use maskwright::testing::{
-    Rng, ebnf_text, finite, fixture, json_schema, lark_text, limits, operations, regex_text, sharing, tag_text,
+    Rng, ebnf_text, finite, fixture, json_schema, lark_text, limits, operations, regex_text, schema_text, sharing,
+    tag_text,
 };
 use maskwright::{GrammarCompiler, Limits, TokenKind, Vocab, frontend::ebnf};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -62,6 +63,12 @@ fn ebnf_texts() {
 #[test]
 fn lark_texts() {
     let coverage = run(|rng| lark_text::check(&lark_text::random_text(rng)), |coverage| coverage.n_grammars > 20);
+    assert!(coverage.n_masks > 20, "{coverage:?}");
+}
+
+#[test]
+fn schema_texts() {
+    let coverage = run(|rng| schema_text::check(&schema_text::random_text(rng)), |coverage| coverage.n_grammars > 20);
     assert!(coverage.n_masks > 20, "{coverage:?}");
 }
 

@@ -540,8 +540,12 @@ fn error(text: &str) -> TagError {
 fn errors_have_a_pointer() {
     let malformed = [
         (r#"{"type": "any_text", "excludes": [1]}"#, "#/format/excludes/0: an item of the list is a string"),
-        (r#"{"type": "anytext"}"#, "#/format/type: there is no format `anytext`"),
-        (r#"{"kind": "any_text"}"#, "#/format: a `format` has a field `type`"),
+        (r#"{"type": "anytext"}"#, "#/format/type: there is no format `anytext` (did you mean `any_text`?)"),
+        (r#"{"kind": "any_text"}"#, "#/format: a `format` needs a field `type`"),
+        (
+            r#"{"type": "triggered_tags", "trigers": ["<"], "tags": [{"begin": "<t>", "content": {"type": "any_text"}, "end": "e"}]}"#,
+            "#/format: a `triggered_tags` needs a field `triggers` (is `trigers` meant to be it?)",
+        ),
         (r#"[]"#, "#/format: a format is an object"),
         (r#"{"type": "sequence", "elements": []}"#, "#/format/elements: `sequence` has at least one element"),
         (

@@ -177,6 +177,32 @@ def test_themes(browser, url):
     browser.metrics(1440, 1000)
 
 
+def test_schema_options(browser, url):
+    browser.set("#grammar", '{"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "null"}}}')
+    browser.set("#document", '{"b": null, "a": 1}')
+    status(browser, "refused")
+    expect(browser.script("return !document.querySelector('#schema-options').hidden"), "a schema has options")
+    browser.click("#schema-options summary")
+    browser.click("#any-order")
+    status(browser, "complete")
+    expect("1 changed" in browser.text("#schema-options summary"), browser.text("#schema-options summary"))
+    browser.choose("#white-space", "None")
+    status(browser, "refused")
+    browser.page_screenshot(f"{OUT}/schema-options.png", 1440)
+    browser.metrics(390, 844)
+    expect(browser.script("return document.documentElement.scrollWidth <= 390"), "a narrow page does not scroll sideways")
+    browser.page_screenshot(f"{OUT}/schema-options-narrow.png", 390)
+    browser.metrics(1440, 1000)
+    __import__("time").sleep(0.6)
+    address = browser.script("return location.href")
+    browser.open("about:blank")
+    browser.open(address)
+    status(browser, "refused")
+    expect(browser.script("return document.querySelector('#any-order').checked && document.querySelector('#white-space').value === 'compact'"), "the address keeps the options")
+    browser.choose("#example", "Arithmetic")
+    browser.until("a grammar has no options of schemas", "document.querySelector('#schema-options').hidden")
+
+
 def test_help_and_labels(browser, url):
     browser.click("#help")
     expect(browser.script("return document.querySelector('#help-dialog').open"), "help opens")

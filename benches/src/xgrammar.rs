@@ -6,7 +6,7 @@
 
 use xgrammar::{CompiledGrammar, GrammarCompiler, GrammarMatcher, TokenizerInfo, VocabType};
 
-use crate::{Case, Engine, PeerGrammar, Session, Vocabulary};
+use crate::{Case, Engine, PeerGrammar, Session, ToolEngine, ToolGrammar, Vocabulary};
 
 /// xgrammar with a vocabulary.
 pub struct Xgrammar {
@@ -53,6 +53,12 @@ impl Engine for Xgrammar {
 
     fn compiled_bytes(compiled: &CompiledGrammar) -> Option<usize> {
         Some(compiled.memory_size_bytes())
+    }
+}
+
+impl ToolEngine for Xgrammar {
+    fn compile_tools(&self, tools: &ToolGrammar) -> Result<CompiledGrammar, String> {
+        self.compiler.compile_structural_tag(&tools.structural_tag).map_err(|error| error.to_string())
     }
 }
 

@@ -108,6 +108,7 @@ static void check_errors(const mw_compiler *compiler) {
     CHECK(mw_compile(compiler, MW_SOURCE_EBNF, ebnf, strlen(ebnf), &broken, NULL) == NULL);
     CHECK(mw_vocab_new(NULL, NULL, NULL, 3, NULL, NULL) == NULL && mw_vocab_n_tokens(NULL) == 0);
     CHECK(mw_vocab_from_tokenizer_json("{}", 2, NULL, NULL) == NULL);
+    CHECK(mw_matcher_captures(NULL, NULL) == NULL && mw_captures_n(NULL) == 0 && !mw_captures_get(NULL, 0, NULL));
     CHECK(mw_matcher_accept(NULL, 1, NULL) == MW_CODE_ARGUMENT && mw_matcher_fork(NULL) == NULL && !mw_matcher_try_accept(NULL, 1));
     mw_cancel *cancel = mw_cancel_new();
     mw_cancel_set(cancel);
@@ -115,6 +116,27 @@ static void check_errors(const mw_compiler *compiler) {
     CHECK(mw_compile(compiler, MW_SOURCE_REGEX, "never seen", 10, &cancelled, &error) == NULL && mw_error_code(error) == MW_CODE_INTERRUPTED);
     mw_error_free(error);
     mw_cancel_free(cancel);
+}
+
+static void check_captures(const mw_compiler *compiler) {
+    mw_error *error = NULL;
+    const char lark[] = "start: key \"=\" value\nkey[capture]: /[a-z]+/\nvalue[capture=\"v\"]: /[0-9]+/";
+    mw_grammar *grammar = mw_compile(compiler, MW_SOURCE_LARK, lark, strlen(lark), NULL, &error);
+    fail(error);
+    mw_matcher *matcher = mw_matcher_new(grammar, NULL, &error);
+    fail(error);
+    mw_grammar_free(grammar);
+    CHECK(mw_matcher_accept_bytes(matcher, (const uint8_t *)"ab=12", 5, &error) == MW_CODE_OK);
+    mw_captures *captures = mw_matcher_captures(matcher, &error);
+    fail(error);
+    mw_capture part;
+    CHECK(mw_captures_n(captures) == 2 && mw_captures_get(captures, 1, &part) && !mw_captures_get(captures, 2, &part));
+    CHECK(strcmp(part.name, "v") == 0 && part.n_bytes == 2 && memcmp(part.text, "12", 2) == 0 && part.offset == 3);
+    mw_captures_free(captures);
+    mw_matcher_forget_history(matcher);
+    CHECK(mw_matcher_captures(matcher, &error) == NULL && mw_error_code(error) == MW_CODE_OUT_OF_RANGE);
+    mw_error_free(error);
+    mw_matcher_free(matcher);
 }
 
 static void check_steps(const mw_compiler *compiler) {
@@ -204,6 +226,7 @@ int main(void) {
     }
     mw_grammar_free(grammar);
     check_errors(compiler);
+    check_captures(compiler);
     check_steps(compiler);
     mw_compiler_clear_caches(compiler);
     mw_compiler_free(compiler);

@@ -84,6 +84,12 @@ int main() {
     check(matcher.n_steps() == 1 && matcher.try_accept('o') && !matcher.is_allowed('o'), "steps are taken back");
     std::vector<std::uint32_t> rows(2 * vocab.n_mask_words());
     check(matcher.fill_chain({'m'}, rows, vocab.n_mask_words()) == 1, "a draft is accepted");
+    rows.resize(3 * vocab.n_mask_words());
+    check(matcher.fill_tree({-1, 0, 0}, {0, 'm', 'x'}, rows, vocab.n_mask_words()) == std::vector<bool>{true, true, false}, "a tree of drafts");
+    maskwright::Matcher named = compiler.compile(MW_SOURCE_EBNF, "root ::= key \"=\"\nkey[capture] ::= [a-z]+").matcher();
+    named.accept_bytes("ab=");
+    const std::vector<maskwright::Capture> captures = named.captures();
+    check(captures.size() == 1 && captures[0].name == "key" && captures[0].text == "ab" && captures[0].offset == 0, "a part has a name");
     try {
         matcher.accept('x');
         check(false, "a refused token throws");

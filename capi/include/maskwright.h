@@ -54,7 +54,7 @@ typedef enum mw_code {
   MW_CODE_STUCK = 32,
   // The step takes more work or memory than the limits allow.
   MW_CODE_OVER_BUDGET = 33,
-  // Something is out of range: a row that is too short, more steps than there are.
+  // Something is out of range: a row that is too short, more steps than there are, a history that was forgotten.
   MW_CODE_OUT_OF_RANGE = 34,
   // The library failed, which is a bug.
   MW_CODE_INTERNAL = 99,
@@ -93,6 +93,9 @@ typedef enum mw_source {
 // A flag that cancels compiles from another thread.
 typedef struct mw_cancel mw_cancel;
 
+// The parts of an accepted text that its grammar names.
+typedef struct mw_captures mw_captures;
+
 // A compiler of grammars for one vocabulary.
 typedef struct mw_compiler mw_compiler;
 
@@ -110,6 +113,18 @@ typedef struct mw_pool mw_pool;
 
 // The tokens of a model.
 typedef struct mw_vocab mw_vocab;
+
+// A part of an accepted text.
+typedef struct mw_capture {
+  // The name.
+  const char *name;
+  // The bytes of the part, without a NUL.
+  const uint8_t *text;
+  // Their number.
+  size_t n_bytes;
+  // How many bytes of the accepted text are before them. Control tokens have none.
+  size_t offset;
+} mw_capture;
 
 // Options of compilers.
 typedef struct mw_compiler_options {
@@ -218,6 +233,20 @@ enum mw_code mw_batch_accept_and_fill(const struct mw_pool *pool,
                                       enum mw_code *codes,
                                       struct mw_error **error);
 
+// Returns the parts of the text so far that the grammar names (`capture` in Lark and EBNF), in the order of their ends, and of those with the same end the inner ones first. A text that can be read in several ways is read from
+// the left: first alternative, longest match. The text is read again, for which history must not be forgotten: this is for the end of an output, not for each step.
+struct mw_captures *mw_matcher_captures(const struct mw_matcher *matcher,
+                                        struct mw_error **error);
+
+// Returns the number of parts; 0 for NULL.
+size_t mw_captures_n(const struct mw_captures *captures);
+
+// Writes a part to `*part`, whose pointers live as long as `captures`; returns whether there is one.
+bool mw_captures_get(const struct mw_captures *captures, size_t index, struct mw_capture *part);
+
+// Frees captures.
+void mw_captures_free(struct mw_captures *captures);
+
 // Makes a compiler. It keeps what it needs of the vocabulary.
 struct mw_compiler *mw_compiler_new(const struct mw_vocab *vocab,
                                     const struct mw_compiler_options *options,
@@ -432,247 +461,6 @@ size_t mw_vocab_n_mask_words(const struct mw_vocab *vocab);
 
 // Frees a vocabulary. Compilers that were made from it keep what they need.
 void mw_vocab_free(struct mw_vocab *vocab);
-
-// Returns the code of an error; MW_CODE_OK for NULL.
-enum mw_code mw_error_code(const struct mw_error *error);
-
-// Returns the message: one line; "" for NULL.
-const char *mw_error_message(const struct mw_error *error);
-
-// Returns the line in the source, from 1; 0 if it is not known.
-size_t mw_error_line(const struct mw_error *error);
-
-// Returns the column in the line, in characters, from 1; 0 if it is not known.
-size_t mw_error_column(const struct mw_error *error);
-
-// Returns the JSON pointer of the place in a schema or structural tag; NULL if there is none.
-const char *mw_error_pointer(const struct mw_error *error);
-
-// Returns the keyword of a schema; NULL if there is none.
-const char *mw_error_keyword(const struct mw_error *error);
-
-// Returns what the author may have meant; NULL if there is no hint.
-const char *mw_error_hint(const struct mw_error *error);
-
-// Returns the position of the failing token in the list that was given; SIZE_MAX if there is none.
-size_t mw_error_token_index(const struct mw_error *error);
-
-// Frees an error.
-void mw_error_free(struct mw_error *error);
-
-// Builds a vocabulary of `n_tokens` tokens, the first with id 0. `bytes` are those of all tokens, one behind the other, and `lengths` how many each has; `kinds` are their kinds, or NULL if all are
-// text. Some tenths of a second for 150,000 tokens.
-struct mw_vocab *mw_vocab_new(const uint8_t *bytes,
-                              const size_t *lengths,
-                              const enum mw_token_kind *kinds,
-                              size_t n_tokens,
-                              const struct mw_vocab_options *options,
-                              struct mw_error **error);
-
-// Reads the text of a tokenizer.json file.
-struct mw_vocab *mw_vocab_from_tokenizer_json(const char *json,
-                                              size_t n_bytes,
-                                              const struct mw_vocab_options *options,
-                                              struct mw_error **error);
-
-// Returns the number of tokens: the width of a row of logits; 0 for NULL.
-size_t mw_vocab_n_tokens(const struct mw_vocab *vocab);
-
-// Returns the number of words of a mask, ceil(n_tokens / 32); 0 for NULL.
-size_t mw_vocab_n_mask_words(const struct mw_vocab *vocab);
-
-// Frees a vocabulary. Compilers that were made from it keep what they need.
-void mw_vocab_free(struct mw_vocab *vocab);
-
-// Makes a compiler. It keeps what it needs of the vocabulary.
-struct mw_compiler *mw_compiler_new(const struct mw_vocab *vocab,
-                                    const struct mw_compiler_options *options,
-                                    struct mw_error **error);
-
-// Compiles a source; `kind` is an mw_source. What was compiled before is found again.
-struct mw_grammar *mw_compile(const struct mw_compiler *compiler,
-                              uint32_t kind,
-                              const char *text,
-                              size_t n_bytes,
-                              const struct mw_compile_options *options,
-                              struct mw_error **error);
-
-// Empties the caches of a compiler. What was compiled stays usable.
-void mw_compiler_clear_caches(const struct mw_compiler *compiler);
-
-// Frees a compiler. Grammars that it compiled stay usable.
-void mw_compiler_free(struct mw_compiler *compiler);
-
-// Returns the number of warnings: probable mistakes in the grammar.
-size_t mw_grammar_n_warnings(const struct mw_grammar *grammar);
-
-// Returns a warning, or NULL if there are fewer.
-const char *mw_grammar_warning(const struct mw_grammar *grammar, size_t index);
-
-// Returns the keywords of a schema that are not enforced, or not in full, as a JSON array of objects with `keyword`, `location`, `verdict`, `reason` and `schema`: the text of a schema within a grammar or a
-// structural tag, otherwise null. NULL for NULL.
-const char *mw_grammar_unenforced(const struct mw_grammar *grammar);
-
-// Returns about how much memory the grammar takes, in bytes, without masks.
-size_t mw_grammar_memory_bytes(const struct mw_grammar *grammar);
-
-// Frees a grammar. Matchers that were made from it keep what they need.
-void mw_grammar_free(struct mw_grammar *grammar);
-
-// Makes a flag that cancels compiles.
-struct mw_cancel *mw_cancel_new(void);
-
-// Sets the flag: every compile that has it fails within some milliseconds.
-void mw_cancel_set(const struct mw_cancel *cancel);
-
-// Frees a flag. Compiles that have it go on.
-void mw_cancel_free(struct mw_cancel *cancel);
-
-// Makes a matcher before any token. It keeps what it needs of the grammar.
-struct mw_matcher *mw_matcher_new(const struct mw_grammar *grammar,
-                                  const struct mw_matcher_options *options,
-                                  struct mw_error **error);
-
-// Accepts one token. A stop token ends the output where the text is complete.
-enum mw_code mw_matcher_accept(struct mw_matcher *matcher, uint32_t token, struct mw_error **error);
-
-// Accepts several tokens, all or none; mw_error_token_index has the position of the one that failed.
-enum mw_code mw_matcher_accept_many(struct mw_matcher *matcher,
-                                    const uint32_t *tokens,
-                                    size_t n_tokens,
-                                    struct mw_error **error);
-
-// Accepts bytes, as one step.
-enum mw_code mw_matcher_accept_bytes(struct mw_matcher *matcher,
-                                     const uint8_t *bytes,
-                                     size_t n_bytes,
-                                     struct mw_error **error);
-
-// Accepts one token if it is allowed; returns whether it was.
-bool mw_matcher_try_accept(struct mw_matcher *matcher, uint32_t token);
-
-// Returns whether a token could be accepted: whether its bit is set in the mask. Much faster than a mask.
-bool mw_matcher_is_allowed(struct mw_matcher *matcher, uint32_t token);
-
-// Returns how many of `tokens` could be accepted one after the other. Nothing is accepted.
-size_t mw_matcher_validate(struct mw_matcher *matcher, const uint32_t *tokens, size_t n_tokens);
-
-// Fills a row of `n_words` words with what may follow: bit i % 32 of word i / 32, least significant first, is set when token i is allowed. Words beyond those of a mask are cleared. `*needs_apply`, if it is not
-// NULL, becomes false if every token is allowed. Where the row can't be filled it is all zeros, unless the matcher fails closed.
-enum mw_code mw_matcher_fill(struct mw_matcher *matcher,
-                             uint32_t *row,
-                             size_t n_words,
-                             bool *needs_apply,
-                             struct mw_error **error);
-
-// Fills the rows of a chain of drafts, one more than there are drafts: row i is what may follow the first i of them, and begins at `rows + i * words_per_row`. Behind a draft that is refused rows are copies of the one that
-// refuses it. `*n_acceptable` becomes the number of drafts that can be accepted. The matcher is as before.
-enum mw_code mw_matcher_fill_chain(struct mw_matcher *matcher,
-                                   const uint32_t *drafts,
-                                   size_t n_drafts,
-                                   uint32_t *rows,
-                                   size_t words_per_row,
-                                   size_t *n_acceptable,
-                                   struct mw_error **error);
-
-// Fills the rows of a tree of drafts: row i is what may follow node i, and begins at `rows + i * words_per_row`. Node 0 stands for the text so far: its parent is -1, its draft is not looked at. The parent of every other
-// node is a node before it. `acceptable`, if it is not NULL, has a place for each node: whether it and all drafts above it can be accepted. The matcher is as before.
-enum mw_code mw_matcher_fill_tree(struct mw_matcher *matcher,
-                                  const int32_t *parents,
-                                  const uint32_t *drafts,
-                                  size_t n_nodes,
-                                  uint32_t *rows,
-                                  size_t words_per_row,
-                                  bool *acceptable,
-                                  struct mw_error **error);
-
-// Takes back the last `k` steps, stop tokens included.
-enum mw_code mw_matcher_rollback(struct mw_matcher *matcher, size_t k, struct mw_error **error);
-
-// Returns an independent matcher in the same state; NULL for NULL. About a microsecond, however long the history is.
-struct mw_matcher *mw_matcher_fork(const struct mw_matcher *matcher);
-
-// Makes a matcher one in the state of another.
-enum mw_code mw_matcher_copy_state(struct mw_matcher *to, const struct mw_matcher *from, struct mw_error **error);
-
-// Goes back to before the first token.
-void mw_matcher_reset(struct mw_matcher *matcher);
-
-// Goes back to before the first token and accepts `tokens`: the state after preemption, rebuilt.
-enum mw_code mw_matcher_replay(struct mw_matcher *matcher,
-                               const uint32_t *tokens,
-                               size_t n_tokens,
-                               struct mw_error **error);
-
-// Forgets the steps so far, to save memory: they can't be taken back any more.
-void mw_matcher_forget_history(struct mw_matcher *matcher);
-
-// Returns whether the text so far is complete: a stop token may follow.
-bool mw_matcher_is_accepting(const struct mw_matcher *matcher);
-
-// Returns whether the output has ended: only stop tokens are allowed.
-bool mw_matcher_is_terminated(const struct mw_matcher *matcher);
-
-// Returns the number of steps that can be taken back.
-size_t mw_matcher_n_steps(const struct mw_matcher *matcher);
-
-// Writes the longest text that every completion begins with, as much of it as fits into `capacity` bytes, without a NUL; returns how long it is. It can end within a character.
-size_t mw_matcher_jump_forward(struct mw_matcher *matcher,
-                               uint8_t *buffer,
-                               size_t capacity);
-
-// Frees a matcher.
-void mw_matcher_free(struct mw_matcher *matcher);
-
-// Makes a pool of `n_threads` threads; 0: one for each core.
-struct mw_pool *mw_pool_new(size_t n_threads, struct mw_error **error);
-
-// Frees a pool.
-void mw_pool_free(struct mw_pool *pool);
-
-// Fills a row for each matcher, on the threads of a pool or, if it is NULL, on those that the process shares: row i begins at `rows + i * words_per_row`. `codes`, if it is not NULL, has a place for each matcher: what became of
-// its row, which is all zeros where it failed. Fails itself only if arguments make no sense.
-enum mw_code mw_batch_fill(const struct mw_pool *pool,
-                           struct mw_matcher *const *matchers,
-                           size_t n_matchers,
-                           uint32_t *rows,
-                           size_t words_per_row,
-                           enum mw_code *codes,
-                           struct mw_error **error);
-
-// Accepts one token for each matcher and fills its row: one step of a batch. Otherwise as mw_batch_fill; the row of a matcher that refuses its token is all zeros, and the matcher as it was.
-enum mw_code mw_batch_accept_and_fill(const struct mw_pool *pool,
-                                      struct mw_matcher *const *matchers,
-                                      const uint32_t *tokens,
-                                      size_t n_matchers,
-                                      uint32_t *rows,
-                                      size_t words_per_row,
-                                      enum mw_code *codes,
-                                      struct mw_error **error);
-
-// Makes the logits of the tokens that a mask doesn't allow negative infinity, and those beyond `n_tokens`. There must be at least ceil(n_tokens / 32) words and `n_tokens` logits.
-enum mw_code mw_apply_mask_f32(const uint32_t *mask,
-                               size_t n_words,
-                               size_t n_tokens,
-                               float *logits,
-                               size_t n_logits,
-                               struct mw_error **error);
-
-// As mw_apply_mask_f32, for IEEE 754 numbers of 16 bits.
-enum mw_code mw_apply_mask_f16(const uint32_t *mask,
-                               size_t n_words,
-                               size_t n_tokens,
-                               uint16_t *logits,
-                               size_t n_logits,
-                               struct mw_error **error);
-
-// As mw_apply_mask_f32, for the upper halves of numbers of 32 bits (bfloat16).
-enum mw_code mw_apply_mask_bf16(const uint32_t *mask,
-                                size_t n_words,
-                                size_t n_tokens,
-                                uint16_t *logits,
-                                size_t n_logits,
-                                struct mw_error **error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -134,6 +134,12 @@ private:
     detail::Handle<mw_vocab, mw_vocab_free> handle_;
 };
 
+// A part of an accepted text that a grammar names: it begins at byte `offset`.
+struct Capture {
+    std::string name, text;
+    std::size_t offset;
+};
+
 // The state of one output. Moving it leaves an empty one behind, which may only be destroyed or assigned to.
 class Matcher {
 public:
@@ -167,10 +173,38 @@ public:
         return n_acceptable;
     }
 
+    // Fills a row for each node of a tree of drafts, of which the first stands for the text so far and has the parent -1; returns for each whether it and all drafts above it can be accepted.
+    std::vector<bool> fill_tree(const std::vector<std::int32_t> &parents, const std::vector<std::uint32_t> &drafts, std::vector<std::uint32_t> &rows, std::size_t words_per_row) {
+        if (parents.size() != drafts.size()) {
+            throw std::invalid_argument("there must be a parent for each draft");
+        }
+        check_size(rows, drafts.size() * words_per_row);
+        std::unique_ptr<bool[]> acceptable(new bool[drafts.size()]());
+        checked([&](mw_error **error) { mw_matcher_fill_tree(get(), parents.data(), drafts.data(), drafts.size(), rows.data(), words_per_row, acceptable.get(), error); });
+        return std::vector<bool>(acceptable.get(), acceptable.get() + drafts.size());
+    }
+
     void rollback(std::size_t k) { checked([&](mw_error **error) { mw_matcher_rollback(get(), k, error); }); }
     Matcher fork() const { return Matcher(mw_matcher_fork(handle_.get())); }
     void copy_state(const Matcher &from) { checked([&](mw_error **error) { mw_matcher_copy_state(get(), from.handle_.get(), error); }); }
     void reset() { mw_matcher_reset(get()); }
+    void replay(const std::vector<std::uint32_t> &tokens) {
+        checked([&](mw_error **error) { mw_matcher_replay(get(), tokens.data(), tokens.size(), error); });
+    }
+    void forget_history() { mw_matcher_forget_history(get()); }
+
+    // The parts of the text so far that the grammar names, in the order of their ends.
+    std::vector<Capture> captures() const {
+        detail::Handle<mw_captures, mw_captures_free> found;
+        checked([&](mw_error **error) { found.reset(mw_matcher_captures(handle_.get(), error)); });
+        std::vector<Capture> captures;
+        mw_capture part;
+        for (std::size_t i = 0; mw_captures_get(found.get(), i, &part); i++) {
+            captures.push_back({part.name, std::string(reinterpret_cast<const char *>(part.text), part.n_bytes), part.offset});
+        }
+        return captures;
+    }
+
     bool is_accepting() const { return mw_matcher_is_accepting(handle_.get()); }
     bool is_terminated() const { return mw_matcher_is_terminated(handle_.get()); }
     std::size_t n_steps() const { return mw_matcher_n_steps(handle_.get()); }

@@ -68,7 +68,8 @@ pub unsafe fn options<T: Options>(given: *const T) -> Result<T, error> {
     }
     // SAFETY: options begin with their size.
     let size = unsafe { given.cast::<usize>().read() };
-    if size < size_of::<usize>() || size > 1 << 16 {
+    // A size is a multiple of the alignment: one that is not would cut a pointer in two.
+    if size < size_of::<usize>() || size > 1 << 16 || !size.is_multiple_of(align_of::<T>()) {
         return Err(error::argument(&format!("the struct_size of options is {size}: set it to sizeof")));
     }
     let n_known = size.min(size_of::<T>());

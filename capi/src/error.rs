@@ -2,6 +2,7 @@
 
 use core::ffi::c_char;
 use maskwright::compiler::ErrorCode;
+use maskwright::diagnose::ExplainError;
 use maskwright::vocab::VocabError;
 use maskwright::{CompileError, MatchError};
 use std::ffi::CString;
@@ -41,7 +42,7 @@ pub enum code {
     Stuck = 32,
     /// The step takes more work or memory than the limits allow.
     OverBudget = 33,
-    /// Something is out of range: a row that is too short, more steps than there are.
+    /// Something is out of range: a row that is too short, more steps than there are, a history that was forgotten.
     OutOfRange = 34,
     /// The library failed, which is a bug.
     Internal = 99,
@@ -88,7 +89,7 @@ pub struct error {
 }
 
 /// Returns a text for C. It has no NUL within: none of our messages has a control character.
-fn c_string(text: &str) -> CString {
+pub(crate) fn c_string(text: &str) -> CString {
     CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
 }
 
@@ -126,6 +127,18 @@ impl From<MatchError> for error {
     fn from(match_error: MatchError) -> error {
         let token_index = match_error.token_index();
         error { token_index, ..error::new(code::of_match(&match_error), &match_error.to_string()) }
+    }
+}
+
+impl From<ExplainError> for error {
+    fn from(explain_error: ExplainError) -> error {
+        match explain_error {
+            ExplainError::Matcher(_) => error::new(code::OutOfRange, &explain_error.to_string()),
+            ExplainError::Recognizer(_) | ExplainError::TooAmbiguous { .. } => {
+                error::new(code::Limit, &explain_error.to_string())
+            }
+            _ => error::new(code::Internal, &explain_error.to_string()),
+        }
     }
 }
 

@@ -5,8 +5,10 @@
 //! | `error` | codes and errors; the guard that lets no panic out |
 //! | `arguments` | what C gives: strings, arrays, options by size |
 //! | `vocab`, `compile`, `matcher` | the handles |
+//! | `captures` | what a grammar names of an accepted text |
 //! | `batch` | many matchers at once |
 //! | `logits` | masks applied to logits |
+//! | `testing` | random operations on handles, with the feature `testing` |
 
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(missing_docs)]
@@ -15,10 +17,13 @@
 
 mod arguments;
 pub mod batch;
+pub mod captures;
 pub mod compile;
 pub mod error;
 pub mod logits;
 pub mod matcher;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod vocab;
 
 use core::ffi::{CStr, c_char};

@@ -59,8 +59,8 @@ enum LineEnd {
 /// Runs the command.
 ///
 /// # Errors
-/// If the grammar can't be read or compiled. Documents that can't be read are reported and the others checked; the first such failure is
-/// the outcome.
+/// If the grammar can't be read or compiled. Documents that can't be read, or not within the limits, are reported and the others
+/// checked; the exit code says so.
 pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let (grammar_file, files): (Option<&Path>, &[PathBuf]) = match (&args.grammar.regex, &args.files[..]) {
         (Some(_), files) => (None, files),
@@ -86,10 +86,15 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let texts = args.text.iter().map(|text| (quoted_short(text.as_bytes(), 40), Ok(unescaped(text)), LineEnd::Kept));
     let files = files.iter().map(|path| (shown_path(path), read_file(path), line_end));
     for (name, document, line_end) in texts.chain(files) {
-        let document = match document {
-            Ok(document) => document,
+        let outcome =
+            document.and_then(|document| Outcome::of(&grammar, &source, &document, line_end, args.control_tokens));
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
             Err(error) => {
-                complain(&format!("error: {error}"));
+                match error {
+                    Failure::File { .. } => complain(&format!("error: {error}")),
+                    _ => complain(&format!("error: {name}: {error}")),
+                }
                 let mut report = error.to_json();
                 report["document"] = name.into();
                 reports.push(report);
@@ -97,7 +102,6 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
                 continue;
             }
         };
-        let outcome = Outcome::of(&grammar, &source, &document, line_end, args.control_tokens);
         if !args.json {
             outcome.print(&name, output);
         }
@@ -114,7 +118,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
                 "n_states": grammar.n_states(),
                 "memory_bytes": grammar.memory_bytes(),
                 "compile_ns": nanos(time),
-                "warnings": source.warnings_json(&grammar),
+                "warnings": source.warnings_json(grammar.warnings()),
             },
             "documents": reports,
             "all_match": all_match,
@@ -169,26 +173,31 @@ impl Outcome {
         document: &[u8],
         line_end: LineEnd,
         with_controls: bool,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
         let without = trimmed(document);
         if line_end == LineEnd::Dropped {
             return Self::of_text(grammar, source, without, with_controls);
         }
-        let outcome = Self::of_text(grammar, source, document, with_controls);
+        let outcome = Self::of_text(grammar, source, document, with_controls)?;
         let may_trim = line_end == LineEnd::Optional && without.len() < document.len();
         if outcome.refusal.is_some() && may_trim {
-            let trimmed = Self::of_text(grammar, source, without, with_controls);
+            let trimmed = Self::of_text(grammar, source, without, with_controls)?;
             // Where neither matches, the error is one of the document without the line end, unless it is earlier.
-            return Outcome { is_trimmed: trimmed.refusal.is_none(), ..trimmed };
+            return Ok(Outcome { is_trimmed: trimmed.refusal.is_none(), ..trimmed });
         }
-        outcome
+        Ok(outcome)
     }
 
-    fn of_text(grammar: &CompiledGrammar, source: &GrammarSource, text: &[u8], with_controls: bool) -> Self {
+    fn of_text(
+        grammar: &CompiledGrammar,
+        source: &GrammarSource,
+        text: &[u8],
+        with_controls: bool,
+    ) -> Result<Self, Failure> {
         let all = pieces(text, grammar, with_controls);
         let mut matcher = grammar.matcher();
         let start = Instant::now();
-        let refused_at = controls::accept(&mut matcher, text, &all);
+        let refused_at = controls::accept(&mut matcher, text, &all)?;
         let time = start.elapsed();
         let is_match = refused_at.is_none() && matcher.is_accepting();
         let refusal = (!is_match).then(|| Refusal::new(grammar.matcher(), text, &all, refused_at));
@@ -196,7 +205,7 @@ impl Outcome {
             Some(_) => crate::exclusions::that_forbid(source, grammar, text, &all, refused_at),
             None => Vec::new(),
         };
-        Outcome { n_bytes: text.len(), time, refusal, is_trimmed: false, exclusions }
+        Ok(Outcome { n_bytes: text.len(), time, refusal, is_trimmed: false, exclusions })
     }
 
     fn print(&self, name: &str, output: &mut Output) {

@@ -1,9 +1,10 @@
 //! Texts in which names of control tokens stand for those tokens.
 
+use crate::failure::Failure;
 use crate::output::quoted;
 use crate::vocabulary::control_refs;
 use maskwright::grammar::ControlRef;
-use maskwright::{CompiledGrammar, Matcher, TokenId, TokenKind, Vocab};
+use maskwright::{CompiledGrammar, MatchError, Matcher, TokenId, TokenKind, Vocab};
 
 /// A piece of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,24 +72,57 @@ pub fn shown_ids(vocab: &Vocab, ids: &[TokenId]) -> String {
 }
 
 /// Accepts the pieces of a text one after the other; returns where the first is refused, if one is.
-pub fn accept(matcher: &mut Matcher, text: &[u8], pieces: &[Piece]) -> Option<usize> {
+///
+/// A matcher remembers each step, so that a text of many megabytes would exceed its memory: of a long one only the last steps can be rolled back.
+///
+/// # Errors
+/// If a step is over a limit, which says nothing about the text.
+pub fn accept(matcher: &mut Matcher, text: &[u8], pieces: &[Piece]) -> Result<Option<usize>, Failure> {
+    const REMEMBERED_BYTES_MAX: usize = 1 << 18;
+    let mut n_remembered = 0;
     for piece in pieces {
-        let refused = match piece {
+        match piece {
             Piece::Bytes(at) => {
-                let outcome = matcher.accept_bytes(&text[at.clone()]);
-                outcome.err().map(|error| at.start + error.byte_offset().unwrap_or(0))
+                for start in at.clone().step_by(REMEMBERED_BYTES_MAX) {
+                    let chunk = &text[start..at.end.min(start + REMEMBERED_BYTES_MAX)];
+                    if n_remembered + chunk.len() > REMEMBERED_BYTES_MAX {
+                        matcher.forget_history();
+                        n_remembered = 0;
+                    }
+                    n_remembered += chunk.len();
+                    if let Err(error) = matcher.accept_bytes(chunk) {
+                        return refused_at(&error, start);
+                    }
+                }
             }
             // Several ids of one name are one symbol of the grammar: the first that is allowed is accepted.
             Piece::Control { at, ids, .. } => {
-                let is_accepted = ids.iter().any(|&id| matcher.accept_token(id).is_ok());
-                (!is_accepted).then_some(at.start)
+                let mut refused = Ok(Some(at.start));
+                for &id in ids {
+                    match matcher.accept_token(id) {
+                        Ok(()) => {
+                            refused = Ok(None);
+                            break;
+                        }
+                        Err(error) if error.is_over_budget() => refused = refused_at(&error, at.start),
+                        Err(_) => {}
+                    }
+                }
+                if !matches!(refused, Ok(None)) {
+                    return refused;
+                }
             }
-        };
-        if refused.is_some() {
-            return refused;
         }
     }
-    None
+    Ok(None)
+}
+
+/// Returns the place of a refusal of a text that begins at `start`.
+fn refused_at(error: &MatchError, start: usize) -> Result<Option<usize>, Failure> {
+    if error.is_over_budget() || error.is_internal() {
+        return Err(Failure::Step(format!("it can't be told whether the text matches: {error}")));
+    }
+    Ok(Some(start + error.byte_offset().unwrap_or(0)))
 }
 
 /// Returns the pieces of the text before an offset.

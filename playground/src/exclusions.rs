@@ -32,7 +32,7 @@ pub fn that_forbid(
         let Some(relaxed) = without(source, written, index) else { continue };
         let Ok(relaxed_grammar) = relaxed.text.compile_with(&compiler, &CompileOptions::default()) else { continue };
         let mut matcher = relaxed_grammar.matcher();
-        let refused = controls::accept(&mut matcher, text, all);
+        let Ok(refused) = controls::accept(&mut matcher, text, all) else { continue };
         let helps = match (refused_at, refused) {
             // The text was too short, and would be whole.
             (None, None) => matcher.is_accepting(),

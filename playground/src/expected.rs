@@ -136,7 +136,7 @@ impl Expected {
             lines.push(format!("a byte of {}", shown_bytes(&self.bytes)));
         }
         if self.is_accepting {
-            lines.push("the end".to_owned());
+            lines.push("the end of the text".to_owned());
         }
         lines
     }

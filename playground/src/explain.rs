@@ -48,10 +48,13 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let source = GrammarSource::read(&args.grammar, Some(&args.file))?;
     let source = match source.form {
         Form::Schema(_) => source,
-        _ if args.grammar.ebnf || args.grammar.lark || args.grammar.tag => {
-            return Err(Failure::Usage("explain is about JSON Schemas, unless --diff compares grammars".into()));
+        form => {
+            let form = form.name();
+            return Err(Failure::Usage(format!(
+                "explain is about JSON Schemas, and {} is {form} (--schema reads it as a schema, --diff compares grammars)",
+                source.name
+            )));
         }
-        _ => GrammarSource { form: Form::Schema(Box::new(args.grammar.schema_args.options())), ..source },
     };
     let (grammar, time) = source.compile(Arc::new(vocabulary::of_bytes(&[])?))?;
     let report = grammar.schema_report().expect("it was compiled from a schema");
@@ -63,7 +66,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
             "schema": source.name,
             "is_exact": report.is_exact(),
             "findings": report.findings().filter(is_shown).map(to_json).collect::<Vec<_>>(),
-            "warnings": source.warnings_json(&grammar),
+            "warnings": source.warnings_json(grammar.warnings()),
             "n_states": grammar.n_states(),
             "compile_ns": nanos(time),
         }));

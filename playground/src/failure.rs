@@ -14,7 +14,7 @@ pub const CODE_NO: u8 = 1;
 pub const CODE_USAGE: u8 = 2;
 /// The grammar can't be compiled.
 pub const CODE_GRAMMAR: u8 = 3;
-/// Something can't be read or written.
+/// Something can't be read or written, or not within the limits.
 pub const CODE_FILE: u8 = 4;
 
 /// The answer of a command that did not fail.
@@ -24,7 +24,7 @@ pub enum Verdict {
     Yes,
     /// Something doesn't.
     No,
-    /// Some documents could not be read, which was reported already.
+    /// Some documents could not be read, or not within the limits, which was reported already.
     Unread,
 }
 
@@ -69,8 +69,9 @@ impl Failure {
         match self {
             Failure::Usage(_) => CODE_USAGE,
             Failure::Grammar { .. } => CODE_GRAMMAR,
-            Failure::File { .. } | Failure::Vocabulary { .. } => CODE_FILE,
-            Failure::Prefix(_) | Failure::Step(_) | Failure::Stuck(_) => CODE_NO,
+            // A step that is over its limit is no answer either way.
+            Failure::File { .. } | Failure::Vocabulary { .. } | Failure::Step(_) => CODE_FILE,
+            Failure::Prefix(_) | Failure::Stuck(_) => CODE_NO,
         }
     }
 

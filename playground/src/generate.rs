@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long, default_value_t = 85)]
     pub seed: u64,
     /// Most tokens of a document, the stop token included; the document is closed in time
-    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_tokens: u32,
     /// How tokens are chosen
     #[arg(long, value_name = "STYLE", default_value = "text")]

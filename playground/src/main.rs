@@ -27,6 +27,7 @@ mod places;
 mod refusal;
 mod run;
 mod sampler;
+mod schema_graph;
 mod serve;
 mod shell;
 mod source;

@@ -101,10 +101,10 @@ fn stuck_is_empty(error: MatchError, vocab: &Vocab) -> Result<TokenMask, Failure
 /// Returns a matcher that has read a text.
 ///
 /// # Errors
-/// If the text is refused: where, and what was expected there.
+/// If the text is refused: where, and what was expected there; or if a step is over a limit.
 pub fn at_prefix(loaded: &Loaded, prefix: &[u8], read: &[Piece]) -> Result<Matcher, Failure> {
     let mut matcher = loaded.matcher();
-    match controls::accept(&mut matcher, prefix, read) {
+    match controls::accept(&mut matcher, prefix, read)? {
         None => Ok(matcher),
         Some(offset) => Err(Failure::Prefix(Box::new(Refusal::new(loaded.matcher(), prefix, read, Some(offset))))),
     }
@@ -246,7 +246,7 @@ impl Report<'_> {
             "form": self.loaded.source.form.name(),
             "n_rules": n_rules(grammar),
             "vocab": self.args.vocab.vocab,
-            "warnings": self.loaded.source.warnings_json(grammar),
+            "warnings": self.loaded.source.warnings_json(grammar.warnings()),
             "n_tokens": self.mask.n_tokens(),
             "n_allowed": self.mask.count(),
             "share": self.share() / 100.0,
@@ -355,6 +355,10 @@ impl Reason {
         }
         let n_read = match matcher.fork().accept_bytes(&bytes) {
             Ok(()) => bytes.len(),
+            Err(error) if error.is_over_budget() => {
+                reason.reason = format!("it can't be told: {error}");
+                return reason;
+            }
             Err(error) => error.byte_offset().unwrap_or(0),
         };
         if n_read == bytes.len() {
@@ -377,6 +381,11 @@ impl Reason {
         let refused_at = Some(prefix.len() + n_read);
         reason.exclusions = crate::exclusions::that_forbid(&loaded.source, matcher.grammar(), &text, &all, refused_at);
         reason
+    }
+
+    /// As [`Self::new`], of a token that is known to be an id.
+    pub fn of_id(loaded: &Loaded, matcher: &Matcher, prefix: &[u8], read: &[Piece], id: TokenId) -> Self {
+        Reason { note: None, ..Reason::new(loaded, matcher, prefix, read, &id.to_string()) }
     }
 
     /// Adds what is of interest about an allowed token: which rules read it, and how the text could end.

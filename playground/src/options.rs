@@ -76,7 +76,11 @@ pub enum SpellingName {
     Any,
 }
 
-fn white_space(text: &str) -> Result<WhiteSpace, String> {
+/// Reads a form of white space.
+///
+/// # Errors
+/// If there is no such form: which there are.
+pub fn white_space(text: &str) -> Result<WhiteSpace, String> {
     let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is no number"));
     match text.split_once('=') {
         None if text == "compact" => Ok(WhiteSpace::Compact),
@@ -87,7 +91,11 @@ fn white_space(text: &str) -> Result<WhiteSpace, String> {
     }
 }
 
-fn draft(text: &str) -> Result<Draft, String> {
+/// Reads the name of a draft.
+///
+/// # Errors
+/// If there is no such draft: which there are.
+pub fn draft(text: &str) -> Result<Draft, String> {
     match text {
         "4" => Ok(Draft::Draft4),
         "6" => Ok(Draft::Draft6),
@@ -121,7 +129,9 @@ impl SchemaArgs {
         if let Some(draft) = self.draft {
             options.read.draft = draft;
         }
-        options.read.pointer = self.schema_pointer.clone().unwrap_or_default();
+        // As it stands in messages and in `$ref`, with `#` before it, it is the same place.
+        let pointer = self.schema_pointer.as_deref().unwrap_or_default();
+        options.read.pointer = pointer.strip_prefix('#').unwrap_or(pointer).to_owned();
         options
     }
 

@@ -127,6 +127,16 @@ pub fn quoted_short(bytes: &[u8], n_chars: usize) -> String {
     cut
 }
 
+/// Returns at most `n_chars` characters of a text, the last of them dots if there are more.
+pub fn shortened(text: &str, n_chars: usize) -> String {
+    if text.chars().count() <= n_chars {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(n_chars.saturating_sub(3)).collect();
+    cut.push_str("...");
+    cut
+}
+
 /// Shows a number with thousands separators.
 pub fn grouped(n: impl TryInto<u64>) -> String {
     let digits = n.try_into().unwrap_or(u64::MAX).to_string();

@@ -25,7 +25,8 @@ impl Refusal {
         let offset = refused_at.unwrap_or(text.len());
         let read = controls::cut(all, offset);
         let mut matcher = fresh;
-        controls::accept(&mut matcher, text, &read);
+        // What was read once can be read again.
+        let _ = controls::accept(&mut matcher, text, &read);
         let control = all.iter().find_map(|piece| match piece {
             Piece::Control { at, control, .. } if at.start == offset => Some(control),
             _ => None,

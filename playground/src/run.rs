@@ -52,6 +52,8 @@ pub struct Run {
     /// What is written to end in time.
     plan: VecDeque<TokenId>,
     has_ended: bool,
+    /// The text was complete before the last token.
+    was_complete: bool,
 }
 
 impl Run {
@@ -96,6 +98,7 @@ impl Run {
             steps: vec![],
             plan: VecDeque::new(),
             has_ended: false,
+            was_complete: false,
         };
         let ahead = run.matcher.fork();
         let n_least = run.completion(&ahead).map(|plan| plan.len()).ok_or_else(|| {
@@ -127,6 +130,7 @@ impl Run {
                 self.has_ended = true;
                 break;
             };
+            self.was_complete = self.matcher.is_accepting();
             let start = Instant::now();
             self.matcher.accept_token(token).map_err(|error| unexpected(&error))?;
             let accept_time = start.elapsed();
@@ -184,15 +188,18 @@ impl Run {
         self.steps.iter().flat_map(of_step).collect()
     }
 
-    /// Returns the output with the names of control tokens, but for the stop token that ends it.
+    /// Returns the output with the names of control tokens, but for a stop token behind a text that was complete without it.
     pub fn shown(&self) -> String {
         let vocab = self.matcher.grammar().vocab();
         let n_parts = self.parts.len();
+        let is_left_out = |index: usize, id: &TokenId| {
+            index + 1 == n_parts && self.was_complete && self.matcher.stop_tokens().contains(id)
+        };
         let mut shown = String::new();
         for (index, part) in self.parts.iter().enumerate() {
             match part {
                 Part::Bytes(bytes) => shown.push_str(&String::from_utf8_lossy(bytes)),
-                Part::Token(id) if index + 1 == n_parts && self.matcher.stop_tokens().contains(id) => {}
+                Part::Token(id) if is_left_out(index, id) => {}
                 Part::Token(id) => match vocab.name(*id) {
                     Some(name) => shown.push_str(&harmless(name)),
                     None => shown.push_str(&format!("<[{id}]>")),

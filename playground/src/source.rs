@@ -7,7 +7,7 @@ use crate::places::Places;
 use crate::vocabulary;
 use maskwright::frontend::Dialect;
 use maskwright::frontend::regex::RegexOptions;
-use maskwright::grammar::Grammar;
+use maskwright::grammar::{Grammar, Warning};
 use maskwright::json_schema::SchemaOptions;
 use maskwright::structural_tag::{StructuralTag, TagOptions};
 use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Limits, Matcher, TokenId, Vocab};
@@ -232,10 +232,10 @@ impl GrammarSource {
         Ok((grammar, time))
     }
 
-    /// Returns the warnings of a grammar as JSON.
-    pub fn warnings_json(&self, grammar: &CompiledGrammar) -> Value {
+    /// Returns warnings about the grammar as JSON.
+    pub fn warnings_json(&self, warnings: &[Warning]) -> Value {
         let places = Places::new(&self.text);
-        let of = |warning: &maskwright::grammar::Warning| {
+        let of = |warning: &Warning| {
             let place = warning.span().map(|span| places.line_column(span.start as usize));
             json!({
                 "message": warning.to_string(),
@@ -244,7 +244,7 @@ impl GrammarSource {
                 "column": place.map(|(_, column)| column),
             })
         };
-        grammar.warnings().iter().map(of).collect()
+        warnings.iter().map(of).collect()
     }
 }
 

@@ -112,7 +112,8 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
         if matches!(word, "quit" | "q" | "exit") {
             break;
         }
-        let answer = session.answer(word, rest)?;
+        // What a command can't do is no reason to end.
+        let answer = session.answer(word, rest).unwrap_or_else(|failure| Answer::no(failure.to_string()));
         if args.json {
             let report = json!({
                 "version": 1,
@@ -227,7 +228,7 @@ impl Session<'_> {
                 self.matcher = run.matcher().fork();
                 Answer::lines(vec![format!("written: {}", quoted(run.shown().as_bytes()))])
             }
-            "text" => Answer::lines(vec![quoted(&self.text())]),
+            "text" => Answer::lines(vec![quoted(&self.output())]),
             _ => Answer::no(format!("there is no command {}; `help` lists them", quoted(word.as_bytes()))),
         })
     }
@@ -274,6 +275,22 @@ impl Session<'_> {
         text
     }
 
+    /// Returns the text with the names of control tokens.
+    fn output(&self) -> Vec<u8> {
+        let vocab = self.loaded.grammar.vocab();
+        let mut output = Vec::new();
+        for piece in self.matcher.accepted().unwrap_or_default() {
+            match piece {
+                AcceptedPiece::Bytes(bytes) => output.extend_from_slice(&bytes),
+                AcceptedPiece::Token(id) if vocab.bytes(id).is_empty() => {
+                    output.extend_from_slice(shown_token(vocab, id).as_bytes());
+                }
+                AcceptedPiece::Token(id) => output.extend_from_slice(vocab.bytes(id)),
+            }
+        }
+        output
+    }
+
     fn n_allowed(&self) -> usize {
         self.matcher.fork().mask().map_or(0, |mask| mask.count())
     }
@@ -287,7 +304,7 @@ impl Session<'_> {
     }
 
     fn status(&self) -> String {
-        let text = self.text();
+        let text = self.output();
         let tail = &text[text.len().saturating_sub(40)..];
         let dots = if tail.len() < text.len() { "..." } else { "" };
         format!(
@@ -302,6 +319,7 @@ impl Session<'_> {
     fn to_json(&self) -> Value {
         json!({
             "text": String::from_utf8_lossy(&self.text()),
+            "output": String::from_utf8_lossy(&self.output()),
             "n_steps": self.matcher.n_steps(),
             "n_allowed": self.n_allowed(),
             "state": self.state(),

@@ -28,7 +28,7 @@ pub struct Args {
 /// Runs the command. The answer is no if a token that was looked up does not exist.
 ///
 /// # Errors
-/// If the vocabulary can't be read.
+/// If the vocabulary can't be read, or can't spell the text.
 pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let vocab = vocabulary::read(&args.vocab.vocab)?;
     let stops = vocabulary::stop_tokens(&vocab, &args.vocab.stop_token)?;
@@ -36,7 +36,8 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let count = |kind: TokenKind| (0..vocab.n_tokens() as TokenId).filter(|&id| vocab.kind(id) == kind).count();
     let kinds = [TokenKind::Text, TokenKind::AddedText, TokenKind::Control, TokenKind::Padding];
     let found: Vec<(&String, Asked)> = args.find.iter().map(|asked| (asked, find_token(&vocab, asked))).collect();
-    let cut = args.text.as_ref().map(|text| vocab.tokenize_greedy(&unescaped(text)));
+    let cut = args.text.as_ref().map(|text| vocabulary::tokenize(&args.vocab.vocab, &vocab, &unescaped(text)));
+    let cut = cut.transpose()?;
     let all_found = found.iter().all(|(_, asked)| matches!(asked, Asked::Token(_)));
     if args.json {
         let kinds: serde_json::Map<String, Value> =
@@ -85,6 +86,9 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
 
 /// Shows a token: its name, or its text in quotes.
 pub fn shown_token(vocab: &Vocab, id: TokenId) -> String {
+    if id as usize >= vocab.n_tokens() {
+        return "(no such token)".into();
+    }
     match (vocab.kind(id), vocab.name(id)) {
         (TokenKind::Control | TokenKind::AddedText | TokenKind::Padding, Some(name)) => harmless(name),
         (TokenKind::Padding, None) => "(padding)".into(),

@@ -9,6 +9,7 @@ use crate::options::{GrammarArgs, VocabArgs};
 use crate::output::{Output, counted, grouped, shown_time, unescaped};
 use crate::source::{GrammarSource, Loaded, check_stdin_once, read_file};
 use crate::tokens::{shown_token, token_json};
+use crate::vocabulary;
 use maskwright::TokenId;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -52,7 +53,7 @@ struct TracedToken {
 /// Runs the command. The answer is yes if all tokens are allowed and the document is complete.
 ///
 /// # Errors
-/// If the grammar, the document or the vocabulary can't be read, or a mask takes too much work.
+/// If the grammar, the document or the vocabulary can't be read, if the vocabulary can't spell the document, or if a mask takes too much work.
 pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let (grammar_file, document): (Option<&Path>, Option<&PathBuf>) = match (&args.grammar.regex, &args.files[..]) {
         (Some(_), [_, second, ..]) => {
@@ -79,11 +80,14 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let ids: Vec<TokenId> = match &args.ids {
         Some(ids) => ids.clone(),
         None => {
-            let of_piece = |piece: &Piece| match piece {
-                Piece::Bytes(at) => vocab.tokenize_greedy(&text[at.clone()]),
-                Piece::Control { ids, .. } => ids.first().copied().into_iter().collect(),
-            };
-            pieces(&text, &loaded.grammar, args.control_tokens).iter().flat_map(of_piece).collect()
+            let mut all = Vec::new();
+            for piece in pieces(&text, &loaded.grammar, args.control_tokens) {
+                match piece {
+                    Piece::Bytes(at) => all.extend(vocabulary::tokenize(&args.vocab.vocab, vocab, &text[at])?),
+                    Piece::Control { ids, .. } => all.extend(ids.first()),
+                }
+            }
+            all
         }
     };
     let mut matcher = loaded.matcher();
@@ -103,7 +107,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
         traced.push(TracedToken { id, is_allowed, n_allowed, time });
         if !is_allowed {
             let all = [Piece::Bytes(0..read.len())];
-            blocked = Some(Reason::new(&loaded, &matcher, &read, &all, &id.to_string()));
+            blocked = Some(Reason::of_id(&loaded, &matcher, &read, &all, id));
             break;
         }
         matcher.accept_token(id).map_err(|error| Failure::Step(error.to_string()))?;

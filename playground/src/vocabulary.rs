@@ -5,6 +5,7 @@ use crate::output::quoted;
 use crate::source::{read_file, shown_path};
 use crate::tokens::Asked;
 use maskwright::grammar::{ControlRef, Expr, Grammar};
+use maskwright::vocab::tiktoken;
 use maskwright::{Encoding, TokenId, TokenKind, Vocab};
 use std::path::Path;
 
@@ -43,6 +44,28 @@ pub fn stop_tokens(vocab: &Vocab, asked: &[String]) -> Result<Option<Vec<TokenId
         _ => Err(Failure::Usage(format!("the vocabulary has no token {} to stop with", quoted(asked.as_bytes())))),
     };
     (!asked.is_empty()).then(|| asked.iter().map(find).collect()).transpose()
+}
+
+/// Cuts a text into tokens: an embedded encoding as its tokenizer does, other vocabularies into the longest tokens.
+///
+/// # Errors
+/// If no token spells a part of the text.
+pub fn tokenize(name: &str, vocab: &Vocab, text: &[u8]) -> Result<Vec<TokenId>, Failure> {
+    let encoding = Encoding::ALL.into_iter().find(|encoding| encoding.name() == name);
+    let ids = match (encoding, std::str::from_utf8(text)) {
+        (Some(encoding), Ok(text)) => tiktoken::encode(encoding, text),
+        _ => vocab.tokenize_greedy(text),
+    };
+    let n_spelled: usize = ids.iter().map(|&id| vocab.bytes(id).len()).sum();
+    match text.get(n_spelled) {
+        None => Ok(ids),
+        Some(byte) => {
+            let shown = quoted(&[*byte]);
+            Err(Failure::Stuck(format!(
+                "the vocabulary can't spell the text: no token has {shown} at byte {n_spelled}"
+            )))
+        }
+    }
 }
 
 /// Returns a small vocabulary for checking documents: each byte is a token, and so is each control token that a grammar names.

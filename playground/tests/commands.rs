@@ -95,13 +95,13 @@ fn schemas_that_constrain_nothing_by_mistake_are_warned_about() {
         (
             "wrapper",
             r#"{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}"#,
-            "whose schema is at /parameters",
+            "its schema is at /parameters:",
         ),
-        ("mcp", r#"{"name": "f", "inputSchema": {"type": "object"}}"#, "whose schema is at /inputSchema"),
+        ("mcp", r#"{"name": "f", "inputSchema": {"type": "object"}}"#, "its schema is at /inputSchema:"),
         (
             "openapi",
             r#"{"openapi": "3.1.0", "components": {"schemas": {"Pet": {"type": "object"}}}}"#,
-            "whose schema is at /components/schemas/Pet",
+            "its schema is at /components/schemas/Pet:",
         ),
         (
             "format",
@@ -413,8 +413,37 @@ fn graphs_are_drawn() {
         json(&run(&["graph", "--json", "grammars/json.ebnf"]))["rules"].as_array().unwrap().len()
     );
     assert!(run(&["graph", "--automaton", "grammars/json.ebnf"]).out.contains("digraph"));
-    assert!(run(&["graph", "grammars/tool_call.schema.json"]).out.contains("digraph"));
-    assert_eq!(run(&["graph", "--svg", "grammars/tool_call.schema.json"]).code, 2);
+    assert!(run(&["graph", "--automaton", "grammars/tool_call.schema.json"]).out.contains("digraph"));
+}
+
+#[test]
+fn schemas_are_drawn_by_their_parts() {
+    let schema = r##"{"type": "object", "properties": {"a": {"$ref": "#/$defs/node"}, "b": {"$ref": "#far"}},
+        "$defs": {"node": {"type": "array", "items": {"$ref": "#/$defs/node"}}, "far": {"$anchor": "far", "type": "null"}}}"##;
+    let path = file("drawn.json", schema);
+    let graph = json(&run(&["graph", "--json", &path]));
+    assert_eq!(graph["root"], "#");
+    let parts = graph["schemas"].as_array().unwrap();
+    let below = |name: &str| {
+        let part = parts.iter().find(|part| part["schema"] == name).unwrap_or_else(|| panic!("{name}: {graph}"));
+        part["refers_to"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(below("#"), ["#/properties/a", "#/properties/b"]);
+    assert_eq!(below("#/properties/a"), ["#/$defs/node"]);
+    assert_eq!(below("#/properties/b"), ["#/$defs/far"]);
+    // Recursion.
+    assert_eq!(below("#/$defs/node"), ["#/$defs/node/items"]);
+    assert_eq!(below("#/$defs/node/items"), ["#/$defs/node"]);
+    let dot = run(&["graph", &path]).out;
+    assert!(dot.contains("\"#/$defs/node\" [label=\"$defs/node: array\"]"), "{dot}");
+    let svg = run(&["graph", "--svg", &path]).out;
+    assert_eq!(svg.matches("<text ").count(), parts.len());
+    // A schema within a file.
+    let tool = file(
+        "drawn-tool.json",
+        r#"{"name": "f", "parameters": {"type": "object", "properties": {"x": {"type": "null"}}}}"#,
+    );
+    assert_eq!(json(&run(&["graph", "--json", "--schema-pointer", "/parameters", &tool]))["root"], "#/parameters");
 }
 
 #[test]

@@ -229,6 +229,51 @@ fn every_dialect_is_found() {
 }
 
 #[test]
+fn schemas_have_options() {
+    let server = Server::new(&[]);
+    let schema =
+        r#"{"type": "object", "properties": {"a": {"type": "integer"}, "d": {"type": "string", "format": "date"}}}"#;
+    let is_complete = |options: Value, document: &str| {
+        let answer = server.check(&with(question(schema, document), json!({ "schema": options })));
+        assert_eq!(answer["grammar"]["is_ok"], true, "{answer}");
+        answer["document"]["is_complete"] == true
+    };
+    // Each option changes what one document is; a grammar that was compiled with other options is not taken for it.
+    for (options, document, by_default) in [
+        (json!({ "white_space": "compact" }), "{\"a\": 1}", true),
+        (json!({ "no_additional_properties": true }), "{\"b\":1}", true),
+        (json!({ "no_formats": true }), "{\"d\":\"x\"}", false),
+        (json!({ "any_order": true }), "{\"d\":\"2024-01-01\",\"a\":1}", false),
+        (json!({ "integer_fractions": true }), "{\"a\":1.0}", false),
+        (json!({ "pointer": "/properties/a" }), "7", false),
+        (json!({ "spelling": "any" }), "{\"d\":\"2024-01-0\\u0031\"}", false),
+    ] {
+        assert_eq!(is_complete(json!({}), document), by_default, "{options}");
+        assert_eq!(is_complete(options.clone(), document), !by_default, "{options}");
+    }
+    let old = json!({ "schema": { "draft": "4" } });
+    let answer =
+        server.check(&with(question(r##"{"$ref": "#/a", "minimum": 3, "a": {"type": "integer"}}"##, "1"), old));
+    assert_eq!(answer["document"]["is_complete"], true, "in draft 4 nothing counts beside `$ref`");
+    let lenient = json!({ "schema": { "lenient": true } });
+    let pattern = question(r#"{"type": "string", "pattern": "(a)\\1"}"#, "");
+    assert_eq!(server.check(&pattern)["grammar"]["is_ok"], false);
+    assert_eq!(server.check(&with(pattern, lenient))["grammar"]["is_ok"], true);
+    // For other dialects they mean nothing.
+    let other = with(question("root ::= \"a\"", "a"), json!({ "schema": { "any_order": true } }));
+    assert_eq!(server.check(&other)["document"]["is_complete"], true);
+    for (options, says) in [
+        (json!({ "white_space": "wide" }), "schema.white_space"),
+        (json!({ "draft": "3" }), "schema.draft"),
+        (json!({ "spelling": "odd" }), "schema.spelling"),
+        (json!({ "frob": 1 }), "frob"),
+    ] {
+        let reply = server.post("/api/check", &with(question(schema, ""), json!({ "schema": options })));
+        assert!(reply.status == 400 && reply.body.contains(says), "{}", reply.body);
+    }
+}
+
+#[test]
 fn errors_have_their_place() {
     let server = Server::new(&[]);
     let error = server.check(&question("root ::= \"é\" nubmer\nnumber ::= [0-9]", ""))["grammar"]["error"].clone();

@@ -343,7 +343,7 @@ impl Matcher {
         explained(py, facts, message)
     }
 
-    /// Returns the parts of the accepted text that the grammar names (`capture` in Lark and EBNF), in the order of their ends: name, first and last offset in bytes, and the bytes. A text that can be read in
+    /// Returns the parts of the accepted text that the grammar names (`capture` in Lark and EBNF), in the order of their ends: name, the offsets in bytes where it begins and ends, and the bytes. A text that can be read in
     /// several ways is read from the left: first alternative, longest match. Slow: it reads the text again.
     fn captures<'py>(&self, py: Python<'py>) -> PyResult<Vec<CapturedTuple<'py>>> {
         let found = self.run(py, |matcher| matcher.captures()).map_err(explain_error)?;
@@ -359,7 +359,7 @@ impl Matcher {
     }
 }
 
-/// A captured part: name, first and last offset in bytes, and the bytes.
+/// A captured part: name, the offsets in bytes where it begins and ends, and the bytes.
 type CapturedTuple<'py> = (String, usize, usize, Bound<'py, PyBytes>);
 
 /// Returns drafts; what is no token of any vocabulary is one that no vocabulary has.

@@ -23,7 +23,8 @@ pub(super) fn source_length(source: &str, limits: &Limits) -> Result<(), SyntaxE
         return Ok(());
     }
     let message = format!("the source has {} bytes, above the limit source_bytes_max = {limit}", source.len());
-    Err(SyntaxError::new("", Span::default(), message).over_limit(source.len(), limit))
+    // The whole is not kept; the line with the caret shows how it begins.
+    Err(SyntaxError::new(&shorten(source), Span::default(), message).over_limit(source.len(), limit))
 }
 
 /// Returns the reason why an expression is not regular.

@@ -7,6 +7,7 @@ pub(crate) mod analysis;
 mod builder;
 mod compose;
 mod excluded_tokens;
+mod exclusions;
 mod free_text;
 pub(crate) mod overlap;
 mod part;

@@ -5,64 +5,19 @@
 
 use super::draft::Draft;
 use super::format;
-use super::keywords::{parts_of, word};
+use super::keywords::{keywords, parts_of, word};
 use super::model::{Keyword, ObjectKeyword, SchemaId, SchemaModel, StringKeyword};
 use super::value::{Value, ValueId};
 use super::wrapper;
-use crate::util::{Span, closest_name};
+use crate::util::{Span, closest_name, edit_distance};
 use core::fmt;
 
 /// Most warnings about one schema.
 const WARNINGS_MAX: usize = 32;
+/// Longest word that is compared with words of about its length only.
+const SHORT_LEN_MAX: usize = 5;
 /// Most words that are compared with the keywords.
 const COMPARED_MAX: usize = 256;
-
-/// Keywords that constrain values, for comparison.
-const KEYWORDS: [&str; 41] = [
-    "$ref",
-    "$defs",
-    "$schema",
-    "$id",
-    "$anchor",
-    "definitions",
-    "type",
-    "enum",
-    "const",
-    "multipleOf",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "format",
-    "prefixItems",
-    "items",
-    "additionalItems",
-    "contains",
-    "minContains",
-    "maxContains",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "unevaluatedItems",
-    "properties",
-    "patternProperties",
-    "additionalProperties",
-    "propertyNames",
-    "required",
-    "minProperties",
-    "maxProperties",
-    "dependencies",
-    "dependentRequired",
-    "dependentSchemas",
-    "unevaluatedProperties",
-    "allOf",
-    "anyOf",
-];
-/// Short ones, which much resembles: compared by a swap or a letter only.
-const SHORT_KEYWORDS: [&str; 5] = ["oneOf", "not", "if", "then", "else"];
 
 /// Annotations of the drafts, of OpenAPI and of editors.
 const ANNOTATIONS: [&str; 38] = [
@@ -194,9 +149,12 @@ impl SchemaModel {
             root.entries().iter().all(|entry| matches!(entry.keyword, Keyword::Value(_))) && root.entries().len() < 2;
         let wrapper = is_free.then(|| wrapper::find(json, root.value())).flatten();
         if let Some(found) = &wrapper {
-            let message = format!("this looks like {}, whose schema is at {}", found.what, found.pointer);
-            let hint = "nearly everything is allowed as it is; give that pointer (`--schema-pointer`, or `pointer` among the read options)";
-            lints.add(SchemaWarningKind::Wrapper, self.root(), root.value(), message, Some(hint.to_owned()));
+            let message = format!("this looks like {}, and nearly every document conforms to it", found.what);
+            let hint = format!(
+                "its schema is at {0}: give that pointer (`--schema-pointer {0}`, or `ReadOptions::pointer`)",
+                found.pointer
+            );
+            lints.add(SchemaWarningKind::Wrapper, self.root(), root.value(), message, Some(hint));
         }
         lints.drafts();
         for (id, schema) in self.schemas() {
@@ -284,11 +242,14 @@ impl Lints<'_> {
         if ANNOTATIONS.contains(&name) || name.starts_with("x-") || name.starts_with("x_") || name.starts_with("ui:") {
             return;
         }
-        let short = SHORT_KEYWORDS.into_iter().filter(|known| known.len().abs_diff(name.len()) <= 1);
+        // Much resembles `not` and `if`, so that short words differ by one letter only.
+        let is_short = |word: &str| word.len() <= SHORT_LEN_MAX;
+        let is_near_in_length = |known: &&'static str| !is_short(known) || known.len().abs_diff(name.len()) <= 1;
+        let known = keywords().map(|keyword| keyword.name).filter(|&known| known != "id").filter(is_near_in_length);
         let near = match name.len() {
             0..2 => None,
-            2..5 => self.closest(name, short).filter(|near| crate::util::edit_distance(name, near) <= 1),
-            _ => self.closest(name, KEYWORDS.into_iter().chain(short)),
+            2..SHORT_LEN_MAX => self.closest(name, known).filter(|near| edit_distance(name, near) <= 1),
+            _ => self.closest(name, known),
         };
         let hint = near.map(|near| format!("did you mean `{near}`?"));
         let message = format!("unknown keyword `{shown}` constrains nothing");
@@ -339,7 +300,7 @@ impl Lints<'_> {
                 continue;
             };
             let hint = self.closest(name, DRAFTS.into_iter()).map(|near| format!("did you mean {}?", quoted(near)));
-            let message = format!("`$schema` names no known draft, and the schema is read as {:?}", schema.draft());
+            let message = format!("`$schema` names no known draft, and the schema is read as {}", schema.draft());
             self.add(SchemaWarningKind::UnknownDraft, id, value, message, hint);
         }
     }

@@ -97,13 +97,46 @@ struct Loader<'a> {
 const STEPS_PER_PLACE: usize = 4;
 const STEPS_PER_SCHEMA: usize = 16;
 
+/// Says up to where a pointer leads, and what is there.
+fn no_value_at(json: &Json, pointer: &str) -> String {
+    if !pointer.is_empty() && !pointer.starts_with('/') {
+        return format!("the pointer {pointer:?} must begin with `/`, like `/components/schemas/Pet`");
+    }
+    // The longest part that leads somewhere ends before a slash.
+    let mut found = pointer;
+    let value = loop {
+        found = found.rfind('/').map_or("", |slash| &found[..slash]);
+        match json.at_pointer(found) {
+            Some(value) => break value,
+            None if found.is_empty() => return format!("there is no value at {pointer:?} in the document"),
+            None => {}
+        }
+    };
+    let missing = &pointer[found.len() + 1..];
+    let missing = missing.split('/').next().unwrap_or(missing).replace("~1", "/").replace("~0", "~");
+    let place = if found.is_empty() { "the document".to_owned() } else { format!("the value at {found:?}") };
+    let mut reason = format!("there is no value at {pointer:?}: {place} has no {missing:?}");
+    if let Value::Object(members) = json.value(value) {
+        let names = || members.iter().map(|member| json.key(member));
+        if let Some(near) = crate::util::closest_name(&missing, names()) {
+            reason += &format!(" (did you mean {near:?}?)");
+        } else if !members.is_empty() {
+            const SHOWN_MAX: usize = 8;
+            let shown: Vec<String> = names().take(SHOWN_MAX).map(|name| format!("{name:?}")).collect();
+            let more = if members.len() > SHOWN_MAX { ", ..." } else { "" };
+            reason += &format!(" (it has {}{more})", shown.join(", "));
+        }
+    }
+    reason
+}
+
 impl Loader<'_> {
     /// Returns the value that the pointer of the options names.
     fn root(&self, document: DocumentId) -> Result<ValueId, SchemaError> {
         let json = &self.model.documents[document.index()].json;
         let pointer = &self.options.pointer;
         json.at_pointer(pointer).ok_or_else(|| {
-            let reason = format!("there is no value at {pointer:?} in the document");
+            let reason = no_value_at(json, pointer);
             SchemaError::option("pointer", reason)
         })
     }

@@ -6,7 +6,7 @@
 use super::value::{Json, Value, ValueId};
 
 /// Where the schema is, by the documents that have it there.
-const PLACES: [(&str, &str); 11] = [
+const PLACES: [(&str, &str); 14] = [
     ("/response_format/json_schema/schema", "a request with a response format"),
     ("/json_schema/schema", "a response format"),
     ("/text/format/schema", "a request with a text format"),
@@ -18,6 +18,9 @@ const PLACES: [(&str, &str); 11] = [
     ("/schema", "a wrapper"),
     ("/0/function/parameters", "a list of tools"),
     ("/0/parameters", "a list of tools"),
+    ("/tools/0/function/parameters", "a request with tools"),
+    ("/tools/0/input_schema", "a request with tools"),
+    ("/tools/0/inputSchema", "a list of tools"),
 ];
 
 /// Words of which a schema has one, most likely.

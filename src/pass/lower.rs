@@ -132,10 +132,13 @@ struct Lowering<'a> {
     /// Automata that count tokens or characters.
     bounded: Vec<RuleAutomaton>,
     /// By body and bound: its automaton, and whether the empty text is one of its texts.
-    bounded_numbers: HashMap<(ExprId, u32), (Option<u32>, bool)>,
+    bounded_numbers: HashMap<(ExprId, u32), BoundedText>,
     /// The same of automata that count characters; nothing where the characters are not counted.
-    short_numbers: HashMap<(ExprId, u32), Option<(Option<u32>, bool)>>,
+    short_numbers: HashMap<(ExprId, u32), Option<BoundedText>>,
 }
+
+/// The index of the automaton of the texts that are not empty, if there are some, and whether the empty text is one.
+type BoundedText = (Option<u32>, bool);
 
 /// A regular expression of a grammar.
 struct LoweredRegex {
@@ -281,7 +284,7 @@ impl Lowering<'_> {
 
     /// Returns the index of the automaton of the texts that are not empty of a body with so many characters at most, if there are some, and whether the empty text is one; nothing
     /// if the product of both is small, or the bound is none.
-    fn short_text(&mut self, body: ExprId, max: u32) -> Result<Option<(Option<u32>, bool)>, BuildError> {
+    fn short_text(&mut self, body: ExprId, max: u32) -> Result<Option<BoundedText>, BuildError> {
         if let Some(&known) = self.short_numbers.get(&(body, max)) {
             return Ok(known);
         }
@@ -319,7 +322,7 @@ impl Lowering<'_> {
     }
 
     /// Returns the index of the automaton of the texts that are not empty of a body with so many tokens at most, if there are some, and whether the empty text is one.
-    fn bounded_text(&mut self, body: ExprId, max: u32) -> Result<(Option<u32>, bool), BuildError> {
+    fn bounded_text(&mut self, body: ExprId, max: u32) -> Result<BoundedText, BuildError> {
         if let Some(&known) = self.bounded_numbers.get(&(body, max)) {
             return Ok(known);
         }

@@ -38,7 +38,7 @@ struct Link {
 
 impl Chart {
     /// Returns what the rules matched, outer ones before those within them, from the left to the right; nothing if the text so far is no sentence, or if finding out takes more than `work_max` steps, of some
-    /// nanoseconds each. Of several parses it is the leftmost one ([module docs](self)).
+    /// nanoseconds each. Of several parses it is the leftmost one: of alternatives the first that can match, and of each operand the longest match that lets the rest match.
     pub fn parse(&self, work_max: u64) -> Option<Vec<RuleMatch>> {
         if !self.is_accepting() {
             return None;

@@ -85,7 +85,7 @@ impl StructuralTag {
     /// let tag = StructuralTag::parse(text, &TagOptions::default(), &Limits::default())?;
     /// assert_eq!(tag.grammar().rules().len(), 1);
     /// let error = StructuralTag::parse(&text.replace("value", "text"), &TagOptions::default(), &Limits::default()).unwrap_err();
-    /// assert_eq!(error.to_string(), "#/format/elements/0: a `const_string` has a field `value`");
+    /// assert_eq!(error.to_string(), "#/format/elements/0: a `const_string` needs a field `value`");
     /// # Ok::<(), maskwright::structural_tag::TagError>(())
     /// ```
     ///

@@ -15,6 +15,7 @@ use crate::grammar::{ControlRef, ExcludedTokens, Regex, SchemaOperand, Warning};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::limits::Limits;
 use crate::schema_options::{SchemaOptions, WhiteSpace};
+use crate::util::closest_name;
 use std::sync::Arc;
 
 /// Reads a document: an envelope with a format, or the older form.
@@ -38,6 +39,31 @@ pub(super) fn read(json: &Json, options: &TagOptions, limits: &Limits, steps: St
     };
     Ok(Model { formats: reader.formats, root, warnings: reader.warnings })
 }
+
+/// The types of formats, for comparison with one that there isn't.
+const FORMATS: [&str; 21] = [
+    "const_string",
+    "json_schema",
+    "qwen_xml_parameter",
+    "grammar",
+    "regex",
+    "any_text",
+    "sequence",
+    "or",
+    "optional",
+    "star",
+    "plus",
+    "repeat",
+    "tag",
+    "triggered_tags",
+    "tags_with_separator",
+    "dispatch",
+    "token",
+    "exclude_token",
+    "any_tokens",
+    "token_triggered_tags",
+    "token_dispatch",
+];
 
 /// Most pairs of a trigger and a tag: 4,000 of each.
 const PAIRS_MAX: usize = 1 << 24;
@@ -133,7 +159,11 @@ impl Reader<'_> {
             }
             "token_triggered_tags" => self.token_triggered_tags(at, depth)?,
             "token_dispatch" => self.token_dispatch(at, depth)?,
-            other => return Err(self.error(kind, format!("there is no format `{other}`"))),
+            other => {
+                let near = closest_name(other, FORMATS.into_iter());
+                let hint = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+                return Err(self.error(kind, format!("there is no format `{other}`{hint}")));
+            }
         };
         Ok(self.add(format, at))
     }
@@ -475,7 +505,14 @@ impl Reader<'_> {
         if !matches!(self.json.value(at), Value::Object(_)) {
             return Err(self.error(at, format!("a `{name}` is an object")));
         }
-        self.json.member(at, field).ok_or_else(|| self.error(at, format!("a `{name}` has a field `{field}`")))
+        self.json.member(at, field).ok_or_else(|| {
+            let hint = match self.json.value(at) {
+                Value::Object(members) => closest_name(field, members.iter().map(|member| self.json.key(member))),
+                _ => None,
+            };
+            let hint = hint.map_or(String::new(), |near| format!(" (is `{near}` meant to be it?)"));
+            self.error(at, format!("a `{name}` needs a field `{field}`{hint}"))
+        })
     }
 
     fn text_field(&self, at: ValueId, name: &str, field: &str) -> Result<String, TagError> {
@@ -525,6 +562,21 @@ impl Reader<'_> {
         match texts.iter().any(String::is_empty) {
             true => Err(self.error(list, format!("no text of `{field}` is empty"))),
             false => Ok(texts),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_those_that_are_read() {
+        for name in FORMATS {
+            let text = format!(r#"{{"type": "structural_tag", "format": {{"type": "{name}"}}}}"#);
+            let tag = crate::structural_tag::StructuralTag::parse(&text, &TagOptions::default(), &Limits::default());
+            let error = tag.err().map_or(String::new(), |error| error.to_string());
+            assert!(!error.contains("there is no format"), "{error}");
         }
     }
 }

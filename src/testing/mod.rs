@@ -19,6 +19,7 @@ pub mod operations;
 pub mod regex_text;
 mod rng;
 pub mod sampling;
+pub mod schema_text;
 pub mod schemas;
 pub mod sharing;
 pub mod spelling;

@@ -6,8 +6,9 @@
 use super::allowed::{self, Filter};
 use super::assets::EXAMPLES;
 use super::document::{self, DOCUMENT_BYTES_MAX};
-use super::grammars::{Compiled, Dialect, GRAMMAR_BYTES_MAX, Grammars, Refused};
+use super::grammars::{Compiled, Dialect, GRAMMAR_BYTES_MAX, Grammars, Reading, Refused};
 use super::place::Place;
+use super::schema::SchemaRequest;
 use super::workers::{Stopped, Task};
 use super::{continuation, explanation};
 use crate::check::nanos;
@@ -60,6 +61,9 @@ struct Body {
     /// The root rule of EBNF.
     #[serde(default)]
     root: Option<String>,
+    /// Options of a JSON Schema.
+    #[serde(default)]
+    schema: SchemaRequest,
     vocab: String,
     #[serde(default)]
     document: String,
@@ -138,7 +142,8 @@ pub fn answer(question: Question, body: &[u8], grammars: &Grammars, task: &Task)
     if let Err(stopped) = task.check() {
         return stopped.into();
     }
-    let compiled = match grammars.compile(&body.grammar, body.dialect, body.root.as_deref(), &body.vocab, task) {
+    let reading = Reading { dialect: body.dialect, root: body.root.as_deref(), schema: &body.schema };
+    let compiled = match grammars.compile(&body.grammar, reading, &body.vocab, task) {
         Ok(compiled) => compiled,
         Err(Refused::Request(message)) => return Answer::error(StatusCode::BAD_REQUEST, "request", &message),
         Err(Refused::Vocab(message)) => {
@@ -204,7 +209,8 @@ fn form(source: &GrammarSource) -> &'static str {
 }
 
 fn success(compiled: &Compiled) -> Value {
-    let Compiled { source, grammar, time, is_kept, .. } = compiled;
+    let Compiled { source, grammar, time, is_kept, exclusions, .. } = compiled;
+    let warnings = || grammar.warnings().iter().chain(&**exclusions);
     let places = Places::new(&source.text);
     let warning = |warning: &maskwright::grammar::Warning| {
         let span = warning.span();
@@ -225,8 +231,8 @@ fn success(compiled: &Compiled) -> Value {
         "memory_bytes": grammar.memory_bytes(),
         "compile_ns": nanos(*time),
         "is_kept": is_kept,
-        "n_warnings": grammar.warnings().len(),
-        "warnings": grammar.warnings().iter().take(WARNINGS_MAX).map(warning).collect::<Vec<_>>(),
+        "n_warnings": warnings().count(),
+        "warnings": warnings().take(WARNINGS_MAX).map(warning).collect::<Vec<_>>(),
     })
 }
 

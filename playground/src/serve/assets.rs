@@ -13,7 +13,7 @@ pub struct Asset {
 const JS: &str = "text/javascript; charset=utf-8";
 
 /// All files. What is not in this table does not exist: paths never reach a file system.
-pub const ASSETS: [Asset; 12] = [
+pub const ASSETS: [Asset; 13] = [
     Asset { path: "/", kind: "text/html; charset=utf-8", content: include_str!("assets/index.html") },
     Asset { path: "/style.css", kind: "text/css; charset=utf-8", content: include_str!("assets/style.css") },
     Asset { path: "/icon.svg", kind: "image/svg+xml", content: include_str!("assets/icon.svg") },
@@ -24,6 +24,7 @@ pub const ASSETS: [Asset; 12] = [
     Asset { path: "/dom.js", kind: JS, content: include_str!("assets/dom.js") },
     Asset { path: "/editor.js", kind: JS, content: include_str!("assets/editor.js") },
     Asset { path: "/panels.js", kind: JS, content: include_str!("assets/panels.js") },
+    Asset { path: "/schema.js", kind: JS, content: include_str!("assets/schema.js") },
     Asset { path: "/state.js", kind: JS, content: include_str!("assets/state.js") },
     Asset { path: "/text.js", kind: JS, content: include_str!("assets/text.js") },
 ];

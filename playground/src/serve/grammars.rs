@@ -1,11 +1,13 @@
 //! Vocabularies, each read when first asked for, and the grammars that were compiled last.
 
+use super::schema::SchemaRequest;
 use super::workers::Task;
 use crate::failure::Failure;
 use crate::options::GrammarArgs;
 use crate::source::{Form, GrammarSource};
 use crate::vocabulary;
 use maskwright::compiler::Config;
+use maskwright::grammar::Warning;
 use maskwright::vocab::tiktoken;
 use maskwright::{CompileError, CompiledGrammar, Encoding, GrammarCompiler, Limits, TokenId, Vocab};
 use serde::Deserialize;
@@ -35,6 +37,16 @@ pub enum Dialect {
     StructuralTag,
 }
 
+/// How to read a grammar.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading<'a> {
+    pub dialect: Dialect,
+    /// The root rule of EBNF.
+    pub root: Option<&'a str>,
+    /// Options of JSON Schemas.
+    pub schema: &'a SchemaRequest,
+}
+
 /// How a vocabulary cuts text.
 #[derive(Clone, Copy, Debug)]
 enum Tokenizer {
@@ -59,6 +71,8 @@ pub struct Compiled {
     /// How long it took, now or when it was compiled.
     pub time: Duration,
     pub is_kept: bool,
+    /// Warnings that compiling doesn't look for.
+    pub exclusions: Arc<[Warning]>,
     pub vocab: usize,
 }
 
@@ -110,14 +124,8 @@ impl Grammars {
     ///
     /// # Errors
     /// If there is no such vocabulary, or the grammar can't be compiled within the task's time.
-    pub fn compile(
-        &self,
-        text: &str,
-        dialect: Dialect,
-        root: Option<&str>,
-        vocab: &str,
-        task: &Task,
-    ) -> Result<Compiled, Refused> {
+    pub fn compile(&self, text: &str, reading: Reading, vocab: &str, task: &Task) -> Result<Compiled, Refused> {
+        let Reading { dialect, root, schema } = reading;
         if text.len() > GRAMMAR_BYTES_MAX {
             return Err(Refused::Request(format!(
                 "the grammar has {} bytes, and may have {GRAMMAR_BYTES_MAX}",
@@ -138,7 +146,11 @@ impl Grammars {
                 .map(str::to_owned),
             ..GrammarArgs::default()
         };
-        let form = Form::find(&args, "", text).map_err(|failure| Refused::Request(failure.to_string()))?;
+        let mut form = Form::find(&args, "", text).map_err(|failure| Refused::Request(failure.to_string()))?;
+        let schema = schema.options().map_err(Refused::Request)?;
+        if let Form::Schema(options) = &mut form {
+            **options = schema;
+        }
         let source = GrammarSource { name: "grammar".into(), text: text.to_owned(), form };
         if let Some(kept) = self.kept(&source, index) {
             return Ok(kept);
@@ -151,7 +163,8 @@ impl Grammars {
             Ok(grammar) => grammar,
             Err(error) => return Err(Refused::Grammar(Box::new((source, error)))),
         };
-        let compiled = Compiled { source: Arc::new(source), grammar, time, is_kept: false, vocab: index };
+        let exclusions = grammar.grammar().exclusion_warnings(compiler.limits()).into();
+        let compiled = Compiled { source: Arc::new(source), grammar, time, is_kept: false, exclusions, vocab: index };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push_front(Compiled { is_kept: true, ..compiled.clone() });
         kept.truncate(KEPT_MAX);
@@ -179,10 +192,11 @@ impl Grammars {
     }
 }
 
-/// Returns whether two forms read a text in the same way. The schemas of this server have default options.
+/// Returns whether two forms read a text in the same way.
 fn is_same_form(one: &Form, other: &Form) -> bool {
     match (one, other) {
         (Form::Ebnf { root: one }, Form::Ebnf { root: other }) => one == other,
+        (Form::Schema(one), Form::Schema(other)) => one == other,
         _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
 }

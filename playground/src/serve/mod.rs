@@ -15,6 +15,7 @@ mod grammars;
 mod guard;
 mod http;
 mod place;
+mod schema;
 mod workers;
 
 use crate::cli::EXIT_CODES;

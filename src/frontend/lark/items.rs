@@ -173,7 +173,9 @@ impl<'s> Reader<'s> {
         if self.text(&next) == "::" {
             let parameter = self.next("`_`")?;
             if self.text(&parameter) != "_" || is_terminal {
-                return Err(self.refuse(&parameter, "a rule with a parameter is defined as `name::_: ...`"));
+                let error = self.refuse(&parameter, "a rule with a parameter is defined as `name::_: ...`");
+                let is_ebnf = self.text(&parameter).starts_with('=');
+                return Err(if is_ebnf { error.with_hint("`::=` is EBNF; Lark writes `name: ...`") } else { error });
             }
             has_parameter = true;
             next = self.next("`:`")?;

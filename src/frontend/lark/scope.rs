@@ -70,6 +70,7 @@ impl Scope {
         let names = self.items.definitions.iter().take(CANDIDATES_MAX).map(|definition| &*definition.text);
         match closest_name(name, names) {
             Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+            None if self.items.definitions.is_empty() => error.with_hint("the source has no rules"),
             None => error,
         }
     }

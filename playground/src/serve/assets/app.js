@@ -6,6 +6,7 @@ import { documentMarks, showChips } from "./chips.js";
 import { byId, debounced, element, replace, roving } from "./dom.js";
 import { Editor } from "./editor.js";
 import { dialectName, expectedNodes, showMessages, showWhy } from "./panels.js";
+import { listenToSchemaOptions, parsedOptions, schemaOptions, setSchemaOptions } from "./schema.js";
 import { decode, encode } from "./state.js";
 import { Bytes, counted, number, time, visible } from "./text.js";
 
@@ -31,7 +32,7 @@ const allowed = new Allowed({
 function question() {
   const document = new Bytes(text.value);
   return {
-    grammar: grammar.value, dialect: byId("dialect").value, root: byId("root").value.trim() || null, vocab: byId("vocab").value,
+    grammar: grammar.value, dialect: byId("dialect").value, root: byId("root").value.trim() || null, schema: schemaOptions(), vocab: byId("vocab").value,
     document: document.text.toWellFormed?.() ?? document.text, cursor: document.byte(cursor),
   };
 }
@@ -82,6 +83,7 @@ function show(answer) {
   grammar.mark((report.is_ok ? report.warnings : [report.error]).filter((message) => message.start !== null)
     .map((message) => ({ start: source.unit(message.start), end: source.unit(message.end), kind: report.is_ok ? "warning" : "error" })).sort((one, other) => one.start - other.start));
   byId("root-field").hidden = report.dialect !== "ebnf";
+  byId("schema-options").hidden = report.dialect !== "json_schema";
   if (!report.is_ok) {
     byId("grammar-status").textContent = `${dialectName(report.dialect)}: not compiled`;
     return clearDocument();
@@ -180,7 +182,7 @@ function continueAtRandom() {
 }
 
 const save = debounced(400, async () => {
-  const state = { grammar: grammar.value, document: text.value, dialect: byId("dialect").value, root: byId("root").value, vocab: byId("vocab").value };
+  const state = { grammar: grammar.value, document: text.value, dialect: byId("dialect").value, root: byId("root").value, vocab: byId("vocab").value, options: JSON.stringify(schemaOptions()) };
   try {
     history.replaceState(null, "", `#${await encode(state)}`);
   } catch { /* A browser limits how often an address changes. */ }
@@ -191,13 +193,19 @@ function load(state) {
   text.value = written = state.document ?? "";
   byId("dialect").value = state.dialect ?? "auto";
   byId("root").value = state.root ?? "";
+  setSchemaOptions(parsedOptions(state.options ?? "{}"));
   if ([...byId("vocab").options].some((option) => option.value === state.vocab)) byId("vocab").value = state.vocab;
   if (byId("dialect").value === "") byId("dialect").value = "auto";
   moveTo(text.value.length);
   undoable.length = 0;
   byId("undo").disabled = true;
-  replace(byId("why"), element("p", { class: "hint", text: "Choose a token of the document, or type one here." }));
+  forgetWhy();
   check();
+}
+
+/** An explanation is about one grammar. */
+function forgetWhy() {
+  replace(byId("why"), element("p", { class: "hint", text: "Choose a token of the document, or type one here." }));
 }
 
 /** Themes: as the system, light, dark. The choice is kept where the browser allows it. */
@@ -219,7 +227,7 @@ const SHORTCUTS = {
 };
 
 function listen() {
-  grammar.area.addEventListener("input", () => { grammar.mark([]); later(); });
+  grammar.area.addEventListener("input", () => { grammar.mark([]); forgetWhy(); later(); });
   text.area.addEventListener("input", () => {
     // Typing is one step of undoing until something else happens.
     if (undoable.length === 0 || !undoable.at(-1).isTyping) {
@@ -235,6 +243,7 @@ function listen() {
   });
   for (const id of ["dialect", "vocab"]) byId(id).addEventListener("change", check);
   byId("root").addEventListener("input", later);
+  listenToSchemaOptions(check, later);
   byId("example").addEventListener("change", (event) => {
     const example = examples[event.target.value];
     if (example) load({ ...example, vocab: byId("vocab").value });

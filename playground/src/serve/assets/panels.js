@@ -42,7 +42,7 @@ export function expectedNodes(expected) {
     rules.length > 0 ? element("span", { class: "rules", text: rules.length > 3 ? `${rules.slice(0, 2).join(", ")} and ${rules.length - 2} more` : rules.join(", ") }) : null));
   const hidden = expected.n_items - expected.items.length;
   if (hidden > 0) items.push(element("li", {}, element("span", { class: "hint", text: `and ${number(hidden)} more` })));
-  if (expected.may_end) items.push(element("li", {}, element("span", { class: "good", text: "the end" })));
+  if (expected.may_end) items.push(element("li", {}, element("span", { class: "good", text: "the end of the text" })));
   if (items.length === 0) items.push(element("li", {}, element("span", { class: "hint", text: "nothing" })));
   const nodes = [element("ul", { class: "items" }, ...items)];
   if (expected.schema) nodes.push(schemaNode(expected.schema));

@@ -33,7 +33,7 @@ export async function decode(fragment) {
     if (kind === "d.") bytes = await inflated(bytes);
     const read = JSON.parse(new TextDecoder().decode(bytes));
     const state = {};
-    for (const name of ["grammar", "document", "dialect", "root", "vocab"]) {
+    for (const name of ["grammar", "document", "dialect", "root", "vocab", "options"]) {
       if (typeof read[name] === "string") state[name] = read[name];
     }
     return state;
