@@ -315,6 +315,11 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
     (
+        r#"{"type": "json_schema", "style": "qwen_xml", "json_schema": {"properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {"type": "null"}}, "required": ["b"]}}"#,
+        &["<parameter=b></parameter>", "<parameter=a>1</parameter><parameter=b></parameter>"],
+        &["", "<parameter=a>1</parameter>", "<parameter=c>null</parameter>"],
+    ),
+    (
         r#"{"type": "json_schema", "style": "qwen_xml", "json_schema": true}"#,
         &["", "<parameter=x>1</parameter>", "<parameter=x>a</parameter>\n<parameter=y></parameter>"],
         &["<parameter=>1</parameter>", "x"],
@@ -430,7 +435,11 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &[
             "<cofl:value name=\"x\" type=\"json\">null</cofl:value><cofl:value name=\"y\" type=\"json\">null</cofl:value><cofl:value name=\"z\" type=\"json\">null</cofl:value>",
         ],
-        &["<cofl:value name=\"y\" type=\"raw\">a</cofl:value>", "<cofl:value name=\"z\" type=\"json\">1</cofl:value>"],
+        &[
+            "<cofl:value name=\"y\" type=\"raw\">a</cofl:value>",
+            "<cofl:value name=\"z\" type=\"json\">1</cofl:value>",
+            "<cofl:value name=\"y\" type=\"dict\"></cofl:value>",
+        ],
     ),
     (
         r#"{"type": "json_schema", "style": "cohere_xml", "any_order": true, "json_schema": {"properties": {"a": true, "b": {"type": "null"}}, "additionalProperties": {"type": "boolean"}}}"#,

@@ -235,3 +235,28 @@ fn separate_rules(grammar: &Grammar) -> Vec<RuleId> {
     });
     alone.filter(|&rule| is_separate(rule)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::GrammarBuilder;
+
+    #[test]
+    fn rules_that_lead_to_themselves_are_no_parts() {
+        let mut builder = GrammarBuilder::new();
+        let [root, own, circle, back, plain] =
+            ["root", "own", "circle", "back", "plain"].map(|name| builder.rule(name));
+        let text = builder.literal("x");
+        for (rule, callees) in
+            [(root, vec![own, circle, plain]), (own, vec![own]), (circle, vec![back]), (back, vec![circle])]
+        {
+            let callees: Vec<_> = callees.into_iter().map(|callee| builder.rule_ref(callee)).collect();
+            let all = builder.sequence(callees);
+            let body = builder.choice([text, all]);
+            builder.define(rule, body);
+        }
+        builder.define(plain, text);
+        [root, own, circle, back, plain].into_iter().for_each(|rule| builder.set_separate(rule));
+        assert_eq!(separate_rules(&builder.finish(root).unwrap()), [plain]);
+    }
+}
