@@ -120,7 +120,7 @@ fn no_value_at(json: &Json, pointer: &str) -> String {
         let names = || members.iter().map(|member| json.key(member));
         if let Some(near) = crate::util::closest_name(&missing, names()) {
             reason += &format!(" (did you mean {near:?}?)");
-        } else if members.len() > 0 {
+        } else if !members.is_empty() {
             const SHOWN_MAX: usize = 8;
             let shown: Vec<String> = names().take(SHOWN_MAX).map(|name| format!("{name:?}")).collect();
             let more = if members.len() > SHOWN_MAX { ", ..." } else { "" };
