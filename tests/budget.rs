@@ -170,3 +170,24 @@ fn a_matcher_that_fails_closed_has_a_row_for_everything() {
     stuck.set_fail_closed(false);
     assert!(stuck.error().is_none() && stuck.mask().is_err());
 }
+
+/// Calls that accept nothing in the end forgot that the last mask was that of the stop tokens, and one of these was refused then.
+#[test]
+fn what_accepts_nothing_leaves_a_matcher_that_failed_closed_as_it_was() {
+    let mut vocab = Vocab::builder();
+    vocab.extend(["a", "b"]);
+    let end = vocab.push("</s>");
+    vocab.stop_tokens([end]);
+    let compiler = GrammarCompiler::new(Arc::new(vocab.build().unwrap()));
+    let mut stuck = compiler.compile_ebnf("root ::= \"a\" \"z\"").unwrap().matcher();
+    stuck.set_fail_closed(true);
+    stuck.accept_token(0).unwrap();
+    assert_eq!(stuck.mask().unwrap().iter().collect::<Vec<_>>(), [end]);
+    for _ in 0..2 {
+        assert_eq!(stuck.validate_tokens(&[end, 0]), 1);
+        assert!(stuck.accept_tokens(&[end, 0]).is_err_and(|error| error.token_index() == Some(1)));
+        assert!(stuck.error().is_some_and(MatchError::is_stuck));
+    }
+    stuck.accept_token(end).unwrap();
+    assert!(stuck.is_terminated());
+}

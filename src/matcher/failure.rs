@@ -16,6 +16,11 @@ pub(super) struct Failure {
 }
 
 impl Failure {
+    /// Goes back to what it was before steps that were taken back. What they left behind of a failure of the engine stays.
+    pub fn restore(&mut self, before: Failure) {
+        *self = Failure { is_poisoned: self.is_poisoned, ..before };
+    }
+
     pub fn poisoned(&self) -> MatchError {
         MatchError::internal("it failed before".to_owned())
     }

@@ -200,9 +200,11 @@ impl Matcher {
     /// # Errors
     /// As [`accept_token`](Self::accept_token), for the first token that fails; [`MatchError::token_index`] is its index.
     pub fn accept_tokens(&mut self, tokens: &[TokenId]) -> Result<(), MatchError> {
+        let failure = self.failure.clone();
         for (index, &token) in tokens.iter().enumerate() {
             if let Err(error) = self.accept_token(token) {
                 self.undo(index);
+                self.failure.restore(failure);
                 return Err(error.in_list(index));
             }
         }
@@ -239,8 +241,10 @@ impl Matcher {
 
     /// Returns how many of `tokens` could be accepted one after the other. Nothing is accepted.
     pub fn validate_tokens(&mut self, tokens: &[TokenId]) -> usize {
+        let failure = self.failure.clone();
         let n_valid = tokens.iter().take_while(|&&token| self.accept_token(token).is_ok()).count();
         self.undo(n_valid);
+        self.failure.restore(failure);
         n_valid
     }
 

@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 
 /// Longest grammar, in bytes.
 pub const GRAMMAR_BYTES_MAX: usize = 256 << 10;
+/// Longest compile of a grammar whose exclusions are looked at: that takes about as long again, and can't be interrupted.
+const LINTED_TIME_MAX: Duration = Duration::from_millis(50);
 /// Grammars that are kept.
 const KEPT_MAX: usize = 16;
 /// The name of the vocabulary of bytes.
@@ -163,7 +165,11 @@ impl Grammars {
             Ok(grammar) => grammar,
             Err(error) => return Err(Refused::Grammar(Box::new((source, error)))),
         };
-        let exclusions = grammar.grammar().exclusion_warnings(compiler.limits()).into();
+        let exclusions = match time <= LINTED_TIME_MAX {
+            true => grammar.grammar().exclusion_warnings(compiler.limits()),
+            false => Vec::new(),
+        };
+        let exclusions: Arc<[Warning]> = exclusions.into();
         let compiled = Compiled { source: Arc::new(source), grammar, time, is_kept: false, exclusions, vocab: index };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push_front(Compiled { is_kept: true, ..compiled.clone() });
