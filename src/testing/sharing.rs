@@ -6,7 +6,7 @@ use super::fixture::{FixtureKind, limits, random_setting, tight_config};
 use super::{Rng, dump_grammar, random_grammar};
 use crate::grammar::Grammar;
 use crate::vocab::TokenId;
-use crate::{CompiledGrammar, Config, GrammarCompiler};
+use crate::{CompiledGrammar, Config, GrammarCompiler, Matcher};
 use std::sync::Arc;
 
 /// A grammar, a sequence of tokens, and the masks along it.
@@ -68,7 +68,7 @@ fn walk(rng: &mut Rng, grammar: Grammar, compiled: &CompiledGrammar) -> Walk {
         if is_expensive(&matcher, None) {
             break;
         }
-        let row = Subject::mask(&mut matcher);
+        let Some(row) = mask_within_budget(&mut matcher) else { break };
         let token = random_allowed(rng, &row);
         rows.push(row);
         let Some(token) = token else { break };
@@ -78,12 +78,19 @@ fn walk(rng: &mut Rng, grammar: Grammar, compiled: &CompiledGrammar) -> Walk {
     Walk { grammar, tokens, rows }
 }
 
+/// Returns the mask, or nothing if the text can be read in so many ways that finding it takes too much work.
+fn mask_within_budget(matcher: &mut Matcher) -> Option<Vec<u32>> {
+    let is_over_budget = matcher.mask().is_err_and(|error| error.is_over_budget());
+    (!is_over_budget).then(|| Subject::mask(matcher))
+}
+
 fn follow(walk: &Walk, compiler: &GrammarCompiler, coverage: &mut Coverage) {
     let compiled = compiler.compile(&walk.grammar).expect("it compiled before");
     let mut matcher = compiled.matcher();
     for (index, row) in walk.rows.iter().enumerate() {
-        let is_same = Subject::mask(&mut matcher) == *row;
-        assert!(is_same, "after {:?}\n{}", &walk.tokens[..index], dump_grammar(&walk.grammar));
+        // What is kept saves work, so that a step can be within its bound with one compiler and not with another.
+        let Some(found) = mask_within_budget(&mut matcher) else { break };
+        assert!(found == *row, "after {:?}\n{}", &walk.tokens[..index], dump_grammar(&walk.grammar));
         coverage.n_masks += 1;
         if let Some(&token) = walk.tokens.get(index) {
             matcher.accept_token(token).expect("an allowed token is accepted");
