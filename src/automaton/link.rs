@@ -5,14 +5,14 @@ use super::build::{Entry, build};
 use super::moves::{StateRef, Step};
 use super::state::{Kind, Owner, Role, StateInfo};
 use super::store::{Callee, Component, UnitStore};
-use super::unbounded::{CAN_ALWAYS_CLOSE, MAY_BE_EXHAUSTED, REACHES_UNBOUNDED, UNBOUNDED_DIGITS, unbounded};
+use super::unbounded::{
+    CAN_ALWAYS_CLOSE, FAR, MAY_BE_EXHAUSTED, REACHES_UNBOUNDED, UNBOUNDED_DIGITS, distance, distance_behind, unbounded,
+};
 use super::unit::Unit;
 use crate::limits::Limits;
 use crate::machine::{Distinct, Equality, Exhaustible};
-use crate::pass::{
-    BuildError, CompileBudget, Components, FinishedNetwork, FinishedRule, NetRuleId, NormalGrammar, components,
-};
-use crate::util::ByteSet;
+use crate::pass::{BuildError, CompileBudget, FinishedNetwork, FinishedRule, NetRuleId, NormalGrammar};
+use crate::util::{ByteSet, Components, components};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
@@ -57,7 +57,7 @@ pub(crate) struct Program {
     may_run_out: bool,
     may_have_last_items: bool,
     /// Once asked for, where there may be some.
-    has_last_items: OnceLock<bool>,
+    last_items_behind: OnceLock<Option<u32>>,
     /// Once asked for.
     byte_classes: OnceLock<Box<ByteClasses>>,
 }
@@ -180,7 +180,7 @@ impl Program {
             has_distinct_values,
             may_run_out,
             may_have_last_items,
-            has_last_items: OnceLock::new(),
+            last_items_behind: OnceLock::new(),
             byte_classes: OnceLock::new(),
         })
     }
@@ -214,32 +214,44 @@ impl Program {
         self.may_run_out
     }
 
-    /// Tells whether there can be arrays in which nothing is left for another item though one must follow.
-    pub fn has_last_items(&self) -> bool {
-        let has_some = || {
+    /// Tells whether there can be arrays of at most `n_values` items in which nothing is left for another item though one must follow.
+    pub fn has_last_items(&self, n_values: usize) -> bool {
+        let least = || {
             let states = |linked: &Linked| linked.base..linked.base + linked.unit.n_states() as u32;
-            self.units.iter().flat_map(states).any(|state| self.may_have_to_close(state))
+            self.units.iter().flat_map(states).filter_map(|state| self.may_be_exhausted_behind(state)).min()
         };
-        self.may_have_last_items && *self.has_last_items.get_or_init(has_some)
+        self.may_have_last_items
+            && self.last_items_behind.get_or_init(least).is_some_and(|least| n_values >= least as usize)
     }
 
-    /// Tells whether the values of the rule of a state may run out between two of them, so that only the end of the rule is safe.
-    pub fn must_close(&self, state: StateId) -> bool {
+    /// Returns how many values there are, at least, where those of the rule of a state may run out between two of them, so that only the end of the rule is safe; nothing if
+    /// they can't.
+    pub fn exhausted_behind(&self, state: StateId) -> Option<u32> {
+        self.bound_of_exhaustible(state).filter(|_| self.unbounded(state) & CAN_ALWAYS_CLOSE == 0)
+    }
+
+    /// As [`Self::exhausted_behind`], of any state of the rule that comes behind this one, too.
+    pub fn may_be_exhausted_behind(&self, state: StateId) -> Option<u32> {
+        self.bound_of_exhaustible(state).filter(|_| self.unbounded(state) & MAY_BE_EXHAUSTED != 0)
+    }
+
+    /// Returns how many values the way from a state between values takes to one behind which values can't run out, or to the end; a guess, and no more than 15.
+    pub fn n_values_to_close(&self, state: StateId) -> u8 {
         match self.info(state).and_then(|info| info.owner) {
-            Some(Owner::DistinctValues(Distinct { exhaustible: Exhaustible::Possibly, .. })) => {
-                self.unbounded(state) & CAN_ALWAYS_CLOSE == 0
-            }
-            _ => false,
+            Some(Owner::DistinctValues(_)) => distance(self.unbounded(state)),
+            _ => 0,
         }
     }
 
-    /// As [`Self::must_close`], of any state of the rule that comes behind this one, too.
-    pub fn may_have_to_close(&self, state: StateId) -> bool {
+    /// As [`Self::n_values_to_close`], if the state is left by a byte.
+    pub fn n_values_to_close_behind(&self, state: StateId, byte: u8) -> u8 {
+        self.place(state).map_or(FAR, |(linked, local)| distance_behind(&linked.unit, local, byte))
+    }
+
+    fn bound_of_exhaustible(&self, state: StateId) -> Option<u32> {
         match self.info(state).and_then(|info| info.owner) {
-            Some(Owner::DistinctValues(Distinct { exhaustible: Exhaustible::Possibly, .. })) => {
-                self.unbounded(state) & MAY_BE_EXHAUSTED != 0
-            }
-            _ => false,
+            Some(Owner::DistinctValues(Distinct { exhaustible: Exhaustible::Behind(n_values), .. })) => Some(n_values),
+            _ => None,
         }
     }
 
@@ -324,7 +336,7 @@ impl Program {
 
 /// Where each rule is.
 struct Places {
-    components: Components,
+    components: Components<NetRuleId>,
     /// By rule: its component, and its place there.
     of_rule: Vec<(u32, u32)>,
     /// By rule: whether others enter it, or the text begins with it.

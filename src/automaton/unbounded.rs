@@ -1,18 +1,19 @@
 //! From which states a value of unbounded length can be read: each longer one is a new value.
 //!
 //! Values that must all be different (keys of an object, items under `uniqueItems`) can be exhausted: with items `true` and `false` no third one is left. A value that
-//! may still hold a string or a number of any length can't: finitely many values are there already. What is found here is an underestimate: loops that a
+//! may still hold a string, a number or an array of any length can't: finitely many values are there already. What is found here is an underestimate: loops that a
 //! counter or a set of values bounds are left out, and so are loops that don't change the value, such as white space, leading zeros and exponents.
 //!
 //! Bits of a state depend on those of the states behind it, in its unit and in the units that this one calls. They are found for one unit after the other, callees first, when
 //! they are asked for, and stay with the unit. Within a unit a state is looked at again when one behind it has got a bit, so that the cost is about
 //! that of reading all moves twice.
 
-use super::moves::{Move, StateRef, Step};
+use super::moves::{Move, PackedMove, StateRef, Step};
 use super::state::{Kind, Owner};
 use super::table::Letter;
 use super::unit::Unit;
 use crate::machine::{Equality, RegisterRule};
+use crate::util::components;
 use std::sync::Arc;
 
 /// Something unbounded can be read from the state on.
@@ -23,6 +24,12 @@ pub(super) const UNBOUNDED_DIGITS: u8 = 2;
 pub(super) const CAN_ALWAYS_CLOSE: u8 = 4;
 /// The state is one between values, and it or one that may follow in its rule can't [always close](CAN_ALWAYS_CLOSE).
 pub(super) const MAY_BE_EXHAUSTED: u8 = 8;
+
+/// Of a state between values: from this bit on, how many values a shortest way to one that can [always close](CAN_ALWAYS_CLOSE) or to the end takes, at most
+/// [`FAR`]; a guess where it can't be known.
+const DISTANCE_SHIFT: u32 = 4;
+/// A distance, or more.
+pub(super) const FAR: u8 = 15;
 
 /// Sweeps over the states between values; what is not found by then is not known.
 const N_SWEEPS_MAX: usize = 64;
@@ -53,7 +60,8 @@ pub(super) fn unbounded(unit: &Unit) -> &[u8] {
 fn of_unit(unit: &Unit) -> Box<[u8]> {
     let mut found = vec![0u8; unit.n_states()];
     let roles = Roles::of(unit);
-    let predecessors = Predecessors::of(unit);
+    let predecessors = Predecessors::of(unit, |_| true);
+    find_circles(unit, &mut found);
     // States are numbered from the start on, so that backwards nearly all are looked at after those behind them.
     let mut pending: Vec<u32> = (0..unit.n_states() as u32).collect();
     while let Some(state) = pending.pop() {
@@ -78,13 +86,25 @@ struct Predecessors {
 }
 
 impl Predecessors {
-    fn of(unit: &Unit) -> Predecessors {
+    /// Finds those of the states that are `kept`, among them.
+    fn of(unit: &Unit, is_kept: impl Fn(u32) -> bool) -> Predecessors {
         let n_states = unit.n_states();
         let mut starts = vec![0u32; n_states + 1];
-        for_each_successor(unit, |_, next| starts[next as usize + 1] += 1);
+        let for_each_edge = |visit: &mut dyn FnMut(u32, u32)| {
+            for state in (0..n_states as u32).filter(|&state| is_kept(state)) {
+                for (_, code) in unit.content.table.letters(state) {
+                    for_each_target(unit, code, |next| {
+                        if is_kept(next) {
+                            visit(state, next);
+                        }
+                    });
+                }
+            }
+        };
+        for_each_edge(&mut |_, next| starts[next as usize + 1] += 1);
         (1..starts.len()).for_each(|at| starts[at] += starts[at - 1]);
         let mut states = vec![0; starts[n_states] as usize];
-        for_each_successor(unit, |state, next| {
+        for_each_edge(&mut |state, next| {
             states[starts[next as usize] as usize] = state;
             starts[next as usize] += 1;
         });
@@ -99,24 +119,58 @@ impl Predecessors {
     }
 }
 
-/// Calls `visit` with each state and each state of the same unit that its moves enter or return to; where characters are counted, with where they go on.
-fn for_each_successor(unit: &Unit, mut visit: impl FnMut(u32, u32)) {
-    for state in 0..unit.n_states() as u32 {
-        let mut to = |next: u32| {
-            visit(state, next);
-            if let Kind::BodyEnd { loop_state, .. } = unit.info(next).kind {
-                visit(state, loop_state);
-            }
-        };
-        for (_, code) in unit.content.table.letters(state) {
-            match code.step() {
-                Step::None => {}
-                Step::Plain(target) | Step::Local(target) => to(target),
-                Step::List(list) => {
-                    let places = unit.list(list).iter().flat_map(|one| one.pushes.iter().chain([&one.target]));
-                    places.filter(|place| place.slot == 0).for_each(|place| to(place.state));
+/// Calls `visit` with each state of the unit that a move enters or returns to; where characters are counted, with where they go on.
+fn for_each_target(unit: &Unit, code: PackedMove, mut visit: impl FnMut(u32)) {
+    let mut to = |next: u32| {
+        visit(next);
+        if let Kind::BodyEnd { loop_state, .. } = unit.info(next).kind {
+            visit(loop_state);
+        }
+    };
+    match code.step() {
+        Step::None => {}
+        Step::Plain(target) | Step::Local(target) => to(target),
+        Step::List(list) => {
+            let places = unit.list(list).iter().flat_map(|one| one.pushes.iter().chain([&one.target]));
+            places.filter(|place| place.slot == 0).for_each(|place| to(place.state));
+        }
+    }
+}
+
+/// Finds the states of a unit in circles that read a comma or a digit other than 0.
+///
+/// One more way around such a circle is one more item of an array, a longer number, or a longer string: white space and escapes of characters that are no control
+/// characters have no comma. Members of an object whose keys must be new are left out, and so are items that must be: whatever is in the circle can be repeated.
+fn find_circles(unit: &Unit, found: &mut [u8]) {
+    let is_free = |state: u32| {
+        let info = unit.info(state);
+        !matches!(info.kind, Kind::DistinctValue(_))
+            && !matches!(info.owner, Some(Owner::DistinctValues(_)))
+            && target(unit, state).is_some()
+    };
+    let letters =
+        || core::iter::once((b',', REACHES_UNBOUNDED)).chain((b'1'..=b'9').map(|digit| (digit, UNBOUNDED_DIGITS)));
+    let reads_some =
+        |&state: &u32| is_free(state) && letters().any(|(byte, _)| unit.code(state, byte) != PackedMove::NONE);
+    let reading: Vec<u32> = (0..unit.n_states() as u32).filter(reads_some).collect();
+    if reading.is_empty() {
+        return;
+    }
+    // A circle is one in either direction.
+    let predecessors = Predecessors::of(unit, is_free);
+    let all = components(unit.n_states(), |state: u32| predecessors.of_state(state));
+    let mut of_state = vec![0u32; unit.n_states()];
+    for (number, members) in (0..).zip(all.iter()) {
+        members.iter().for_each(|&state| of_state[state as usize] = number);
+    }
+    for state in reading {
+        let own = of_state[state as usize];
+        for (byte, bit) in letters() {
+            for_each_target(unit, unit.code(state, byte), |next| {
+                if is_free(next) && of_state[next as usize] == own {
+                    found[state as usize] |= bit;
                 }
-            }
+            });
         }
     }
 }
@@ -136,6 +190,61 @@ fn find_closing(unit: &Unit, found: &mut [u8]) {
     if !is_settled {
         states.iter().for_each(|&state| found[state as usize] |= MAY_BE_EXHAUSTED);
     }
+    find_distances(unit, states, found);
+}
+
+/// Notes of each state between values how many values it is away from one that can always close.
+fn find_distances(unit: &Unit, mut states: Vec<u32>, found: &mut [u8]) {
+    states.iter().for_each(|&state| found[state as usize] |= FAR << DISTANCE_SHIFT);
+    for _ in 0..N_SWEEPS_MAX {
+        let mut is_changed = false;
+        for &state in &states {
+            let distance = match found[state as usize] & CAN_ALWAYS_CLOSE != 0 || unit.info(state).kind == Kind::End {
+                true => 0,
+                false => {
+                    let mut least = FAR;
+                    follow(unit, state, |next, _| {
+                        least = least.min(distance_by(unit, next, found));
+                        false
+                    });
+                    least
+                }
+            };
+            let bits = found[state as usize] & ((1 << DISTANCE_SHIFT) - 1) | distance << DISTANCE_SHIFT;
+            is_changed |= bits != found[state as usize];
+            found[state as usize] = bits;
+        }
+        if !is_changed {
+            return;
+        }
+        // Rows of places stand in either order.
+        states.reverse();
+    }
+}
+
+/// Returns the distance by way of a state between values.
+fn distance_by(unit: &Unit, next: u32, found: &[u8]) -> u8 {
+    let is_value = matches!(unit.info(next).kind, Kind::DistinctValue(_));
+    match matches!(unit.info(next).owner, Some(Owner::DistinctValues(_))) {
+        true => (distance(found[next as usize]) + u8::from(is_value)).min(FAR),
+        false => FAR,
+    }
+}
+
+/// Returns the distance that a state's bits hold.
+pub(super) fn distance(bits: u8) -> u8 {
+    bits >> DISTANCE_SHIFT
+}
+
+/// Returns how far a state between values is from one that can always close, if it is left by a byte.
+pub(super) fn distance_behind(unit: &Unit, state: u32, byte: u8) -> u8 {
+    let found = unbounded(unit);
+    let mut least = FAR;
+    follow_code(unit, unit.code(state, byte), &mut |next, _| {
+        least = least.min(distance_by(unit, next, found));
+        false
+    });
+    least
 }
 
 /// Gives the states that pass a test a bit, which makes others pass; tells whether no other one passes.
@@ -164,16 +273,21 @@ fn sweep(
 
 /// Tells whether a test holds for some state of a rule with values that comes next behind one of its states: behind bytes (then there is no
 /// move), or behind what a move calls.
-fn follow(unit: &Unit, state: u32, test: impl Fn(u32, Option<&Move>) -> bool) -> bool {
-    unit.content.table.moves(state).any(|(_, code)| match code.step() {
+fn follow(unit: &Unit, state: u32, mut test: impl FnMut(u32, Option<&Move>) -> bool) -> bool {
+    unit.content.table.moves(state).any(|(_, code)| follow_code(unit, code, &mut test))
+}
+
+/// As [`follow`], by one byte.
+fn follow_code(unit: &Unit, code: PackedMove, test: &mut impl FnMut(u32, Option<&Move>) -> bool) -> bool {
+    match code.step() {
         Step::None => false,
         Step::Plain(target) | Step::Local(target) => test(target, None),
         Step::List(list) => unit.list(list).iter().any(|one| {
-            // DistinctValues are called from the unit itself, and so is white space, which never runs out.
+            // Values are called from the unit itself, and so is white space, which never runs out.
             let after = one.pushes.first().unwrap_or(&one.target);
             after.slot == 0 && test(after.state, Some(one))
         }),
-    })
+    }
 }
 
 fn can_close(unit: &Unit, state: u32, found: &[u8]) -> bool {

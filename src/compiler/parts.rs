@@ -4,8 +4,8 @@ use super::error::CompileError;
 use super::references::GrammarReferences;
 use crate::automaton::Entry;
 use crate::grammar::{Expr, ExprId, Grammar, Part, Parts, RuleId, SchemaOperand};
-use crate::pass::{External, NetRuleId, components};
-use crate::util::BoundedTable;
+use crate::pass::External;
+use crate::util::{BoundedTable, components};
 use crate::vocab::Vocab;
 use core::hash::{BuildHasher, Hash, Hasher};
 use hashbrown::{DefaultHashBuilder, HashMap};
@@ -210,7 +210,7 @@ impl PartReferences {
 /// Returns the separate rules of a grammar that the root leads to and that don't lead to themselves, callees first.
 fn separate_rules(grammar: &Grammar) -> Vec<RuleId> {
     let is_used = crate::grammar::analysis::reachable_rules(grammar);
-    let mut callees: Vec<Vec<NetRuleId>> = Vec::with_capacity(grammar.rules().len());
+    let mut callees: Vec<Vec<RuleId>> = Vec::with_capacity(grammar.rules().len());
     let (mut seen, mut pending): (Vec<usize>, Vec<ExprId>) = (vec![usize::MAX; grammar.exprs().len()], Vec::new());
     for (index, rule) in grammar.rules().iter().enumerate() {
         let mut found = Vec::new();
@@ -220,7 +220,7 @@ fn separate_rules(grammar: &Grammar) -> Vec<RuleId> {
                 continue;
             }
             match grammar.expr(id) {
-                Expr::Rule(callee) => found.push(NetRuleId::new(callee.index())),
+                Expr::Rule(callee) => found.push(*callee),
                 expr => expr.for_each_operand(|operand| pending.push(operand)),
             }
         }
@@ -228,9 +228,9 @@ fn separate_rules(grammar: &Grammar) -> Vec<RuleId> {
     }
     let is_separate =
         |rule: RuleId| rule != grammar.root() && is_used[rule.index()] && grammar.separate_rules().contains(&rule);
-    let components = components(grammar.rules().len(), |rule| &callees[rule.index()]);
+    let components = components(grammar.rules().len(), |rule: RuleId| &callees[rule.index()]);
     let alone = components.iter().filter_map(|members| match *members {
-        [only] if !callees[only.index()].contains(&only) => Some(RuleId::new(only.index())),
+        [only] if !callees[only.index()].contains(&only) => Some(only),
         _ => None,
     });
     alone.filter(|&rule| is_separate(rule)).collect()

@@ -131,6 +131,10 @@ impl Viability {
                 break;
             }
             let mark = stacks.mark();
+            // The last one is tried first.
+            if next.len() > 1 {
+                next.sort_by_cached_key(|&head| core::cmp::Reverse(n_values_left(program, stacks, head)));
+            }
             for &head in &next {
                 if self.is_free(program, stacks, head) {
                     is_found = true;
@@ -162,7 +166,7 @@ impl Viability {
     /// Tells whether nothing that a head is within can be exhausted: on some way down its stack.
     fn is_free(&mut self, program: &Program, stacks: &Stacks, head: Head) -> bool {
         let Some(values) = stacks.values() else { return true };
-        if program.must_close(head.state) {
+        if is_exhausted(program, values, head, 0) {
             return false;
         }
         // PERF: mostly there is no value yet that could be repeated; what can be read from states is found for whole units, and candidates take a look
@@ -211,7 +215,9 @@ impl Viability {
                     }
                     _ => false,
                 };
-                if is_bound || program.must_close(exit.state) {
+                // The value under way will be one more.
+                let is_exhausted = stacks.values().is_some_and(|values| is_exhausted(program, values, exit, 1));
+                if is_bound || is_exhausted {
                     continue;
                 }
                 self.pending.push((exit.node, is_unbounded || is_unbounded_behind(exit.state)));
@@ -288,9 +294,11 @@ impl Viability {
         // In a string a bracket is a character like others.
         let closes =
             |byte: u8| matches!(byte, b'}' | b']') && linked.unit.code(local, byte) != linked.unit.code(local, b'~');
+        let is_between = program.n_values_to_close(head.state) > 0;
         let rank = |byte: u8, is_used: bool| -> Rank {
             let kind = if closes(byte) { 0 } else { 1 + u8::from(byte != b'"') };
-            (byte.is_ascii_whitespace(), is_used, kind)
+            let n_left = if is_between { program.n_values_to_close_behind(head.state, byte) } else { 0 };
+            (byte.is_ascii_whitespace(), n_left, is_used, kind)
         };
         let mut ranked: SmallVec<[(Rank, u8); 16]> =
             read.iter().map(|byte| (rank(byte, is_used[usize::from(byte)]), byte)).collect();
@@ -335,9 +343,32 @@ fn fingerprint_of(program: &Program, stacks: &Stacks, head: Head, before: Stacks
     fingerprint.finish()
 }
 
-/// How early a byte is tried: white space last, what used values go on with late, and of the others first what closes a container, then what
-/// closes a string, so that a search ends soon.
-type Rank = (bool, bool, u8);
+/// Tells whether the values of the rule of a head may have run out, with `n_more` beside those that are there, so that only its end is safe.
+fn is_exhausted(program: &Program, values: &DistinctValues, head: Head, n_more: u32) -> bool {
+    program.exhausted_behind(head.state).is_some_and(|n_values| values.n_values(head.register) + n_more >= n_values)
+}
+
+/// How early a byte is tried: white space last, between values first what leads to the end with few of them, what used values go on with late, and of the others
+/// first what closes a container, then what closes a string, so that a search ends soon.
+type Rank = (bool, u8, bool, u8);
+
+/// Most frames that are looked at to find out how far the end is.
+const FRAMES_MAX: usize = 32;
+
+/// Returns how many values the ways out of all rules that a head is within take, where values may run out: a guess, which looks down one way.
+fn n_values_left(program: &Program, stacks: &Stacks, head: Head) -> u32 {
+    let mut n_left = u32::from(program.n_values_to_close(head.state));
+    let mut node = head.node;
+    for _ in 0..FRAMES_MAX {
+        if stacks.n_exits(node) == 0 {
+            break;
+        }
+        let exit = stacks.exit(node, 0);
+        n_left += u32::from(program.n_values_to_close(exit.state));
+        node = exit.node;
+    }
+    n_left
+}
 
 /// Tells whether values of a kind can run out at all.
 fn is_compared(distinct: Distinct) -> bool {

@@ -275,6 +275,12 @@ impl ArrayShape {
     pub fn has_distinct_items(&self) -> bool {
         self.is_unique && self.max.is_none_or(|max| max > 1)
     }
+
+    /// Returns what the item at a position must satisfy, whatever counts it.
+    pub fn members_at(&self, position: u64) -> impl Iterator<Item = Member> + '_ {
+        let holds = move |rule: &&ItemRule| rule.from <= position && rule.to.is_none_or(|to| position < to);
+        self.rules.iter().filter(holds).map(|rule| rule.member)
+    }
 }
 
 /// A set of keys.

@@ -32,8 +32,8 @@ impl Distinct {
 pub enum Exhaustible {
     /// It can't.
     Never,
-    /// It can where it is finite.
-    Possibly,
+    /// It can where it is finite, once a container has so many values; with fewer, another one is left wherever one must follow.
+    Behind(u32),
 }
 
 /// When two texts are the same value.

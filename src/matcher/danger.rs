@@ -2,7 +2,7 @@
 
 use crate::exec::{Candidates, Configuration, Head, StackNodeId, StacksMark, Within};
 use crate::util::ByteSet;
-use crate::vocab::Punctuation;
+use crate::vocab::{Punctuation, Trie};
 use smallvec::SmallVec;
 
 /// Memory for the walk.
@@ -121,4 +121,18 @@ pub(super) struct StackWalk {
     pub are_held_keys_tried: bool,
     /// The frames there whose values may become others, with those.
     pub repeating: Vec<(Head, Candidates)>,
+}
+
+/// Returns the number of bytes of the longest suffix below a node.
+pub(super) fn height(trie: &Trie, node: u32) -> usize {
+    match trie.height(node) {
+        u8::MAX => usize::MAX,
+        height => usize::from(height),
+    }
+}
+
+/// Returns the most values that end within so many bytes, the one under way included.
+pub(super) fn n_values_within(n_bytes: usize) -> usize {
+    // Each is a byte at least, and so is the comma before it.
+    n_bytes / 2 + 1
 }

@@ -12,6 +12,7 @@
 //! are tried, and tokens that hold that much of a key.
 
 use super::Matcher;
+use super::danger::{height, n_values_within};
 use super::memo::{ObjectKey, ObjectSlot};
 use crate::automaton::{Kind, Owner, StateId};
 use crate::exec::{BOTTOM, Head, OverBudget};
@@ -204,7 +205,8 @@ impl Matcher {
             }
             _ => true,
         };
-        if program.has_last_items() || !is_usual(head) {
+        let n_bytes_max = height(self.grammar.vocab().trie(), 0);
+        if program.has_last_items(n_values_within(n_bytes_max)) || !is_usual(head) {
             return false;
         }
         let mut node = head.node;

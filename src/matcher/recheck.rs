@@ -21,13 +21,13 @@
 //! whole subtree is walked. Cost: a step for each node that is visited, and a look at its stacks.
 
 use super::Matcher;
-use super::danger::{Danger, Level, Recheck, StackWalk};
+use super::danger::{Danger, Level, Recheck, StackWalk, height, n_values_within};
 use crate::automaton::{Kind, Owner, Program};
 use crate::exec::{Candidates, Configuration, DistinctValues, Head, OverBudget, Stacks, Within, step_byte};
 use crate::machine::{Distinct, Equality};
 use crate::mask::add_controls;
 use crate::util::{ByteSet, bit_row};
-use crate::vocab::{Punctuation, TokenId, Trie};
+use crate::vocab::{Punctuation, TokenId};
 
 /// Most nodes of the stacks to look at for one place; with more any token may make a difference.
 const STACK_NODES_MAX: usize = 256;
@@ -84,7 +84,7 @@ impl Matcher {
         let opening = vocab.quoted_strings().opening_and_holding();
         self.clear_refused(row, opening.iter().copied(), |_| is_changed = true);
         memory.stack.are_held_keys_tried = self.clear_held_keys(row, &mut is_changed).is_some();
-        memory.stack.find_repeating(program, &self.stacks, &self.live);
+        memory.stack.find_repeating(program, &self.stacks, &self.live, height(trie, 0));
         memory.n_levels = 0;
         let within = self.values().within();
         let danger = memory.stack.danger(program, &self.stacks, &self.live, within, height(trie, 0));
@@ -191,17 +191,9 @@ impl Matcher {
     }
 }
 
-/// Returns the number of bytes of the longest suffix below a node.
-fn height(trie: &Trie, node: u32) -> usize {
-    match trie.height(node) {
-        u8::MAX => usize::MAX,
-        height => usize::from(height),
-    }
-}
-
 impl StackWalk {
     /// Finds the frames of `live` whose values may become others.
-    fn find_repeating(&mut self, program: &Program, stacks: &Stacks, live: &[Head]) {
+    fn find_repeating(&mut self, program: &Program, stacks: &Stacks, live: &[Head], n_bytes_max: usize) {
         self.before = stacks.mark();
         self.repeating.clear();
         let mut repeating = core::mem::take(&mut self.repeating);
@@ -210,7 +202,9 @@ impl StackWalk {
                 && !repeating.iter().any(|(known, _)| *known == frame)
             {
                 let candidates = candidates(stacks, frame, distinct);
-                if !candidates.is_empty() || !other_repetitions(program, stacks, frame, distinct).is_empty() {
+                if !candidates.is_empty()
+                    || !other_repetitions(program, stacks, frame, distinct, n_bytes_max).is_empty()
+                {
                     repeating.push((frame, candidates));
                 }
             }
@@ -232,7 +226,7 @@ impl StackWalk {
             return Danger::ALL;
         }
         // Containers that begin within a suffix.
-        let mut all = Danger::of_punctuation(match program.has_last_items() {
+        let mut all = Danger::of_punctuation(match program.has_last_items(n_values_within(n_bytes_max)) {
             true => Punctuation::OPEN_ITEM.or(Punctuation::OPEN_COMMA),
             false => Punctuation::OPEN_COMMA,
         });
@@ -241,7 +235,7 @@ impl StackWalk {
             let is_key = distinct.equality == Equality::Bytes && !distinct.has_finite_domain();
             match is_key && are_held_keys_tried {
                 true => Danger::NONE,
-                false => next_value(program, stacks, frame, distinct, position),
+                false => next_value(program, stacks, frame, distinct, position, n_bytes_max),
             }
         };
         for head in live {
@@ -259,13 +253,13 @@ impl StackWalk {
                 let values = values_of(stacks);
                 let of_value = match repeating.iter().find(|(known, _)| *known == frame) {
                     Some((_, candidates)) => {
-                        candidates.next_bytes(values) | other_repetitions(program, stacks, frame, distinct)
+                        candidates.next_bytes(values) | other_repetitions(program, stacks, frame, distinct, n_bytes_max)
                     }
                     // A value that began before and could become no other one can't now.
                     None if frame.register >> 32 < u64::from(n_bytes_before) => ByteSet::EMPTY,
                     None => {
                         candidates(stacks, frame, distinct).next_bytes(values)
-                            | other_repetitions(program, stacks, frame, distinct)
+                            | other_repetitions(program, stacks, frame, distinct, n_bytes_max)
                     }
                 };
                 all = all.or(
@@ -355,9 +349,23 @@ fn candidates(stacks: &Stacks, frame: Head, distinct: Distinct) -> Candidates {
     Candidates::of(values_of(stacks), frame.register, distinct.equality)
 }
 
+/// Tells whether the values of a frame's rule may have run out, or may do within a suffix of so many bytes at most.
+fn may_be_exhausted(program: &Program, stacks: &Stacks, frame: Head, n_bytes_max: usize) -> bool {
+    let n_values = || values_of(stacks).n_values(frame.register) as usize;
+    program
+        .may_be_exhausted_behind(frame.state)
+        .is_some_and(|least| n_values().saturating_add(n_values_within(n_bytes_max)) >= least as usize)
+}
+
 /// Returns the bytes behind which the value under way in a frame may become a declared key, or any if it must be followed by another value of which none may be left.
-fn other_repetitions(program: &Program, stacks: &Stacks, frame: Head, distinct: Distinct) -> ByteSet {
-    if program.may_have_to_close(frame.state) {
+fn other_repetitions(
+    program: &Program,
+    stacks: &Stacks,
+    frame: Head,
+    distinct: Distinct,
+    n_bytes_max: usize,
+) -> ByteSet {
+    if may_be_exhausted(program, stacks, frame, n_bytes_max) {
         return ByteSet::ALL;
     }
     let declared = program.place(frame.state).and_then(|(linked, _)| linked.unit.declared_keys(distinct));
@@ -383,8 +391,15 @@ enum Position {
 }
 
 /// Returns which suffixes may begin a value that is compared with those of a frame, or oblige one to follow.
-fn next_value(program: &Program, stacks: &Stacks, frame: Head, distinct: Distinct, position: Position) -> Danger {
-    let may_have_to_close = program.may_have_to_close(frame.state);
+fn next_value(
+    program: &Program,
+    stacks: &Stacks,
+    frame: Head,
+    distinct: Distinct,
+    position: Position,
+    n_bytes_max: usize,
+) -> Danger {
+    let may_have_to_close = may_be_exhausted(program, stacks, frame, n_bytes_max);
     let is_exhaustible = distinct.has_finite_domain() || may_have_to_close;
     let behind = Danger::of_punctuation;
     match (distinct.equality, position) {

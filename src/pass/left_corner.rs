@@ -23,11 +23,11 @@
 
 use super::BuildError;
 use super::compile_budget::CompileBudget;
-use super::components::components;
 use super::determinize::determinize;
 use super::network::{Edge, Label, NetRule, NetRuleId, Network, Nfa, RuleAutomaton};
 use crate::limits::Limits;
 use crate::machine::Counter;
+use crate::util::components;
 use hashbrown::HashMap;
 
 /// Returns an equivalent network in which no rule can begin with itself.
@@ -90,7 +90,7 @@ fn called_from_elsewhere(network: &Network<RuleAutomaton>, components: &[Vec<Net
 fn left_components(network: &Network<RuleAutomaton>) -> Vec<Vec<NetRuleId>> {
     let corners = network.rules.iter().map(|rule| left_corners(&rule.automaton).collect());
     let corners: Vec<Vec<NetRuleId>> = corners.collect();
-    let all = components(corners.len(), |rule| &corners[rule.index()]);
+    let all = components(corners.len(), |rule: NetRuleId| &corners[rule.index()]);
     let is_cyclic = |members: &&[NetRuleId]| members.len() > 1 || corners[members[0].index()].contains(&members[0]);
     all.iter().filter(is_cyclic).map(<[NetRuleId]>::to_vec).collect()
 }

@@ -10,7 +10,6 @@
 mod absorb;
 mod as_grammar;
 mod compile_budget;
-mod components;
 mod determinize;
 mod error;
 mod inline;
@@ -27,7 +26,6 @@ mod token_sets;
 pub use error::BuildError;
 
 pub(crate) use compile_budget::{CompileBudget, steps_of_sorting};
-pub(crate) use components::{Components, components};
 pub(crate) use determinize::Splitter;
 pub(crate) use lower::{External, References};
 pub(crate) use network::{

@@ -17,8 +17,8 @@
 //! Cost: the calls of a component for each level of nesting, at most [`VISITS_PER_CALL`] times all calls; deeper levels come in the order
 //! of the number of calls.
 
-use super::components::components;
 use super::network::NetRuleId;
+use crate::util::components;
 
 /// Rules tried as a head that is on all cycles of a component.
 const HEADS_TRIED_MAX: usize = 4;
@@ -71,16 +71,16 @@ impl Order<'_> {
     /// Returns the components of the calls among some rules, in reverse topological order.
     fn components(&mut self, rules: &[NetRuleId]) -> Vec<Vec<NetRuleId>> {
         (0..).zip(rules).for_each(|(place, rule)| self.indices[rule.index()] = place);
-        let among = |rule: &NetRuleId| -> Vec<NetRuleId> {
+        let among = |rule: &NetRuleId| -> Vec<u32> {
             let indices = self.callees[rule.index()].iter().map(|callee| self.indices[callee.index()]);
-            indices.filter(|&place| place != u32::MAX).map(NetRuleId).collect()
+            indices.filter(|&place| place != u32::MAX).collect()
         };
-        let calls: Vec<Vec<NetRuleId>> = rules.iter().map(among).collect();
-        let found = components(rules.len(), |place| &calls[place.index()]);
+        let calls: Vec<Vec<u32>> = rules.iter().map(among).collect();
+        let found = components(rules.len(), |place: u32| &calls[place as usize]);
         rules.iter().for_each(|rule| self.indices[rule.index()] = u32::MAX);
         let n_visits = rules.iter().map(|rule| 1 + self.callees[rule.index()].len()).sum();
         self.n_visits_left = self.n_visits_left.saturating_sub(n_visits);
-        found.iter().map(|indices| indices.iter().map(|place| rules[place.index()]).collect()).collect()
+        found.iter().map(|indices| indices.iter().map(|&place| rules[place as usize]).collect()).collect()
     }
 
     /// Decomposes a component and appends its parts in order.

@@ -1,5 +1,24 @@
 //! Typed indices: a table is indexed by the one type made for it.
 
+/// A number that names one of many things, which are counted from 0 on.
+pub(crate) trait Index: Copy + Eq {
+    /// Returns the number of the thing at a position.
+    fn at(position: usize) -> Self;
+
+    /// Returns the position of what the number names.
+    fn position(self) -> usize;
+}
+
+impl Index for u32 {
+    fn at(position: usize) -> u32 {
+        u32::try_from(position).expect("positions fit in 32 bits")
+    }
+
+    fn position(self) -> usize {
+        self as usize
+    }
+}
+
 /// Declares a `u32` index type: `index_type!(/// Names a rule. pub RuleId);`
 macro_rules! index_type {
     ($(#[$meta:meta])* $vis:vis $name:ident) => {
@@ -21,6 +40,16 @@ macro_rules! index_type {
             #[inline]
             pub fn index(self) -> usize {
                 self.0 as usize
+            }
+        }
+
+        impl $crate::util::Index for $name {
+            fn at(position: usize) -> Self {
+                Self::new(position)
+            }
+
+            fn position(self) -> usize {
+                self.index()
             }
         }
 

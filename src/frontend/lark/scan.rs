@@ -89,13 +89,22 @@ impl<'s> Tokens<'s> {
 
     /// Skips blanks and comments, and line ends inside of brackets.
     fn skip_blank(&mut self) {
-        while let Some(byte) = self.byte(self.at) {
-            match byte {
-                b' ' | b'\t' => self.at += 1,
-                b'\n' | b'\r' if self.depth > 0 => self.at += 1,
-                b'#' => self.skip_line(),
-                b'/' if self.byte(self.at + 1) == Some(b'/') => self.skip_line(),
-                _ => break,
+        match self.depth {
+            0 => self.skip_blanks_or(|_| false),
+            _ => self.skip_blanks_or(|byte| matches!(byte, b'\n' | b'\r')),
+        }
+    }
+
+    /// Skips blanks, comments and other bytes, as fast as the compiler can: there may be megabytes of them.
+    fn skip_blanks_or(&mut self, is_other: impl Fn(u8) -> bool) {
+        loop {
+            let rest = &self.source.as_bytes()[self.at..self.end];
+            let is_left = |&byte: &u8| !matches!(byte, b' ' | b'\t') && !is_other(byte);
+            self.at += rest.iter().position(is_left).unwrap_or(rest.len());
+            match self.byte(self.at) {
+                Some(b'#') => self.skip_line(),
+                Some(b'/') if self.byte(self.at + 1) == Some(b'/') => self.skip_line(),
+                _ => return,
             }
         }
     }
@@ -105,13 +114,8 @@ impl<'s> Tokens<'s> {
     }
 
     fn newlines(&mut self) -> usize {
-        loop {
-            self.skip_blank();
-            match self.byte(self.at) {
-                Some(b'\n' | b'\r') => self.at += 1,
-                _ => return self.at,
-            }
-        }
+        self.skip_blanks_or(|byte| matches!(byte, b'\n' | b'\r'));
+        self.at
     }
 
     fn token(&mut self) -> Result<Token, SyntaxError> {

@@ -16,13 +16,16 @@ use matching::can_all_differ;
 use smallvec::SmallVec;
 use std::rc::Rc;
 pub(super) use values::EnumerationBudget;
-use values::UnlistedValues;
+use values::{PREFIX_MAX, UnlistedValues};
 
 /// Largest number of items that is tracked in states; larger ones take a counter.
 const WRITTEN_MAX: u64 = 16;
 
 /// Most values of counted items that are used to bound their number.
 const COUNTED_MAX: usize = 64;
+
+/// Most variants of the items of an array whose values are counted, to know when they may run out.
+const MEASURED_VARIANTS_MAX: usize = 64;
 
 /// Most values of items that are enumerated.
 const VALUES_MAX: usize = 4096;
@@ -115,12 +118,7 @@ impl Lowerer<'_> {
         draft.accept(end);
         // The domain of each position of the prefix, and of all after it.
         let n_prefix = n_prefix(shape);
-        let places = (0..=n_prefix).map(|position| {
-            let holds =
-                shape.rules.iter().filter(|rule| rule.from <= position && rule.to.is_none_or(|to| position < to));
-            holds.map(|rule| rule.member).collect::<Vec<Member>>()
-        });
-        let places: Vec<Vec<Member>> = places.collect();
+        let places: Vec<Vec<Member>> = (0..=n_prefix).map(|position| shape.members_at(position).collect()).collect();
         let mut domains = Vec::with_capacity(places.len());
         for members in &places {
             let conjunction = self.expander.intern(members.clone());
@@ -142,7 +140,7 @@ impl Lowerer<'_> {
         }
         if shape.max.is_some_and(|max| max < shape.min)
             || !self.has_enough(&places, shape.min)?
-            || !self.has_enough_counted(&shape)?
+            || !self.has_enough_counted(&shape, &places)?
         {
             return Ok(None);
         }
@@ -167,7 +165,8 @@ impl Lowerer<'_> {
         }
         let exhaustible = match (self.bound_counts(&mut shape)?, is_unsure) {
             (true, false) => Exhaustible::Never,
-            _ => Exhaustible::Possibly,
+            // How many values it takes is found where all variants of items are known.
+            _ => Exhaustible::Behind(0),
         };
         let scarce_after = is_finite.then_some(0);
         let distinct = Distinct { equality: Equality::Json, scarce_after, exhaustible, declared_keys: None };
@@ -212,19 +211,31 @@ impl Lowerer<'_> {
     }
 
     /// Returns whether there are as many distinct values as each condition must count; true if there are too many to decide.
-    fn has_enough_counted(&mut self, shape: &ArrayShape) -> Lowered<bool> {
+    fn has_enough_counted(&mut self, shape: &ArrayShape, places: &[Vec<Member>]) -> Lowered<bool> {
+        if places.len() as u64 > PREFIX_MAX {
+            return Ok(true);
+        }
         for count in &shape.counts {
             let Some(min) = usize::try_from(count.min).ok().filter(|min| (2..=VALUES_MAX).contains(min)) else {
                 continue;
             };
-            // What holds at all places where items are counted.
-            let holds = shape.rules.iter().filter(|rule| {
-                rule.from <= count.from && rule.to.is_none_or(|end| count.to.is_some_and(|to| to <= end))
-            });
-            let members: Members = holds.map(|rule| rule.member).chain([count.member]).collect();
-            let conjunction = self.expander.intern(members);
-            let few = self.few_values(conjunction, &mut EnumerationBudget::new(min - 1))?;
-            if few.is_some_and(|values| values.len() < min) {
+            // Each item of the prefix is one value at most.
+            let last = places.len() - 1;
+            let mut n_values = 0;
+            for (position, members) in (0..).zip(places) {
+                if position < count.from || count.to.is_some_and(|to| position >= to) {
+                    continue;
+                }
+                let members: Members = members.iter().copied().chain([count.member]).collect();
+                let conjunction = self.expander.intern(members);
+                let n_missing = min.saturating_sub(n_values);
+                let n_places = if position < last as u64 { 1 } else { n_missing };
+                if n_places > 0 {
+                    let few = self.few_values(conjunction, &mut EnumerationBudget::new(n_places.saturating_sub(1)))?;
+                    n_values += few.map_or(n_places, |values| values.len().min(n_places));
+                }
+            }
+            if n_values < min {
                 return Ok(false);
             }
         }
@@ -393,7 +404,41 @@ impl Lowerer<'_> {
                 self.item(draft, &plan, &mut places, &next, &seen, depth)?;
             }
         }
+        if let Some(distinct @ Distinct { exhaustible: Exhaustible::Behind(_), .. }) = distinct {
+            let exhaustible = self.exhaustible_behind(&plan, &places)?;
+            draft.elements.iter_mut().for_each(|(_, own)| *own = Distinct { exhaustible, ..distinct });
+        }
         Ok(())
+    }
+
+    /// Returns how many items an array needs to have so that its values may run out while another item must follow.
+    ///
+    /// With n items there is a way to the end that takes k more, each of which has more than n + k values to choose from, if all variants of items have that many.
+    fn exhaustible_behind(&mut self, plan: &Plan<'_>, places: &Places) -> Lowered<Exhaustible> {
+        let mut variants: Vec<ConjunctionId> = places
+            .variants
+            .values()
+            .flat_map(|variants| variants.iter().map(|&(conjunction, _)| conjunction))
+            .collect();
+        variants.sort_unstable();
+        variants.dedup();
+        if variants.len() > MEASURED_VARIANTS_MAX {
+            return Ok(Exhaustible::Behind(0));
+        }
+        let mut n_least = None;
+        for conjunction in variants {
+            let n_values = self.n_values_at_least(conjunction)?;
+            // No item is of a variant without values.
+            n_least = n_values.into_iter().chain(n_least).min();
+        }
+        let Some(n_least) = n_least else { return Ok(Exhaustible::Never) };
+        // A shortest way leads to a place, or satisfies a condition, with each item.
+        let n_ways = plan
+            .shape
+            .counts
+            .iter()
+            .fold(plan.n_prefix.saturating_add(plan.shape.min), |sum, count| sum.saturating_add(count.min));
+        Ok(Exhaustible::Behind(u32::try_from((n_least as u64).saturating_sub(n_ways)).unwrap_or(u32::MAX)))
     }
 
     /// Adds the next item, in all variants.
@@ -429,8 +474,7 @@ impl Lowerer<'_> {
     fn item_variants(&mut self, plan: &Plan<'_>, position: u64, counts: &Counts) -> Lowered<Variants> {
         let shape = plan.shape;
         let is_at = |from: u64, to: Option<u64>| from <= position && to.is_none_or(|to| position < to);
-        let members: Members =
-            shape.rules.iter().filter(|rule| is_at(rule.from, rule.to)).map(|rule| rule.member).collect();
+        let members: Members = shape.members_at(position).collect();
         let mut variants: Vec<(Members, Counts)> = vec![(members, counts.clone())];
         for (index, count) in shape.counts.iter().enumerate().filter(|(_, count)| is_at(count.from, count.to)) {
             let n_seen = counts[index];

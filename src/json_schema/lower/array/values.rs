@@ -6,12 +6,16 @@
 use super::super::text::{has_finite_end, spelled_key};
 use super::super::{LowerError, Lowered, Lowerer};
 use super::{Plan, Seen, VALUES_MAX, n_prefix};
-use crate::json_schema::conjunction::ConjunctionId;
+use crate::json_schema::conjunction::{ConjunctionId, Members};
 use crate::json_schema::language::few_texts;
-use crate::json_schema::shape::{ArrayShape, NumberShape, Shape, ValueKind};
+use crate::json_schema::shape::{ArrayShape, NumberShape, ObjectShape, Shape, ValueKind};
 
 /// Most values and prefixes of values that one enumeration visits.
 const STEPS_MAX: usize = 1 << 14;
+/// Number of values from which on it is not counted how many there are.
+const MEASURED_MAX: usize = 256;
+/// Most items with constraints of their own where it is found out whether an array can go on.
+pub(super) const PREFIX_MAX: u64 = 64;
 /// Deepest nesting of enumerated values.
 const DEPTH_MAX: usize = 32;
 
@@ -55,38 +59,144 @@ impl Lowerer<'_> {
         conjunction: ConjunctionId,
         few: &mut EnumerationBudget,
     ) -> Lowered<Option<Vec<Vec<u8>>>> {
+        let mut texts = Vec::new();
+        let is_few = self.add_values(conjunction, few, &mut texts)?;
+        Ok((is_few && texts.len() <= few.n_max).then_some(texts))
+    }
+
+    /// Returns a number of values that a conjunction has at least; nothing if it has none.
+    pub(super) fn n_values_at_least(&mut self, conjunction: ConjunctionId) -> Lowered<Option<usize>> {
+        if self.is_endless(conjunction)? {
+            return Ok(Some(usize::MAX));
+        }
+        let mut texts = Vec::new();
+        let is_all = self.add_values(conjunction, &mut EnumerationBudget::new(MEASURED_MAX), &mut texts)?;
+        Ok((!is_all || !texts.is_empty()).then_some(texts.len()))
+    }
+
+    /// Tells whether a conjunction certainly has infinitely many values.
+    fn is_endless(&mut self, conjunction: ConjunctionId) -> Lowered<bool> {
+        for kind in ValueKind::ALL {
+            let shapes = self.expander.shapes(conjunction, kind)?;
+            let is_endless = match kind {
+                ValueKind::Array | ValueKind::Object => {
+                    let mut is_endless = false;
+                    for shape in shapes.iter() {
+                        is_endless = is_endless
+                            || match shape {
+                                Shape::Array(array) => self.may_go_on(array)?,
+                                Shape::Object(object) => self.may_have_any_key(object)?,
+                                _ => false,
+                            };
+                    }
+                    is_endless
+                }
+                // Numbers that can't be spelled as distinct items are an error of the array, where there is one.
+                _ => self.add_scalars(kind, &shapes, &mut Vec::new()).is_ok_and(|others| others.is_endless),
+            };
+            if is_endless {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Tells whether a shape certainly has arrays, and each can have another item.
+    fn may_go_on(&mut self, shape: &ArrayShape) -> Lowered<bool> {
+        let n_prefix = n_prefix(shape);
+        let are_counted = shape.counts.iter().any(|count| count.min > 0 || count.max.is_some());
+        if shape.is_unique || shape.max.is_some() || are_counted || n_prefix > PREFIX_MAX {
+            return Ok(false);
+        }
+        for position in 0..=n_prefix {
+            let members: Members = shape.members_at(position).collect();
+            let conjunction = self.expander.intern(members);
+            if !self.has_value(conjunction)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Tells whether a shape certainly has objects, and each can have any other key.
+    fn may_have_any_key(&mut self, shape: &ObjectShape) -> Lowered<bool> {
+        if shape.max.is_some() || !shape.obligations.is_empty() {
+            return Ok(false);
+        }
+        let Some(plan) = self.plan_object(shape)? else { return Ok(false) };
+        let required =
+            plan.names.iter().filter(|name| name.is_required).map(|name| Some(name.content.as_ref()?.conjunction));
+        for conjunction in required.chain([plan.undeclared()]) {
+            if !conjunction.map_or(Ok(false), |conjunction| self.has_value(conjunction))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Tells whether a conjunction certainly has a value.
+    fn has_value(&mut self, conjunction: ConjunctionId) -> Lowered<bool> {
+        for kind in ValueKind::ALL {
+            let shapes = self.expander.shapes(conjunction, kind)?;
+            let mut texts = Vec::new();
+            let has_some = match kind {
+                ValueKind::Array | ValueKind::Object => shapes.iter().any(|shape| match shape {
+                    Shape::Array(array) => array.min == 0 && array.counts.iter().all(|count| count.min == 0),
+                    Shape::Object(object) => {
+                        object.min == 0 && object.required.len() == 0 && object.obligations.is_empty()
+                    }
+                    _ => false,
+                }),
+                _ => self
+                    .add_scalars(kind, &shapes, &mut texts)
+                    .is_ok_and(|others| others.is_endless || !texts.is_empty()),
+            };
+            if has_some {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Adds the values of a conjunction to a list that is empty before, each once; returns whether these are all, and not too many.
+    fn add_values(
+        &mut self,
+        conjunction: ConjunctionId,
+        few: &mut EnumerationBudget,
+        texts: &mut Vec<Vec<u8>>,
+    ) -> Lowered<bool> {
         if few.depth >= DEPTH_MAX {
-            return Ok(None);
+            return Ok(false);
         }
         few.depth += 1;
-        let mut texts = Vec::new();
         let mut is_few = true;
         for kind in ValueKind::ALL {
             let shapes = self.expander.shapes(conjunction, kind)?;
             for shape in shapes.iter().filter(|_| matches!(kind, ValueKind::Array | ValueKind::Object)) {
                 is_few = is_few
                     && match shape {
-                        Shape::Array(array) => self.few_arrays(array, few, &mut texts)?,
-                        Shape::Object(object) => self.few_objects(object, few, &mut texts)?,
+                        Shape::Array(array) => self.few_arrays(array, few, texts)?,
+                        Shape::Object(object) => self.few_objects(object, few, texts)?,
                         _ => true,
                     };
             }
             is_few = is_few
-                && match (kind, self.add_scalars(kind, &shapes, &mut texts)) {
+                && match (kind, self.add_scalars(kind, &shapes, texts)) {
                     (ValueKind::Array | ValueKind::Object, _) => true,
                     (_, Ok(others)) => !others.is_some,
                     // Some numbers can't be spelled as distinct items, which does not matter within containers.
                     (_, Err(LowerError::Schema(_))) => false,
                     (_, Err(error)) => return Err(error),
                 };
-            if !is_few || few.is_over(&texts, 0) {
-                return Ok(None);
+            if !is_few || few.is_over(texts, 0) {
+                is_few = false;
+                break;
             }
         }
         few.depth -= 1;
         texts.sort_unstable();
         texts.dedup();
-        Ok((texts.len() <= few.n_max).then_some(texts))
+        Ok(is_few)
     }
 
     /// Adds the scalars of some shapes of a kind, if they are few; returns what others there are.
@@ -143,6 +253,10 @@ impl Lowerer<'_> {
         few: &mut EnumerationBudget,
         texts: &mut Vec<Vec<u8>>,
     ) -> Lowered<bool> {
+        // PERF: spelling ever longer arrays out until there are too many took 25 ms.
+        if self.may_go_on(shape)? {
+            return Ok(false);
+        }
         let plan = Plan { shape, n_prefix: n_prefix(shape), is_written: true, distinct: None };
         let none = Seen { position: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
         let mut open: Vec<(Vec<Vec<u8>>, Seen)> = vec![(Vec::new(), none)];

@@ -84,6 +84,12 @@ impl Plan {
         !self.classes.is_empty()
     }
 
+    /// Returns what the values of any keys that nobody names satisfy, if there may be such keys.
+    pub fn undeclared(&self) -> Option<ConjunctionId> {
+        let class = self.classes.iter().find(|class| matches!(class.keys, ClassKeys::Undeclared))?;
+        Some(class.content.conjunction)
+    }
+
     /// Returns what is known of the names from one on.
     pub fn rest(&self, next: u32) -> Rest {
         self.suffixes[next as usize]

@@ -1,17 +1,17 @@
 //! Strongly connected components (Tarjan, 1972), without recursion.
 
-use super::network::NetRuleId;
+use super::ids::Index;
 
-/// The strongly connected components of a graph of rules.
-pub(crate) struct Components {
-    members: Vec<NetRuleId>,
+/// The strongly connected components of a graph.
+pub(crate) struct Components<N> {
+    members: Vec<N>,
     /// Where each component ends.
     ends: Vec<u32>,
 }
 
-impl Components {
+impl<N: Index> Components<N> {
     /// Returns the components in reverse topological order: each after all that are reachable from it.
-    pub fn iter(&self) -> impl Iterator<Item = &[NetRuleId]> {
+    pub fn iter(&self) -> impl Iterator<Item = &[N]> {
         let mut first = 0;
         self.ends.iter().map(move |&end| {
             let members = &self.members[first as usize..end as usize];
@@ -21,7 +21,7 @@ impl Components {
     }
 
     /// Sorts the members of each component.
-    pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(NetRuleId) -> K) {
+    pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(N) -> K) {
         let mut first = 0;
         for &end in &self.ends {
             self.members[first as usize..end as usize].sort_unstable_by_key(|&member| key(member));
@@ -31,50 +31,50 @@ impl Components {
 }
 
 /// Returns the strongly connected components of the graph of `n` nodes with these successors.
-pub(crate) fn components<'a>(n: usize, successors: impl Fn(NetRuleId) -> &'a [NetRuleId]) -> Components {
+pub(crate) fn components<'a, N: Index + 'a>(n: usize, successors: impl Fn(N) -> &'a [N]) -> Components<N> {
     const NEW: u32 = u32::MAX;
     /// Finished; nodes on the stack have their index instead.
     const DONE: u32 = u32::MAX - 1;
     let mut found = Components { members: Vec::with_capacity(n), ends: Vec::with_capacity(n) };
     // By node: its discovery index and its low link.
     let mut nodes: Vec<(u32, u32)> = vec![(NEW, 0); n];
-    let mut stack: Vec<NetRuleId> = Vec::with_capacity(n.min(64));
+    let mut stack: Vec<N> = Vec::with_capacity(n.min(64));
     let mut next_index = 0;
-    // (node, position among its successors)
-    let mut calls: Vec<(NetRuleId, usize)> = Vec::with_capacity(n.min(64));
-    for start in (0..n).map(NetRuleId::new) {
-        if nodes[start.index()].0 != NEW {
+    // (node, place among its successors)
+    let mut calls: Vec<(N, usize)> = Vec::with_capacity(n.min(64));
+    for start in (0..n).map(N::at) {
+        if nodes[start.position()].0 != NEW {
             continue;
         }
         calls.push((start, 0));
-        while let Some(&mut (node, ref mut position)) = calls.last_mut() {
-            let v = node.index();
-            if *position == 0 {
+        while let Some(&mut (node, ref mut place)) = calls.last_mut() {
+            let v = node.position();
+            if *place == 0 {
                 nodes[v] = (next_index, next_index);
                 next_index += 1;
                 stack.push(node);
             }
-            if let Some(&next) = successors(node).get(*position) {
-                *position += 1;
-                match nodes[next.index()].0 {
+            if let Some(&next) = successors(node).get(*place) {
+                *place += 1;
+                match nodes[next.position()].0 {
                     NEW => calls.push((next, 0)),
                     DONE => {}
                     index => nodes[v].1 = nodes[v].1.min(index),
                 }
-                // Position 0 marks a node that was just discovered and must not occur again.
+                // Place 0 marks a node that was just discovered and must not occur again.
                 continue;
             }
             calls.pop();
             let (index, low) = nodes[v];
             if let Some(&(parent, _)) = calls.last() {
-                let low_of_parent = &mut nodes[parent.index()].1;
+                let low_of_parent = &mut nodes[parent.position()].1;
                 *low_of_parent = low.min(*low_of_parent);
             }
             if low == index {
                 let at = stack.iter().rposition(|&other| other == node);
                 let members = stack.drain(at.expect("a node is on the stack until it is found")..);
                 for member in members {
-                    nodes[member.index()].0 = DONE;
+                    nodes[member.position()].0 = DONE;
                     found.members.push(member);
                 }
                 found.ends.push(found.members.len() as u32);
@@ -89,11 +89,9 @@ mod tests {
     use super::*;
 
     fn of(graph: &[&[u32]]) -> Vec<Vec<u32>> {
-        let graph: Vec<Vec<NetRuleId>> =
-            graph.iter().map(|of| of.iter().map(|&next| NetRuleId(next)).collect()).collect();
-        let mut found = components(graph.len(), |node| &graph[node.index()]);
+        let mut found = components(graph.len(), |node: u32| graph[node.position()]);
         found.sort_by_key(|member| member);
-        found.iter().map(|members| members.iter().map(|member| member.0).collect()).collect()
+        found.iter().map(<[u32]>::to_vec).collect()
     }
 
     #[test]
@@ -110,8 +108,8 @@ mod tests {
     #[test]
     fn a_long_chain_does_not_recurse() {
         let n = 200_000;
-        let chain: Vec<NetRuleId> = (1..=n).map(NetRuleId).collect();
-        let successors = |node: NetRuleId| &chain[node.index()..(node.index() + 1).min(n as usize - 1)];
+        let chain: Vec<u32> = (1..=n).collect();
+        let successors = |node: u32| &chain[node.position()..(node.position() + 1).min(n as usize - 1)];
         assert_eq!(components(n as usize, successors).iter().count(), n as usize);
     }
 }
