@@ -98,7 +98,7 @@ impl<'s> Tokens<'s> {
     /// Skips blanks, comments and other bytes, as fast as the compiler can: there may be megabytes of them.
     fn skip_blanks_or(&mut self, is_other: impl Fn(u8) -> bool) {
         loop {
-            let rest = &self.source.as_bytes()[self.at..self.end];
+            let rest = self.source.as_bytes().get(self.at..self.end).unwrap_or_default();
             let is_left = |&byte: &u8| !matches!(byte, b' ' | b'\t') && !is_other(byte);
             self.at += rest.iter().position(is_left).unwrap_or(rest.len());
             match self.byte(self.at) {
