@@ -18,13 +18,16 @@ use core::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use smallvec::SmallVec;
 
+/// States between two checks of the deadline: some milliseconds.
+const STATES_PER_CHECK: usize = 1 << 13;
+
 type Row = SmallVec<[(Label, u32); 4]>;
 
 /// Returns the minimal automaton of a deterministic one without dead states, numbered in breadth-first order along sorted labels.
 pub(super) fn minimize(rows: &Rows, accepting: &[bool], budget: &CompileBudget) -> Result<RuleAutomaton, BuildError> {
     budget.spend(rows.len())?;
-    let class = match bottom_up(rows) {
-        Some(order) => classes_without_cycles(rows, accepting, &order),
+    let class = match bottom_up(rows, budget)? {
+        Some(order) => classes_without_cycles(rows, accepting, &order, budget)?,
         None => Refinement::new(rows, accepting).run(budget)?,
     };
     let n = rows.len();
@@ -37,6 +40,7 @@ pub(super) fn minimize(rows: &Rows, accepting: &[bool], budget: &CompileBudget) 
     number[class[0] as usize] = 0;
     let (mut new_rows, mut new_accepting) = (Rows::with_capacity(n), Vec::with_capacity(n));
     while new_rows.len() < order.len() {
+        check_now_and_then(new_rows.len(), budget)?;
         let state = order[new_rows.len()] as usize;
         push_merged(rows.row(state), &class, &mut new_rows);
         for edge in new_rows.open_row() {
@@ -54,7 +58,7 @@ pub(super) fn minimize(rows: &Rows, accepting: &[bool], budget: &CompileBudget) 
 }
 
 /// Returns the states, each behind all that it leads to; nothing if one leads to itself.
-fn bottom_up(rows: &Rows) -> Option<Vec<u32>> {
+fn bottom_up(rows: &Rows, budget: &CompileBudget) -> Result<Option<Vec<u32>>, BuildError> {
     const NEW: u8 = 0;
     const OPEN: u8 = 1;
     const DONE: u8 = 2;
@@ -65,6 +69,7 @@ fn bottom_up(rows: &Rows) -> Option<Vec<u32>> {
     marks[0] = OPEN;
     while let Some(&mut (state, ref mut n_followed)) = path.last_mut() {
         let Some(edge) = rows.row(state as usize).get(*n_followed as usize) else {
+            check_now_and_then(order.len(), budget)?;
             marks[state as usize] = DONE;
             order.push(state);
             path.pop();
@@ -73,18 +78,32 @@ fn bottom_up(rows: &Rows) -> Option<Vec<u32>> {
         *n_followed += 1;
         match marks[edge.target as usize] {
             NEW => {
+                check_now_and_then(path.len(), budget)?;
                 marks[edge.target as usize] = OPEN;
                 path.push((edge.target, 0));
             }
-            OPEN => return None,
+            OPEN => return Ok(None),
             _ => {}
         }
     }
-    Some(order)
+    Ok(Some(order))
+}
+
+/// Checks the deadline once in a few thousand states, whose steps are counted already.
+fn check_now_and_then(n_states: usize, budget: &CompileBudget) -> Result<(), BuildError> {
+    match n_states.is_multiple_of(STATES_PER_CHECK) {
+        true => budget.check(),
+        false => Ok(()),
+    }
 }
 
 /// Returns by state its class, which is the number of a state of that class. `order` is that of [`bottom_up`].
-fn classes_without_cycles(rows: &Rows, accepting: &[bool], order: &[u32]) -> Vec<u32> {
+fn classes_without_cycles(
+    rows: &Rows,
+    accepting: &[bool],
+    order: &[u32],
+    budget: &CompileBudget,
+) -> Result<Vec<u32>, BuildError> {
     let mut class = vec![0u32; rows.len()];
     // The rows of classes so far, and the classes by row.
     let mut known = Rows::with_capacity(rows.len());
@@ -92,7 +111,8 @@ fn classes_without_cycles(rows: &Rows, accepting: &[bool], order: &[u32]) -> Vec
     let mut ids: HashTable<u32> = HashTable::with_capacity(rows.len());
     let hasher = DefaultHashBuilder::default();
     let hash = |accepts: bool, row: &[Edge]| hasher.hash_one((accepts, row));
-    for &state in order {
+    for (n_done, &state) in order.iter().enumerate() {
+        check_now_and_then(n_done, budget)?;
         let accepts = accepting[state as usize];
         push_merged(rows.row(state as usize), &class, &mut known);
         let row: &[Edge] = known.open_row();
@@ -116,7 +136,7 @@ fn classes_without_cycles(rows: &Rows, accepting: &[bool], order: &[u32]) -> Vec
             }
         }
     }
-    class
+    Ok(class)
 }
 
 /// Appends a row with targets replaced by their classes; neighbouring ranges with the same class are joined.
