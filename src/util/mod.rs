@@ -1,10 +1,11 @@
-//! What every layer uses: typed indices, byte sets, rows of bits, UTF-8, spans, a persistent list, caches, a hasher, a pool of workspaces.
+//! What every layer uses: typed indices, byte sets, rows of bits, UTF-8, spans, a persistent list, distances in a graph, caches, a hasher, a pool of workspaces.
 
 pub(crate) mod bit_row;
 mod bounded_cache;
 mod byte_set;
 pub(crate) mod chunked;
 mod closest_name;
+mod distances;
 mod fold_hasher;
 mod ids;
 mod pool;
@@ -15,6 +16,7 @@ mod utf8_state;
 pub(crate) use bounded_cache::{BoundedMap, BoundedTable};
 pub use byte_set::ByteSet;
 pub(crate) use closest_name::{closest_name, edit_distance};
+pub(crate) use distances::distances_to_end;
 pub(crate) use fold_hasher::FoldBuildHasher;
 pub(crate) use ids::index_type;
 pub(crate) use pool::Pool;
