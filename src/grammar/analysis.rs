@@ -61,6 +61,17 @@ impl Warning {
         Warning { kind: WarningKind::Schema, rule: "".into(), span, detail: detail.into(), pointer: None }
     }
 
+    /// Returns a warning about a schema that is an operand, with its pointer if the grammar is that of a document, and its place in the text of the grammar.
+    pub(crate) fn of_operand(pointer: Option<&str>, span: Option<Span>, detail: String) -> Self {
+        Warning { pointer: pointer.map(Into::into), ..Self::of_schema(span, detail) }
+    }
+
+    /// Returns a warning about a JSON document, at a pointer and a span of it.
+    pub(crate) fn of_document(kind: WarningKind, pointer: &str, span: Span, detail: String) -> Self {
+        let pointer = Some(pointer.into());
+        Warning { kind, rule: "".into(), span: Some(span), detail: detail.into(), pointer }
+    }
+
     /// Returns the warning that no string matches a rule.
     pub(crate) fn matches_nothing(rule: &Rule) -> Self {
         let (rule, span) = (rule.name.clone(), rule.span);
@@ -77,12 +88,12 @@ impl Warning {
         self.kind
     }
 
-    /// Returns the name of the rule; empty for a warning about a JSON Schema.
+    /// Returns the name of the rule; empty for a warning about a JSON Schema or a field of a structural tag.
     pub fn rule(&self) -> &str {
         &self.rule
     }
 
-    /// Returns the JSON pointer of the grammar, if it stands in a JSON document: a structural tag.
+    /// Returns the JSON pointer of the place, if it is one of a JSON document, a structural tag; of a grammar in it that of the whole grammar.
     pub fn pointer(&self) -> Option<&str> {
         self.pointer.as_deref()
     }
