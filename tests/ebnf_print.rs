@@ -198,6 +198,9 @@ fn macros_print_and_read_back_equal() {
         r#"root ::= "!" | TagDispatch(excludes=("ab"))  "#,
         r#"root ::= TagDispatch() "!""#,
         r#"root ::= TagDispatch(("a", b)) "!"  b ::= "b""#,
+        // However a macro is written.
+        r#"root ::= Substring("a", "b" ,"\x61\u{62}c" ) & /.{2}/"#,
+        r#"root ::= Substring('a',"b") Substring()"#,
         r#"root ::= TagDispatch(("a", b), loop_after_dispatch=false) "!"  b ::= "b""#,
         r#"root ::= TokenTagDispatch(excludes=(1)) "!""#,
         r#"root ::= TokenTagDispatch() | "!""#,
