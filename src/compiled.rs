@@ -2,6 +2,8 @@
 //!
 //! The compiler makes it, above in the order of the modules; matchers are made from it, and hold it.
 
+mod warnings;
+
 use crate::automaton::{Program, dump_dot, dump_text};
 use crate::grammar::{Grammar, SchemaOperand, Warning};
 use crate::json_schema::SchemaReport;
@@ -10,6 +12,7 @@ use crate::pass::NormalGrammar;
 use crate::vocab::Vocab;
 use core::fmt;
 use std::sync::{Arc, OnceLock};
+pub(crate) use warnings::{operand_warnings, schema_warnings};
 
 /// The format of a [`CompiledGrammar::dump`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,11 +120,12 @@ impl CompiledGrammar {
         self.inner.all_warnings.get_or_init(|| {
             let mut warnings = self.inner.warnings.clone();
             match &self.inner.origin {
-                Origin::Grammar { schemas, .. } => {
-                    let reports = schemas.iter().filter_map(|(_, compiled)| compiled.schema_report());
-                    reports.for_each(|report| warnings.extend(schema_warnings(report, true)));
+                Origin::Grammar { written, schemas, .. } => {
+                    let reports =
+                        schemas.iter().filter_map(|(operand, compiled)| Some((operand, compiled.schema_report()?)));
+                    warnings.extend(operand_warnings(written, reports));
                 }
-                Origin::Schema { report, .. } => warnings.extend(schema_warnings(report, false)),
+                Origin::Schema { report, .. } => warnings.extend(schema_warnings(report)),
             }
             warnings
         })
@@ -218,12 +222,4 @@ impl fmt::Debug for CompiledGrammar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CompiledGrammar").field("n_states", &self.n_states()).finish_non_exhaustive()
     }
-}
-
-/// Returns the warnings about a schema, with their places if it is not an operand of a grammar.
-pub(crate) fn schema_warnings(report: &SchemaReport, is_operand: bool) -> impl Iterator<Item = Warning> {
-    report.warnings().into_iter().map(move |warning| {
-        let within = if is_operand { "in a JSON Schema of the grammar: " } else { "" };
-        Warning::of_schema(warning.span().filter(|_| !is_operand), format!("{within}{warning}"))
-    })
 }

@@ -226,6 +226,17 @@ fn unused_rules_are_warnings() {
     assert_eq!(parsed.warnings[0].span().unwrap().start, 11);
 }
 
+/// The usual root rule and what it refers to are no mistakes where another root was chosen.
+#[test]
+fn another_root_is_no_reason_to_warn() {
+    let source = "root ::= a b\na ::= \"a\"\nb ::= \"b\"\nspare ::= b";
+    let warnings = |root| ebnf::parse(source, root, &Limits::default()).unwrap().warnings;
+    let unused = |root| warnings(root).iter().map(|warning| warning.rule().to_owned()).collect::<Vec<_>>();
+    assert_eq!(unused("root"), ["spare"]);
+    assert_eq!(unused("a"), ["spare"]);
+    assert_eq!(unused("spare"), [""; 0]);
+}
+
 /// Different spellings of one grammar are equal.
 #[test]
 fn spellings_of_the_same_grammar() {

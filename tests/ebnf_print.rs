@@ -190,6 +190,30 @@ fn half_barred_control_names_are_quoted() {
     }
 }
 
+/// A macro without rules, or with one, is no sequence or choice of one part, which would print as the part.
+#[test]
+fn macros_print_and_read_back_equal() {
+    for text in [
+        r#"root ::= TagDispatch(excludes=("ab", "c")) "!""#,
+        r#"root ::= "!" | TagDispatch(excludes=("ab"))  "#,
+        r#"root ::= TagDispatch() "!""#,
+        r#"root ::= TagDispatch(("a", b)) "!"  b ::= "b""#,
+        // However a macro is written.
+        r#"root ::= Substring("a", "b" ,"\x61\u{62}c" ) & /.{2}/"#,
+        r#"root ::= Substring('a',"b") Substring()"#,
+        r#"root ::= TagDispatch(("a", b), loop_after_dispatch=false) "!"  b ::= "b""#,
+        r#"root ::= TokenTagDispatch(excludes=(1)) "!""#,
+        r#"root ::= TokenTagDispatch() | "!""#,
+        r#"root ::= TokenTagDispatch((1, b)) "!"  b ::= "b""#,
+        r#"root ::= "!" TokenTagDispatch((1, b), (2, b), loop_after_dispatch=false)  b ::= "b""#,
+    ] {
+        let Ok(parsed) = ebnf::parse(text, "root", &Limits::default()) else { panic!("{text}") };
+        let printed = parsed.grammar.to_ebnf().unwrap();
+        let again = ebnf::parse(&printed, "root", &Limits::default()).unwrap_or_else(|error| panic!("{error:#}"));
+        assert_eq!(again.grammar, parsed.grammar, "{text} prints as {printed}");
+    }
+}
+
 /// Removing any one pair of parentheses changes the grammar: none is printed in vain.
 #[test]
 fn parentheses_are_needed() {

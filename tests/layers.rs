@@ -22,7 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("vocab", &["util"]),
     ("logits", &["util"]),
     ("mask", &["util", "machine", "automaton", "exec", "vocab", "logits"]),
-    ("compiled", &["grammar", "json_schema", "pass", "automaton", "vocab", "mask"]),
+    ("compiled", &["limits", "util", "grammar", "json_schema", "pass", "automaton", "vocab", "mask"]),
     ("matcher", &["util", "machine", "automaton", "exec", "vocab", "mask", "compiled"]),
     (
         "compiler",
@@ -71,6 +71,7 @@ const JSON_SCHEMA: &[&str] = &[
     "uri",
     "draft",
     "value",
+    "within",
     "error",
     "escape",
     "read",

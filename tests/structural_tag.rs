@@ -691,6 +691,139 @@ fn grammars_warn_with_their_pointer() {
 }
 
 #[test]
+fn unknown_fields_are_warnings() {
+    for (format, field, known) in [
+        (r#"{"type": "any_text", "exclude": ["a"]}"#, "/format/exclude", "excludes"),
+        (r#"{"type": "json_schema", "json_schema": {"styl": 1}, "styl": "qwen_xml"}"#, "/format/styl", "style"),
+        (
+            r#"{"type": "star", "content": {"type": "regex", "pattern": "a", "patern": 1}}"#,
+            "/format/content/patern",
+            "pattern",
+        ),
+        (
+            r#"{"type": "triggered_tags", "triggers": ["<"], "stop_after_frist": true, "tags": [{"begin": "<", "content": {"type": "any_text"}, "end": ">"}]}"#,
+            "/format/stop_after_frist",
+            "stop_after_first",
+        ),
+        (
+            r#"{"type": "tags_with_separator", "separator": ",", "tags": [{"begin": "<", "content": {"type": "any_text"}, "end": ">", "ends": [">", "<"]}]}"#,
+            "/format/tags/0/ends",
+            "end",
+        ),
+        (
+            r#"{"type": "tag", "begin": {"type": "token", "token": 1, "tokn": 2}, "content": {"type": "any_text"}, "end": ">"}"#,
+            "/format/begin/tokn",
+            "token",
+        ),
+    ] {
+        let text = envelope(format);
+        let tag = StructuralTag::parse(&text, &TagOptions::default(), &Limits::default()).unwrap();
+        let [warning] = tag.warnings() else { panic!("{format}: {:?}", tag.warnings()) };
+        assert_eq!(warning.pointer(), Some(field), "{format}");
+        let message = warning.to_string();
+        assert!(message.ends_with(&format!("which is ignored; did you mean `{known}`?")), "{message}");
+        let span = warning.span().unwrap();
+        let name = field.rsplit_once('/').unwrap().1;
+        assert_eq!(text[span.start as usize..span.end as usize], format!("\"{name}\""));
+    }
+    let odd = r#"{"type": "structural_tag", "triger": 1, "format": {"type": "any_text", "comment": "why"}}"#;
+    let tag = StructuralTag::parse(odd, &TagOptions::default(), &Limits::default()).unwrap();
+    let messages: Vec<String> = tag.warnings().iter().map(ToString::to_string).collect();
+    let expected = [
+        "#/triger: the envelope of a structural tag has no field `triger`, which is ignored",
+        "#/format/comment: the format `any_text` has no field `comment`, which is ignored",
+    ];
+    assert_eq!(messages, expected);
+    let older = r#"{"structures": [{"begin": "<a>", "schema": {}, "end": "</a>", "stop": 1}], "triggers": ["<a"], "at_least_on": true}"#;
+    let tag = StructuralTag::parse(older, &TagOptions::default(), &Limits::default()).unwrap();
+    let pointers: Vec<&str> = tag.warnings().iter().filter_map(|warning| warning.pointer()).collect();
+    assert_eq!(pointers, ["/at_least_on", "/structures/0/stop"]);
+    let older = older.replace(", \"stop\": 1", "").replace("at_least_on\"", "at_least_one\"");
+    let tag = StructuralTag::parse(&older, &TagOptions::default(), &Limits::default()).unwrap();
+    assert_eq!(tag.warnings(), []);
+    // Very many are told in part.
+    let many = (0..5000).map(|n| format!(r#", "a{n}": 1"#)).collect::<String>();
+    let text = envelope(&format!(r#"{{"type": "any_text"{many}}}"#));
+    let tag = StructuralTag::parse(&text, &TagOptions::default(), &Limits::default()).unwrap();
+    assert_eq!(tag.warnings().len(), 1024);
+}
+
+#[test]
+fn schemas_warn_with_their_pointer() {
+    let schema = r##"{"type": "object", "properties": {"a": {"type": "string", "maxLenght": 1}, "b": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"minimun": 1}}}"##;
+    let plain = format!(r#"{{"type": "json_schema", "json_schema": {schema}}}"#);
+    for style in ["json", "qwen_xml", "glm_xml"] {
+        let styled = format!(r#"{{"type": "json_schema", "json_schema": {schema}, "style": "{style}"}}"#);
+        let text = envelope(&format!(r#"{{"type": "or", "elements": [{styled}, {plain}]}}"#));
+        let grammar = GrammarCompiler::new(Arc::clone(&VOCAB)).compile_structural_tag(&text);
+        let grammar = grammar.unwrap_or_else(|error| panic!("{style}: {error:#}"));
+        let mut found: Vec<(&str, String)> = Vec::new();
+        for warning in grammar.warnings() {
+            let span = warning.span().expect("a place");
+            let pointer = warning.pointer().unwrap_or_else(|| panic!("{style}: {warning}"));
+            found.push((pointer, text[span.start as usize..span.end as usize].into()));
+            assert!(warning.to_string().starts_with(&format!("#{pointer}: unknown keyword")), "{warning}");
+            assert!(warning.to_string().contains("did you mean"), "{warning}");
+        }
+        for place in ["/properties/a/maxLenght", "/$defs/b/minimun"] {
+            for element in 0..2 {
+                let pointer = format!("/format/elements/{element}/json_schema{place}");
+                let n_found = found.iter().filter(|(known, span)| *known == pointer && span == "1").count();
+                assert_eq!(n_found, 1, "{style}: {pointer} in {found:?}");
+            }
+        }
+    }
+    // In EBNF there is no pointer, and the place is that in the text.
+    let source = "root ::= \"a\"\n  %json {\"minimun\": 7}";
+    let grammar = GrammarCompiler::new(Arc::clone(&VOCAB)).compile_ebnf(source).unwrap();
+    let [warning] = grammar.warnings() else { panic!("{:?}", grammar.warnings()) };
+    let span = warning.span().unwrap();
+    assert_eq!((warning.pointer(), &source[span.start as usize..span.end as usize]), (None, "7"));
+}
+
+#[test]
+fn errors_have_a_line_and_a_column() {
+    let text = |format: &str| format!("{{\"type\": \"structural_tag\",\n \"format\":\n  {format}}}");
+    for (format, pointer, place) in [
+        (r#"{"type": "const_string", "value": 1}"#, "/format/value", "1}}"),
+        (
+            r#"{"type": "repeat", "content": {"type": "any_text"}, "min": 3, "max": 2}"#,
+            "/format",
+            "{\"type\": \"repeat",
+        ),
+        (r#"{"type": "regex", "pattern": "\n\u00e9[b-a]"}"#, "/format/pattern", "b-a]"),
+        (r#"{"type": "grammar", "grammar": "root ::= \"a\" | nobody"}"#, "/format/grammar", "nobody"),
+        (r#"{"type": "json_schema", "json_schema": {"minimum": "x"}}"#, "/format/json_schema/minimum", "\"x\""),
+        (
+            r#"{"type": "json_schema", "style": "qwen_xml", "json_schema": {"properties": {"a": {"enum": 1}}}}"#,
+            "/format/json_schema/properties/a/enum",
+            "1}}",
+        ),
+        (
+            r##"{"type": "json_schema", "style": "qwen_xml", "json_schema": {"properties": {"a": {"items": {"$ref": "#/$defs/b"}}}, "$defs": {"b": {"enum": 3}}}}"##,
+            "/format/json_schema/$defs/b/enum",
+            "3}}",
+        ),
+        (
+            r#"{"type": "star", "content": {"type": "token", "token": "<|nobody|>"}}"#,
+            "/format/content",
+            "{\"type\": \"token\"",
+        ),
+    ] {
+        let text = text(format);
+        let facts = CompileError::from(error(&text)).facts(&text);
+        assert_eq!(facts.pointer.as_deref(), Some(pointer), "{format}");
+        let span = facts.span.unwrap_or_else(|| panic!("{format}: no span"));
+        assert!(text[span.start as usize..].starts_with(place), "{format}: {}", &text[span.start as usize..]);
+        let line = text.lines().nth(2).unwrap();
+        assert_eq!(facts.line_column, Some((3, line[..line.rfind(place).unwrap()].chars().count() + 1)), "{format}");
+    }
+    let value = text(r#"{"type": "const_string", "value": 1}"#);
+    let shown = "#/format/value: the field `value` is a string\n 3 |   {\"type\": \"const_string\", \"value\": 1}}\n   |                                     ^";
+    assert_eq!(format!("{:#}", error(&value)), shown);
+}
+
+#[test]
 fn what_cannot_be_built_has_a_pointer() {
     for (format, message) in [
         (

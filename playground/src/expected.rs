@@ -4,11 +4,12 @@
 //! for each byte; after very long texts only the bytes that may follow are shown, which the engine knows.
 
 use crate::output::{harmless, quoted};
-use maskwright::Matcher;
-use maskwright::diagnose::SchemaPlace;
-use maskwright::grammar::ControlRef;
+use maskwright::diagnose::{ExpectedItem, RuleLocation, SchemaPlace};
+use maskwright::grammar::{ControlRef, Grammar};
+use maskwright::json_schema::{Json, Value as JsonValue};
 use maskwright::reference::Symbol;
-use maskwright::util::ByteSet;
+use maskwright::util::{ByteSet, Span};
+use maskwright::{Limits, Matcher};
 use serde_json::{Value, json};
 
 /// The longest text that the reference recognizer is asked about, in bytes.
@@ -21,10 +22,63 @@ const SHOWN_MAX: usize = 8;
 pub struct Item {
     /// What it is, as EBNF writes it.
     pub what: String,
-    /// The rules that it belongs to.
+    /// The rules that it belongs to, or the formats of a structural tag.
     pub rules: Vec<String>,
     /// The bytes that it begins with.
     pub bytes: ByteSet,
+}
+
+/// What an author calls the rules of a grammar: their names, or in a structural tag the formats, since the rules of its grammar are made.
+struct Places {
+    document: Option<Json>,
+}
+
+impl Places {
+    fn of(grammar: &Grammar) -> Self {
+        // EBNF and Lark are no JSON.
+        let source = grammar.source().filter(|source| source.trim_start().starts_with('{'));
+        Places { document: source.and_then(|source| Json::parse(source, &Limits::default()).ok()) }
+    }
+
+    fn of_rule(&self, rule: &RuleLocation) -> String {
+        let name = harmless(rule.name());
+        let Some(format) = rule.span().and_then(|span| self.format(span)) else { return name };
+        match written_name(&name) {
+            Some(written) => format!("{written} of the {format}"),
+            None => format,
+        }
+    }
+
+    /// Returns the rules of an item; in a structural tag the innermost formats, of which a rule may have several.
+    fn of_item(&self, item: &ExpectedItem) -> Vec<String> {
+        let is_made = item.rules().iter().all(|rule| written_name(rule.name()).is_none());
+        let formats = item.spans().iter().filter(|_| is_made).filter_map(|&span| self.format(span));
+        let mut places: Vec<String> = formats.collect();
+        if places.is_empty() {
+            places = item.rules().iter().map(|rule| self.of_rule(rule)).collect();
+        }
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
+    /// Returns the type and the pointer of what has a span of the document, like `tag at #/format/tags/0`.
+    fn format(&self, span: Span) -> Option<String> {
+        let json = self.document.as_ref()?;
+        let at = json.value_at(span)?;
+        let name = match json.member(at, "type").map(|name| json.value(name)) {
+            Some(JsonValue::String(name)) => name,
+            // It may be left out in lists of tags.
+            _ => "tag",
+        };
+        Some(harmless(&format!("{name} at #{}", json.pointer(at))))
+    }
+}
+
+/// Returns the name that the author of a grammar in a structural tag gave to a rule of it.
+fn written_name(name: &str) -> Option<&str> {
+    let (number, name) = name.strip_prefix("grammar-")?.split_once('-')?;
+    number.bytes().all(|byte| byte.is_ascii_digit()).then_some(name)
 }
 
 /// What may follow a text.
@@ -59,13 +113,14 @@ impl Expected {
         });
         let is_short = n_bytes <= RECOGNIZED_BYTES_MAX;
         if let Some(explanation) = matcher.explain().ok().filter(|_| is_schema || is_short) {
-            let harmless = |text: &str| harmless(text);
+            let places = Places::of(matcher.grammar().grammar());
             for item in explanation.expected().items().iter().filter(|_| !is_schema) {
-                let rules = item.rules().iter().map(|rule| harmless(rule.name())).collect();
                 let bytes = item.terminal().bytes();
-                expected.items.push(Item { what: harmless(&item.to_string()), rules, bytes });
+                expected.items.push(Item { what: harmless(&item.to_string()), rules: places.of_item(item), bytes });
             }
-            expected.open_rules = explanation.rules().iter().map(|open| harmless(open.rule().name())).collect();
+            expected.open_rules = explanation.rules().iter().map(|open| places.of_rule(open.rule())).collect();
+            // The rules of one format follow one another.
+            expected.open_rules.dedup();
             expected.schema = explanation.schema().cloned();
         }
         // With the text that is refused a whole key is known.

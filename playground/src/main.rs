@@ -39,13 +39,24 @@ mod vocabulary;
 use clap::Parser;
 use cli::{Cli, Command};
 use output::Output;
+use std::io::Write;
 use std::process::ExitCode;
+
+/// Prints help, or what is wrong with the command line, to the right stream.
+fn show(message: &clap::Error) -> ExitCode {
+    match message.print().and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            output::complain(&format!("error: can't write the output: {error}"));
+            ExitCode::from(failure::CODE_FILE)
+        }
+        _ => ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(failure::CODE_USAGE)),
+    }
+}
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // Prints help or the error to the right stream, with the right exit code.
-        Err(error) => error.exit(),
+        Err(message) => return show(&message),
     };
     let mut output = Output::stdout();
     let (outcome, as_json) = match &cli.command {

@@ -491,3 +491,51 @@ fn json_has_a_version() {
         assert_eq!(json(&run(args))["version"], 1, "{args:?}");
     }
 }
+
+#[test]
+fn tags_speak_of_formats_and_have_places() {
+    let text = r#"{"type": "structural_tag", "triger": 1,
+ "format": {"type": "triggered_tags", "triggers": ["<t"], "tags": [
+  {"begin": "<ta>", "content": {"type": "regex", "pattern": "[0-9]+"}, "end": "</t>"},
+  {"begin": "<tb>", "content": {"type": "grammar", "grammar": "root ::= yes | no\nyes ::= \"y\"\nno ::= \"n\""}, "end": "</t>"}]}}"#;
+    let tag = file("spoken.json", text);
+    let checked = run(&["check", &tag, "--text", "x<tc"]);
+    assert_eq!(checked.code, 1);
+    assert!(checked.out.contains("tag at #/format/tags/0"), "{}", checked.out);
+    assert!(!checked.out.contains("tags-1") && !has_made_name(&checked.out), "{}", checked.out);
+    assert!(
+        checked.err.contains("#/triger: ") && checked.err.contains("(line 1, column 28)"),
+        "the warning has its place: {}",
+        checked.err
+    );
+    let checked = run(&["check", &tag, "--text", "<tb>q"]);
+    assert!(checked.out.contains("no of the grammar at #/format/tags/1/content"), "{}", checked.out);
+    assert!(!checked.out.contains("grammar-"), "{}", checked.out);
+    let broken = file("broken-tag.json", text.replace("[0-9]+", "[9-0]+"));
+    let refused = run(&["check", "--json", &broken, "--text", "x"]);
+    let error = &json(&refused)["error"];
+    assert_eq!((&error["line"], &error["column"]), (&3.into(), &63.into()), "{error}");
+    let broken = file("broken-tag-2.json", text.replace("\"</t>\"}]", "7}]"));
+    let refused = run(&["check", &broken, "--text", "x"]);
+    assert!(refused.err.contains("\n 4 | ") && refused.err.trim_end().ends_with("^"), "{}", refused.err);
+}
+
+#[test]
+fn a_chosen_root_is_no_reason_to_warn() {
+    let grammar = file("roots.ebnf", "root ::= a b\na ::= \"a\"\nb ::= \"b\"\n");
+    let checked = run(&["check", &grammar, "--root", "a", "--text", "a"]);
+    assert_eq!((checked.code, checked.err.contains("root")), (0, false), "{}", checked.err);
+    assert!(checked.err.contains("rule `b`") == checked.err.contains("warning"), "{}", checked.err);
+}
+
+/// Help that can't be written is a failure; what closes the pipe has read enough.
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    for args in [&["--help"][..], &["check", "--help"], &["--version"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ended = common::command(args).stdout(full).stderr(std::process::Stdio::piped()).output().unwrap();
+        assert_eq!(ended.status.code(), Some(4), "{args:?}");
+        assert!(String::from_utf8_lossy(&ended.stderr).contains("can't write the output"), "{args:?}");
+    }
+}

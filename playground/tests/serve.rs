@@ -224,6 +224,14 @@ fn every_dialect_is_found() {
             "{grammar}: {answer}"
         );
     }
+    // What is wrong in a tag has its place in the tag's text, and so has what is probably wrong.
+    let broken = tag.replace("const_string", "const_strin");
+    let error = server.check(&question(&broken, ""))["grammar"]["error"].clone();
+    let place = broken.find("\"const_strin\"").unwrap();
+    assert_eq!((&error["start"], &error["line"], &error["column"]), (&json!(place), &json!(1), &json!(place + 1)));
+    let odd = tag.replace("\"value\"", "\"style\":1,\"value\"");
+    let warnings = server.check(&question(&odd, ""))["grammar"]["warnings"].clone();
+    assert_eq!(warnings[0]["start"], json!(odd.find("\"style\"").unwrap()), "{warnings}");
     let other_root = with(question("a ::= \"x\"", "x"), json!({ "root": "a" }));
     assert_eq!(server.check(&other_root)["document"]["is_complete"], true);
 }

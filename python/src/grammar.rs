@@ -117,7 +117,8 @@ impl Grammar {
         let (text, tag_options) = (json_text(tag)?, tag_options(options)?);
         let read = py.detach(|| StructuralTag::parse(&text, &tag_options, &Limits::default()));
         let tag = read.map_err(|error| compile_error(&CompileError::from(error), &text))?;
-        Ok(Self::without_warnings(tag.grammar().clone()))
+        let warnings = tag.warnings().iter().map(ToString::to_string).collect();
+        Ok(Grammar { warnings, ..Self::without_warnings(tag.grammar().clone()) })
     }
 
     /// Returns the grammar of some texts, of which the output is one.

@@ -176,6 +176,9 @@ def test_grammars_are_put_together_and_printed(compiler):
     assert reads(compiler.compile_grammar(again), "n=5;abc;")
     named = Grammar.from_ebnf("root ::= @x @x", grammars={"x": number})
     assert reads(compiler.compile_grammar(named), "12")
+    tag = {"type": "structural_tag", "format": {"type": "any_text", "exclude": ["a"]}}
+    warning = "#/format/exclude: the format `any_text` has no field `exclude`, which is ignored; did you mean `excludes`?"
+    assert Grammar.from_structural_tag(tag).warnings == [warning]
     assert Grammar.from_ebnf('root ::= "a"\nb ::= "c"').warnings
     with pytest.raises(ValueError):
         number.repeat(2, 1)

@@ -1,6 +1,7 @@
 //! Errors of compiling a source.
 
 use crate::frontend::SyntaxError;
+use crate::grammar::SchemaOperand;
 use crate::json_schema::{LowerError, SchemaError};
 use crate::pass::BuildError;
 use crate::structural_tag::TagError;
@@ -34,6 +35,7 @@ pub struct OperandError {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Details {
+    operand: SchemaOperand,
     error: SchemaError,
     rule: Box<str>,
     span: Option<Span>,
@@ -41,9 +43,20 @@ struct Details {
 }
 
 impl OperandError {
-    pub(super) fn new(error: SchemaError, rule: &str, span: Option<Span>, source: Option<&str>) -> Self {
-        let (rule, source) = (rule.into(), source.map(Into::into));
-        OperandError { details: Box::new(Details { error, rule, span, source }) }
+    pub(super) fn new(
+        operand: &SchemaOperand,
+        error: SchemaError,
+        rule: &str,
+        span: Option<Span>,
+        source: Option<&str>,
+    ) -> Self {
+        let (operand, rule, source) = (operand.clone(), rule.into(), source.map(Into::into));
+        OperandError { details: Box::new(Details { operand, error, rule, span, source }) }
+    }
+
+    /// Returns the schema.
+    pub fn operand(&self) -> &SchemaOperand {
+        &self.details.operand
     }
 
     /// Returns the error of the schema.
@@ -64,7 +77,7 @@ impl OperandError {
 
 impl fmt::Display for OperandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details { error, rule, span, source } = &*self.details;
+        let Details { error, rule, span, source, .. } = &*self.details;
         write!(f, "schema in rule `{rule}`: {error}")?;
         match (source, span) {
             (Some(source), Some(span)) if f.alternate() => span.write_caret(source, f),

@@ -63,7 +63,7 @@ impl ErrorCode {
 pub struct ErrorFacts {
     /// The kind of error.
     pub code: ErrorCode,
-    /// The place in the source: of a grammar or regular expression within a structural tag the place there, of a schema within a grammar the operand.
+    /// The place in the source: of what stands in a structural tag, such as a regular expression, the place in the tag's text; of a schema within a grammar the operand.
     pub span: Option<Span>,
     /// The 1-based line and column (in characters) where the place begins.
     pub line_column: Option<(usize, usize)>,
@@ -159,15 +159,13 @@ impl CompileError {
                 .as_json()
                 .map_or_else(|| ErrorFacts::of(ErrorCode::Document), |json| ErrorFacts::of_schema(json, source)),
             CompileError::Tag(error) => {
+                let span = error.span();
                 let inner = match (error.as_syntax(), error.as_schema()) {
                     _ if error.as_build().is_some() => {
                         error.as_build().map_or_else(|| ErrorFacts::of(ErrorCode::Limit), ErrorFacts::of_build)
                     }
                     (Some(syntax), _) => ErrorFacts::of_syntax(syntax),
-                    (None, Some(schema)) => {
-                        let within = ErrorFacts::of_schema(schema, "");
-                        ErrorFacts { span: None, line_column: None, ..within }
-                    }
+                    (None, Some(schema)) => ErrorFacts::of_schema(schema, ""),
                     (None, None) => ErrorFacts {
                         limit: error.limit_met(),
                         ..ErrorFacts::of(match error {
@@ -178,7 +176,12 @@ impl CompileError {
                     },
                 };
                 let within = inner.pointer.unwrap_or_default();
-                ErrorFacts { pointer: Some(format!("{}{within}", error.pointer())), ..inner }
+                ErrorFacts {
+                    pointer: Some(format!("{}{within}", error.pointer())),
+                    span,
+                    line_column: span.map(|span| span.line_column(source)),
+                    ..inner
+                }
             }
             CompileError::Build(error) => ErrorFacts::of_build(error),
         }

@@ -547,13 +547,9 @@ impl GrammarCompiler {
 fn in_tag(error: CompileError, tag: &StructuralTag) -> CompileError {
     match error {
         CompileError::Operand(error) => {
-            let pointer = error.span().and_then(|span| tag.pointer_of(span));
-            TagError::schema(pointer.unwrap_or_default(), error.schema_error().clone()).into()
+            tag.schema_error(error.span(), error.operand(), error.schema_error().clone()).into()
         }
-        CompileError::Build(error) => match error.span().and_then(|span| tag.pointer_of(span)) {
-            Some(pointer) => TagError::build(pointer, error).into(),
-            None => error.into(),
-        },
+        CompileError::Build(error) => tag.build_error(&error).map_or_else(|| error.into(), CompileError::from),
         other => other,
     }
 }

@@ -162,7 +162,9 @@ fn placed(error: CompileError, grammar: &Grammar, at: ExprId) -> CompileError {
     let is_used = reachable_rules(grammar);
     let holds = |rule: &RuleId| is_used[rule.index()] && reaches(grammar, grammar.rule(*rule).body, at);
     let rule = (0..grammar.rules().len()).map(RuleId::new).find(holds).unwrap_or(grammar.root());
-    CompileError::Operand(OperandError::new(error, &grammar.rule(rule).name, grammar.span(at), grammar.source()))
+    let Expr::Schema(operand) = grammar.expr(at) else { unreachable!("the place of an operand") };
+    let (rule, span) = (&grammar.rule(rule).name, grammar.span(at));
+    CompileError::Operand(OperandError::new(operand, error, rule, span, grammar.source()))
 }
 
 /// Tells whether an expression is `wanted` or holds it, without rules that it refers to.

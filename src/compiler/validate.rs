@@ -4,7 +4,7 @@ use super::error::CompileError;
 use super::options::CompileOptions;
 use super::references::Schemas;
 use super::schema::{STEPS_PER_BYTE, lower_schema};
-use crate::compiled::schema_warnings;
+use crate::compiled::{operand_warnings, schema_warnings};
 use crate::frontend::regex::RegexOptions;
 use crate::frontend::{SyntaxError, ebnf, lark, regex};
 use crate::grammar::{ControlRef, ExcludedTokens, Grammar, GrammarBuilder, Regex, SchemaOperand, Warning, merged};
@@ -132,7 +132,7 @@ impl Grammar {
             return Err(SchemaError::without_form().into());
         }
         let operand = SchemaOperand::new(schema, schema_options.clone());
-        let warnings = schema_warnings(&report, false).collect();
+        let warnings = schema_warnings(&report).collect();
         let reports = vec![(operand.clone(), report)];
         Ok(Validated { grammar: Grammar::schema(operand), warnings, reports })
     }
@@ -171,7 +171,7 @@ fn validate(
     })?;
     let references = AnyControls { numbers: RefCell::default(), schemas: &schemas.externals };
     let (_, empty_rules) = normalize(&grammar, &references, limits, budget)?;
-    warnings.extend(reports.iter().flat_map(|(_, report)| schema_warnings(report, true)));
+    warnings.extend(operand_warnings(&grammar, reports.iter().map(|(operand, report)| (operand, report))));
     warnings.extend(empty_rules.into_iter().map(|rule| Warning::matches_nothing(grammar.rule(rule))));
     Ok(Validated { grammar, warnings, reports })
 }

@@ -61,6 +61,17 @@ impl Warning {
         Warning { kind: WarningKind::Schema, rule: "".into(), span, detail: detail.into(), pointer: None }
     }
 
+    /// Returns a warning about a schema that is an operand, with its pointer if the grammar is that of a document, and its place in the text of the grammar.
+    pub(crate) fn of_operand(pointer: Option<&str>, span: Option<Span>, detail: String) -> Self {
+        Warning { pointer: pointer.map(Into::into), ..Self::of_schema(span, detail) }
+    }
+
+    /// Returns a warning about a JSON document, at a pointer and a span of it.
+    pub(crate) fn of_document(kind: WarningKind, pointer: &str, span: Span, detail: String) -> Self {
+        let pointer = Some(pointer.into());
+        Warning { kind, rule: "".into(), span: Some(span), detail: detail.into(), pointer }
+    }
+
     /// Returns the warning that no string matches a rule.
     pub(crate) fn matches_nothing(rule: &Rule) -> Self {
         let (rule, span) = (rule.name.clone(), rule.span);
@@ -77,12 +88,12 @@ impl Warning {
         self.kind
     }
 
-    /// Returns the name of the rule; empty for a warning about a JSON Schema.
+    /// Returns the name of the rule; empty for a warning about a JSON Schema or a field of a structural tag.
     pub fn rule(&self) -> &str {
         &self.rule
     }
 
-    /// Returns the JSON pointer of the grammar, if it stands in a JSON document: a structural tag.
+    /// Returns the JSON pointer of the place, if it is one of a JSON document, a structural tag; of a grammar in it that of the whole grammar.
     pub fn pointer(&self) -> Option<&str> {
         self.pointer.as_deref()
     }
@@ -115,10 +126,22 @@ impl fmt::Display for Warning {
 
 /// Returns the warnings about a grammar, in order of its rules.
 pub fn warnings(grammar: &Grammar) -> Vec<Warning> {
+    warnings_with_roots(grammar, &[grammar.root()])
+}
+
+/// As [`warnings`], but the rule of a name counts as used, with all rules that it refers to: the usual root rule, where another was chosen.
+pub(crate) fn warnings_but_of(grammar: &Grammar, name: &str) -> Vec<Warning> {
+    let named = grammar.rules().iter().position(|rule| &*rule.name == name).map(RuleId::new);
+    warnings_with_roots(grammar, &[grammar.root(), named.unwrap_or(grammar.root())])
+}
+
+/// Returns the warnings about a grammar of which these rules and what they refer to count as used.
+fn warnings_with_roots(grammar: &Grammar, roots: &[RuleId]) -> Vec<Warning> {
     let reachable = reachable_rules(grammar);
     if reachable.iter().all(|&is_reachable| is_reachable) {
         return Vec::new();
     }
+    let (used, _) = reachable_from(grammar, roots);
     let productivity = Productivity::new(grammar);
     let mut warnings = Vec::new();
     for (index, rule) in grammar.rules().iter().enumerate().filter(|&(index, _)| !reachable[index]) {
@@ -131,7 +154,9 @@ pub fn warnings(grammar: &Grammar) -> Vec<Warning> {
                 pointer: None,
             });
         };
-        warn(WarningKind::UnusedRule, String::new());
+        if !used[index] {
+            warn(WarningKind::UnusedRule, String::new());
+        }
         if !productivity.is_productive(rule.body) {
             let detail = match productivity.obstacle(RuleId::new(index)) {
                 Obstacle::Cycle(rules) if rules[0].index() == index => describe_cycle(grammar, &rules),
@@ -156,10 +181,15 @@ pub(crate) fn reachable_exprs(grammar: &Grammar) -> Vec<bool> {
 
 /// Returns the rules and the expressions that are reachable from the root.
 fn reachable(grammar: &Grammar) -> (Vec<bool>, Vec<bool>) {
+    reachable_from(grammar, &[grammar.root()])
+}
+
+/// Returns the rules and the expressions that are reachable from some rules.
+fn reachable_from(grammar: &Grammar, roots: &[RuleId]) -> (Vec<bool>, Vec<bool>) {
     let mut reachable = vec![false; grammar.rules().len()];
     let mut seen = vec![false; grammar.exprs().len()];
-    let mut pending = vec![grammar.rule(grammar.root()).body];
-    reachable[grammar.root().index()] = true;
+    let mut pending: Vec<ExprId> = roots.iter().map(|&root| grammar.rule(root).body).collect();
+    roots.iter().for_each(|root| reachable[root.index()] = true);
     while let Some(id) = pending.pop() {
         if core::mem::replace(&mut seen[id.index()], true) {
             continue;

@@ -15,6 +15,7 @@ mod print;
 mod print_schema;
 mod regular_of;
 mod schema_operand;
+mod spelling;
 
 pub use analysis::{Warning, WarningKind};
 pub use builder::{GrammarBuilder, GrammarError};

@@ -9,6 +9,7 @@
 //! operands prints as an expression with the same meaning.
 
 use super::print_schema::print_schema;
+use super::spelling::{push_char, push_literal, substring_text};
 use super::{Capture, ControlRef, ExcludedTokens, Expr, ExprId, Grammar, Rule, RuleId};
 use crate::regular::{CharSet, Node};
 use core::fmt::{self, Write as _};
@@ -269,9 +270,7 @@ impl Printer<'_> {
     }
 
     fn literal(&mut self, text: &str) {
-        self.text.push('"');
-        text.chars().for_each(|c| self.char(c, &['"', '\\']));
-        self.text.push('"');
+        push_literal(&mut self.text, text);
     }
 
     fn class(&mut self, set: &CharSet) {
@@ -301,37 +300,14 @@ impl Printer<'_> {
         self.text.push(']');
     }
 
-    /// Writes a character of a literal or a class: as it is when it can be seen and has no meaning of its own.
     fn char(&mut self, c: char, escaped: &[char]) {
-        match c {
-            '\n' => self.text += "\\n",
-            '\r' => self.text += "\\r",
-            '\t' => self.text += "\\t",
-            '\0' => self.text += "\\0",
-            _ if escaped.contains(&c) => self.text.extend(['\\', c]),
-            // The debug form escapes what is invisible or joins the character before it.
-            ' '..='~' => self.text.push(c),
-            _ if c.escape_debug().count() == 1 => self.text.push(c),
-            _ => write!(self.text, "\\u{{{:X}}}", u32::from(c)).expect("writing to a string succeeds"),
-        }
+        push_char(&mut self.text, c, escaped);
     }
 
     fn substring(&mut self, chunks: &[Box<[u8]>]) {
-        self.is_exact &= !self.has_rule("Substring");
-        self.text += "Substring(";
-        for (index, chunk) in chunks.iter().enumerate() {
-            if index > 0 {
-                self.text += ", ";
-            }
-            match core::str::from_utf8(chunk) {
-                Ok(text) => self.literal(text),
-                Err(_) => {
-                    self.is_exact = false;
-                    write!(self.text, "<?bytes {}?>", chunk.escape_ascii()).expect("writing to a string succeeds");
-                }
-            }
-        }
-        self.text.push(')');
+        let (text, is_exact) = substring_text(chunks);
+        self.text += &text;
+        self.is_exact &= is_exact && !self.has_rule("Substring");
     }
 
     fn regex(&mut self, pattern: &str, flags: &str) {

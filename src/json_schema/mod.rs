@@ -63,6 +63,7 @@ mod shape;
 mod text_position;
 mod uri;
 mod value;
+mod within;
 mod wrapper;
 
 pub use crate::schema_options::{

@@ -181,7 +181,7 @@ impl Json {
     }
 
     /// Returns the outermost value with this span.
-    pub(crate) fn value_at(&self, span: Span) -> Option<ValueId> {
+    pub fn value_at(&self, span: Span) -> Option<ValueId> {
         // Values are in the order in which they begin.
         let at = self.nodes.partition_point(|node| node.span.start < span.start);
         (self.nodes.get(at)?.span == span).then(|| ValueId::new(at))

@@ -6,8 +6,8 @@
 use super::network::{Edge, Label, Rows, RuleAutomaton};
 use crate::machine::{Length, RegisterRule};
 use crate::regular::Dfa;
+use crate::util::distances_to_end;
 use hashbrown::HashMap;
-use std::collections::VecDeque;
 
 /// Returns the automaton of the texts of a language that are not empty and have at most `max` characters, if there are some.
 pub(super) fn automaton(dfa: &Dfa, max: u32) -> Option<RuleAutomaton> {
@@ -62,21 +62,5 @@ fn to_end(dfa: &Dfa, cost: impl Fn(u32) -> u32) -> Vec<u32> {
     for state in 0..n_states {
         dfa.edges(state).for_each(|(_, _, target)| sources[target as usize].push(state));
     }
-    let mut to_end = vec![u32::MAX; n_states as usize];
-    let mut pending: VecDeque<(u32, u32)> =
-        (0..n_states).filter(|&state| dfa.is_accepting(state)).map(|state| (state, 0)).collect();
-    // Breadth-first by cost: edges without cost go to the front.
-    while let Some((state, length)) = pending.pop_front() {
-        if to_end[state as usize] <= length {
-            continue;
-        }
-        to_end[state as usize] = length;
-        for &source in &sources[state as usize] {
-            match cost(state) {
-                0 => pending.push_front((source, length)),
-                one => pending.push_back((source, length + one)),
-            }
-        }
-    }
-    to_end
+    distances_to_end(&sources, (0..n_states).filter(|&state| dfa.is_accepting(state)), cost)
 }

@@ -3,6 +3,7 @@
 use crate::frontend::SyntaxError;
 use crate::json_schema::{Json, SchemaError, ValueId};
 use crate::pass::BuildError;
+use crate::util::Span;
 use core::fmt;
 
 /// The reason why a text is no structural tag, with the JSON pointer of the place.
@@ -14,6 +15,9 @@ pub struct TagError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Details {
     pointer: Box<str>,
+    span: Option<Span>,
+    /// The line of the place, with carets below; of what has lines of its own, such as a grammar, nothing.
+    excerpt: Box<str>,
     reason: Reason,
 }
 
@@ -38,43 +42,70 @@ enum Reason {
 }
 
 impl TagError {
-    fn new(pointer: String, reason: Reason) -> Self {
-        TagError { details: Box::new(Details { pointer: pointer.into(), reason }) }
+    fn new(pointer: &str, reason: Reason) -> Self {
+        let (span, excerpt) = Default::default();
+        TagError { details: Box::new(Details { pointer: pointer.into(), span, excerpt, reason }) }
+    }
+
+    /// Returns an error about a value of the document.
+    fn at(json: &Json, at: ValueId, reason: Reason) -> Self {
+        let mut error = Self::new(&json.pointer(at), reason);
+        error.details.span = Some(json.span(at));
+        error
+    }
+
+    /// Adds the line of the place.
+    fn with_excerpt(mut self, json: &Json) -> Self {
+        if let Some(span) = self.details.span {
+            let mut excerpt = String::new();
+            span.write_caret(json.source(), &mut excerpt).expect("writing to a string succeeds");
+            self.details.excerpt = excerpt.into();
+        }
+        self
     }
 
     /// Returns the error that a text is not JSON.
     pub(super) fn json(error: &SchemaError) -> Self {
-        Self::new(error.pointer().to_owned(), Reason::Json(error.clone()))
+        Self::new(error.pointer(), Reason::Json(error.clone()))
     }
 
     pub(super) fn document(json: &Json, at: ValueId, message: impl Into<Box<str>>) -> Self {
-        Self::new(json.pointer(at), Reason::Document(message.into()))
+        Self::at(json, at, Reason::Document(message.into())).with_excerpt(json)
     }
 
     pub(super) fn unsupported(json: &Json, at: ValueId, message: impl Into<Box<str>>) -> Self {
-        Self::new(json.pointer(at), Reason::Unsupported(message.into()))
+        Self::at(json, at, Reason::Unsupported(message.into())).with_excerpt(json)
     }
 
     pub(super) fn limit(json: &Json, at: ValueId, what: &'static str, given: usize, limit: usize) -> Self {
-        Self::new(json.pointer(at), Reason::Limit { what, given, limit })
+        Self::at(json, at, Reason::Limit { what, given, limit })
     }
 
+    /// Returns the error of a grammar or a regular expression that is a string of the document.
     pub(super) fn syntax(json: &Json, at: ValueId, what: &'static str, error: SyntaxError) -> Self {
-        Self::new(json.pointer(at), Reason::Syntax { what, error })
+        let span = json.span_in_string(at, error.span());
+        let mut error = Self::at(json, at, Reason::Syntax { what, error });
+        error.details.span = Some(span);
+        error
     }
 
     pub(super) fn interrupted() -> Self {
-        Self::new(String::new(), Reason::Interrupted)
+        Self::new("", Reason::Interrupted)
     }
 
-    /// Returns the error of a schema at a pointer of the document.
-    pub(crate) fn schema(pointer: String, error: SchemaError) -> Self {
-        Self::new(pointer, Reason::Schema(error))
+    /// Returns the error of a schema that is a value of the document, or of the document as a whole if it isn't known which.
+    pub(super) fn schema(json: &Json, at: Option<ValueId>, error: SchemaError) -> Self {
+        let Some(at) = at else { return Self::new("", Reason::Schema(error)) };
+        let is_within = error.document().is_empty();
+        let value = json.value_within(at, error.span().filter(|_| is_within));
+        let mut error = Self::at(json, at, Reason::Schema(error));
+        error.details.span = Some(json.span(value));
+        error
     }
 
-    /// Returns the error of building what is at a pointer of the document.
-    pub(crate) fn build(pointer: String, error: BuildError) -> Self {
-        Self::new(pointer, Reason::Build(error))
+    /// Returns the error of building a value of the document.
+    pub(super) fn build(json: &Json, at: ValueId, error: BuildError) -> Self {
+        Self::at(json, at, Reason::Build(error))
     }
 
     /// Returns the error of building what is at the pointer, if that is the reason: a token that the vocabulary lacks, a limit, a language without texts.
@@ -88,6 +119,20 @@ impl TagError {
     /// Returns the JSON pointer of the place; that of a schema is the schema itself, whose error has a pointer of its own.
     pub fn pointer(&self) -> &str {
         &self.details.pointer
+    }
+
+    /// Returns the span of the place in the text of the document: within a grammar, a regular expression or a schema that of the place there. `None` if the error is about no
+    /// place, or the text is no JSON.
+    ///
+    /// ```
+    /// use maskwright::{Limits, structural_tag::{StructuralTag, TagOptions}};
+    /// let text = r#"{"format": {"type": "regex", "pattern": "\"[b-a]\""}}"#;
+    /// let error = StructuralTag::parse(text, &TagOptions::default(), &Limits::default()).unwrap_err();
+    /// assert_eq!((error.pointer(), error.span().map(|span| span.line_column(text))), ("/format/pattern", Some((1, 45))));
+    /// # Ok::<(), maskwright::structural_tag::TagError>(())
+    /// ```
+    pub fn span(&self) -> Option<Span> {
+        self.details.span
     }
 
     /// Returns the error of the grammar or regular expression at the pointer, if that is the reason.
@@ -139,9 +184,12 @@ impl TagError {
 
 impl fmt::Display for TagError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details { pointer, reason } = &*self.details;
+        let Details { pointer, excerpt, reason, .. } = &*self.details;
         write!(f, "#{pointer}: ")?;
         match reason {
+            Reason::Document(message) | Reason::Unsupported(message) if f.alternate() => {
+                write!(f, "{message}{excerpt}")
+            }
             Reason::Document(message) | Reason::Unsupported(message) => f.write_str(message),
             Reason::Syntax { what, error } if f.alternate() => write!(f, "in the {what}, {error:#}"),
             Reason::Syntax { what, error } => write!(f, "in the {what}, {error}"),
@@ -149,6 +197,7 @@ impl fmt::Display for TagError {
             Reason::Limit { what, given, limit } => write!(f, "{what}: {given} is over the limit of {limit}"),
             Reason::Schema(error) | Reason::Json(error) if f.alternate() => write!(f, "{error:#}"),
             Reason::Schema(error) | Reason::Json(error) => fmt::Display::fmt(error, f),
+            Reason::Build(error) if f.alternate() => write!(f, "{error:#}"),
             Reason::Build(error) => fmt::Display::fmt(error, f),
         }
     }

@@ -75,6 +75,8 @@ pub(super) struct Times {
 /// A tag.
 #[derive(Debug)]
 pub(super) struct Tag {
+    /// Where it is in the document.
+    pub at: ValueId,
     pub begin: Edge,
     pub content: FormatId,
     /// The ends, of which one follows.

@@ -171,6 +171,13 @@ impl Lowering<'_> {
     }
 
     fn tag(&mut self, tag: &Tag) -> Result<ExprId, TagError> {
+        let place = self.builder.set_place(Some(self.json.span(tag.at)));
+        let lowered = self.tag_here(tag);
+        self.builder.set_place(place);
+        lowered
+    }
+
+    fn tag_here(&mut self, tag: &Tag) -> Result<ExprId, TagError> {
         let begin = self.edge(&tag.begin);
         let mut inner = Ends::default();
         for end in &tag.ends {

@@ -41,13 +41,14 @@
 //!   ones are there and none comes twice, as in any other schema ([`SchemaOptions::has_any_order`](crate::json_schema::SchemaOptions::has_any_order)).
 //! - No string of a schema with `excludes` has one of these texts in it, neither a value nor a key, as it is written: in JSON between its quotes, in other styles between its markers
 //!   ([`SchemaOptions::excluded_texts`](crate::json_schema::SchemaOptions::excluded_texts)). That is said of each string by itself: punctuation, numbers and markers are not searched.
-//! - Unknown fields are ignored. Formats nest at most [`NESTING_MAX`] deep.
+//! - Unknown fields are ignored, with a [warning](StructuralTag::warnings). Formats nest at most [`NESTING_MAX`] deep.
 //!
 //! [`models`] has the structural tags for the tool calls of well-known models.
 //!
 //! The older form, `{"structures": [{"begin", "schema", "end"}], "triggers": [..]}`, means `triggered_tags` of `json_schema` tags.
 
 mod error;
+mod fields;
 mod format;
 mod lower;
 mod members;
@@ -62,9 +63,11 @@ mod steps;
 pub use error::TagError;
 pub use options::{NESTING_MAX, TagOptions};
 
-use crate::grammar::{Grammar, Warning};
-use crate::json_schema::Json;
+use crate::grammar::{Grammar, SchemaOperand, Warning};
+use crate::json_schema::{Json, SchemaError};
 use crate::limits::Limits;
+use crate::pass::BuildError;
+use crate::util::Span;
 use steps::Steps;
 
 /// A structural tag that was read: its grammar, and where its schemas are in the document.
@@ -115,13 +118,35 @@ impl StructuralTag {
         &self.grammar
     }
 
-    /// Returns probable mistakes in the grammars of the formats `grammar`, with the [pointers](Warning::pointer) of these.
+    /// Returns probable mistakes, with the [pointers](Warning::pointer) of their places: fields that nothing reads, since they are misspelt, and mistakes in the grammars of the
+    /// formats `grammar`; 1024 at most.
+    ///
+    /// ```
+    /// use maskwright::{Limits, structural_tag::{StructuralTag, TagOptions}};
+    /// let text = r#"{"type": "structural_tag", "format": {"type": "any_text", "exclude": ["</think>"]}}"#;
+    /// let tag = StructuralTag::parse(text, &TagOptions::default(), &Limits::default())?;
+    /// let message = "#/format/exclude: the format `any_text` has no field `exclude`, which is ignored; did you mean `excludes`?";
+    /// assert_eq!(tag.warnings()[0].to_string(), message);
+    /// # Ok::<(), maskwright::structural_tag::TagError>(())
+    /// ```
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
+    /// Returns the error of a schema of the document that an operand of the grammar with a span is or is part of.
+    pub(crate) fn schema_error(&self, span: Option<Span>, operand: &SchemaOperand, error: SchemaError) -> TagError {
+        let at = span.and_then(|span| self.json.schema_around(span, operand.text()));
+        TagError::schema(&self.json, at, error)
+    }
+
+    /// Returns the error of building what has a span of the grammar, if something has.
+    pub(crate) fn build_error(&self, error: &BuildError) -> Option<TagError> {
+        let at = self.json.value_at(error.span()?)?;
+        Some(TagError::build(&self.json, at, error.clone()))
+    }
+
     /// Returns the JSON pointer of what has a span of the grammar, such as a schema.
-    pub fn pointer_of(&self, span: crate::util::Span) -> Option<String> {
+    pub fn pointer_of(&self, span: Span) -> Option<String> {
         self.json.value_at(span).map(|id| self.json.pointer(id))
     }
 }

@@ -3,6 +3,7 @@
 //! Formats nest at most [`NESTING_MAX`] deep, which bounds the recursion.
 
 use super::error::TagError;
+use super::fields;
 use super::format::{Edge, Format, FormatId, Model, Tag, Times};
 use super::members::ANY_ORDER_MAX;
 use super::nested::{Nested, NestedStyle};
@@ -11,11 +12,12 @@ use super::parameters::{Parameters, Style};
 use super::steps::{STEPS_PER_PART, Steps};
 use crate::frontend::regex::RegexOptions;
 use crate::frontend::{SyntaxError, ebnf, regex};
-use crate::grammar::{ControlRef, ExcludedTokens, Regex, SchemaOperand, Warning};
+use crate::grammar::{ControlRef, ExcludedTokens, Regex, SchemaOperand, Warning, WarningKind};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::limits::Limits;
 use crate::schema_options::{SchemaOptions, WhiteSpace};
 use crate::util::closest_name;
+use core::fmt;
 use std::sync::Arc;
 
 /// Reads a document: an envelope with a format, or the older form.
@@ -26,8 +28,12 @@ pub(super) fn read(json: &Json, options: &TagOptions, limits: &Limits, steps: St
         return Err(TagError::document(json, root, "a structural tag is an object"));
     }
     let root = match json.member(root, "structures") {
-        Some(structures) if json.member(root, "format").is_none() => reader.older_form(root, structures)?,
+        Some(structures) if json.member(root, "format").is_none() => {
+            reader.check_fields(root, format_args!("the older form of a structural tag"), fields::OLDER_FORM)?;
+            reader.older_form(root, structures)?
+        }
         _ => {
+            reader.check_fields(root, format_args!("the envelope of a structural tag"), fields::ENVELOPE)?;
             if let Some(kind) = json.member(root, "type")
                 && json.value(kind) != Value::String("structural_tag")
             {
@@ -40,38 +46,13 @@ pub(super) fn read(json: &Json, options: &TagOptions, limits: &Limits, steps: St
     Ok(Model { formats: reader.formats, root, warnings: reader.warnings })
 }
 
-/// The types of formats, for comparison with one that there isn't.
-const FORMATS: [&str; 21] = [
-    "const_string",
-    "json_schema",
-    "qwen_xml_parameter",
-    "grammar",
-    "regex",
-    "any_text",
-    "sequence",
-    "or",
-    "optional",
-    "star",
-    "plus",
-    "repeat",
-    "tag",
-    "triggered_tags",
-    "tags_with_separator",
-    "dispatch",
-    "token",
-    "exclude_token",
-    "any_tokens",
-    "token_triggered_tags",
-    "token_dispatch",
-];
-
 /// Most pairs of a trigger and a tag: 4,000 of each.
 const PAIRS_MAX: usize = 1 << 24;
 
 /// Most pairs of an excluded text and a value of a schema that is no JSON: each parameter has all excluded texts.
 const EXCLUDED_PAIRS_MAX: usize = 1 << 20;
 
-/// Most warnings about grammars.
+/// Most warnings.
 const WARNINGS_MAX: usize = 1 << 10;
 
 /// Why a grammar or regular expression was not read to its end.
@@ -101,7 +82,7 @@ struct Reader<'a> {
     limits: &'a Limits,
     steps: Steps<'a>,
     formats: Vec<(Format, ValueId)>,
-    /// Probable mistakes in grammars.
+    /// Probable mistakes in grammars, and unknown fields.
     warnings: Vec<Warning>,
     /// Pairs of an excluded text and a value of a schema so far.
     n_excluded: usize,
@@ -115,6 +96,30 @@ impl Reader<'_> {
     fn add(&mut self, format: Format, at: ValueId) -> FormatId {
         self.formats.push((format, at));
         FormatId::new(self.formats.len() - 1)
+    }
+
+    /// Warns of fields that an object doesn't have.
+    fn check_fields(&mut self, at: ValueId, object: fmt::Arguments<'_>, known: &[&str]) -> Result<(), TagError> {
+        let json = self.json;
+        let Value::Object(members) = json.value(at) else { return Ok(()) };
+        for member in members {
+            if self.warnings.len() >= WARNINGS_MAX {
+                break;
+            }
+            let field = json.key(member);
+            if fields::is_unknown(known, field) {
+                self.steps.spend(STEPS_PER_PART)?;
+                let (pointer, span) = (json.pointer(member.value), member.key_span);
+                let message = fields::complaint(object, known, field);
+                self.warnings.push(Warning::of_document(WarningKind::WithoutEffect, &pointer, span, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Self::check_fields`], for a format of a type.
+    fn check_format_fields(&mut self, at: ValueId, name: &str) -> Result<(), TagError> {
+        self.check_fields(at, format_args!("the format `{name}`"), fields::of_format(name))
     }
 
     fn format(&mut self, at: ValueId, depth: usize) -> Result<FormatId, TagError> {
@@ -160,11 +165,14 @@ impl Reader<'_> {
             "token_triggered_tags" => self.token_triggered_tags(at, depth)?,
             "token_dispatch" => self.token_dispatch(at, depth)?,
             other => {
-                let near = closest_name(other, FORMATS.into_iter());
+                let near = closest_name(other, fields::formats());
                 let hint = near.map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
                 return Err(self.error(kind, format!("there is no format `{other}`{hint}")));
             }
         };
+        if &*name != "tag" {
+            self.check_format_fields(at, &name)?;
+        }
         Ok(self.add(format, at))
     }
 
@@ -173,12 +181,13 @@ impl Reader<'_> {
         let mut tags = Vec::new();
         for structure in self.list(structures, "the structures")? {
             self.steps.spend(STEPS_PER_PART)?;
+            self.check_fields(structure, format_args!("an item of `structures`"), fields::STRUCTURE)?;
             let begin = Edge::Text(self.text_field(structure, "structure", "begin")?);
             let ends = vec![Edge::Text(self.text_field(structure, "structure", "end")?)];
             let schema = self.field(structure, "structure", "schema")?;
             let operand = self.operand(schema, self.options.schema.clone())?;
             let content = self.add(Format::JsonSchema(operand, schema), structure);
-            tags.push(Tag { begin, content, ends });
+            tags.push(Tag { at: structure, begin, content, ends });
         }
         let triggers = self.field(at, "structural_tag", "triggers")?;
         let format = self.triggered(at, triggers, tags)?;
@@ -348,14 +357,18 @@ impl Reader<'_> {
         if ends.is_empty() {
             return Err(self.error(end, "a tag has at least one end"));
         }
-        Ok(Tag { begin, content, ends })
+        self.check_format_fields(at, "tag")?;
+        Ok(Tag { at, begin, content, ends })
     }
 
-    fn edge(&self, at: ValueId, what: &str) -> Result<Edge, TagError> {
+    fn edge(&mut self, at: ValueId, what: &str) -> Result<Edge, TagError> {
         match self.json.value(at) {
             Value::String(text) => Ok(Edge::Text(text.to_owned())),
             Value::Object(_) => {
                 let kind = self.field(at, "format", "type")?;
+                if let Value::String(name) = self.json.value(kind) {
+                    self.check_format_fields(at, name)?;
+                }
                 match self.json.value(kind) {
                     Value::String("token") => Ok(Edge::Token(self.token(at)?)),
                     Value::String("const_string") => Ok(Edge::Text(self.text_field(at, "const_string", "value")?)),
@@ -570,13 +583,53 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
+    fn read_format(format: &str) -> Result<crate::structural_tag::StructuralTag, TagError> {
+        let text = format!(r#"{{"type": "structural_tag", "format": {format}}}"#);
+        crate::structural_tag::StructuralTag::parse(&text, &TagOptions::default(), &Limits::default())
+    }
+
     #[test]
     fn formats_are_those_that_are_read() {
-        for name in FORMATS {
-            let text = format!(r#"{{"type": "structural_tag", "format": {{"type": "{name}"}}}}"#);
-            let tag = crate::structural_tag::StructuralTag::parse(&text, &TagOptions::default(), &Limits::default());
+        for name in fields::formats() {
+            let tag = read_format(&format!(r#"{{"type": "{name}"}}"#));
             let error = tag.err().map_or(String::new(), |error| error.to_string());
             assert!(!error.contains("there is no format"), "{error}");
+        }
+    }
+
+    /// No field takes an object with a member `?`, but a schema, which is read later.
+    #[test]
+    fn fields_are_those_that_are_read() {
+        let sound = |name: &str| match name {
+            "value" | "separator" | "end" | "pattern" | "style" => "\"json\"",
+            "grammar" => r#""root ::= \"a\"""#,
+            "begin" => "\"b\"",
+            "triggers" => "[\"b\"]",
+            "tags" => r#"[{"begin": "b", "content": {"type": "any_text"}, "end": "e"}]"#,
+            "content" => r#"{"type": "any_text"}"#,
+            "elements" => r#"[{"type": "any_text"}]"#,
+            "rules" => r#"[["b", {"type": "any_text"}]]"#,
+            "token" => "1",
+            "trigger_tokens" => "[1]",
+            "json_schema" => "{}",
+            "excludes" | "exclude_tokens" => "[]",
+            "max_chars" | "max_tokens" | "max" | "max_whitespace_cnt" => "null",
+            "min" => "0",
+            _ => "false",
+        };
+        for name in fields::formats() {
+            for asked in fields::of_format(name).iter().filter(|&&field| field != "json_schema") {
+                let members = fields::of_format(name).iter().map(|&field| {
+                    let is_token = name == "token_triggered_tags" && field == "tags";
+                    let token =
+                        r#"[{"begin": {"type": "token", "token": 1}, "content": {"type": "any_text"}, "end": "e"}]"#;
+                    let value = if is_token { token } else { sound(field) };
+                    format!("{field:?}: {}", if field == *asked { r#"{"?": 0}"# } else { value })
+                });
+                let members = members.collect::<Vec<_>>().join(", ");
+                let broken = format!(r#"{{"type": "{name}", {members}}}"#);
+                assert!(read_format(&broken).is_err(), "{broken}");
+            }
         }
     }
 }

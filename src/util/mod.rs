@@ -1,4 +1,4 @@
-//! What every layer uses: typed indices, components of graphs, byte sets, rows of bits, UTF-8, spans, a persistent list, caches, a hasher, a pool of workspaces.
+//! What every layer uses: typed indices, components of graphs and distances in them, byte sets, rows of bits, UTF-8, spans, a persistent list, caches, a hasher, a pool of workspaces.
 
 pub(crate) mod bit_row;
 mod bounded_cache;
@@ -6,6 +6,7 @@ mod byte_set;
 pub(crate) mod chunked;
 mod closest_name;
 mod components;
+mod distances;
 mod fold_hasher;
 mod ids;
 mod pool;
@@ -17,6 +18,7 @@ pub(crate) use bounded_cache::{BoundedMap, BoundedTable};
 pub use byte_set::ByteSet;
 pub(crate) use closest_name::{closest_name, edit_distance};
 pub(crate) use components::{Components, components};
+pub(crate) use distances::distances_to_end;
 pub(crate) use fold_hasher::FoldBuildHasher;
 pub(crate) use ids::{Index, index_type};
 pub(crate) use pool::Pool;

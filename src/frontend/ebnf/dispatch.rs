@@ -53,7 +53,7 @@ impl Lowering<'_> {
             arms.push((tag, self.push(Expr::Sequence([marker, rule].into()), *place)?.expr));
         }
         if arms.is_empty() {
-            return Ok(Expr::Sequence([free].into()));
+            return Ok(self.builder.expr(free).clone());
         }
         let excludes: Vec<&str> = dispatch.excludes.iter().map(|(text, _)| &**text).collect();
         let limit = self.limits.n_exprs_max;

@@ -10,10 +10,8 @@ use super::{hint, lexeme};
 use crate::frontend::SyntaxError;
 use crate::frontend::regex::RegexOptions;
 use crate::grammar::{ControlRef, Expr, ExprId, Regex};
-use crate::regular::{Node, Regular};
 use crate::util::Span;
 use core::ops::Range;
-use std::sync::Arc;
 
 /// An argument of a macro.
 pub(super) struct Argument {
@@ -263,11 +261,7 @@ impl<'s> Lowering<'s> {
         // A chunk counts as an expression.
         self.n_regex_nodes += chunks.len() + 1;
         self.check_n_exprs(0, span)?;
-        let mut regular = Regular::new();
-        let root = regular.push(Node::Substring(chunks.into()));
-        regular.set_root(root);
-        let (pattern, flags) = (self.source[span.start as usize..span.end as usize].into(), "".into());
-        Ok(Expr::Regex(Regex { pattern, flags, regular: Arc::new(regular) }))
+        Ok(Expr::Regex(Regex::substring(chunks)))
     }
 
     /// Lowers `Marker("<name>")`, unless there is a rule of that name; returns also its end.

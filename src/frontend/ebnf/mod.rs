@@ -83,6 +83,8 @@ const RULES_PER_CHECK: usize = 1 << 10;
 
 /// Most warnings about what is probably not what was meant.
 const SUSPICIOUS_MAX: usize = 16;
+/// The root rule of most grammars. Where another is chosen, this one is no mistake.
+const USUAL_ROOT: &str = "root";
 
 /// A parsed grammar with its warnings.
 #[derive(Clone, Debug)]
@@ -181,7 +183,7 @@ pub(crate) fn parse_within<E: From<SyntaxError>>(
     spend(BYTES_PER_CHECK)?;
     check::rules_finish(&grammar, source)?;
     spend(BYTES_PER_CHECK)?;
-    warnings.extend(analysis::warnings(&grammar));
+    warnings.extend(analysis::warnings_but_of(&grammar, USUAL_ROOT));
     Ok(Parsed { grammar, warnings })
 }
 

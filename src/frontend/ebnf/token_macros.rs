@@ -90,11 +90,12 @@ impl Lowering<'_> {
             }
         }
         let other = self.push(Expr::TokenExcept(named.excluded()), span)?.expr;
-        let free = self.push(Expr::Repeat { body: other, min: 0, max: None }, span)?.expr;
+        let free = Expr::Repeat { body: other, min: 0, max: None };
         if arms.is_empty() {
-            return Ok(Expr::Sequence([free].into()));
+            return Ok(free);
         }
-        let arms = self.push(Expr::Choice(arms.into()), span)?.expr;
+        let free = self.push(free, span)?.expr;
+        let arms = self.builder.one_of(arms);
         let next = self.push(Expr::Sequence([free, arms].into()), span)?.expr;
         Ok(match is_loop {
             true => {

@@ -9,11 +9,10 @@ use crate::frontend::SyntaxError;
 use crate::frontend::check::shorten;
 use crate::frontend::specials::{self, Special};
 use crate::grammar::{ControlRef, Expr, ExprId, Regex, SchemaOperand};
-use crate::regular::{CharSet, Node, Regular};
+use crate::regular::CharSet;
 use crate::schema_options::SchemaOptions;
 use crate::util::Span;
 use core::ops::Range;
-use std::sync::Arc;
 
 impl<'s> Lowering<'s> {
     /// Lowers the atom that begins with a token.
@@ -214,12 +213,7 @@ impl<'s> Lowering<'s> {
         };
         self.n_regex_nodes += chunks.len() + 1;
         self.check_n_exprs(0, token.range.clone().into())?;
-        let mut regular = Regular::new();
-        let chunks = chunks.into_iter().map(|chunk| chunk.into_bytes().into()).collect();
-        let root = regular.push(Node::Substring(chunks));
-        regular.set_root(root);
-        let (pattern, flags) = (self.source[token.range.clone()].into(), "".into());
-        Ok(Expr::Regex(Regex { pattern, flags, regular: Arc::new(regular) }))
+        Ok(Expr::Regex(Regex::substring(chunks.into_iter().map(|chunk| chunk.into_bytes().into()).collect())))
     }
 }
 

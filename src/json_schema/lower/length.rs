@@ -16,7 +16,7 @@ use crate::machine::{Length, RegisterRule};
 use crate::pass::Label;
 use crate::regular::Dfa;
 use crate::schema_options::Spelling;
-use std::collections::VecDeque;
+use crate::util::distances_to_end;
 
 /// Most states of a product with lengths that is preferred to a register.
 const WRITTEN_MAX: u64 = 1 << 12;
@@ -190,25 +190,8 @@ impl Lengths {
         let draft = &spelled.draft;
         let n_states = draft.n_states();
         let cost = |target: u32| u32::from(spelled.is_boundary[target as usize]);
-        let mut to_end = vec![u32::MAX; n_states];
-        let mut pending: VecDeque<(u32, u32)> = VecDeque::new();
-        for state in (0..n_states).filter(|&state| draft.accepting[state]) {
-            pending.push_back((state as u32, 0));
-        }
-        // Breadth-first by cost: edges without cost go to the front.
-        let sources = spelled.sources();
-        while let Some((state, length)) = pending.pop_front() {
-            if to_end[state as usize] <= length {
-                continue;
-            }
-            to_end[state as usize] = length;
-            for &source in &sources[state as usize] {
-                match cost(state) {
-                    0 => pending.push_front((source, length)),
-                    one => pending.push_back((source, length + one)),
-                }
-            }
-        }
+        let ends = (0..n_states as u32).filter(|&state| draft.accepting[state as usize]);
+        let to_end = distances_to_end(&spelled.sources(), ends, cost);
         let after_one = |state: usize| {
             let lengths = draft.row(state as u32).map(|edge| to_end[edge.target as usize] + cost(edge.target));
             lengths.min().unwrap_or(u32::MAX)
