@@ -67,6 +67,11 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &["", "b", "⟨#97⟩", "⟨<|call|>⟩", "⟨#98⟩⟨#98⟩", "⟨<|stop|>⟩"],
     ),
     (
+        r#"{"type": "tag", "begin": "<t>", "content": {"type": "exclude_token", "exclude_tokens": [97]}, "end": {"type": "token", "token": "<|end|>"}}"#,
+        &["<t>⟨#98⟩⟨<|end|>⟩", "⟨<t>⟩⟨<|call|>⟩⟨<|end|>⟩"],
+        &["<t>⟨<|end|>⟩⟨<|end|>⟩", "<t>⟨#97⟩⟨<|end|>⟩", "<t>⟨<|end|>⟩"],
+    ),
+    (
         r#"{"type": "any_tokens", "exclude_tokens": ["<|call|>"], "max_tokens": 2}"#,
         &["", "⟨#98⟩", "⟨#98⟩⟨#270⟩"],
         &["⟨<|call|>⟩", "⟨#98⟩⟨#98⟩⟨#98⟩", "b"],
@@ -112,6 +117,32 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
         &["{\"b\": 1}"],
     ),
     (r#"{"type": "json_schema", "json_schema": true, "max_whitespace_cnt": 1}"#, &["[ 1]", "[1,2]"], &["[  1]"]),
+    (
+        r#"{"type": "json_schema", "style": "glm_xml", "max_whitespace_cnt": 2, "json_schema": {"properties": {"a": {"type": "integer"}, "b": {"type": "null"}}, "required": ["a"]}}"#,
+        &[
+            "<arg_key>a</arg_key>\n\n<arg_value>  1\n</arg_value>",
+            "<arg_key>a</arg_key><arg_value>1</arg_value>\n\n<arg_key>b</arg_key><arg_value>null</arg_value>",
+        ],
+        &[
+            "<arg_key>a</arg_key>   <arg_value>1</arg_value>",
+            "<arg_key>a</arg_key><arg_value>   1</arg_value>",
+            "<arg_key>a</arg_key><arg_value>1   </arg_value>",
+            "<arg_key>a</arg_key><arg_value>1</arg_value>   <arg_key>b</arg_key><arg_value>null</arg_value>",
+        ],
+    ),
+    (
+        r#"{"type": "sequence", "elements": [{"type": "json_schema", "style": "qwen_xml", "max_whitespace_cnt": 1, "json_schema": {"properties": {"a": {"type": "integer"}}, "required": ["a"]}}, {"type": "json_schema", "style": "qwen_xml", "max_whitespace_cnt": 2, "json_schema": {"properties": {"a": {"type": "integer"}}, "required": ["a"]}}]}"#,
+        &["<parameter=a> 1 </parameter><parameter=a>  2  </parameter>"],
+        &[
+            "<parameter=a>  1</parameter><parameter=a>2</parameter>",
+            "<parameter=a>1  </parameter><parameter=a>2</parameter>",
+        ],
+    ),
+    (
+        r#"{"type": "json_schema", "style": "minimax_m3_xml", "max_whitespace_cnt": 1, "json_schema": {"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"], "additionalProperties": false}}"#,
+        &["]<]minimax[>[<a>1]<]minimax[>[</a>\n]<]minimax[>[<b>2]<]minimax[>[</b>"],
+        &["]<]minimax[>[<a>1]<]minimax[>[</a>\n\n]<]minimax[>[<b>2]<]minimax[>[</b>"],
+    ),
     (r#"{"type": "grammar", "grammar": "root ::= a \"<t>\"  a ::= [0-9]+"}"#, &["12<t>", "1⟨<t>⟩"], &["<t>", "12"]),
     (r#"{"type": "regex", "pattern": "a.b|<t>"}"#, &["axb", "a\nb", "⟨<t>⟩"], &["ab", "xaxb"]),
     (r#"{"type": "any_text"}"#, &["", "<t>é\n"], &["⟨<t>⟩"]),

@@ -21,7 +21,7 @@ pub(super) fn print_schema(grammar: &Grammar, schema: &SchemaOperand, text: &mut
             OptionValue::Absent => {}
             OptionValue::Count(count) => write!(text, " = {count}").expect("writing to a string succeeds"),
             OptionValue::Text(value) => {
-                // White space and words only: the escapes of Rust are those of EBNF.
+                // The escapes of Rust are those of EBNF.
                 write!(text, " = {value:?}").expect("writing to a string succeeds");
             }
         }

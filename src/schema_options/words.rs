@@ -1,6 +1,6 @@
 //! Options as words, in the way that EBNF writes them behind `%json`: `(compact, draft = "7")`.
 
-use super::{Draft, SchemaOptions, Spelling, WhiteSpace};
+use super::{Draft, JsonTypes, RootForm, SchemaOptions, Spelling, WhiteSpace};
 
 /// The value of an option as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,9 +21,18 @@ const DRAFTS: [(&str, Draft); 5] = [
     ("2020-12", Draft::Draft2020),
 ];
 
+const TYPES: [(&str, JsonTypes); 6] = [
+    ("null", JsonTypes::NULL),
+    ("boolean", JsonTypes::BOOLEAN),
+    ("number", JsonTypes::NUMBER),
+    ("string", JsonTypes::STRING),
+    ("array", JsonTypes::ARRAY),
+    ("object", JsonTypes::OBJECT),
+];
+
 impl SchemaOptions {
     /// The words of all options, for messages.
-    pub(crate) const WORDS: [&str; 16] = [
+    pub(crate) const WORDS: [&str; 19] = [
         "compact",
         "flexible",
         "indent",
@@ -40,10 +49,12 @@ impl SchemaOptions {
         "draft",
         "no_foreign_keywords",
         "nullable",
+        "pointer",
+        "root_type",
+        "text_until",
     ];
 
-    /// Returns the options that differ from the default, as words; nothing if some can't be written: a resolver, a base URI,
-    /// a pointer, another form of the root.
+    /// Returns the options that differ from the default, as words; nothing if some can't be written: a resolver, a base URI.
     pub(crate) fn to_words(&self) -> Option<Vec<(&'static str, OptionValue)>> {
         let mut words = Vec::new();
         let default = SchemaOptions::default();
@@ -73,10 +84,18 @@ impl SchemaOptions {
             let (name, _) = DRAFTS.iter().find(|(_, draft)| *draft == self.read.draft)?;
             words.push(("draft", OptionValue::Text((*name).to_owned())));
         }
-        let is_written = self.read.base_uri.is_empty()
-            && self.read.pointer.is_empty()
-            && self.root == default.root
-            && std::sync::Arc::ptr_eq(&self.resolver, &default.resolver);
+        match &self.root {
+            RootForm::Json => {}
+            RootForm::JsonOf(types) => {
+                let named = TYPES.iter().filter(|(_, one)| types.contains(*one));
+                words.extend(named.map(|(name, _)| ("root_type", OptionValue::Text((*name).to_owned()))));
+            }
+            RootForm::Text { until } => words.push(("text_until", OptionValue::Text(until.to_string()))),
+        }
+        if !self.read.pointer.is_empty() {
+            words.push(("pointer", OptionValue::Text(self.read.pointer.clone())));
+        }
+        let is_written = self.read.base_uri.is_empty() && std::sync::Arc::ptr_eq(&self.resolver, &default.resolver);
         is_written.then_some(words)
     }
 
@@ -115,6 +134,26 @@ impl SchemaOptions {
             }
             // Each is one more.
             ("excluded_text", OptionValue::Text(text)) => self.excluded_texts.push(text.into()),
+            ("pointer", OptionValue::Text(pointer)) => self.read.pointer = pointer,
+            ("root_type", OptionValue::Text(name)) => {
+                let found = TYPES.iter().find(|(known, _)| *known == name);
+                let (_, one) = *found.ok_or_else(|| format!("there is no type `{name}`"))?;
+                self.root = match &self.root {
+                    RootForm::Json => RootForm::JsonOf(one),
+                    // Each is one more.
+                    RootForm::JsonOf(others) => RootForm::JsonOf(others.or(one)),
+                    RootForm::Text { .. } => return Err("`text_until` allows no `root_type` beside it".into()),
+                };
+            }
+            ("text_until", OptionValue::Text(until)) => {
+                if until.is_empty() {
+                    return Err("`text_until` is not empty".into());
+                }
+                if self.root != RootForm::Json {
+                    return Err("`text_until` stands once, and allows no `root_type` beside it".into());
+                }
+                self.root = RootForm::Text { until: until.into() };
+            }
             ("draft", OptionValue::Text(name)) => {
                 let found = DRAFTS.iter().find(|(known, _)| *known == name);
                 self.read.draft = found.ok_or_else(|| format!("there is no draft `{name}`"))?.1;
@@ -122,9 +161,8 @@ impl SchemaOptions {
             (word, _) if Self::WORDS.contains(&word) => {
                 let kind = match word {
                     "flexible" | "indent" => "is followed by `=` and a number",
-                    "item_separator" | "key_separator" | "draft" | "excluded_text" => {
-                        "is followed by `=` and a quoted text"
-                    }
+                    "item_separator" | "key_separator" | "draft" | "excluded_text" | "pointer" | "root_type"
+                    | "text_until" => "is followed by `=` and a quoted text",
                     _ => "stands alone",
                 };
                 return Err(format!("`{word}` {kind}"));
@@ -156,9 +194,16 @@ mod tests {
         all.read.draft = Draft::Draft2019;
         all.read.has_foreign_keywords = false;
         all.read.has_nullable = true;
+        all.read.pointer = "/$defs/a".into();
+        let roots = [
+            RootForm::JsonOf(JsonTypes::ALL_BUT_STRING),
+            RootForm::JsonOf(JsonTypes::STRING),
+            RootForm::Text { until: "</a>".into() },
+        ];
+        let roots = roots.map(|root| SchemaOptions { root, ..SchemaOptions::default() });
         let others = [WhiteSpace::Compact, WhiteSpace::Flexible { run_max: 3 }, WhiteSpace::Indent { spaces: 2 }];
         let others = others.map(|white_space| SchemaOptions { white_space, ..SchemaOptions::default() });
-        for options in others.into_iter().chain([all, SchemaOptions::default()]) {
+        for options in others.into_iter().chain(roots).chain([all, SchemaOptions::default()]) {
             let mut again = SchemaOptions::default();
             for (word, value) in options.to_words().unwrap() {
                 again.set_word(word, value).unwrap();
@@ -168,6 +213,12 @@ mod tests {
         let mut options = SchemaOptions::default();
         assert_eq!(options.set_word("compact", OptionValue::Count(1)), Err("`compact` stands alone".into()));
         assert_eq!(options.set_word("draft", OptionValue::Text("3".into())), Err("there is no draft `3`".into()));
+        let mut text = SchemaOptions::default();
+        text.set_word("text_until", OptionValue::Text("<".into())).unwrap();
+        for (word, value) in [("text_until", "<"), ("root_type", "null"), ("root_type", "integer")] {
+            assert!(text.set_word(word, OptionValue::Text(value.into())).is_err());
+        }
+        assert!(SchemaOptions::default().set_word("text_until", OptionValue::Text(String::new())).is_err());
         options.read.base_uri = "http://example.com".into();
         assert_eq!(options.to_words(), None);
     }

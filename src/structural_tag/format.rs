@@ -2,7 +2,7 @@
 
 use super::nested::Nested;
 use super::parameters::Parameters;
-use crate::grammar::{ControlRef, ExcludedTokens, Grammar, Regex, SchemaOperand, Warning};
+use crate::grammar::{ControlRef, Grammar, Regex, SchemaOperand, Warning};
 use crate::json_schema::ValueId;
 use crate::util::index_type;
 
@@ -54,7 +54,7 @@ pub(super) enum Format {
     /// One token.
     Token(ControlRef),
     /// Any one token but these.
-    ExcludeToken(ExcludedTokens),
+    ExcludeToken(Vec<ControlRef>),
     /// Any tokens but these, so many at most.
     AnyTokens { excludes: Vec<ControlRef>, n_tokens_max: Option<u32> },
     /// Any tokens, and wherever a trigger occurs, one of the tags that begin with it.

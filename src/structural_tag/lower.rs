@@ -107,7 +107,7 @@ impl Lowering<'_> {
                 self.dispatch(at, rules, *is_loop, &joined(excludes, &ends.texts), ends)?
             }
             Format::Token(token) => self.builder.push(Expr::Control(token.clone())),
-            Format::ExcludeToken(excluded) => self.builder.token_except(excluded.clone()),
+            Format::ExcludeToken(excludes) => self.token_but([excludes, &[][..]], ends),
             Format::AnyTokens { excludes, n_tokens_max } => {
                 let other = self.token_but([excludes, &[][..]], ends);
                 self.builder.repeat(other, 0, *n_tokens_max)

@@ -32,7 +32,7 @@
 //! - Where a text of `triggered_tags` or `dispatch` has several patterns, the first occurrence counts, the one that begins first; of patterns that begin at the same place, each may be
 //!   the one. The output may stop within a pattern, and not right behind one. `at_least_one` wants a tag before any free text; `stop_after_first` ends the output behind the first tag.
 //! - Tokens of `any_text` count if they begin a character of it; those that only finish one, or go on behind it in what follows, count once at most ([`Expr::AtMostTokens`](crate::grammar::Expr::AtMostTokens)).
-//! - A token is an id, the name of a token, or the text of one that has no name. The free tokens of `any_tokens`, `token_triggered_tags` and `token_dispatch` are whole tokens, of any
+//! - A token is an id, the name of a token, or the text of one that has no name. The free tokens of `exclude_token`, `any_tokens`, `token_triggered_tags` and `token_dispatch` are whole tokens, of any
 //!   text, control tokens too, but never padding, a stop token, a trigger, or a token that ends the tag around them. A stop token that a format names is allowed where it stands.
 //! - Begins, ends, triggers, separators, constant strings and the literals of grammars and regular expressions are *markers*: control tokens of
 //!   the vocabulary may spell them, whole or in part ([`Expr::Marker`](crate::grammar::Expr::Marker)). Free text and JSON are text.

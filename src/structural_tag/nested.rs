@@ -663,7 +663,7 @@ impl Lowering<'_, '_> {
         let other = object.others.map(|value| self.other(object, value));
         let open = self.builder.marker(nested.style.before_key());
         let next = {
-            let space = space(self.builder);
+            let space = space(self.builder, &self.nested.options);
             self.builder.sequence([space, open])
         };
         let members = Members { declared, other, next };
@@ -731,7 +731,7 @@ impl Lowering<'_, '_> {
         if array.max == Some(0) {
             return self.builder.empty();
         }
-        let space = space(self.builder);
+        let space = space(self.builder, &self.nested.options);
         let next = self.builder.sequence([space, item]);
         let more = self.builder.repeat(next, array.min.saturating_sub(1), array.max.map(|max| max - 1));
         let all = self.builder.sequence([item, more]);
@@ -740,7 +740,7 @@ impl Lowering<'_, '_> {
 
     /// Returns elements with white space around them.
     fn within(&mut self, elements: ExprId) -> ExprId {
-        let (before, behind) = (space(self.builder), space(self.builder));
+        let (before, behind) = (space(self.builder, &self.nested.options), space(self.builder, &self.nested.options));
         self.builder.sequence([before, elements, behind])
     }
 

@@ -1,7 +1,7 @@
 //! Parameters of tool calls that are no JSON: each a key and a value between markers, like `<parameter=city>Oslo</parameter>`.
 //!
 //! A value that is a string is written as its characters; all others are JSON. The parameters come in the order in which the schema declares them, or in any,
-//! white space may stand between them and around a value (but not around one that `string="true"` calls a string), and none before the first and behind the last. A parameter that the schema doesn't
+//! white space (16 characters, or `max_whitespace_cnt` where that is not 0) may stand between them and around a value (but not around one that `string="true"` calls a string), and none before the first and behind the last. A parameter that the schema doesn't
 //! declare comes after those (or amid them, in any order), if the schema allows others; one may then come twice, of which parsers keep the last.
 //!
 //! | style | a parameter |
@@ -16,7 +16,8 @@
 use super::error::TagError;
 use super::members::{Member, Members};
 use super::places::{
-    Followed, Place, Places, excluded_in, followed, has_type, is_annotation, key_without, required, space, text_without,
+    Followed, Place, Places, excluded_in, followed, has_type, is_annotation, key_without, required, space, space_max,
+    text_without,
 };
 use super::steps::{STEPS_PER_PART, Steps};
 use crate::grammar::{Expr, ExprId, GrammarBuilder, RuleId, SchemaOperand};
@@ -157,8 +158,8 @@ struct Parameter {
 pub(super) struct SharedRules {
     /// Values with the marker behind them.
     values: HashMap<ValueKey, RuleId>,
-    /// White space with a marker behind it, by marker.
-    spaces: HashMap<&'static str, RuleId>,
+    /// White space with a marker behind it, by its longest run and the marker.
+    spaces: HashMap<(u32, &'static str), RuleId>,
 }
 
 /// What a rule of values depends on.
@@ -169,6 +170,7 @@ struct ValueKey {
     schema: Option<SchemaOperand>,
     types: KnownTypes,
     excluded_texts: Vec<Box<str>>,
+    space_max: u32,
 }
 
 /// What the keyword `type` says of the values of a parameter.
@@ -309,7 +311,7 @@ impl Parameters {
 
     /// Adds white space and what stands before the key of a parameter.
     fn next(&self, builder: &mut GrammarBuilder, shared: &mut SharedRules) -> ExprId {
-        shared.space_and(builder, self.style.before_key)
+        shared.space_and(builder, &self.options, self.style.before_key)
     }
 
     /// Adds a parameter that is not declared, from its key on.
@@ -348,7 +350,8 @@ impl Parameters {
             None => Some(SchemaOperand::new("true", self.options.clone())),
         };
         let excluded_texts = self.options.excluded_texts.clone();
-        let key = ValueKey { style: style.name, schema: operand, types, excluded_texts };
+        let space_max = space_max(&self.options);
+        let key = ValueKey { style: style.name, schema: operand, types, excluded_texts, space_max };
         if let Some(&rule) = shared.values.get(&key) {
             return builder.rule_ref(rule);
         }
@@ -420,24 +423,25 @@ impl Parameters {
     /// Adds what says that a value is of a type, and the value with the marker behind it.
     fn told(&self, builder: &mut GrammarBuilder, told: &str, value: ExprId) -> ExprId {
         let open = builder.marker(&format!("{told}{}", self.style.before_value));
-        let before = if self.style.has_space { space(builder) } else { builder.empty() };
+        let before = if self.style.has_space { space(builder, &self.options) } else { builder.empty() };
         builder.sequence([before, open, value])
     }
 
     /// Adds a value with white space around it, and the marker behind it.
     fn padded(&self, builder: &mut GrammarBuilder, shared: &mut SharedRules, value: ExprId) -> ExprId {
-        let (before, close) = (space(builder), shared.space_and(builder, self.style.after_value));
+        let (before, close) =
+            (space(builder, &self.options), shared.space_and(builder, &self.options, self.style.after_value));
         builder.sequence([before, value, close])
     }
 }
 
 impl SharedRules {
     /// Adds white space and a marker behind it.
-    fn space_and(&mut self, builder: &mut GrammarBuilder, marker: &'static str) -> ExprId {
+    fn space_and(&mut self, builder: &mut GrammarBuilder, options: &SchemaOptions, marker: &'static str) -> ExprId {
         let n_rules = self.spaces.len();
-        let rule = *self.spaces.entry(marker).or_insert_with(|| {
+        let rule = *self.spaces.entry((space_max(options), marker)).or_insert_with(|| {
             let rule = builder.rule(&format!("space-{}", n_rules + 1));
-            let (space, marker) = (space(builder), builder.marker(marker));
+            let (space, marker) = (space(builder, options), builder.marker(marker));
             let body = builder.sequence([space, marker]);
             builder.define(rule, body);
             builder.set_separate(rule);

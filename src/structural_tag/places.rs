@@ -4,7 +4,7 @@ use super::error::TagError;
 use crate::grammar::{Expr, ExprId, GrammarBuilder, SchemaOperand};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::regular::CharSet;
-use crate::schema_options::{RootForm, SchemaOptions};
+use crate::schema_options::{RootForm, SchemaOptions, WhiteSpace};
 use crate::util::Span;
 use hashbrown::{HashMap, HashSet};
 
@@ -63,10 +63,18 @@ pub(super) fn is_annotation(word: &str) -> bool {
     matches!(word, "title" | "description" | "default" | "examples" | "$comment" | "deprecated")
 }
 
-/// Adds white space: up to 16 characters.
-pub(super) fn space(builder: &mut GrammarBuilder) -> ExprId {
+/// Returns the longest run of white space between parameters and around their values: that of the schema's JSON where runs are bounded, or else 16 characters.
+pub(super) fn space_max(options: &SchemaOptions) -> u32 {
+    match options.white_space {
+        WhiteSpace::Flexible { run_max } if run_max > 0 => run_max,
+        _ => 16,
+    }
+}
+
+/// Adds white space.
+pub(super) fn space(builder: &mut GrammarBuilder, options: &SchemaOptions) -> ExprId {
     let character = builder.class(CharSet::from_iter([' ', '\t', '\n', '\r']));
-    builder.repeat(character, 0, Some(16))
+    builder.repeat(character, 0, Some(space_max(options)))
 }
 
 /// Adds any text in which neither a marker nor an excluded text occurs.

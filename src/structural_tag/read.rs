@@ -12,7 +12,7 @@ use super::parameters::{Parameters, Style};
 use super::steps::{STEPS_PER_PART, Steps};
 use crate::frontend::regex::RegexOptions;
 use crate::frontend::{SyntaxError, ebnf, regex};
-use crate::grammar::{ControlRef, ExcludedTokens, Regex, SchemaOperand, Warning, WarningKind};
+use crate::grammar::{ControlRef, Regex, SchemaOperand, Warning, WarningKind};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::limits::Limits;
 use crate::schema_options::{SchemaOptions, WhiteSpace};
@@ -157,7 +157,7 @@ impl Reader<'_> {
             }
             "dispatch" => self.dispatch(at, depth)?,
             "token" => Format::Token(self.token(at)?),
-            "exclude_token" => Format::ExcludeToken(ExcludedTokens::new(self.excluded_tokens(at)?)),
+            "exclude_token" => Format::ExcludeToken(self.excluded_tokens(at)?),
             "any_tokens" => {
                 let n_tokens_max = self.count_or_null(at, "max_tokens")?;
                 Format::AnyTokens { excludes: self.excluded_tokens(at)?, n_tokens_max }

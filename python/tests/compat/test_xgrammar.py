@@ -1,6 +1,7 @@
 """The interface of XGrammar: what its callers rely on, and each difference in meaning that the module's documentation lists."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -23,6 +24,10 @@ def allowed(matcher, info):
     row = bitmask_of(info)
     matcher.fill_next_token_bitmask(row)
     return [index for index in range(info.vocab_size) if row[0, index // 32] >> (index % 32) & 1]
+
+
+def accepts(grammar, text):
+    return _is_grammar_accept_string(grammar, text)
 
 
 def matcher_of(source, tokens=TOKENS, **options):
@@ -245,7 +250,7 @@ def test_malformed_and_impossible_sources_are_errors(caplog):
     for schema in malformed:
         with pytest.raises(RuntimeError):
             xgr.Grammar.from_json_schema(schema)
-    for read, source in [(xgr.Grammar.from_ebnf, "root ::= root"), (xgr.Grammar.from_regex, "a^b"), (xgr.Grammar.from_regex, "\\e")]:
+    for read, source in [(xgr.Grammar.from_ebnf, "root ::= root"), (xgr.Grammar.from_regex, "a^b"), (xgr.Grammar.from_regex, "(a)\\1")]:
         with pytest.raises(RuntimeError):
             read(source)
     # Strict mode gives way where it leaves nothing.
@@ -257,7 +262,7 @@ def test_the_dialects_are_wider():
     for read, source, text in [
         (xgr.Grammar.from_ebnf, "root ::= 'a'i | ", "A"),
         (xgr.Grammar.from_ebnf, 'root ::= "a"{2}{2}', "aaaa"),
-        (xgr.Grammar.from_regex, "[^]]", "a"),
+        (xgr.Grammar.from_regex, "[]a]", "]"),
         (xgr.Grammar.from_regex, "(?i)a", "A"),
     ]:
         assert _is_grammar_accept_string(read(source), text), source
@@ -380,12 +385,99 @@ def test_tags_of_models():
     with pytest.raises(ValueError):
         xgr.get_model_structural_tag("no such model", TOOLS)
 
+    for reasoning in ("auto", "enabled", "disabled"):
+        # Of a model that doesn't reason.
+        assert xgr.get_model_structural_tag("llama", TOOLS, reasoning=reasoning) == xgr.get_model_structural_tag("llama", TOOLS)
+
     @xgr.register_model_structural_tag("mine")
     def build(functions, builtins, choice, **options):
         names = [tool.function.name for tool in functions]
         return xgr.StructuralTag(format=xgr.structural_tag.ConstStringFormat(value=f"{choice}: {names}"))
 
     assert xgr.get_model_structural_tag("mine", TOOLS).format.value == "auto: ['f', 'g']"
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        ({"enum": ["on", 1]}, ["true\">on", "false\">1"], ["false\">on", "true\">1", "true\">off"]),
+        ({"type": "string", "pattern": "^[a-z]+$"}, ["true\">on"], ["true\">\"on\"", "true\">1"]),
+        ({"anyOf": [{"type": "integer"}, {"type": "string", "maxLength": 2}]}, ["true\">on", "false\">12"], ["true\">off", "false\">on"]),
+        ({"$ref": "#/$defs/d"}, ["true\">on", "false\">[1]"], ["false\">1", "true\">off"]),
+    ],
+)
+def test_printed_parameters_are_read_again_as_the_same(schema, good, bad):
+    defs = {"d": {"anyOf": [{"const": "on"}, {"type": "array", "items": {"type": "integer"}}]}}
+    schema = {"type": "object", "properties": {"a": schema}, "required": ["a"], "$defs": defs}
+    written = {"type": "structural_tag", "format": {"type": "json_schema", "style": "deepseek_xml", "json_schema": schema}}
+    grammar = xgr.Grammar.from_structural_tag(written)
+    for read in (grammar, xgr.Grammar.from_ebnf(str(grammar))):
+        for texts, is_accepted in ((good, True), (bad, False)):
+            for text in texts:
+                assert accepts(read, f'<｜DSML｜parameter name="a" string="{text}</｜DSML｜parameter>') == is_accepted, text
+
+
+def test_each_model_has_a_function_of_its_own():
+    from maskwright.compat.xgrammar import builtin_structural_tag as builtin
+
+    functions, builtins, choice = xgr.normalize_tool_choice(TOOLS, "required")
+    names = [name.removeprefix("get_").removesuffix("_structural_tag") for name in vars(builtin) if re.fullmatch("get_.*_structural_tag", name)]
+    models = sorted(set(names) - {"model", "builtin"})
+    assert len(models) == 18
+    for model in models:
+        reasoning = "auto" if model == "minimax_m3" else "enabled"
+        tools = TOOLS[:1] if model == "minimax_m3" else TOOLS
+        functions, builtins, choice = xgr.normalize_tool_choice(tools, "required")
+        made = getattr(builtin, f"get_{model}_structural_tag")(functions, builtins, choice)
+        assert made == xgr.get_model_structural_tag(model, tools, "required", reasoning=reasoning), model
+
+
+def test_a_tool_with_a_function_needs_no_type():
+    (function,), builtins, _ = xgr.normalize_tool_choice([{"function": {"name": "f"}}])
+    assert function.function.name == "f" and builtins == []
+    with pytest.raises(ValueError, match="function.name"):
+        xgr.normalize_tool_choice([{"function": {}}])
+    with pytest.raises(ValueError, match="Unknown format type"):
+        # The model is looked at first.
+        xgr.get_model_structural_tag("no such model", 5)
+
+
+def test_special_tokens_in_free_text():
+    def excluded(**options):
+        tag = xgr.get_model_structural_tag("qwen_3", TOOLS, reasoning=False, **options)
+        return "<think>" in tag.model_dump_json(), accepts(xgr.Grammar.from_structural_tag(tag), "a<think>b")
+
+    assert excluded() == (True, False)
+    assert excluded(exclude_special_tokens=False) == (False, True)
+
+
+def test_regular_expressions_in_the_spelling_of_xgrammar():
+    for pattern, good, bad in [
+        (r"[a[&&~]+", "a[&~", "ab"),
+        (r"[^[]", "]", "["),
+        (r"[^]", "]", ""),
+        (r"[^a\]b[]+", "xy", "["),
+        (r"\cA\0\e\q", "\x01\x00\x1bq", "cA0eq"),
+        (r"[\b\0]{2}", "\b\0", "b0"),
+        (r"\[\]\\[x]", "[]\\x", "[]x"),
+    ]:
+        for grammar in (xgr.Grammar.from_regex(pattern), xgr.GrammarCompiler(xgr.TokenizerInfo(TOKENS)).compile_regex(pattern)):
+            assert accepts(grammar, good) and not accepts(grammar, bad), pattern
+    for pattern in (r"(a)\1", r"a\b", r"[", "a\\"):
+        with pytest.raises(RuntimeError):
+            xgr.Grammar.from_regex(pattern)
+
+
+def test_lark_in_the_reading_of_xgrammar():
+    # The marker of `stop` is read.
+    grammar = xgr.Grammar.from_lark('start: h "z"\nh[stop="!"]: /[a-z]*/')
+    assert accepts(grammar, "ab!z") and not accepts(grammar, "abz")
+    # Texts refer to each other, in any order.
+    named = {"pair": 'start: @item ":" @item', "item": 'start: @digit+', "digit": xgr.Grammar.from_ebnf("root ::= [0-9]")}
+    assert accepts(xgr.Grammar.from_lark("start: @pair", named_grammars=named), "12:3")
+    for wrong in ({"pair": "start: @other"}, {"pair": "start: @item", "item": "start: @pair"}):
+        with pytest.raises(RuntimeError, match="there is no grammar"):
+            xgr.Grammar.from_lark("start: @pair", named_grammars=wrong)
 
 
 def test_batches():

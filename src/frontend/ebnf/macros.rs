@@ -227,6 +227,8 @@ impl<'s> Lowering<'s> {
                 Some(name @ "json_string") => options.is_json_string = self.flag_of(argument, name)?,
                 Some("flags") => {
                     let flags = self.text_of(argument, "`flags`")?;
+                    // As XGrammar has it: with flags a dot means what `s` says.
+                    options.dot_matches_newline = false;
                     if let Some(flag) = flags.chars().find(|&flag| flag == 'a' || !options.set_flag(flag)) {
                         return Err(SyntaxError::new(self.source, place, format!("unknown regex flag `{flag}`"))
                             .with_hint("flags are `i`, `j`, `s`, `u` and `x`")

@@ -37,7 +37,7 @@
 //! `~` must be regular: no recursion, no control tokens. Text until a tag is `(.* - (.* "<tool>" .*)) "<tool>"`.
 //!
 //! The options of `%json` are `compact`, `flexible = 16` (the longest run of white space), `indent = 2`, `item_separator = ", "`,
-//! `key_separator = ": "`, `no_additional_properties`, `any_order`, `excluded_text = "</a>"` (any number of times), `any_spelling`, `no_formats`, `integer_fractions`, `lenient`, `draft = "7"`,
+//! `key_separator = ": "`, `no_additional_properties`, `any_order`, `excluded_text = "</a>"`, `root_type = "null"` (any number of times), `text_until = "</a>"` (a string's characters, without quotes), `pointer = "/$defs/a"` (the schema is there in the document), `any_spelling`, `no_formats`, `integer_fractions`, `lenient`, `draft = "7"`,
 //! `no_foreign_keywords`, `nullable`: those of [`SchemaOptions`](crate::json_schema::SchemaOptions).
 //!
 //! Escapes in strings and classes: `\n \t \r \0 \a \b \f \v \e`, `\xH... \uHHHH \UHHHHHHHH \u{H...}` (all of them code points: `\xE9` is é, two

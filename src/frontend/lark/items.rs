@@ -39,6 +39,8 @@ pub(super) enum Body {
 pub(super) struct Options {
     pub allow_initial_skip: bool,
     pub ignore_once: bool,
+    /// Whether the marker of `stop` is read, as that of `suffix`.
+    pub stop_keeps_marker: bool,
 }
 
 /// The items of a text.
@@ -304,6 +306,7 @@ impl<'s> Reader<'s> {
             match (&*key, value) {
                 ("allow_initial_skip", json::Value::Bool(value)) => items.options.allow_initial_skip = value,
                 ("ignore_once", json::Value::Bool(value)) => items.options.ignore_once = value,
+                ("stop_keeps_marker", json::Value::Bool(value)) => items.options.stop_keeps_marker = value,
                 ("skip_repetition", json::Value::Text(value)) => match &*value {
                     "once" => items.options.ignore_once = true,
                     "repeat" => items.options.ignore_once = false,
@@ -315,12 +318,15 @@ impl<'s> Reader<'s> {
                     return Err(refuse("`allow_invalid_utf8` is not supported: regexes are of characters here, and all texts are UTF-8".to_owned())
                         .with_hint("leave it out; a token whose bytes are no text can be named by its id, as `<[128]>`"));
                 }
-                ("allow_initial_skip" | "ignore_once" | "no_forcing" | "allow_invalid_utf8", _) => {
+                (
+                    "allow_initial_skip" | "ignore_once" | "stop_keeps_marker" | "no_forcing" | "allow_invalid_utf8",
+                    _,
+                ) => {
                     return Err(refuse(format!("`{key}` is true or false")));
                 }
                 _ => {
                     return Err(refuse(format!("unknown option `{}`", shorten(&key))).with_hint(
-                        "options are allow_initial_skip, ignore_once, skip_repetition, no_forcing and allow_invalid_utf8",
+                        "options are allow_initial_skip, ignore_once, skip_repetition, stop_keeps_marker, no_forcing and allow_invalid_utf8",
                     ));
                 }
             }

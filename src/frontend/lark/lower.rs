@@ -283,7 +283,7 @@ impl<'s> Lowering<'s> {
         self.capture(rule, &text, &attributes)?;
         // Of rules with different numbers, the first says it.
         if self.recorded.insert((instance.scope, instance.definition)) {
-            self.record(&text, &attributes, is_terminal);
+            self.record(&text, &attributes, is_terminal, self.scopes[instance.scope].items.options.stop_keeps_marker);
         }
         context.is_lexeme |= attributes.is_lexeme;
         let mut body = self.body(context, range, spend)?;
@@ -325,7 +325,7 @@ impl<'s> Lowering<'s> {
     }
 
     /// Records the captures of a rule, and warns of options without effect, or with another for others.
-    fn record(&mut self, rule: &str, attributes: &Attributes, is_terminal: bool) {
+    fn record(&mut self, rule: &str, attributes: &Attributes, is_terminal: bool, stop_keeps_marker: bool) {
         let capture = |name: String, is_marker| Capture { name, rule: rule.to_owned(), is_marker };
         if let Some(name) = &attributes.capture {
             self.captures.push(capture(name.clone().unwrap_or_else(|| rule.to_owned()), false));
@@ -339,6 +339,7 @@ impl<'s> Lowering<'s> {
             self.warnings.push(without_effect(rule, option, span));
         }
         if let Ending::Stop(marker) = &attributes.ending
+            && !stop_keeps_marker
             && &self.source[marker.range.clone()] != "\"\""
         {
             let detail = "`stop` hides its marker: it is no part of the text; XGrammar keeps it there, like `suffix`";
@@ -358,10 +359,9 @@ impl<'s> Lowering<'s> {
         match ending {
             Ending::Greedy => Ok(body),
             Ending::Lazy => Ok(self.lazy(body)?),
-            Ending::Suffix(marker) => {
-                let marker = self.marker(marker, context, spend)?;
-                let both = self.push(Expr::Sequence([body, marker].into()), Span::default())?;
-                Ok(self.lazy(both)?)
+            Ending::Suffix(marker) => self.through_marker(body, marker, context, spend),
+            Ending::Stop(marker) if self.scopes[context.scope].items.options.stop_keeps_marker => {
+                self.through_marker(body, marker, context, spend)
             }
             Ending::Stop(marker) => match self.stop_text(marker)? {
                 Some(text) => Ok(self.stopped(body, &text)?),
@@ -371,6 +371,19 @@ impl<'s> Lowering<'s> {
                 }
             },
         }
+    }
+
+    /// Returns the matches of the body and the marker behind it that end where they first can.
+    fn through_marker<E: From<SyntaxError>>(
+        &mut self,
+        body: ExprId,
+        marker: &Token,
+        context: Context,
+        spend: &mut dyn FnMut(usize) -> Result<(), E>,
+    ) -> Result<ExprId, E> {
+        let marker = self.marker(marker, context, spend)?;
+        let both = self.push(Expr::Sequence([body, marker].into()), Span::default())?;
+        Ok(self.lazy(both)?)
     }
 
     fn marker<E: From<SyntaxError>>(

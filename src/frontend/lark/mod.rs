@@ -26,7 +26,7 @@
 //! | `%lark {...}` | in rules: another text, with names, ignored texts and options of its own |
 //! | `%import common.INT` `... -> N` `%import common (A, B)` | terminals that are known |
 //! | `%ignore X` | what may stand between lexemes |
-//! | `%llguidance {...}` `%grammar_options {...}` | `allow_initial_skip`, `ignore_once` (or `"skip_repetition": "once"`); `no_forcing` has no effect |
+//! | `%llguidance {...}` `%grammar_options {...}` | `allow_initial_skip`, `ignore_once` (or `"skip_repetition": "once"`), `stop_keeps_marker`; `no_forcing` has no effect |
 //! | `?name:` `!name:` `x -> alias` | the shape of syntax trees, which has no effect |
 //! | `name::_: ...` `name::set_bit(3)` `x %if bit_set(3)` | a rule with a parameter of 64 bits, and its conditions |
 //!
@@ -42,7 +42,7 @@
 //! |---|---|
 //! | `lazy` | a match ends where it first can: no match begins with a shorter one |
 //! | `suffix=X` | the body, then a string, regex or terminal X: the whole is lazy |
-//! | `stop=X` | the body up to where X first follows; the marker itself is no part of the text, and may come from what follows the rule. XGrammar keeps the marker in the text, which a warning says. Where X is no string, the body just holds no marker. `stop=""` is the body alone |
+//! | `stop=X` | the body up to where X first follows; the marker itself is no part of the text, and may come from what follows the rule. XGrammar keeps the marker in the text, which a warning says; with `stop_keeps_marker` the text is that of `suffix`. Where X is no string, the body just holds no marker. `stop=""` is the body alone |
 //! | `max_chars=n` | at most n characters; the body must be regular, or else it has no effect |
 //! | `capture` `capture="x"` `stop_capture="x"` | names for parts of the text ([`Parsed::captures`], [`Matcher::captures`](crate::Matcher::captures)). The marker of `suffix` is a part if it is a string; that of `stop` is none |
 //! | `max_tokens=n` | at most n tokens, as [`Expr::AtMostTokens`](crate::grammar::Expr::AtMostTokens) counts them; in rules. The body must be regular, or a repeated token or set of tokens, or else it has no effect |

@@ -19,7 +19,16 @@ patterns of schemas                     match as a whole                        
 malformed and impossible sources        are mostly accepted                                                     are an error: wrong values of keywords, unknown documents, grammars and schemas that nothing satisfies
 ``any_order=True``                      any order, and neither required nor unique keys are checked             any order, and both are checked; of at most 12 declared keys
 EBNF                                    its dialect                                                             the same and more: empty alternatives, ``.``, ``'a'``, ``"a"i``, ``[\\d]``, ``a++``, repetitions of repetitions
-regular expressions                     anchors amid a pattern are ignored, ``\\e`` is ``e``                    anchors hold; classes and escapes are those of Rust: ``[^]]``, ``[a&&b]``, ``\\z``, and no escape without a meaning
+regular expressions                     anchors amid a pattern and look-ahead are ignored, some are refused     anchors hold, look-around is refused; ``(?i)``, ``\\p{L}`` and ``(?P<n>a)`` are read; letters in any case by Unicode, not ASCII
+``Regex(json_string=True)``             characters that JSON escapes match nothing                              the text decodes to a match: escapes may be written
+bounds of tokens                        each token of the part counts; one that can't end is relaxed            a token counts where it reads on though the part could have ended there, so that every output can be completed
+temperatures of rules                   are reported                                                            are read, and have no effect
+free text up to a marker (Lark)         a marker commits to what follows it                                     grammars are languages: other rules may match the marker, too; ``lazy`` and ``suffix`` need it
+captures of ``suffix`` and ``stop``     have no marker                                                          have the marker
+``excludes`` of a ``json_schema``       not of strings with a pattern or format; lengths are dropped             hold for all strings, beside patterns, formats and lengths
+parameters in the styles of XML         white space may stand before the first and behind the last              between parameters and around values only
+tags of models                          free text may follow the last call, also one that was required          outputs are those of the model's chat template: its line ends, and nothing behind a call that it doesn't write
+limits                                  none                                                                    those of ``maskwright``: what would take too much memory or work is an error
 tokens that are special                 text of their spelling, also within strings                             never text (``from_huggingface``); literals of grammars and tags may be spelled by them
 stop tokens that are padding            are dropped from vocabularies                                           can end an output
 a text that no token goes on            an empty mask                                                           the mask of the stop tokens

@@ -7,7 +7,7 @@ import maskwright
 from .openai_tool_call_schema import AllowedToolChoiceParam, BuiltinToolParam, FunctionToolParam
 from .structural_tag import StructuralTag
 
-#: Builders that were registered by name; the others are those of Maskwright.
+#: Builders by the name of the model.
 _registry = {}
 
 
@@ -35,12 +35,13 @@ def _builtin_name(tool):
 def normalize_tool_choice(tools=None, tool_choice="auto"):
     """Return the function tools that may be called, the tools of the server that may be, and ``"auto"``, ``"required"`` or ``"forced"``."""
     if tools is not None and not isinstance(tools, list):
-        raise ValueError("tools are a list")
+        raise ValueError("The tools must be a list")
     functions, builtins = [], []
     for tool in map(_as_dict, tools or []):
-        if not isinstance(tool, dict) or "type" not in tool:
+        # A tool with a function is one, also where it doesn't say so.
+        if not isinstance(tool, dict) or not ("type" in tool or "function" in tool):
             raise ValueError(f"a tool has a type, and {tool!r} has none")
-        if tool["type"] == "function":
+        if tool.get("type", "function") == "function":
             functions.append(FunctionToolParam.model_validate(tool))
         else:
             builtins.append(BuiltinToolParam.model_validate(tool))
@@ -106,21 +107,36 @@ def get_model_structural_tag(
 
     ``reasoning="enabled"``: the output begins within the reasoning, as behind the prompts of models that open it there; ``"auto"``: it may begin with the marker that opens it.
     """
+    build = _registry.get(model)
+    if build is None:
+        # One of Maskwright's own formats, if there is one of this name.
+        try:
+            maskwright.tool_call_tag(model, [])
+        except ValueError as error:
+            raise ValueError(f"Unknown format type: {model!r}; supported types are {sorted(_registry)}") from error
+        build = _builder(model)
+    functions, builtins, choice = normalize_tool_choice(tools, tool_choice)
+    if not isinstance(parallel_tool_calls, bool):
+        raise ValueError(f"parallel_tool_calls is True or False, not {parallel_tool_calls!r}")
+    options = {
+        "reasoning": _reasoning_mode(reasoning),
+        "any_order": any_order,
+        "exclude_special_tokens": exclude_special_tokens,
+        "max_whitespace_cnt": max_whitespace_cnt,
+        "parallel_tool_calls": parallel_tool_calls,
+    }
+    return build(functions, builtins, choice, **options)
+
+
+def _reasoning_mode(reasoning):
     mode = {True: "enabled", False: "disabled"}.get(reasoning, reasoning)
     if mode not in ("enabled", "disabled", "auto"):
         raise ValueError(f"reasoning is enabled, disabled or auto, not {reasoning!r}")
-    functions, builtins, choice = normalize_tool_choice(tools, tool_choice)
-    if model in _registry:
-        return _registry[model](
-            functions,
-            builtins,
-            choice,
-            reasoning=mode,
-            any_order=any_order,
-            exclude_special_tokens=exclude_special_tokens,
-            max_whitespace_cnt=max_whitespace_cnt,
-            parallel_tool_calls=parallel_tool_calls,
-        )
+    return mode
+
+
+def _built(model, functions, builtins, choice, *, reasoning, any_order, exclude_special_tokens, max_whitespace_cnt, parallel_tool_calls):
+    """Return the tag for tools and a choice that were normalized."""
     named = [(tool.function.name, _arguments(tool.function)) for tool in functions]
     named += [(_builtin_name(tool), True if tool.parameters is None else tool.parameters) for tool in builtins]
 
@@ -131,22 +147,25 @@ def get_model_structural_tag(
         )
         return json.loads(text)["format"]
 
-    if mode == "auto":
-        made = {"type": "or", "elements": [tag("from_marker"), tag("off")]}
-    else:
-        opened = "from_marker" if model in _OPENED_IN_OUTPUT else "from_inside"
+    made = tag("off")
+    if reasoning != "disabled":
+        opened = "from_marker" if reasoning == "auto" or model in _OPENED_IN_OUTPUT else "from_inside"
         try:
-            made = tag("off" if mode == "disabled" else opened)
+            reasoned = tag(opened)
         except ValueError as error:
             # A model that doesn't reason.
-            if mode == "disabled" or "reasoning" not in str(error):
+            if "reasoning" not in str(error):
                 raise
-            made = tag("off")
+        else:
+            made = {"type": "or", "elements": [reasoned, made]} if reasoning == "auto" else reasoned
     for node in _nodes(made):
         if node.get("type") == "json_schema":
             node["any_order"] = any_order
             if max_whitespace_cnt is not None:
                 node["max_whitespace_cnt"] = max_whitespace_cnt
+        elif not exclude_special_tokens and "excludes" in node:
+            # Markers of calls stay excluded, or else text could begin a call that nothing constrains.
+            node["excludes"] = [text for text in node["excludes"] if named and "think" not in text.lower()]
     return StructuralTag.model_validate({"type": "structural_tag", "format": made})
 
 
@@ -158,6 +177,78 @@ _OPENED_IN_OUTPUT = frozenset(["mimo"])
 
 #: The older name.
 get_builtin_structural_tag = get_model_structural_tag
+
+
+def _builder(model, reasoning_default="enabled"):
+    """Return the function of one model, whose tools and choice are those that ``normalize_tool_choice`` returns."""
+
+    def build(
+        tools=None,
+        builtin_tools=None,
+        tool_choice="auto",
+        reasoning=reasoning_default,
+        any_order=False,
+        exclude_special_tokens=True,
+        max_whitespace_cnt=None,
+        parallel_tool_calls=True,
+        **_,
+    ):
+        return _built(
+            model,
+            tools or [],
+            builtin_tools or [],
+            tool_choice,
+            reasoning=_reasoning_mode(reasoning),
+            any_order=any_order,
+            exclude_special_tokens=exclude_special_tokens,
+            max_whitespace_cnt=max_whitespace_cnt,
+            parallel_tool_calls=parallel_tool_calls,
+        )
+
+    build.__name__ = build.__qualname__ = f"get_{model}_structural_tag"
+    build.__doc__ = f"""Return the structural tag of ``{model}``, as ``get_model_structural_tag`` does."""
+    return build
+
+
+get_cohere_structural_tag = _builder("cohere")
+get_deepseek_r1_structural_tag = _builder("deepseek_r1")
+get_deepseek_v3_1_structural_tag = _builder("deepseek_v3_1")
+get_deepseek_v3_2_structural_tag = _builder("deepseek_v3_2")
+get_deepseek_v4_structural_tag = _builder("deepseek_v4")
+get_deepseek_v4_1_structural_tag = _builder("deepseek_v4_1")
+get_exaone_structural_tag = _builder("exaone")
+get_glm_4_7_structural_tag = _builder("glm_4_7")
+get_harmony_structural_tag = _builder("harmony")
+get_kimi_structural_tag = _builder("kimi")
+get_kimi_k3_structural_tag = _builder("kimi_k3")
+get_llama_structural_tag = _builder("llama")
+get_mimo_structural_tag = _builder("mimo")
+get_minimax_structural_tag = _builder("minimax")
+get_minimax_m3_structural_tag = _builder("minimax_m3", "auto")
+get_qwen_3_structural_tag = _builder("qwen_3")
+get_qwen_3_5_structural_tag = _builder("qwen_3_5")
+get_qwen_3_coder_structural_tag = get_qwen_3_5_structural_tag
+
+_registry.update(
+    cohere=get_cohere_structural_tag,
+    deepseek_r1=get_deepseek_r1_structural_tag,
+    deepseek_v3_1=get_deepseek_v3_1_structural_tag,
+    deepseek_v3_2=get_deepseek_v3_2_structural_tag,
+    deepseek_v4=get_deepseek_v4_structural_tag,
+    deepseek_v4_1=get_deepseek_v4_1_structural_tag,
+    exaone=get_exaone_structural_tag,
+    glm_4_7=get_glm_4_7_structural_tag,
+    harmony=get_harmony_structural_tag,
+    kimi=get_kimi_structural_tag,
+    kimi_k3=get_kimi_k3_structural_tag,
+    llama=get_llama_structural_tag,
+    mimo=get_mimo_structural_tag,
+    minimax=get_minimax_structural_tag,
+    minimax_m3=get_minimax_m3_structural_tag,
+    qwen_3=get_qwen_3_structural_tag,
+    qwen_3_5=get_qwen_3_5_structural_tag,
+    qwen_3_coder=get_qwen_3_coder_structural_tag,
+)
 
 
 def _arguments(function):

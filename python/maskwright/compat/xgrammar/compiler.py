@@ -5,6 +5,7 @@ import json
 import maskwright
 from maskwright._relaxed import read_relaxed
 
+from ._regex import translated
 from .config import get_serialization_version
 from .grammar import Grammar, _read, _read_schema, _read_tag, _schema_text, schema_options
 from .structural_tag import tag_text, with_token_ids
@@ -120,7 +121,7 @@ class GrammarCompiler:
     def compile_regex(self, regex):
         """Compile a regular expression."""
         if not self._has_markers:
-            return self._compiled(_read(self._native.compile_regex, regex, flags="sa"), lambda: Grammar.from_regex(regex))
+            return self._compiled(_read(self._native.compile_regex, translated(regex), flags="sa"), lambda: Grammar.from_regex(regex))
         return self.compile_grammar(Grammar.from_regex(regex))
 
     def compile_lark(self, lark_string, *, named_grammars=None):

@@ -6,6 +6,7 @@ import logging
 import maskwright
 from maskwright._relaxed import read_relaxed
 
+from ._regex import translated
 from .config import get_serialization_version
 from .exception import InvalidJSONError, InvalidStructuralTagError
 from .structural_tag import StructuralTag, StructuralTagItem, tag_text
@@ -46,8 +47,6 @@ class Grammar:
     @staticmethod
     def from_regex(regex_string, *, print_converted_ebnf=False):
         """Read a regular expression, in which `.` is any character and classes are those of ASCII."""
-        if not isinstance(regex_string, str):
-            raise TypeError(f"a regular expression is a str, not {type(regex_string).__name__}")
         grammar = Grammar(_read(maskwright.Grammar.from_ebnf, _ebnf_of_regex(regex_string)))
         if print_converted_ebnf:
             print(grammar)
@@ -78,11 +77,20 @@ class Grammar:
         """Read Lark."""
         if not isinstance(named_grammars, dict | None):
             raise TypeError("named_grammars is a dict")
-        named = {
-            name: (grammar if isinstance(grammar, Grammar) else Grammar.from_lark(grammar))._native
-            for name, grammar in (named_grammars or {}).items()
-        }
-        return Grammar(_read(maskwright.Grammar.from_lark, lark_string, grammars=named))
+        read = {name: grammar._native for name, grammar in (named_grammars or {}).items() if isinstance(grammar, Grammar)}
+        pending = {name: text for name, text in (named_grammars or {}).items() if name not in read}
+        while pending:
+            # Texts may refer to each other: one that can't be read now may be, when another was.
+            before, errors = len(pending), []
+            for name, text in list(pending.items()):
+                try:
+                    read[name] = _read_lark(text, read)
+                    del pending[name]
+                except RuntimeError as error:
+                    errors.append(error)
+            if len(pending) == before:
+                raise errors[0]
+        return Grammar(_read_lark(lark_string, read))
 
     @staticmethod
     def from_structural_tag(*args, **kwargs):
@@ -159,7 +167,14 @@ def _schema_text(schema):
 
 def _ebnf_of_regex(pattern):
     # A string of JSON is one of EBNF.
-    return f"root ::= Regex({json.dumps(pattern, ensure_ascii=False)})"
+    return f"root ::= Regex({json.dumps(translated(pattern), ensure_ascii=False)})"
+
+
+def _read_lark(text, named):
+    """Read Lark in which the marker of ``stop`` is read, too."""
+    if not isinstance(text, str):
+        raise TypeError(f"a grammar is a str, not {type(text).__name__}")
+    return _read(maskwright.Grammar.from_lark, f'{text}\n%grammar_options {{"stop_keeps_marker": true}}', grammars=named)
 
 
 def _read(read, *args, **kwargs):
