@@ -23,7 +23,7 @@ pub(crate) fn operand_warnings<'r>(
         return Vec::new();
     }
     // The text of a structural tag is JSON; that of a grammar never is.
-    let json = grammar.source().and_then(|source| document(source));
+    let json = grammar.source().and_then(document);
     let (mut warnings, mut seen) = (Vec::new(), HashSet::new());
     for (index, is_reachable) in reachable_exprs(grammar).into_iter().enumerate() {
         let id = ExprId::new(index);
