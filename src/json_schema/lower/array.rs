@@ -12,7 +12,7 @@ use crate::json_schema::shape::{ArrayShape, ItemCount, ValueKind};
 use crate::machine::{Counter, Distinct, Equality, Exhaustible};
 use crate::pass::{Label, NetRuleId};
 use hashbrown::HashMap;
-use matching::can_all_differ;
+use matching::n_distinct;
 use smallvec::SmallVec;
 use std::rc::Rc;
 pub(super) use values::EnumerationBudget;
@@ -195,19 +195,9 @@ impl Lowerer<'_> {
         if !(2..=VALUES_MAX).contains(&n_items) {
             return Ok(true);
         }
-        // A position with as many values as there are items always has one left.
-        let mut few: Vec<Vec<Vec<u8>>> = Vec::new();
-        for (position, members) in places.iter().enumerate().take(n_items) {
-            let conjunction = self.expander.intern(members.clone());
-            if let Some(values) = self.few_values(conjunction, &mut EnumerationBudget::new(n_items - 1))? {
-                let n_places = if position + 1 == places.len() { n_items - position } else { 1 };
-                if values.len() < n_places {
-                    return Ok(false);
-                }
-                few.extend(core::iter::repeat_n(values, n_places));
-            }
-        }
-        Ok(can_all_differ(&few, self.budget)?)
+        let n_places = |position| if position + 1 == places.len() { n_items - position } else { 1 };
+        let places = places.iter().enumerate().take(n_items).map(|(position, members)| (members, n_places(position)));
+        self.can_be_distinct(places, &[], n_items)
     }
 
     /// Returns whether there are as many distinct values as each condition must count; true if there are too many to decide.
@@ -219,27 +209,50 @@ impl Lowerer<'_> {
             let Some(min) = usize::try_from(count.min).ok().filter(|min| (2..=VALUES_MAX).contains(min)) else {
                 continue;
             };
-            // Each item of the prefix is one value at most.
             let last = places.len() - 1;
-            let mut n_values = 0;
-            for (position, members) in (0..).zip(places) {
-                if position < count.from || count.to.is_some_and(|to| position >= to) {
-                    continue;
-                }
-                let members: Members = members.iter().copied().chain([count.member]).collect();
-                let conjunction = self.expander.intern(members);
-                let n_missing = min.saturating_sub(n_values);
-                let n_places = if position < last as u64 { 1 } else { n_missing };
-                if n_places > 0 {
-                    let few = self.few_values(conjunction, &mut EnumerationBudget::new(n_places.saturating_sub(1)))?;
-                    n_values += few.map_or(n_places, |values| values.len().min(n_places));
-                }
-            }
-            if n_values < min {
+            let is_counted = |position: usize| {
+                let position = position as u64;
+                count.from <= position && count.to.is_none_or(|to| position < to)
+            };
+            let counted = places.iter().enumerate().filter(|&(position, _)| is_counted(position));
+            let counted = counted.map(|(position, members)| (members, if position == last { min } else { 1 }));
+            // What comes behind the prefix has the most values by far.
+            if !self.can_be_distinct(counted.rev(), &[count.member], min)? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Returns whether at least `n_items` positions can have distinct values, given what the items of each must satisfy besides `others`, and
+    /// how many positions of its kind there are; true if there are too many values to decide.
+    fn can_be_distinct<'a>(
+        &mut self,
+        places: impl Iterator<Item = (&'a Vec<Member>, usize)>,
+        others: &[Member],
+        n_items: usize,
+    ) -> Lowered<bool> {
+        // A position with as many values as there are items always has one left.
+        let mut n_free = 0;
+        let mut few: Vec<(Vec<Vec<u8>>, usize)> = Vec::new();
+        for (members, n_places) in places {
+            let members: Members = members.iter().chain(others).copied().collect();
+            let conjunction = self.expander.intern(members);
+            match self.few_values(conjunction, &mut EnumerationBudget::new(n_items - 1))? {
+                Some(values) => {
+                    // Of positions that are alike no more than there are values have one of their own.
+                    let n_places = n_places.min(values.len());
+                    few.push((values, n_places));
+                }
+                None => n_free += n_places,
+            }
+            if n_free >= n_items {
+                return Ok(true);
+            }
+        }
+        let positions: Vec<&[Vec<u8>]> =
+            few.iter().flat_map(|(values, n_places)| core::iter::repeat_n(&**values, *n_places)).collect();
+        Ok(n_free + n_distinct(&positions, self.budget)? >= n_items)
     }
 
     /// Bounds the number of counted and of uncounted items by the sizes of their domains; returns whether that alone prevents exhaustion. It
