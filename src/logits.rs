@@ -59,7 +59,7 @@ impl sealed::Bits for f32 {
     #[inline(always)]
     fn mask_by_table(chunk: &mut [Self; 32], word: u32) {
         for (index, part) in chunk.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-            // PERF: both are read before anything is written, so that the compiler needn't know that they are apart.
+            // Both are read before anything is written, so that the compiler needn't know that they are apart.
             let (keep, logits) = (SPREAD_TO_32[(word >> (4 * index) & 15) as usize], *part);
             *part = core::array::from_fn(|lane| {
                 f32::from_bits(logits[lane].to_bits() & keep[lane] | Self::NEG_INFINITY.to_bits() & !keep[lane])

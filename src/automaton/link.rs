@@ -126,7 +126,7 @@ impl Program {
     }
 
     fn link(root: &Entry, has_empty_text: bool, is_json: bool, limits: &Limits) -> Result<Program, BuildError> {
-        // PERF: room for what most grammars have.
+        // Room for the units of most grammars.
         let mut base_of: HashMap<u32, u32> = HashMap::with_capacity(24);
         let mut found: Vec<Arc<Unit>> = Vec::with_capacity(32);
         found.push(Arc::clone(&root.unit));

@@ -15,7 +15,7 @@ pub(crate) struct StateRef {
 impl Hash for StateRef {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // PERF: one word.
+        // Both as one word.
         state.write_u64(u64::from(self.slot) << 32 | u64::from(self.state));
     }
 }
@@ -38,7 +38,7 @@ pub(crate) struct Move {
 impl Hash for Move {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // PERF: a word each; how many there are is seldom all that differs.
+        // A word each, without their number, which is seldom all that differs.
         self.pushes.iter().for_each(|place| place.hash(state));
         self.target.hash(state);
     }

@@ -111,7 +111,7 @@ impl StateInfosBuilder {
 
     /// Returns the number of a role.
     pub fn role(&mut self, role: Role) -> u32 {
-        // PERF: nearly all states have one of the first roles.
+        // Nearly all states have one of the first roles.
         if let Some(number) = self.roles.iter().take(FIRST_ROLES).position(|&known| known == role) {
             return number as u32;
         }

@@ -149,7 +149,7 @@ impl MoveTable {
     ) -> Result<MoveTable, BuildError> {
         let intervals = Intervals::of(rows);
         let n_intervals = intervals.starts.len();
-        // PERF: intervals are told apart by fingerprints of what is in them; the table is checked while it is filled. A fingerprint is a sum, and
+        // Intervals are told apart by fingerprints of what is in them; the table is checked while it is filled. A fingerprint is a sum, and
         // here each interval has what it differs by from the one before.
         let mut changes = [0u64; 256];
         let mut is_alone = [false; 256];

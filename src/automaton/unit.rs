@@ -138,7 +138,7 @@ impl Unit {
 
     /// Returns the bytes that `state` reads, ascending, neighbours with the same move together.
     pub fn runs(&self, state: u32) -> Cow<'_, [Run]> {
-        // PERF: callers take over the moves of start states again and again.
+        // Callers take over the moves of start states again and again.
         match self.content.entries.iter().position(|&entry| entry == state) {
             Some(entry) => Cow::Borrowed(self.first_runs[entry].get_or_init(|| self.content.table.runs(state))),
             None => Cow::Owned(self.content.table.runs(state).into_vec()),

@@ -76,7 +76,7 @@ impl Candidates {
                 (_, other) => other == Some(first),
             };
             let candidate = || Candidate { value, scalars: found.scalars_of(values, value) };
-            // PERF: most strings differ early, and are not decoded for that.
+            // Most strings differ early, and are not decoded for that.
             all.extend(is_alike.then(candidate).filter(|candidate| found.remains(values, &begun, candidate)));
         });
         found.values = all;

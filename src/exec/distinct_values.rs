@@ -196,7 +196,7 @@ impl DistinctValues {
         let mut canonical = None;
         let is_container = distinct.equality == Equality::Json && self.is_container(value);
         let mut new_fingerprint = 0;
-        // PERF: long values are told apart without spelling all of them anew, and nothing is spelled if there is nothing to compare with.
+        // Long values are told apart without spelling all of them anew, and nothing is spelled if there is nothing to compare with.
         let is_same = |set: Set| {
             if is_container && set.fingerprint != 0 {
                 if new_fingerprint == 0 {
@@ -237,7 +237,7 @@ impl DistinctValues {
         if known.n_bytes() == new.n_bytes() && self.bytes(known).eq(self.bytes(new)) {
             return true;
         }
-        // PERF: nearly all strings and integers have one spelling, and then there is nothing to allocate.
+        // Nearly all strings and integers have one spelling, and then there is nothing to allocate.
         if equality == Equality::Bytes || is_spelled_once(self.bytes(known)) && is_spelled_once(self.bytes(new)) {
             return false;
         }

@@ -474,7 +474,7 @@ impl Stacks {
 
     /// Returns the node that returns to `state` with the register and the node of any of `heads`.
     pub fn push_all(&mut self, program: &Program, state: StateId, heads: &[Head]) -> StackNodeId {
-        // PERF: nearly all nodes.
+        // The usual node: one head of a plain state, without a register.
         if let &[Head { node, register: 0, .. }] = heads
             && program.info(state).is_none_or(|info| info.kind == Kind::Inner)
         {

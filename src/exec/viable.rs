@@ -169,7 +169,7 @@ impl Viability {
         if is_exhausted(program, values, head, 0) {
             return false;
         }
-        // PERF: mostly there is no value yet that could be repeated; what can be read from states is found for whole units, and candidates take a look
+        // Mostly there is no value yet that could be repeated; what can be read from states is found for whole units, and candidates take a look
         // at all values.
         let is_unbounded = |state| {
             program.reaches_unbounded(state, false) || program.reaches_unbounded(state, true) && is_plain(values)

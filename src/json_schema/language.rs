@@ -401,7 +401,7 @@ impl<'a> Languages<'a> {
 
     /// Returns the automaton of the decoded strings that have any of some shapes without listed values, whatever their lengths.
     fn combined(&self, shapes: &[&StringShape], limits: &Limits) -> Result<Arc<Dfa>, LowerError> {
-        // PERF: intersecting one by one keeps intermediate automata small; at once, the infinite languages multiply.
+        // Intersecting one by one keeps intermediate automata small; at once, the infinite languages multiply.
         if let [shape] = shapes {
             return self.intersection(&self.literals(shape, limits)?, limits);
         }

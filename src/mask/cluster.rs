@@ -73,7 +73,7 @@ pub(super) enum Next {
 
 /// Returns the states of which a state's cluster says enough, and the cluster, if there is one.
 pub(super) fn cluster(unit: &Unit, start: u32) -> Option<(Vec<u32>, ScanCluster)> {
-    // PERF: most states read two or three bytes, and need no look at the table.
+    // Most states read two or three bytes, and need no look at the table.
     let is_small = unit.n_states() <= STATES_MAX;
     if unit.bytes(start).len() < CHARS_MIN as usize || !is_small || !is_plain(unit, start) {
         return None;
@@ -161,7 +161,7 @@ impl Exploration {
         places_max: usize,
     ) -> Result<Exploration, Opens> {
         let words: u128 = (0..128u8).filter(u8::is_ascii_alphanumeric).fold(0, |words, byte| words | 1 << byte);
-        // PERF: bytes of one class lead to the same.
+        // Bytes of one class lead to the same.
         let classes = |bytes: u128| -> SmallVec<[(u8, u128); 32]> {
             let mut classes: SmallVec<[(u8, u128); 32]> = SmallVec::new();
             for byte in (0..128u8).filter(|byte| bytes >> byte & 1 == 1) {

@@ -86,7 +86,7 @@ impl DecisionNode {
     /// Notes that the node was looked up.
     #[inline]
     pub fn mark_used(&self) {
-        // PERF: a store to a line that other cores read costs them a miss; most nodes are marked already.
+        // A store to a line that other cores read costs them a miss; most nodes are marked already.
         if !self.was_used.load(Ordering::Relaxed) {
             self.was_used.store(true, Ordering::Relaxed);
         }

@@ -10,7 +10,7 @@ use ahash::AHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A list of tokens. PERF: a short one is where the rest of the mask is; another place in memory would be waited for.
+/// A list of tokens. A short one lies where the rest of the mask does, so that reading it is no cache miss of its own.
 pub(crate) type Ids = SmallVec<[TokenId; 10]>;
 
 /// A set of tokens.
@@ -76,7 +76,7 @@ impl MaskEntry {
             MaskEntry::Dense(base) => (base, &[][..], &[][..]),
             MaskEntry::Patched { base, set, clear } => (base, &**set, &**clear),
         };
-        // PERF: room for all at once; most tokens are usually new.
+        // Room for all at once: most tokens are new.
         let mut set: Vec<TokenId> = Vec::with_capacity(tokens.len() + old.len());
         set.extend(tokens.iter().copied().filter(|&id| !bit_row::has(base, id)));
         set.extend_from_slice(old);
@@ -203,7 +203,7 @@ pub(super) fn filled(row: &[u32], change: impl FnOnce(&mut [u32])) -> Arc<[u32]>
 
 /// Returns the pieces in which two rows differ, with the places of their first words.
 pub(super) fn differing<'a>(a: &'a [u32], b: &'a [u32]) -> impl Iterator<Item = (usize, &'a [u32], &'a [u32])> {
-    // PERF: hardly any do where two rows are worth comparing, which takes no longer than to copy one then.
+    // Rows that are worth comparing differ in few pieces, so that comparing takes no longer than copying.
     const WORDS: usize = 32;
     let pieces = (0..).step_by(WORDS).zip(a.chunks(WORDS).zip(b.chunks(WORDS)));
     pieces.filter(|(_, (a, b))| a != b).map(|(first, (a, b))| (first, a, b))

@@ -121,7 +121,7 @@ impl Loops {
     /// Returns the loop of a state, if it is one.
     pub fn get(&mut self, program: &Program, state: StateId) -> Option<Loop> {
         let (linked, local) = program.place(state)?;
-        // PERF: most states read two or three bytes, and need no look at the table.
+        // Most states read two or three bytes, and need no look at the table.
         if linked.unit.bytes(local).len() < CHAIN_CHARS as usize {
             return None;
         }

@@ -67,7 +67,7 @@ impl<'a> Verdicts<'a> {
             return find();
         }
         let key = self.key(byte);
-        // PERF: neighbours are often of one class.
+        // Neighbours are often of one class.
         if self.known.get(self.last).is_none_or(|(known, _)| *known != key) {
             self.last = self.known.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
                 self.known.push((key, find()));
@@ -243,7 +243,7 @@ impl Walker {
         products.levels.push(Twin { first: 0, middle: 1, last, mark: self.stacks.mark(), ended: None });
         let mut verdicts = Verdicts::new(context.program, head, model);
         let depth_base = usize::from(trie.depth(from)) + 1;
-        // PERF: most bytes lead to the same; a list of the children is looked through faster than the children.
+        // Most bytes lead to the same; a list of the children is looked through faster than the children.
         let mut children: SmallVec<[(u8, u32); 16]> = SmallVec::new();
         let listed = trie.wide_children(from).unwrap_or_else(|| {
             children.extend(trie.children(from).map(|child| (trie.byte(child), child)));

@@ -65,7 +65,7 @@ enum GaveUp {
 
 /// Makes `row` the mask of a configuration, without stop tokens; a part of it if that takes more work than is left.
 pub(crate) fn fill(query: &MaskQuery<'_>, live: &[Head], row: &mut [u32]) -> Result<FillOutcome, OverBudget> {
-    // PERF: the usual configuration is one head whose mask is cached, and then that is all there is to do.
+    // The usual configuration is one head whose mask is cached, and then that is all there is to do.
     if let [head] = live
         && let Some((place, decision, n_hits)) = query.cached_mask(*head)
     {
@@ -137,7 +137,7 @@ fn for_each_mask(query: &MaskQuery<'_>, live: &[Head], mut visit: impl FnMut(&De
     let mut seen: SmallVec<[(u64, StackNodeId); 16]> = SmallVec::new();
     for head in live.iter().filter(|head| head.state != DONE) {
         let key = query.key(0, head.state, head.register);
-        // PERF: the usual mask has no remainders or one branching, and needs no reference counts.
+        // The usual mask has no remainders or one branching, and needs no reference counts.
         if let Some((place, decision)) = query.table.find(&key) {
             n_hits += 1;
             match query.descend_cached(place, decision, head.node, &mut n_hits) {

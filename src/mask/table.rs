@@ -172,7 +172,7 @@ impl Table {
         loop {
             let found = bucket.slots[slot].load(Ordering::Acquire);
             let index = (found as u32).checked_sub(1)?;
-            // PERF: the upper half of a slot is compared first; reading another node's key would be a cache miss.
+            // The upper half of a slot is compared first; reading another node's key would be a cache miss.
             if found >> 32 == hash & u64::from(u32::MAX)
                 && let Some((known, node)) = bucket.entries[index as usize].get()
                 && known == key

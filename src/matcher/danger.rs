@@ -94,7 +94,7 @@ impl Danger {
 
 impl Recheck {
     pub fn push(&mut self, live: &[Head], level: Level) {
-        // PERF: levels stay, so that their configurations are not allocated anew.
+        // Levels stay, so that their configurations are not allocated anew.
         if self.n_levels == self.levels.len() {
             self.levels.push(level);
         } else {

@@ -348,7 +348,7 @@ impl Matcher {
         }
         let (vocab, n_read) = (self.grammar.vocab(), self.values().n_begun(frame.register) as usize);
         if n_read == 1 {
-            // PERF: right behind the quote all keys are left, and the same tokens each time.
+            // Right behind the quote all keys are left, and the same tokens each time.
             let of_unit = self.grammar.declared_key_tokens(program.unit_index(frame.state));
             return bit_row::clear_all(row, of_unit[list as usize].beginning(keys, vocab));
         }

@@ -97,7 +97,7 @@ impl Matcher {
         let is_left = |byte: u8| danger.spares(byte, Punctuation::NO_SPACE);
         let elsewhere = tokens.filter(|&token| vocab.bytes(token).first().is_none_or(|&byte| is_left(byte)));
         self.clear_refused(row, elsewhere, |_| is_changed = true);
-        // PERF: nearly all children of the root are left here; asking each by itself is a cache miss.
+        // Nearly all children of the root are left here; asking each by itself is a cache miss.
         for (node, own) in punctuation.root_children(within.is_string()) {
             let own = if is_listed { own.and(Punctuation::NO_SPACE) } else { own };
             if !danger.spares(trie.byte(node), own) {
@@ -119,7 +119,7 @@ impl Matcher {
         while node < end && !self.stacks.work.is_spent() {
             memory.n_levels = usize::from(trie.depth(node));
             let above = &memory.levels[memory.n_levels - 1];
-            // PERF: most nodes are left here, before any step.
+            // Most nodes are left here, before any step.
             let own = || punctuation.from(trie, node, above.within.is_string());
             let tokens = trie.subtree_tokens(node);
             if above.is_complete && above.danger.spares(trie.byte(node), own())

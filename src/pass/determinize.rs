@@ -98,7 +98,7 @@ fn by_source<T: Copy>(n: usize, pairs: impl Iterator<Item = (u32, T)> + Clone, a
         offsets[i + 1] += offsets[i];
     }
     let mut values: Vec<T> = vec![any; offsets[n] as usize];
-    // PERF: offsets are where the next value goes, and become where the values of the next source begin; then they are shifted back.
+    // Offsets are where the next value goes, and become where the values of the next source begin; then they are shifted back.
     for (from, value) in pairs {
         let next = &mut offsets[from as usize];
         values[*next as usize] = value;
@@ -158,7 +158,7 @@ fn subsets(
     let mut ids: HashMap<Subset, u32> = HashMap::new();
     // By state: the subset of that state alone, found once. `(w1 | w2 | ...)*` returns to its start after every word.
     let mut of_single = vec![u32::MAX; nfa.n_states as usize];
-    // By state: the number of the subset that has only it. PERF: most subsets have one state, and need no hashing.
+    // By state: the number of the subset that has only it. Most subsets have one state, and are found without hashing.
     let mut only = vec![u32::MAX; nfa.n_states as usize];
     let mut n_visits = 0usize;
     // The initial state is a state of its own: it never accepts.
@@ -247,7 +247,7 @@ impl Splitter {
     /// Calls `visit` with each letter (disjoint byte ranges ascending, then other labels in order) and its targets, which may repeat.
     pub fn for_each(&mut self, mut visit: impl FnMut(Label, &[u32])) {
         if let [(low, high, target)] = self.bytes[..] {
-            // PERF: three states of four read one range of bytes.
+            // Three states of four read one range of bytes.
             visit(Label::Bytes(low, high), &[target]);
         } else {
             self.for_each_range(&mut visit);

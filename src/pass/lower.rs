@@ -455,7 +455,7 @@ impl Lowering<'_> {
     /// Emits the UTF-8 of a set. Sequences with a common suffix share its states.
     fn emit_class(&mut self, rule: usize, from: u32, to: u32, set: &CharSet) {
         if set.ranges().iter().all(|(_, high)| high.is_ascii()) {
-            // PERF: most classes, and white space that is repeated many times.
+            // Classes of single bytes: most classes, white space among them.
             let edges = set.ranges().iter().map(|&(low, high)| (from, Label::Bytes(low as u8, high as u8), to));
             return self.rules[rule].automaton.edges.extend(edges);
         }

@@ -11,7 +11,7 @@ impl Dfa {
         let n_states = self.n_states();
         let mut n_edges_left: Vec<usize> = (0..n_states as u32).map(|state| self.edges(state).len()).collect();
         let mut pending: Vec<u32> = (0..n_states as u32).filter(|&state| n_edges_left[state as usize] == 0).collect();
-        // PERF: most languages of keys have no end, and need no table.
+        // Most languages of keys have no end, and need no table.
         if pending.is_empty() {
             return None;
         }

@@ -36,7 +36,7 @@ type Set = SmallVec<[u32; 4]>;
 /// A union under construction.
 #[derive(Default)]
 pub(crate) struct Union {
-    /// PERF: one alone needs no union, and a product of two takes half the time.
+    /// One alone needs no union, and a product of two takes half the time.
     few: SmallVec<[Arc<Dfa>; 2]>,
     shared: Shared,
     starts: Set,

@@ -46,7 +46,7 @@ impl<'j> Places<'j> {
     pub fn place(&self, id: ValueId) -> Place {
         let span = self.json.span(id);
         let text = &self.json.source()[span.start as usize..span.end as usize];
-        // PERF: a schema that refers to nothing is compiled by itself, and once for all tools that have it.
+        // A schema that refers to nothing is compiled by itself, and once for all tools that have it.
         match self.has_dialect || text.contains('$') || text.contains("\\u") {
             true => {
                 let mut options = self.whole.options().clone();
@@ -113,7 +113,7 @@ pub(super) fn followed(
     for _ in 0..=json.n_values() {
         let end = known.get(&at).copied().or_else(|| json.member(at, "$ref").is_none().then_some(at));
         if let Some(end) = end {
-            // PERF: many places may refer to the first of a long row of references.
+            // Many places may refer to the first of a long row of references.
             known.extend(met.into_iter().map(|place| (place, end)));
             return Ok(end);
         }

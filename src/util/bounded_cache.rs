@@ -107,7 +107,7 @@ impl<T> BoundedTable<T> {
     /// Makes the young entries old, and retires the old ones.
     fn end_generation(&mut self) {
         self.free_retired(usize::MAX);
-        // PERF: a table of the size that the next generation will have need not grow.
+        // A table of the size that the next generation will have need not grow.
         let fresh = HashTable::with_capacity(self.young.len());
         let retired = core::mem::replace(&mut self.old, core::mem::replace(&mut self.young, fresh));
         (self.retired, self.retired_weight) = (Some(retired.into_iter()), self.old_weight);

@@ -108,7 +108,7 @@ impl QuotedStrings {
 
     /// Returns the tokens that hold a string whole, given with its closing quote and without the opening one.
     pub fn holding(&self, string: &[u8]) -> &[TokenId] {
-        // PERF: most keys are longer than what any token holds, and then nothing is hashed.
+        // Most keys are longer than what any token holds, and then nothing is hashed.
         match string.len() <= self.string_bytes_max {
             true => self.holding.get(string).map_or(&[], |tokens| tokens),
             false => &[],
@@ -117,7 +117,7 @@ impl QuotedStrings {
 
     /// Returns the tokens that begin an object and hold a string behind that, which may be a key of the object.
     ///
-    /// PERF: there are none in `cl100k_base` and `o200k_base`.
+    /// There are none in `cl100k_base` and `o200k_base`.
     pub fn opening_and_holding(&self) -> &[TokenId] {
         &self.opening_and_holding
     }
@@ -134,7 +134,7 @@ impl QuotedStrings {
 
     /// Returns the tokens that may end a string of which a prefix was read, `n_bytes` long without the opening quote, and hold it once more.
     pub fn ending_and_holding<T: AsRef<[u8]>>(&self, n_bytes: usize, prefix: impl FnOnce() -> T) -> &[TokenId] {
-        // PERF: hardly a token has the three quotes that it takes, and those hold short strings.
+        // Hardly a token has the three quotes that it takes, and those hold short strings.
         match n_bytes <= self.prefix_bytes_max {
             true => self.ending_and_holding.get(prefix().as_ref()).map_or(&[], |tokens| tokens),
             false => &[],

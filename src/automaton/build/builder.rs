@@ -137,7 +137,7 @@ impl<'a> Builder<'a> {
         if self.is_direct {
             return item.state;
         }
-        // PERF: nearly all sets have one item, and need no hashing.
+        // Nearly all sets have one item, and need no hashing.
         let at = self.members[item.member as usize].single_base.wrapping_add(item.state) as usize;
         if self.workspace.single_ids[at] == u32::MAX {
             self.workspace.single_ids[at] = self.workspace.sets.len() as u32;
@@ -234,7 +234,7 @@ impl<'a> Builder<'a> {
 
 /// Returns a number that different lists of moves have in common very rarely.
 fn fingerprint(seed: u64, moves: &[Move]) -> u64 {
-    // PERF: a list is a few words, which a general hash takes a hundred steps for.
+    // A list is a few words, which a general hash takes a hundred steps for.
     let add = |print: u64, place: &StateRef| mixed(print ^ (u64::from(place.slot) << 32 | u64::from(place.state)));
     moves.iter().fold(seed, |print, one| add(one.pushes.iter().fold(print, add), &one.target))
 }

@@ -26,7 +26,7 @@ impl Builder<'_> {
         let n_translated = self.child_row(chain, slot, state, &mut theirs);
         self.bounds.compile_budget.spend(theirs.bytes.len() + chain.len() + n_translated)?;
         self.bounds.check_moves(self.n_listed)?;
-        // PERF: white space lies below all else that stands between values.
+        // White space lies below all else that stands between values.
         let is_below = |low: &[Piece], high: &[Piece]| match (low.last(), high.first()) {
             (Some((_, end, _)), Some((first, _, _))) => end < first,
             _ => true,
@@ -127,7 +127,7 @@ impl Builder<'_> {
         found.controls.clear();
         let child = Arc::clone(&self.workspace.children[slot as usize - 1]);
         let runs = child.runs(state);
-        // PERF: the keys that nobody names are called from every place between two members, over the same chain.
+        // The keys that nobody names are called from every place between two members, over the same chain.
         let key = (runs.len() >= KEPT_RUNS_MIN).then(|| (chain.clone(), slot, state));
         if let Some(row) = key.as_ref().and_then(|key| self.workspace.child_rows.get(key)) {
             found.bytes.extend_from_slice(&row.bytes);

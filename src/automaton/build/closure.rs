@@ -17,7 +17,7 @@ impl Builder<'_> {
     ) -> Result<(), BuildError> {
         scratch.letters.clear();
         scratch.targets.clear();
-        // PERF: an empty one would be made for nothing.
+        // Taken with its allocations, and given back at the end.
         let closing = self.workspace.closing.take().unwrap_or_default();
         let Closing { mut entered, mut calls, mut call_of, mut groups, mut group_of } = closing;
         entered.clear();

@@ -24,7 +24,7 @@ pub(super) fn infos_of_states(
     rows: &Rows,
 ) -> Result<StateInfos, BuildError> {
     let mut infos = StateInfosBuilder::with_capacity(rows.len());
-    // PERF: nearly all states have one of these roles.
+    // Nearly all states have one of these roles.
     let [inner, end] = [Kind::Inner, Kind::End].map(|kind| infos.role(Role { kind, owner }));
     for (state, row) in (0..).zip(rows.iter()) {
         infos.push(if automaton.is_accepting(state) { end } else { inner }, reads(&row));
@@ -94,7 +94,7 @@ impl Builder<'_> {
         let member = &self.members[first.member as usize];
         let automaton = &*member.rule.automaton;
         if n_items == 1 && !member.has_register {
-            // PERF: nearly all states.
+            // The usual state: it stands for one item.
             let kind = if automaton.is_accepting(first.state) { Kind::End } else { Kind::Inner };
             return StateInfo { kind, reads: reads(row), owner: None };
         }

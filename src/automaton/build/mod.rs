@@ -132,7 +132,7 @@ impl Builder<'_> {
                 self.start(member as u32);
             }
         }
-        // PERF: nearly all states stand for one item, and read one or two ranges.
+        // Nearly all states stand for one item, and read one or two ranges.
         let n_items = self.workspace.single_ids.len();
         let mut rows = take(&mut self.workspace.rows);
         rows.clear(n_items, 2 * n_items);
@@ -142,7 +142,7 @@ impl Builder<'_> {
             let state = rows.len() as u32;
             match self.is_direct {
                 true => match *self.automaton(0).edges(state) {
-                    // PERF: three states of four read one byte.
+                    // Three states of four read one byte.
                     [Edge { label: Label::Bytes(low, high), target }] => {
                         rows.bytes.push((low, high, Target::State(target)));
                     }

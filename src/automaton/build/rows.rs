@@ -26,7 +26,7 @@ impl Builder<'_> {
         let mut contexts = core::mem::take(&mut self.workspace.contexts);
         self.close(&SmallVec::new(), items, &mut contexts, &mut scratch)?;
         if contexts.is_empty() && self.merges {
-            // PERF: nearly all states call nothing, and then a letter leads to one state.
+            // Where nothing is called, a letter leads to one state.
             let Scratch { letters, targets } = &mut scratch;
             self.bounds.compile_budget.spend(steps_of_sorting(letters.n_letters()))?;
             let mut n_items = 0;
@@ -48,7 +48,7 @@ impl Builder<'_> {
 
     /// Makes the row of an item whose state is simple ([`Self::is_simple`]).
     pub fn simple_row(&mut self, item: Item, rows: &mut Rows) -> Result<(), BuildError> {
-        // PERF: nearly all states are so, and need no sorting out.
+        // The edges of one item are in order already.
         let member = &self.members[item.member as usize];
         let (rule, has_register) = (member.rule, member.has_register);
         let edges = rule.automaton.edges(if item.state == LOOP { 0 } else { item.state });

@@ -12,7 +12,7 @@ use std::sync::Arc;
 impl Lowerer<'_> {
     /// Adds the strings of some shapes in which `until` does not occur, but for the empty one; returns whether that is among them.
     pub(super) fn plain_string(&mut self, draft: &mut Draft, shapes: &[StringShape], until: &str) -> Lowered<bool> {
-        // PERF: whether a listed string holds the other one is seen without automata.
+        // Whether a listed string holds the other one is seen without automata.
         let is_listed = shapes.iter().all(|shape| shape.values.is_some());
         let has_none = |text: &Arc<str>| until.is_empty() || !text.contains(until);
         let listed = |shape: &StringShape| StringShape {
@@ -24,7 +24,7 @@ impl Lowerer<'_> {
             true => None,
             false => Some(self.expander.languages.without(until, self.limits)?),
         };
-        // PERF: what a register counts is not multiplied with the marker: 100 characters before `</parameter>` are 60 states, not 5,000.
+        // What a register counts is not multiplied with the marker: 100 characters before `</parameter>` are 60 states, not 5,000.
         let (mut is_empty, mut written) = (false, Vec::new());
         let mut end = None;
         for group in alike(&shapes.iter().collect::<Vec<_>>()) {

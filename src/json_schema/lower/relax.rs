@@ -65,7 +65,7 @@ impl Lowerer<'_> {
     pub(super) fn lenient_array(&mut self, shape: &ArrayShape, depth: u32) -> Lowered<Option<NetRuleId>> {
         let mut shape = shape.clone();
         loop {
-            // PERF: an array fails after a quarter of a million states, a second's work. Each count up to a bound is a state, so that the
+            // An array fails after a quarter of a million states, a second's work. Each count up to a bound is a state, so that the
             // largest bound predicts most failures.
             let size = |count: &ItemCount| count.max.unwrap_or(count.min).min(shape.max.unwrap_or(u64::MAX));
             let n_places = shape.counts.iter().map(size).max().unwrap_or(0);

@@ -287,7 +287,7 @@ type Escapes = HashMap<SmallVec<[(u8, u32); 8]>, u32>;
 fn spell_row(draft: &mut Draft, from: u32, edges: impl Iterator<Item = (u8, u8, u32)>, escapes: &mut Escapes) {
     let mut escaped: SmallVec<[(u8, u32); 8]> = SmallVec::new();
     for (low, high, target) in edges {
-        // PERF: nearly all edges are those of one letter.
+        // Nearly all edges are those of one letter.
         if PLAIN.iter().any(|&(first, last)| first <= low && high <= last) {
             draft.edge(from, Label::Bytes(low, high), target);
             continue;

@@ -183,7 +183,7 @@ impl Divisor {
 
     /// Returns a number modulo the divisor's.
     fn reduced(&self, number: u128) -> u128 {
-        // PERF: few moduli and numbers need 128 bits, whose division takes several times as long.
+        // Few moduli and numbers need 128 bits, whose division takes several times as long.
         match (u64::try_from(number), u64::try_from(self.modulus)) {
             (Ok(number), Ok(modulus)) => u128::from(number % modulus),
             _ => number % self.modulus,

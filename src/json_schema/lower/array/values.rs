@@ -253,7 +253,7 @@ impl Lowerer<'_> {
         few: &mut EnumerationBudget,
         texts: &mut Vec<Vec<u8>>,
     ) -> Lowered<bool> {
-        // PERF: spelling ever longer arrays out until there are too many took 25 ms.
+        // Spelling ever longer arrays out until there are too many took 25 ms.
         if self.may_go_on(shape)? {
             return Ok(false);
         }

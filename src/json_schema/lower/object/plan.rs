@@ -319,7 +319,7 @@ impl Lowerer<'_> {
             for (part, signs) in parts {
                 for sign in [true, false] {
                     let signs: Vec<bool> = signs.iter().copied().chain([sign]).collect();
-                    // PERF: keys without values need no automaton.
+                    // Keys without values need no automaton.
                     if signs.len() == automata.len() && content_of(self, &signs)?.is_none() {
                         continue;
                     }
