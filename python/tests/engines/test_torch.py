@@ -45,3 +45,29 @@ assert len(by_kernel) > 50
     environment = os.environ | {"TRITON_INTERPRET": "1"}
     run = subprocess.run([sys.executable, "-c", code, str(TESTS)], env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+def test_the_kernel_compiles_for_gpus():
+    """Triton and the assembler in its package turn the kernel into machine code; that needs no GPU."""
+    pytest.importorskip("triton", reason="Triton is not installed")
+    code = """
+import itertools, sys
+sys.path.insert(0, sys.argv[1])
+import gpu_check
+module = gpu_check.load()
+from triton import compile
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from maskwright._triton import close_logits
+
+integers = dict.fromkeys(("width", "n_tokens", "logits_stride", "bitmask_stride"), "i32")
+for capability, dtype, rows in itertools.product((75, 80, 90, 100), ("fp32", "fp16", "bf16"), (None, "*i64")):
+    # Without a list of rows the launch passes the bitmask in its place.
+    pointers = {"logits": f"*{dtype}", "bitmask": "*i32", "rows": rows or "*i32"}
+    signature = pointers | integers | {"HAS_ROWS": "constexpr", "BLOCK": "constexpr"}
+    constants = {"HAS_ROWS": rows is not None, "BLOCK": module._BLOCK}
+    source = ASTSource(fn=close_logits, signature=signature, constexprs=constants)
+    assert compile(source, target=GPUTarget("cuda", capability, 32)).asm["cubin"]
+"""
+    run = subprocess.run([sys.executable, "-c", code, str(TESTS)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
