@@ -161,22 +161,11 @@ impl Exploration {
         places_max: usize,
     ) -> Result<Exploration, Opens> {
         let words: u128 = (0..128u8).filter(u8::is_ascii_alphanumeric).fold(0, |words, byte| words | 1 << byte);
-        // Bytes of one class lead to the same.
-        let classes = |bytes: u128| -> SmallVec<[(u8, u128); 32]> {
-            let mut classes: SmallVec<[(u8, u128); 32]> = SmallVec::new();
-            for byte in (0..128u8).filter(|byte| bytes >> byte & 1 == 1) {
-                match classes.iter_mut().find(|(one, _)| unit.class(*one) == unit.class(byte)) {
-                    Some((_, all)) => *all |= 1 << byte,
-                    None => classes.push((byte, 1 << byte)),
-                }
-            }
-            classes
-        };
         // By what is still to come of a character: the bytes beyond ASCII that go on with it, one of each class, and what is to come behind them.
         let letters: [SmallVec<[(u8, Utf8State); 16]>; Utf8State::COUNT] =
             core::array::from_fn(|rest| letters_of(unit, Utf8State::of_index(rest)));
-        let (of_alphabet, of_words) = (classes(alphabet.ascii), classes(alphabet.ascii & words));
-        let reads_on = |state: u32| of_words.iter().all(|&(byte, _)| target(unit, state, byte).is_some());
+        let (of_alphabet, of_words) = (classes_of(unit, alphabet.ascii), classes_of(unit, alphabet.ascii & words));
+        let reads_on = |state: u32| of_words.iter().all(|class| target(unit, state, class.byte).is_some());
         let mut known: AHashMap<Place, u32> = AHashMap::from([((start, BOUNDARY), 0)]);
         let mut on: AHashMap<u32, bool> = AHashMap::from([(start, true)]);
         let mut exploration =
@@ -210,21 +199,21 @@ impl Exploration {
             };
             if rest == BOUNDARY {
                 let mut opening = 0u128;
-                for &(byte, all) in &of_alphabet {
-                    match target(unit, state, byte) {
+                for class in &of_alphabet {
+                    match target(unit, state, class.byte) {
                         Some(to) if *on.entry(to).or_insert_with(|| reads_on(to)) => {
-                            if !add((to, BOUNDARY), common_kind(all), &mut exploration) {
+                            if !add((to, BOUNDARY), class.kind, &mut exploration) {
                                 refused = 0;
                             }
                         }
-                        _ => opening |= all,
+                        _ => {
+                            opening |= class.bytes;
+                            refused &= class.kind;
+                        }
                     }
                 }
-                if opening != 0 {
-                    refused &= common_kind(opening);
-                    if distance < safe_bytes_min {
-                        opening_soon |= opening;
-                    }
+                if distance < safe_bytes_min {
+                    opening_soon |= opening;
                 }
             }
             let letters = &letters[rest.index()];
@@ -333,9 +322,27 @@ fn letters_of(unit: &Unit, rest: Utf8State) -> SmallVec<[(u8, Utf8State); 16]> {
     letters
 }
 
-/// Returns the kind that some characters of ASCII have in common.
-fn common_kind(ascii: u128) -> u64 {
-    (0..128u8).filter(|byte| ascii >> byte & 1 == 1).fold(u64::MAX, |common, byte| common & byte_bit(byte))
+/// Bytes of ASCII that lead from each state of a unit to the same.
+struct AsciiClass {
+    /// The first of them.
+    byte: u8,
+    bytes: u128,
+    /// The kind that they have in common.
+    kind: u64,
+}
+
+fn classes_of(unit: &Unit, ascii: u128) -> SmallVec<[AsciiClass; 32]> {
+    let mut classes: SmallVec<[AsciiClass; 32]> = SmallVec::new();
+    for byte in (0..128u8).filter(|byte| ascii >> byte & 1 == 1) {
+        match classes.iter_mut().find(|class| unit.class(class.byte) == unit.class(byte)) {
+            Some(class) => {
+                class.bytes |= 1 << byte;
+                class.kind &= byte_bit(byte);
+            }
+            None => classes.push(AsciiClass { byte, bytes: 1 << byte, kind: byte_bit(byte) }),
+        }
+    }
+    classes
 }
 
 /// Returns the state that a byte leads to, if nothing but that and counting happens.
