@@ -13,7 +13,8 @@ use crate::limits::Limits;
 use crate::pass::CompileBudget;
 use crate::structural_tag::TagOptions;
 use crate::util::BoundedMap;
-use ahash::AHashMap;
+use ahash::{AHashMap, RandomState};
+use core::hash::{Hash, Hasher};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -46,6 +47,27 @@ impl SourceKey {
     }
 }
 
+/// A source with its hash: a source may be of megabytes, and is looked up several times. The text is shared.
+#[derive(Clone, Debug)]
+struct HashedKey {
+    hash: u64,
+    source: SourceKey,
+}
+
+impl PartialEq for HashedKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.source == other.source
+    }
+}
+
+impl Eq for HashedKey {}
+
+impl Hash for HashedKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
 /// The outcome of a compile in progress, for the requests that wait for it.
 #[derive(Debug, Default)]
 struct PendingCell {
@@ -55,8 +77,8 @@ struct PendingCell {
 
 #[derive(Debug)]
 struct Inner {
-    cached: BoundedMap<SourceKey, CompiledGrammar>,
-    pending: AHashMap<SourceKey, Arc<PendingCell>>,
+    cached: BoundedMap<HashedKey, CompiledGrammar>,
+    pending: AHashMap<HashedKey, Arc<PendingCell>>,
     hits: u64,
     misses: u64,
 }
@@ -65,13 +87,15 @@ struct Inner {
 #[derive(Debug)]
 pub(super) struct GrammarCache {
     bytes_max: usize,
+    hasher: RandomState,
     inner: Mutex<Inner>,
 }
 
 impl GrammarCache {
     pub fn new(bytes_max: usize) -> Self {
         let cached = BoundedMap::new(bytes_max);
-        GrammarCache { bytes_max, inner: Mutex::new(Inner { cached, pending: AHashMap::new(), hits: 0, misses: 0 }) }
+        let inner = Inner { cached, pending: AHashMap::new(), hits: 0, misses: 0 };
+        GrammarCache { bytes_max, hasher: RandomState::new(), inner: Mutex::new(inner) }
     }
 
     /// Returns the grammar of `key`, from the cache or by `compile`. Without a cache, `key` is not called.
@@ -84,7 +108,8 @@ impl GrammarCache {
         if self.bytes_max == 0 {
             return compile();
         }
-        let key = key();
+        let source = key();
+        let key = HashedKey { hash: self.hasher.hash_one(&source), source };
         let cell = {
             let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(grammar) = inner.cached.get(&key) {
@@ -134,10 +159,10 @@ impl GrammarCache {
     }
 
     /// Caches a grammar, if the compile succeeded, and hands the outcome to all that wait.
-    fn publish(&self, key: &SourceKey, outcome: Result<CompiledGrammar, CompileError>) {
+    fn publish(&self, key: &HashedKey, outcome: Result<CompiledGrammar, CompileError>) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(grammar) = &outcome {
-            let bytes = grammar.memory_bytes() + 2 * key.len();
+            let bytes = grammar.memory_bytes() + 2 * key.source.len();
             inner.cached.insert(key.clone(), bytes, grammar.clone());
         }
         if let Some(cell) = inner.pending.remove(key) {
@@ -150,7 +175,7 @@ impl GrammarCache {
 /// A guard of a compile in progress. If the compile panics, requests that wait get `cancelled` and compile for themselves.
 struct CompileGuard<'a> {
     cache: &'a GrammarCache,
-    key: &'a SourceKey,
+    key: &'a HashedKey,
     is_finished: bool,
 }
 

@@ -7,7 +7,9 @@ mod check;
 mod dialect;
 pub mod ebnf;
 pub mod ecma;
+mod extent;
 pub mod lark;
+mod progress;
 pub mod regex;
 mod specials;
 

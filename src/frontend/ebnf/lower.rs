@@ -16,8 +16,9 @@
 //! dropped.
 
 use super::options::{RuleOptions, rule_options};
-use super::scan::{BYTES_PER_CHECK, RuleText, Token, TokenKind, Tokens};
+use super::scan::{RuleText, Token, TokenKind, Tokens};
 use super::{hint, lexeme, operand};
+use crate::frontend::progress::BYTES_PER_CHECK;
 use crate::frontend::regex::RegexOptions;
 use crate::frontend::specials::{self, Special};
 use crate::frontend::{SyntaxError, regex};

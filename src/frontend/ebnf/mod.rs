@@ -71,12 +71,13 @@ mod scan;
 mod token_macros;
 
 use super::{SyntaxError, check};
+use crate::frontend::progress::BYTES_PER_CHECK;
 use crate::grammar::analysis;
 use crate::grammar::{Expr, Grammar, RuleId, Warning, WarningKind};
 use crate::limits::Limits;
 use crate::util::Span;
 use lower::{Changed, ChangingOption, Lowering};
-use scan::{BYTES_PER_CHECK, RuleText, shorten};
+use scan::{RuleText, shorten};
 
 /// Names of rules recorded between two reports of work; that takes about as long as [`BYTES_PER_CHECK`] bytes.
 const RULES_PER_CHECK: usize = 1 << 10;

@@ -1,6 +1,7 @@
 //! Where an operand `%json(compact) {"type": "integer"}` ends: whether it is a schema is checked when it is compiled.
 
 use crate::frontend::SyntaxError;
+use crate::frontend::extent::{self, Unclosed};
 use crate::util::Span;
 use core::ops::Range;
 
@@ -51,36 +52,16 @@ fn json_end(source: &str, range: Range<usize>) -> Result<usize, SyntaxError> {
         return Err(SyntaxError::new(source, span, "expected a JSON Schema behind `%json`")
             .with_hint("a schema is an object, `true` or `false`, like `%json {\"type\": \"integer\"}`"));
     }
-    let (mut at, mut n_open) = (range.start, 0usize);
-    while at < range.end {
-        match source.as_bytes()[at] {
-            b'"' => {
-                at = string_end(source, at..range.end)?;
-                continue;
-            }
-            b'{' | b'[' => n_open += 1,
-            b'}' | b']' => n_open -= 1,
-            _ => {}
-        }
-        at += 1;
-        if n_open == 0 {
-            return Ok(at);
-        }
-    }
-    Err(unclosed(source, range.start, "the JSON Schema"))
+    extent::json(&source.as_bytes()[..range.end], range.start).map_err(|unclosed| match unclosed {
+        Unclosed::Value => self::unclosed(source, range.start, "the JSON Schema"),
+        Unclosed::String(start) => self::unclosed(source, start, "the string"),
+    })
 }
 
 /// Returns where the JSON string ends that begins at `range.start`.
 fn string_end(source: &str, range: Range<usize>) -> Result<usize, SyntaxError> {
-    let mut at = range.start + 1;
-    while at < range.end {
-        match source.as_bytes()[at] {
-            b'\\' => at += 2,
-            b'"' => return Ok(at + 1),
-            _ => at += 1,
-        }
-    }
-    Err(unclosed(source, range.start, "the string"))
+    let end = extent::json_string(&source.as_bytes()[..range.end], range.start);
+    end.ok_or_else(|| unclosed(source, range.start, "the string"))
 }
 
 fn unclosed(source: &str, at: usize, what: &str) -> SyntaxError {

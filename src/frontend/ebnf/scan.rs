@@ -5,14 +5,12 @@
 //! next rule. After the scan all names are known, and the bodies are parsed with the same [`Tokens`], rule by rule.
 
 use super::operand_end;
-use crate::frontend::SyntaxError;
 pub(super) use crate::frontend::check::shorten;
+use crate::frontend::progress::Progress;
+use crate::frontend::{SyntaxError, extent};
 use crate::limits::Limits;
 use crate::util::Span;
 use core::ops::Range;
-
-/// Bytes of the source between two reports of work.
-pub(super) const BYTES_PER_CHECK: usize = 1 << 14;
 
 /// What a token is; those of one character that only bodies care about are `Mark`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,13 +73,10 @@ pub(super) fn rules<E: From<SyntaxError>>(
     let mut last: Option<Token> = None;
     let mut before_last: Option<Token> = None;
     let start = if source.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
-    let mut seen = start;
+    let mut progress = Progress::new(start, spend);
     for token in Tokens::new(source, start..source.len()) {
         let token = token?;
-        if token.range.end - seen >= BYTES_PER_CHECK {
-            spend(token.range.end - seen)?;
-            seen = token.range.end;
-        }
+        progress.reach(token.range.end)?;
         let span = Span::from(token.range.clone());
         match token.kind {
             TokenKind::Defines => {
@@ -202,17 +197,15 @@ impl<'s> Tokens<'s> {
     }
 
     fn skip_blank(&mut self) {
-        while let Some(byte) = self.byte(self.at) {
-            match byte {
-                b' ' | b'\t' | b'\r' | b'\n' => self.at += 1,
-                b'#' => self.at = self.find_line_end(self.at),
-                _ => break,
+        let text = &self.source.as_bytes()[..self.end];
+        let is_left = |byte: u8| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+        loop {
+            self.at = extent::find(text, self.at, is_left).unwrap_or(self.end);
+            if self.byte(self.at) != Some(b'#') {
+                return;
             }
+            self.at = extent::find(text, self.at, |byte| byte == b'\n').unwrap_or(self.end);
         }
-    }
-
-    fn find_line_end(&self, from: usize) -> usize {
-        self.source[from..self.end].find('\n').map_or(self.end, |n| from + n)
     }
 
     fn token(&mut self) -> Result<Token, SyntaxError> {
@@ -259,14 +252,8 @@ impl<'s> Tokens<'s> {
 
     /// Returns the end of what begins at `start` and ends at an unescaped `close` of the same line.
     fn quoted_end(&self, start: usize, close: u8, what: &str) -> Result<usize, SyntaxError> {
-        let mut at = start + 1;
-        while let Some(byte) = self.byte(at) {
-            match byte {
-                b'\n' | b'\r' => break,
-                b'\\' if !matches!(self.byte(at + 1), Some(b'\n' | b'\r')) => at += 2,
-                _ if byte == close => return Ok(at + 1),
-                _ => at += 1,
-            }
+        if let Some(end) = extent::quoted(&self.source.as_bytes()[..self.end], start, close) {
+            return Ok(end);
         }
         let hint = match close {
             b']' => "a class ends on its line; inside it, `]` is written `\\]` and a newline `\\n`".to_owned(),

@@ -14,9 +14,10 @@
 
 use super::lower::{Context, Lowering};
 use super::param::Evaluator;
-use super::scan::{BYTES_PER_CHECK, Token, TokenKind, Tokens};
+use super::scan::{Token, TokenKind, Tokens};
 use crate::frontend::SyntaxError;
 use crate::frontend::check::shorten;
+use crate::frontend::progress::BYTES_PER_CHECK;
 use crate::grammar::{Expr, ExprId};
 use crate::util::Span;
 use core::ops::Range;

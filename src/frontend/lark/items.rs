@@ -2,10 +2,11 @@
 //!
 //! An item ends with its line, unless the next line begins with `|`. After this pass all names are known; bodies are read again when they are lowered.
 
-use super::scan::{BYTES_PER_CHECK, Token, TokenKind, Tokens, block_inside};
+use super::scan::{Token, TokenKind, Tokens, block_inside};
 use super::{common, json};
 use crate::frontend::SyntaxError;
 use crate::frontend::check::shorten;
+use crate::frontend::progress::Progress;
 use crate::limits::Limits;
 use crate::util::Span;
 use core::ops::Range;
@@ -63,19 +64,16 @@ pub(super) fn read<E: From<SyntaxError>>(
 ) -> Result<Items, E> {
     let mut items = Items::default();
     let mut reader = Reader { source, tokens: Tokens::new(source, range.clone()), end: range.end };
-    let mut seen = range.start;
+    let mut progress = Progress::new(range.start, spend);
     while let Some(token) = reader.tokens.next() {
         let token = token?;
-        if token.range.end - seen >= BYTES_PER_CHECK {
-            spend(token.range.end - seen)?;
-            seen = token.range.end;
-        }
+        progress.reach(token.range.end)?;
         match token.kind {
             TokenKind::Newline => {}
-            TokenKind::Directive => reader.directive(&token, &mut items)?,
+            TokenKind::Directive => reader.directive(&token, &mut items, &mut progress)?,
             TokenKind::Block => reader.options(&token, &mut items)?,
             _ => {
-                let definition = reader.definition(token)?;
+                let definition = reader.definition(token, &mut progress)?;
                 items.definitions.push(definition);
             }
         }
@@ -85,7 +83,7 @@ pub(super) fn read<E: From<SyntaxError>>(
             return Err(error.over_limit(limits.n_rules_max + 1, limits.n_rules_max).into());
         }
     }
-    spend(range.end.saturating_sub(seen))?;
+    progress.finish(range.end)?;
     Ok(items)
 }
 
@@ -124,19 +122,23 @@ impl<'s> Reader<'s> {
     }
 
     /// Reads up to the end of an item; returns where its text ends. Checks that brackets are closed.
-    fn skip_body(&mut self) -> Result<usize, SyntaxError> {
+    fn skip_body<E: From<SyntaxError>>(&mut self, progress: &mut Progress<'_, E>) -> Result<usize, E> {
         let mut opened: Vec<usize> = Vec::new();
         let mut end = None;
         loop {
             let before = self.tokens.clone();
             let Some(token) = self.tokens.next().transpose()? else { break };
+            progress.reach(token.range.end)?;
             let text = self.text(&token);
             match token.kind {
                 TokenKind::Open => opened.push(token.range.start),
                 TokenKind::Close => match opened.pop() {
                     Some(open) if (self.source.as_bytes()[open] == b'(') == (text == ")") => {}
-                    Some(_) => return Err(self.refuse(&token, format!("`{text}` closes a bracket of the other kind"))),
-                    None => return Err(self.refuse(&token, format!("`{text}` closes nothing"))),
+                    Some(_) => {
+                        let message = format!("`{text}` closes a bracket of the other kind");
+                        return Err(self.refuse(&token, message).into());
+                    }
+                    None => return Err(self.refuse(&token, format!("`{text}` closes nothing")).into()),
                 },
                 TokenKind::Newline => {
                     let next = self.tokens.peek();
@@ -153,12 +155,24 @@ impl<'s> Reader<'s> {
             None => Ok(self.end),
             Some(&open) => {
                 let span = Span::new(open, open + 1);
-                Err(SyntaxError::new(self.source, span, "group is opened here and not closed"))
+                Err(SyntaxError::new(self.source, span, "group is opened here and not closed").into())
             }
         }
     }
 
-    fn definition(&mut self, first: Token) -> Result<Definition, SyntaxError> {
+    fn definition<E: From<SyntaxError>>(
+        &mut self,
+        first: Token,
+        progress: &mut Progress<'_, E>,
+    ) -> Result<Definition, E> {
+        let head = self.head(first)?;
+        let start = self.tokens.at();
+        let end = self.skip_body(progress)?;
+        Ok(Definition { body: Body::Text(start..end.max(start)), ..head })
+    }
+
+    /// Reads a definition up to its `:`; the body is empty yet.
+    fn head(&mut self, first: Token) -> Result<Definition, SyntaxError> {
         let mut name = first;
         while matches!(self.text(&name), "?" | "!") {
             name = self.next("a name")?;
@@ -207,26 +221,30 @@ impl<'s> Reader<'s> {
                 return Err(self.refuse(&next, message));
             }
         }
-        let start = next.range.end;
-        let end = self.skip_body()?;
-        let body = Body::Text(start..end.max(start));
+        let body = Body::Text(next.range.end..next.range.end);
         Ok(Definition { name: name.range, text: text.into(), is_terminal, has_parameter, options, body })
     }
 
-    fn directive(&mut self, directive: &Token, items: &mut Items) -> Result<(), SyntaxError> {
+    fn directive<E: From<SyntaxError>>(
+        &mut self,
+        directive: &Token,
+        items: &mut Items,
+        progress: &mut Progress<'_, E>,
+    ) -> Result<(), E> {
         match self.text(directive) {
             "%ignore" => {
-                let end = self.skip_body()?;
+                let end = self.skip_body(progress)?;
                 items.ignored.push(directive.range.end..end.max(directive.range.end));
                 Ok(())
             }
-            "%import" => self.import(items),
+            "%import" => Ok(self.import(items)?),
             other @ ("%declare" | "%override" | "%extend") => {
-                Err(self.refuse(directive, format!("`{other}` is not supported")))
+                Err(self.refuse(directive, format!("`{other}` is not supported")).into())
             }
             other => Err(self
                 .refuse(directive, format!("unknown directive `{}`", shorten(other)))
-                .with_hint("directives are %import, %ignore, %llguidance and %grammar_options")),
+                .with_hint("directives are %import, %ignore, %llguidance and %grammar_options")
+                .into()),
         }
     }
 

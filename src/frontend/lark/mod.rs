@@ -139,14 +139,14 @@ pub(crate) fn parse_within<E: From<SyntaxError>>(
     let Lowering { mut builder, mut warnings, captures, lexemes, terminals, bounded, has_parameters, .. } = lowering;
     builder.set_source(source);
     let mut grammar = builder.finish(root).expect("every rule has its body");
-    spend(scan::BYTES_PER_CHECK)?;
+    spend(super::progress::BYTES_PER_CHECK)?;
     check_terminals(&grammar, source, &terminals)?;
     check_bounds(&mut grammar, source, &bounded, &mut warnings);
     // With parameters, a rule without an alternative for some number is no mistake: it is a way that is closed.
     if !has_parameters {
         check::rules_finish(&grammar, source)?;
     }
-    spend(scan::BYTES_PER_CHECK)?;
+    spend(super::progress::BYTES_PER_CHECK)?;
     warnings.extend(analysis::warnings(&grammar));
     warnings.extend(lint::longest_match(&grammar, source, &lexemes, limits, spend)?);
     Ok(Parsed { grammar, warnings, captures })

@@ -3,12 +3,9 @@
 //! Line ends are tokens, as they end definitions, but for those inside parentheses and brackets. A directive that takes a block (`%json {...}`, `%lark {...}`) is one
 //! token up to the brace that closes it, whatever language the block is written in.
 
-use crate::frontend::SyntaxError;
+use crate::frontend::{SyntaxError, extent};
 use crate::util::Span;
 use core::ops::Range;
-
-/// Bytes of the source between two reports of work.
-pub(super) const BYTES_PER_CHECK: usize = 1 << 14;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
@@ -83,8 +80,17 @@ impl<'s> Tokens<'s> {
         &self.source[self.at..self.end]
     }
 
+    fn bytes(&self) -> &'s [u8] {
+        &self.source.as_bytes()[..self.end]
+    }
+
     fn byte(&self, at: usize) -> Option<u8> {
-        self.source.as_bytes()[..self.end].get(at).copied()
+        self.bytes().get(at).copied()
+    }
+
+    /// Returns the place of the first byte that is wanted, or the end.
+    fn place_of(&self, from: usize, is_wanted: impl Fn(u8) -> bool) -> usize {
+        extent::find(self.bytes(), from, is_wanted).unwrap_or(self.end)
     }
 
     /// Skips blanks and comments, and line ends inside of brackets.
@@ -98,9 +104,8 @@ impl<'s> Tokens<'s> {
     /// Skips blanks, comments and other bytes, as fast as the compiler can: there may be megabytes of them.
     fn skip_blanks_or(&mut self, is_other: impl Fn(u8) -> bool) {
         loop {
-            let rest = self.source.as_bytes().get(self.at..self.end).unwrap_or_default();
-            let is_left = |&byte: &u8| !matches!(byte, b' ' | b'\t') && !is_other(byte);
-            self.at += rest.iter().position(is_left).unwrap_or(rest.len());
+            let is_left = |byte: u8| !matches!(byte, b' ' | b'\t') && !is_other(byte);
+            self.at = self.place_of(self.at, is_left);
             match self.byte(self.at) {
                 Some(b'#') => self.skip_line(),
                 Some(b'/') if self.byte(self.at + 1) == Some(b'/') => self.skip_line(),
@@ -110,7 +115,7 @@ impl<'s> Tokens<'s> {
     }
 
     fn skip_line(&mut self) {
-        self.at += self.rest().find(['\n', '\r']).unwrap_or(self.rest().len());
+        self.at = self.place_of(self.at, |byte| matches!(byte, b'\n' | b'\r'));
     }
 
     fn newlines(&mut self) -> usize {
@@ -173,14 +178,8 @@ impl<'s> Tokens<'s> {
 
     /// Returns the end of what begins at `start` and ends at an unescaped `close` of the same line.
     fn quoted_end(&self, start: usize, close: u8, what: &str) -> Result<usize, SyntaxError> {
-        let mut at = start + 1;
-        while let Some(byte) = self.byte(at) {
-            match byte {
-                b'\n' | b'\r' => break,
-                b'\\' if !matches!(self.byte(at + 1), Some(b'\n' | b'\r')) => at += 2,
-                _ if byte == close => return Ok(at + 1),
-                _ => at += 1,
-            }
+        if let Some(end) = extent::quoted(self.bytes(), start, close) {
+            return Ok(end);
         }
         let hint = format!("a {what} ends on its line; inside it, `{0}` is written `\\{0}`", close as char);
         let message = format!("{what} is opened here and not closed");
@@ -226,35 +225,12 @@ impl<'s> Tokens<'s> {
             return Err(SyntaxError::new(self.source, Span::new(start, end), format!("`{name}` needs a block"))
                 .with_hint(format!("write `{name} {{ ... }}`")));
         }
-        let close = if name == "%lark" { self.lark_end(open) } else { self.json_end(open) };
-        let Some(close) = close? else {
+        let close = if name == "%lark" { self.lark_end(open)? } else { extent::json(self.bytes(), open).ok() };
+        let Some(close) = close else {
             let message = format!("the block of `{name}` is opened here and not closed");
             return Err(SyntaxError::new(self.source, Span::new(open, open + 1), message));
         };
         Ok((TokenKind::Block, close))
-    }
-
-    /// Returns the end of the JSON object that begins at `open`.
-    fn json_end(&self, open: usize) -> Result<Option<usize>, SyntaxError> {
-        let (mut depth, mut at) = (0usize, open);
-        while let Some(byte) = self.byte(at) {
-            at += 1;
-            match byte {
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' => depth -= 1,
-                b'"' => {
-                    while let Some(byte) = self.byte(at).filter(|&byte| byte != b'"') {
-                        at += if byte == b'\\' { 2 } else { 1 };
-                    }
-                    at += 1;
-                }
-                _ => {}
-            }
-            if depth == 0 {
-                return Ok((at <= self.end).then_some(at));
-            }
-        }
-        Ok(None)
     }
 
     /// Returns the end of the Lark block that begins at `open`.
