@@ -26,7 +26,7 @@ pub struct Limits {
     pub n_rules_max: usize,
     /// Most expressions in one grammar, the nodes of its regular expressions included.
     pub n_exprs_max: usize,
-    /// Largest finite bound of a repetition such as `{n,m}`.
+    /// Largest finite bound of a repetition such as `{n,m}`. Counts have 32 bits: `u32::MAX` is the same as one less.
     pub repeat_max: u32,
     /// Most states of one deterministic automaton over bytes, intermediate ones of intersections and complements included. Building it may visit
     /// 128 states of the automaton before for each.
@@ -80,6 +80,16 @@ pub struct Limits {
     pub matcher_bytes_max: usize,
 }
 
+/// The largest bound that a counter has.
+pub(crate) const BOUND_MAX: u32 = u32::MAX - 1;
+
+impl Limits {
+    /// Returns the largest bound of a repetition that sources may have.
+    pub(crate) fn bound_max(&self) -> u32 {
+        self.repeat_max.min(BOUND_MAX)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Limits {
@@ -88,7 +98,7 @@ impl Default for Limits {
             nesting_max: 200,
             n_rules_max: 1 << 15,
             n_exprs_max: 1 << 18,
-            repeat_max: u32::MAX - 1,
+            repeat_max: BOUND_MAX,
             dfa_states_max: 1 << 16,
             automaton_states_max: 1 << 19,
             automaton_moves_max: 1 << 22,

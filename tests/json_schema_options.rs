@@ -90,12 +90,12 @@ fn separators_are_marks_with_white_space_around_them() {
     {
         for schema in [OBJECT, "{}", r#"{"type":"null"}"#] {
             let error = compile(schema, separators(item, key)).unwrap_err();
-            assert_eq!(error.invalid_option(), Some("WhiteSpace::Separators"), "{item:?}: {error}");
+            assert_eq!(error.invalid_option(), Some("separators"), "{item:?}: {error}");
             assert!(error.reason().starts_with("`item` must be `,`"), "{item:?}: {error}");
         }
     }
     let error = compile(OBJECT, separators(",", "=")).unwrap_err();
-    let message = "the option `WhiteSpace::Separators` makes no sense: `key` must be `:` with white space around it, \
+    let message = "the option `separators` makes no sense: `key` must be `:` with white space around it, \
         not \"=\"";
     assert_eq!(error.to_string(), message);
     for (item, key) in [(",", ":"), (", ", ": "), ("\n\t,\r\n", " :\t")] {

@@ -7,10 +7,11 @@
  * Errors: a function that can fail has a last argument `error`. If it is not NULL and the function fails, `*error` becomes a new error, to be freed by mw_error_free; otherwise it is left as it is.
  * Such functions return NULL or a code other than MW_CODE_OK then, and nothing else has happened. No panic crosses the interface: it becomes an error with the code MW_CODE_INTERNAL.
  *
- * Options begin with their own size, `struct_size`, so that options may be added at their ends: initialize them with zeros and set it to sizeof. What is zero is the default.
+ * Options begin with their own size, `struct_size`, so that options may be added at their ends: initialize them with zeros and set it to sizeof. What is zero is the default. Options that
+ * the library is too old to know are an error unless they are zero.
  *
  * Threads: vocabularies, compilers, grammars, pools and cancel flags may be used by any number of threads at once. A matcher may be used by one thread at a time, and handed from one to another. An error
- * may be read by many threads.
+ * may be read by many threads. A process that was forked may use all handles but pools, if no other thread was within a call at the fork.
  *
  * Strings that are returned are UTF-8 with a NUL at the end, belong to the handle that they come from, and live as long as it does. Texts that are given have a length and need no NUL.
  */
@@ -40,9 +41,9 @@ typedef enum mw_code {
   MW_CODE_LIMIT = 6,
   // The time was over, or the compile was cancelled.
   MW_CODE_INTERRUPTED = 7,
-  // An option makes no sense.
+  // An option makes no sense, or contradicts another.
   MW_CODE_OPTION = 8,
-  // An argument makes no sense: NULL, text that is not UTF-8, the same matcher twice.
+  // An argument makes no sense: NULL, text that is not UTF-8, the same matcher twice, a parent that is no node before its child.
   MW_CODE_ARGUMENT = 20,
   // The vocabulary can't be read or built.
   MW_CODE_VOCAB = 21,
@@ -138,7 +139,7 @@ typedef struct mw_compiler_options {
   size_t grammar_cache_bytes;
 } mw_compiler_options;
 
-// Options of one compile. Those from `has_white_space_max` on are of schemas, also within structural tags.
+// Options of one compile. Those from `has_white_space_max` on are of schemas, also within structural tags. `white_space_max`, `indent` and separators exclude one another.
 typedef struct mw_compile_options {
   // The size of this struct.
   size_t struct_size;
@@ -154,9 +155,9 @@ typedef struct mw_compile_options {
   uint32_t white_space_max;
   // Spaces per level, with a line for each member and item; 0: no lines.
   uint32_t indent;
-  // Between members and between items, like ", "; NULL: any white space.
+  // Between members and between items, like ", ". NULL: a comma without white space if there is a `key_separator`, otherwise any white space.
   const char *item_separator;
-  // Between a key and its value, like ": "; NULL: any white space.
+  // Between a key and its value, like ": ". NULL: a colon without white space if there is an `item_separator`, otherwise any white space.
   const char *key_separator;
   // Whether an object without `additionalProperties` has no other keys than its `properties`. In structural tags that is the default.
   bool no_additional_properties;
@@ -207,13 +208,14 @@ extern "C" {
 // Returns the version of the library, such as "0.1.0".
 const char *mw_version(void);
 
-// Makes a pool of `n_threads` threads; 0: one for each core.
-struct mw_pool *mw_pool_new(size_t n_threads, struct mw_error **error);
+// Makes a pool of `n_threads` threads, at most 1024; 0: one for each core. A pool is not to be used in a process that was forked after it was made.
+struct mw_pool *mw_pool_new(size_t n_threads,
+                            struct mw_error **error);
 
 // Frees a pool.
 void mw_pool_free(struct mw_pool *pool);
 
-// Fills a row for each matcher, on the threads of a pool or, if it is NULL, on those that the process shares: row i begins at `rows + i * words_per_row`. `codes`, if it is not NULL, has a place for each matcher: what became of
+// Fills a row for each matcher, on the threads of a pool or, if it is NULL, on those that the process shares (a forked process has its own): row i begins at `rows + i * words_per_row`. `codes`, if it is not NULL, has a place for each matcher: what became of
 // its row, which is all zeros where it failed. Fails itself only if arguments make no sense.
 enum mw_code mw_batch_fill(const struct mw_pool *pool,
                            struct mw_matcher *const *matchers,
@@ -430,7 +432,7 @@ bool mw_matcher_is_terminated(const struct mw_matcher *matcher);
 // Returns the number of steps that can be taken back.
 size_t mw_matcher_n_steps(const struct mw_matcher *matcher);
 
-// Writes the longest text that every completion begins with, as much of it as fits into `capacity` bytes, without a NUL; returns how long it is. It can end within a character.
+// Writes the longest text that every completion begins with, as much of it as fits into `capacity` bytes, without a NUL; returns how long it is. It can end within a character. Nothing is written where `buffer` is NULL.
 size_t mw_matcher_jump_forward(struct mw_matcher *matcher,
                                uint8_t *buffer,
                                size_t capacity);

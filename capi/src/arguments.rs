@@ -59,7 +59,7 @@ pub unsafe fn optional_text<'a>(start: *const c_char, what: &str) -> Result<Opti
 /// Zeros are a value of the type, and it begins with a `usize`.
 pub unsafe trait Options: Copy {}
 
-/// Returns options: as much of them as the caller knows of, zeros beyond; all zeros for NULL.
+/// Returns options: as much of them as the caller knows of, zeros beyond; all zeros for NULL. What the caller knows of and this library doesn't must be zeros.
 pub unsafe fn options<T: Options>(given: *const T) -> Result<T, error> {
     // SAFETY: zeros are a value of the type.
     let mut options: T = unsafe { core::mem::zeroed() };
@@ -73,6 +73,11 @@ pub unsafe fn options<T: Options>(given: *const T) -> Result<T, error> {
         return Err(error::argument(&format!("the struct_size of options is {size}: set it to sizeof")));
     }
     let n_known = size.min(size_of::<T>());
+    // SAFETY: the caller has so many bytes; those behind the options that are known are initialized, as the header asks.
+    let unknown = unsafe { core::slice::from_raw_parts(given.cast::<u8>().add(n_known), size - n_known) };
+    if unknown.iter().any(|&byte| byte != 0) {
+        return Err(error::argument("the options have one that this version of the library doesn't know"));
+    }
     // SAFETY: the caller has so many bytes, and they fit.
     unsafe { core::ptr::copy_nonoverlapping(given.cast::<u8>(), (&raw mut options).cast::<u8>(), n_known) };
     Ok(options)

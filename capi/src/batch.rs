@@ -11,10 +11,16 @@ pub struct pool {
     inner: rayon::ThreadPool,
 }
 
-/// Makes a pool of `n_threads` threads; 0: one for each core.
+/// Most threads of a pool. Rayon takes time in the square of their number to start them.
+const THREADS_MAX: usize = 1024;
+
+/// Makes a pool of `n_threads` threads, at most 1024; 0: one for each core. A pool is not to be used in a process that was forked after it was made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mw_pool_new(n_threads: usize, error: *mut *mut error) -> *mut pool {
     let work = || {
+        if n_threads > THREADS_MAX {
+            return Err(error::argument(&format!("a pool of {n_threads} threads: {THREADS_MAX} at most")));
+        }
         let built = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build();
         let failed = |error: rayon::ThreadPoolBuildError| crate::error::error::new(code::Internal, &error.to_string());
         Ok(pool { inner: built.map_err(failed)? })
@@ -55,7 +61,7 @@ fn report(results: &[Result<Fill, MatchError>], codes: &mut [code]) {
     }
 }
 
-/// Fills a row for each matcher, on the threads of a pool or, if it is NULL, on those that the process shares: row i begins at `rows + i * words_per_row`. `codes`, if it is not NULL, has a place for each matcher: what became of
+/// Fills a row for each matcher, on the threads of a pool or, if it is NULL, on those that the process shares (a forked process has its own): row i begins at `rows + i * words_per_row`. `codes`, if it is not NULL, has a place for each matcher: what became of
 /// its row, which is all zeros where it failed. Fails itself only if arguments make no sense.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mw_batch_fill(

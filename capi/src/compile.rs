@@ -76,7 +76,7 @@ pub struct compiler_options {
 // SAFETY: zeros are 0.
 unsafe impl Options for compiler_options {}
 
-/// Options of one compile. Those from `has_white_space_max` on are of schemas, also within structural tags.
+/// Options of one compile. Those from `has_white_space_max` on are of schemas, also within structural tags. `white_space_max`, `indent` and separators exclude one another.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct compile_options {
@@ -94,9 +94,9 @@ pub struct compile_options {
     pub white_space_max: u32,
     /// Spaces per level, with a line for each member and item; 0: no lines.
     pub indent: u32,
-    /// Between members and between items, like ", "; NULL: any white space.
+    /// Between members and between items, like ", ". NULL: a comma without white space if there is a `key_separator`, otherwise any white space.
     pub item_separator: *const c_char,
-    /// Between a key and its value, like ": "; NULL: any white space.
+    /// Between a key and its value, like ": ". NULL: a colon without white space if there is an `item_separator`, otherwise any white space.
     pub key_separator: *const c_char,
     /// Whether an object without `additionalProperties` has no other keys than its `properties`. In structural tags that is the default.
     pub no_additional_properties: bool,
@@ -139,14 +139,17 @@ unsafe fn given<'a>(given: *const compile_options) -> Result<Given<'a>, error> {
             given.cancel.as_ref().map(|cancel| Arc::clone(&cancel.flag)),
         )
     };
-    let white_space = match (item, key) {
-        (None, None) if given.indent > 0 => WhiteSpace::Indent { spaces: given.indent },
-        (None, None) if given.has_white_space_max => match given.white_space_max {
-            0 => WhiteSpace::Compact,
-            run_max => WhiteSpace::Flexible { run_max },
-        },
-        (None, None) => WhiteSpace::default(),
-        (item, key) => WhiteSpace::Separators { item: item.unwrap_or(",").into(), key: key.unwrap_or(":").into() },
+    if given.no_additional_properties && given.additional_properties {
+        return Err(error::option("no_additional_properties and additional_properties contradict each other"));
+    }
+    let has_separators = item.is_some() || key.is_some();
+    let white_space = match (given.has_white_space_max, given.indent, has_separators) {
+        (false, 0, false) => WhiteSpace::default(),
+        (true, 0, false) if given.white_space_max == 0 => WhiteSpace::Compact,
+        (true, 0, false) => WhiteSpace::Flexible { run_max: given.white_space_max },
+        (false, spaces, false) => WhiteSpace::Indent { spaces },
+        (false, 0, true) => WhiteSpace::Separators { item: item.unwrap_or(",").into(), key: key.unwrap_or(":").into() },
+        _ => return Err(error::option("white_space_max, indent and separators exclude one another")),
     };
     let schema = SchemaOptions {
         white_space,
@@ -253,9 +256,8 @@ fn choice(
     text: &str,
     options: &CompileOptions,
 ) -> Result<Result<CompiledGrammar, CompileError>, error> {
-    let texts: Vec<String> = serde_json::from_str(text).map_err(|error| {
-        crate::error::error::new(crate::error::code::Document, &format!("no array of texts: {error}"))
-    })?;
+    let malformed = |json_error| error::of_json("no array of texts", &json_error);
+    let texts: Vec<String> = serde_json::from_str(text).map_err(malformed)?;
     Ok(compiler.compile_with(&Grammar::choice(texts.iter().map(|text| &**text)), options))
 }
 

@@ -28,9 +28,9 @@ pub enum code {
     Limit = 6,
     /// The time was over, or the compile was cancelled.
     Interrupted = 7,
-    /// An option makes no sense.
+    /// An option makes no sense, or contradicts another.
     Option = 8,
-    /// An argument makes no sense: NULL, text that is not UTF-8, the same matcher twice.
+    /// An argument makes no sense: NULL, text that is not UTF-8, the same matcher twice, a parent that is no node before its child.
     Argument = 20,
     /// The vocabulary can't be read or built.
     Vocab = 21,
@@ -70,6 +70,7 @@ impl code {
             _ if error.is_stuck() => code::Stuck,
             _ if error.is_over_budget() => code::OverBudget,
             _ if error.is_terminated() => code::Terminated,
+            _ if error.is_malformed() => code::Argument,
             _ if error.bound().is_some() && error.token().is_none() => code::OutOfRange,
             _ => code::Refused,
         }
@@ -102,6 +103,17 @@ impl error {
 
     pub(crate) fn argument(message: &str) -> error {
         error::new(code::Argument, message)
+    }
+
+    pub(crate) fn option(message: &str) -> error {
+        error::new(code::Option, message)
+    }
+
+    /// An error of a JSON text.
+    pub(crate) fn of_json(message: &str, json_error: &serde_json::Error) -> error {
+        // At the end of an empty text there is no column.
+        let line_column = Some((json_error.line().max(1), json_error.column().max(1)));
+        error { line_column, ..error::new(code::Document, &format!("{message}: {json_error}")) }
     }
 
     pub(crate) fn of_compile(compile_error: &CompileError, source: &str) -> error {

@@ -296,10 +296,11 @@ pub unsafe extern "C" fn mw_matcher_n_steps(matcher: *const matcher) -> usize {
     guard_or(0, || unsafe { matcher.as_ref() }.map_or(0, |matcher| matcher.inner.n_steps()))
 }
 
-/// Writes the longest text that every completion begins with, as much of it as fits into `capacity` bytes, without a NUL; returns how long it is. It can end within a character.
+/// Writes the longest text that every completion begins with, as much of it as fits into `capacity` bytes, without a NUL; returns how long it is. It can end within a character. Nothing is written where `buffer` is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mw_matcher_jump_forward(matcher: *mut matcher, buffer: *mut u8, capacity: usize) -> usize {
     let work = || {
+        let capacity = if buffer.is_null() { 0 } else { capacity };
         // SAFETY: NULL or a matcher that no other thread uses, and as many bytes.
         let (matcher, buffer) = unsafe { (matcher.as_mut(), array_mut(buffer, capacity, "buffer")) };
         let (Some(matcher), Ok(buffer)) = (matcher, buffer) else { return 0 };

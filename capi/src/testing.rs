@@ -37,6 +37,28 @@ pub struct Coverage {
     pub n_rows: usize,
 }
 
+/// Options of a caller with a later version of the header.
+#[repr(C)]
+struct Later<T> {
+    known: T,
+    unknown: [usize; 8],
+}
+
+impl<T> Later<T> {
+    fn new(known: T, rng: &mut Rng) -> Self {
+        let mut unknown = [0; 8];
+        if rng.chance(10) {
+            unknown[rng.below(8)] = 1;
+        }
+        Later { known, unknown }
+    }
+
+    fn pointer(&self) -> *const T {
+        // Of all of it: what is behind the options that are known is read as well.
+        (&raw const *self).cast()
+    }
+}
+
 /// A matcher, with what is needed to call it.
 #[derive(Clone, Copy)]
 struct Tested {
@@ -151,7 +173,7 @@ impl World {
             0 => 0,
             1 => size_of::<usize>(),
             2 => self.rng.below(size_of::<T>() + 1),
-            3 => size_of::<T>() + self.rng.below(64),
+            3 => size_of::<T>() + self.rng.below(size_of::<Later<T>>() - size_of::<T>() + 1),
             4 => usize::MAX,
             _ => size_of::<T>(),
         }
@@ -183,7 +205,8 @@ impl World {
             n_stop_tokens: stop_tokens.len(),
             logits_width: if self.rng.chance(30) { self.rng.below(120) } else { 0 },
         };
-        let options = if self.rng.chance(20) { null() } else { &raw const options };
+        let options = Later::new(options, &mut self.rng);
+        let options = if self.rng.chance(20) { null() } else { options.pointer() };
         let kinds = if self.rng.chance(50) { null() } else { kinds.as_ptr().cast::<token_kind>() };
         let lengths_start = if self.rng.chance(3) { null() } else { lengths.as_ptr() };
         let json = br#"{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}}"#;
@@ -218,7 +241,8 @@ impl World {
             unit_cache_bytes: self.rng.below(1 << 16),
             grammar_cache_bytes: self.rng.below(1 << 16),
         };
-        let options = if self.rng.chance(50) { null() } else { &raw const options };
+        let options = Later::new(options, &mut self.rng);
+        let options = if self.rng.chance(50) { null() } else { options.pointer() };
         // SAFETY: NULL or handles that are alive.
         let made = self.make(|error| unsafe { mw_compiler_new(vocab, options, error) });
         if let Some(handle) = made {
@@ -270,7 +294,8 @@ impl World {
             no_additional_items: rng.chance(20),
         };
         let options = compile_options { struct_size: self.size_of::<compile_options>(), ..options };
-        let given = if self.rng.chance(20) { null() } else { &raw const options };
+        let options = Later::new(options, &mut self.rng);
+        let given = if self.rng.chance(20) { null() } else { options.pointer() };
         let (start, n_bytes) = match self.rng.below(40) {
             0 => (null(), text.len()),
             1 => (null(), 0),

@@ -7,6 +7,9 @@ import json
 from maskwright._core import Vocab
 from maskwright.errors import VocabError
 
+#: Token ids of files are below it: more tokens than any model has, and lists of so many take no time.
+_ID_BOUND = 1 << 21
+
 
 def rebuild(tokens, control, added_text, stop_tokens):
     """Return a vocabulary that was pickled."""
@@ -115,11 +118,15 @@ def from_tiktoken_text(text, special_tokens, stop_tokens, width):
             token, rank = base64.b64decode(encoded, validate=True), int(rank)
         except (ValueError, binascii.Error):
             raise VocabError(f"line {number}: expected a token in base64, a space and its rank", line=number, is_malformed=True) from None
-        if not 0 <= rank < 1 << 21:
+        if not 0 <= rank < _ID_BOUND:
             raise VocabError(f"line {number}: {rank} is no rank", line=number, is_malformed=True)
         if ranks.setdefault(token, rank) != rank:
             raise VocabError(f"line {number}: the token has another rank as well", line=number, is_malformed=True)
-    return _from_ranks(ranks, dict(special_tokens or {}), stop_tokens, width)
+    specials = dict(special_tokens or {})
+    for name, rank in specials.items():
+        if not isinstance(name, str) or not isinstance(rank, int) or not 0 <= rank < _ID_BOUND:
+            raise VocabError(f"special token {name!r}: {rank!r} is no token id")
+    return _from_ranks(ranks, specials, stop_tokens, width)
 
 
 def from_tekken_json(text, stop_tokens, width):
@@ -129,14 +136,14 @@ def from_tekken_json(text, stop_tokens, width):
         config, entries = data["config"], data["vocab"]
         n_special = int(config["default_num_special_tokens"])
         n_tokens = int(config["default_vocab_size"])
-        if not 0 <= n_special <= n_tokens <= 1 << 21:
+        if not 0 <= n_special <= n_tokens <= _ID_BOUND:
             raise VocabError(f"{n_special} special tokens of {n_tokens}", is_malformed=True)
         tokens = [None] * n_tokens
         for entry in entries[: n_tokens - n_special]:
             tokens[n_special + int(entry["rank"])] = base64.b64decode(entry["token_bytes"], validate=True)
         specials = data.get("special_tokens") or [{"rank": rank, "token_str": name} for rank, name in enumerate(_TEKKEN_SPECIALS)]
         control = {int(entry["rank"]): entry["token_str"] for entry in specials}
-    except (ValueError, KeyError, TypeError, IndexError, binascii.Error) as error:
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError, binascii.Error) as error:
         if isinstance(error, VocabError):
             raise
         raise VocabError(f"this is no tekken file: {error}", is_malformed=True) from None

@@ -18,7 +18,6 @@ from maskwright._bitmask import allocate_bitmask, apply_mask
 from maskwright._core import Bitmask, CompiledGrammar, Matcher, Vocab, fill_masks
 from maskwright._requests import BitmaskCache, RequestCompiler, is_lark, white_space_options
 from maskwright._sequences import close_row
-from maskwright.errors import MatchError
 
 NAME = "maskwright"
 
@@ -107,7 +106,7 @@ def grammar_class() -> Any:
             self._n_ignored -= n_ignored
             try:
                 self.matcher.rollback(k - n_ignored)
-            except (MatchError, OverflowError) as error:
+            except ValueError as error:
                 logger.error("Maskwright can't take back %s tokens: %s", k, error)
 
         def is_terminated(self) -> bool:

@@ -25,7 +25,6 @@ from typing import Any
 from maskwright._core import Matcher, Vocab, __version__
 from maskwright._requests import COMPILE_SECONDS_MAX, BitmaskCache, RequestCompiler, Validator, white_space_options
 from maskwright._sequences import close_row
-from maskwright.errors import MatchError
 
 #: Attribute of replaced functions and classes, by which a second call of ``register`` knows them.
 _MARK = "_is_maskwright"
@@ -315,7 +314,7 @@ def grammar_class() -> Any:
             """Take back tokens that were accepted."""
             try:
                 self.matcher.rollback(num_tokens)
-            except (MatchError, OverflowError, TypeError) as error:
+            except (TypeError, ValueError) as error:
                 logger.error("Maskwright can't take back %s tokens: %s", num_tokens, error)
 
         def fill_bitmask(self, bitmask: Any, batch_index: int) -> None:

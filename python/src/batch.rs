@@ -1,8 +1,9 @@
 //! Many matchers at once.
 
-use crate::errors::match_error;
-use crate::matcher::{Matcher, draft_ids};
+use crate::errors::{match_error, no_token};
+use crate::matcher::Matcher;
 use crate::memory::{BitmaskRows, Span};
+use crate::numbers::{GivenId, given_ids, row_indices};
 use maskwright::MatchError;
 use maskwright::matcher::step_each;
 use maskwright::vocab::TokenId;
@@ -10,13 +11,23 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Returns what went wrong, by position.
-fn errors_by_position<'py>(py: Python<'py>, results: &[Result<(), MatchError>]) -> PyResult<Bound<'py, PyDict>> {
+/// Returns what went wrong, by position. `tokens(position, index)` is the integer that was given in place of a token id there.
+fn errors_by_position<'a, 'py>(
+    py: Python<'py>,
+    results: &[Result<(), MatchError>],
+    tokens: impl Fn(usize, usize) -> Option<&'a GivenId>,
+) -> PyResult<Bound<'py, PyDict>> {
     let errors = PyDict::new(py);
     for (position, result) in results.iter().enumerate() {
-        if let Err(error) = result {
-            errors.set_item(position, match_error(error).into_value(py))?;
-        }
+        let Err(error) = result else { continue };
+        let given = tokens(position, error.token_index().unwrap_or(0)).filter(|_| error.token() == Some(TokenId::MAX));
+        let error = match given {
+            Some(GivenId::Other(given)) => {
+                no_token(given, error.bound().map_or(0, |bound| bound.1), error.token_index())
+            }
+            _ => match_error(error),
+        };
+        errors.set_item(position, error.into_value(py))?;
     }
     Ok(errors)
 }
@@ -60,13 +71,13 @@ pub fn fill_masks<'py>(
     py: Python<'py>,
     matchers: Vec<Bound<'py, Matcher>>,
     bitmask: &Bound<'py, PyAny>,
-    rows: Option<Vec<usize>>,
+    #[pyo3(from_py_with = row_indices)] rows: Option<Vec<usize>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let bitmask = BitmaskRows::of(bitmask)?;
     let spans = spans(&bitmask, rows, matchers.len())?;
     let items: Vec<(&Matcher, Span<u32>)> = matchers.iter().map(Bound::get).zip(spans).collect();
     let results = py.detach(|| step_each(items, None, |(matcher, row)| fill(&mut matcher.lock(), row, |_| Ok(()))));
-    errors_by_position(py, &results)
+    errors_by_position(py, &results, |_, _| None)
 }
 
 /// Accepts one token for each matcher, on several threads where that is faster. Returns the `MatchError` of each matcher that failed by its position; those are as they were.
@@ -74,13 +85,14 @@ pub fn fill_masks<'py>(
 pub fn accept_tokens<'py>(
     py: Python<'py>,
     matchers: Vec<Bound<'py, Matcher>>,
-    tokens: Vec<i64>,
+    tokens: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let tokens = given_ids(tokens)?;
     check_batch(&matchers, tokens.len())?;
-    let tokens: Vec<TokenId> = tokens.into_iter().map(|id| TokenId::try_from(id).unwrap_or(TokenId::MAX)).collect();
-    let items: Vec<(&Matcher, TokenId)> = matchers.iter().map(Bound::get).zip(tokens).collect();
+    let ids = tokens.iter().map(GivenId::or_unknown);
+    let items: Vec<(&Matcher, TokenId)> = matchers.iter().map(Bound::get).zip(ids).collect();
     let results = py.detach(|| step_each(items, None, |(matcher, token)| matcher.lock().accept_token(token)));
-    errors_by_position(py, &results)
+    errors_by_position(py, &results, |position, _| tokens.get(position))
 }
 
 /// Accepts the tokens of each matcher and fills its row, on several threads where that is faster: one step of a batch in one call. `tokens[i]` is a token or a list of tokens, of which all are accepted or none. Rows and errors are as
@@ -92,17 +104,18 @@ pub fn accept_and_fill<'py>(
     matchers: Vec<Bound<'py, Matcher>>,
     tokens: &Bound<'py, PyAny>,
     bitmask: &Bound<'py, PyAny>,
-    rows: Option<Vec<usize>>,
+    #[pyo3(from_py_with = row_indices)] rows: Option<Vec<usize>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut lists: Vec<Vec<TokenId>> = Vec::with_capacity(matchers.len());
+    let mut given: Vec<Vec<GivenId>> = Vec::with_capacity(matchers.len());
     for tokens in tokens.try_iter()? {
         let tokens = tokens?;
-        lists.push(match tokens.extract::<i64>() {
-            Ok(token) => vec![TokenId::try_from(token).unwrap_or(TokenId::MAX)],
-            Err(_) => draft_ids(&tokens)?,
+        given.push(match tokens.extract::<GivenId>() {
+            Ok(token) => vec![token],
+            Err(_) => given_ids(&tokens)?,
         });
     }
-    check_batch(&matchers, lists.len())?;
+    check_batch(&matchers, given.len())?;
+    let lists: Vec<Vec<TokenId>> = given.iter().map(|ids| ids.iter().map(GivenId::or_unknown).collect()).collect();
     let bitmask = BitmaskRows::of(bitmask)?;
     let spans = spans(&bitmask, rows, matchers.len())?;
     let items: Vec<_> = matchers.iter().map(Bound::get).zip(&lists).zip(spans).collect();
@@ -113,7 +126,7 @@ pub fn accept_and_fill<'py>(
         })
     };
     let results = py.detach(|| step_each(items, None, step));
-    errors_by_position(py, &results)
+    errors_by_position(py, &results, |position, index| given.get(position)?.get(index))
 }
 
 /// Checks that there are tokens for each matcher, and that no matcher is there twice: the order of its steps would be that of the threads.

@@ -3,18 +3,18 @@
 use crate::errors::match_error;
 use crate::grammar::Grammar;
 use crate::matcher::Matcher;
+use crate::numbers::GivenId;
 use crate::vocab::Vocab;
 use maskwright::Dump;
 use maskwright::grammar::SchemaOperand;
 use maskwright::json_schema::{SchemaReport, Verdict};
-use maskwright::vocab::TokenId;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
 
 /// A grammar compiled for one vocabulary. Immutable; any number of matchers on any number of threads use it.
-#[pyclass(frozen, module = "maskwright")]
+#[pyclass(frozen, weakref, module = "maskwright")]
 pub struct CompiledGrammar {
     pub inner: maskwright::CompiledGrammar,
 }
@@ -26,13 +26,15 @@ impl CompiledGrammar {
     #[pyo3(signature = (*, stop_tokens=None, terminate_when_nothing_follows=false, fail_closed=false))]
     fn matcher(
         &self,
-        stop_tokens: Option<Vec<TokenId>>,
+        stop_tokens: Option<Vec<GivenId>>,
         terminate_when_nothing_follows: bool,
         fail_closed: bool,
     ) -> PyResult<Matcher> {
         let mut matcher = self.inner.matcher();
         matcher.set_fail_closed(fail_closed);
         if let Some(stop_tokens) = stop_tokens {
+            let n_tokens = || self.inner.vocab().n_tokens();
+            let stop_tokens = stop_tokens.iter().map(|id| id.checked(n_tokens)).collect::<PyResult<Vec<_>>>()?;
             matcher.set_stop_tokens(&stop_tokens).map_err(|error| match_error(&error))?;
         }
         if terminate_when_nothing_follows {
@@ -88,13 +90,21 @@ impl CompiledGrammar {
         Ok(py.detach(|| self.inner.dump(form)))
     }
 
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     fn __repr__(&self) -> String {
         format!("<maskwright.CompiledGrammar of {} states>", self.inner.n_states())
     }
 }
 
 /// How each keyword of a JSON Schema, or of those within a grammar, is enforced.
-#[pyclass(frozen, module = "maskwright")]
+#[pyclass(frozen, weakref, module = "maskwright")]
 pub struct Report {
     pub source: Reports,
 }

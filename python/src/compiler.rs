@@ -2,21 +2,19 @@
 
 use crate::compiled::CompiledGrammar;
 use crate::errors::compile_error;
-use crate::grammar::{Grammar, tag_options};
-use crate::options::{CancelToken, compile_options, json_text, limits, schema_options};
+use crate::grammar::{Grammar, tag_options, texts_of};
+use crate::options::{CancelToken, compile_options, json_text, limits, regex_options, schema_options};
 use crate::vocab::Vocab;
-use maskwright::frontend::regex::RegexOptions;
 use maskwright::json_schema::{SchemaOptions, WhiteSpace};
 use maskwright::{CompileError, CompileOptions, Config};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyMapping};
 use std::sync::Arc;
 
 /// A compiler of grammars for one vocabulary. Usable from many threads; automata and masks that grammars have in common are built once.
 ///
 /// Every compile takes `timeout` (seconds) and `cancel` (a `CancelToken`). What was compiled before is found again by its source and options.
-#[pyclass(frozen, module = "maskwright")]
+#[pyclass(frozen, weakref, module = "maskwright")]
 pub struct GrammarCompiler {
     inner: maskwright::GrammarCompiler,
 }
@@ -111,10 +109,7 @@ impl GrammarCompiler {
         timeout: Option<f64>,
         cancel: Option<&Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
-        let mut regex_options = RegexOptions::default();
-        if let Some(flag) = flags.chars().find(|&flag| !regex_options.set_flag(flag)) {
-            return Err(PyValueError::new_err(format!("there is no flag {flag:?}: i, s, x, a, u or j")));
-        }
+        let regex_options = regex_options(flags)?;
         self.compile(py, pattern, timeout, cancel, |compiler, options| {
             compiler.compile_regex_with(pattern, &regex_options, options)
         })
@@ -192,16 +187,16 @@ impl GrammarCompiler {
         })
     }
 
-    /// Compiles a choice: the output is one of some texts.
+    /// Compiles a choice: the output is one of some texts, a list or any other iterable of them.
     #[pyo3(signature = (texts, *, timeout=None, cancel=None))]
     fn compile_choice(
         &self,
         py: Python<'_>,
-        texts: &Bound<'_, PyList>,
+        texts: &Bound<'_, PyAny>,
         timeout: Option<f64>,
         cancel: Option<&Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
-        let texts: Vec<String> = texts.extract()?;
+        let texts = texts_of(texts)?;
         self.compile(py, "", timeout, cancel, |compiler, options| {
             let choice = maskwright::grammar::Grammar::choice(texts.iter().map(|text| &**text));
             compiler.compile_with(&choice, options)
@@ -250,12 +245,20 @@ impl GrammarCompiler {
         py.detach(|| self.inner.clear_caches());
     }
 
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
     fn __repr__(&self) -> String {
         format!("<maskwright.GrammarCompiler for {} tokens>", self.inner.vocab().n_tokens())
     }
 }
 
-/// Returns limits of a dict, or of nothing.
+/// Returns limits of a mapping, or of nothing.
 fn limits_of(named: &Bound<'_, PyAny>) -> PyResult<Option<maskwright::Limits>> {
-    Ok(if named.is_none() { None } else { Some(limits(Some(named.cast::<PyDict>()?))?) })
+    Ok(if named.is_none() { None } else { Some(limits(named.cast::<PyMapping>()?)?) })
 }

@@ -60,9 +60,17 @@ pub fn vocab_error(error: &VocabError) -> PyErr {
     })
 }
 
-/// The error of a token id that is no number of a token at all.
-pub fn no_token(id: i64, n_tokens: usize) -> PyErr {
-    exception("MatchError", format!("token id {id} is not in the vocabulary of {n_tokens} tokens"), |kwargs| {
-        kwargs.set_item("token", id)
+/// The error of an integer that is the id of no token at all; `index` is its place in a list.
+pub fn no_token(id: &Py<PyAny>, n_tokens: usize, index: Option<usize>) -> PyErr {
+    let place = index.map_or(String::new(), |index| format!(" (index {index} of the list of tokens)"));
+    exception("MatchError", format!("token id {id} is not in the vocabulary of {n_tokens} tokens{place}"), |kwargs| {
+        kwargs.set_item("token", id)?;
+        kwargs.set_item("token_index", index)?;
+        kwargs.set_item("bound", (id, n_tokens))
     })
+}
+
+/// The error of an integer that no token of a vocabulary that is built can have as its id.
+pub fn no_vocab_token(id: &Py<PyAny>) -> PyErr {
+    exception("VocabError", format!("{id} is no token id"), |_| Ok(()))
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `errors` | errors as Python exceptions with facts as attributes |
 //! | `memory` | buffers and tensors of the caller as rows of words or logits: the only unsafe code |
+//! | `numbers`, `bytes` | integers of any size and bytes of any kind as arguments |
 //! | `options` | keyword arguments as options |
 //! | `vocab`, `grammar`, `compiler`, `compiled`, `matcher` | the classes |
 //! | `batch` | many matchers at once |
@@ -13,6 +14,7 @@
 //! All classes are frozen. A [`matcher::Matcher`] has a lock of its own, taken only while the interpreter is released, so that no thread can wait for one while it holds the other.
 
 mod batch;
+mod bytes;
 mod compiled;
 mod compiler;
 mod errors;
@@ -20,6 +22,7 @@ mod grammar;
 mod logits;
 mod matcher;
 mod memory;
+mod numbers;
 mod options;
 mod tools;
 mod vocab;

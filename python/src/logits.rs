@@ -1,6 +1,7 @@
 //! Masks applied to logits in memory of the CPU.
 
 use crate::memory::{BitmaskRows, Element, Rows};
+use crate::numbers::row_indices;
 use half::{bf16, f16};
 use maskwright::logits::{Logit, LogitRows, MaskRows, apply_masks};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -15,7 +16,7 @@ pub fn apply_mask_cpu(
     py: Python<'_>,
     logits: &Bound<'_, PyAny>,
     bitmask: &Bound<'_, PyAny>,
-    rows: Option<Vec<usize>>,
+    #[pyo3(from_py_with = row_indices)] rows: Option<Vec<usize>>,
     n_tokens: Option<usize>,
 ) -> PyResult<()> {
     let logits = Rows::of(logits, true)?;
@@ -34,6 +35,13 @@ pub fn apply_mask_cpu(
         }
         None => logits.n_columns.min(n_bits),
     };
+    if n_tokens > n_bits {
+        return Err(PyValueError::new_err(format!("the masks have {n_bits} bits for {n_tokens} tokens")));
+    }
+    if rows.is_none() && bitmask.n_rows < logits.n_rows {
+        let message = format!("there are {} masks for {} rows of logits", bitmask.n_rows, logits.n_rows);
+        return Err(PyValueError::new_err(message));
+    }
     let rows = rows.unwrap_or_else(|| (0..logits.n_rows).collect());
     match logits.element {
         Element::F32 => apply::<f32>(py, &logits, &bitmask, &rows, n_tokens),

@@ -1,14 +1,16 @@
 //! Matchers.
 
+use crate::bytes::bytes_of;
 use crate::compiled::CompiledGrammar;
-use crate::errors::{match_error, no_token};
+use crate::errors::match_error;
 use crate::memory::BitmaskRows;
+use crate::numbers::{GivenId, draft_ids, natural, parents, row_index, token_ids};
 use maskwright::MatchError;
 use maskwright::diagnose::{Captured, ExplainError};
 use maskwright::vocab::TokenId;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyString};
+use pyo3::types::PyBytes;
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -16,31 +18,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 ///
 /// Each successful accept is one step of the history, which `rollback` takes back. A call that fails leaves the matcher as it was. Calls from several threads wait for one another;
 /// different matchers run at the same time.
-#[pyclass(frozen, module = "maskwright")]
+#[pyclass(frozen, weakref, module = "maskwright")]
 pub struct Matcher {
     inner: Mutex<maskwright::Matcher>,
 }
 
 /// What identifies a mask: equal keys of matchers of one compiler, equal rows.
-#[pyclass(frozen, eq, hash, module = "maskwright")]
+#[pyclass(frozen, weakref, eq, hash, module = "maskwright")]
 #[derive(PartialEq, Eq, Hash)]
 pub struct MaskKey(maskwright::MaskKey);
-
-/// Returns a token id.
-///
-/// # Errors
-/// `MatchError` if no token of any vocabulary has it.
-pub fn token_id(id: i64, n_tokens: usize) -> PyResult<TokenId> {
-    TokenId::try_from(id).map_err(|_| no_token(id, n_tokens))
-}
-
-/// Returns the token ids of a list or any other iterable of integers.
-///
-/// # Errors
-/// As [`token_id`]; `TypeError` for what is no iterable of integers.
-pub fn token_ids(ids: &Bound<'_, PyAny>, n_tokens: usize) -> PyResult<Vec<TokenId>> {
-    ids.try_iter()?.map(|id| token_id(id?.extract()?, n_tokens)).collect()
-}
 
 impl Matcher {
     pub fn new(inner: maskwright::Matcher) -> Self {
@@ -103,33 +89,25 @@ impl Matcher {
     }
 
     /// Accepts one token. Raises `MatchError`, which is a `ValueError`, if it is not allowed.
-    fn accept_token(&self, py: Python<'_>, token: i64) -> PyResult<()> {
-        match TokenId::try_from(token) {
-            Ok(id) => self.try_run(py, |matcher| matcher.accept_token(id)),
-            Err(_) => Err(no_token(token, self.n_tokens(py))),
-        }
+    fn accept_token(&self, py: Python<'_>, token: GivenId) -> PyResult<()> {
+        let id = token.checked(|| self.n_tokens(py))?;
+        self.try_run(py, |matcher| matcher.accept_token(id))
     }
 
     /// Accepts one token if it is allowed; tells whether it was.
-    fn try_accept_token(&self, py: Python<'_>, token: i64) -> bool {
-        TokenId::try_from(token).is_ok_and(|id| self.run(py, |matcher| matcher.accept_token(id).is_ok()))
+    fn try_accept_token(&self, py: Python<'_>, token: GivenId) -> bool {
+        token.known().is_some_and(|id| self.run(py, |matcher| matcher.accept_token(id).is_ok()))
     }
 
     /// Accepts several tokens, all or none.
     fn accept_tokens(&self, py: Python<'_>, tokens: &Bound<'_, PyAny>) -> PyResult<()> {
-        let tokens = token_ids(tokens, self.n_tokens(py))?;
+        let tokens = token_ids(tokens, || self.n_tokens(py))?;
         self.try_run(py, |matcher| matcher.accept_tokens(&tokens))
     }
 
-    /// Accepts bytes (`bytes` or `bytearray`), or the UTF-8 of a `str`, as one step.
+    /// Accepts bytes (`bytes`, `bytearray` or another buffer of them), or the UTF-8 of a `str`, as one step.
     fn accept_bytes(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
-        let bytes: Vec<u8> = if let Ok(text) = data.cast::<PyString>() {
-            text.to_cow()?.as_bytes().to_vec()
-        } else if let Ok(array) = data.cast::<PyByteArray>() {
-            array.to_vec()
-        } else {
-            data.cast::<PyBytes>()?.as_bytes().to_vec()
-        };
+        let bytes = bytes_of(data)?;
         self.try_run(py, |matcher| matcher.accept_bytes(&bytes))
     }
 
@@ -138,15 +116,15 @@ impl Matcher {
         let mut valid = Vec::new();
         for id in tokens.try_iter()? {
             // What is no token is not valid, and nothing behind it is.
-            let Ok(id) = TokenId::try_from(id?.extract::<i64>()?) else { break };
+            let Some(id) = id?.extract::<GivenId>()?.known() else { break };
             valid.push(id);
         }
         Ok(self.run(py, |matcher| matcher.validate_tokens(&valid)))
     }
 
     /// Tells whether a token could be accepted: whether its bit is set in the mask.
-    fn is_token_allowed(&self, py: Python<'_>, token: i64) -> bool {
-        TokenId::try_from(token).is_ok_and(|id| self.run(py, |matcher| matcher.is_token_allowed(id)))
+    fn is_token_allowed(&self, py: Python<'_>, token: GivenId) -> bool {
+        token.known().is_some_and(|id| self.run(py, |matcher| matcher.is_token_allowed(id)))
     }
 
     /// Fills a row of a bitmask with what may follow: bit `i % 32` of word `i // 32`, least significant first, is set when token `i` is allowed. Every word of the row is written.
@@ -154,7 +132,12 @@ impl Matcher {
     /// `bitmask` is a `Bitmask`, a numpy array, a CPU tensor or any buffer of int32 or uint32, with one or two dimensions and at least `vocab.n_mask_words` columns. Returns whether the mask has
     /// to be applied: False if every token is allowed.
     #[pyo3(signature = (bitmask, row=0))]
-    fn fill_mask(&self, py: Python<'_>, bitmask: &Bound<'_, PyAny>, row: usize) -> PyResult<bool> {
+    fn fill_mask(
+        &self,
+        py: Python<'_>,
+        bitmask: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = row_index)] row: usize,
+    ) -> PyResult<bool> {
         let rows = BitmaskRows::of(bitmask)?;
         let row = rows.row::<u32>(row)?;
         // SAFETY: `rows` has the memory until the end of the call.
@@ -180,7 +163,7 @@ impl Matcher {
         py: Python<'_>,
         drafts: &Bound<'_, PyAny>,
         bitmask: &Bound<'_, PyAny>,
-        row: usize,
+        #[pyo3(from_py_with = row_index)] row: usize,
     ) -> PyResult<usize> {
         let drafts = draft_ids(drafts)?;
         let rows = BitmaskRows::of(bitmask)?;
@@ -198,10 +181,10 @@ impl Matcher {
     fn fill_masks_for_tree(
         &self,
         py: Python<'_>,
-        parents: Vec<i32>,
+        #[pyo3(from_py_with = parents)] parents: Vec<i32>,
         drafts: &Bound<'_, PyAny>,
         bitmask: &Bound<'_, PyAny>,
-        row: usize,
+        #[pyo3(from_py_with = row_index)] row: usize,
     ) -> PyResult<Vec<bool>> {
         let drafts = draft_ids(drafts)?;
         let rows = BitmaskRows::of(bitmask)?;
@@ -216,7 +199,7 @@ impl Matcher {
 
     /// Takes back the last `k` steps, stop tokens included.
     #[pyo3(signature = (k=1))]
-    fn rollback(&self, py: Python<'_>, k: usize) -> PyResult<()> {
+    fn rollback(&self, py: Python<'_>, #[pyo3(from_py_with = natural)] k: usize) -> PyResult<()> {
         self.try_run(py, |matcher| matcher.rollback(k))
     }
 
@@ -240,7 +223,7 @@ impl Matcher {
 
     /// Goes back to before the first token and accepts `tokens`: the state after preemption, rebuilt.
     fn replay(&self, py: Python<'_>, tokens: &Bound<'_, PyAny>) -> PyResult<()> {
-        let tokens = token_ids(tokens, self.n_tokens(py))?;
+        let tokens = token_ids(tokens, || self.n_tokens(py))?;
         self.try_run(py, |matcher| matcher.replay(&tokens))
     }
 
@@ -276,7 +259,7 @@ impl Matcher {
         let n_tokens = matcher.grammar().vocab().n_tokens();
         let failure = RefCell::new(None);
         let tokenizer = |text: &[u8]| {
-            let tokens = tokenize.call1((PyBytes::new(py, text),)).and_then(|ids| token_ids(&ids, n_tokens));
+            let tokens = tokenize.call1((PyBytes::new(py, text),)).and_then(|ids| token_ids(&ids, || n_tokens));
             tokens.unwrap_or_else(|error| {
                 failure.borrow_mut().get_or_insert(error);
                 Vec::new()
@@ -334,7 +317,8 @@ impl Matcher {
     }
 
     /// Returns why a token is allowed or not, as a dict with a `message`. Slow: it reads the text again.
-    fn explain_token<'py>(&self, py: Python<'py>, token: TokenId) -> PyResult<Bound<'py, PyAny>> {
+    fn explain_token<'py>(&self, py: Python<'py>, token: GivenId) -> PyResult<Bound<'py, PyAny>> {
+        let token = token.checked(|| self.n_tokens(py))?;
         let explained_now = self.run(py, |matcher| {
             let found = matcher.explain_token(token);
             found.map(|found| (found.to_json(), found.to_string()))
@@ -361,8 +345,3 @@ impl Matcher {
 
 /// A captured part: name, the offsets in bytes where it begins and ends, and the bytes.
 type CapturedTuple<'py> = (String, usize, usize, Bound<'py, PyBytes>);
-
-/// Returns drafts; what is no token of any vocabulary is one that no vocabulary has.
-pub fn draft_ids(ids: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
-    ids.try_iter()?.map(|id| Ok(TokenId::try_from(id?.extract::<i64>()?).unwrap_or(TokenId::MAX))).collect()
-}

@@ -62,13 +62,15 @@ pub struct Rows {
     /// How many elements further each row begins.
     pub stride: usize,
     /// What has the memory.
-    _owner: Owner,
+    owner: Owner,
 }
 
-#[allow(dead_code, reason = "held for as long as the rows are")]
+#[expect(dead_code, reason = "the buffer is held for as long as the rows are")]
 enum Owner {
+    /// The object can't resize its memory while the buffer is held.
     Buffer(PyUntypedBuffer),
-    Object(Py<PyAny>),
+    /// `data_ptr` of a tensor, which can.
+    Tensor(Py<PyAny>),
 }
 
 /// A place in the caller's memory: some elements one behind the other.
@@ -155,7 +157,19 @@ impl Rows {
         let shape: Vec<usize> = object.getattr(intern!(py, "shape"))?.extract()?;
         let strides: Vec<isize> = object.call_method0(intern!(py, "stride"))?.extract()?;
         let layout = Layout::new(&shape, &strides)?;
-        layout.at(data_ptr.call0()?.extract()?, element, Owner::Object(object.clone().unbind()))
+        layout.at(data_ptr.call0()?.extract()?, element, Owner::Tensor(data_ptr.clone().unbind()))
+    }
+
+    /// Checks that the memory is where it was.
+    ///
+    /// # Errors
+    /// `ValueError` if a tensor has other memory now.
+    fn check_place(&self, py: Python<'_>) -> PyResult<()> {
+        match &self.owner {
+            Owner::Buffer(_) => Ok(()),
+            Owner::Tensor(data_ptr) if data_ptr.bind(py).call0()?.extract::<usize>()? == self.address => Ok(()),
+            Owner::Tensor(_) => Err(PyValueError::new_err("the tensor was resized: make a Bitmask of it anew")),
+        }
     }
 
     /// Returns the rows if their elements are words.
@@ -235,15 +249,15 @@ impl Layout {
         if !address.is_multiple_of(element.size()) && n_rows * n_columns > 0 {
             return Err(PyValueError::new_err("the array is not aligned to its elements"));
         }
-        Ok(Rows { address, element, n_rows, n_columns, stride, _owner: owner })
+        Ok(Rows { address, element, n_rows, n_columns, stride, owner })
     }
 }
 
 /// An array of mask words that was looked at once, for calls that come again and again.
 ///
 /// `Bitmask(array)` checks the type and the layout of a numpy array, a CPU tensor, an `array.array`, a `memoryview` or any other buffer of int32 or uint32, with one or two
-/// dimensions, and can be passed wherever a bitmask is asked for. It keeps the array alive; resizing the array while a `Bitmask` has it is not allowed.
-#[pyclass(frozen, module = "maskwright")]
+/// dimensions, and can be passed wherever a bitmask is asked for. It keeps the array alive. Arrays can't be resized while a `Bitmask` has them; one of a tensor that was is refused.
+#[pyclass(frozen, weakref, module = "maskwright")]
 pub struct Bitmask {
     rows: Rows,
 }
@@ -276,10 +290,13 @@ impl<'py> BitmaskRows<'py> {
     /// Returns the rows of an argument.
     ///
     /// # Errors
-    /// As [`Rows::of`].
+    /// As [`Rows::of`], and `ValueError` for a [`Bitmask`] of a tensor that was resized.
     pub fn of(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         match object.cast::<Bitmask>() {
-            Ok(known) => Ok(BitmaskRows::Known(known.clone())),
+            Ok(known) => {
+                known.get().rows.check_place(object.py())?;
+                Ok(BitmaskRows::Known(known.clone()))
+            }
             Err(_) => Ok(BitmaskRows::Fresh(Rows::of(object, true)?.words()?)),
         }
     }

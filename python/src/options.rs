@@ -1,18 +1,19 @@
 //! Keyword arguments as options of the library.
 
+use maskwright::frontend::regex::RegexOptions;
 use maskwright::json_schema::{Draft, RootForm, SchemaOptions, Source, Spelling, WhiteSpace};
 use maskwright::{CompileOptions, Limits};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyMapping, PyString};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A flag that cancels compiles from another thread. It can't be taken back.
-#[pyclass(frozen, module = "maskwright")]
+#[pyclass(frozen, weakref, module = "maskwright")]
 #[derive(Default)]
 pub struct CancelToken {
     flag: Arc<AtomicBool>,
@@ -37,20 +38,31 @@ impl CancelToken {
     }
 }
 
-/// Returns the options of one compile: `timeout` is in seconds from now.
+/// Returns the options of one compile: `timeout` is in seconds from now, and one that is longer than a clock can tell is none.
 ///
 /// # Errors
-/// `ValueError` if the timeout is no time.
+/// `ValueError` if the timeout is negative or no number.
 pub fn compile_options(timeout: Option<f64>, cancel: Option<&Bound<'_, CancelToken>>) -> PyResult<CompileOptions> {
     let deadline = match timeout {
         None => None,
-        Some(seconds) => {
-            let duration = Duration::try_from_secs_f64(seconds)
-                .map_err(|_| PyValueError::new_err(format!("{seconds} is no time in seconds")))?;
-            Instant::now().checked_add(duration)
+        Some(seconds) if seconds >= 0.0 => {
+            Duration::try_from_secs_f64(seconds).ok().and_then(|duration| Instant::now().checked_add(duration))
         }
+        Some(seconds) => return Err(PyValueError::new_err(format!("a timeout of {seconds} seconds is not from 0 on"))),
     };
     Ok(CompileOptions { deadline, cancelled: cancel.map(|token| Arc::clone(&token.get().flag)) })
+}
+
+/// Returns the options of a regular expression, whose flags are letters.
+///
+/// # Errors
+/// `ValueError` for a letter that is none.
+pub fn regex_options(flags: &str) -> PyResult<RegexOptions> {
+    let mut options = RegexOptions::default();
+    match flags.chars().find(|&flag| !options.set_flag(flag)) {
+        None => Ok(options),
+        Some(flag) => Err(PyValueError::new_err(format!("there is no flag {flag:?}: i, s, x, a, u or j"))),
+    }
 }
 
 /// Returns JSON text: that of a string as it is, of a Pydantic model or `TypeAdapter` its schema, of anything else as `json.dumps` writes it.
@@ -141,26 +153,43 @@ fn draft(name: &str) -> PyResult<Draft> {
 /// Returns a resolver of the documents of a mapping from URIs to schemas.
 fn documents(mapping: &Bound<'_, PyAny>) -> PyResult<Arc<dyn maskwright::json_schema::Resolve + Send + Sync>> {
     let mut texts: HashMap<String, Arc<str>> = HashMap::new();
-    for item in mapping.call_method0("items")?.try_iter()? {
-        let (uri, schema): (String, Bound<'_, PyAny>) = item?.extract()?;
+    let Ok(mapping) = mapping.cast::<PyMapping>() else {
+        let given = mapping.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("`documents` is a mapping from URIs to schemas, not {given}")));
+    };
+    for item in mapping.items()? {
+        let (uri, schema): (String, Bound<'_, PyAny>) = item.extract()?;
         texts.insert(uri, json_text(&schema)?.into());
     }
     Ok(Arc::new(move |uri: &str| texts.get(uri).map(|text| Source::Text(Arc::clone(text)))))
+}
+
+/// Returns the value of a limit.
+///
+/// # Errors
+/// `ValueError` for a negative one, and one that the limit can't be set to.
+fn limit<'py, T: for<'a> FromPyObject<'a, 'py>>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<T> {
+    value.extract::<T>().map_err(|error| {
+        let error: PyErr = error.into();
+        match error.is_instance_of::<PyOverflowError>(value.py()) {
+            true => PyValueError::new_err(format!("the limit `{name}` can't be {value}")),
+            false => error,
+        }
+    })
 }
 
 /// Returns limits, with the named ones set.
 ///
 /// # Errors
 /// `TypeError` for an unknown name.
-pub fn limits(named: Option<&Bound<'_, PyDict>>) -> PyResult<Limits> {
+pub fn limits(named: &Bound<'_, PyMapping>) -> PyResult<Limits> {
     let mut limits = Limits::default();
-    let Some(named) = named else { return Ok(limits) };
-    for (name, value) in named {
-        let name: String = name.extract()?;
+    for item in named.items()? {
+        let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
         macro_rules! set {
             ($($field:ident),* $(,)?) => {
                 match &*name {
-                    $(stringify!($field) => limits.$field = value.extract()?,)*
+                    $(stringify!($field) => limits.$field = limit(&name, &value)?,)*
                     _ => return Err(PyTypeError::new_err(format!("there is no limit `{name}`"))),
                 }
             };

@@ -1,10 +1,12 @@
 //! Vocabularies.
 
-use crate::errors::vocab_error;
+use crate::bytes::bytes_of;
+use crate::errors::{no_vocab_token, vocab_error};
+use crate::numbers::GivenId;
 use maskwright::vocab::{TokenId, TokenKind, VocabBuilder};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMapping, PyMemoryView, PyString, PyTuple};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use std::sync::Arc;
 /// logits; a mask has a bit for each, `ceil(n_tokens / 32)` words of 32 bits.
 ///
 /// Immutable, usable from many threads, picklable. Building one takes some tenths of a second for 150,000 tokens: build it once.
-#[pyclass(frozen, module = "maskwright")]
+#[pyclass(frozen, weakref, module = "maskwright")]
 pub struct Vocab {
     pub inner: Arc<maskwright::Vocab>,
 }
@@ -23,31 +25,43 @@ pub struct Vocab {
 /// Sets the kind of some ids: those of a list, or the keys of a mapping to their names.
 fn set_kinds(builder: &mut VocabBuilder, ids: Option<&Bound<'_, PyAny>>, kind: TokenKind) -> PyResult<()> {
     let Some(ids) = ids else { return Ok(()) };
-    if let Ok(named) = ids.cast::<PyDict>() {
-        for (id, name) in named {
-            let id: TokenId = id.extract()?;
+    if let Ok(named) = ids.cast::<PyMapping>() {
+        for item in named.items()? {
+            let (id, name): (GivenId, Option<String>) = item.extract()?;
+            let id = vocab_id(&id)?;
             builder.set_kind(id, kind);
-            if let Some(name) = name.extract::<Option<String>>()? {
+            if let Some(name) = name {
                 builder.set_name(id, &name);
             }
         }
         return Ok(());
     }
     for id in ids.try_iter()? {
-        builder.set_kind(id?.extract()?, kind);
+        builder.set_kind(vocab_id(&id?.extract()?)?, kind);
     }
     Ok(())
+}
+
+/// Returns the id of a token of a vocabulary that is built.
+///
+/// # Errors
+/// `VocabError` if no token can have it.
+fn vocab_id(given: &GivenId) -> PyResult<TokenId> {
+    match given {
+        GivenId::Token(id) => Ok(*id),
+        GivenId::Other(given) => Err(no_vocab_token(given)),
+    }
 }
 
 /// Sets stop tokens and the width, and builds.
 fn finish(
     py: Python<'_>,
     mut builder: VocabBuilder,
-    stop_tokens: Option<Vec<TokenId>>,
+    stop_tokens: Option<Vec<GivenId>>,
     width: Option<usize>,
 ) -> PyResult<Vocab> {
     if let Some(stop_tokens) = stop_tokens {
-        builder.stop_tokens(stop_tokens);
+        builder.stop_tokens(stop_tokens.iter().map(vocab_id).collect::<PyResult<Vec<TokenId>>>()?);
     }
     if let Some(width) = width {
         builder.cut_to_logits_width(width);
@@ -57,10 +71,12 @@ fn finish(
 }
 
 impl Vocab {
-    fn checked(&self, id: TokenId) -> PyResult<TokenId> {
-        match (id as usize) < self.inner.n_tokens() {
-            true => Ok(id),
-            false => Err(PyIndexError::new_err(format!("token id {id} is not below {}", self.inner.n_tokens()))),
+    fn checked(&self, id: &GivenId) -> PyResult<TokenId> {
+        let n_tokens = self.inner.n_tokens();
+        match id {
+            &GivenId::Token(id) if (id as usize) < n_tokens => Ok(id),
+            GivenId::Token(id) => Err(PyIndexError::new_err(format!("token id {id} is not below {n_tokens}"))),
+            GivenId::Other(id) => Err(PyIndexError::new_err(format!("{id} is no id of {n_tokens} tokens"))),
         }
     }
 }
@@ -75,16 +91,17 @@ impl Vocab {
         tokens: &Bound<'_, PyAny>,
         control: Option<&Bound<'_, PyAny>>,
         added_text: Option<&Bound<'_, PyAny>>,
-        stop_tokens: Option<Vec<TokenId>>,
+        stop_tokens: Option<Vec<GivenId>>,
         width: Option<usize>,
     ) -> PyResult<Self> {
         let mut builder = maskwright::Vocab::builder();
         for token in tokens.try_iter()? {
             let token = token?;
-            if let Ok(bytes) = token.cast::<PyBytes>() {
-                builder.push(bytes.as_bytes());
-            } else if let Ok(text) = token.cast::<PyString>() {
-                builder.push(text.to_cow()?.as_bytes());
+            let is_bytes = token.is_instance_of::<PyBytes>()
+                || token.is_instance_of::<PyByteArray>()
+                || token.is_instance_of::<PyMemoryView>();
+            if is_bytes || token.is_instance_of::<PyString>() {
+                builder.push(&bytes_of(&token)?);
             } else if token.is_none() {
                 let id = builder.push(b"");
                 builder.set_kind(id, TokenKind::Padding);
@@ -104,7 +121,7 @@ impl Vocab {
     fn from_tokenizer_json(
         py: Python<'_>,
         text: &str,
-        stop_tokens: Option<Vec<TokenId>>,
+        stop_tokens: Option<Vec<GivenId>>,
         width: Option<usize>,
     ) -> PyResult<Self> {
         let builder = py.detach(|| VocabBuilder::from_hf_json(text)).map_err(|error| vocab_error(&error))?;
@@ -117,7 +134,7 @@ impl Vocab {
     fn from_tokenizer_file(
         py: Python<'_>,
         path: PathBuf,
-        stop_tokens: Option<Vec<TokenId>>,
+        stop_tokens: Option<Vec<GivenId>>,
         width: Option<usize>,
     ) -> PyResult<Self> {
         let builder = py.detach(|| VocabBuilder::from_hf_file(&path)).map_err(|error| vocab_error(&error))?;
@@ -129,7 +146,7 @@ impl Vocab {
     #[pyo3(signature = (tokenizer, *, stop_tokens=None, width=None))]
     fn from_tokenizer<'py>(
         tokenizer: &Bound<'py, PyAny>,
-        stop_tokens: Option<Vec<TokenId>>,
+        stop_tokens: Option<Bound<'py, PyAny>>,
         width: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let read = tokenizer.py().import("maskwright._tokenizers")?.getattr("from_tokenizer")?;
@@ -141,8 +158,8 @@ impl Vocab {
     #[pyo3(signature = (text, special_tokens=None, *, stop_tokens=None, width=None))]
     fn from_tiktoken_text<'py>(
         text: &Bound<'py, PyString>,
-        special_tokens: Option<&Bound<'py, PyDict>>,
-        stop_tokens: Option<Vec<TokenId>>,
+        special_tokens: Option<&Bound<'py, PyMapping>>,
+        stop_tokens: Option<Bound<'py, PyAny>>,
         width: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let read = text.py().import("maskwright._tokenizers")?.getattr("from_tiktoken_text")?;
@@ -154,7 +171,7 @@ impl Vocab {
     #[pyo3(signature = (text, *, stop_tokens=None, width=None))]
     fn from_tekken_json<'py>(
         text: &Bound<'py, PyString>,
-        stop_tokens: Option<Vec<TokenId>>,
+        stop_tokens: Option<Bound<'py, PyAny>>,
         width: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let read = text.py().import("maskwright._tokenizers")?.getattr("from_tekken_json")?;
@@ -180,13 +197,13 @@ impl Vocab {
     }
 
     /// Returns the bytes of a token; none for control tokens and padding.
-    fn token_bytes<'py>(&self, py: Python<'py>, id: TokenId) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, self.inner.bytes(self.checked(id)?)))
+    fn token_bytes<'py>(&self, py: Python<'py>, id: GivenId) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, self.inner.bytes(self.checked(&id)?)))
     }
 
     /// Returns the kind of a token: `"text"`, `"control"`, `"added_text"` or `"padding"`.
-    fn token_kind(&self, id: TokenId) -> PyResult<&'static str> {
-        Ok(match self.inner.kind(self.checked(id)?) {
+    fn token_kind(&self, id: GivenId) -> PyResult<&'static str> {
+        Ok(match self.inner.kind(self.checked(&id)?) {
             TokenKind::Text => "text",
             TokenKind::Control => "control",
             TokenKind::AddedText => "added_text",
@@ -195,8 +212,8 @@ impl Vocab {
     }
 
     /// Returns the name of a control token or of added text.
-    fn token_name(&self, id: TokenId) -> PyResult<Option<&str>> {
-        Ok(self.inner.name(self.checked(id)?))
+    fn token_name(&self, id: GivenId) -> PyResult<Option<&str>> {
+        Ok(self.inner.name(self.checked(&id)?))
     }
 
     /// Returns the ids of the tokens with a name.
@@ -205,14 +222,15 @@ impl Vocab {
     }
 
     /// Returns the bytes that tokens spell, one behind the other.
-    fn decode<'py>(&self, py: Python<'py>, ids: Vec<TokenId>) -> PyResult<Bound<'py, PyBytes>> {
-        ids.iter().try_for_each(|&id| self.checked(id).map(drop))?;
-        Ok(PyBytes::new(py, &self.inner.decode(&ids)))
+    fn decode<'py>(&self, py: Python<'py>, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let ids = ids.try_iter()?.map(|id| self.checked(&id?.extract()?)).collect::<PyResult<Vec<TokenId>>>()?;
+        Ok(PyBytes::new(py, &py.detach(|| self.inner.decode(&ids))))
     }
 
-    /// Spells a text with the longest token each time; ends where no token goes on.
-    fn tokenize_greedy(&self, text: &[u8]) -> Vec<TokenId> {
-        self.inner.tokenize_greedy(text)
+    /// Spells a text (bytes, or the UTF-8 of a `str`) with the longest token each time; ends where no token goes on.
+    fn tokenize_greedy(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Vec<TokenId>> {
+        let text = bytes_of(text)?;
+        Ok(py.detach(|| self.inner.tokenize_greedy(&text)))
     }
 
     /// About how much memory the vocabulary takes, in bytes.
@@ -223,6 +241,14 @@ impl Vocab {
 
     fn __len__(&self) -> usize {
         self.inner.n_tokens()
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
     }
 
     fn __repr__(&self) -> String {

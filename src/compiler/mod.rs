@@ -20,13 +20,13 @@ pub use validate::Validated;
 use crate::automaton::{Program, UnitStore};
 use crate::compiled::{CompiledGrammar, Origin, StepLimits};
 use crate::frontend::ebnf;
-use crate::frontend::regex::{self, RegexOptions};
-use crate::grammar::{Grammar, Regex, RuleId, SchemaOperand, Warning};
+use crate::frontend::regex::RegexOptions;
+use crate::grammar::{Grammar, RuleId, SchemaOperand, Warning};
 use crate::json_schema::{SchemaError, SchemaOptions, SchemaStore};
 use crate::limits::Limits;
 use crate::mask::{MaskStats, MaskStore};
 use crate::pass::{CompileBudget, normalize, normalize_part};
-use crate::structural_tag::{StructuralTag, TagError, TagOptions};
+use crate::structural_tag::{StructuralTag, TagOptions};
 use crate::vocab::Vocab;
 use cache::{GrammarCache, SourceKey};
 use core::fmt;
@@ -257,11 +257,7 @@ impl GrammarCompiler {
             options,
             || {
                 let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
-                budget.check()?;
-                let spend = &mut |n_bytes| Ok::<(), CompileError>(budget.spend(STEPS_PER_BYTE * n_bytes)?);
-                let regular = Arc::new(regex::parse_within(pattern, regex_options, &self.shared.limits, spend)?);
-                let (pattern, flags) = regex_options.in_ebnf(pattern);
-                let grammar = validate::of_regex(Regex { pattern: pattern.into(), flags: flags.into(), regular });
+                let grammar = validate::read_regex(pattern, regex_options, &self.shared.limits, &budget)?;
                 self.build(grammar, Vec::new(), &budget, options)
             },
         )
@@ -341,11 +337,7 @@ impl GrammarCompiler {
         let key = || SourceKey::Tag(text.into(), Box::new(tag_options.clone()));
         self.shared.grammars.get_or_compile(key, options, || {
             let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), &self.shared.limits);
-            // What stopped reading is the budget's to say.
-            let stopped = |error: TagError| budget.check().err().map_or(CompileError::from(error), CompileError::from);
-            let go_on = |n_steps| budget.spend(n_steps).is_ok();
-            budget.spend(STEPS_PER_BYTE * text.len())?;
-            let tag = StructuralTag::parse_within(text, tag_options, &self.shared.limits, &go_on).map_err(stopped)?;
+            let tag = validate::read_tag(text, tag_options, &self.shared.limits, &budget)?;
             let built = self.build(tag.grammar().clone(), tag.warnings().to_vec(), &budget, options);
             built.map_err(|error| in_tag(error, &tag))
         })

@@ -6,11 +6,12 @@ use super::references::Schemas;
 use super::schema::{STEPS_PER_BYTE, lower_schema};
 use crate::compiled::{operand_warnings, schema_warnings};
 use crate::frontend::regex::RegexOptions;
-use crate::frontend::{SyntaxError, ebnf, lark, regex};
+use crate::frontend::{ebnf, lark, regex};
 use crate::grammar::{ControlRef, ExcludedTokens, Grammar, GrammarBuilder, Regex, SchemaOperand, Warning, merged};
 use crate::json_schema::{SchemaError, SchemaOptions, SchemaReport, SchemaStore};
 use crate::limits::Limits;
 use crate::pass::{BuildError, CompileBudget, External, References, TokenRanges, normalize};
+use crate::structural_tag::{StructuralTag, TagError, TagOptions};
 use core::cell::RefCell;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -102,10 +103,22 @@ impl Grammar {
     ///
     /// # Errors
     /// If the pattern is malformed, not regular or too large.
-    pub fn from_regex(pattern: &str) -> Result<Grammar, SyntaxError> {
-        let regular = Arc::new(regex::parse(pattern, "", &Limits::default())?);
-        let (pattern, flags) = RegexOptions::default().in_ebnf(pattern);
-        Ok(of_regex(Regex { pattern: pattern.into(), flags: flags.into(), regular }))
+    pub fn from_regex(pattern: &str) -> Result<Grammar, CompileError> {
+        Self::from_regex_with(pattern, &RegexOptions::default(), &Limits::default(), &CompileOptions::default())
+    }
+
+    /// As [`Self::from_regex`], with options of the pattern, limits, a deadline and a flag to cancel.
+    ///
+    /// # Errors
+    /// As [`Self::from_regex`], and if the deadline passes or the flag is set.
+    pub fn from_regex_with(
+        pattern: &str,
+        regex_options: &RegexOptions,
+        limits: &Limits,
+        options: &CompileOptions,
+    ) -> Result<Grammar, CompileError> {
+        let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
+        read_regex(pattern, regex_options, limits, &budget)
     }
 
     /// Returns the grammar of the JSON documents that a schema accepts.
@@ -143,13 +156,52 @@ impl Grammar {
     }
 }
 
+impl StructuralTag {
+    /// As [`Self::parse`], with a deadline and a flag to cancel.
+    ///
+    /// # Errors
+    /// As [`Self::parse`], and if the deadline passes or the flag is set.
+    pub fn parse_with(
+        text: &str,
+        tag_options: &TagOptions,
+        limits: &Limits,
+        options: &CompileOptions,
+    ) -> Result<StructuralTag, CompileError> {
+        let budget = CompileBudget::new(options.deadline, options.cancelled.clone(), limits);
+        read_tag(text, tag_options, limits, &budget)
+    }
+}
+
 /// Returns the grammar of a regular expression.
-pub(super) fn of_regex(regex: Regex) -> Grammar {
+pub(super) fn read_regex(
+    pattern: &str,
+    options: &RegexOptions,
+    limits: &Limits,
+    budget: &CompileBudget,
+) -> Result<Grammar, CompileError> {
+    budget.check()?;
+    let spend = &mut |n_bytes| Ok::<(), CompileError>(budget.spend(STEPS_PER_BYTE * n_bytes)?);
+    let regular = Arc::new(regex::parse_within(pattern, options, limits, spend)?);
+    let (pattern, flags) = options.in_ebnf(pattern);
     let mut builder = GrammarBuilder::new();
     let root = builder.rule("root");
-    let body = builder.regex(regex);
+    let body = builder.regex(Regex { pattern: pattern.into(), flags: flags.into(), regular });
     builder.define(root, body);
-    builder.finish(root).expect("the only rule is defined")
+    Ok(builder.finish(root).expect("the only rule is defined"))
+}
+
+/// Reads a structural tag.
+pub(super) fn read_tag(
+    text: &str,
+    options: &TagOptions,
+    limits: &Limits,
+    budget: &CompileBudget,
+) -> Result<StructuralTag, CompileError> {
+    // What stopped reading is the budget's to say.
+    let stopped = |error: TagError| budget.check().err().map_or(CompileError::from(error), CompileError::from);
+    let go_on = |n_steps| budget.spend(n_steps).is_ok();
+    budget.spend(STEPS_PER_BYTE * text.len())?;
+    StructuralTag::parse_within(text, options, limits, &go_on).map_err(stopped)
 }
 
 fn validate(

@@ -25,6 +25,8 @@ use std::sync::Arc;
 pub struct GrammarBuilder {
     names: Vec<Box<str>>,
     by_name: HashMap<Box<str>, RuleId>,
+    /// By name: the least number that may be free behind it.
+    numbers: HashMap<Box<str>, u64>,
     bodies: Vec<Option<(ExprId, Option<Span>)>>,
     exprs: Vec<Expr>,
     spans: Vec<Option<Span>>,
@@ -82,6 +84,23 @@ impl GrammarBuilder {
         self.by_name.insert(name.into(), id);
         self.bodies.push(None);
         id
+    }
+
+    /// Declares a rule called `name`, or that and a number where there is such a rule.
+    pub(crate) fn fresh_rule(&mut self, name: &str) -> RuleId {
+        if self.rule_named(name).is_none() {
+            return self.rule(name);
+        }
+        let mut number = self.numbers.get(name).copied().unwrap_or(2);
+        let numbered = loop {
+            let numbered = format!("{name}-{number}");
+            number += 1;
+            if self.rule_named(&numbered).is_none() {
+                break numbered;
+            }
+        };
+        self.numbers.insert(name.into(), number);
+        self.rule(&numbered)
     }
 
     /// Returns the name of a rule.

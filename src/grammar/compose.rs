@@ -21,35 +21,54 @@ impl GrammarBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn add_grammar(&mut self, grammar: &Grammar, prefix: &str) -> RuleId {
-        let rules: Vec<RuleId> =
-            grammar.rules().iter().map(|rule| self.fresh_rule(&format!("{prefix}{}", rule.name))).collect();
-        let mut copies: Vec<ExprId> = Vec::with_capacity(grammar.exprs().len());
-        for expr in grammar.exprs() {
-            let expr = expr.renamed(|id| copies[id.index()], |rule| rules[rule.index()]);
-            copies.push(self.push(expr));
+        let copy = self.add_copy(grammar, |name| format!("{prefix}{name}"), None);
+        copy.rules[grammar.root().index()]
+    }
+
+    /// Adds the rules of a grammar, each with a new name for its own, and the expressions that they use; but for one rule that nothing refers to, and its body if nothing else needs it.
+    fn add_copy(&mut self, grammar: &Grammar, new_name: impl Fn(&str) -> String, without: Option<Without>) -> Copies {
+        // Of what is left out no number is needed.
+        let (no_rule, no_expr) = (RuleId::new(0), ExprId::new(0));
+        let is_left_out = |id: RuleId| without.is_some_and(|without| without.rule == id);
+        let mut rules = Vec::with_capacity(grammar.rules().len());
+        for (index, rule) in grammar.rules().iter().enumerate() {
+            rules.push(if is_left_out(RuleId::new(index)) { no_rule } else { self.fresh_rule(&new_name(&rule.name)) });
         }
-        for (rule, &copy) in grammar.rules().iter().zip(&rules) {
-            self.define(copy, copies[rule.body.index()]);
+        let n_uses = uses(grammar);
+        let mut exprs: Vec<ExprId> = Vec::with_capacity(grammar.exprs().len());
+        for (index, expr) in grammar.exprs().iter().enumerate() {
+            let is_needed = n_uses[index] > 0 && without.is_none_or(|without| without.expr != Some(ExprId::new(index)));
+            let copied = || expr.renamed(|id| exprs[id.index()], |rule| rules[rule.index()]);
+            exprs.push(if is_needed { self.push(copied()) } else { no_expr });
+        }
+        for (index, rule) in grammar.rules().iter().enumerate() {
+            if !is_left_out(RuleId::new(index)) {
+                self.define(rules[index], exprs[rule.body.index()]);
+            }
         }
         grammar.separate_rules().iter().for_each(|rule| self.set_separate(rules[rule.index()]));
         let captures = grammar.captures().iter();
         self.captures.extend(captures.map(|capture| Capture { rule: rules[capture.rule.index()], ..capture.clone() }));
-        rules[grammar.root().index()]
-    }
-
-    /// Declares a rule called `name`, or that and a number.
-    pub(crate) fn fresh_rule(&mut self, name: &str) -> RuleId {
-        if self.rule_named(name).is_none() {
-            return self.rule(name);
-        }
-        let names = (2u64..).map(|number| format!("{name}-{number}"));
-        let mut free = names.filter(|name| self.rule_named(name).is_none());
-        let name = free.next().expect("a grammar has fewer rules than there are numbers");
-        self.rule(&name)
+        Copies { rules, exprs }
     }
 }
 
-/// Grammars made of others. The root rule is called `root`; the rules of the first operand get the prefix `p1-`, those of the second `p2-`, and so on.
+/// A rule that is not copied, and its body if that isn't either.
+#[derive(Clone, Copy)]
+struct Without {
+    rule: RuleId,
+    expr: Option<ExprId>,
+}
+
+/// The numbers of the copies of rules and expressions.
+struct Copies {
+    rules: Vec<RuleId>,
+    exprs: Vec<ExprId>,
+}
+
+/// Grammars made of others. The root rule is called `root`; the rules of the first operand get the prefix `p1-`, those of the second `p2-`, and so on, in place of a prefix that they have already, and
+/// a number where there is such a rule. The root rule of an operand is written out where nothing else refers to it, unless it is deep. Each operand is copied: a grammar of `n` parts is made from
+/// all of them at once in linear time, and one by one in quadratic time.
 impl Grammar {
     /// Returns the grammar of one text.
     pub fn literal(text: &str) -> Grammar {
@@ -91,7 +110,10 @@ impl Grammar {
     /// ```
     pub fn concat<'g>(parts: impl IntoIterator<Item = &'g Grammar>) -> Grammar {
         Grammar::of(|builder| {
-            let parts = add_all(builder, parts);
+            let parts = add_all(builder, parts, |expr| match expr {
+                Expr::Sequence(operands) => Some(operands),
+                _ => None,
+            });
             builder.sequence(parts)
         })
     }
@@ -99,7 +121,10 @@ impl Grammar {
     /// Returns the grammar of a choice: a text of one of the grammars.
     pub fn union<'g>(parts: impl IntoIterator<Item = &'g Grammar>) -> Grammar {
         Grammar::of(|builder| {
-            let parts = add_all(builder, parts);
+            let parts = add_all(builder, parts, |expr| match expr {
+                Expr::Choice(operands) => Some(operands),
+                _ => None,
+            });
             builder.choice(parts)
         })
     }
@@ -110,7 +135,7 @@ impl Grammar {
     /// If `max < min`.
     pub fn repeat(&self, min: u32, max: Option<u32>) -> Grammar {
         Grammar::of(|builder| {
-            let body = add_all(builder, [self]);
+            let body = add_all(builder, [self], |_| None);
             builder.repeat(body[0], min, max)
         })
     }
@@ -181,14 +206,74 @@ impl Grammar {
     }
 }
 
-/// Adds grammars to a builder; returns a reference to each.
-fn add_all<'g>(builder: &mut GrammarBuilder, parts: impl IntoIterator<Item = &'g Grammar>) -> Vec<ExprId> {
-    let parts = parts.into_iter().enumerate();
-    let add = |(index, part): (usize, &Grammar)| {
-        let root = builder.add_grammar(part, &format!("p{}-", index + 1));
-        builder.rule_ref(root)
-    };
-    parts.map(add).collect()
+/// The deepest body of a root rule that is written out: expressions within expressions are visited recursively.
+const INLINE_DEPTH_MAX: usize = 32;
+
+/// Adds grammars to a builder; returns the expressions of each: one, or its operands if it is one for which `operands` has some.
+fn add_all<'g>(
+    builder: &mut GrammarBuilder,
+    parts: impl IntoIterator<Item = &'g Grammar>,
+    operands: impl Fn(&Expr) -> Option<&[ExprId]>,
+) -> Vec<ExprId> {
+    let mut all = Vec::new();
+    for (index, part) in parts.into_iter().enumerate() {
+        let new_name = |name: &str| format!("p{}-{}", index + 1, operand_name(name));
+        let (root, body) = (part.root(), part.rule(part.root()).body);
+        if !is_inline(part) {
+            let copy = builder.add_copy(part, new_name, None);
+            all.push(builder.rule_ref(copy.rules[root.index()]));
+            continue;
+        }
+        let operands = operands(part.expr(body));
+        let expr = operands.is_some().then_some(body);
+        let copy = builder.add_copy(part, new_name, Some(Without { rule: root, expr }));
+        match operands {
+            Some(operands) => all.extend(operands.iter().map(|id| copy.exprs[id.index()])),
+            None => all.push(copy.exprs[body.index()]),
+        }
+    }
+    all
+}
+
+/// Returns whether the body of the root rule can stand in place of the rule: nothing else refers to either, the rule has no meaning of its own, and the body is not deep.
+fn is_inline(grammar: &Grammar) -> bool {
+    let (root, body) = (grammar.root(), grammar.rule(grammar.root()).body);
+    let mut depths: Vec<usize> = Vec::with_capacity(grammar.exprs().len());
+    for expr in grammar.exprs() {
+        let mut depth = 0;
+        expr.for_each_operand(|id| depth = depth.max(depths[id.index()] + 1));
+        depths.push(depth);
+    }
+    let n_uses = uses(grammar);
+    let calls_root = |(expr, &n_uses): (&Expr, &u32)| n_uses > 0 && matches!(expr, Expr::Rule(id) if *id == root);
+    let is_called = grammar.exprs().iter().zip(&n_uses).any(calls_root);
+    let has_meaning = grammar.separate_rules().contains(&root) || grammar.captures().iter().any(|c| c.rule == root);
+    let is_used = is_called || n_uses[body.index()] > 1;
+    !is_used && !has_meaning && depths[body.index()] < INLINE_DEPTH_MAX
+}
+
+/// Returns by expression how often it is the body of a rule or an operand; expressions that no rule has are not used, nor do they use others.
+fn uses(grammar: &Grammar) -> Vec<u32> {
+    let mut n_uses = vec![0u32; grammar.exprs().len()];
+    grammar.rules().iter().for_each(|rule| n_uses[rule.body.index()] += 1);
+    // Operands come before what they are operands of.
+    for (index, expr) in grammar.exprs().iter().enumerate().rev() {
+        if n_uses[index] > 0 {
+            expr.for_each_operand(|id| n_uses[id.index()] = n_uses[id.index()].saturating_add(1));
+        }
+    }
+    n_uses
+}
+
+/// Returns what a rule of an operand is called without prefix and number, if it has been given a prefix before: names don't grow with the depth of grammars within grammars.
+fn operand_name(name: &str) -> &str {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let prefixed = name.strip_prefix('p').and_then(|rest| rest.split_once('-'));
+    let Some((_, rest)) = prefixed.filter(|(number, _)| is_number(number)) else { return name };
+    match rest.rsplit_once('-') {
+        Some((base, number)) if is_number(number) && !base.is_empty() => base,
+        _ => rest,
+    }
 }
 
 impl Expr {
@@ -205,6 +290,72 @@ impl Expr {
             &Expr::Not(a) => Expr::Not(operand(a)),
             Expr::Empty | Expr::Literal(_) | Expr::Marker(_) | Expr::LiteralNoCase(_) | Expr::Class(_) => self.clone(),
             Expr::Regex(_) | Expr::Control(_) | Expr::TokenExcept(_) | Expr::Schema(_) => self.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Grammar {
+        crate::frontend::ebnf::parse(text, "root", &Default::default()).unwrap().grammar
+    }
+
+    #[test]
+    fn names_stay_short_however_deep_grammars_are() {
+        let item = parse(r#"root ::= item+  item ::= [a-z] item-2  item-2 ::= ";""#);
+        let mut grammar = item.clone();
+        for _ in 0..40 {
+            grammar = Grammar::concat([&grammar, &item]);
+        }
+        let names: Vec<&str> = grammar.rules().iter().map(|rule| &*rule.name).collect();
+        assert_eq!(names.len(), 1 + 41 * 2);
+        assert_eq!(names[..4], ["root", "p1-item", "p1-item-2", "p1-item-3"]);
+        assert!(names.iter().all(|name| name.len() < 14), "{names:?}");
+        assert_eq!(parse(&grammar.to_ebnf().unwrap()).rules().len(), names.len());
+    }
+
+    #[test]
+    fn root_rules_are_written_out_where_nothing_refers_to_them() {
+        let nested = parse(r#"root ::= "(" root ")" | "x""#);
+        let (a, b) = (parse(r#"root ::= "a" "b"?"#), parse(r#"root ::= "c" | item+  item ::= [d-f]"#));
+        for (grammar, expected) in [
+            (Grammar::concat([&a, &a]), r#"root ::= "a" "b"? "a" "b"?"#),
+            (Grammar::union([&b, &a]), r#"root ::= "c" | p1-item+ | "a" "b"?  p1-item ::= [d-f]"#),
+            (Grammar::concat([&b, &Grammar::literal("")]), r#"root ::= ("c" | p1-item+) ""  p1-item ::= [d-f]"#),
+            (b.repeat(2, Some(3)), r#"root ::= ("c" | p1-item+){2,3}  p1-item ::= [d-f]"#),
+            (Grammar::concat([&nested, &a]), r#"root ::= p1-root "a" "b"?  p1-root ::= "(" p1-root ")" | "x""#),
+        ] {
+            assert_eq!(grammar, parse(expected), "{grammar}");
+        }
+    }
+
+    #[test]
+    fn deep_bodies_and_those_with_a_meaning_keep_their_rules() {
+        let mut deep = Grammar::literal("a");
+        for _ in 0..1000 {
+            deep = Grammar::union([&deep, &Grammar::literal("b")]).repeat(0, Some(1));
+        }
+        assert_eq!(deep.rules().len(), 2 * 1000 / INLINE_DEPTH_MAX + 1);
+        assert_eq!(parse(&deep.to_ebnf().unwrap()).rules().len(), deep.rules().len());
+        let named = parse(r#"root[capture="all"] ::= "a""#);
+        let both = Grammar::concat([&named, &named]);
+        assert!(both.rules().len() == 3 && both.captures().len() == 2, "{both}");
+    }
+
+    #[test]
+    fn only_names_with_a_prefix_lose_it() {
+        for (name, expected) in [
+            ("p1-item", "item"),
+            ("p12-item-3", "item"),
+            ("p1-", ""),
+            ("p1--2", "-2"),
+            ("item-2", "item-2"),
+            ("p-1", "p-1"),
+            ("pa-1", "pa-1"),
+        ] {
+            assert_eq!(operand_name(name), expected);
         }
     }
 }

@@ -292,7 +292,7 @@ impl SchemaError {
         matches!(self.parts.kind, Kind::Unsupported { .. })
     }
 
-    /// Returns the invalid option, like `WhiteSpace::Separators`; the schema is well-formed then.
+    /// Returns the invalid option, like `separators`; the schema is well-formed then.
     pub fn invalid_option(&self) -> Option<&'static str> {
         if let Kind::Option { option, .. } = self.parts.kind { Some(option) } else { None }
     }

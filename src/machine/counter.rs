@@ -39,13 +39,16 @@ impl Counts {
 }
 
 impl Counter {
+    /// The largest bound.
+    pub const BOUND_MAX: u32 = u32::MAX - 1;
+
     /// Returns a counter of `min` to `max` copies (no upper bound: `None`).
     ///
     /// # Panics
-    /// If `min` is 0, `max` is less than `min`, or a bound is `u32::MAX`.
+    /// If `min` is 0, `max` is less than `min`, or a bound is over [`Counter::BOUND_MAX`].
     pub fn new(min: u32, max: Option<u32>) -> Self {
         assert!(min >= 1 && max.is_none_or(|max| min <= max), "bounds of a counter are {min} and {max:?}");
-        assert!(min < u32::MAX && max != Some(u32::MAX), "counts fit in 32 bits");
+        assert!(max.unwrap_or(min) <= Self::BOUND_MAX, "counts fit in 32 bits");
         Counter { min, max }
     }
 
@@ -130,7 +133,7 @@ impl Counter {
 
 /// Returns the bounds of the number of copies of `X` in `(X{inner}){outer}`, if every number between them is possible and they fit a counter.
 pub fn merged_bounds(outer: (u32, Option<u32>), inner: (u32, Option<u32>)) -> Option<(u32, Option<u32>)> {
-    let product = |a: u32, b: u32| a.checked_mul(b).filter(|&product| product < u32::MAX);
+    let product = |a: u32, b: u32| a.checked_mul(b).filter(|&product| product <= Counter::BOUND_MAX);
     let min = product(outer.0, inner.0)?;
     let max = match (outer.1, inner.1) {
         (Some(0), _) | (_, Some(0)) => Some(0),

@@ -5,9 +5,11 @@
 //! their slow steps. So the calling thread begins, looks at the clock after 1, 2, 4 and then every 8 steps, and hands out what is left once that takes longer than such a wait. So a batch takes at most one slow
 //! step longer than if all were handed out at once.
 
+use super::threads::Threads;
 use super::{Fill, MatchError, Matcher};
 use crate::vocab::TokenId;
 use core::borrow::BorrowMut;
+use core::cell::LazyCell;
 use core::time::Duration;
 use rayon::prelude::*;
 use std::time::Instant;
@@ -23,6 +25,9 @@ const TASK_MIN: Duration = Duration::from_micros(20);
 
 /// Calls `step` with each item, on the calling thread and, once that is worth it, on those of `pool` or of the caller's rayon pool. Returns the results in the order of the items.
 ///
+/// A process that was forked has none of its parent's threads. Without a `pool` that is taken care of, as long as the parent's global rayon pool was started by this crate; a `pool` of the parent is not to
+/// be used there.
+///
 /// This is how the functions of this module divide their work, for batches of another shape than theirs.
 ///
 /// ```
@@ -34,6 +39,7 @@ pub fn step_each<I: Send, R: Send>(
     pool: Option<&rayon::ThreadPool>,
     step: impl Fn(I) -> R + Sync,
 ) -> Vec<R> {
+    let threads = LazyCell::new(|| Threads::of(pool));
     let mut results = Vec::with_capacity(items.len());
     let mut rest = items.into_iter();
     let mut n_steps = 1;
@@ -42,11 +48,11 @@ pub fn step_each<I: Send, R: Send>(
         let start = Instant::now();
         results.extend(rest.by_ref().take(n_steps_now).map(&step));
         let each = start.elapsed() / n_steps_now as u32;
-        if is_handed_out(each, rest.len(), pool) {
+        if is_worth_a_thread(each, rest.len()) && threads.n_threads() > 1 {
             let n_per_task = (TASK_MIN.as_nanos() / each.as_nanos().max(1)).max(1) as usize;
             let rest: Vec<I> = rest.collect();
             let work = || rest.into_par_iter().with_min_len(n_per_task).map(&step).collect::<Vec<R>>();
-            results.extend(in_pool(pool, work));
+            results.extend(threads.run(work));
             break;
         }
         n_steps = (2 * n_steps).min(STEPS_PER_LOOK_MAX);
@@ -54,12 +60,9 @@ pub fn step_each<I: Send, R: Send>(
     results
 }
 
-/// Tells whether `n` steps that take so long each are to be divided among the threads of the pool.
-fn is_handed_out(each: Duration, n: usize, pool: Option<&rayon::ThreadPool>) -> bool {
-    // The global pool is started by the question how many threads it has.
-    n > 1
-        && each.saturating_mul(u32::try_from(n).unwrap_or(u32::MAX)) >= HANDED_OUT_MIN
-        && pool.map_or_else(rayon::current_num_threads, rayon::ThreadPool::current_num_threads) > 1
+/// Tells whether it is worth it to wake a thread for `n` steps that take so long each.
+fn is_worth_a_thread(each: Duration, n: usize) -> bool {
+    n > 1 && each.saturating_mul(u32::try_from(n).unwrap_or(u32::MAX)) >= HANDED_OUT_MIN
 }
 
 /// Fills one row per matcher: row `i` is `rows[i * words_per_row..][..words_per_row]`. Runs on the calling thread and, where that is faster, on `pool`, or on the caller's
@@ -158,13 +161,6 @@ fn fill_each<I: Send>(
         (item, row)
     });
     step_each(steps.collect(), pool, |(item, row)| fill(item, row))
-}
-
-fn in_pool<R: Send>(pool: Option<&rayon::ThreadPool>, work: impl FnOnce() -> R + Send) -> R {
-    match pool {
-        Some(pool) => pool.install(work),
-        None => work(),
-    }
 }
 
 #[cfg(test)]

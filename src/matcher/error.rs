@@ -155,6 +155,11 @@ impl MatchError {
         matches!(self.kind, Kind::Internal { .. })
     }
 
+    /// Tells whether the lists that the call was given don't fit one another: there are not as many tokens as nodes, or a parent is no node before its child.
+    pub fn is_malformed(&self) -> bool {
+        matches!(self.kind, Kind::LengthsDiffer { .. } | Kind::ParentOutOfOrder { .. })
+    }
+
     /// Tells whether the call came after the end of the output.
     pub fn is_terminated(&self) -> bool {
         self.kind == Kind::Terminated

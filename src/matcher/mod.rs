@@ -18,6 +18,8 @@ mod memo;
 mod place_key;
 mod recheck;
 mod stop;
+#[cfg(feature = "rayon")]
+mod threads;
 
 #[cfg(feature = "rayon")]
 pub use batch::{accept_and_fill, accept_tokens, fill_masks, step_each};

@@ -13,7 +13,7 @@ use super::token_sets::{TokenRanges, TokenSets};
 use super::{short_text, token_budget};
 use crate::grammar::analysis::reachable_rules;
 use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, RuleId, SchemaOperand};
-use crate::limits::Limits;
+use crate::limits::{BOUND_MAX, Limits};
 use crate::machine::{Counter, merged_bounds};
 use crate::regular::{CharSet, Dfa, Node, NodeId, Regular, utf8_sequences};
 use hashbrown::HashMap;
@@ -238,7 +238,7 @@ impl Lowering<'_> {
             },
             Expr::Choice(parts) => self.emit_choice(rule, from, to, parts, What::Expr),
             Expr::Repeat { body, min, max } => {
-                self.emit_repeat(piece, What::Expr(*body), *min, *max);
+                self.emit_repeat(piece, What::Expr(*body), *min, *max)?;
             }
             Expr::AtMostTokens { body, max } => {
                 let (number, has_empty_text) = self.bounded_text(*body, *max)?;
@@ -372,7 +372,7 @@ impl Lowering<'_> {
             Node::Concat(parts) => self.emit_sequence(rule, from, to, parts, |id| What::Node(index, id)),
             Node::Union(parts) => self.emit_choice(rule, from, to, parts, |id| What::Node(index, id)),
             Node::Repeat { body, min, max } => {
-                self.emit_repeat(piece, What::Node(index, *body), *min, *max);
+                self.emit_repeat(piece, What::Node(index, *body), *min, *max)?;
             }
             Node::And(..) | Node::Not(_) | Node::Substring(_) => {
                 let mut part = Regular::clone(&regular);
@@ -529,11 +529,18 @@ impl Lowering<'_> {
         }
     }
 
-    fn emit_repeat(&mut self, piece: &Piece, mut body: What, mut min: u32, mut max: Option<u32>) {
+    fn emit_repeat(
+        &mut self,
+        piece: &Piece,
+        mut body: What,
+        mut min: u32,
+        mut max: Option<u32>,
+    ) -> Result<(), BuildError> {
         let &Piece { rule, from, to, .. } = piece;
-        while let Some((inner, bounds)) = self.repeat(body)
-            && let Some(merged) = merged_bounds((min, max), bounds)
-        {
+        check_bounds((min, max))?;
+        while let Some((inner, bounds)) = self.repeat(body) {
+            check_bounds(bounds)?;
+            let Some(merged) = merged_bounds((min, max), bounds) else { break };
             (body, (min, max)) = (inner, merged);
         }
         let body_size = match body {
@@ -551,7 +558,7 @@ impl Lowering<'_> {
             if min == 0 {
                 self.empty(rule, from, to);
             }
-            return;
+            return Ok(());
         }
         let mut at = from;
         // The last copy of an open repetition is the one that loops, so that no copy is written twice.
@@ -582,6 +589,18 @@ impl Lowering<'_> {
                 self.empty(rule, at, to);
             }
         }
+        Ok(())
+    }
+}
+
+const _: () = assert!(BOUND_MAX == Counter::BOUND_MAX, "bounds within the limits are those of counters");
+
+/// Checks the bounds of a repetition: those of a grammar that was not read from a text may be any.
+fn check_bounds((min, max): (u32, Option<u32>)) -> Result<(), BuildError> {
+    let (given, limit) = (max.unwrap_or(min), BOUND_MAX);
+    match given > limit {
+        true => Err(BuildError::limit("copies of a repetition (repeat_max)", given.into(), limit.into())),
+        false => Ok(()),
     }
 }
 
@@ -674,6 +693,21 @@ mod tests {
         let network = lowered(text, &Limits::default()).unwrap();
         assert_eq!(network.rules.len(), 1, "everything is written out in {text}");
         determinize(&network.rules[0].automaton, &CompileBudget::none()).unwrap()
+    }
+
+    #[test]
+    fn bounds_that_no_counter_has_are_refused() {
+        for (min, max) in [(0, Some(u32::MAX)), (u32::MAX, None), (u32::MAX, Some(u32::MAX))] {
+            for body in [r#"root ::= "a""#, "root ::= /ab?/"] {
+                let grammar = ebnf::parse(body, "root", &Limits::default()).unwrap().grammar.repeat(min, max);
+                let nested = grammar.repeat(2, Some(3));
+                for grammar in [grammar, nested] {
+                    let lowered = lower(&grammar, &NoControls, &Limits::default(), &CompileBudget::none());
+                    let error = lowered.map(drop).unwrap_err();
+                    assert_eq!(error.limit_met(), Some((u64::from(u32::MAX), u64::from(u32::MAX - 1))), "{error}");
+                }
+            }
+        }
     }
 
     #[test]

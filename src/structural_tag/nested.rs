@@ -407,10 +407,10 @@ impl Reader<'_> {
     fn count(&self, at: ValueId, word: &str) -> Result<Option<u32>, TagError> {
         let Some(field) = self.json.member(at, word) else { return Ok(None) };
         let count = match self.json.value(field) {
-            Value::Number(number) => number.to_u64().filter(|&count| count <= u64::from(self.limits.repeat_max)),
+            Value::Number(number) => number.to_u64().filter(|&count| count <= u64::from(self.limits.bound_max())),
             _ => None,
         };
-        let limit = self.limits.repeat_max;
+        let limit = self.limits.bound_max();
         let count = count.ok_or_else(|| {
             TagError::document(
                 self.json,

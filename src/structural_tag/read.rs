@@ -326,7 +326,7 @@ impl Reader<'_> {
             Some(field) if !self.is_no_bound(field) => Some(self.count(field, "max")?),
             _ => None,
         };
-        let repeat_max = self.limits.repeat_max;
+        let repeat_max = self.limits.bound_max();
         if min > repeat_max || max.is_some_and(|max| max > repeat_max) {
             return Err(self.error(at, format!("more copies than the limit repeat_max = {repeat_max}")));
         }

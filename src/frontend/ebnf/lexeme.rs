@@ -248,12 +248,12 @@ pub(super) fn count(source: &str, token: Range<usize>, limits: &Limits) -> Resul
         }
         // Digits that do not fit are beyond any limit.
         match digits.parse::<u32>() {
-            Ok(value) if value <= limits.repeat_max => Ok(Some(value)),
+            Ok(value) if value <= limits.bound_max() => Ok(Some(value)),
             _ => {
                 let message =
-                    format!("the count {} is above the limit repeat_max = {}", shorten(digits), limits.repeat_max);
+                    format!("the count {} is above the limit repeat_max = {}", shorten(digits), limits.bound_max());
                 let given = digits.parse().unwrap_or(usize::MAX);
-                let error = SyntaxError::new(source, span, message).over_limit(given, limits.repeat_max as usize);
+                let error = SyntaxError::new(source, span, message).over_limit(given, limits.bound_max() as usize);
                 Err(error.with_hint("without an upper bound: `{n,}`"))
             }
         }

@@ -247,7 +247,7 @@ impl Parser<'_> {
             let message = format!("nothing to repeat before `{text}`");
             return Err(self.refuse(quantifier, self.at, message));
         }
-        let limit = u64::from(self.limits.repeat_max);
+        let limit = u64::from(self.limits.bound_max());
         let given = max.unwrap_or(min);
         if given > limit || min > limit {
             let message = format!("repeat count in `{text}` is more than {limit} (repeat_max)");

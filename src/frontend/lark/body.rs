@@ -383,7 +383,7 @@ impl<'s> Lowering<'s> {
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(self.refuse(number, format!("malformed count `{}`", shorten(digits))));
         }
-        let limit = self.limits.repeat_max;
+        let limit = self.limits.bound_max();
         match digits.parse::<u32>() {
             Ok(value) if value <= limit => Ok(value),
             _ => {

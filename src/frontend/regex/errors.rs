@@ -67,8 +67,8 @@ pub(super) fn from_parser(pattern: &str, error: &ast::Error, limits: &Limits) ->
             .with_hint("inside a class, `[` opens another class; the character is written `\\[`"),
         ErrorKind::NestLimitExceeded(_) => too_deep(pattern, place, limits),
         ErrorKind::DecimalInvalid => {
-            let error = refuse(format!("repeat count `{text}` is more than {} (repeat_max)", limits.repeat_max));
-            error.over_limit(text.parse().unwrap_or(usize::MAX), limits.repeat_max as usize)
+            let error = refuse(format!("repeat count `{text}` is more than {} (repeat_max)", limits.bound_max()));
+            error.over_limit(text.parse().unwrap_or(usize::MAX), limits.bound_max() as usize)
         }
         kind => refuse(kind.to_string()),
     }

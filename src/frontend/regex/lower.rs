@@ -185,10 +185,10 @@ impl<'a, E: From<SyntaxError>> Lowering<'a, E> {
             RepetitionKind::Range(RepetitionRange::Bounded(min, max)) => (min, Some(max)),
         };
         let given = bounds.1.unwrap_or(bounds.0);
-        if given > self.limits.repeat_max {
-            let message = format!("repeat count {given} is more than {} (repeat_max)", self.limits.repeat_max);
+        if given > self.limits.bound_max() {
+            let message = format!("repeat count {given} is more than {} (repeat_max)", self.limits.bound_max());
             let error = self.refuse(&op.span, message);
-            return Err(error.over_limit(given as usize, self.limits.repeat_max as usize));
+            return Err(error.over_limit(given as usize, self.limits.bound_max() as usize));
         }
         Ok(bounds)
     }

@@ -551,7 +551,7 @@ impl Lowerer<'_> {
         next.iter().for_each(|&from| body.edge(from, Label::Call(rule), item));
         let done = self.after_element(&mut body, item)?;
         done.iter().for_each(|&done| body.accept(done));
-        let bound = |n: u64| u32::try_from(n).unwrap_or(u32::MAX).min(self.limits.repeat_max);
+        let bound = |n: u64| u32::try_from(n).unwrap_or(u32::MAX).min(self.limits.bound_max());
         let counter = Counter::new(bound(min).max(1), max.map(bound));
         self.spend(&body)?;
         let rule = self.rule("items", body, Some(counter));

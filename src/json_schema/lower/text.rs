@@ -25,7 +25,7 @@ use std::sync::{Arc, OnceLock};
 /// Bounds up to this length become states of the automaton of a pattern, instead of a register.
 const COUNTED_MIN: u64 = 4;
 /// Steps of the budget for the automaton of a set of numbers, beside one for each edge.
-const STEPS_PER_NUMBER: usize = 1024;
+const STEPS_PER_NUMBER: usize = 2048;
 
 impl Lowerer<'_> {
     /// Returns the rule of the numbers that have any of some shapes; nothing if there are none.
@@ -204,7 +204,7 @@ impl Lowerer<'_> {
             };
             min = min.max(u64::from(is_some));
         }
-        let bound = |n: u64| u32::try_from(n).unwrap_or(u32::MAX).min(self.limits.repeat_max);
+        let bound = |n: u64| u32::try_from(n).unwrap_or(u32::MAX).min(self.limits.bound_max());
         let max = shape.max.map(bound);
         if min == 0 {
             draft.byte(&[open], b'"', end);

@@ -115,7 +115,7 @@ impl Lowerer<'_> {
         if let Some(rule) = self.white_space {
             return Ok(rule);
         }
-        let limit = self.limits.repeat_max;
+        let limit = self.limits.bound_max();
         if run_max > limit {
             return Err(SchemaError::too_much("repeat_max", run_max as usize, limit as usize).into());
         }
@@ -156,7 +156,7 @@ pub(super) fn check(white_space: &WhiteSpace) -> Result<(), SchemaError> {
     for (text, mark, place) in [(item, ",", "item"), (key, ":", "key")] {
         if text.trim_matches([' ', '\t', '\n', '\r']) != mark {
             let reason = format!("`{place}` must be `{mark}` with white space around it, not {}", shown(text));
-            return Err(SchemaError::option("WhiteSpace::Separators", reason));
+            return Err(SchemaError::option("separators", reason));
         }
     }
     Ok(())

@@ -33,7 +33,7 @@ tokens that are special                 text of their spelling, also within stri
 stop tokens that are padding            are dropped from vocabularies                                           can end an output
 a text that no token goes on            an empty mask                                                           the mask of the stop tokens
 masks                                   may allow tokens that lead nowhere                                      exact: a set bit can be accepted and completed
-rows of a bitmask                       any stride is accepted, and written as if it were contiguous            rows that are not contiguous are refused, and so are two matchers with one row
+rows of a bitmask or of logits          any stride is accepted, and written as if it were contiguous            rows that are not contiguous are refused, and so are two matchers with one row
 ``accept_token`` of a stop token        False with ``terminate_without_stop_token``                             True where the mask has it
 ``get_captures``                        each end of a rule that is met on the way                               those of one reading of the text: first alternatives, longest matches
 serialized grammars                     the engine's automata                                                   the source, which is compiled again

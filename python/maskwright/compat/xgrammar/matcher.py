@@ -62,7 +62,7 @@ def apply_token_bitmask_inplace(logits, bitmask, *, vocab_size=None, indices=Non
         maskwright.apply_mask(logits[:, :vocab_size], bitmask[:, :n_words], rows=rows, n_tokens=vocab_size)
     except TypeError as error:
         raise ValueError(str(error)) from error
-    except (IndexError, OverflowError, ValueError) as error:
+    except (IndexError, ValueError) as error:
         raise RuntimeError(str(error)) from error
 
 
@@ -93,7 +93,7 @@ class GrammarMatcher:
         try:
             # A mask that can't be found is that of the stop tokens: nothing fails between the steps of a batch.
             self._native = compiled_grammar._native.matcher(stop_tokens=override_stop_tokens, fail_closed=True)
-        except (OverflowError, ValueError) as error:
+        except ValueError as error:
             raise RuntimeError(str(error)) from error
         self._stop_token_ids = [int(token) for token in override_stop_tokens or self._info.stop_token_ids]
         self._n_words = maskwright.n_mask_words(self._info.vocab_size)
@@ -120,7 +120,7 @@ class GrammarMatcher:
             raise RuntimeError("the matcher has terminated: there is no next token")
         try:
             return self._native.fill_mask(bitmask, row)
-        except (IndexError, OverflowError, TypeError, ValueError) as error:
+        except (IndexError, TypeError, ValueError) as error:
             raise RuntimeError(str(error)) from error
 
     def find_jump_forward_string(self):
@@ -205,7 +205,7 @@ class GrammarMatcher:
         """Take back steps."""
         try:
             self._native.rollback(num_tokens)
-        except (OverflowError, ValueError) as error:
+        except ValueError as error:
             raise RuntimeError(str(error)) from error
 
     def is_terminated(self):
@@ -286,7 +286,7 @@ class BatchGrammarMatcher:
             _check_words(bitmask, matcher._n_words)
         try:
             maskwright.fill_masks([matcher._native for matcher in matchers], bitmask, indices)
-        except (IndexError, OverflowError, TypeError, ValueError) as error:
+        except (IndexError, TypeError, ValueError) as error:
             raise RuntimeError(str(error)) from error
 
     @staticmethod
