@@ -376,3 +376,17 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn line_ends_and_comments_are_one_however_many_there_are() {
+    let parsed = |text: &str| Grammar::from_lark(text).unwrap().grammar;
+    let expected = parsed("start: \"a\" | b | \"c\"\nb: \"b\"\n");
+    // Runs as long as the bytes between two reports of work, and some bytes more or less.
+    for n in (1..40).chain(3260..3300).chain([7000]) {
+        let run = "\n# x ".repeat(n) + "\n \t";
+        for pad in ["", " ", "\r\n"] {
+            let text = format!("{pad}{run}start: \"a\"{run}{pad}| b{pad}{run}| \"c\"{run}\nb: \"b\"{run}{pad}");
+            assert_eq!(parsed(&text), expected, "{n} {pad:?}");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 //! The scan has found the ends of tokens; everything else about them is checked here, where errors can point at single characters.
 
 use super::scan::shorten;
-use crate::frontend::SyntaxError;
+use crate::frontend::{SyntaxError, extent};
 use crate::limits::Limits;
 use crate::regular::CharSet;
 use crate::util::Span;
@@ -177,15 +177,17 @@ fn code_point(
 
 /// Reads the digits of `\x`, as many as there are.
 fn hex_code_point(source: &str, start: usize, at: usize, end: usize) -> Result<(Escape, usize), SyntaxError> {
-    let n_digits = source[at..end].bytes().take_while(u8::is_ascii_hexdigit).count();
-    let stop = at + n_digits;
-    if n_digits == 0 {
+    let text = &source.as_bytes()[..end];
+    let stop = extent::find(text, at, |byte| !byte.is_ascii_hexdigit()).unwrap_or(end);
+    if stop == at {
         return Err(SyntaxError::new(source, Span::new(start, stop), "`\\x` needs hexadecimal digits")
             .with_hint("a backslash is written `\\\\`"));
     }
-    // Digits that do not fit are beyond the last character.
-    let value = u32::from_str_radix(source[at..stop].trim_start_matches('0'), 16);
-    let value = if source[at..stop].bytes().all(|digit| digit == b'0') { 0 } else { value.unwrap_or(u32::MAX) };
+    let value = match extent::find(&text[..stop], at, |digit| digit != b'0') {
+        None => 0,
+        // Digits that do not fit are beyond the last character.
+        Some(first) => u32::from_str_radix(&source[first..stop], 16).unwrap_or(u32::MAX),
+    };
     to_char(source, start, stop, value, end)
 }
 

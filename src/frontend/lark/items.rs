@@ -125,6 +125,8 @@ impl<'s> Reader<'s> {
     fn skip_body<E: From<SyntaxError>>(&mut self, progress: &mut Progress<'_, E>) -> Result<usize, E> {
         let mut opened: Vec<usize> = Vec::new();
         let mut end = None;
+        // Where the line ends are that may end the item.
+        let mut line_end: Option<(Tokens<'s>, usize)> = None;
         loop {
             let before = self.tokens.clone();
             let Some(token) = self.tokens.next().transpose()? else { break };
@@ -141,11 +143,16 @@ impl<'s> Reader<'s> {
                     None => return Err(self.refuse(&token, format!("`{text}` closes nothing")).into()),
                 },
                 TokenKind::Newline => {
-                    let next = self.tokens.peek();
-                    if next.is_none_or(|next| self.text(&next) != "|") {
-                        self.tokens = before;
-                        return Ok(end.unwrap_or(token.range.start));
+                    let (before, start) = line_end.take().unwrap_or((before, token.range.start));
+                    match self.tokens.peek() {
+                        Some(next) if next.kind == TokenKind::Newline => line_end = Some((before, start)),
+                        Some(next) if self.text(&next) == "|" => {}
+                        _ => {
+                            self.tokens = before;
+                            return Ok(end.unwrap_or(start));
+                        }
                     }
+                    continue;
                 }
                 _ => {}
             }

@@ -3,6 +3,7 @@
 //! Line ends are tokens, as they end definitions, but for those inside parentheses and brackets. A directive that takes a block (`%json {...}`, `%lark {...}`) is one
 //! token up to the brace that closes it, whatever language the block is written in.
 
+use crate::frontend::progress::BYTES_PER_CHECK;
 use crate::frontend::{SyntaxError, extent};
 use crate::util::Span;
 use core::ops::Range;
@@ -96,14 +97,14 @@ impl<'s> Tokens<'s> {
     /// Skips blanks and comments, and line ends inside of brackets.
     fn skip_blank(&mut self) {
         match self.depth {
-            0 => self.skip_blanks_or(|_| false),
-            _ => self.skip_blanks_or(|byte| matches!(byte, b'\n' | b'\r')),
+            0 => self.skip_blanks_or(usize::MAX, |_| false),
+            _ => self.skip_blanks_or(usize::MAX, |byte| matches!(byte, b'\n' | b'\r')),
         }
     }
 
-    /// Skips blanks, comments and other bytes, as fast as the compiler can: there may be megabytes of them.
-    fn skip_blanks_or(&mut self, is_other: impl Fn(u8) -> bool) {
-        loop {
+    /// Skips blanks, comments and other bytes, as fast as the compiler can: there may be megabytes of them. A comment that begins at `stop` or later may be left.
+    fn skip_blanks_or(&mut self, stop: usize, is_other: impl Fn(u8) -> bool) {
+        while self.at < stop {
             let is_left = |byte: u8| !matches!(byte, b' ' | b'\t') && !is_other(byte);
             self.at = self.place_of(self.at, is_left);
             match self.byte(self.at) {
@@ -118,8 +119,9 @@ impl<'s> Tokens<'s> {
         self.at = self.place_of(self.at, |byte| matches!(byte, b'\n' | b'\r'));
     }
 
+    /// Skips line ends, blanks and comments: not many of them, since work is reported by the token.
     fn newlines(&mut self) -> usize {
-        self.skip_blanks_or(|byte| matches!(byte, b'\n' | b'\r'));
+        self.skip_blanks_or(self.at + BYTES_PER_CHECK, |byte| matches!(byte, b'\n' | b'\r'));
         self.at
     }
 
