@@ -67,7 +67,7 @@ typedef enum mw_token_kind {
   MW_TOKEN_KIND_TEXT = 0,
   // A special token such as <|im_start|>: never text, allowed only where a grammar names it. Its bytes are its name.
   MW_TOKEN_KIND_CONTROL = 1,
-  // An added token such as <think>: text that a grammar may also name.
+  // An added token such as `<think>`: text that a grammar may also name.
   MW_TOKEN_KIND_ADDED_TEXT = 2,
   // An id without a token: never allowed.
   MW_TOKEN_KIND_PADDING = 3,

@@ -19,7 +19,7 @@ pub enum token_kind {
     Text = 0,
     /// A special token such as <|im_start|>: never text, allowed only where a grammar names it. Its bytes are its name.
     Control = 1,
-    /// An added token such as <think>: text that a grammar may also name.
+    /// An added token such as `<think>`: text that a grammar may also name.
     AddedText = 2,
     /// An id without a token: never allowed.
     Padding = 3,
