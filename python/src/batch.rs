@@ -115,14 +115,13 @@ pub fn accept_and_fill<'py>(
         });
     }
     check_batch(&matchers, given.len())?;
-    let lists: Vec<Vec<TokenId>> = given.iter().map(|ids| ids.iter().map(GivenId::or_unknown).collect()).collect();
     let bitmask = BitmaskRows::of(bitmask)?;
     let spans = spans(&bitmask, rows, matchers.len())?;
-    let items: Vec<_> = matchers.iter().map(Bound::get).zip(&lists).zip(spans).collect();
-    let step = |((matcher, tokens), row): ((&Matcher, &Vec<TokenId>), Span<u32>)| {
-        fill(&mut matcher.lock(), row, |matcher| match **tokens {
-            [token] => matcher.accept_token(token),
-            ref tokens => matcher.accept_tokens(tokens),
+    let items: Vec<_> = matchers.iter().map(Bound::get).zip(&given).zip(spans).collect();
+    let step = |((matcher, tokens), row): ((&Matcher, &Vec<GivenId>), Span<u32>)| {
+        fill(&mut matcher.lock(), row, |matcher| match &**tokens {
+            [token] => matcher.accept_token(token.or_unknown()),
+            tokens => matcher.accept_tokens(&tokens.iter().map(GivenId::or_unknown).collect::<Vec<TokenId>>()),
         })
     };
     let results = py.detach(|| step_each(items, None, step));

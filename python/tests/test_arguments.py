@@ -170,17 +170,6 @@ def test_masks_that_are_too_narrow(compiler):
     assert (logits[:, :320] == 0).all() and (logits[:, 320:] == -numpy.inf).all()
 
 
-def test_a_tensor_that_was_resized(compiler):
-    torch = pytest.importorskip("torch")
-    tensor = torch.zeros((2, 9), dtype=torch.int32)
-    bitmask = maskwright.Bitmask(tensor)
-    matcher = compiler.compile_ebnf('root ::= "a"').matcher()
-    assert matcher.fill_mask(bitmask, 1) and tensor[1, 3] == 2
-    tensor.resize_((4096, 900))
-    with pytest.raises(ValueError, match="resized"):
-        matcher.fill_mask(bitmask, 1)
-
-
 def test_tokenizer_files_that_are_malformed():
     for specials in ({"<e>": -1}, {"<e>": 1 << 40}, {"<e>": "x"}, {5: 1}):
         with pytest.raises(VocabError, match="no token id"):

@@ -21,12 +21,18 @@ impl GrammarBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn add_grammar(&mut self, grammar: &Grammar, prefix: &str) -> RuleId {
-        let copy = self.add_copy(grammar, |name| format!("{prefix}{name}"), None);
+        let copy = self.add_copy(grammar, &uses(grammar), |name| format!("{prefix}{name}"), None);
         copy.rules[grammar.root().index()]
     }
 
-    /// Adds the rules of a grammar, each with a new name for its own, and the expressions that they use; but for one rule that nothing refers to, and its body if nothing else needs it.
-    fn add_copy(&mut self, grammar: &Grammar, new_name: impl Fn(&str) -> String, without: Option<Without>) -> Copies {
+    /// Adds the rules of a grammar, each with a new name for its own, and the expressions that they use ([`uses`]); but for one rule that nothing refers to, and its body if nothing else needs it.
+    fn add_copy(
+        &mut self,
+        grammar: &Grammar,
+        n_uses: &[u32],
+        new_name: impl Fn(&str) -> String,
+        without: Option<Without>,
+    ) -> Copies {
         // Of what is left out no number is needed.
         let (no_rule, no_expr) = (RuleId::new(0), ExprId::new(0));
         let is_left_out = |id: RuleId| without.is_some_and(|without| without.rule == id);
@@ -34,7 +40,6 @@ impl GrammarBuilder {
         for (index, rule) in grammar.rules().iter().enumerate() {
             rules.push(if is_left_out(RuleId::new(index)) { no_rule } else { self.fresh_rule(&new_name(&rule.name)) });
         }
-        let n_uses = uses(grammar);
         let mut exprs: Vec<ExprId> = Vec::with_capacity(grammar.exprs().len());
         for (index, expr) in grammar.exprs().iter().enumerate() {
             let is_needed = n_uses[index] > 0 && without.is_none_or(|without| without.expr != Some(ExprId::new(index)));
@@ -206,7 +211,7 @@ impl Grammar {
     }
 }
 
-/// The deepest body of a root rule that is written out: expressions within expressions are visited recursively.
+/// The deepest body of a root rule that is written out: as text a grammar nests no deeper than [`Limits::nesting_max`](crate::Limits::nesting_max).
 const INLINE_DEPTH_MAX: usize = 32;
 
 /// Adds grammars to a builder; returns the expressions of each: one, or its operands if it is one for which `operands` has some.
@@ -219,14 +224,15 @@ fn add_all<'g>(
     for (index, part) in parts.into_iter().enumerate() {
         let new_name = |name: &str| format!("p{}-{}", index + 1, operand_name(name));
         let (root, body) = (part.root(), part.rule(part.root()).body);
-        if !is_inline(part) {
-            let copy = builder.add_copy(part, new_name, None);
+        let n_uses = uses(part);
+        if !is_inline(part, &n_uses) {
+            let copy = builder.add_copy(part, &n_uses, new_name, None);
             all.push(builder.rule_ref(copy.rules[root.index()]));
             continue;
         }
         let operands = operands(part.expr(body));
         let expr = operands.is_some().then_some(body);
-        let copy = builder.add_copy(part, new_name, Some(Without { rule: root, expr }));
+        let copy = builder.add_copy(part, &n_uses, new_name, Some(Without { rule: root, expr }));
         match operands {
             Some(operands) => all.extend(operands.iter().map(|id| copy.exprs[id.index()])),
             None => all.push(copy.exprs[body.index()]),
@@ -236,7 +242,7 @@ fn add_all<'g>(
 }
 
 /// Returns whether the body of the root rule can stand in place of the rule: nothing else refers to either, the rule has no meaning of its own, and the body is not deep.
-fn is_inline(grammar: &Grammar) -> bool {
+fn is_inline(grammar: &Grammar, n_uses: &[u32]) -> bool {
     let (root, body) = (grammar.root(), grammar.rule(grammar.root()).body);
     let mut depths: Vec<usize> = Vec::with_capacity(grammar.exprs().len());
     for expr in grammar.exprs() {
@@ -244,9 +250,8 @@ fn is_inline(grammar: &Grammar) -> bool {
         expr.for_each_operand(|id| depth = depth.max(depths[id.index()] + 1));
         depths.push(depth);
     }
-    let n_uses = uses(grammar);
     let calls_root = |(expr, &n_uses): (&Expr, &u32)| n_uses > 0 && matches!(expr, Expr::Rule(id) if *id == root);
-    let is_called = grammar.exprs().iter().zip(&n_uses).any(calls_root);
+    let is_called = grammar.exprs().iter().zip(n_uses).any(calls_root);
     let has_meaning = grammar.separate_rules().contains(&root) || grammar.captures().iter().any(|c| c.rule == root);
     let is_used = is_called || n_uses[body.index()] > 1;
     !is_used && !has_meaning && depths[body.index()] < INLINE_DEPTH_MAX

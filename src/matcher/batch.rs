@@ -39,7 +39,7 @@ pub fn step_each<I: Send, R: Send>(
     pool: Option<&rayon::ThreadPool>,
     step: impl Fn(I) -> R + Sync,
 ) -> Vec<R> {
-    let threads = LazyCell::new(|| Threads::of(pool));
+    let threads = LazyCell::new(|| Threads::of(pool).filter(|threads| threads.n_threads() > 1));
     let mut results = Vec::with_capacity(items.len());
     let mut rest = items.into_iter();
     let mut n_steps = 1;
@@ -48,7 +48,9 @@ pub fn step_each<I: Send, R: Send>(
         let start = Instant::now();
         results.extend(rest.by_ref().take(n_steps_now).map(&step));
         let each = start.elapsed() / n_steps_now as u32;
-        if is_worth_a_thread(each, rest.len()) && threads.n_threads() > 1 {
+        if is_worth_a_thread(each, rest.len())
+            && let Some(threads) = *threads
+        {
             let n_per_task = (TASK_MIN.as_nanos() / each.as_nanos().max(1)).max(1) as usize;
             let rest: Vec<I> = rest.collect();
             let work = || rest.into_par_iter().with_min_len(n_per_task).map(&step).collect::<Vec<R>>();

@@ -71,3 +71,17 @@ for capability, dtype, rows in itertools.product((75, 80, 90, 100), ("fp32", "fp
 """
     run = subprocess.run([sys.executable, "-c", code, str(TESTS)], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+def test_a_tensor_that_was_resized(compiler):
+    import torch
+
+    import maskwright
+
+    tensor = torch.zeros((2, 9), dtype=torch.int32)
+    bitmask = maskwright.Bitmask(tensor)
+    matcher = compiler.compile_ebnf('root ::= "a"').matcher()
+    assert matcher.fill_mask(bitmask, 1) and tensor[1, 3] == 2
+    tensor.resize_((4096, 900))
+    with pytest.raises(ValueError, match="resized"):
+        matcher.fill_mask(bitmask, 1)

@@ -17,7 +17,7 @@ use super::param::Evaluator;
 use super::scan::{Token, TokenKind, Tokens};
 use crate::frontend::SyntaxError;
 use crate::frontend::check::shorten;
-use crate::frontend::progress::BYTES_PER_CHECK;
+use crate::frontend::progress::{BYTES_PER_CHECK, Progress};
 use crate::grammar::{Expr, ExprId};
 use crate::util::Span;
 use core::ops::Range;
@@ -254,12 +254,10 @@ impl<'s> Lowering<'s> {
         let mut tokens = Tokens::new(self.source, range.clone());
         // The alternatives that are open: where each begins, and whether it is dropped.
         let mut open = vec![(range.start, false)];
-        let (mut end, mut seen) = (range.start, range.start);
+        let mut end = range.start;
+        let mut progress = Progress::new(range.start, spend);
         loop {
-            if end - seen >= BYTES_PER_CHECK {
-                spend(end - seen)?;
-                seen = end;
-            }
+            progress.reach(end)?;
             let token = tokens.next().transpose()?;
             let text = token.as_ref().map_or("", |token| &self.source[token.range.clone()]);
             let kind = token.as_ref().map(|token| token.kind);
