@@ -20,17 +20,23 @@ pub struct Limits {
     pub source_bytes_max: usize,
     /// Longest regular expression, in bytes (its syntax tree takes some 200 bytes for each character).
     pub pattern_bytes_max: usize,
-    /// Deepest nesting of groups and classes in a source text; in an ECMAScript pattern 250 at most, since its parser recurses.
+    /// Deepest nesting of groups and classes in a source text, and of formats in a structural tag; in an ECMAScript pattern 250 at most and in a
+    /// tag 100, since their parsers recurse.
     pub nesting_max: usize,
     /// Most rules in one grammar.
     pub n_rules_max: usize,
-    /// Most expressions in one grammar, the nodes of its regular expressions included.
+    /// Most expressions in one grammar, the nodes of its regular expressions included. An ECMAScript pattern may have as many parts with its copies
+    /// and conditions written out; a structural tag may have 64 times as many pairs of a trigger and a tag, and four times as many of an
+    /// excluded text and a value of a schema.
     pub n_exprs_max: usize,
     /// Largest finite bound of a repetition such as `{n,m}`. Counts have 32 bits: `u32::MAX` is the same as one less.
     pub repeat_max: u32,
     /// Most states of one deterministic automaton over bytes, intermediate ones of intersections and complements included. Building it may visit
-    /// 128 states of the automaton before for each.
+    /// 128 states of the automaton before for each, and a combination of automata may have 256 states of these for each.
     pub dfa_states_max: usize,
+    /// Most states of a repeat with conditions inside, such as `((?!ab).)*` in an ECMAScript pattern, before it becomes a regular expression without;
+    /// most equations of repeats nested in one another, of which each has three.
+    pub loop_states_max: usize,
     /// Most states of the automata of one grammar, all units together.
     pub automaton_states_max: usize,
     /// Most moves of the automata of one grammar, all units together. Where a letter leads to several places or pushes return states, each of
@@ -100,6 +106,7 @@ impl Default for Limits {
             n_exprs_max: 1 << 18,
             repeat_max: BOUND_MAX,
             dfa_states_max: 1 << 16,
+            loop_states_max: 256,
             automaton_states_max: 1 << 19,
             automaton_moves_max: 1 << 22,
             json_nesting_max: 100_000,

@@ -33,6 +33,11 @@ fn nested(n: usize, open: &str, core: &str, close: &str) -> String {
     open.repeat(n) + core + &close.repeat(n)
 }
 
+/// Returns the schema of a pattern, which is written as within a JSON string.
+fn pattern_schema(pattern: &str) -> String {
+    format!(r#"{{"type":"string","pattern":"{pattern}"}}"#)
+}
+
 type Generator = fn(usize) -> String;
 
 /// Generators of schemas of a size, of each keyword and of some together.
@@ -141,6 +146,11 @@ const HOSTILE: &[(&str, Generator)] = &[
         let branch = |i: usize| format!(r#"{{"pattern":"x{i}y","minLength":{},"maxLength":{}}}"#, i % 7, 20 + i);
         format!(r#"{{"type":"string","anyOf":[{}]}}"#, list(n, branch))
     }),
+    ("a pattern of conditions", |n| pattern_schema(&r"a\\B".repeat(n.min(16_000)))),
+    ("a pattern of conditions on what follows", |n| pattern_schema(&"(?!ab)[a-c]".repeat(n.min(5_000)))),
+    ("copies of a condition", |n| pattern_schema(&format!("^(?:a(?!b)|c){{{n}}}$"))),
+    ("copies of a condition that may be missing", |n| pattern_schema(&format!("^(?:(?!ab).){{0,{n}}}$"))),
+    ("loops of conditions in a row", |n| pattern_schema(&"((?!ab).)*x".repeat(n.min(5_000)))),
     ("propertyNames beside patternProperties", |n| {
         let patterns = list(n, |i| format!(r#""a.*{i}":{{"minimum":{i}}}"#));
         format!(r#"{{"type":"object","propertyNames":{{"pattern":"^[a-z0-9]+$"}},"patternProperties":{{{patterns}}}}}"#)

@@ -202,6 +202,7 @@ pub fn limits(named: &Bound<'_, PyMapping>) -> PyResult<Limits> {
             n_exprs_max,
             repeat_max,
             dfa_states_max,
+            loop_states_max,
             automaton_states_max,
             automaton_moves_max,
             json_nesting_max,

@@ -34,8 +34,8 @@ const ANYTHING: u32 = u32::MAX - 1;
 /// An automaton whose state no longer matters. In clauses that are alive its literals are true.
 const FORGOTTEN: u32 = u32::MAX - 2;
 
-/// Numbers that all states may have together: 64 MB.
-const NUMBERS_MAX: usize = 1 << 24;
+/// Numbers that states may have on average: at most `dfa_states_max` times as many exist at once, of four bytes each.
+const NUMBERS_PER_STATE: usize = 256;
 
 /// Clauses, any of which must hold, under construction. A clause is a set of literals, all of which must hold.
 #[derive(Default)]
@@ -72,7 +72,7 @@ impl Combination {
             if states.n_states > limits.dfa_states_max {
                 return Err(RegularError::determinized(states.n_states, limits.dfa_states_max));
             }
-            if states.numbers.len() > NUMBERS_MAX {
+            if states.numbers.len() > limits.dfa_states_max.saturating_mul(NUMBERS_PER_STATE) {
                 return Err(RegularError::determinized(limits.dfa_states_max + 1, limits.dfa_states_max));
             }
             edges.clear();

@@ -1,6 +1,6 @@
 //! Reading: from JSON to formats.
 //!
-//! Formats nest at most [`NESTING_MAX`] deep, which bounds the recursion.
+//! Formats nest at most [`NESTING_MAX`] and `nesting_max` deep, which bounds the recursion.
 
 use super::error::TagError;
 use super::fields;
@@ -46,11 +46,11 @@ pub(super) fn read(json: &Json, options: &TagOptions, limits: &Limits, steps: St
     Ok(Model { formats: reader.formats, root, warnings: reader.warnings })
 }
 
-/// Most pairs of a trigger and a tag: 4,000 of each.
-const PAIRS_MAX: usize = 1 << 24;
+/// Pairs of a trigger and a tag that may be compared, for each of `n_exprs_max`: by default 4,000 triggers and 4,000 tags.
+const PAIRS_PER_EXPR: usize = 64;
 
-/// Most pairs of an excluded text and a value of a schema that is no JSON: each parameter has all excluded texts.
-const EXCLUDED_PAIRS_MAX: usize = 1 << 20;
+/// Pairs of an excluded text and a value of a schema that is no JSON, for each of `n_exprs_max`: each parameter has all excluded texts.
+const EXCLUDED_PAIRS_PER_EXPR: usize = 4;
 
 /// Most warnings.
 const WARNINGS_MAX: usize = 1 << 10;
@@ -123,8 +123,9 @@ impl Reader<'_> {
     }
 
     fn format(&mut self, at: ValueId, depth: usize) -> Result<FormatId, TagError> {
-        if depth > NESTING_MAX {
-            return Err(self.error(at, format!("formats nest deeper than {NESTING_MAX}")));
+        let limit = self.limits.nesting_max.min(NESTING_MAX);
+        if depth > limit {
+            return Err(self.error(at, format!("formats nest deeper than {limit}")));
         }
         self.steps.spend(STEPS_PER_PART)?;
         if !matches!(self.json.value(at), Value::Object(_)) {
@@ -241,9 +242,10 @@ impl Reader<'_> {
     /// Refuses so many excluded texts and parameters that having all of these with each parameter would take much memory.
     fn count_excluded(&mut self, at: ValueId, schema: ValueId, n_excluded: usize) -> Result<(), TagError> {
         self.n_excluded = self.n_excluded.saturating_add(n_excluded.saturating_mul(self.json.n_values_within(schema)));
-        if self.n_excluded > EXCLUDED_PAIRS_MAX {
-            let what = "pairs of an excluded text and a value of a schema";
-            return Err(TagError::limit(self.json, at, what, self.n_excluded, EXCLUDED_PAIRS_MAX));
+        let limit = self.limits.n_exprs_max.saturating_mul(EXCLUDED_PAIRS_PER_EXPR);
+        if self.n_excluded > limit {
+            let what = "pairs of an excluded text and a value of a schema (4 * n_exprs_max)";
+            return Err(TagError::limit(self.json, at, what, self.n_excluded, limit));
         }
         Ok(())
     }
@@ -285,8 +287,10 @@ impl Reader<'_> {
     /// Refuses so many triggers and tags that comparing each with each would take long.
     fn check_pairs(&self, at: ValueId, n_triggers: usize, n_tags: usize) -> Result<(), TagError> {
         let n_pairs = n_triggers.saturating_mul(n_tags);
-        if n_pairs > PAIRS_MAX {
-            return Err(TagError::limit(self.json, at, "pairs of triggers and tags", n_pairs, PAIRS_MAX));
+        let limit = self.limits.n_exprs_max.saturating_mul(PAIRS_PER_EXPR);
+        if n_pairs > limit {
+            let what = "pairs of triggers and tags (64 * n_exprs_max)";
+            return Err(TagError::limit(self.json, at, what, n_pairs, limit));
         }
         self.steps.spend(n_pairs)
     }

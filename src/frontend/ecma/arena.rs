@@ -1,5 +1,6 @@
 //! An expression under construction: nodes are interned and simplified.
 
+use crate::Limits;
 use crate::regular::{CharSet, Node, NodeId, Regular};
 use hashbrown::HashMap;
 
@@ -13,18 +14,45 @@ pub(super) struct Variable(u32);
 /// A byte that is not in UTF-8, so no other node begins with it: the mark of a variable.
 const MARK: u8 = 0xFF;
 
-#[derive(Default)]
+/// Steps that making nodes may take, for each of `n_exprs_max`: one for each node, operand and look at one.
+const STEPS_PER_EXPR: usize = 16;
+
 pub(super) struct Arena {
     regular: Regular,
     interned: HashMap<Node, NodeId>,
     /// By node: whether it matches the empty string.
     nullable: Vec<bool>,
+    /// By node: whether it is made of variables.
+    has_variables: Vec<bool>,
+    n_steps_left: usize,
     /// The number of nodes and of their operands.
     size: usize,
     n_variables: u32,
 }
 
 impl Arena {
+    pub(super) fn new(limits: &Limits) -> Arena {
+        Arena {
+            regular: Regular::default(),
+            interned: HashMap::new(),
+            nullable: Vec::new(),
+            has_variables: Vec::new(),
+            n_steps_left: limits.n_exprs_max.saturating_mul(STEPS_PER_EXPR),
+            size: 0,
+            n_variables: 0,
+        }
+    }
+
+    /// Counts steps; [`Self::is_spent`] tells when there were too many.
+    pub(super) fn spend(&mut self, n_steps: usize) {
+        self.n_steps_left = self.n_steps_left.saturating_sub(n_steps);
+    }
+
+    /// Returns whether making nodes takes too long. Nodes made since may be anything.
+    pub(super) fn is_spent(&self) -> bool {
+        self.n_steps_left == 0
+    }
+
     pub(super) fn node(&self, id: NodeId) -> &Node {
         self.regular.node(id)
     }
@@ -42,7 +70,15 @@ impl Arena {
         self.nullable[id.index()]
     }
 
+    /// Returns whether a node is made of variables. They stand under no complement and in no plain repeat.
+    pub(super) fn has_variables(&self, id: NodeId) -> bool {
+        self.has_variables[id.index()]
+    }
+
     fn push(&mut self, node: Node) -> NodeId {
+        let mut n_operands = 0;
+        node.for_each_operand(|_| n_operands += 1);
+        self.spend(1 + n_operands);
         if let Some(&id) = self.interned.get(&node) {
             return id;
         }
@@ -58,10 +94,12 @@ impl Arena {
             Node::Not(a) => !nullable(a),
             Node::Substring(_) => true,
         };
-        self.size += 1;
-        node.for_each_operand(|_| self.size += 1);
+        let mut has_variables = false;
+        node.for_each_operand(|operand| has_variables |= self.has_variables[operand.index()]);
+        self.size += 1 + n_operands;
         let id = self.regular.push(node.clone());
         self.nullable.push(is_nullable);
+        self.has_variables.push(has_variables);
         self.interned.insert(node, id);
         id
     }
@@ -90,6 +128,7 @@ impl Arena {
         self.n_variables += 1;
         let id = self.push(Node::Bytes([&[MARK], &number[..]].concat().into()));
         self.nullable[id.index()] = is_nullable;
+        self.has_variables[id.index()] = true;
         id
     }
 
@@ -121,6 +160,7 @@ impl Arena {
                 _ => flat.push(operand),
             }
         }
+        self.spend(flat.len());
         match flat[..] {
             [] => self.empty(),
             [one] => one,
@@ -139,6 +179,7 @@ impl Arena {
                 _ => flat.push(operand),
             }
         }
+        self.spend(flat.len());
         flat.sort_unstable();
         flat.dedup();
         if flat.iter().any(|&id| !matches!(self.node(id), Node::Empty) && self.is_nullable(id)) {
@@ -195,6 +236,7 @@ impl Arena {
                 _ => operands.push(id),
             }
         }
+        self.spend(operands.len());
         operands.sort_unstable();
         operands.dedup();
         self.balanced_and(&operands)

@@ -8,7 +8,7 @@ use super::SyntaxError;
 use super::arena::{Arena, Continuation};
 use super::class;
 use super::part::Part;
-use super::solve::System;
+use super::solve::{System, TooLarge};
 use crate::Limits;
 use crate::regular::{CharSet, NodeId, Regular};
 use crate::util::Span;
@@ -17,12 +17,9 @@ const START: usize = 0;
 const WORD: usize = 1;
 const OTHER: usize = 2;
 
-/// Most copies of a body with assertions that are unrolled.
-const COPIES_MAX: u32 = 1000;
-
 /// Lowers a whole pattern.
 pub(super) fn lower(pattern: &str, part: &Part, limits: &Limits) -> Result<Regular, SyntaxError> {
-    let mut arena = Arena::default();
+    let mut arena = Arena::new(limits);
     let anything = arena.anything();
     let word = class::word();
     let mut lowering = Lowering {
@@ -39,7 +36,15 @@ pub(super) fn lower(pattern: &str, part: &Part, limits: &Limits) -> Result<Regul
     let continuation = lowering.continuation(part, [anything; 3])?;
     let before = lowering.split_repeat_of_any(continuation);
     let whole = lowering.arena.union([continuation[START], before]);
+    if lowering.arena.is_spent() {
+        return Err(too_large(pattern));
+    }
     Ok(lowering.arena.finish(whole))
+}
+
+fn too_large(pattern: &str) -> SyntaxError {
+    let message = "the pattern is too large with its repeats and conditions written out (n_exprs_max)";
+    SyntaxError::new(pattern, Span::new(0, pattern.len()), message).unsupported()
 }
 
 struct Lowering<'a> {
@@ -57,16 +62,13 @@ struct Lowering<'a> {
     n_calls: usize,
 }
 
-/// Most parts lowered beyond one per byte of the pattern.
-const CALLS_MAX: usize = 1 << 18;
-
 impl Lowering<'_> {
     /// Returns the continuation of the position before `part`, given that of the position after it.
     fn continuation(&mut self, part: &Part, after: Continuation) -> Result<Continuation, SyntaxError> {
         self.n_calls += 1;
-        if self.n_calls > CALLS_MAX + self.pattern.len() || self.arena.size() > self.limits.n_exprs_max {
-            let message = "the pattern is too large with its repeats and conditions written out";
-            return Err(SyntaxError::new(self.pattern, Span::new(0, self.pattern.len()), message).unsupported());
+        let n_calls_max = self.limits.n_exprs_max.saturating_add(self.pattern.len());
+        if self.n_calls > n_calls_max || self.arena.size() > self.limits.n_exprs_max || self.arena.is_spent() {
+            return Err(too_large(self.pattern));
         }
         if is_uniform(after) && part.is_plain() {
             let whole = self.plain(part);
@@ -152,11 +154,6 @@ impl Lowering<'_> {
             // Further empty copies have the same assertions; without copies there are none.
             return if min == 0 { Ok(after) } else { self.continuation(body, after) };
         }
-        let n_copies = max.unwrap_or(min);
-        if n_copies > COPIES_MAX {
-            let message = format!("a repeat of more than {COPIES_MAX} copies with conditions inside is not supported");
-            return Err(SyntaxError::new(self.pattern, span, message).unsupported());
-        }
         let mut continuation = match max {
             None => self.repeat_forever(body, span, after)?,
             Some(max) => {
@@ -214,8 +211,14 @@ impl Lowering<'_> {
             return Ok(ids);
         }
         let system = core::mem::take(&mut self.system);
-        system.solve(ids, &mut self.arena, self.limits).map_err(|limit| {
-            let message = format!("a repeat with conditions inside is too large: it needs more than {limit} states");
+        system.solve(ids, &mut self.arena, self.limits).map_err(|too_large| {
+            let message = match too_large {
+                TooLarge::Steps => return self::too_large(self.pattern),
+                TooLarge::States(limit) => format!(
+                    "a repeat with conditions inside is too large: it needs more than {limit} states (loop_states_max)"
+                ),
+                TooLarge::Deep => "a repeat with conditions inside is too large: they nest too deep".to_owned(),
+            };
             SyntaxError::new(self.pattern, span, message).unsupported()
         })
     }

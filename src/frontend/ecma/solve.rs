@@ -9,7 +9,7 @@
 //! Unfolding `R = after | cont(x, R)` may come back to `R` before a character is consumed, if `x` matches the empty string; that contributes
 //! nothing to the least solution, so it counts as the empty language. Variables never occur under a complement: lookaheads have no variables.
 //!
-//! The states are bounded ([`STATES_MAX`]); real patterns need about ten.
+//! The states are bounded (`loop_states_max`); real patterns need about ten.
 
 use super::arena::{Arena, Continuation, Variable};
 use crate::Limits;
@@ -17,17 +17,18 @@ use crate::regular::{CharSet, Node, NodeId};
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 
-/// The most states of one system.
-const STATES_MAX: usize = 200;
-
-/// The most nodes that solving one system may add.
-const NODES_MAX: usize = 1 << 16;
-
-/// The most equations of one system.
-const EQUATIONS_MAX: usize = 300;
-
 /// The deepest nesting of nodes in a system, since derivatives recurse.
 const DEPTH_MAX: usize = 1000;
+
+/// Why a system is not solved.
+pub(super) enum TooLarge {
+    /// It has more states, equations or nodes than the limit on states allows.
+    States(usize),
+    /// Its nodes are nested too deep for the stack.
+    Deep,
+    /// Solving it takes too long.
+    Steps,
+}
 
 /// The equations of a loop and of the loops inside it: the definition of each variable.
 #[derive(Default)]
@@ -40,12 +41,25 @@ impl System {
         self.equations.insert(variable, value);
     }
 
-    /// Returns nodes without variables that are equal to `starts`; or the limit that was met.
-    pub(super) fn solve(self, starts: Continuation, arena: &mut Arena, limits: &Limits) -> Result<Continuation, usize> {
-        if self.equations.len() > EQUATIONS_MAX || depth(arena) > DEPTH_MAX {
-            return Err(STATES_MAX);
+    /// Returns nodes without variables that are equal to `starts`; or why there are none.
+    pub(super) fn solve(
+        self,
+        starts: Continuation,
+        arena: &mut Arena,
+        limits: &Limits,
+    ) -> Result<Continuation, TooLarge> {
+        let n_states_max = limits.loop_states_max;
+        arena.spend(arena.n_nodes());
+        if arena.is_spent() {
+            return Err(TooLarge::Steps);
         }
-        let n_nodes_max = arena.n_nodes() + NODES_MAX.min(limits.dfa_states_max);
+        if depth(arena) > DEPTH_MAX {
+            return Err(TooLarge::Deep);
+        }
+        if self.equations.len() > n_states_max {
+            return Err(TooLarge::States(n_states_max));
+        }
+        let n_nodes_max = arena.n_nodes().saturating_add(limits.dfa_states_max);
         let mut solver = Solver { system: self, cells: Vec::new(), derivatives: HashMap::new(), arena };
         solver.cells = solver.cells();
         let mut numbers: HashMap<NodeId, usize> = HashMap::new();
@@ -59,14 +73,17 @@ impl System {
         let starts = starts.map(|start| intern(start, &mut states));
         let mut rows: Vec<Row> = Vec::new();
         while let Some(&state) = states.get(rows.len()) {
-            if states.len() > STATES_MAX || solver.arena.n_nodes() > n_nodes_max {
-                return Err(STATES_MAX);
+            if solver.arena.is_spent() {
+                return Err(TooLarge::Steps);
+            }
+            if states.len() > n_states_max || solver.arena.n_nodes() > n_nodes_max {
+                return Err(TooLarge::States(n_states_max));
             }
             let mut row = Row { moves: BTreeMap::new(), end: solver.arena.nothing() };
             if solver.arena.is_nullable(state) {
                 row.end = solver.arena.empty();
             }
-            let unfolded = solver.unfold(state, &mut Vec::new());
+            let unfolded = solver.unfold(state, &mut Unfolding::default());
             let mut targets: BTreeMap<usize, Vec<(char, char)>> = BTreeMap::new();
             for cell in 0..solver.cells.len() {
                 let next = solver.derive(unfolded, cell);
@@ -81,7 +98,8 @@ impl System {
             }
             rows.push(row);
         }
-        eliminate(rows, starts, solver.arena, n_nodes_max).ok_or(STATES_MAX)
+        let solved = eliminate(rows, starts, arena, n_nodes_max);
+        solved.ok_or(if arena.is_spent() { TooLarge::Steps } else { TooLarge::States(n_states_max) })
     }
 }
 
@@ -137,30 +155,39 @@ impl Solver<'_> {
     }
 
     /// Replaces variables whose first character is needed by their definitions.
-    fn unfold(&mut self, id: NodeId, open: &mut Vec<Variable>) -> NodeId {
+    fn unfold(&mut self, id: NodeId, within: &mut Unfolding) -> NodeId {
+        self.arena.spend(1);
+        if !self.arena.has_variables(id) || self.arena.is_spent() {
+            return id;
+        }
         if let Some(variable) = self.arena.as_variable(id) {
-            if open.contains(&variable) {
+            if within.open.contains(&variable) {
                 return self.arena.nothing();
             }
             let value = self.system.equations[&variable];
-            open.push(variable);
-            let unfolded = self.unfold(value, open);
-            open.pop();
+            let outer = core::mem::take(&mut within.unfolded);
+            within.open.push(variable);
+            let unfolded = self.unfold(value, within);
+            within.open.pop();
+            within.unfolded = outer;
             return unfolded;
         }
-        match self.arena.node(id).clone() {
+        if let Some(&unfolded) = within.unfolded.get(&id) {
+            return unfolded;
+        }
+        let unfolded = match self.arena.node(id).clone() {
             Node::Union(operands) => {
-                let ids: Vec<NodeId> = operands.iter().map(|&operand| self.unfold(operand, open)).collect();
+                let ids: Vec<NodeId> = operands.iter().map(|&operand| self.unfold(operand, within)).collect();
                 self.arena.union(ids)
             }
             Node::And(a, b) => {
-                let (a, b) = (self.unfold(a, open), self.unfold(b, open));
+                let (a, b) = (self.unfold(a, within), self.unfold(b, within));
                 self.arena.and(a, b)
             }
             Node::Concat(operands) => {
                 // A variable comes last; its first character is needed if the operands before it may match the empty string.
                 let (&last, before) = operands.split_last().expect("there are operands");
-                if !before.iter().all(|&id| self.arena.is_nullable(id)) || !self.is_open(last) {
+                if !before.iter().all(|&id| self.arena.is_nullable(id)) || !self.arena.has_variables(last) {
                     return id;
                 }
                 let any = self.arena.class(&CharSet::all());
@@ -169,33 +196,23 @@ impl Solver<'_> {
                 let before = self.arena.concat(before);
                 let before = self.arena.and(before, some);
                 let goes_on = self.arena.concat(&[before, last]);
-                let last = self.unfold(last, open);
+                let last = self.unfold(last, within);
                 self.arena.union([goes_on, last])
             }
             _ => id,
-        }
-    }
-
-    /// Returns whether the first character of a node may be that of a variable.
-    fn is_open(&self, id: NodeId) -> bool {
-        let mut pending = vec![id];
-        while let Some(id) = pending.pop() {
-            if self.arena.as_variable(id).is_some() {
-                return true;
-            }
-            match self.arena.node(id) {
-                Node::Union(operands) | Node::Concat(operands) => pending.extend(operands),
-                &Node::And(a, b) => pending.extend([a, b]),
-                _ => {}
-            }
-        }
-        false
+        };
+        within.unfolded.insert(id, unfolded);
+        unfolded
     }
 
     /// Returns what may follow a character of a cell.
     fn derive(&mut self, id: NodeId, cell: usize) -> NodeId {
         if let Some(&cached) = self.derivatives.get(&(id, cell)) {
             return cached;
+        }
+        self.arena.spend(1);
+        if self.arena.is_spent() {
+            return id;
         }
         let derived = match self.arena.node(id).clone() {
             Node::Empty | Node::Bytes(_) => self.arena.nothing(),
@@ -239,6 +256,14 @@ impl Solver<'_> {
     }
 }
 
+/// Variables that are being replaced by their definitions, and what became of nodes meanwhile.
+#[derive(Default)]
+struct Unfolding {
+    open: Vec<Variable>,
+    /// By node, as long as the same variables are open: nodes share operands, and would be looked at exponentially often.
+    unfolded: HashMap<NodeId, NodeId>,
+}
+
 /// A linear equation: a state is the union of its transitions and of a constant.
 struct Row {
     moves: BTreeMap<usize, NodeId>,
@@ -280,7 +305,7 @@ fn eliminate(mut rows: Vec<Row>, starts: [usize; 3], arena: &mut Arena, n_nodes_
             let end = arena.concat(&[into, row.end]);
             other.end = arena.union([other.end, end]);
         }
-        if arena.n_nodes() > n_nodes_max {
+        if arena.n_nodes() > n_nodes_max || arena.is_spent() {
             return None;
         }
     }

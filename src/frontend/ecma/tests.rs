@@ -173,6 +173,9 @@ fn large_patterns_are_answered() {
         format!("({})*", "(a|$)*".repeat(200)),
         r"((?!\p{L}\p{Lu}\p{Script=Greek})[^])*$".to_owned(),
         "((?!(a|b)*a(a|b){12}c).)*$".to_owned(),
+        "^(?:a(?!b)){5000}$".to_owned(),
+        "^(?:(?!ab).){0,20000}$".to_owned(),
+        "^(?:a|b$){4000000000}".to_owned(),
     ];
     for pattern in answers {
         let start = std::time::Instant::now();

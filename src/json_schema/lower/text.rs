@@ -25,7 +25,7 @@ use std::sync::{Arc, OnceLock};
 /// Bounds up to this length become states of the automaton of a pattern, instead of a register.
 const COUNTED_MIN: u64 = 4;
 /// Steps of the budget for the automaton of a set of numbers, beside one for each edge.
-const STEPS_PER_NUMBER: usize = 2048;
+const STEPS_PER_NUMBER: usize = 1024;
 
 impl Lowerer<'_> {
     /// Returns the rule of the numbers that have any of some shapes; nothing if there are none.
