@@ -11,6 +11,9 @@ use crate::schema_options::RootForm;
 use crate::schema_options::SchemaOptions;
 use std::sync::Arc;
 
+/// Steps of the budget for each schema, beside those of what it says: structural tags have one for each parameter.
+const STEPS_PER_SCHEMA: usize = 1024;
+
 /// Returns the automata of a schema, and how its keywords are enforced.
 ///
 /// # Errors
@@ -35,6 +38,7 @@ fn lower_within(
     limits: &Limits,
     budget: &CompileBudget,
 ) -> Result<(NormalGrammar, SchemaReport), LowerError> {
+    budget.spend(STEPS_PER_SCHEMA)?;
     // Dropped keywords are reported at each location where they were written, which merging equal sub-schemas forgets.
     let written = options.is_lenient.then(|| model.clone());
     let merged = model.merge_equal(budget)?;

@@ -3,7 +3,8 @@
 //! A string that contains `abc` somewhere is read in four states: nothing found yet, `a`, `ab`, and all of it. None of them loops on all characters, so that a walk would
 //! visit most of the trie; but no character ends the string either: each leads to one of the four. A string of at most fifty words is the same until the last word. Which
 //! tokens are allowed needs hardly a walk there: from each state a number of bytes can be read safely, whatever they are, and tokens that are no longer are allowed without a
-//! look. There are also bytes that every rejected string contains (the space, where words are counted), and tokens that lack one of these are allowed as well. Where a byte that is
+//! look. There are also bytes that rejected strings contain (the space, where words are counted; the
+//! letters of some word, where words must not occur), and tokens that lack these are allowed as well. Where a byte that is
 //! no such character follows (the closing quote), it matters to which of the states the characters before it lead, so those tokens are walked.
 //!
 //! A cluster is found by a breadth-first search from a state, bounded in states; states at its frontier, where the search stopped, have no safe bytes. A search takes up
@@ -29,6 +30,10 @@ const SAFE_BYTES_MIN: u8 = 5;
 const ALPHABETS_MAX: usize = 8;
 /// Letters by which a state is asked what follows.
 const SAMPLE: &[u8] = b"eaqnzXT5";
+/// Kinds of bytes that each refused text behind a place has, and then few texts have them.
+const NEEDED_KINDS_GOOD: u32 = 3;
+/// Most sets of kinds of bytes for one place.
+const NEEDED_SETS_MAX: usize = 6;
 /// A number of safe bytes that is good enough for a place at the frontier of a cluster, where more might be known by looking from there.
 const SAFE_BYTES_GOOD: u8 = 24;
 
@@ -43,14 +48,56 @@ pub(super) struct ScanCluster {
     /// By state: which of `safeties` is its own.
     slots: Box<[u16]>,
     safeties: Box<[Safety]>,
+    /// What refused texts need, each once.
+    needs: Box<[Need]>,
 }
 
 /// What is known of a state's places, by what is still to come of a character.
 #[derive(Clone, Copy, Debug, Default)]
 struct Safety {
     safe_bytes: [u8; Utf8State::COUNT],
-    /// Kinds of bytes without which nothing is refused.
-    needed: [u64; Utf8State::COUNT],
+    /// Which of the cluster's needs texts have that are refused.
+    needs: [u16; Utf8State::COUNT],
+}
+
+/// Sets of kinds of bytes ([`byte_bit`]): a text without a byte of each kind of some set is not refused. None contains another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Need {
+    sets: SmallVec<[u64; 2]>,
+}
+
+impl Need {
+    /// That of places of which nothing is known.
+    fn unknown() -> Need {
+        Need { sets: SmallVec::from_slice(&[0]) }
+    }
+
+    /// Adds a set; returns whether that makes a difference. Beyond [`NEEDED_SETS_MAX`] sets the two that have most in common are replaced by that.
+    fn add(&mut self, mut set: u64) -> bool {
+        if self.sets.iter().any(|known| known & set == *known) {
+            return false;
+        }
+        loop {
+            self.sets.retain(|known| *known & set != set);
+            if self.sets.len() < NEEDED_SETS_MAX {
+                self.sets.push(set);
+                return true;
+            }
+            let nearest = self.sets.iter().max_by_key(|known| (**known & set).count_ones()).expect("there are many");
+            set &= nearest;
+        }
+    }
+
+    /// Returns whether no text of bytes of these kinds has what it needs.
+    #[inline]
+    pub fn is_missing_in(&self, kinds: u64) -> bool {
+        self.sets.iter().all(|set| set & !kinds != 0)
+    }
+
+    /// Returns the fewest kinds of bytes that a text needs.
+    fn n_kinds_min(&self) -> u32 {
+        self.sets.iter().map(|set| set.count_ones()).min().unwrap_or(u64::BITS)
+    }
 }
 
 /// Between two characters.
@@ -96,13 +143,13 @@ fn wide(unit: &Unit, start: u32, alphabet: Alphabet) -> Option<(Vec<u32>, ScanCl
     let glance = Exploration::of(unit, start, alphabet, 0, PLACES_FIRST).ok()?;
     let is_whole = glance.is_whole;
     let cluster = ScanCluster::new(unit, start, alphabet, &glance);
-    let safe_bytes_after = |&&byte: &&u8| {
+    let says_enough_after = |&&byte: &&u8| {
         let after = |state: u32, byte: u8| target(unit, state, byte);
         after(start, byte)
             .and_then(|state| after(state, b'o'))
-            .is_some_and(|state| cluster.n_safe_bytes((state, BOUNDARY)) >= SAFE_BYTES_MIN)
+            .is_some_and(|state| cluster.says_enough((state, BOUNDARY), SAFE_BYTES_MIN))
     };
-    if SAMPLE.iter().filter(safe_bytes_after).count() <= SAMPLE.len() / 2 {
+    if SAMPLE.iter().filter(says_enough_after).count() <= SAMPLE.len() / 2 {
         return None;
     }
     let exploration = if is_whole { glance } else { Exploration::of(unit, start, alphabet, 0, PLACES_MAX).ok()? };
@@ -260,23 +307,30 @@ impl Exploration {
         (0..self.places.len() as u32).filter(|&place| self.refused[place as usize] != u64::MAX).collect()
     }
 
-    /// Returns by place the kinds of bytes that all texts have which are refused from there on.
-    fn needed(&self, sources: &[SmallVec<[u32; 4]>]) -> Vec<u64> {
-        // From all kinds down to those that are left: a text is refused at once, or behind a byte.
-        let mut needed = self.refused.clone();
+    /// Returns by place what texts need that are refused from there on.
+    fn needs(&self, sources: &[SmallVec<[u32; 4]>]) -> Vec<Need> {
+        let mut needs = vec![Need::default(); self.places.len()];
         let mut pending = self.frontier();
+        // A text is refused at once, or behind a byte.
+        for &place in &pending {
+            needs[place as usize].add(self.refused[place as usize]);
+        }
         while let Some(place) = pending.pop() {
+            let need = needs[place as usize].clone();
             for &source in &sources[place as usize] {
-                let behind = |&(target, kinds): &(u32, u64)| needed[target as usize] | kinds;
-                let targets = self.targets[source as usize].iter();
-                let left = targets.filter(|&&(target, _)| target == place).fold(u64::MAX, |left, to| left & behind(to));
-                if needed[source as usize] & left != needed[source as usize] {
-                    needed[source as usize] &= left;
+                let targets = self.targets[source as usize].iter().filter(|(target, _)| *target == place);
+                let mut is_more = false;
+                for (_, kinds) in targets {
+                    for set in &need.sets {
+                        is_more |= needs[source as usize].add(set | kinds);
+                    }
+                }
+                if is_more {
                     pending.push(source);
                 }
             }
         }
-        needed
+        needs
     }
 
     /// Returns by place how many bytes can surely be read; [`u8::MAX`] stands for any number.
@@ -376,12 +430,14 @@ impl ScanCluster {
             Some(Owner::RegisterRules(register_rule)) => Some(register_rule),
             _ => None,
         };
-        // The first is that of states that were not seen.
+        // The first are those of states that were not seen.
         let mut safeties = vec![Safety::default()];
+        let mut needs = vec![Need::unknown()];
+        let mut numbers: AHashMap<Need, u16> = AHashMap::new();
         let mut slots = vec![0; unit.n_states()];
         let sources = exploration.sources();
-        let known = exploration.safe_bytes(&sources).into_iter().zip(exploration.needed(&sources));
-        for (&(state, rest), (n_safe_bytes, needed)) in exploration.places.iter().zip(known) {
+        let known = exploration.safe_bytes(&sources).into_iter().zip(exploration.needs(&sources));
+        for (&(state, rest), (n_safe_bytes, need)) in exploration.places.iter().zip(known) {
             let slot = &mut slots[state as usize];
             if *slot == 0 {
                 *slot = safeties.len() as u16;
@@ -389,10 +445,13 @@ impl ScanCluster {
             }
             let safety = &mut safeties[usize::from(*slot)];
             safety.safe_bytes[rest.index()] = n_safe_bytes;
-            safety.needed[rest.index()] = needed;
+            safety.needs[rest.index()] = *numbers.entry(need).or_insert_with_key(|need| {
+                needs.push(need.clone());
+                needs.len() as u16 - 1
+            });
         }
         let bytes = all_bytes.iter().filter(|&byte| !alphabet.begins(byte)).collect();
-        ScanCluster { alphabet, bytes, strictest, slots: slots.into(), safeties: safeties.into() }
+        ScanCluster { alphabet, bytes, strictest, slots: slots.into(), safeties: safeties.into(), needs: needs.into() }
     }
 
     /// Returns the states of which the cluster says enough, and the cluster.
@@ -404,8 +463,7 @@ impl ScanCluster {
     ) -> (Vec<u32>, ScanCluster) {
         let safe_bytes_min = if exploration.is_whole { SAFE_BYTES_MIN } else { SAFE_BYTES_GOOD };
         let is_good = |&&(state, rest): &&Place| {
-            rest == BOUNDARY
-                && (state == start || self.n_safe_bytes((state, rest)) >= safe_bytes_min && is_alike(state))
+            rest == BOUNDARY && (state == start || self.says_enough((state, rest), safe_bytes_min) && is_alike(state))
         };
         let states = exploration.places.iter().filter(is_good).map(|place| place.0).collect();
         (states, self)
@@ -446,7 +504,13 @@ impl ScanCluster {
 
     /// Returns how much memory the cluster takes, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<ScanCluster>() + size_of_val(&*self.slots) + size_of_val(&*self.safeties)
+        let needs =
+            self.needs.iter().filter(|need| need.sets.spilled()).map(|need| 8 * need.sets.capacity()).sum::<usize>();
+        size_of::<ScanCluster>()
+            + size_of_val(&*self.slots)
+            + size_of_val(&*self.safeties)
+            + size_of_val(&*self.needs)
+            + needs
     }
 
     /// Returns how many bytes of characters can surely be read from a place, but for what is counted.
@@ -455,10 +519,15 @@ impl ScanCluster {
         self.safety(state).safe_bytes[rest.index()]
     }
 
-    /// Returns kinds of bytes ([`byte_bit`]) each of which a text has that is refused from a place on, but for what is counted.
+    /// Returns whether few of the texts behind a place need a look: many bytes are safe, or refused texts need several kinds of bytes.
+    fn says_enough(&self, place: Place, safe_bytes_min: u8) -> bool {
+        self.n_safe_bytes(place) >= safe_bytes_min || self.need(place).n_kinds_min() >= NEEDED_KINDS_GOOD
+    }
+
+    /// Returns what texts have that are refused from a place on, but for what is counted.
     #[inline]
-    pub fn needed(&self, (state, rest): Place) -> u64 {
-        self.safety(state).needed[rest.index()]
+    pub fn need(&self, (state, rest): Place) -> &Need {
+        &self.needs[usize::from(self.safety(state).needs[rest.index()])]
     }
 
     /// Returns the state and the register after `bytes`, which are characters of the alphabet; nothing if they can't be read, or lead out of the
@@ -482,10 +551,14 @@ mod tests {
     use std::sync::Arc;
 
     fn compiled(pattern: &str) -> CompiledGrammar {
+        compiled_ebnf(&format!("root ::= /{pattern}/"))
+    }
+
+    fn compiled_ebnf(source: &str) -> CompiledGrammar {
         let mut vocab = Vocab::builder();
         vocab.extend((0..=255u8).map(|byte| [byte]).collect::<Vec<_>>());
         let compiler = GrammarCompiler::new(Arc::new(vocab.build().unwrap()));
-        compiler.compile_ebnf(&format!("root ::= /{pattern}/")).unwrap()
+        compiler.compile_ebnf(source).unwrap()
     }
 
     fn found(pattern: &str) -> Option<(usize, Alphabet)> {
@@ -535,6 +608,36 @@ mod tests {
         // That no two dots follow each other is soon seen; so they are left out.
         let (linked_dots, dot) = found(r#"([^".]+[.])*[^".]+""#).unwrap();
         assert!(linked_dots >= 1 && dot.ascii >> b'.' & 1 == 0 && dot.ascii >> b' ' & 1 == 1);
+    }
+
+    #[test]
+    fn what_is_refused_needs_the_letters_of_some_word() {
+        // Behind the word, `make` and `then` must not follow.
+        let source = r#"root ::= (/[^"]*abc[^"]*/ & ~(.* "abc" .* ("make" | "then") .*)) '"'"#;
+        let compiled = compiled_ebnf(source);
+        let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
+        let Some((_, cluster)) = cluster(&linked.unit, start) else { panic!("few texts are refused") };
+        let kinds = |text: &str| text.bytes().fold(0, |kinds, byte| kinds | byte_bit(byte));
+        let is_sure = |before: &str, text: &str| {
+            let (state, _) = cluster.run(&linked.unit, start, 0, before.as_bytes()).unwrap();
+            cluster.need((state, BOUNDARY)).is_missing_in(kinds(text))
+        };
+        assert!(is_sure("abc", "ma t") && is_sure("abcth", "xyz"));
+        assert!(!is_sure("abc", "xx make") && !is_sure("abcth", "en") && !is_sure("ab", "c then"));
+        assert!(is_sure("ab", "then"), "the first word is missing");
+    }
+
+    #[test]
+    fn a_need_keeps_the_smallest_sets_and_joins_the_nearest() {
+        let mut need = Need::default();
+        assert!(need.is_missing_in(u64::MAX), "nothing is refused");
+        assert!(need.add(0b111) && need.add(0b011) && !need.add(0b1011));
+        assert_eq!(need.sets[..], [0b011]);
+        for bit in 2..2 + NEEDED_SETS_MAX as u32 {
+            need.add(0b1 | 1 << bit);
+        }
+        assert!(need.sets.len() <= NEEDED_SETS_MAX && need.sets.contains(&1), "{need:?}");
+        assert!(!need.is_missing_in(0b1) && need.is_missing_in(0b10));
     }
 
     #[test]

@@ -375,7 +375,8 @@ impl Walker {
         let n_far = n_far(unit, head.register, cluster.strictest, vocab.token_bytes_max());
         let is_sure = |node: u32, place: Place, depth: usize| {
             let height = trie.height(node);
-            let is_read = height <= cluster.n_safe_bytes(place) || cluster.needed(place) & !trie.bytes_below(node) != 0;
+            let is_read =
+                height <= cluster.n_safe_bytes(place) || cluster.need(place).is_missing_in(trie.bytes_below(node));
             is_read && (n_far > vocab.token_bytes_max() || depth + usize::from(height) <= n_far)
         };
         let home = (local, Utf8State::BOUNDARY);

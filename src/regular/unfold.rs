@@ -7,6 +7,9 @@ use crate::Limits;
 use core::hash::Hash;
 use hashbrown::HashMap;
 
+/// States of most automata before they are minimized.
+const N_STATES_USUAL: usize = 56;
+
 impl Dfa {
     /// Builds the minimal automaton of all that can be reached from `start`. For each state `step` tells whether a match
     /// may end there, and adds its edges to the list, in ascending order of bytes: lowest byte, highest byte, target.
@@ -20,8 +23,11 @@ impl Dfa {
         limits: &Limits,
         work: &mut Work<'_>,
     ) -> Result<Dfa, RegularError> {
-        let mut numbers: HashMap<S, u32> = HashMap::from([(start.clone(), 0)]);
-        let mut order = vec![start];
+        // Room for the texts of a number.
+        let mut numbers: HashMap<S, u32> = HashMap::with_capacity(N_STATES_USUAL);
+        numbers.insert(start.clone(), 0);
+        let mut order = Vec::with_capacity(N_STATES_USUAL);
+        order.push(start);
         let mut table = Table::default();
         let mut edges = Vec::new();
         let mut next = 0;
