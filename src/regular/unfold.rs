@@ -23,6 +23,16 @@ impl Dfa {
         limits: &Limits,
         work: &mut Work<'_>,
     ) -> Result<Dfa, RegularError> {
+        Self::unfold_within(start, |state, edges, _| Ok(step(state, edges)), limits, work)
+    }
+
+    /// As [`Self::unfold`], where `step` tells whoever watches what it does beside adding edges.
+    pub(crate) fn unfold_within<S: Clone + Eq + Hash>(
+        start: S,
+        mut step: impl FnMut(&S, &mut Vec<(u8, u8, S)>, &mut Work<'_>) -> Result<bool, RegularError>,
+        limits: &Limits,
+        work: &mut Work<'_>,
+    ) -> Result<Dfa, RegularError> {
         // Room for the texts of a number.
         let mut numbers: HashMap<S, u32> = HashMap::with_capacity(N_STATES_USUAL);
         numbers.insert(start.clone(), 0);
@@ -35,7 +45,7 @@ impl Dfa {
             if order.len() > limits.dfa_states_max {
                 return Err(RegularError::determinized(order.len(), limits.dfa_states_max));
             }
-            let is_accepting = step(&order[next], &mut edges);
+            let is_accepting = step(&order[next], &mut edges, work)?;
             work.spend(1 + edges.len())?;
             for (low, high, target) in edges.drain(..) {
                 let number = *numbers.entry(target).or_insert_with_key(|target| {

@@ -67,7 +67,13 @@ impl Union {
         starts.sort_unstable();
         starts.dedup();
         let mut scratch = Scratch::default();
-        Dfa::unfold(starts, |set, edges| shared.step(set, &mut scratch, edges), limits, work).map(Arc::new)
+        let step = |set: &Set, edges: &mut Vec<(u8, u8, Set)>, work: &mut Work<'_>| {
+            let is_accepting = shared.step(set, &mut scratch, edges);
+            let n_targets = edges.iter().map(|(_, _, targets)| targets.len()).sum::<usize>();
+            work.spend(scratch.edges.len() + n_targets)?;
+            Ok(is_accepting)
+        };
+        Dfa::unfold_within(starts, step, limits, work).map(Arc::new)
     }
 }
 

@@ -125,7 +125,7 @@ impl Reader<'_> {
     fn format(&mut self, at: ValueId, depth: usize) -> Result<FormatId, TagError> {
         let limit = self.limits.nesting_max.min(NESTING_MAX);
         if depth > limit {
-            return Err(self.error(at, format!("formats nest deeper than {limit}")));
+            return Err(TagError::limit(self.json, at, "formats within formats (nesting_max)", depth, limit));
         }
         self.steps.spend(STEPS_PER_PART)?;
         if !matches!(self.json.value(at), Value::Object(_)) {
