@@ -154,7 +154,6 @@ impl CompileBudget {
     #[cold]
     pub fn check(&self) -> Result<(), BuildError> {
         let n_steps = self.n_steps.get();
-        self.next_check.set(n_steps + STEPS_PER_CHECK);
         if self.cancelled.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(BuildError::cancelled());
         }
@@ -164,6 +163,8 @@ impl CompileBudget {
         if n_steps > self.n_steps_max {
             return Err(BuildError::limit(self.what, n_steps, self.n_steps_max));
         }
+        // After an error the next check stays behind: questions that go without an answer must not go on working.
+        self.next_check.set(n_steps + STEPS_PER_CHECK);
         Ok(())
     }
 }
@@ -180,6 +181,7 @@ mod tests {
         assert!((0..64).all(|_| budget.spend(1000).is_ok()));
         let error = (0..64).find_map(|_| budget.spend(1000).err()).expect("the steps are bounded");
         assert_eq!(error.limit_met().map(|(_, limit)| limit), Some(64_000));
+        assert!((0..3).all(|_| budget.spend(1).is_err()), "each step after an error is one too many");
         assert!(budget.count_edges(1000).is_ok() && budget.count_edges(1).is_err());
         let flag = Arc::new(AtomicBool::new(false));
         let budget = CompileBudget::new(None, Some(Arc::clone(&flag)), &limits);
