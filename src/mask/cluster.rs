@@ -3,13 +3,14 @@
 //! A string that contains `abc` somewhere is read in four states: nothing found yet, `a`, `ab`, and all of it. None of them loops on all characters, so that a walk would
 //! visit most of the trie; but no character ends the string either: each leads to one of the four. A string of at most fifty words is the same until the last word. Which
 //! tokens are allowed needs hardly a walk there: from each state a number of bytes can be read safely, whatever they are, and tokens that are no longer are allowed without a
-//! look. There are also bytes that rejected strings contain (the space, where words are counted; the
-//! letters of some word, where words must not occur), and tokens that lack these are allowed as well. Where a byte that is
-//! no such character follows (the closing quote), it matters to which of the states the characters before it lead, so those tokens are walked.
+//! look. There are also bytes that rejected strings contain (the space, where words are counted; the letters of some word, where words must not occur), and tokens that lack
+//! these are allowed as well. Where a byte that is no such character follows (the closing quote), it matters to which of the states the characters before it lead, so those
+//! tokens are walked.
 //!
 //! A cluster is found by a breadth-first search from a state, bounded in states; states at its frontier, where the search stopped, have no safe bytes. A search takes up
 //! to a millisecond; one mask makes two at most.
 
+use super::need::Need;
 use crate::automaton::{Kind, Owner, Step, Unit};
 use crate::util::{ByteSet, Utf8State};
 use crate::vocab::{Alphabet, NonAscii, byte_bit};
@@ -32,8 +33,6 @@ const ALPHABETS_MAX: usize = 8;
 const SAMPLE: &[u8] = b"eaqnzXT5";
 /// Kinds of bytes that each refused text behind a place has, and then few texts have them.
 const NEEDED_KINDS_GOOD: u32 = 3;
-/// Most sets of kinds of bytes for one place.
-const NEEDED_SETS_MAX: usize = 6;
 /// A number of safe bytes that is good enough for a place at the frontier of a cluster, where more might be known by looking from there.
 const SAFE_BYTES_GOOD: u8 = 24;
 
@@ -58,46 +57,6 @@ struct Safety {
     safe_bytes: [u8; Utf8State::COUNT],
     /// Which of the cluster's needs texts have that are refused.
     needs: [u16; Utf8State::COUNT],
-}
-
-/// Sets of kinds of bytes ([`byte_bit`]): a text without a byte of each kind of some set is not refused. None contains another.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Need {
-    sets: SmallVec<[u64; 2]>,
-}
-
-impl Need {
-    /// That of places of which nothing is known.
-    fn unknown() -> Need {
-        Need { sets: SmallVec::from_slice(&[0]) }
-    }
-
-    /// Adds a set; returns whether that makes a difference. Beyond [`NEEDED_SETS_MAX`] sets the two that have most in common are replaced by that.
-    fn add(&mut self, mut set: u64) -> bool {
-        if self.sets.iter().any(|known| known & set == *known) {
-            return false;
-        }
-        loop {
-            self.sets.retain(|known| *known & set != set);
-            if self.sets.len() < NEEDED_SETS_MAX {
-                self.sets.push(set);
-                return true;
-            }
-            let nearest = self.sets.iter().max_by_key(|known| (**known & set).count_ones()).expect("there are many");
-            set &= nearest;
-        }
-    }
-
-    /// Returns whether no text of bytes of these kinds has what it needs.
-    #[inline]
-    pub fn is_missing_in(&self, kinds: u64) -> bool {
-        self.sets.iter().all(|set| set & !kinds != 0)
-    }
-
-    /// Returns the fewest kinds of bytes that a text needs.
-    fn n_kinds_min(&self) -> u32 {
-        self.sets.iter().map(|set| set.count_ones()).min().unwrap_or(u64::BITS)
-    }
 }
 
 /// Between two characters.
@@ -321,9 +280,7 @@ impl Exploration {
                 let targets = self.targets[source as usize].iter().filter(|(target, _)| *target == place);
                 let mut is_more = false;
                 for (_, kinds) in targets {
-                    for set in &need.sets {
-                        is_more |= needs[source as usize].add(set | kinds);
-                    }
+                    is_more |= needs[source as usize].add_behind(*kinds, &need);
                 }
                 if is_more {
                     pending.push(source);
@@ -504,8 +461,7 @@ impl ScanCluster {
 
     /// Returns how much memory the cluster takes, in bytes.
     pub fn memory_bytes(&self) -> usize {
-        let needs =
-            self.needs.iter().filter(|need| need.sets.spilled()).map(|need| 8 * need.sets.capacity()).sum::<usize>();
+        let needs = self.needs.iter().map(Need::memory_bytes).sum::<usize>();
         size_of::<ScanCluster>()
             + size_of_val(&*self.slots)
             + size_of_val(&*self.safeties)
@@ -625,19 +581,6 @@ mod tests {
         assert!(is_sure("abc", "ma t") && is_sure("abcth", "xyz"));
         assert!(!is_sure("abc", "xx make") && !is_sure("abcth", "en") && !is_sure("ab", "c then"));
         assert!(is_sure("ab", "then"), "the first word is missing");
-    }
-
-    #[test]
-    fn a_need_keeps_the_smallest_sets_and_joins_the_nearest() {
-        let mut need = Need::default();
-        assert!(need.is_missing_in(u64::MAX), "nothing is refused");
-        assert!(need.add(0b111) && need.add(0b011) && !need.add(0b1011));
-        assert_eq!(need.sets[..], [0b011]);
-        for bit in 2..2 + NEEDED_SETS_MAX as u32 {
-            need.add(0b1 | 1 << bit);
-        }
-        assert!(need.sets.len() <= NEEDED_SETS_MAX && need.sets.contains(&1), "{need:?}");
-        assert!(!need.is_missing_in(0b1) && need.is_missing_in(0b10));
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod found;
 mod lookahead;
 mod loops;
 mod model;
+mod need;
 mod remainder;
 mod row;
 mod row_pool;

@@ -211,9 +211,9 @@ impl Lowering<'_> {
             return Ok(ids);
         }
         let system = core::mem::take(&mut self.system);
-        system.solve(ids, &mut self.arena, self.limits).map_err(|too_large| {
-            let message = match too_large {
-                TooLarge::Steps => return self::too_large(self.pattern),
+        system.solve(ids, &mut self.arena, self.limits).map_err(|why| {
+            let message = match why {
+                TooLarge::Steps => return too_large(self.pattern),
                 TooLarge::States(limit) => format!(
                     "a repeat with conditions inside is too large: it needs more than {limit} states (loop_states_max)"
                 ),

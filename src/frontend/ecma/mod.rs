@@ -56,7 +56,7 @@ use crate::util::Span;
 ///
 /// # Errors
 /// If the pattern is malformed, holds a back-reference or a lookbehind, or exceeds `source_bytes_max`, `nesting_max` (250 at most),
-/// `repeat_max`, or, for repeats with conditions inside, `dfa_states_max`. The span is a place in `pattern`.
+/// `repeat_max`, or, with its repeats and conditions written out, `n_exprs_max` or `loop_states_max`. The span is a place in `pattern`.
 pub fn parse(pattern: &str, limits: &Limits) -> Result<Regular, SyntaxError> {
     if pattern.len() > limits.source_bytes_max {
         let message =
