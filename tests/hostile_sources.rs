@@ -1,8 +1,9 @@
 //! Hostile sources, designed to take much time or memory: with default limits each has an answer within 2 s ([`CPU_MAX`]) and [`BYTES_MAX`],
-//! in an address space of [`ADDRESS_SPACE_BYTES`]; a deadline or a flag interrupts each soon, in every stage.
+//! in an address space of [`ADDRESS_SPACE_BYTES`], where the machine is as fast as usual ([`slowness`]); a deadline or a flag interrupts each soon, in every stage.
 
 use maskwright::frontend::regex::RegexOptions;
 use maskwright::structural_tag::TagOptions;
+use maskwright::testing::slowness;
 use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Vocab};
 use std::fmt::Write;
 use std::process::Command;
@@ -354,7 +355,7 @@ fn child() {
             text
         }
     };
-    let cpu = cpu_time() - cpu_before;
+    let cpu = (cpu_time() - cpu_before).div_f64(slowness());
     // The memory of the source itself does not count.
     let bytes = status_bytes("VmHWM").saturating_sub(bytes_before);
     println!("answer: {cpu:?}, {} MB, {outcome}", bytes >> 20);

@@ -12,7 +12,7 @@ use crate::schema_options::SchemaOptions;
 use std::sync::Arc;
 
 /// Steps of the budget for each schema, beside those of what it says: structural tags have one for each parameter.
-const STEPS_PER_SCHEMA: usize = 1024;
+const STEPS_PER_SCHEMA: usize = 256;
 
 /// Returns the automata of a schema, and how its keywords are enforced.
 ///

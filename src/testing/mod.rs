@@ -22,6 +22,7 @@ pub mod sampling;
 pub mod schema_text;
 pub mod schemas;
 pub mod sharing;
+mod slowness;
 pub mod spelling;
 pub mod tag_text;
 #[cfg(all(feature = "hf", feature = "tiktoken"))]
@@ -35,4 +36,5 @@ pub use ambiguous::random_ambiguous;
 pub use dump::{dump_grammar, dump_vocab, show_bytes};
 pub use grammars::{GrammarShape, random_grammar};
 pub use rng::Rng;
+pub use slowness::slowness;
 pub use vocabs::{VocabShape, random_vocab, random_walk};
