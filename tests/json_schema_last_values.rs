@@ -311,6 +311,11 @@ fn too_few_values_leave_nothing() {
             r#""items":{"type":"object","patternProperties":{"^[ab]$":{"const":1}},"additionalProperties":false,"minProperties":1}"#,
             3,
         ),
+        (r#""items":{"type":"object","maxProperties":0}"#, 1),
+        (
+            r#""items":{"type":"object","maxProperties":1,"required":["a"],"properties":{"a":{"type":"boolean"},"b":{}}}"#,
+            2,
+        ),
         (r#""prefixItems":[{"enum":[[],[1]]},{"enum":[[],[1]]},{"enum":[[],[1]]}],"items":{"type":"string"}"#, 2),
         (r#""prefixItems":[{"const":[]},{"enum":[[],{}]},{"enum":[{},[]]}],"items":{"type":"string"}"#, 2),
         (r#""contains":{"const":{}},"minContains":2,"items":{"type":"object"}"#, 0),

@@ -12,6 +12,9 @@ use smallvec::SmallVec;
 /// Names a set: 0 is the empty one.
 type SetId = u32;
 
+/// The Bloom filter of a container that may have any scalars.
+const ANY_SCALARS: u64 = u64::MAX;
+
 /// A set: another one and one more value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Set {
@@ -21,9 +24,9 @@ struct Set {
     n_values: u32,
     /// What the values of the set begin with.
     first_bytes: FirstBytes,
-    /// Of a container compared as JSON, once it was looked at: a number that equal ones have in common, and few others; else 0.
+    /// A number that equal values have in common, and few others, once it was needed; else 0.
     fingerprint: u64,
-    /// The Bloom filter of its scalars, likewise.
+    /// The Bloom filter of the scalars of a container that was looked at; else [`ANY_SCALARS`].
     scalar_bits: u64,
     /// Whether a token may hold it whole, if it is a key.
     is_held: bool,
@@ -216,8 +219,15 @@ impl DistinctValues {
         }
         let (n_before, bits_before) = self.last_set(register).map_or((0, 0), |set| (set.n_values, set.first_bytes.0));
         let first_bytes = FirstBytes(bits_before | FirstBytes::of(self.first_of(value)).0);
-        let set =
-            Set { rest, value, n_values: 1 + n_before, first_bytes, fingerprint: 0, scalar_bits: 0, is_held: true };
+        let set = Set {
+            rest,
+            value,
+            n_values: 1 + n_before,
+            first_bytes,
+            fingerprint: 0,
+            scalar_bits: ANY_SCALARS,
+            is_held: true,
+        };
         // Other places where the text can lead end the same value.
         let n_sets = self.sets.len();
         let is_known = |&index: &usize| {
@@ -330,7 +340,7 @@ impl DistinctValues {
     /// Calls `visit` with each value of a set, except containers that lack a scalar with one of these bits ([`JsonScalars::bloom_bits`]).
     pub fn for_each_with(&self, register: u64, bits: u64, mut visit: impl FnMut(Piece)) {
         self.any(register as u32, |set| {
-            if set.fingerprint == 0 || bits & !set.scalar_bits == 0 {
+            if bits & !set.scalar_bits == 0 {
                 visit(set.value);
             }
             false
@@ -349,15 +359,20 @@ impl DistinctValues {
 
     /// Returns a number that sets have in common which were made of the same one of the first `n_sets` by adding the same values, in any order, and
     /// few others.
-    pub fn fingerprint_of(&self, register: u64, n_sets: u32) -> u64 {
-        let (mut set, mut sum) = (register as u32, 0u64);
-        while set > n_sets {
-            let Set { rest, value, .. } = self.sets.get(set as usize - 1);
-            let mixed = fingerprint(&self.canonical(value)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    pub fn fingerprint_of(&mut self, register: u64, n_sets: u32) -> u64 {
+        let (mut id, mut sum) = (register as u32, 0u64);
+        while id > n_sets {
+            let index = id as usize - 1;
+            let mut set = self.sets.get(index);
+            if set.fingerprint == 0 {
+                set.fingerprint = fingerprint(&self.canonical(set.value));
+                self.sets.replace(index, set);
+            }
+            let mixed = set.fingerprint.wrapping_mul(0x9E37_79B9_7F4A_7C15);
             sum = sum.wrapping_add(mixed ^ mixed >> 29);
-            set = rest;
+            id = set.rest;
         }
-        sum ^ u64::from(set)
+        sum ^ u64::from(id)
     }
 
     /// Returns the text from a place on.

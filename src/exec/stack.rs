@@ -125,6 +125,11 @@ impl Stacks {
         self.values.as_deref()
     }
 
+    /// As [`DistinctValues::fingerprint_of`]; the register itself if no values are compared.
+    pub fn fingerprint_of_values(&mut self, register: u64, n_sets: u32) -> u64 {
+        self.values.as_deref_mut().map_or(register, |values| values.fingerprint_of(register, n_sets))
+    }
+
     /// Notes a byte before its step.
     #[inline]
     pub fn read(&mut self, byte: u8) {

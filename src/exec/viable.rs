@@ -18,6 +18,9 @@
 //!
 //! A search that takes more than [`STEPS_MAX`] steps gives up, and the place counts as free.
 //!
+//! While one mask is made, thousands of tokens end within values that can still become anything, and what must follow behind such a value is the
+//! same for all of them. So there a search begins behind the value, as if it were one that occurs nowhere else, and its answer is kept for the mask.
+//!
 //! To have no completion is inherited by all that follows, so it is enough to ask at the end of a token.
 
 use super::candidates::Candidates;
@@ -55,7 +58,22 @@ pub(crate) struct Viability {
     n_visits: AHashMap<u64, usize>,
     nodes: Vec<(StackNodeId, bool)>,
     pending: Vec<(StackNodeId, bool)>,
+    /// Where the last place that was found not to be free is within values that can become anything, but behind which values may run out: the places behind them.
+    behind: SmallVec<[Head; 2]>,
+    answers: Option<Answers>,
 }
+
+/// Whether something completes the places behind values that can become anything, by fingerprint.
+#[derive(Clone, Debug)]
+struct Answers {
+    /// The stacks and the number of sets before the tokens that are tried.
+    before: StacksMark,
+    n_sets: u32,
+    are_viable: AHashMap<u64, bool>,
+}
+
+/// How many values of each rule are under way that no set has yet.
+const ONE_UNDER_WAY: u32 = 1;
 
 /// Which spellings of numbers are tried.
 #[derive(Clone, Copy)]
@@ -85,28 +103,55 @@ impl Viability {
         }
     }
 
-    /// Tells whether some text completes a head.
-    fn is_viable(&mut self, program: &Program, stacks: &mut Stacks, head: Head) -> bool {
-        if self.is_free(program, stacks, head) {
-            return true;
-        }
-        let before = stacks.mark();
-        let mut is_viable = |numbers| {
-            let is_viable = self.search(program, stacks, head, before, numbers);
-            stacks.truncate(before);
-            is_viable
-        };
-        is_viable(Numbers::Short) || is_viable(Numbers::All)
+    /// Keeps answers from now on, while tokens are tried behind what is in the stacks, until [`Self::forget`].
+    pub fn remember(&mut self, stacks: &Stacks) {
+        let n_sets = stacks.values().map_or(0, DistinctValues::n_sets);
+        self.answers = Some(Answers { before: stacks.mark(), n_sets, are_viable: AHashMap::new() });
     }
 
-    fn search(
-        &mut self,
-        program: &Program,
-        stacks: &mut Stacks,
-        head: Head,
-        before: StacksMark,
-        numbers: Numbers,
-    ) -> bool {
+    /// Forgets the answers, and keeps none from now on.
+    pub fn forget(&mut self) {
+        self.answers = None;
+    }
+
+    /// Tells whether some text completes a head.
+    fn is_viable(&mut self, program: &Program, stacks: &mut Stacks, head: Head) -> bool {
+        if self.is_free(program, stacks, head, 0) {
+            return true;
+        }
+        let behind = core::mem::take(&mut self.behind);
+        behind.iter().any(|&behind| self.is_viable_behind(program, stacks, behind))
+            || self.is_completed(program, stacks, head, 0)
+    }
+
+    /// Tells whether something completes a head behind a value that none of the sets has; no, if answers are not kept.
+    fn is_viable_behind(&mut self, program: &Program, stacks: &mut Stacks, head: Head) -> bool {
+        let Some(Answers { before, n_sets, are_viable }) = &self.answers else { return false };
+        let fingerprint = fingerprint_of(program, stacks, head, *before, *n_sets);
+        if let Some(&is_viable) = are_viable.get(&fingerprint) {
+            return is_viable;
+        }
+        let is_viable = self.is_free(program, stacks, head, ONE_UNDER_WAY)
+            || self.is_completed(program, stacks, head, ONE_UNDER_WAY);
+        if let Some(answers) = &mut self.answers {
+            answers.are_viable.insert(fingerprint, is_viable);
+        }
+        is_viable
+    }
+
+    /// Searches for a text that completes a head which is not free, given how many values no set has yet.
+    fn is_completed(&mut self, program: &Program, stacks: &mut Stacks, head: Head, n_more: u32) -> bool {
+        let before = stacks.mark();
+        let mut is_found = |numbers| {
+            let is_found = self.search(program, stacks, head, n_more, numbers);
+            stacks.truncate(before);
+            is_found
+        };
+        is_found(Numbers::Short) || is_found(Numbers::All)
+    }
+
+    fn search(&mut self, program: &Program, stacks: &mut Stacks, head: Head, n_more: u32, numbers: Numbers) -> bool {
+        let before = stacks.mark();
         let n_sets = stacks.values().map_or(0, DistinctValues::n_sets);
         let mut next = core::mem::take(&mut self.next);
         self.levels.clear();
@@ -136,7 +181,7 @@ impl Viability {
                 next.sort_by_cached_key(|&head| core::cmp::Reverse(n_values_left(program, stacks, head)));
             }
             for &head in &next {
-                if self.is_free(program, stacks, head) {
+                if self.is_free(program, stacks, head, n_more) {
                     is_found = true;
                     break 'search;
                 }
@@ -163,10 +208,11 @@ impl Viability {
         is_found
     }
 
-    /// Tells whether nothing that a head is within can be exhausted: on some way down its stack.
-    fn is_free(&mut self, program: &Program, stacks: &Stacks, head: Head) -> bool {
+    /// Tells whether nothing that a head is within can be exhausted: on some way down its stack. There may be `n_more` values that no set has yet.
+    fn is_free(&mut self, program: &Program, stacks: &Stacks, head: Head, n_more: u32) -> bool {
+        self.behind.clear();
         let Some(values) = stacks.values() else { return true };
-        if is_exhausted(program, values, head, 0) {
+        if is_exhausted(program, values, head, n_more) {
             return false;
         }
         // Mostly there is no value yet that could be repeated; what can be read from states is found for whole units, and candidates take a look
@@ -176,23 +222,30 @@ impl Viability {
         };
         let is_unbounded_behind = |state| program.reaches_unbounded(state, false);
         let has_candidates = |frame: Head, equality| !Candidates::of(values, frame.register, equality).is_empty();
-        self.has_free_way(program, stacks, head, |_| false, |_| false, |_, _| true)
-            || self.has_free_way(program, stacks, head, is_unbounded, is_unbounded_behind, |_, _| true)
-            || self.has_free_way(program, stacks, head, is_unbounded, is_unbounded_behind, has_candidates)
+        self.has_free_way(program, stacks, head, n_more, |_| false, |_| false, |_, _| true)
+            || self.has_free_way(program, stacks, head, n_more, is_unbounded, is_unbounded_behind, |_, _| true)
+            || self.has_free_way(program, stacks, head, n_more, is_unbounded, is_unbounded_behind, has_candidates)
     }
 
     /// Tells whether on some way down the stack of a head no value under way can become one that is there already (`has_candidates`), unless something unbounded can be
-    /// read above it: from the head's state (`is_unbounded`), or from one that is returned to (`is_unbounded_behind`).
+    /// read above it: from the head's state (`is_unbounded`), or from one that is returned to (`is_unbounded_behind`). Notes the places behind values that hold something unbounded,
+    /// where values may run out.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "three questions, each of which is left out where it needs no answer"
+    )]
     fn has_free_way(
         &mut self,
         program: &Program,
         stacks: &Stacks,
         head: Head,
+        n_more: u32,
         is_unbounded: impl Fn(StateId) -> bool,
         is_unbounded_behind: impl Fn(StateId) -> bool,
         has_candidates: impl Fn(Head, Equality) -> bool,
     ) -> bool {
         self.nodes.clear();
+        self.behind.clear();
         self.pending.clear();
         self.pending.push((head.node, is_unbounded(head.state)));
         while let Some((node, is_unbounded)) = self.pending.pop() {
@@ -215,9 +268,15 @@ impl Viability {
                     }
                     _ => false,
                 };
+                if is_bound {
+                    continue;
+                }
                 // The value under way will be one more.
-                let is_exhausted = stacks.values().is_some_and(|values| is_exhausted(program, values, exit, 1));
-                if is_bound || is_exhausted {
+                let n_more = n_more + ONE_UNDER_WAY;
+                if stacks.values().is_some_and(|values| is_exhausted(program, values, exit, n_more)) {
+                    if is_unbounded {
+                        self.behind.push(Head { register: u64::from(exit.register as u32), ..exit });
+                    }
                     continue;
                 }
                 self.pending.push((exit.node, is_unbounded || is_unbounded_behind(exit.state)));
@@ -320,16 +379,13 @@ impl Viability {
 
 /// Returns a number that places have in common from which the same can be read, and few others: they have the same states over what was there
 /// `before` the search, and the same values, in any order.
-fn fingerprint_of(program: &Program, stacks: &Stacks, head: Head, before: StacksMark, n_sets: u32) -> u64 {
+fn fingerprint_of(program: &Program, stacks: &mut Stacks, head: Head, before: StacksMark, n_sets: u32) -> u64 {
     let mut fingerprint = AHasher::default();
     let mut pending: SmallVec<[Head; 16]> = SmallVec::from_slice(&[head]);
     let mut n_nodes = 0;
     while let Some(Head { state, node, register }) = pending.pop() {
         let is_of_values = matches!(program.info(state).and_then(|info| info.owner), Some(Owner::DistinctValues(_)));
-        let register = match stacks.values() {
-            Some(values) if is_of_values => values.fingerprint_of(register, n_sets),
-            _ => register,
-        };
+        let register = if is_of_values { stacks.fingerprint_of_values(register, n_sets) } else { register };
         n_nodes += 1;
         // What was there before is the same node; and so is all, where there are too many to look at.
         let is_known = node < before.n_nodes || n_nodes > NODES_MAX;

@@ -80,6 +80,7 @@ impl Matcher {
         let (program, vocab) = (grammar.program(), grammar.vocab());
         let (trie, punctuation) = (vocab.trie(), vocab.punctuation());
         let mark = self.stacks.mark();
+        self.scratch.viability.remember(&self.stacks);
         let mut is_changed = false;
         let opening = vocab.quoted_strings().opening_and_holding();
         self.clear_refused(row, opening.iter().copied(), |_| is_changed = true);
@@ -104,6 +105,7 @@ impl Matcher {
                 is_changed |= self.recheck_subtree(row, memory, node);
             }
         }
+        self.scratch.viability.forget();
         self.stacks.truncate(mark);
         is_changed
     }

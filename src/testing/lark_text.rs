@@ -134,7 +134,7 @@ pub fn random_text(rng: &mut Rng) -> Vec<u8> {
         text += "%import common.INT\n";
     }
     if rng.chance(10) {
-        let at = rng.below(text.len());
+        let at = rng.below(text.len() + 1);
         if text.is_char_boundary(at) {
             text.truncate(at);
         }

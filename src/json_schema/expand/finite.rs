@@ -9,8 +9,10 @@ use super::*;
 use crate::json_schema::conjunction::ChoiceId;
 use crate::json_schema::model::{LogicKeyword, ObjectKeyword, ReferenceKeyword, StringKeyword, ValueKeyword};
 
-/// Most sub-schemas that one search visits.
+/// Most sub-schemas that one search visits, beside those of the branches of unions.
 const LOOKS_MAX: usize = 64;
+/// Most sub-schemas that it visits in all.
+const LOOKS_IN_ALL_MAX: usize = 1024;
 /// Most strings of a pattern that counts as a finite set.
 const STRINGS_MAX: usize = 32;
 /// Most values in an array or object that is compared as a whole.
@@ -115,7 +117,7 @@ impl Expander<'_> {
         if let Some(cached) = self.finite.get(&member) {
             return cached.clone();
         }
-        let found = self.find_finite(member, 0);
+        let found = self.find_finite(member, 0, &mut 0);
         self.finite.insert(member, found.clone());
         found
     }
@@ -131,8 +133,8 @@ impl Expander<'_> {
         finite.values.iter().all(Constant::is_scalar).then_some(finite.values.len())
     }
 
-    fn find_finite(&mut self, member: Member, n_deep: usize) -> Option<Finite> {
-        if member.is_negated || n_deep > UNIONS_DEEP_MAX {
+    fn find_finite(&mut self, member: Member, n_deep: usize, n_looks_in_all: &mut usize) -> Option<Finite> {
+        if member.is_negated || n_deep > UNIONS_DEEP_MAX || *n_looks_in_all > LOOKS_IN_ALL_MAX {
             return None;
         }
         let (mut found, mut is_exact): (Option<HashSet<Constant>>, bool) = (None, true);
@@ -147,8 +149,9 @@ impl Expander<'_> {
         let mut n_looks = 0;
         while let Some(member) = pending.pop() {
             n_looks += 1;
+            *n_looks_in_all += 1;
             let id = match member.subject {
-                _ if n_looks > LOOKS_MAX => {
+                _ if n_looks > LOOKS_MAX || *n_looks_in_all > LOOKS_IN_ALL_MAX => {
                     is_exact = false;
                     break;
                 }
@@ -201,15 +204,16 @@ impl Expander<'_> {
                         is_exact &= matches!(entry.keyword, Keyword::Logic(LogicKeyword::AnyOf(_)));
                         let mut all = HashSet::new();
                         let branches = ids.iter().map(|&id| Member { subject: Subject::Schema(id), ..member });
-                        let are_finite =
-                            branches.into_iter().all(|branch| match self.find_finite(branch, n_deep + 1) {
+                        let are_finite = branches.into_iter().all(|branch| {
+                            match self.find_finite(branch, n_deep + 1, n_looks_in_all) {
                                 Some(finite) => {
                                     is_exact &= finite.is_exact;
                                     all.extend(finite.values.iter().cloned());
                                     true
                                 }
                                 None => false,
-                            });
+                            }
+                        });
                         if are_finite {
                             restrict(all);
                         } else {
@@ -238,6 +242,31 @@ impl Expander<'_> {
         let mut values = found?;
         values.retain(|value| types.iter().all(|types| value.is_of(*types)));
         Some(Finite { values: Rc::new(values), is_exact })
+    }
+
+    /// Returns members of one constant each, one of which every value of a member satisfies, if they are visible; perhaps some more than once.
+    pub fn listed_values(&self, member: Member) -> Option<Vec<Member>> {
+        let mut pending = vec![member];
+        for _ in 0..LOOKS_MAX {
+            let Member { subject: Subject::Schema(id), is_negated: false, .. } = pending.pop()? else { continue };
+            let schema = self.model.schema(id);
+            for entry in schema.entries() {
+                match &entry.keyword {
+                    Keyword::Value(ValueKeyword::Const(value)) => {
+                        return Some(vec![Member::value(schema.document(), *value)]);
+                    }
+                    Keyword::Value(ValueKeyword::Enum(values)) if values.len() <= LOOKS_MAX => {
+                        return Some(values.iter().map(|&value| Member::value(schema.document(), value)).collect());
+                    }
+                    Keyword::Reference(ReferenceKeyword::Ref(id)) => pending.push(Member::schema(*id, member.scope)),
+                    Keyword::Logic(LogicKeyword::AllOf(ids)) => {
+                        pending.extend(ids.iter().map(|&id| Member::schema(id, member.scope)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        None
     }
 
     /// Returns the constants of a choice, if it is between constants.

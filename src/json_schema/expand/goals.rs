@@ -66,6 +66,16 @@ impl Expander<'_> {
         Ok(())
     }
 
+    /// Asks a question whose answer takes no constraint from the schema: what lenient mode drops to find it is not dropped. Returns the answer and whether that is so.
+    pub(super) fn asking<T>(&mut self, question: impl FnOnce(&mut Self) -> T) -> (T, bool) {
+        let (n_listed, n_relaxed) = (self.relaxed.len(), self.n_relaxed);
+        let answer = question(self);
+        let is_relaxed = self.n_relaxed != n_relaxed;
+        self.relaxed.truncate(n_listed);
+        self.n_relaxed = n_relaxed;
+        (answer, is_relaxed)
+    }
+
     fn pursue_member(&mut self, partial: &mut Partial, member: Member, frames: Frames) -> Expanded<bool> {
         let is_circular = matches!(member.subject, Subject::Schema(id) if self.circular[id.index()]);
         if is_circular {

@@ -43,12 +43,12 @@ impl Expander<'_> {
         for goals in alternatives {
             let goals = goals.iter().rev().cloned().collect();
             self.n_deep += 1;
-            let shapes = self.expand_goals(&[], goals, ValueKind::String, QUESTION_ALTERNATIVES_MAX);
+            let shapes = self.asking(|cx| cx.expand_goals(&[], goals, ValueKind::String, QUESTION_ALTERNATIVES_MAX));
             self.n_deep -= 1;
             let shapes = match shapes {
-                Ok(Some(shapes)) => shapes,
-                Ok(None) | Err(LowerError::Schema(_)) => return Ok(None),
-                Err(error) => return Err(error),
+                (Ok(Some(shapes)), false) => shapes,
+                (Ok(_), _) | (Err(LowerError::Schema(_)), _) => return Ok(None),
+                (Err(error), _) => return Err(error),
             };
             all.extend(shapes.into_iter().filter_map(|shape| match shape {
                 Shape::String(string) => Some(string),

@@ -157,18 +157,14 @@ impl Expander<'_> {
             return Ok(Some(Vec::new()));
         }
         self.budget.spend(COMPARISON_STEPS + values.len())?;
-        let n_relaxed = self.n_relaxed;
         let mut goals: Vec<Goal> = fact_in(kind, values).map(Goal::Fact).into_iter().collect();
         goals.push(Goal::Member(member, Frames::new()));
-        let shapes = match self.expand_goals(&[member], goals, kind, QUESTION_ALTERNATIVES_MAX) {
-            Ok(Some(shapes)) => shapes,
-            Ok(None) | Err(LowerError::Schema(_)) => return Ok(None),
-            Err(error) => return Err(error),
+        let shapes = match self.asking(|cx| cx.expand_goals(&[member], goals, kind, QUESTION_ALTERNATIVES_MAX)) {
+            (Ok(Some(shapes)), false) => shapes,
+            // A constraint dropped in lenient mode might have excluded some.
+            (Ok(_), _) | (Err(LowerError::Schema(_)), _) => return Ok(None),
+            (Err(error), _) => return Err(error),
         };
-        // A constraint dropped in lenient mode might have excluded some.
-        if self.n_relaxed != n_relaxed {
-            return Ok(None);
-        }
         let mut common: HashSet<Constant> = HashSet::new();
         for shape in &shapes {
             match shape {

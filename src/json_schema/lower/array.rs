@@ -1,5 +1,7 @@
 //! Arrays: prefix items, further items, lengths, `contains` and distinct items.
 
+mod counted;
+mod few;
 mod matching;
 mod values;
 
@@ -8,9 +10,10 @@ use super::white_space::{AfterOpen, From};
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
 use crate::json_schema::error::SchemaError;
-use crate::json_schema::shape::{ArrayShape, ItemCount, ValueKind};
+use crate::json_schema::shape::{ArrayShape, ValueKind};
 use crate::machine::{Counter, Distinct, Equality, Exhaustible};
 use crate::pass::{Label, NetRuleId};
+use counted::FewCounted;
 use hashbrown::HashMap;
 use matching::n_distinct;
 use smallvec::SmallVec;
@@ -21,17 +24,11 @@ use values::{PREFIX_MAX, UnlistedValues};
 /// Largest number of items that is tracked in states; larger ones take a counter.
 const WRITTEN_MAX: u64 = 16;
 
-/// Most values of counted items that are used to bound their number.
-const COUNTED_MAX: usize = 64;
-
 /// Most variants of the items of an array whose values are counted, to know when they may run out.
 const MEASURED_VARIANTS_MAX: usize = 64;
 
 /// Most values of items that are enumerated.
 const VALUES_MAX: usize = 4096;
-/// Most values whose sets fit a state, whatever the limit says.
-const VALUE_BITS_MAX: usize = 32;
-
 /// The domain of an item: the values that it may have.
 enum Domain {
     /// These values, in the unique spelling of distinct items.
@@ -69,10 +66,33 @@ struct Plan<'s> {
     /// Whether numbers of items are tracked in states; otherwise a counter counts those after the prefix.
     is_written: bool,
     /// The constraint that items are distinct, if there is one.
-    distinct: Option<Distinct>,
+    unique: Option<Unique>,
+}
+
+/// The constraint that items are distinct.
+struct Unique {
+    distinct: Distinct,
+    few: FewCounted,
 }
 
 impl Plan<'_> {
+    fn distinct(&self) -> Option<Distinct> {
+        self.unique.as_ref().map(|unique| unique.distinct)
+    }
+
+    /// Returns how many values satisfy a `contains` behind the prefix, if they are few.
+    fn n_few(&self, count: usize) -> Option<u64> {
+        self.unique.as_ref().and_then(|unique| unique.few.n_values.get(count).copied().flatten())
+    }
+
+    /// Returns whether no `contains` misses more items than can follow those before a position.
+    fn can_count_enough(&self, position: u64, counts: &Counts) -> bool {
+        let n_of_prefix = self.n_prefix.saturating_sub(position);
+        self.shape.counts.iter().zip(counts).enumerate().all(|(index, (count, &n))| {
+            self.n_few(index).is_none_or(|n_few| count.min.saturating_sub(n) <= n_few.saturating_add(n_of_prefix))
+        })
+    }
+
     /// Returns the state after one more item, and these counts.
     fn after_item(&self, seen: &Seen, counts: &Counts) -> Seen {
         let n_items = match self.is_written && self.shape.max.is_none() {
@@ -135,8 +155,11 @@ impl Lowerer<'_> {
             domains.truncate(usize::try_from(max).unwrap_or(usize::MAX).max(1));
         }
         // If all items have the same domain, there are at most as many items as values.
+        let mut is_short = shape.max.is_some();
         if let [Domain::Few(values)] = &domains[..] {
-            shape.max = Some(shape.max.map_or(values.len() as u64, |max| max.min(values.len() as u64)));
+            let n_values = values.len() as u64;
+            is_short = shape.max.is_some_and(|max| max < n_values);
+            shape.max = Some(shape.max.map_or(n_values, |max| max.min(n_values)));
         }
         if shape.max.is_some_and(|max| max < shape.min)
             || !self.has_enough(&places, shape.min)?
@@ -163,14 +186,19 @@ impl Lowerer<'_> {
             let reason = "items may be arrays or objects, whose keys come in any order";
             return Err(SchemaError::unsupported("uniqueItems", reason).into());
         }
-        let exhaustible = match (self.bound_counts(&mut shape)?, is_unsure) {
+        let is_bounded = is_short || n_prefix != 0 || shape.counts.iter().any(|count| count.max.is_some());
+        let (is_safe, few) = match shape.counts.len() > 1 || n_prefix != 0 && !shape.counts.is_empty() {
+            true => self.few_counted(&mut shape, is_bounded)?,
+            false => (self.bound_counts(&mut shape)?, FewCounted::default()),
+        };
+        let exhaustible = match (is_safe, is_unsure) {
             (true, false) => Exhaustible::Never,
             // How many values it takes is found where all variants of items are known.
             _ => Exhaustible::Behind(0),
         };
         let scarce_after = is_finite.then_some(0);
         let distinct = Distinct { equality: Equality::Json, scarce_after, exhaustible, declared_keys: None };
-        self.array_with(&mut draft, &shape, depth, end, Some(distinct))?;
+        self.array_with(&mut draft, &shape, depth, end, Some(Unique { distinct, few }))?;
         self.spend(&draft)?;
         Ok(Some(self.rule("array", draft, None)))
     }
@@ -255,106 +283,9 @@ impl Lowerer<'_> {
         Ok(n_free + n_distinct(&positions, self.budget)? >= n_items)
     }
 
-    /// Bounds the number of counted and of uncounted items by the sizes of their domains; returns whether that alone prevents exhaustion. It
-    /// does if all items have the same constraint and one condition counts them.
-    fn bound_counts(&mut self, shape: &mut ArrayShape) -> Lowered<bool> {
-        if shape.counts.is_empty() {
-            return Ok(true);
-        }
-        let (true, [count]) = (n_prefix(shape) == 0, &shape.counts[..]) else { return Ok(false) };
-        let count = count.clone();
-        let mut is_safe = true;
-        for (index, member) in [count.member, count.member.negated()].into_iter().enumerate() {
-            let members: Members = shape.rules.iter().map(|rule| rule.member).chain([member]).collect();
-            let conjunction = self.expander.intern(members);
-            let domain = match self.domain(conjunction)? {
-                Domain::Many { is_endless: false, is_finite } => {
-                    let few = self.few_values(conjunction, &mut EnumerationBudget::new(COUNTED_MAX))?;
-                    few.map_or(Domain::Many { is_endless: false, is_finite }, Domain::Few)
-                }
-                domain => domain,
-            };
-            match domain {
-                Domain::Many { is_endless, .. } => is_safe &= is_endless,
-                Domain::Few(values) if values.len() > COUNTED_MAX => is_safe = false,
-                Domain::Few(values) if index == 0 => {
-                    let max = shape.counts[0].max.map_or(values.len() as u64, |max| max.min(values.len() as u64));
-                    shape.counts[0].max = Some(max);
-                }
-                Domain::Few(values) => {
-                    shape.counts.push(ItemCount { member, min: 0, max: Some(values.len() as u64), ..count.clone() });
-                }
-            }
-        }
-        Ok(is_safe)
-    }
-
-    /// Adds arrays whose items have few values, each at most once: every set of used values is a state.
-    fn few_items(
-        &mut self,
-        draft: &mut Draft,
-        shape: &ArrayShape,
-        domains: &[Domain],
-        depth: u32,
-        end: u32,
-    ) -> Lowered<()> {
-        let mut values: Vec<&[u8]> = Vec::new();
-        for domain in domains {
-            let Domain::Few(texts) = domain else {
-                let reason = "some items have few values and others many";
-                return Err(SchemaError::unsupported("uniqueItems", reason).into());
-            };
-            values.extend(texts.iter().map(|text| &**text));
-        }
-        values.sort_unstable();
-        values.dedup();
-        let limit = self.limits.unique_values_max.min(VALUE_BITS_MAX);
-        if values.len() > limit || !shape.counts.is_empty() {
-            let reason =
-                format!("places of an array have {} values in all, and at most {limit} are told apart", values.len());
-            return Err(SchemaError::unsupported("uniqueItems", reason).into());
-        }
-        let bit = |text: &[u8]| 1u32 << values.binary_search(&text).expect("all were listed");
-        let open = draft.state();
-        draft.byte(&[0], b'[', open);
-        let AfterOpen { before_close, before_first } = self.after_open(draft, open, depth)?;
-        if shape.min == 0 {
-            draft.byte(&before_close, b']', end);
-        }
-        if shape.max == Some(0) {
-            return Ok(());
-        }
-        let mut states: HashMap<u32, u32> = HashMap::new();
-        let mut pending: Vec<(u32, Option<u32>)> = vec![(0, None)];
-        while let Some((used, state)) = pending.pop() {
-            self.check_written("items", states.len())?;
-            let n_items = u64::from(used.count_ones());
-            let from = match state {
-                None => before_first.clone(),
-                Some(state) => {
-                    let from = self.after_element(draft, state)?;
-                    if n_items >= shape.min {
-                        let close = self.before_close(draft, from.clone(), depth)?;
-                        draft.byte(&close, b']', end);
-                    }
-                    if shape.max.is_some_and(|max| n_items >= max) {
-                        continue;
-                    }
-                    self.comma(draft, &from, depth)?
-                }
-            };
-            let Domain::Few(texts) = &domains[(n_items as usize).min(domains.len() - 1)] else { continue };
-            for text in texts.iter().filter(|text| used & bit(text) == 0) {
-                let after = used | bit(text);
-                let target = *states.entry(after).or_insert_with(|| {
-                    let state = draft.state();
-                    pending.push((after, Some(state)));
-                    state
-                });
-                draft.text(&from, text, target);
-            }
-        }
-        Ok(())
+    fn domain_of(&mut self, members: Members) -> Lowered<Domain> {
+        let conjunction = self.expander.intern(members);
+        self.domain(conjunction)
     }
 
     /// Returns the domain of a conjunction.
@@ -381,12 +312,12 @@ impl Lowerer<'_> {
         shape: &ArrayShape,
         depth: u32,
         end: u32,
-        distinct: Option<Distinct>,
+        unique: Option<Unique>,
     ) -> Lowered<()> {
         let n_prefix = n_prefix(shape);
         let n_bound = shape.max.unwrap_or(shape.min);
-        let is_written = n_bound <= WRITTEN_MAX.max(n_prefix) || !shape.counts.is_empty() || distinct.is_some();
-        let plan = Plan { shape, n_prefix, is_written, distinct };
+        let is_written = n_bound <= WRITTEN_MAX.max(n_prefix) || !shape.counts.is_empty() || unique.is_some();
+        let plan = Plan { shape, n_prefix, is_written, unique };
         let open = draft.state();
         draft.byte(&[0], b'[', open);
         let AfterOpen { before_close, before_first } = self.after_open(draft, open, depth)?;
@@ -417,7 +348,7 @@ impl Lowerer<'_> {
                 self.item(draft, &plan, &mut places, &next, &seen, depth)?;
             }
         }
-        if let Some(distinct @ Distinct { exhaustible: Exhaustible::Behind(_), .. }) = distinct {
+        if let Some(distinct @ Distinct { exhaustible: Exhaustible::Behind(_), .. }) = plan.distinct() {
             let exhaustible = self.exhaustible_behind(&plan, &places)?;
             draft.elements.iter_mut().for_each(|(_, own)| *own = Distinct { exhaustible, ..distinct });
         }
@@ -428,11 +359,14 @@ impl Lowerer<'_> {
     ///
     /// With n items there is a way to the end that takes k more, each of which has more than n + k values to choose from, if all variants of items have that many.
     fn exhaustible_behind(&mut self, plan: &Plan<'_>, places: &Places) -> Lowered<Exhaustible> {
-        let mut variants: Vec<ConjunctionId> = places
-            .variants
-            .values()
-            .flat_map(|variants| variants.iter().map(|&(conjunction, _)| conjunction))
-            .collect();
+        let is_left = |index| plan.unique.as_ref().is_some_and(|unique| unique.few.is_left(index));
+        let is_of_few = |before: &Counts, after: &Counts| {
+            (0..before.len()).any(|index| after[index] > before[index] && is_left(index))
+        };
+        let all = places.variants.iter().flat_map(|((_, before), variants)| {
+            variants.iter().filter(move |(_, after)| !is_of_few(before, after)).map(|&(conjunction, _)| conjunction)
+        });
+        let mut variants: Vec<ConjunctionId> = all.collect();
         variants.sort_unstable();
         variants.dedup();
         if variants.len() > MEASURED_VARIANTS_MAX {
@@ -444,7 +378,7 @@ impl Lowerer<'_> {
             // No item is of a variant without values.
             n_least = n_values.into_iter().chain(n_least).min();
         }
-        let Some(n_least) = n_least else { return Ok(Exhaustible::Never) };
+        let Some(n_least) = n_least.filter(|&n_least| n_least != usize::MAX) else { return Ok(Exhaustible::Never) };
         // A shortest way leads to a place, or satisfies a condition, with each item.
         let n_ways = plan
             .shape
@@ -475,8 +409,8 @@ impl Lowerer<'_> {
         for (conjunction, counts) in variants.iter() {
             let conjunction = *conjunction;
             if !self.expander.conjunctions.is_nothing(conjunction) {
-                let rule = self.value(conjunction, depth + 1, plan.distinct.is_some())?;
-                let target = places.after(draft, plan.after_item(seen, counts), plan.distinct);
+                let rule = self.value(conjunction, depth + 1, plan.unique.is_some())?;
+                let target = places.after(draft, plan.after_item(seen, counts), plan.distinct());
                 from.iter().for_each(|&from| draft.edge(from, Label::Call(rule), target));
             }
         }
@@ -493,7 +427,7 @@ impl Lowerer<'_> {
             let n_seen = counts[index];
             let mut longer = Vec::with_capacity(2 * variants.len());
             for (members, after) in variants {
-                // Without an upper bound it need not be known that an item doesn't count.
+                // Without an upper bound it need not be known that an item doesn't count, but where few do.
                 if count.max.is_none() && n_seen >= count.min {
                     longer.push((members, after));
                     continue;
@@ -508,7 +442,7 @@ impl Lowerer<'_> {
                     }
                 }
                 let mut other = members;
-                if count.max.is_some() {
+                if count.max.is_some() || plan.n_few(index).is_some() {
                     other.push(count.member.negated());
                 }
                 longer.push((other, after));
@@ -520,6 +454,7 @@ impl Lowerer<'_> {
                 return Err(SchemaError::unsupported("contains", reason).into());
             }
         }
+        variants.retain(|(_, after)| plan.can_count_enough(position + 1, after));
         Ok(variants.into_iter().map(|(members, after)| (self.expander.intern(members), after)).collect())
     }
 

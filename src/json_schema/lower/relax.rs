@@ -6,6 +6,7 @@
 //! A shape is a conjunction, whatever signs led to it, so that dropping a part of it allows more documents, never fewer.
 
 use super::object::Plan;
+use super::text::NumberAutomata;
 use super::{Draft, LowerError, Lowered, Lowerer};
 use crate::json_schema::conjunction::Subject;
 use crate::json_schema::error::SchemaError;
@@ -67,8 +68,9 @@ impl Lowerer<'_> {
         loop {
             // An array fails after a quarter of a million states, a second's work. Each count up to a bound is a state, so that the
             // largest bound predicts most failures.
-            let size = |count: &ItemCount| count.max.unwrap_or(count.min).min(shape.max.unwrap_or(u64::MAX));
-            let n_places = shape.counts.iter().map(size).max().unwrap_or(0);
+            let sizes: Lowered<Vec<u64>> = shape.counts.iter().map(|count| self.n_counts(&shape, count)).collect();
+            let sizes = sizes?;
+            let n_places = sizes.iter().copied().max().unwrap_or(0);
             let made = match self.check_written("items", usize::try_from(n_places).unwrap_or(usize::MAX)) {
                 Err(error) => Err(error),
                 Ok(()) if shape.has_distinct_items() => self.unique_array(&shape, depth),
@@ -78,7 +80,7 @@ impl Lowerer<'_> {
                 Err(LowerError::Schema(error)) if error.is_unsupported() => error,
                 made => return made,
             };
-            let largest = (0..shape.counts.len()).max_by_key(|&index| size(&shape.counts[index]));
+            let largest = (0..sizes.len()).max_by_key(|&index| sizes[index]);
             match largest {
                 Some(index) => {
                     let count = shape.counts.remove(index);
@@ -106,20 +108,12 @@ impl Lowerer<'_> {
 
     /// Returns the texts of the numbers of a set: an automaton, and automata beside registers; in lenient mode without divisors that can't be
     /// enforced.
-    pub(super) fn texts_of_set(
-        &mut self,
-        set: &NumberSet,
-        is_element: bool,
-    ) -> Lowered<(Arc<Dfa>, Vec<RegisterTexts>)> {
+    pub(super) fn texts_of_set(&mut self, set: &NumberSet, is_element: bool) -> Lowered<NumberAutomata> {
         let mut left = Cow::Borrowed(set);
         loop {
-            let error = match self.texts_as_said(&left, is_element) {
-                Ok(texts) => return Ok(texts),
-                Err(NumberError::TooLarge(error)) if error.is_interrupted() => {
-                    self.budget.check()?;
-                    no_texts(NumberError::TooLarge(error))
-                }
-                Err(error) => no_texts(error),
+            let error = match self.exact_texts_of_set(&left, is_element) {
+                Err(LowerError::Schema(error)) => error,
+                texts => return texts,
             };
             // The greatest divisor makes the automaton large; divisors that it implies go with it.
             let Some((greatest, _)) = left.to_mut().pop_divisor() else { return Err(error.into()) };
@@ -130,6 +124,17 @@ impl Lowerer<'_> {
                 _ => false,
             })?;
         }
+    }
+
+    /// As [`Self::texts_of_set`], with all divisors.
+    pub(super) fn exact_texts_of_set(&mut self, set: &NumberSet, is_element: bool) -> Lowered<NumberAutomata> {
+        self.texts_as_said(set, is_element).map_err(|error| match error {
+            NumberError::TooLarge(error) if error.is_interrupted() => match self.budget.check() {
+                Ok(()) => no_texts(NumberError::TooLarge(error)).into(),
+                Err(interrupted) => interrupted.into(),
+            },
+            error => no_texts(error).into(),
+        })
     }
 
     fn texts_as_said(&self, set: &NumberSet, is_element: bool) -> Result<(Arc<Dfa>, Vec<RegisterTexts>), NumberError> {

@@ -27,6 +27,9 @@ const COUNTED_MIN: u64 = 4;
 /// Steps of the budget for the automaton of a set of numbers, beside one for each edge.
 const STEPS_PER_NUMBER: usize = 1024;
 
+/// Texts of numbers: an automaton, and automata beside registers.
+pub(super) type NumberAutomata = (Arc<Dfa>, Vec<RegisterTexts>);
+
 impl Lowerer<'_> {
     /// Returns the rule of the numbers that have any of some shapes; nothing if there are none.
     pub(super) fn number(&mut self, shapes: Vec<NumberShape>, is_element: bool) -> Lowered<Option<NetRuleId>> {
@@ -70,18 +73,28 @@ impl Lowerer<'_> {
 
     /// Returns the texts of the numbers that have any of some shapes: an automaton, and automata beside registers. As an item that is compared,
     /// a number of the automaton has one text.
-    pub(super) fn number_texts(
+    pub(super) fn number_texts(&mut self, shapes: &[NumberShape], is_element: bool) -> Lowered<NumberAutomata> {
+        self.number_texts_by(shapes, is_element, Self::texts_of_set)
+    }
+
+    /// As [`Self::number_texts`], but an error where keywords could be dropped, also in lenient mode: for questions that need no answer.
+    pub(super) fn exact_number_texts(&mut self, shapes: &[NumberShape], is_element: bool) -> Lowered<NumberAutomata> {
+        self.number_texts_by(shapes, is_element, Self::exact_texts_of_set)
+    }
+
+    fn number_texts_by(
         &mut self,
         shapes: &[NumberShape],
         is_element: bool,
-    ) -> Lowered<(Arc<Dfa>, Vec<RegisterTexts>)> {
+        texts_of_set: impl Fn(&mut Self, &NumberSet, bool) -> Lowered<NumberAutomata>,
+    ) -> Lowered<NumberAutomata> {
         let (mut union, mut registers) = (Union::default(), Vec::new());
         let mut met: HashSet<NumberSet> = HashSet::new();
         for set in shapes.iter().flat_map(NumberShape::sets) {
             if set.n_divisors() > 1 && !met.insert(set.with_one_divisor()) {
                 continue;
             }
-            let (dfa, beside) = self.texts_of_set(&set, is_element)?;
+            let (dfa, beside) = texts_of_set(self, &set, is_element)?;
             self.budget.spend(STEPS_PER_NUMBER + dfa.n_edges())?;
             registers.extend(beside);
             union.add(dfa);

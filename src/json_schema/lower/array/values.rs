@@ -3,7 +3,7 @@
 //! Under `uniqueItems` the number of values bounds the number of items. Scalars are counted by their automata; containers are enumerated
 //! here, as one text each, with members and items in the order of the draft. The caller decides how many are few.
 
-use super::super::text::{has_finite_end, spelled_key};
+use super::super::text::{NumberAutomata, has_finite_end, spelled_key};
 use super::super::{LowerError, Lowered, Lowerer};
 use super::{Plan, Seen, VALUES_MAX, n_prefix};
 use crate::json_schema::conjunction::{ConjunctionId, Members};
@@ -75,7 +75,7 @@ impl Lowerer<'_> {
     }
 
     /// Tells whether a conjunction certainly has infinitely many values.
-    fn is_endless(&mut self, conjunction: ConjunctionId) -> Lowered<bool> {
+    pub(super) fn is_endless(&mut self, conjunction: ConjunctionId) -> Lowered<bool> {
         for kind in ValueKind::ALL {
             let shapes = self.expander.shapes(conjunction, kind)?;
             let is_endless = match kind {
@@ -92,7 +92,7 @@ impl Lowerer<'_> {
                     is_endless
                 }
                 // Numbers that can't be spelled as distinct items are an error of the array, where there is one.
-                _ => self.add_scalars(kind, &shapes, &mut Vec::new()).is_ok_and(|others| others.is_endless),
+                _ => self.add_visible_scalars(kind, &shapes, &mut Vec::new()).is_ok_and(|others| others.is_endless),
             };
             if is_endless {
                 return Ok(true);
@@ -148,7 +148,7 @@ impl Lowerer<'_> {
                     _ => false,
                 }),
                 _ => self
-                    .add_scalars(kind, &shapes, &mut texts)
+                    .add_visible_scalars(kind, &shapes, &mut texts)
                     .is_ok_and(|others| others.is_endless || !texts.is_empty()),
             };
             if has_some {
@@ -181,7 +181,7 @@ impl Lowerer<'_> {
                     };
             }
             is_few = is_few
-                && match (kind, self.add_scalars(kind, &shapes, texts)) {
+                && match (kind, self.add_visible_scalars(kind, &shapes, texts)) {
                     (ValueKind::Array | ValueKind::Object, _) => true,
                     (_, Ok(others)) => !others.is_some,
                     // Some numbers can't be spelled as distinct items, which does not matter within containers.
@@ -206,6 +206,26 @@ impl Lowerer<'_> {
         shapes: &[Shape],
         texts: &mut Vec<Vec<u8>>,
     ) -> Lowered<UnlistedValues> {
+        self.add_scalars_by(kind, shapes, texts, Self::number_texts)
+    }
+
+    /// As [`Self::add_scalars`], but an error where keywords could be dropped: these values need not be known.
+    fn add_visible_scalars(
+        &mut self,
+        kind: ValueKind,
+        shapes: &[Shape],
+        texts: &mut Vec<Vec<u8>>,
+    ) -> Lowered<UnlistedValues> {
+        self.add_scalars_by(kind, shapes, texts, Self::exact_number_texts)
+    }
+
+    fn add_scalars_by(
+        &mut self,
+        kind: ValueKind,
+        shapes: &[Shape],
+        texts: &mut Vec<Vec<u8>>,
+        number_texts: impl Fn(&mut Self, &[NumberShape], bool) -> Lowered<NumberAutomata>,
+    ) -> Lowered<UnlistedValues> {
         let mut others = UnlistedValues::default();
         if shapes.is_empty() {
             return Ok(others);
@@ -219,7 +239,7 @@ impl Lowerer<'_> {
                     .iter()
                     .filter_map(|shape| if let Shape::Number(number) = shape { Some(number.clone()) } else { None })
                     .collect();
-                let (dfa, registers) = self.number_texts(&numbers, true)?;
+                let (dfa, registers) = number_texts(self, &numbers, true)?;
                 others.is_finite |= has_finite_end(&dfa);
                 others.is_some |= !registers.is_empty();
                 match few_texts(&dfa, VALUES_MAX) {
@@ -257,7 +277,7 @@ impl Lowerer<'_> {
         if self.may_go_on(shape)? {
             return Ok(false);
         }
-        let plan = Plan { shape, n_prefix: n_prefix(shape), is_written: true, distinct: None };
+        let plan = Plan { shape, n_prefix: n_prefix(shape), is_written: true, unique: None };
         let none = Seen { position: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
         let mut open: Vec<(Vec<Vec<u8>>, Seen)> = vec![(Vec::new(), none)];
         while let Some((items, seen)) = open.pop() {

@@ -14,8 +14,14 @@ impl Lowerer<'_> {
         texts: &mut Vec<Vec<u8>>,
     ) -> Lowered<bool> {
         let Some(plan) = self.plan_object(shape)? else { return Ok(true) };
-        if plan.is_open() {
-            return Ok(false);
+        // There is no place for keys that nobody names where those that must be there are as many as there may be.
+        let n_required = plan.names.iter().filter(|name| name.is_required).count() as u64;
+        if plan.max.is_none_or(|max| max > n_required) {
+            for class in &plan.classes {
+                if self.few_values(class.content.conjunction, few)?.is_none_or(|values| !values.is_empty()) {
+                    return Ok(false);
+                }
+            }
         }
         let mut places = Places::default();
         let none = Seen { next: 0, n_members: 0, met: 0 };
