@@ -241,6 +241,59 @@ def test_one_matcher_on_many_threads(compiler):
     assert not failures and matcher.n_steps == 2400
 
 
+def test_everything_is_shared_by_threads(bytes_vocab):
+    """Threads compile, fill rows of one bitmask, fork and drop what others use; each finds what one thread alone finds."""
+    compiler = maskwright.GrammarCompiler(bytes_vocab)
+    schemas = [{"type": "array", "items": {"type": "integer", "maximum": bound}, "maxItems": 3} for bound in range(6)]
+    document = b"[3,-12]"
+    n_threads = 6
+
+    def words(rows, row):
+        return [rows[row, word] for word in range(maskwright.n_mask_words(262))]
+
+    def masks(grammar, rows, row):
+        matcher, found = grammar.matcher(), []
+        for byte in document:
+            matcher.fill_mask(rows, row)
+            found.append((words(rows, row), matcher.is_token_allowed(byte)))
+            if not matcher.try_accept_token(byte):
+                break
+            found.append(matcher.fork().jump_forward_text())
+        return found
+
+    lone = maskwright.allocate_bitmask(1, 262, library="buffer")
+    wanted = [masks(maskwright.GrammarCompiler(bytes_vocab).compile_json_schema(schema), lone, 0) for schema in schemas]
+    shared = [compiler.compile_json_schema(schema) for schema in schemas]
+    rows = maskwright.allocate_bitmask(n_threads, 262, library="buffer")
+    barrier = threading.Barrier(n_threads)
+    failures = []
+
+    def work(row):
+        try:
+            barrier.wait()
+            for turn in range(60):
+                index = (turn + row) % len(schemas)
+                assert masks(shared[index], rows, row) == wanted[index]
+                assert masks(compiler.compile_json_schema(schemas[index]), rows, row) == wanted[index]
+                if turn % 20 == row:
+                    compiler.clear_caches()
+                    shared[index] = compiler.compile_json_schema(schemas[index])
+                batch = [grammar.matcher() for grammar in shared]
+                of_batch = maskwright.allocate_bitmask(len(batch), 262, library="buffer")
+                maskwright.fill_masks(batch, of_batch)
+                assert [words(of_batch, at) for at in range(len(batch))] == [found[0][0] for found in wanted]
+        except BaseException as error:
+            failures.append(error)
+            barrier.abort()
+
+    threads = [threading.Thread(target=work, args=(row,)) for row in range(n_threads)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
 def test_masks_on_logits(compiler):
     numpy = pytest.importorskip("numpy")
     matcher = compiler.compile_ebnf('root ::= "a"').matcher()

@@ -355,7 +355,10 @@ def test_the_check_of_an_environment(stand_ins, tmp_path):
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: maskwright\nVersion: 0.1.0\n")
     (info / "entry_points.txt").write_text("[vllm.general_plugins]\nmaskwright = maskwright.vllm:register\n")
-    package = Path(importlib.import_module("maskwright").__file__).parents[1]
+    # Without what an installation has beside it.
+    package = tmp_path / "without_installation"
+    package.mkdir()
+    (package / "maskwright").symlink_to(Path(importlib.import_module("maskwright").__file__).parent)
     stands = Path(__file__).parent / "stand_ins"
     for paths, status, words in (
         ([stands, tmp_path, package], 0, "can take the place"),
