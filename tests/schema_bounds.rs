@@ -12,10 +12,12 @@ use std::time::{Duration, Instant};
 
 /// The address space of a child, in kilobytes.
 const ADDRESS_SPACE_KB: usize = 1 << 20;
-/// Most memory that a compile may add to a child, in kilobytes: nearly all take less than 300 MB, the negation of a wide `oneOf` takes 333.
-const RESIDENT_KB_MAX: usize = 350 << 10;
-/// Most processor time of a compile where the machine is as fast as usual ([`slowness`]): nearly all take less than two seconds, choices of patterns up to 2.6 where other programs share the caches.
-const ANSWER_MAX: Duration = Duration::from_secs(4);
+/// Most memory that a compile may add to a child, in kilobytes.
+const RESIDENT_KB_MAX: usize = 300 << 10;
+/// Most processor time of a compile where the machine is as fast as usual ([`slowness`]).
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+/// How often a compile is measured, at most: other programs that share the caches make some take twice as long.
+const MEASUREMENTS_MAX: usize = 3;
 /// The largest size.
 const LARGE: usize = 30_000;
 /// Says which schema a child compiles: its name, size, and `lenient` or `strict`.
@@ -241,13 +243,19 @@ fn hostile_schemas_are_answered_within_time_and_memory() {
     let mut failures: Vec<String> = Vec::new();
     for (name, _) in HOSTILE {
         for (size, mode) in [(30, "strict"), (1_000, "strict"), (1_000, "lenient"), (LARGE, "strict")] {
-            match answer(name, size, mode) {
-                None => {
-                    println!("skipped: no limited address space here");
-                    return;
+            let mut answers = Vec::new();
+            while answers.len() < MEASUREMENTS_MAX {
+                match answer(name, size, mode) {
+                    None => {
+                        println!("skipped: no limited address space here");
+                        return;
+                    }
+                    Some(Ok((elapsed, memory_kb))) if elapsed < ANSWER_MAX && memory_kb < RESIDENT_KB_MAX => break,
+                    Some(answer) => answers.push(answer),
                 }
-                Some(Ok((elapsed, memory_kb))) if elapsed < ANSWER_MAX && memory_kb < RESIDENT_KB_MAX => {}
-                Some(answer) => failures.push(format!("{name}, {size}, {mode}: {answer:?}")),
+            }
+            if answers.len() == MEASUREMENTS_MAX {
+                failures.push(format!("{name}, {size}, {mode}: {answers:?}"));
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::reader::{KeywordReader, Keywords, Misfit, keyword};
 use super::{Expansion, Site, Wording};
 use crate::json_schema::error::Expanded;
+use crate::json_schema::error::SchemaError;
 use crate::json_schema::model::{Keyword, LogicKeyword, SchemaId};
 use crate::json_schema::partial::{Alternative, Choice, Frames, Goal, Partial};
 use crate::json_schema::value::ValueId;
@@ -64,10 +65,15 @@ pub(super) fn negate(cx: &mut dyn Expansion<'_>, site: &Site, keyword: &LogicKey
         LogicKeyword::OneOf(ids) => {
             let mut alternatives = vec![ids.iter().map(|&id| not(id)).collect::<Alternative>()];
             let alive: Vec<SchemaId> = ids.iter().copied().filter(|&id| !cx.surely_fails(site.kind, id)).collect();
+            let limit = cx.limits().schema_alternatives_max;
             for (index, &a) in alive.iter().enumerate() {
                 for &b in &alive[index + 1..] {
                     if a == b || !cx.are_disjoint(site.member(a), site.member(b), site.kind)? {
                         alternatives.push(vec![yes(a), yes(b)]);
+                    }
+                    // Each would be tried.
+                    if alternatives.len() > limit {
+                        return Err(SchemaError::too_much("schema_alternatives_max", alternatives.len(), limit).into());
                     }
                 }
             }
