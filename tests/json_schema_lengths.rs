@@ -247,3 +247,21 @@ fn lengths_are_counted_where_strings_have_no_quotes() {
         }
     }
 }
+
+/// A pattern that needs a character asks for one where only an upper bound is counted.
+#[test]
+fn a_counted_text_is_as_empty_as_its_pattern_allows() {
+    let vocab = Vocab::from_tokens((0..=255u8).map(|byte| vec![byte])).unwrap();
+    let compiler = GrammarCompiler::new(vocab.into());
+    for max in [3, 300, 3_000_000] {
+        for (pattern, may_be_empty) in [("^[ab]+$", false), ("^[ab]*$", true), ("^.+$", false)] {
+            let schema = format!(r#"{{"type":"string","pattern":"{pattern}","maxLength":{max}}}"#);
+            let grammar = compiler.compile_json_schema(&schema).unwrap();
+            for (text, is_valid) in [(r#""""#, may_be_empty), (r#""a""#, true), (r#""ab""#, true)] {
+                let mut matcher = grammar.matcher();
+                let is_accepted = matcher.accept_bytes(text.as_bytes()).is_ok() && matcher.is_accepting();
+                assert_eq!(is_accepted, is_valid, "{schema}: {text}");
+            }
+        }
+    }
+}
