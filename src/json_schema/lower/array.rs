@@ -6,6 +6,7 @@ mod matching;
 mod values;
 
 use super::draft::Draft;
+use super::text::Divisors;
 use super::white_space::{AfterOpen, From};
 use super::{Lowered, Lowerer};
 use crate::json_schema::conjunction::{ConjunctionId, Member, Members};
@@ -294,7 +295,7 @@ impl Lowerer<'_> {
         let mut all = UnlistedValues::default();
         for kind in ValueKind::ALL {
             let shapes = self.expander.shapes(conjunction, kind)?;
-            let others = self.add_scalars(kind, &shapes, &mut texts)?;
+            let others = self.add_scalars(kind, &shapes, &mut texts, Divisors::Enforceable)?;
             all.is_some |= others.is_some;
             all.is_finite |= others.is_finite;
             all.is_endless |= others.is_endless;

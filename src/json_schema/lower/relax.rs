@@ -6,16 +6,16 @@
 //! A shape is a conjunction, whatever signs led to it, so that dropping a part of it allows more documents, never fewer.
 
 use super::object::Plan;
-use super::text::NumberAutomata;
+use super::text::{Divisors, NumberAutomata};
 use super::{Draft, LowerError, Lowered, Lowerer};
 use crate::json_schema::conjunction::Subject;
 use crate::json_schema::error::SchemaError;
 use crate::json_schema::model::{ArrayKeyword, Keyword, NumberKeyword, ObjectKeyword, SchemaId};
-use crate::json_schema::number::{NumberError, NumberSet, NumberSpelling, NumberTexts, RegisterTexts};
+use crate::json_schema::number::{NumberError, NumberSet, NumberSpelling, NumberTexts};
 use crate::json_schema::shape::{ArrayShape, ItemCount, ObjectShape};
 use crate::json_schema::value::ValueId;
 use crate::pass::NetRuleId;
-use crate::regular::{Dfa, Work};
+use crate::regular::Work;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -106,15 +106,26 @@ impl Lowerer<'_> {
         Ok(self.rule("array", draft, None))
     }
 
-    /// Returns the texts of the numbers of a set: an automaton, and automata beside registers; in lenient mode without divisors that can't be
-    /// enforced.
-    pub(super) fn texts_of_set(&mut self, set: &NumberSet, is_element: bool) -> Lowered<NumberAutomata> {
+    /// Returns the texts of the numbers of a set: an automaton, and automata beside registers.
+    pub(super) fn texts_of_set(
+        &mut self,
+        set: &NumberSet,
+        is_element: bool,
+        divisors: Divisors,
+    ) -> Lowered<NumberAutomata> {
         let mut left = Cow::Borrowed(set);
         loop {
-            let error = match self.exact_texts_of_set(&left, is_element) {
-                Err(LowerError::Schema(error)) => error,
-                texts => return texts,
+            let error = match self.texts_as_said(&left, is_element) {
+                Ok(texts) => return Ok(texts),
+                Err(NumberError::TooLarge(error)) if error.is_interrupted() => {
+                    self.budget.check()?;
+                    no_texts(NumberError::TooLarge(error))
+                }
+                Err(error) => no_texts(error),
             };
+            if divisors == Divisors::All {
+                return Err(error.into());
+            }
             // The greatest divisor makes the automaton large; divisors that it implies go with it.
             let Some((greatest, _)) = left.to_mut().pop_divisor() else { return Err(error.into()) };
             self.blame(&error, |keyword| match keyword {
@@ -126,18 +137,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// As [`Self::texts_of_set`], with all divisors.
-    pub(super) fn exact_texts_of_set(&mut self, set: &NumberSet, is_element: bool) -> Lowered<NumberAutomata> {
-        self.texts_as_said(set, is_element).map_err(|error| match error {
-            NumberError::TooLarge(error) if error.is_interrupted() => match self.budget.check() {
-                Ok(()) => no_texts(NumberError::TooLarge(error)).into(),
-                Err(interrupted) => interrupted.into(),
-            },
-            error => no_texts(error).into(),
-        })
-    }
-
-    fn texts_as_said(&self, set: &NumberSet, is_element: bool) -> Result<(Arc<Dfa>, Vec<RegisterTexts>), NumberError> {
+    fn texts_as_said(&self, set: &NumberSet, is_element: bool) -> Result<NumberAutomata, NumberError> {
         let work = &mut Work(&mut |n_steps| self.budget.spend(n_steps).is_ok());
         if is_element {
             return set.element_texts(self.limits, work);

@@ -27,6 +27,15 @@ const COUNTED_MIN: u64 = 4;
 /// Steps of the budget for the automaton of a set of numbers, beside one for each edge.
 const STEPS_PER_NUMBER: usize = 1024;
 
+/// Which divisors numbers obey.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Divisors {
+    /// All; one that can't be enforced is an error: for questions that need no answer.
+    All,
+    /// In lenient mode only those that can be enforced; the others are dropped from the schema.
+    Enforceable,
+}
+
 /// Texts of numbers: an automaton, and automata beside registers.
 pub(super) type NumberAutomata = (Arc<Dfa>, Vec<RegisterTexts>);
 
@@ -45,7 +54,7 @@ impl Lowerer<'_> {
     }
 
     fn draft_number(&mut self, shapes: &[NumberShape], is_element: bool) -> Lowered<Option<Draft>> {
-        let (dfa, mut registers) = self.number_texts(shapes, is_element)?;
+        let (dfa, mut registers) = self.number_texts(shapes, is_element, Divisors::Enforceable)?;
         let mut draft = self.workspace.draft();
         match (dfa.is_empty(), registers.len()) {
             (true, 0) => return Ok(None),
@@ -73,20 +82,11 @@ impl Lowerer<'_> {
 
     /// Returns the texts of the numbers that have any of some shapes: an automaton, and automata beside registers. As an item that is compared,
     /// a number of the automaton has one text.
-    pub(super) fn number_texts(&mut self, shapes: &[NumberShape], is_element: bool) -> Lowered<NumberAutomata> {
-        self.number_texts_by(shapes, is_element, Self::texts_of_set)
-    }
-
-    /// As [`Self::number_texts`], but an error where keywords could be dropped, also in lenient mode: for questions that need no answer.
-    pub(super) fn exact_number_texts(&mut self, shapes: &[NumberShape], is_element: bool) -> Lowered<NumberAutomata> {
-        self.number_texts_by(shapes, is_element, Self::exact_texts_of_set)
-    }
-
-    fn number_texts_by(
+    pub(super) fn number_texts(
         &mut self,
         shapes: &[NumberShape],
         is_element: bool,
-        texts_of_set: impl Fn(&mut Self, &NumberSet, bool) -> Lowered<NumberAutomata>,
+        divisors: Divisors,
     ) -> Lowered<NumberAutomata> {
         let (mut union, mut registers) = (Union::default(), Vec::new());
         let mut met: HashSet<NumberSet> = HashSet::new();
@@ -94,7 +94,7 @@ impl Lowerer<'_> {
             if set.n_divisors() > 1 && !met.insert(set.with_one_divisor()) {
                 continue;
             }
-            let (dfa, beside) = texts_of_set(self, &set, is_element)?;
+            let (dfa, beside) = self.texts_of_set(&set, is_element, divisors)?;
             self.budget.spend(STEPS_PER_NUMBER + dfa.n_edges())?;
             registers.extend(beside);
             union.add(dfa);

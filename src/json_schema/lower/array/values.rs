@@ -3,7 +3,7 @@
 //! Under `uniqueItems` the number of values bounds the number of items. Scalars are counted by their automata; containers are enumerated
 //! here, as one text each, with members and items in the order of the draft. The caller decides how many are few.
 
-use super::super::text::{NumberAutomata, has_finite_end, spelled_key};
+use super::super::text::{Divisors, has_finite_end, spelled_key};
 use super::super::{LowerError, Lowered, Lowerer};
 use super::{Plan, Seen, VALUES_MAX, n_prefix};
 use crate::json_schema::conjunction::{ConjunctionId, Members};
@@ -92,7 +92,9 @@ impl Lowerer<'_> {
                     is_endless
                 }
                 // Numbers that can't be spelled as distinct items are an error of the array, where there is one.
-                _ => self.add_visible_scalars(kind, &shapes, &mut Vec::new()).is_ok_and(|others| others.is_endless),
+                _ => self
+                    .add_scalars(kind, &shapes, &mut Vec::new(), Divisors::All)
+                    .is_ok_and(|others| others.is_endless),
             };
             if is_endless {
                 return Ok(true);
@@ -148,7 +150,7 @@ impl Lowerer<'_> {
                     _ => false,
                 }),
                 _ => self
-                    .add_visible_scalars(kind, &shapes, &mut texts)
+                    .add_scalars(kind, &shapes, &mut texts, Divisors::All)
                     .is_ok_and(|others| others.is_endless || !texts.is_empty()),
             };
             if has_some {
@@ -181,7 +183,7 @@ impl Lowerer<'_> {
                     };
             }
             is_few = is_few
-                && match (kind, self.add_visible_scalars(kind, &shapes, texts)) {
+                && match (kind, self.add_scalars(kind, &shapes, texts, Divisors::All)) {
                     (ValueKind::Array | ValueKind::Object, _) => true,
                     (_, Ok(others)) => !others.is_some,
                     // Some numbers can't be spelled as distinct items, which does not matter within containers.
@@ -205,26 +207,7 @@ impl Lowerer<'_> {
         kind: ValueKind,
         shapes: &[Shape],
         texts: &mut Vec<Vec<u8>>,
-    ) -> Lowered<UnlistedValues> {
-        self.add_scalars_by(kind, shapes, texts, Self::number_texts)
-    }
-
-    /// As [`Self::add_scalars`], but an error where keywords could be dropped: these values need not be known.
-    fn add_visible_scalars(
-        &mut self,
-        kind: ValueKind,
-        shapes: &[Shape],
-        texts: &mut Vec<Vec<u8>>,
-    ) -> Lowered<UnlistedValues> {
-        self.add_scalars_by(kind, shapes, texts, Self::exact_number_texts)
-    }
-
-    fn add_scalars_by(
-        &mut self,
-        kind: ValueKind,
-        shapes: &[Shape],
-        texts: &mut Vec<Vec<u8>>,
-        number_texts: impl Fn(&mut Self, &[NumberShape], bool) -> Lowered<NumberAutomata>,
+        divisors: Divisors,
     ) -> Lowered<UnlistedValues> {
         let mut others = UnlistedValues::default();
         if shapes.is_empty() {
@@ -239,7 +222,7 @@ impl Lowerer<'_> {
                     .iter()
                     .filter_map(|shape| if let Shape::Number(number) = shape { Some(number.clone()) } else { None })
                     .collect();
-                let (dfa, registers) = number_texts(self, &numbers, true)?;
+                let (dfa, registers) = self.number_texts(&numbers, true, divisors)?;
                 others.is_finite |= has_finite_end(&dfa);
                 others.is_some |= !registers.is_empty();
                 match few_texts(&dfa, VALUES_MAX) {
