@@ -305,6 +305,23 @@ fn tokens_are_what_they_seem() {
 }
 
 #[test]
+fn patterns_with_ends_of_lines_are_written_as_calls() {
+    let sources = [
+        r#"Regex("a\n\\d+")"#,
+        r#"Regex("\\d\n\0", flags="u")"#,
+        r#"Regex("a . # b\n c[a\r]", flags="x")"#,
+        r#"Regex("[.]\n.", flags="si")"#,
+        r#"Regex("[xy]\n.", flags="")"#,
+    ];
+    for source in sources {
+        let written = grammar(&format!("root ::= {source}"));
+        let printed = written.to_ebnf().unwrap();
+        assert_eq!(grammar(&printed), written, "{printed}");
+    }
+    assert_eq!(body_text(r#"Regex("a\n\\d+")"#), "root ::= Regex(\"a\\n\\\\d+\")\n");
+}
+
+#[test]
 fn flags_and_macros_end_where_names_begin() {
     // `"a"item` is a literal and a rule; `"a" i` too.
     let text = grammar("root ::= \"a\"item \"b\" i Token (\"x\")\nitem ::= \"c\"\ni ::= \"d\"\nToken ::= \"e\"")

@@ -1,6 +1,6 @@
 //! Vocabularies from byte strings and from tiktoken data: kinds, names, limits, and the indexes against brute force.
 
-use maskwright::vocab::{TokenId, TokenKind, Trie, Vocab};
+use maskwright::vocab::{TokenId, TokenKind, Trie, TrieNode, Vocab};
 use proptest::prelude::*;
 
 /// Checks every index of a vocabulary against its definition.
@@ -20,36 +20,37 @@ fn check_trie(vocab: &Vocab) {
     let mut n_visited = vec![0; vocab.n_tokens()];
     // The bytes from the root to the current node of a walk in index order.
     let mut path: Vec<u8> = Vec::new();
-    let mut open_ends: Vec<u32> = vec![trie.subtree_end(0)];
+    let root = TrieNode::ROOT;
+    let mut open_ends: Vec<TrieNode> = vec![trie.subtree_end(root)];
     let mut n_below: Vec<usize> = vec![0; trie.n_nodes()];
-    assert_eq!((trie.subtree_end(0) as usize, trie.depth(0), trie.tokens(0).len()), (trie.n_nodes(), 0, 0));
-    for node in 1..trie.n_nodes() as u32 {
+    assert_eq!((trie.subtree_end(root).index(), trie.depth(root), trie.tokens(root).len()), (trie.n_nodes(), 0, 0));
+    for node in trie.preorder(root).skip(1) {
         let depth = usize::from(trie.depth(node));
-        assert!((1..=path.len() + 1).contains(&depth), "node {node} skips a level");
+        assert!((1..=path.len() + 1).contains(&depth), "{node:?} skips a level");
         path.truncate(depth - 1);
         path.push(trie.byte(node));
         open_ends.truncate(depth);
         assert!(
             node < open_ends[depth - 1] && trie.subtree_end(node) <= open_ends[depth - 1],
-            "node {node} leaves its parent"
+            "{node:?} leaves its parent"
         );
         open_ends.push(trie.subtree_end(node));
         assert!(trie.tokens(node).is_sorted());
         for &id in trie.tokens(node) {
-            assert_eq!(vocab.bytes(id), path, "token {id} at node {node}");
+            assert_eq!(vocab.bytes(id), path, "token {id} at {node:?}");
             n_visited[id as usize] += 1;
         }
-        n_below[node as usize] = trie.tokens(node).len();
-        assert!(!trie.subtree_tokens(node).is_empty(), "node {node} leads to no token");
+        n_below[node.index()] = trie.tokens(node).len();
+        assert!(!trie.subtree_tokens(node).is_empty(), "{node:?} leads to no token");
     }
     for id in 0..vocab.n_tokens() as TokenId {
         let is_text = matches!(vocab.kind(id), TokenKind::Text | TokenKind::AddedText) && !vocab.bytes(id).is_empty();
         assert_eq!(n_visited[id as usize], usize::from(is_text), "token {id}");
         assert_eq!(vocab.is_text(id), is_text);
     }
-    for node in 0..trie.n_nodes() as u32 {
+    for node in trie.preorder(root) {
         check_children(trie, node);
-        let n: usize = n_below[node as usize..trie.subtree_end(node) as usize].iter().sum();
+        let n: usize = n_below[node.index()..trie.subtree_end(node).index()].iter().sum();
         assert_eq!(trie.subtree_tokens(node).len(), n);
         if let Some(&first) = trie.tokens(node).first() {
             assert_eq!(trie.subtree_tokens(node)[0], first);
@@ -57,13 +58,14 @@ fn check_trie(vocab: &Vocab) {
     }
 }
 
-fn check_children(trie: &Trie, node: u32) {
-    let children: Vec<u32> = trie.children(node).collect();
+fn check_children(trie: &Trie, node: TrieNode) {
+    let children: Vec<TrieNode> = trie.children(node).collect();
     assert!(children.is_sorted_by(|&a, &b| trie.byte(a) < trie.byte(b)));
-    let n_below: u32 = children.iter().map(|&child| trie.subtree_end(child) - child).sum();
-    assert_eq!(n_below + 1, trie.subtree_end(node) - node);
+    let n_below: usize = children.iter().map(|&child| trie.n_nodes_at(child)).sum();
+    assert_eq!(n_below + 1, trie.n_nodes_at(node));
+    assert_eq!(trie.has_children(node), !children.is_empty());
     assert!(children.iter().all(|&child| trie.depth(child) == trie.depth(node) + 1));
-    if node == 0 {
+    if node == TrieNode::ROOT {
         for byte in 0..=255 {
             assert_eq!(trie.root_child(byte), children.iter().copied().find(|&child| trie.byte(child) == byte));
         }
@@ -201,7 +203,7 @@ fn one_hundred_and_twenty_eight_thousand_tokens_build_in_time() {
     let times = (0..3).map(|_| {
         let start = std::time::Instant::now();
         let vocab = Vocab::from_tokens(&tokens).unwrap();
-        assert_eq!(vocab.trie().subtree_tokens(0).len(), 128_000);
+        assert_eq!(vocab.trie().subtree_tokens(TrieNode::ROOT).len(), 128_000);
         start.elapsed()
     });
     let fastest = times.min().unwrap();
@@ -261,7 +263,7 @@ fn tokens_that_differ_in_trailing_zeros_are_kept_apart() {
     let tokens: [&[u8]; 7] = [b"a\0\0", b"a", b"a\0", b"\0", b"\0\0", b"a\0\0\0\0\0\0\0\0", b"a\0"];
     let vocab = Vocab::from_tokens(tokens).unwrap();
     check_indexes(&vocab);
-    assert_eq!(vocab.trie().subtree_tokens(0), [3, 4, 1, 2, 6, 0, 5]);
+    assert_eq!(vocab.trie().subtree_tokens(TrieNode::ROOT), [3, 4, 1, 2, 6, 0, 5]);
 }
 
 #[test]

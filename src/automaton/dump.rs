@@ -1,7 +1,7 @@
 //! Programs as text and as DOT (Graphviz), for people.
 
 use super::link::{Linked, Program};
-use super::moves::{Move, PackedMove, Pushes, StateRef, Step};
+use super::moves::{LocalState, Move, PackedMove, Pushes, StateRef, Step};
 use super::state::Kind;
 use super::unit::Unit;
 use crate::machine::RegisterRule;
@@ -23,11 +23,11 @@ pub(crate) fn dump_text(program: &Program) -> String {
     let mut text = String::new();
     for (index, linked) in program.units().iter().enumerate() {
         let unit = &linked.unit;
-        let entries: Vec<String> = unit.content.entries.iter().map(u32::to_string).collect();
+        let entries: Vec<String> = unit.content.entries.iter().map(|entry| entry.0.to_string()).collect();
         let (n_states, entries) = (unit.n_states(), entries.join(", "));
         writeln_to(&mut text, format_args!("unit {index} `{}` ({n_states} states), entries: {entries}", unit.name));
-        for state in 0..n_states as u32 {
-            writeln_to(&mut text, format_args!("  {state}{}", kind(linked, state)));
+        for state in unit.states() {
+            writeln_to(&mut text, format_args!("  {}{}", state.0, kind(linked, state)));
             for (label, moves) in rows(linked, state) {
                 for one in moves {
                     writeln_to(&mut text, format_args!("    {label} -> {}", show(program, linked, &one)));
@@ -41,18 +41,18 @@ pub(crate) fn dump_text(program: &Program) -> String {
 /// Returns the program as a DOT digraph: a cluster per unit, dashed edges for moves that push.
 pub(crate) fn dump_dot(program: &Program) -> String {
     let mut text = String::from("digraph grammar {\n  rankdir=LR;\n  node [shape=circle];\n");
-    let name = |linked: &Linked, place: StateRef| format!("s{}", linked.state(place));
+    let name = |linked: &Linked, place: StateRef| format!("s{}", linked.state(place).0);
     for (index, linked) in program.units().iter().enumerate() {
         let label = quote(&linked.unit.name);
         writeln_to(&mut text, format_args!("  subgraph cluster_{index} {{\n    label={label};"));
-        for state in 0..linked.unit.n_states() as u32 {
+        for state in linked.unit.states() {
             let shape = if kind(linked, state).is_empty() { "circle" } else { "doublecircle" };
-            let label = quote(&format!("{state}{}", kind(linked, state)));
+            let label = quote(&format!("{}{}", state.0, kind(linked, state)));
             let id = name(linked, StateRef::own(state));
             writeln_to(&mut text, format_args!("    {id} [shape={shape}, label={label}];"));
         }
         text.push_str("  }\n");
-        for state in 0..linked.unit.n_states() as u32 {
+        for state in linked.unit.states() {
             for (label, moves) in rows(linked, state) {
                 for one in moves {
                     let pushed: Vec<String> = one.pushes.iter().map(|&place| name(linked, place)).collect();
@@ -79,7 +79,7 @@ fn quote(label: &str) -> String {
     format!("\"{}\"", label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
-fn kind(linked: &Linked, state: u32) -> String {
+fn kind(linked: &Linked, state: LocalState) -> String {
     match linked.unit.info(state).kind {
         Kind::Inner => String::new(),
         Kind::End => " end".into(),
@@ -103,7 +103,7 @@ fn kind(linked: &Linked, state: u32) -> String {
                 }
             }
         }
-        Kind::BodyEnd { loop_state, .. } => format!(" counts, then {loop_state}"),
+        Kind::BodyEnd { loop_state, .. } => format!(" counts, then {}", loop_state.0),
         Kind::Loop { counter } => {
             let counter = linked.unit.counter(counter);
             let max = counter.max().map_or(String::new(), |max| max.to_string());
@@ -113,15 +113,15 @@ fn kind(linked: &Linked, state: u32) -> String {
 }
 
 /// Returns the moves of a state by what they read: bytes with equal moves together, then control tokens.
-fn rows(linked: &Linked, state: u32) -> Vec<(String, Vec<Move>)> {
+fn rows(linked: &Linked, state: LocalState) -> Vec<(String, Vec<Move>)> {
     let unit = &linked.unit;
     let mut by_code: BTreeMap<(u8, u32), (PackedMove, ByteSet)> = BTreeMap::new();
     for byte in 0..=255u8 {
         let code = unit.code(state, byte);
         let key = match code.step() {
             Step::None => continue,
-            Step::Plain(target) | Step::Local(target) => (0, target),
-            Step::List(list) => (1, list),
+            Step::Plain(target) | Step::Local(target) => (0, target.0),
+            Step::List(list) => (1, list.0),
         };
         by_code.entry(key).or_insert((code, ByteSet::EMPTY)).1.insert(byte);
     }
@@ -156,9 +156,9 @@ fn show(program: &Program, linked: &Linked, one: &Move) -> String {
     let place = |place: StateRef| match program.place(linked.state(place)) {
         Some((other, state)) if place.slot > 0 => {
             let index = program.units().iter().position(|unit| unit.unit == other.unit).unwrap_or_default();
-            format!("unit {index} state {state}")
+            format!("unit {index} state {}", state.0)
         }
-        _ => place.state.to_string(),
+        _ => place.state.0.to_string(),
     };
     let mut parts: Vec<String> = one.pushes.iter().map(|&pushed| format!("push {}", place(pushed))).collect();
     parts.push(place(one.target));

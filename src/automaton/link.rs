@@ -2,7 +2,7 @@
 
 use super::bounds::Bounds;
 use super::build::{Entry, build};
-use super::moves::{StateRef, Step};
+use super::moves::{LocalState, StateRef, Step};
 use super::state::{Kind, Owner, Role, StateInfo};
 use super::store::{Callee, Component, UnitStore};
 use super::unbounded::{
@@ -12,34 +12,49 @@ use super::unit::Unit;
 use crate::limits::Limits;
 use crate::machine::{Distinct, Equality, Exhaustible};
 use crate::pass::{BuildError, CompileBudget, FinishedNetwork, FinishedRule, NetRuleId, NormalGrammar};
-use crate::util::{ByteSet, Components, components};
+use crate::util::{ByteSet, Components, components, index_type};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
-/// A state of a program. 0 is [`DONE`], 1 is [`BELOW`]; the others are the states of its units, in turn.
-pub(crate) type StateId = u32;
+index_type!(
+    /// Names a state of a program. 0 is [`DONE`], 1 is [`BELOW`]; the others are the states of its units, in turn.
+    pub(crate) StateId
+);
 
 /// The whole text has been read. Nothing follows.
-pub(crate) const DONE: StateId = 0;
+pub(crate) const DONE: StateId = StateId(0);
 /// The end of what is known: whatever called, seen from a mask that is made for any caller.
-pub(crate) const BELOW: StateId = 1;
-const FIRST: StateId = 2;
+pub(crate) const BELOW: StateId = StateId(1);
+/// The first state of a unit.
+const FIRST: StateId = StateId(2);
 
 /// A unit in its place.
 #[derive(Debug)]
 pub(crate) struct Linked {
     pub unit: Arc<Unit>,
-    /// What is added to a state's number.
-    pub base: u32,
+    /// The first state of the unit.
+    base: StateId,
     /// Likewise, by slot: 0 for the unit itself, then its children.
-    pub bases: SmallVec<[u32; 4]>,
+    bases: SmallVec<[StateId; 4]>,
 }
 
 impl Linked {
     #[inline]
     pub fn state(&self, place: StateRef) -> StateId {
-        self.bases[place.slot as usize] + place.state
+        StateId(self.bases[place.slot as usize].0 + place.state.0)
+    }
+
+    /// Returns the state that the unit has under a number of its own.
+    #[inline]
+    pub fn own(&self, state: LocalState) -> StateId {
+        StateId(self.base.0 + state.0)
+    }
+
+    /// Returns the number that a state of the unit has there.
+    #[inline]
+    fn local(&self, state: StateId) -> LocalState {
+        LocalState(state.0 - self.base.0)
     }
 }
 
@@ -127,10 +142,10 @@ impl Program {
 
     fn link(root: &Entry, has_empty_text: bool, is_json: bool, limits: &Limits) -> Result<Program, BuildError> {
         // Room for the units of most grammars.
-        let mut base_of: HashMap<u32, u32> = HashMap::with_capacity(24);
+        let mut base_of: HashMap<u32, StateId> = HashMap::with_capacity(24);
         let mut found: Vec<Arc<Unit>> = Vec::with_capacity(32);
         found.push(Arc::clone(&root.unit));
-        let mut n_states = FIRST as usize;
+        let mut n_states = FIRST.index();
         base_of.insert(root.unit.uid, FIRST);
         let mut next = 0;
         while next < found.len() {
@@ -140,24 +155,24 @@ impl Program {
             BuildError::check_states(n_states, limits)?;
             for child in &unit.content.children {
                 if !base_of.contains_key(&child.uid) {
-                    base_of.insert(child.uid, 0);
+                    base_of.insert(child.uid, FIRST);
                     found.push(Arc::clone(child));
                 }
             }
         }
         let mut unit_of = Vec::with_capacity(n_states);
-        unit_of.resize(FIRST as usize, u32::MAX);
+        unit_of.resize(FIRST.index(), u32::MAX);
         for (index, unit) in found.iter().enumerate() {
-            base_of.insert(unit.uid, unit_of.len() as u32);
+            base_of.insert(unit.uid, StateId::new(unit_of.len()));
             unit_of.resize(unit_of.len() + unit.n_states(), index as u32);
         }
         let units = found.into_iter().map(|unit| {
             let slots = core::iter::once(&unit).chain(unit.content.children.iter());
-            let bases: SmallVec<[u32; 4]> = slots.map(|unit| base_of[&unit.uid]).collect();
+            let bases: SmallVec<[StateId; 4]> = slots.map(|unit| base_of[&unit.uid]).collect();
             Linked { base: bases[0], unit, bases }
         });
         let units: Box<[Linked]> = units.collect();
-        let start = units[0].base + root.state;
+        let start = units[0].own(root.state);
         let has_controls = units.iter().any(|linked| !linked.unit.content.controls.is_empty());
         let counts_tokens = units.iter().any(|linked| linked.unit.counts_tokens());
         let has_distinct_values = units.iter().any(|linked| linked.unit.content.has_distinct_values);
@@ -217,8 +232,8 @@ impl Program {
     /// Tells whether there can be arrays of at most `n_values` items in which nothing is left for another item though one must follow.
     pub fn has_last_items(&self, n_values: usize) -> bool {
         let least = || {
-            let states = |linked: &Linked| linked.base..linked.base + linked.unit.n_states() as u32;
-            self.units.iter().flat_map(states).filter_map(|state| self.may_be_exhausted_behind(state)).min()
+            let states = (FIRST.0..self.n_states() as u32).map(StateId);
+            states.filter_map(|state| self.may_be_exhausted_behind(state)).min()
         };
         self.may_have_last_items
             && self.last_items_behind.get_or_init(least).is_some_and(|least| n_values >= least as usize)
@@ -263,7 +278,7 @@ impl Program {
     }
 
     fn unbounded(&self, state: StateId) -> u8 {
-        self.place(state).map_or(0, |(linked, local)| unbounded(&linked.unit)[local as usize])
+        self.place(state).map_or(0, |(linked, local)| unbounded(&linked.unit)[local.index()])
     }
 
     /// Returns the classes of bytes that no state tells apart, found at the first call.
@@ -273,12 +288,12 @@ impl Program {
 
     /// Returns the number of the unit that a state belongs to.
     pub fn unit_index(&self, state: StateId) -> usize {
-        self.unit_of[state as usize] as usize
+        self.unit_of[state.index()] as usize
     }
 
     /// Returns where a text begins, for a program that calls this one.
     pub fn entry(&self) -> Entry {
-        Entry { unit: Arc::clone(&self.units[0].unit), state: self.start - self.units[0].base }
+        Entry { unit: Arc::clone(&self.units[0].unit), state: self.units[0].local(self.start) }
     }
 
     /// Returns the state in which a text begins.
@@ -307,9 +322,9 @@ impl Program {
 
     /// Returns the unit of a state and the state's number there; nothing for [`DONE`] and [`BELOW`].
     #[inline]
-    pub fn place(&self, state: StateId) -> Option<(&Linked, u32)> {
-        let linked = self.units.get(self.unit_of[state as usize] as usize)?;
-        Some((linked, state - linked.base))
+    pub fn place(&self, state: StateId) -> Option<(&Linked, LocalState)> {
+        let linked = self.units.get(self.unit_of[state.index()] as usize)?;
+        Some((linked, linked.local(state)))
     }
 
     #[inline]
@@ -320,9 +335,9 @@ impl Program {
     /// Returns those of `bytes` that some state reads.
     pub fn bytes_read(&self, bytes: ByteSet) -> ByteSet {
         let reads = |&byte: &u8| {
-            self.units.iter().any(|linked| {
-                (0..linked.unit.n_states() as u32).any(|state| linked.unit.code(state, byte).step() != Step::None)
-            })
+            self.units
+                .iter()
+                .any(|linked| linked.unit.states().any(|state| linked.unit.code(state, byte).step() != Step::None))
         };
         bytes.iter().filter(reads).collect()
     }
@@ -408,7 +423,7 @@ fn build_units(
                 Some(&(component, place)) if component == index => Callee::Member(place),
                 _ => {
                     let entry = entries[callee.index()].as_ref().expect("callees are built before their callers");
-                    Callee::Unit { uid: entry.unit.uid, state: entry.state }
+                    Callee::Unit(entry.unit_state())
                 }
             }));
             if places.is_entered[member.index()] {

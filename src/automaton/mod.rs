@@ -14,7 +14,9 @@ mod unit;
 pub(crate) use build::Entry;
 pub(crate) use dump::{dump_dot, dump_text};
 pub(crate) use link::{BELOW, DONE, Linked, Program, StateId};
-pub(crate) use moves::{PackedMove, Step};
-pub(crate) use state::{Kind, Owner, Reads};
+pub(crate) use moves::{LocalState, MoveListId, PackedMove, Step};
+#[cfg(feature = "testing")]
+pub(crate) use state::CounterId;
+pub(crate) use state::{Kind, Owner, Reads, RegisterRuleId};
 pub(crate) use store::UnitStore;
-pub(crate) use unit::Unit;
+pub(crate) use unit::{Unit, UnitState};

@@ -1,27 +1,37 @@
 //! Moves of a unit's states: where a byte or a control token leads, and what it pushes.
 
+use crate::util::index_type;
 use core::hash::{Hash, Hasher};
 use smallvec::SmallVec;
+
+index_type!(
+    /// Names a state of a unit, within that unit.
+    pub(crate) LocalState
+);
+
+index_type!(
+    /// Names a list of moves of a unit.
+    pub(crate) MoveListId
+);
 
 /// A state of a unit or of one of its children.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub(crate) struct StateRef {
     /// 0: the unit itself; k: its child k - 1.
     pub slot: u32,
-    /// The state, numbered within that unit.
-    pub state: u32,
+    pub state: LocalState,
 }
 
 impl Hash for StateRef {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         // Both as one word.
-        state.write_u64(u64::from(self.slot) << 32 | u64::from(self.state));
+        state.write_u64(u64::from(self.slot) << 32 | u64::from(self.state.0));
     }
 }
 
 impl StateRef {
-    pub fn own(state: u32) -> Self {
+    pub fn own(state: LocalState) -> Self {
         StateRef { slot: 0, state }
     }
 }
@@ -69,11 +79,11 @@ pub(crate) enum Step {
     /// No move.
     None,
     /// To a state of this unit that is [`Kind::Inner`] and has moves; nothing pushed.
-    Plain(u32),
+    Plain(LocalState),
     /// To a state of this unit; nothing pushed.
-    Local(u32),
-    /// Any moves: an index of a list.
-    List(u32),
+    Local(LocalState),
+    /// The moves of a list.
+    List(MoveListId),
 }
 
 impl PackedMove {
@@ -81,25 +91,25 @@ impl PackedMove {
     const LIST: u32 = 1 << 31;
     const LOCAL: u32 = 1 << 30;
 
-    pub fn plain(state: u32) -> Self {
-        PackedMove(state + 1)
+    pub fn plain(state: LocalState) -> Self {
+        PackedMove(state.0 + 1)
     }
 
-    pub fn local(state: u32) -> Self {
-        PackedMove((state + 1) | Self::LOCAL)
+    pub fn local(state: LocalState) -> Self {
+        PackedMove((state.0 + 1) | Self::LOCAL)
     }
 
-    pub fn list(index: u32) -> Self {
-        PackedMove(index | Self::LIST)
+    pub fn list(list: MoveListId) -> Self {
+        PackedMove(list.0 | Self::LIST)
     }
 
     #[inline]
     pub fn step(self) -> Step {
         match self.0 {
             0 => Step::None,
-            code if code & Self::LIST != 0 => Step::List(code & !Self::LIST),
-            code if code & Self::LOCAL != 0 => Step::Local((code & !Self::LOCAL) - 1),
-            code => Step::Plain(code - 1),
+            code if code & Self::LIST != 0 => Step::List(MoveListId(code & !Self::LIST)),
+            code if code & Self::LOCAL != 0 => Step::Local(LocalState((code & !Self::LOCAL) - 1)),
+            code => Step::Plain(LocalState(code - 1)),
         }
     }
 }

@@ -7,9 +7,21 @@
 //! | 22 bits: role | 2 bits: reads nothing, one byte, more | 8 bits: that byte |
 //! ```
 
+use super::moves::LocalState;
 use crate::machine::Distinct;
+use crate::util::index_type;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
+
+index_type!(
+    /// Names a counter of a unit.
+    pub(crate) CounterId
+);
+
+index_type!(
+    /// Names a register rule of a unit.
+    pub(crate) RegisterRuleId
+);
 
 /// What happens on entering a state, beside going on from it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -19,11 +31,11 @@ pub(crate) enum Kind {
     /// The unit may end here.
     End,
     /// A copy of a counted body may be complete here: the counter advances, and its loop state is entered.
-    BodyEnd { counter: u32, loop_state: u32 },
+    BodyEnd { counter: CounterId, loop_state: LocalState },
     /// Between two copies of a counted body: the counter says whether the unit may end and whether a copy may begin.
-    Loop { counter: u32 },
+    Loop { counter: CounterId },
     /// The count of pieces must fit, and the unit may end here if it says so.
-    RegisterRule { register_rule: u32 },
+    RegisterRule { register_rule: RegisterRuleId },
     /// A value was read, by a call that returns here: it must be another than all before, and joins them. Entered by returning only.
     DistinctValue(Distinct),
 }
@@ -32,11 +44,11 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Owner {
     /// A counter of the unit.
-    Counter(u32),
+    Counter(CounterId),
     /// The values of a rule, which are all different.
     DistinctValues(Distinct),
     /// A count of pieces; the strictest register rule of the rule.
-    RegisterRules(u32),
+    RegisterRules(RegisterRuleId),
 }
 
 /// What a state can read, as far as forced text is concerned.
@@ -135,8 +147,8 @@ impl StateInfosBuilder {
     }
 
     /// Gives a state that was added the role of a number.
-    pub fn set_role(&mut self, state: u32, role: u32) {
-        let packed = &mut self.packed[state as usize];
+    pub fn set_role(&mut self, state: LocalState, role: u32) {
+        let packed = &mut self.packed[state.index()];
         *packed = role << ROLE_SHIFT | *packed & ((1 << ROLE_SHIFT) - 1);
     }
 
@@ -169,8 +181,8 @@ impl StateInfos {
     /// # Panics
     /// If there are not so many.
     #[inline]
-    pub fn get(&self, state: u32) -> StateInfo {
-        let packed = self.packed[state as usize];
+    pub fn get(&self, state: LocalState) -> StateInfo {
+        let packed = self.packed[state.index()];
         let Role { kind, owner } = self.roles[(packed >> ROLE_SHIFT) as usize];
         let reads = match packed >> READS_SHIFT & 3 {
             NOTHING => Reads::Nothing,
@@ -185,15 +197,9 @@ impl StateInfos {
     /// # Panics
     /// If there are not so many.
     #[inline]
-    pub fn is_quiet(&self, state: u32) -> bool {
-        let packed = self.packed[state as usize];
+    pub fn is_quiet(&self, state: LocalState) -> bool {
+        let packed = self.packed[state.index()];
         packed >> READS_SHIFT & 3 != NOTHING && self.roles[(packed >> ROLE_SHIFT) as usize].kind == Kind::Inner
-    }
-
-    /// Returns what is known of each state.
-    #[cfg(feature = "testing")]
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = StateInfo> + ExactSizeIterator + '_ {
-        (0..self.len()).map(|state| self.get(state as u32))
     }
 
     /// Returns the roles that states have.
@@ -213,19 +219,20 @@ mod tests {
 
     #[test]
     fn infos_are_what_they_were() {
-        let kinds = (0..40).map(|counter| Kind::BodyEnd { counter, loop_state: counter + 1 });
+        let kinds =
+            (0..40).map(|counter| Kind::BodyEnd { counter: CounterId(counter), loop_state: LocalState(counter + 1) });
         let kinds: Vec<Kind> = [Kind::Inner, Kind::End].into_iter().chain(kinds).collect();
         let reads = [Reads::Nothing, Reads::Only(0), Reads::Only(255), Reads::More];
         let infos: Vec<StateInfo> = (0..300)
             .map(|state| StateInfo {
                 kind: kinds[state * 7 % kinds.len()],
                 reads: reads[state % reads.len()],
-                owner: (state % 3 == 0).then_some(Owner::Counter(state as u32 % 5)),
+                owner: (state % 3 == 0).then_some(Owner::Counter(CounterId::new(state % 5))),
             })
             .collect();
         let packed = StateInfos::of(infos.iter().copied()).unwrap();
         assert_eq!(packed.len(), infos.len());
-        (0..).zip(&infos).for_each(|(state, info)| assert_eq!(packed.get(state), *info));
+        (0..).zip(&infos).for_each(|(state, info)| assert_eq!(packed.get(LocalState(state)), *info));
         let mut roles: Vec<Role> = packed.roles().to_vec();
         roles.dedup();
         assert_eq!(roles.len(), packed.roles().len());

@@ -5,7 +5,7 @@
 //! number, which costs sharing and never correctness.
 
 use super::build::Workspace;
-use super::unit::{Content, Unit};
+use super::unit::{Content, Unit, UnitState};
 use crate::machine::Counter;
 use crate::pass::RuleAutomaton;
 use crate::util::{BoundedMap, BoundedTable, FoldBuildHasher, Pool};
@@ -34,7 +34,7 @@ pub(super) enum Callee {
     /// To a rule of the component.
     Member(u32),
     /// To a state of a unit that is built.
-    Unit { uid: u32, state: u32 },
+    Unit(UnitState),
 }
 
 impl Component {
@@ -163,7 +163,7 @@ impl UnitStore {
 
 #[cfg(test)]
 mod tests {
-    use super::super::moves::PackedMove;
+    use super::super::moves::{LocalState, PackedMove};
     use super::super::state::{Kind, Reads, StateInfo, StateInfos};
     use super::super::table::MoveTable;
     use super::*;
@@ -171,7 +171,7 @@ mod tests {
     fn content(n: u32) -> Content {
         let info = StateInfo { kind: Kind::End, reads: Reads::Nothing, owner: None };
         Content {
-            table: MoveTable::of_one(PackedMove::local(n)),
+            table: MoveTable::of_one(PackedMove::local(LocalState(n))),
             moves: Box::new([]),
             list_ends: Box::new([]),
             infos: StateInfos::of([info].into_iter()).unwrap(),
@@ -181,7 +181,7 @@ mod tests {
             register_rules: Box::new([]),
             declared_keys: SmallVec::new(),
             children: SmallVec::new(),
-            entries: smallvec::smallvec![0],
+            entries: smallvec::smallvec![LocalState(0)],
             has_distinct_values: false,
         }
     }

@@ -1,7 +1,7 @@
 //! The moves of a unit's states, from ranges of bytes to the table by classes.
 
 use super::bounds::Bounds;
-use super::moves::{PackedMove, Runs};
+use super::moves::{LocalState, MoveListId, PackedMove, Runs};
 use super::state::{Reads, StateInfos};
 use crate::pass::{BuildError, ControlLetter, Label};
 use crate::util::ByteSet;
@@ -14,8 +14,8 @@ pub(super) type Piece = (u8, u8, Target);
 /// Where a letter leads: to a state of the unit with nothing pushed, or to the moves of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Target {
-    State(u32),
-    List(u32),
+    State(LocalState),
+    List(MoveListId),
 }
 
 /// The moves of each state by letter: disjoint byte ranges ascending, and control tokens.
@@ -234,8 +234,8 @@ impl MoveTable {
     }
 
     #[inline]
-    pub fn code(&self, state: u32, byte: u8) -> PackedMove {
-        match self.places[state as usize] {
+    pub fn code(&self, state: LocalState, byte: u8) -> PackedMove {
+        match self.places[state.index()] {
             RowPlace::Only { byte: only, code } if only == byte => code,
             RowPlace::Only { .. } => PackedMove::NONE,
             RowPlace::From(first) => self.codes[first as usize + usize::from(self.of_bytes.column[usize::from(byte)])],
@@ -254,8 +254,8 @@ impl MoveTable {
     }
 
     /// Returns the moves of `state`: those of each interval of bytes, with its first byte, as far as there are any.
-    pub fn moves(&self, state: u32) -> impl Iterator<Item = (u8, PackedMove)> + '_ {
-        let only = match self.places[state as usize] {
+    pub fn moves(&self, state: LocalState) -> impl Iterator<Item = (u8, PackedMove)> + '_ {
+        let only = match self.places[state.index()] {
             RowPlace::Only { byte, code } => Some((byte, code)),
             RowPlace::From(_) => None,
         };
@@ -265,8 +265,8 @@ impl MoveTable {
     }
 
     /// Returns the moves of `state`, as few at a time as the table has them.
-    pub(super) fn letters(&self, state: u32) -> impl Iterator<Item = (Letter, PackedMove)> + '_ {
-        let (only, row) = match self.places[state as usize] {
+    pub(super) fn letters(&self, state: LocalState) -> impl Iterator<Item = (Letter, PackedMove)> + '_ {
+        let (only, row) = match self.places[state.index()] {
             RowPlace::Only { byte, code } => (Some((Letter::Byte(byte), code)), &[][..]),
             RowPlace::From(first) => (None, &self.codes[first as usize..first as usize + self.n_columns]),
         };
@@ -285,8 +285,8 @@ impl MoveTable {
     }
 
     /// Returns the bytes that `state` reads, ascending, neighbours with the same code together.
-    pub fn runs(&self, state: u32) -> Runs {
-        if let RowPlace::Only { byte, code } = self.places[state as usize] {
+    pub fn runs(&self, state: LocalState) -> Runs {
+        if let RowPlace::Only { byte, code } = self.places[state.index()] {
             return if code == PackedMove::NONE { Runs::new() } else { Runs::from_slice(&[(byte, byte, code)]) };
         }
         let mut runs = Runs::new();
@@ -313,8 +313,8 @@ impl MoveTable {
     }
 
     /// Returns the bytes that `state` reads, by the bytes of each column.
-    pub fn bytes(&self, state: u32, of_column: &[ByteSet]) -> ByteSet {
-        match self.places[state as usize] {
+    pub fn bytes(&self, state: LocalState, of_column: &[ByteSet]) -> ByteSet {
+        match self.places[state.index()] {
             RowPlace::Only { code: PackedMove::NONE, .. } => ByteSet::EMPTY,
             RowPlace::Only { byte, .. } => ByteSet::from_bytes(&[byte]),
             RowPlace::From(first) => {
@@ -475,8 +475,8 @@ fn filled(
 
 fn print(state: u64, target: Target) -> u64 {
     let target = match target {
-        Target::State(state) => u64::from(state),
-        Target::List(list) => u64::from(list) | 1 << 32,
+        Target::State(state) => u64::from(state.0),
+        Target::List(list) => u64::from(list.0) | 1 << 32,
     };
     mixed(state << 33 ^ target)
 }

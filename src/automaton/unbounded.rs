@@ -8,7 +8,7 @@
 //! they are asked for, and stay with the unit. Within a unit a state is looked at again when one behind it has got a bit, so that the cost is about
 //! that of reading all moves twice.
 
-use super::moves::{Move, PackedMove, StateRef, Step};
+use super::moves::{LocalState, Move, PackedMove, StateRef, Step};
 use super::state::{Kind, Owner};
 use super::table::Letter;
 use super::unit::Unit;
@@ -63,13 +63,13 @@ fn of_unit(unit: &Unit) -> Box<[u8]> {
     let predecessors = Predecessors::of(unit, |_| true);
     find_circles(unit, &mut found);
     // States are numbered from the start on, so that backwards nearly all are looked at after those behind them.
-    let mut pending: Vec<u32> = (0..unit.n_states() as u32).collect();
+    let mut pending: Vec<LocalState> = unit.states().collect();
     while let Some(state) = pending.pop() {
-        let bits = found[state as usize];
+        let bits = found[state.index()];
         if bits & REACHES_UNBOUNDED == 0 {
             let new = bits | of_state(unit, state, &roles, &found);
             if new != bits {
-                found[state as usize] = new;
+                found[state.index()] = new;
                 pending.extend_from_slice(predecessors.of_state(state));
             }
         }
@@ -82,16 +82,16 @@ fn of_unit(unit: &Unit) -> Box<[u8]> {
 struct Predecessors {
     /// By state: where its predecessors end.
     ends: Vec<u32>,
-    states: Vec<u32>,
+    states: Vec<LocalState>,
 }
 
 impl Predecessors {
     /// Finds those of the states that are `kept`, among them.
-    fn of(unit: &Unit, is_kept: impl Fn(u32) -> bool) -> Predecessors {
+    fn of(unit: &Unit, is_kept: impl Fn(LocalState) -> bool) -> Predecessors {
         let n_states = unit.n_states();
         let mut starts = vec![0u32; n_states + 1];
-        let for_each_edge = |visit: &mut dyn FnMut(u32, u32)| {
-            for state in (0..n_states as u32).filter(|&state| is_kept(state)) {
+        let for_each_edge = |visit: &mut dyn FnMut(LocalState, LocalState)| {
+            for state in unit.states().filter(|&state| is_kept(state)) {
                 for (_, code) in unit.content.table.letters(state) {
                     for_each_target(unit, code, |next| {
                         if is_kept(next) {
@@ -101,27 +101,27 @@ impl Predecessors {
                 }
             }
         };
-        for_each_edge(&mut |_, next| starts[next as usize + 1] += 1);
+        for_each_edge(&mut |_, next| starts[next.index() + 1] += 1);
         (1..starts.len()).for_each(|at| starts[at] += starts[at - 1]);
-        let mut states = vec![0; starts[n_states] as usize];
+        let mut states = vec![LocalState(0); starts[n_states] as usize];
         for_each_edge(&mut |state, next| {
-            states[starts[next as usize] as usize] = state;
-            starts[next as usize] += 1;
+            states[starts[next.index()] as usize] = state;
+            starts[next.index()] += 1;
         });
         // Each start has moved to the next one.
         starts.pop();
         Predecessors { ends: starts, states }
     }
 
-    fn of_state(&self, state: u32) -> &[u32] {
-        let first = if state == 0 { 0 } else { self.ends[state as usize - 1] };
-        &self.states[first as usize..self.ends[state as usize] as usize]
+    fn of_state(&self, state: LocalState) -> &[LocalState] {
+        let first = if state.0 == 0 { 0 } else { self.ends[state.index() - 1] };
+        &self.states[first as usize..self.ends[state.index()] as usize]
     }
 }
 
 /// Calls `visit` with each state of the unit that a move enters or returns to; where characters are counted, with where they go on.
-fn for_each_target(unit: &Unit, code: PackedMove, mut visit: impl FnMut(u32)) {
-    let mut to = |next: u32| {
+fn for_each_target(unit: &Unit, code: PackedMove, mut visit: impl FnMut(LocalState)) {
+    let mut to = |next: LocalState| {
         visit(next);
         if let Kind::BodyEnd { loop_state, .. } = unit.info(next).kind {
             visit(loop_state);
@@ -142,7 +142,7 @@ fn for_each_target(unit: &Unit, code: PackedMove, mut visit: impl FnMut(u32)) {
 /// One more way around such a circle is one more item of an array, a longer number, or a longer string: white space and escapes of characters that are no control
 /// characters have no comma. Members of an object whose keys must be new are left out, and so are items that must be: whatever is in the circle can be repeated.
 fn find_circles(unit: &Unit, found: &mut [u8]) {
-    let is_free = |state: u32| {
+    let is_free = |state: LocalState| {
         let info = unit.info(state);
         !matches!(info.kind, Kind::DistinctValue(_))
             && !matches!(info.owner, Some(Owner::DistinctValues(_)))
@@ -151,24 +151,24 @@ fn find_circles(unit: &Unit, found: &mut [u8]) {
     let letters =
         || core::iter::once((b',', REACHES_UNBOUNDED)).chain((b'1'..=b'9').map(|digit| (digit, UNBOUNDED_DIGITS)));
     let reads_some =
-        |&state: &u32| is_free(state) && letters().any(|(byte, _)| unit.code(state, byte) != PackedMove::NONE);
-    let reading: Vec<u32> = (0..unit.n_states() as u32).filter(reads_some).collect();
+        |&state: &LocalState| is_free(state) && letters().any(|(byte, _)| unit.code(state, byte) != PackedMove::NONE);
+    let reading: Vec<LocalState> = unit.states().filter(reads_some).collect();
     if reading.is_empty() {
         return;
     }
     // A circle is one in either direction.
     let predecessors = Predecessors::of(unit, is_free);
-    let all = components(unit.n_states(), |state: u32| predecessors.of_state(state));
+    let all = components(unit.n_states(), |state: LocalState| predecessors.of_state(state));
     let mut of_state = vec![0u32; unit.n_states()];
     for (number, members) in (0..).zip(all.iter()) {
-        members.iter().for_each(|&state| of_state[state as usize] = number);
+        members.iter().for_each(|&state| of_state[state.index()] = number);
     }
     for state in reading {
-        let own = of_state[state as usize];
+        let own = of_state[state.index()];
         for (byte, bit) in letters() {
             for_each_target(unit, unit.code(state, byte), |next| {
-                if is_free(next) && of_state[next as usize] == own {
-                    found[state as usize] |= bit;
+                if is_free(next) && of_state[next.index()] == own {
+                    found[state.index()] |= bit;
                 }
             });
         }
@@ -180,26 +180,26 @@ fn find_closing(unit: &Unit, found: &mut [u8]) {
     if !unit.content.has_distinct_values {
         return;
     }
-    let between = |&state: &u32| matches!(unit.info(state).owner, Some(Owner::DistinctValues(_)));
-    let states: Vec<u32> = (0..unit.n_states() as u32).filter(between).collect();
+    let between = |&state: &LocalState| matches!(unit.info(state).owner, Some(Owner::DistinctValues(_)));
+    let states: Vec<LocalState> = unit.states().filter(between).collect();
     sweep(unit, states.clone(), CAN_ALWAYS_CLOSE, found, can_close);
     let is_settled = sweep(unit, states.clone(), MAY_BE_EXHAUSTED, found, |unit, state, found| {
-        let is_doubtful = |state: u32| found[state as usize] & MAY_BE_EXHAUSTED != 0;
-        found[state as usize] & CAN_ALWAYS_CLOSE == 0 || follow(unit, state, |next, _| is_doubtful(next))
+        let is_doubtful = |state: LocalState| found[state.index()] & MAY_BE_EXHAUSTED != 0;
+        found[state.index()] & CAN_ALWAYS_CLOSE == 0 || follow(unit, state, |next, _| is_doubtful(next))
     });
     if !is_settled {
-        states.iter().for_each(|&state| found[state as usize] |= MAY_BE_EXHAUSTED);
+        states.iter().for_each(|&state| found[state.index()] |= MAY_BE_EXHAUSTED);
     }
     find_distances(unit, states, found);
 }
 
 /// Notes of each state between values how many values it is away from one that can always close.
-fn find_distances(unit: &Unit, mut states: Vec<u32>, found: &mut [u8]) {
-    states.iter().for_each(|&state| found[state as usize] |= FAR << DISTANCE_SHIFT);
+fn find_distances(unit: &Unit, mut states: Vec<LocalState>, found: &mut [u8]) {
+    states.iter().for_each(|&state| found[state.index()] |= FAR << DISTANCE_SHIFT);
     for _ in 0..N_SWEEPS_MAX {
         let mut is_changed = false;
         for &state in &states {
-            let distance = match found[state as usize] & CAN_ALWAYS_CLOSE != 0 || unit.info(state).kind == Kind::End {
+            let distance = match found[state.index()] & CAN_ALWAYS_CLOSE != 0 || unit.info(state).kind == Kind::End {
                 true => 0,
                 false => {
                     let mut least = FAR;
@@ -210,9 +210,9 @@ fn find_distances(unit: &Unit, mut states: Vec<u32>, found: &mut [u8]) {
                     least
                 }
             };
-            let bits = found[state as usize] & ((1 << DISTANCE_SHIFT) - 1) | distance << DISTANCE_SHIFT;
-            is_changed |= bits != found[state as usize];
-            found[state as usize] = bits;
+            let bits = found[state.index()] & ((1 << DISTANCE_SHIFT) - 1) | distance << DISTANCE_SHIFT;
+            is_changed |= bits != found[state.index()];
+            found[state.index()] = bits;
         }
         if !is_changed {
             return;
@@ -223,10 +223,10 @@ fn find_distances(unit: &Unit, mut states: Vec<u32>, found: &mut [u8]) {
 }
 
 /// Returns the distance by way of a state between values.
-fn distance_by(unit: &Unit, next: u32, found: &[u8]) -> u8 {
+fn distance_by(unit: &Unit, next: LocalState, found: &[u8]) -> u8 {
     let is_value = matches!(unit.info(next).kind, Kind::DistinctValue(_));
     match matches!(unit.info(next).owner, Some(Owner::DistinctValues(_))) {
-        true => (distance(found[next as usize]) + u8::from(is_value)).min(FAR),
+        true => (distance(found[next.index()]) + u8::from(is_value)).min(FAR),
         false => FAR,
     }
 }
@@ -237,7 +237,7 @@ pub(super) fn distance(bits: u8) -> u8 {
 }
 
 /// Returns how far a state between values is from one that can always close, if it is left by a byte.
-pub(super) fn distance_behind(unit: &Unit, state: u32, byte: u8) -> u8 {
+pub(super) fn distance_behind(unit: &Unit, state: LocalState, byte: u8) -> u8 {
     let found = unbounded(unit);
     let mut least = FAR;
     follow_code(unit, unit.code(state, byte), &mut |next, _| {
@@ -250,16 +250,16 @@ pub(super) fn distance_behind(unit: &Unit, state: u32, byte: u8) -> u8 {
 /// Gives the states that pass a test a bit, which makes others pass; tells whether no other one passes.
 fn sweep(
     unit: &Unit,
-    mut pending: Vec<u32>,
+    mut pending: Vec<LocalState>,
     bit: u8,
     found: &mut [u8],
-    test: impl Fn(&Unit, u32, &[u8]) -> bool,
+    test: impl Fn(&Unit, LocalState, &[u8]) -> bool,
 ) -> bool {
     for _ in 0..N_SWEEPS_MAX {
         let n_pending = pending.len();
         pending.retain(|&state| {
             let is_one = test(unit, state, found);
-            found[state as usize] |= if is_one { bit } else { 0 };
+            found[state.index()] |= if is_one { bit } else { 0 };
             !is_one
         });
         if pending.len() == n_pending {
@@ -273,12 +273,12 @@ fn sweep(
 
 /// Tells whether a test holds for some state of a rule with values that comes next behind one of its states: behind bytes (then there is no
 /// move), or behind what a move calls.
-fn follow(unit: &Unit, state: u32, mut test: impl FnMut(u32, Option<&Move>) -> bool) -> bool {
+fn follow(unit: &Unit, state: LocalState, mut test: impl FnMut(LocalState, Option<&Move>) -> bool) -> bool {
     unit.content.table.moves(state).any(|(_, code)| follow_code(unit, code, &mut test))
 }
 
 /// As [`follow`], by one byte.
-fn follow_code(unit: &Unit, code: PackedMove, test: &mut impl FnMut(u32, Option<&Move>) -> bool) -> bool {
+fn follow_code(unit: &Unit, code: PackedMove, test: &mut impl FnMut(LocalState, Option<&Move>) -> bool) -> bool {
     match code.step() {
         Step::None => false,
         Step::Plain(target) | Step::Local(target) => test(target, None),
@@ -290,11 +290,11 @@ fn follow_code(unit: &Unit, code: PackedMove, test: &mut impl FnMut(u32, Option<
     }
 }
 
-fn can_close(unit: &Unit, state: u32, found: &[u8]) -> bool {
+fn can_close(unit: &Unit, state: LocalState, found: &[u8]) -> bool {
     unit.info(state).kind == Kind::End
         || follow(unit, state, |next, one| {
             let is_element = matches!(unit.info(next).kind, Kind::DistinctValue(_));
-            found[next as usize] & CAN_ALWAYS_CLOSE != 0
+            found[next.index()] & CAN_ALWAYS_CLOSE != 0
                 && (!is_element || one.is_some_and(|one| begins_unbounded(unit, one, found)))
         })
 }
@@ -302,10 +302,10 @@ fn can_close(unit: &Unit, state: u32, found: &[u8]) -> bool {
 /// Returns what can be read without a bound from a place on.
 fn bits_at(unit: &Unit, place: StateRef, found: &[u8]) -> u8 {
     let bits = match place.slot {
-        0 => target(unit, place.state).map_or(0, |state| found[state as usize]),
+        0 => target(unit, place.state).map_or(0, |state| found[state.index()]),
         slot => {
             let child = &unit.content.children[slot as usize - 1];
-            child.unbounded.get().expect("callees come first")[place.state as usize]
+            child.unbounded.get().expect("callees come first")[place.state.index()]
         }
     };
     bits & (REACHES_UNBOUNDED | UNBOUNDED_DIGITS)
@@ -359,7 +359,7 @@ impl Roles {
     }
 }
 
-fn of_state(unit: &Unit, state: u32, roles: &Roles, found: &[u8]) -> u8 {
+fn of_state(unit: &Unit, state: LocalState, roles: &Roles, found: &[u8]) -> u8 {
     if is_bounded(unit, state) {
         return 0;
     }
@@ -369,7 +369,7 @@ fn of_state(unit: &Unit, state: u32, roles: &Roles, found: &[u8]) -> u8 {
         (false, false) => 0,
     };
     let of = |place: StateRef| bits_at(unit, place, found);
-    let own = |state: u32| of(StateRef::own(state));
+    let own = |state: LocalState| of(StateRef::own(state));
     for (letter, code) in unit.content.table.letters(state) {
         let role = roles.at(letter);
         let within = |behind: u8| match behind {
@@ -406,7 +406,7 @@ fn may_run_out(unit: &Unit, place: StateRef) -> bool {
 }
 
 /// Tells whether two of `bytes` lead from `state` back to it; one, where each digit has a state of its own.
-fn loops_on(unit: &Unit, state: u32, bytes: &[u8]) -> bool {
+fn loops_on(unit: &Unit, state: LocalState, bytes: &[u8]) -> bool {
     let is_loop = |byte: &&u8| match unit.code(state, **byte).step() {
         Step::Plain(next) | Step::Local(next) => target(unit, next) == Some(state),
         Step::None | Step::List(_) => false,
@@ -416,7 +416,7 @@ fn loops_on(unit: &Unit, state: u32, bytes: &[u8]) -> bool {
 }
 
 /// Returns the state that reading goes on from in `state`, unless something is counted up to a bound there.
-fn target(unit: &Unit, state: u32) -> Option<u32> {
+fn target(unit: &Unit, state: LocalState) -> Option<LocalState> {
     let next = match unit.info(state).kind {
         Kind::BodyEnd { loop_state, .. } => loop_state,
         _ => state,
@@ -425,7 +425,7 @@ fn target(unit: &Unit, state: u32) -> Option<u32> {
 }
 
 /// Tells whether a count with a bound decides what follows a state.
-fn is_bounded(unit: &Unit, state: u32) -> bool {
+fn is_bounded(unit: &Unit, state: LocalState) -> bool {
     match unit.info(state).owner {
         Some(Owner::Counter(counter)) => unit.counter(counter).max().is_some(),
         Some(Owner::RegisterRules(_)) => !has_residue(unit, state),
@@ -434,6 +434,6 @@ fn is_bounded(unit: &Unit, state: u32) -> bool {
 }
 
 /// Tells whether a rest is kept of the digits that are read: how many there are is up to the automaton.
-fn has_residue(unit: &Unit, state: u32) -> bool {
+fn has_residue(unit: &Unit, state: LocalState) -> bool {
     matches!(unit.info(state).owner, Some(Owner::RegisterRules(rule)) if matches!(unit.register_rule(rule), RegisterRule::Residue(_)))
 }

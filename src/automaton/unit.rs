@@ -13,8 +13,8 @@
 //! A target or a return state may lie in a *child* unit: one that this one calls. Units depend on their content alone: children are
 //! units interned before, control tokens are ids, counters are their bounds. So equal units of different grammars are one.
 
-use super::moves::{Move, PackedMove, Run, Runs};
-use super::state::{StateInfo, StateInfos};
+use super::moves::{LocalState, Move, MoveListId, PackedMove, Run, Runs};
+use super::state::{CounterId, RegisterRuleId, StateInfo, StateInfos};
 use super::table::MoveTable;
 use crate::machine::{Counter, DeclaredKeys, Distinct, RegisterRule};
 use crate::pass::{ControlKind, ControlLetter, TokenSets};
@@ -24,11 +24,11 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-/// The control tokens that a state reads, ascending, then sets of tokens, with the index of their list. One that is named and spells a part of a literal stands twice.
+/// The control tokens that a state reads, ascending, then sets of tokens, with their list. One that is named and spells a part of a literal stands twice.
 pub(super) type ControlRow = Box<[ControlMove]>;
 
-/// A letter that is tokens, and the index of its list.
-type ControlMove = (ControlLetter, u32);
+/// A letter that is tokens, and its list.
+type ControlMove = (ControlLetter, MoveListId);
 
 /// What a unit is made of; equal contents are the same unit.
 #[derive(PartialEq, Eq, Hash, Debug)]
@@ -39,7 +39,7 @@ pub(crate) struct Content {
     /// By list: where its moves end.
     pub list_ends: Box<[u32]>,
     pub infos: StateInfos,
-    /// By state: the control tokens that it reads, ascending, with the index of their list.
+    /// By state: the control tokens that it reads, ascending, with their list.
     pub controls: Box<[ControlRow]>,
     /// What letters that are sets mean, if states read some.
     pub token_sets: Option<Arc<TokenSets>>,
@@ -49,7 +49,7 @@ pub(crate) struct Content {
     pub declared_keys: SmallVec<[Arc<DeclaredKeys>; 1]>,
     pub children: SmallVec<[Arc<Unit>; 2]>,
     /// The start states by entry.
-    pub entries: SmallVec<[u32; 4]>,
+    pub entries: SmallVec<[LocalState; 4]>,
     /// Whether some state is a [`Kind::DistinctValue`].
     pub has_distinct_values: bool,
 }
@@ -71,6 +71,22 @@ impl Content {
             + controls
             + self.token_sets.as_ref().map_or(0, |sets| sets.memory_bytes())
             + size_of_val(&*self.children)
+    }
+}
+
+/// A state of a unit, whichever programs it is in; names it for as long as the process lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct UnitState {
+    /// [`Unit::uid`].
+    pub uid: u32,
+    pub state: LocalState,
+}
+
+impl Hash for UnitState {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Both as one word.
+        state.write_u64(u64::from(self.uid) << 32 | u64::from(self.state.0));
     }
 }
 
@@ -137,7 +153,7 @@ impl Unit {
     }
 
     /// Returns the bytes that `state` reads, ascending, neighbours with the same move together.
-    pub fn runs(&self, state: u32) -> Cow<'_, [Run]> {
+    pub fn runs(&self, state: LocalState) -> Cow<'_, [Run]> {
         // Callers take over the moves of start states again and again.
         match self.content.entries.iter().position(|&entry| entry == state) {
             Some(entry) => Cow::Borrowed(self.first_runs[entry].get_or_init(|| self.content.table.runs(state))),
@@ -150,8 +166,19 @@ impl Unit {
         self.content.infos.len()
     }
 
+    /// Names a state of the unit beyond it.
     #[inline]
-    pub fn code(&self, state: u32, byte: u8) -> PackedMove {
+    pub fn unit_state(&self, state: LocalState) -> UnitState {
+        UnitState { uid: self.uid, state }
+    }
+
+    /// Returns the states.
+    pub fn states(&self) -> impl DoubleEndedIterator<Item = LocalState> + use<> {
+        (0..self.n_states() as u32).map(LocalState)
+    }
+
+    #[inline]
+    pub fn code(&self, state: LocalState, byte: u8) -> PackedMove {
         self.content.table.code(state, byte)
     }
 
@@ -168,31 +195,31 @@ impl Unit {
     }
 
     /// Returns the bytes that `state` reads.
-    pub fn bytes(&self, state: u32) -> ByteSet {
+    pub fn bytes(&self, state: LocalState) -> ByteSet {
         let table = &self.content.table;
         table.bytes(state, self.column_bytes.get_or_init(|| table.column_bytes()))
     }
 
     #[inline]
-    pub fn info(&self, state: u32) -> StateInfo {
+    pub fn info(&self, state: LocalState) -> StateInfo {
         self.content.infos.get(state)
     }
 
     #[inline]
-    pub fn list(&self, index: u32) -> &[Move] {
-        let ends = &self.content.list_ends;
-        let first = if index == 0 { 0 } else { ends[index as usize - 1] };
-        &self.content.moves[first as usize..ends[index as usize] as usize]
+    pub fn list(&self, list: MoveListId) -> &[Move] {
+        let (ends, list) = (&self.content.list_ends, list.index());
+        let first = if list == 0 { 0 } else { ends[list - 1] };
+        &self.content.moves[first as usize..ends[list] as usize]
     }
 
     #[inline]
-    pub fn counter(&self, index: u32) -> &Counter {
-        &self.content.counters[index as usize]
+    pub fn counter(&self, counter: CounterId) -> &Counter {
+        &self.content.counters[counter.index()]
     }
 
     #[inline]
-    pub fn register_rule(&self, index: u32) -> &RegisterRule {
-        &self.content.register_rules[index as usize]
+    pub fn register_rule(&self, rule: RegisterRuleId) -> &RegisterRule {
+        &self.content.register_rules[rule.index()]
     }
 
     /// Tells whether the states count tokens.
@@ -208,7 +235,12 @@ impl Unit {
 
     /// Returns the lists of moves of `state` by a token that is read as a whole: as one that the grammar names, as one that spells a part of a literal, and, if `is_of_sets`, as one
     /// of each set that holds it.
-    pub fn control_lists(&self, state: u32, token: u32, is_of_sets: bool) -> impl Iterator<Item = u32> + '_ {
+    pub fn control_lists(
+        &self,
+        state: LocalState,
+        token: u32,
+        is_of_sets: bool,
+    ) -> impl Iterator<Item = MoveListId> + '_ {
         let (named, sets) = self.named_and_sets(state);
         let first = named.partition_point(|&(letter, _)| letter < ControlLetter::named(token));
         let named = named[first..].iter().take_while(move |(letter, _)| letter.kind() == ControlKind::Token(token));
@@ -220,8 +252,8 @@ impl Unit {
         named.chain(holding).map(|&(_, list)| list)
     }
 
-    /// Returns the letters of `state` that are one token, and those that are sets, with the index of their list.
-    fn named_and_sets(&self, state: u32) -> (&[ControlMove], &[ControlMove]) {
+    /// Returns the letters of `state` that are one token, and those that are sets, with their list.
+    fn named_and_sets(&self, state: LocalState) -> (&[ControlMove], &[ControlMove]) {
         let controls = self.controls(state);
         let n_named = match controls.last() {
             Some((last, _)) if last.is_set() => controls.partition_point(|(letter, _)| !letter.is_set()),
@@ -231,7 +263,7 @@ impl Unit {
     }
 
     /// Returns the tokens that `state` reads as a whole one by one, ascending, some of them twice.
-    pub fn named_tokens(&self, state: u32) -> impl Iterator<Item = u32> + '_ {
+    pub fn named_tokens(&self, state: LocalState) -> impl Iterator<Item = u32> + '_ {
         self.named_and_sets(state).0.iter().filter_map(|(letter, _)| match letter.kind() {
             ControlKind::Token(token) => Some(token),
             ControlKind::Set(_) => None,
@@ -239,17 +271,17 @@ impl Unit {
     }
 
     /// Returns the sets of tokens that `state` reads, each by the ranges of tokens that are not in it, ascending.
-    pub fn sets_read(&self, state: u32) -> impl Iterator<Item = &[(u32, u32)]> {
+    pub fn sets_read(&self, state: LocalState) -> impl Iterator<Item = &[(u32, u32)]> {
         self.named_and_sets(state).1.iter().filter_map(|(letter, _)| match (letter.kind(), &self.content.token_sets) {
             (ControlKind::Set(set), Some(sets)) => Some(sets.excluded(set)),
             _ => None,
         })
     }
 
-    /// Returns the control tokens that `state` reads, ascending, then the sets of tokens, with the index of their list.
+    /// Returns the control tokens that `state` reads, ascending, then the sets of tokens, with their list.
     #[inline]
-    pub fn controls(&self, state: u32) -> &[(ControlLetter, u32)] {
-        if self.content.controls.is_empty() { &[] } else { &self.content.controls[state as usize] }
+    pub fn controls(&self, state: LocalState) -> &[ControlMove] {
+        if self.content.controls.is_empty() { &[] } else { &self.content.controls[state.index()] }
     }
 
     /// Returns about how much memory the unit takes, in bytes, without its children.

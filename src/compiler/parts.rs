@@ -2,7 +2,7 @@
 
 use super::error::CompileError;
 use super::references::GrammarReferences;
-use crate::automaton::Entry;
+use crate::automaton::{Entry, UnitState};
 use crate::grammar::{Expr, ExprId, Grammar, Part, Parts, RuleId, SchemaOperand};
 use crate::pass::External;
 use crate::util::{BoundedTable, components};
@@ -28,11 +28,11 @@ struct Key {
 }
 
 /// What tells parts at a border apart: a unit and a state of it, if there are texts that are not empty, and whether the empty one is among them.
-type PartId = (Option<(u32, u32)>, bool);
+type PartId = (Option<UnitState>, bool);
 
 impl CompiledPart {
     fn id(&self) -> PartId {
-        (self.entry.as_ref().map(|entry| (entry.unit.uid, entry.state)), self.has_empty_text)
+        (self.entry.as_ref().map(Entry::unit_state), self.has_empty_text)
     }
 }
 
@@ -173,11 +173,11 @@ impl CompiledParts {
         part: &Part,
         schema: impl Fn(&SchemaOperand) -> (Option<&'s Entry>, bool),
     ) -> PartReferences {
-        let mut numbers: HashMap<(u32, u32), u32> = HashMap::new();
+        let mut numbers: HashMap<UnitState, u32> = HashMap::new();
         let mut entries = Vec::new();
         let mut external = |entry: Option<&Entry>, has_empty_text: bool| {
             let number = entry.map(|entry| {
-                *numbers.entry((entry.unit.uid, entry.state)).or_insert_with(|| {
+                *numbers.entry(entry.unit_state()).or_insert_with(|| {
                     entries.push(entry.clone());
                     entries.len() as u32 - 1
                 })

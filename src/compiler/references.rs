@@ -1,7 +1,7 @@
 //! What a grammar refers to: the control tokens of the vocabulary, and schemas, which are compiled before the grammar.
 
 use super::error::{CompileError, OperandError};
-use crate::automaton::Entry;
+use crate::automaton::{Entry, UnitState};
 use crate::compiled::CompiledGrammar;
 use crate::grammar::analysis::{reachable_exprs, reachable_rules};
 use crate::grammar::{ControlRef, ExcludedTokens, Expr, ExprId, Grammar, RuleId, SchemaOperand, merged};
@@ -128,7 +128,7 @@ pub(super) struct CompiledSchemas {
     /// By number: where the automaton begins. Schemas with the same automaton have one number.
     pub entries: Vec<Entry>,
     pub compiled: Vec<(SchemaOperand, CompiledGrammar)>,
-    numbers: HashMap<(u32, u32), u32>,
+    numbers: HashMap<UnitState, u32>,
 }
 
 impl CompiledSchemas {
@@ -139,7 +139,7 @@ impl CompiledSchemas {
             (program.entry(), program.has_empty_text(), program.has_other_texts());
         self.compiled.push((operand.clone(), compiled));
         let number = has_other_texts.then(|| {
-            *self.numbers.entry((entry.unit.uid, entry.state)).or_insert_with(|| {
+            *self.numbers.entry(entry.unit_state()).or_insert_with(|| {
                 self.entries.push(entry);
                 self.entries.len() as u32 - 1
             })

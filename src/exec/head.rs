@@ -1,12 +1,15 @@
 //! Heads: the places where a text can lead, and which of their registers are one.
 
 use crate::automaton::{Kind, Owner, Program, StateId};
+use crate::util::index_type;
 
-/// Names a node of a [`Stacks`](super::stack::Stacks).
-pub(crate) type StackNodeId = u32;
+index_type!(
+    /// Names a node of a [`Stacks`](super::stack::Stacks).
+    pub(crate) StackNodeId
+);
 
 /// The node below everything: it returns to one given state.
-pub(crate) const BOTTOM: StackNodeId = 0;
+pub(crate) const BOTTOM: StackNodeId = StackNodeId(0);
 
 /// A place where a text can lead: a state, the stack below it, and the register of the state's machine.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -82,7 +82,7 @@ impl InternedNodes {
 }
 
 /// Stands for a node that nothing leads to.
-const UNUSED: StackNodeId = StackNodeId::MAX;
+const UNUSED: StackNodeId = StackNodeId(u32::MAX);
 
 /// A place to truncate to.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -92,11 +92,22 @@ pub(crate) struct StacksMark {
     pub n_bytes: u32,
 }
 
+impl StacksMark {
+    /// Stacks with only the [bottom](BOTTOM), before any text.
+    pub const BOTTOM: StacksMark = StacksMark { n_nodes: BOTTOM.0 + 1, n_bytes: 0 };
+
+    /// Tells whether a node was there.
+    #[inline]
+    pub fn has(self, node: StackNodeId) -> bool {
+        node.0 < self.n_nodes
+    }
+}
+
 impl Stacks {
     /// Returns stacks with the one node [`BOTTOM`], which returns to `below`.
     pub fn new(below: StateId) -> Self {
         let mut nodes = Chunked::default();
-        nodes.push(Node { first: below, second: BOTTOM });
+        nodes.push(Node { first: below.0, second: BOTTOM.0 });
         Stacks {
             nodes,
             exits: Chunked::default(),
@@ -176,35 +187,35 @@ impl Stacks {
     /// Returns stacks with only what `live` needs, and renames the nodes in `live`.
     pub fn compacted(&self, live: &mut [Head]) -> Stacks {
         let mut number = vec![UNUSED; self.nodes.len()];
-        number[BOTTOM as usize] = BOTTOM;
-        live.iter().for_each(|head| number[head.node as usize] = 0);
+        number[BOTTOM.index()] = BOTTOM;
+        live.iter().for_each(|head| number[head.node.index()] = BOTTOM);
         // Exits lead to nodes made earlier, so one sweep down finds all that is needed.
         for node in (0..self.nodes.len()).rev() {
             if number[node] != UNUSED {
-                (0..self.n_exits(node as StackNodeId))
-                    .for_each(|index| number[self.exit(node as StackNodeId, index).node as usize] = 0);
+                let node = StackNodeId::new(node);
+                (0..self.n_exits(node)).for_each(|index| number[self.exit(node, index).node.index()] = BOTTOM);
             }
         }
-        let mut stacks = Stacks::new(self.nodes.get(BOTTOM as usize).first);
+        let mut stacks = Stacks::new(StateId(self.nodes.get(BOTTOM.index()).first));
         for node in 1..self.nodes.len() {
             if number[node] == UNUSED {
                 continue;
             }
-            let renamed = |head: Head| Head { node: number[head.node as usize], ..head };
+            let renamed = |head: Head| Head { node: number[head.node.index()], ..head };
             let Node { first, second } = self.nodes.get(node);
             let kept = if first & LIST == 0 {
-                Node { first, second: number[second as usize] }
+                Node { first, second: number[second as usize].0 }
             } else {
                 let start = stacks.exits.len() as u32;
                 let exits: SmallVec<[Head; 8]> =
-                    (0..second as usize).map(|index| renamed(self.exit(node as StackNodeId, index))).collect();
+                    (0..second as usize).map(|index| renamed(self.exit(StackNodeId::new(node), index))).collect();
                 exits.into_iter().for_each(|exit| stacks.exits.push(exit));
                 Node { first: start | LIST, second }
             };
-            number[node] = stacks.nodes.len() as StackNodeId;
+            number[node] = StackNodeId::new(stacks.nodes.len());
             stacks.nodes.push(kept);
         }
-        live.iter_mut().for_each(|head| head.node = number[head.node as usize]);
+        live.iter_mut().for_each(|head| head.node = number[head.node.index()]);
         stacks.values.clone_from(&self.values);
         stacks
     }
@@ -231,7 +242,7 @@ impl Stacks {
     #[inline]
     fn look_at(&mut self, node: StackNodeId) {
         if let Some(looked) = &mut self.looked
-            && node < looked.n_nodes
+            && node.0 < looked.n_nodes
         {
             looked.seen.insert(node);
         }
@@ -247,7 +258,7 @@ impl Stacks {
         let InternedNodes { nodes, fresh: ranges, exits, renamed, .. } = interned;
         ranges.clear();
         exits.clear();
-        for node in first..n_nodes {
+        for node in (first..n_nodes).map(StackNodeId) {
             let start = exits.len() as u32;
             exits.extend((0..self.n_exits(node)).map(|index| self.exit(node, index)));
             ranges.push((start, exits.len() as u32));
@@ -256,8 +267,8 @@ impl Stacks {
         renamed.clear();
         renamed.resize(ranges.len(), UNUSED);
         let mut mark = |head: &Head| {
-            if let Some(index) = head.node.checked_sub(first) {
-                renamed[index as usize] = 0;
+            if let Some(index) = head.node.0.checked_sub(first) {
+                renamed[index as usize] = BOTTOM;
             }
         };
         live.iter().for_each(&mut mark);
@@ -265,8 +276,8 @@ impl Stacks {
             if renamed[index] != UNUSED {
                 let (start, end) = ranges[index];
                 for exit in start..end {
-                    if let Some(below) = exits[exit as usize].node.checked_sub(first) {
-                        renamed[below as usize] = 0;
+                    if let Some(below) = exits[exit as usize].node.0.checked_sub(first) {
+                        renamed[below as usize] = BOTTOM;
                     }
                 }
             }
@@ -278,7 +289,7 @@ impl Stacks {
             }
             let content = &mut exits[ranges[index].0 as usize..ranges[index].1 as usize];
             for exit in content.iter_mut() {
-                if let Some(below) = exit.node.checked_sub(first) {
+                if let Some(below) = exit.node.0.checked_sub(first) {
                     exit.node = renamed[below as usize];
                 }
             }
@@ -286,7 +297,7 @@ impl Stacks {
             renamed[index] = self.intern_content(content, nodes);
         }
         for head in live.iter_mut() {
-            if let Some(index) = head.node.checked_sub(first) {
+            if let Some(index) = head.node.0.checked_sub(first) {
                 head.node = renamed[index as usize];
             }
         }
@@ -313,7 +324,7 @@ impl Stacks {
     /// Tells whether a node was there when exploring began.
     #[inline]
     pub fn is_base(&self, node: StackNodeId) -> bool {
-        self.looked.as_ref().is_none_or(|looked| node < looked.n_nodes)
+        self.looked.as_ref().is_none_or(|looked| node.0 < looked.n_nodes)
     }
 
     /// Returns a node that `height` further bytes can't tell from `node`. To return through a frame takes a byte at least, so frames further down
@@ -350,10 +361,10 @@ impl Stacks {
 
     /// Adds a node with these exits.
     fn add_content(&mut self, exits: &[Head]) -> StackNodeId {
-        let id = self.nodes.len() as StackNodeId;
-        assert!(id < LIST, "stacks hold fewer than 2^31 nodes");
+        let id = StackNodeId::new(self.nodes.len());
+        assert!(id.0 < LIST, "stacks hold fewer than 2^31 nodes");
         self.nodes.push(match *exits {
-            [Head { state, node, register: 0 }] => Node { first: state, second: node },
+            [Head { state, node, register: 0 }] => Node { first: state.0, second: node.0 },
             _ => {
                 let first = self.exits.len() as u32 | LIST;
                 exits.iter().for_each(|&exit| self.exits.push(exit));
@@ -366,16 +377,16 @@ impl Stacks {
     /// Returns the number of exits of a node; at least 1.
     #[inline]
     pub fn n_exits(&self, node: StackNodeId) -> usize {
-        let Node { first, second } = self.nodes.get(node as usize);
+        let Node { first, second } = self.nodes.get(node.index());
         if first & LIST == 0 { 1 } else { second as usize }
     }
 
     /// Returns an exit of a node.
     #[inline]
     pub fn exit(&self, node: StackNodeId, index: usize) -> Head {
-        let Node { first, second } = self.nodes.get(node as usize);
+        let Node { first, second } = self.nodes.get(node.index());
         match first & LIST == 0 {
-            true => Head { state: first, node: second, register: 0 },
+            true => Head { state: StateId(first), node: StackNodeId(second), register: 0 },
             false => self.exits.get((first & !LIST) as usize + index),
         }
     }
@@ -414,7 +425,7 @@ impl Stacks {
             Kind::BodyEnd { counter, loop_state } => {
                 let counter = linked.unit.counter(counter);
                 if let Some(register) = counter.advance(head.register) {
-                    let state = linked.base + loop_state;
+                    let state = linked.own(loop_state);
                     self.land_between(program, Head { state, register, ..head }, counter, live, admits);
                 }
             }
@@ -585,8 +596,8 @@ impl Stacks {
         let hash = hash_of(exits);
         let slot = (hash >> 58) as usize;
         let known = self.recent[slot];
-        if (known as usize) < self.nodes.len()
-            && self.nodes.get(known as usize).first & LIST != 0
+        if known.index() < self.nodes.len()
+            && self.nodes.get(known.index()).first & LIST != 0
             && self.n_exits(known) == exits.len()
             && exits.iter().enumerate().all(|(index, &exit)| self.exit(known, index) == exit)
         {
@@ -598,18 +609,18 @@ impl Stacks {
     }
 
     fn plain(&mut self, state: StateId, parent: StackNodeId) -> StackNodeId {
-        let node = Node { first: state, second: parent };
-        let slot = ((u64::from(state) << 32 | u64::from(parent)).wrapping_mul(MIX) >> 58) as usize;
+        let node = Node { first: state.0, second: parent.0 };
+        let slot = ((u64::from(state.0) << 32 | u64::from(parent.0)).wrapping_mul(MIX) >> 58) as usize;
         let known = self.recent[slot];
-        if (known as usize) < self.nodes.len() && self.nodes.get(known as usize) == node {
+        if known.index() < self.nodes.len() && self.nodes.get(known.index()) == node {
             return known;
         }
         self.add(node, slot)
     }
 
     fn add(&mut self, node: Node, slot: usize) -> StackNodeId {
-        let id = self.nodes.len() as StackNodeId;
-        assert!(id < LIST, "stacks hold fewer than 2^31 nodes");
+        let id = StackNodeId::new(self.nodes.len());
+        assert!(id.0 < LIST, "stacks hold fewer than 2^31 nodes");
         self.nodes.push(node);
         self.recent[slot] = id;
         id
@@ -618,7 +629,7 @@ impl Stacks {
     /// Makes one exit of those to one state with one register over nodes made since `fresh`. The exits are sorted.
     fn join_fresh(&mut self, program: &Program, exits: &mut SmallVec<[Head; 8]>, fresh: StacksMark, n_deep: usize) {
         let meets = |a: &Head, b: &Head| {
-            let is_fresh = |head: &Head| head.node >= fresh.n_nodes;
+            let is_fresh = |head: &Head| !fresh.has(head.node);
             (a.state, a.register) == (b.state, b.register) && is_fresh(a) && is_fresh(b)
         };
         if !exits.windows(2).any(|pair| meets(&pair[0], &pair[1])) {
@@ -674,7 +685,7 @@ pub(super) fn spread(hash: u64) -> u64 {
 /// Returns a hash of exits, good in its upper bits.
 pub(super) fn hash_of(exits: &[Head]) -> u64 {
     exits.iter().fold(exits.len() as u64, |hash, head| {
-        let part = u64::from(head.state) << 32 | u64::from(head.node);
+        let part = u64::from(head.state.0) << 32 | u64::from(head.node.0);
         (hash.rotate_left(5) ^ part ^ head.register.rotate_left(17)).wrapping_mul(MIX)
     })
 }

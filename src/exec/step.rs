@@ -5,7 +5,7 @@
 
 use super::head::{BOTTOM, Configuration, Head, join_registers};
 use super::stack::{Stacks, StacksMark};
-use crate::automaton::{DONE, Kind, Linked, Owner, Program, StateId, Step};
+use crate::automaton::{DONE, Kind, Linked, MoveListId, Owner, Program, StateId, Step};
 
 /// Puts the configuration before any text into `live`. `stacks` has only its bottom, which returns to [`DONE`].
 pub(crate) fn start(program: &Program, live: &mut Configuration) {
@@ -39,9 +39,9 @@ pub(crate) fn step_byte(program: &Program, stacks: &mut Stacks, live: &[Head], b
         let Some((linked, local)) = program.place(heads[0].state) else { return };
         match linked.unit.code(local, byte).step() {
             Step::None => {}
-            Step::Plain(state) => next.extend(heads.iter().map(|&head| Head { state: linked.base + state, ..head })),
+            Step::Plain(state) => next.extend(heads.iter().map(|&head| Head { state: linked.own(state), ..head })),
             Step::Local(state) => {
-                let state = linked.base + state;
+                let state = linked.own(state);
                 heads.iter().for_each(|&head| stacks.land(program, Head { state, ..head }, next));
             }
             Step::List(list) => apply(program, stacks, linked, heads, list, next),
@@ -89,7 +89,7 @@ fn read_plain(program: &Program, stacks: &mut Stacks, live: &mut [Head], bytes: 
         local = state;
         n_read += 1;
     }
-    head.state = linked.base + local;
+    head.state = linked.own(local);
     stacks.read_all(&bytes[..n_read]);
     stacks.work.spend(n_read as u64);
     n_read
@@ -155,7 +155,14 @@ fn for_each_state(live: &[Head], mut visit: impl FnMut(&[Head])) {
 }
 
 /// Adds to `next` where the moves of `list` lead from `heads`, which are of one state.
-fn apply(program: &Program, stacks: &mut Stacks, linked: &Linked, heads: &[Head], list: u32, next: &mut Configuration) {
+fn apply(
+    program: &Program,
+    stacks: &mut Stacks,
+    linked: &Linked,
+    heads: &[Head],
+    list: MoveListId,
+    next: &mut Configuration,
+) {
     for one in linked.unit.list(list) {
         if stacks.work.is_spent() {
             return;
@@ -191,8 +198,7 @@ pub(crate) fn tidy(program: &Program, stacks: &mut Stacks, live: &mut Configurat
     live.sort_unstable_by_key(|head| (head.state, head.register, head.node));
     // Each group that can be one head becomes its first, in place.
     let meets = |a: &Head, b: &Head| {
-        let are_joined =
-            a.node == b.node || a.node >= fresh.n_nodes && b.node >= fresh.n_nodes || !is_counted(program, a.state);
+        let are_joined = a.node == b.node || !fresh.has(a.node) && !fresh.has(b.node) || !is_counted(program, a.state);
         (a.state, a.register) == (b.state, b.register) && are_joined
     };
     let (mut n_kept, mut first) = (0, 0);

@@ -388,10 +388,10 @@ fn fingerprint_of(program: &Program, stacks: &mut Stacks, head: Head, before: St
         let register = if is_of_values { stacks.fingerprint_of_values(register, n_sets) } else { register };
         n_nodes += 1;
         // What was there before is the same node; and so is all, where there are too many to look at.
-        let is_known = node < before.n_nodes || n_nodes > NODES_MAX;
-        fingerprint.write_u64(u64::from(state));
+        let is_known = before.has(node) || n_nodes > NODES_MAX;
+        fingerprint.write_u64(u64::from(state.0));
         fingerprint.write_u64(register);
-        fingerprint.write_u64(if is_known { u64::from(node) } else { u64::MAX - stacks.n_exits(node) as u64 });
+        fingerprint.write_u64(if is_known { u64::from(node.0) } else { u64::MAX - stacks.n_exits(node) as u64 });
         if !is_known {
             pending.extend((0..stacks.n_exits(node)).map(|index| stacks.exit(node, index)));
         }

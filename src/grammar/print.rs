@@ -311,8 +311,10 @@ impl Printer<'_> {
     }
 
     fn regex(&mut self, pattern: &str, flags: &str) {
-        self.is_exact &= !pattern.contains(['\n', '\r'])
-            && flags.chars().all(|flag| matches!(flag, 'c' | 'i' | 'j' | 's' | 'u' | 'x'));
+        if pattern.contains(['\n', '\r']) {
+            return self.regex_macro(pattern, flags);
+        }
+        self.is_exact &= flags.chars().all(|flag| matches!(flag, 'c' | 'i' | 'j' | 's' | 'u' | 'x'));
         self.is_exact &= flags.is_empty() || !self.has_rule(flags);
         self.text.push('/');
         if pattern.is_empty() {
@@ -334,6 +336,21 @@ impl Printer<'_> {
         }
         self.text.push('/');
         self.text += flags;
+    }
+
+    /// Writes a pattern that holds the end of a line: between slashes there is none.
+    fn regex_macro(&mut self, pattern: &str, flags: &str) {
+        self.is_exact &= flags.chars().all(|flag| matches!(flag, 'i' | 'j' | 's' | 'u' | 'x'));
+        self.is_exact &= !self.has_rule("Regex");
+        self.text += "Regex(";
+        self.literal(pattern);
+        // With flags, a dot matches the end of a line only by the flag `s`; between slashes it always does.
+        match flags {
+            "" => {}
+            flags if flags.contains('s') => self.text += &format!(", flags=\"{flags}\""),
+            flags => self.text += &format!(", flags=\"s{flags}\""),
+        }
+        self.text.push(')');
     }
 
     fn count(&mut self, min: u32, max: Option<u32>) {

@@ -11,7 +11,7 @@
 //! to a millisecond; one mask makes two at most.
 
 use super::need::Need;
-use crate::automaton::{Kind, Owner, Step, Unit};
+use crate::automaton::{Kind, LocalState, Owner, RegisterRuleId, Step, Unit};
 use crate::util::{ByteSet, Utf8State};
 use crate::vocab::{Alphabet, NonAscii, byte_bit};
 use ahash::AHashMap;
@@ -43,7 +43,7 @@ pub(super) struct ScanCluster {
     /// The other bytes that some state of the unit reads.
     pub bytes: ByteSet,
     /// The strictest register rule, if characters are counted.
-    pub strictest: Option<u32>,
+    pub strictest: Option<RegisterRuleId>,
     /// By state: which of `safeties` is its own.
     slots: Box<[u16]>,
     safeties: Box<[Safety]>,
@@ -63,7 +63,7 @@ struct Safety {
 const BOUNDARY: Utf8State = Utf8State::BOUNDARY;
 
 /// A state, and where in a character it is.
-pub(super) type Place = (u32, Utf8State);
+pub(super) type Place = (LocalState, Utf8State);
 
 /// Where a byte leads within a cluster.
 pub(super) enum Next {
@@ -78,7 +78,7 @@ pub(super) enum Next {
 }
 
 /// Returns the states of which a state's cluster says enough, and the cluster, if there is one.
-pub(super) fn cluster(unit: &Unit, start: u32) -> Option<(Vec<u32>, ScanCluster)> {
+pub(super) fn cluster(unit: &Unit, start: LocalState) -> Option<(Vec<LocalState>, ScanCluster)> {
     // Most states read two or three bytes, and need no look at the table.
     let is_small = unit.n_states() <= STATES_MAX;
     if unit.bytes(start).len() < CHARS_MIN as usize || !is_small || !is_plain(unit, start) {
@@ -86,7 +86,7 @@ pub(super) fn cluster(unit: &Unit, start: u32) -> Option<(Vec<u32>, ScanCluster)
     }
     let words: Vec<u8> =
         (0..128u8).filter(|byte| byte.is_ascii_alphanumeric() && target(unit, start, *byte).is_some()).collect();
-    let reads_on = |state: u32| words.iter().all(|&byte| target(unit, state, byte).is_some());
+    let reads_on = |state: LocalState| words.iter().all(|&byte| target(unit, state, byte).is_some());
     let leads_on = |byte: &u8| target(unit, start, *byte).is_some_and(reads_on);
     let ascii = (0..128u8).filter(leads_on).fold(0u128, |ascii, byte| ascii | 1 << byte);
     if ascii.count_ones() < CHARS_MIN {
@@ -98,12 +98,12 @@ pub(super) fn cluster(unit: &Unit, start: u32) -> Option<(Vec<u32>, ScanCluster)
 }
 
 /// Returns the cluster of all characters that a state reads, if most letters lead to where many more can be read.
-fn wide(unit: &Unit, start: u32, alphabet: Alphabet) -> Option<(Vec<u32>, ScanCluster)> {
+fn wide(unit: &Unit, start: LocalState, alphabet: Alphabet) -> Option<(Vec<LocalState>, ScanCluster)> {
     let glance = Exploration::of(unit, start, alphabet, 0, PLACES_FIRST).ok()?;
     let is_whole = glance.is_whole;
     let cluster = ScanCluster::new(unit, start, alphabet, &glance);
     let says_enough_after = |&&byte: &&u8| {
-        let after = |state: u32, byte: u8| target(unit, state, byte);
+        let after = |state: LocalState, byte: u8| target(unit, state, byte);
         after(start, byte)
             .and_then(|state| after(state, b'o'))
             .is_some_and(|state| cluster.says_enough((state, BOUNDARY), SAFE_BYTES_MIN))
@@ -114,12 +114,12 @@ fn wide(unit: &Unit, start: u32, alphabet: Alphabet) -> Option<(Vec<u32>, ScanCl
     let exploration = if is_whole { glance } else { Exploration::of(unit, start, alphabet, 0, PLACES_MAX).ok()? };
     let cluster = if is_whole { cluster } else { ScanCluster::new(unit, start, alphabet, &exploration) };
     // Others that read more or less have clusters of their own.
-    let is_alike = |state: u32| unit.bytes(state) == unit.bytes(start);
+    let is_alike = |state: LocalState| unit.bytes(state) == unit.bytes(start);
     Some(cluster.of_states(start, &exploration, is_alike))
 }
 
 /// Returns the cluster of those characters that a state reads which don't soon lead to where fewer are read.
-fn safe(unit: &Unit, start: u32, mut alphabet: Alphabet) -> Option<(Vec<u32>, ScanCluster)> {
+fn safe(unit: &Unit, start: LocalState, mut alphabet: Alphabet) -> Option<(Vec<LocalState>, ScanCluster)> {
     for _ in 0..ALPHABETS_MAX {
         match Exploration::of(unit, start, alphabet, SAFE_BYTES_MIN, PLACES_MAX) {
             Ok(exploration) => {
@@ -161,7 +161,7 @@ impl Exploration {
     /// Looks around from a start; an error if characters lead out in fewer than `safe_bytes_min` bytes.
     fn of(
         unit: &Unit,
-        start: u32,
+        start: LocalState,
         alphabet: Alphabet,
         safe_bytes_min: u8,
         places_max: usize,
@@ -171,9 +171,9 @@ impl Exploration {
         let letters: [SmallVec<[(u8, Utf8State); 16]>; Utf8State::COUNT] =
             core::array::from_fn(|rest| letters_of(unit, Utf8State::of_index(rest)));
         let (of_alphabet, of_words) = (classes_of(unit, alphabet.ascii), classes_of(unit, alphabet.ascii & words));
-        let reads_on = |state: u32| of_words.iter().all(|class| target(unit, state, class.byte).is_some());
+        let reads_on = |state: LocalState| of_words.iter().all(|class| target(unit, state, class.byte).is_some());
         let mut known: AHashMap<Place, u32> = AHashMap::from([((start, BOUNDARY), 0)]);
-        let mut on: AHashMap<u32, bool> = AHashMap::from([(start, true)]);
+        let mut on: AHashMap<LocalState, bool> = AHashMap::from([(start, true)]);
         let mut exploration =
             Exploration { places: vec![(start, BOUNDARY)], targets: Vec::new(), refused: Vec::new(), is_whole: true };
         let mut distances = vec![0u8];
@@ -357,7 +357,7 @@ fn classes_of(unit: &Unit, ascii: u128) -> SmallVec<[AsciiClass; 32]> {
 }
 
 /// Returns the state that a byte leads to, if nothing but that and counting happens.
-fn target(unit: &Unit, from: u32, byte: u8) -> Option<u32> {
+fn target(unit: &Unit, from: LocalState, byte: u8) -> Option<LocalState> {
     match unit.code(from, byte).step() {
         Step::Plain(to) | Step::Local(to) if is_plain(unit, to) => Some(to),
         _ => None,
@@ -365,13 +365,13 @@ fn target(unit: &Unit, from: u32, byte: u8) -> Option<u32> {
 }
 
 /// Tells whether a state within a character reads nothing else.
-fn reads_only(unit: &Unit, state: u32, rest: Utf8State) -> bool {
+fn reads_only(unit: &Unit, state: LocalState, rest: Utf8State) -> bool {
     let bytes = rest.bytes();
     unit.bytes(state).iter().all(|byte| bytes.contains(&byte))
 }
 
 /// Tells whether nothing but counting happens on entering a state.
-fn is_plain(unit: &Unit, state: u32) -> bool {
+fn is_plain(unit: &Unit, state: LocalState) -> bool {
     let is_quiet = match unit.info(state).kind {
         Kind::Inner => true,
         Kind::RegisterRule { register_rule } => !unit.register_rule(register_rule).can_ever_end(),
@@ -381,8 +381,8 @@ fn is_plain(unit: &Unit, state: u32) -> bool {
 }
 
 impl ScanCluster {
-    fn new(unit: &Unit, start: u32, alphabet: Alphabet, exploration: &Exploration) -> ScanCluster {
-        let all_bytes = (0..unit.n_states() as u32).fold(ByteSet::EMPTY, |all, state| all | unit.bytes(state));
+    fn new(unit: &Unit, start: LocalState, alphabet: Alphabet, exploration: &Exploration) -> ScanCluster {
+        let all_bytes = unit.states().fold(ByteSet::EMPTY, |all, state| all | unit.bytes(state));
         let strictest = match unit.info(start).owner {
             Some(Owner::RegisterRules(register_rule)) => Some(register_rule),
             _ => None,
@@ -395,7 +395,7 @@ impl ScanCluster {
         let sources = exploration.sources();
         let known = exploration.safe_bytes(&sources).into_iter().zip(exploration.needs(&sources));
         for (&(state, rest), (n_safe_bytes, need)) in exploration.places.iter().zip(known) {
-            let slot = &mut slots[state as usize];
+            let slot = &mut slots[state.index()];
             if *slot == 0 {
                 *slot = safeties.len() as u16;
                 safeties.push(Safety::default());
@@ -414,10 +414,10 @@ impl ScanCluster {
     /// Returns the states of which the cluster says enough, and the cluster.
     fn of_states(
         self,
-        start: u32,
+        start: LocalState,
         exploration: &Exploration,
-        is_alike: impl Fn(u32) -> bool,
-    ) -> (Vec<u32>, ScanCluster) {
+        is_alike: impl Fn(LocalState) -> bool,
+    ) -> (Vec<LocalState>, ScanCluster) {
         let safe_bytes_min = if exploration.is_whole { SAFE_BYTES_MIN } else { SAFE_BYTES_GOOD };
         let is_good = |&&(state, rest): &&Place| {
             rest == BOUNDARY && (state == start || self.says_enough((state, rest), safe_bytes_min) && is_alike(state))
@@ -455,8 +455,8 @@ impl ScanCluster {
         }
     }
 
-    fn safety(&self, state: u32) -> &Safety {
-        &self.safeties[usize::from(self.slots[state as usize])]
+    fn safety(&self, state: LocalState) -> &Safety {
+        &self.safeties[usize::from(self.slots[state.index()])]
     }
 
     /// Returns how much memory the cluster takes, in bytes.
@@ -488,7 +488,7 @@ impl ScanCluster {
 
     /// Returns the state and the register after `bytes`, which are characters of the alphabet; nothing if they can't be read, or lead out of the
     /// cluster.
-    pub fn run(&self, unit: &Unit, state: u32, register: u64, bytes: &[u8]) -> Option<(u32, u64)> {
+    pub fn run(&self, unit: &Unit, state: LocalState, register: u64, bytes: &[u8]) -> Option<(LocalState, u64)> {
         let mut at = ((state, BOUNDARY), register);
         for &byte in bytes {
             let Next::Place(place, register) = self.next(unit, at.0, at.1, byte) else { return None };
@@ -590,7 +590,7 @@ mod tests {
         let unit = &linked.unit;
         let Some((_, cluster)) = cluster(unit, start) else { panic!("it is closed") };
         let after = |text: &str| cluster.run(unit, start, 0, text.as_bytes()).unwrap().0;
-        let can_end = |state: u32| unit.code(state, b'"') != PackedMove::NONE;
+        let can_end = |state: LocalState| unit.code(state, b'"') != PackedMove::NONE;
         assert_eq!(["", "ab", "xabc", "abcé"].map(|text| can_end(after(text))), [false, false, true, true]);
         assert_eq!(cluster.run(unit, start, 0, b"\""), None);
     }

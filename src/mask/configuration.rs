@@ -13,12 +13,12 @@ use super::walk_context::Subject;
 use crate::automaton::Program;
 use crate::exec::{ConfigId, Head, LazyDfa, OverBudget, Stacks, Work};
 use crate::util::bit_row;
-use crate::vocab::{Region, TokenId};
+use crate::vocab::{Region, TokenId, TrieNode};
 use ahash::AHashMap;
 use std::sync::Arc;
 
 /// Fewest trie nodes below a node that make it worth to look for a look-ahead.
-const REGION_NODES_MIN: u32 = 400;
+const REGION_NODES_MIN: usize = 400;
 /// Regions within regions, at most: walking one recurses.
 const REGIONS_DEEP_MAX: usize = 16;
 /// Steps that are found again, of a row, in a unit of work.
@@ -67,7 +67,7 @@ impl ConfigurationWalk {
         self.wasted = 0;
         self.bytes_max = budget.bytes_max;
         let start = self.dfa.start(subject.program, stacks, live, budget.work);
-        self.below(subject, 0, start, row, 0)?;
+        self.below(subject, TrieNode::ROOT, start, row, 0)?;
         self.check()
     }
 
@@ -90,7 +90,7 @@ impl ConfigurationWalk {
     fn below(
         &mut self,
         subject: Subject<'_>,
-        from: u32,
+        from: TrieNode,
         config: ConfigId,
         row: &mut [u32],
         nesting: usize,
@@ -102,7 +102,7 @@ impl ConfigurationWalk {
         let trie = vocab.trie();
         let (depth_base, n_levels) = (usize::from(trie.depth(from)) + 1, self.levels.len());
         self.levels.push(config);
-        let (mut node, end) = (from + 1, trie.subtree_end(from));
+        let (mut node, end) = (from.next(), trie.subtree_end(from));
         while node < end {
             self.dfa.work().spend(1);
             let depth = n_levels + usize::from(trie.depth(node)) - depth_base;
@@ -118,7 +118,7 @@ impl ConfigurationWalk {
             bit_row::set_all(row, trie.tokens(node));
             let height = trie.height(node);
             if height == 0 {
-                node += 1;
+                node = node.next();
                 continue;
             }
             let next = self.dfa.visible(program, next, height);
@@ -127,7 +127,7 @@ impl ConfigurationWalk {
                 continue;
             }
             self.levels.push(next);
-            node += 1;
+            node = node.next();
         }
         self.levels.truncate(n_levels);
         self.check()
@@ -137,13 +137,13 @@ impl ConfigurationWalk {
     fn skips(
         &mut self,
         subject: Subject<'_>,
-        node: u32,
+        node: TrieNode,
         config: ConfigId,
         row: &mut [u32],
         nesting: usize,
     ) -> Result<bool, OverBudget> {
         let trie = subject.vocab.trie();
-        let is_small = trie.subtree_end(node) - node <= REGION_NODES_MIN;
+        let is_small = trie.n_nodes_at(node) <= REGION_NODES_MIN;
         if is_small || nesting >= REGIONS_DEEP_MAX || !ShortCut::Lookaheads.is_on() {
             return Ok(false);
         }
@@ -219,7 +219,7 @@ impl ConfigurationWalk {
                     continue;
                 }
                 bit_row::set_all(row, trie.tokens(node));
-                if trie.subtree_end(node) > node + 1 {
+                if trie.has_children(node) {
                     let next = self.dfa.visible(program, next, trie.height(node));
                     self.below(subject, node, next, row, nesting + 1)?;
                 }

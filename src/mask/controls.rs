@@ -4,12 +4,12 @@
 //! Stop tokens are in these rows: which they are is a matcher's to say, and it clears them.
 
 use super::entry::{MaskEntry, filled};
-use crate::automaton::Unit;
+use crate::automaton::{LocalState, Unit};
 use crate::util::bit_row;
 use crate::vocab::Vocab;
 
 /// Adds the tokens that a state reads as a whole to a row.
-pub(crate) fn add_controls(unit: &Unit, state: u32, vocab: &Vocab, row: &mut [u32]) {
+pub(crate) fn add_controls(unit: &Unit, state: LocalState, vocab: &Vocab, row: &mut [u32]) {
     unit.named_tokens(state).for_each(|token| bit_row::set(row, token));
     if let Some(excluded) = excluded(unit, state) {
         let kept = outside(row, &excluded);
@@ -19,7 +19,7 @@ pub(crate) fn add_controls(unit: &Unit, state: u32, vocab: &Vocab, row: &mut [u3
 }
 
 /// Returns a mask with the tokens of the sets that a state reads.
-pub(super) fn with_sets(unit: &Unit, state: u32, vocab: &Vocab, mask: MaskEntry) -> MaskEntry {
+pub(super) fn with_sets(unit: &Unit, state: LocalState, vocab: &Vocab, mask: MaskEntry) -> MaskEntry {
     let Some(excluded) = excluded(unit, state) else { return mask };
     MaskEntry::Dense(filled(vocab.any_token_row(), |row| {
         excluded.iter().for_each(|&(low, high)| bit_row::clear_range(row, low, high));
@@ -28,7 +28,7 @@ pub(super) fn with_sets(unit: &Unit, state: u32, vocab: &Vocab, mask: MaskEntry)
 }
 
 /// Returns the ranges of tokens that all sets exclude which a state reads; nothing if it reads none.
-fn excluded(unit: &Unit, state: u32) -> Option<Vec<(u32, u32)>> {
+fn excluded(unit: &Unit, state: LocalState) -> Option<Vec<(u32, u32)>> {
     let mut sets = unit.sets_read(state);
     let first = sets.next()?.to_vec();
     Some(sets.fold(first, |all, one| intersection(&all, one)))

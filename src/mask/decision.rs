@@ -6,19 +6,27 @@
 
 use super::entry::MaskEntry;
 use super::remainder::Remainder;
+use crate::automaton::UnitState;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use smallvec::SmallVec;
 
-/// Names a node of a decision tree; no two nodes of this process have the same. 0 and [`NodeKey::PATH_ROOT`] are none's.
-pub(crate) type DecisionId = u64;
+/// Names a node of a decision tree; no two nodes of this process have the same.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct DecisionId(pub u64);
+
+impl DecisionId {
+    /// Stands above roots; no node has it.
+    pub const NONE: DecisionId = DecisionId(0);
+    /// Stands above the first node on the path of a configuration; no node has it.
+    pub const PATH_ROOT: DecisionId = DecisionId(u64::MAX);
+}
 
 /// A question and its answer so far: below which node, and which state the next frame returns to. Compared in full.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct NodeKey {
-    /// The node above, 0 for a root.
+    /// The node above.
     pub parent: DecisionId,
-    pub unit: u32,
-    pub state: u32,
+    pub place: KeyPlace,
     /// The name of a stack's node, in keys of whole configurations; else 0.
     pub node: u32,
     pub register: u64,
@@ -26,9 +34,15 @@ pub(crate) struct NodeKey {
 
 const _: () = assert!(size_of::<NodeKey>() == 32);
 
-impl NodeKey {
-    /// The parent of the first node on the path of a configuration.
-    pub const PATH_ROOT: DecisionId = u64::MAX;
+/// What a [`NodeKey`] adds to those above.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum KeyPlace {
+    /// A state: that of a root or a head, or the one that the next frame returns to.
+    State(UnitState),
+    /// In keys of whole configurations: so many heads follow.
+    Heads(u32),
+    /// In keys of whole configurations: a head at the end of the text.
+    End,
 }
 
 /// What decides beyond a node.
@@ -80,7 +94,7 @@ impl DecisionNode {
     /// Returns an id that no node has or will have.
     pub fn fresh_id() -> DecisionId {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        NEXT.fetch_add(1, Ordering::Relaxed)
+        DecisionId(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Notes that the node was looked up.

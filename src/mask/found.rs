@@ -2,8 +2,9 @@
 
 use super::entry::MaskEntry;
 use super::remainder::Remainder;
+use crate::automaton::UnitState;
 use crate::util::{BoundedMap, bit_row};
-use crate::vocab::{Region, TokenId, Vocab};
+use crate::vocab::{Region, TokenId, TrieNode, Vocab};
 use std::sync::{Arc, OnceLock};
 
 /// Fewest tokens of a subwalk whose row is shared by the masks that have it.
@@ -80,13 +81,12 @@ impl Subwalk {
     }
 }
 
-/// Where a subwalk belongs: a unit's number is never used again.
+/// Where a subwalk belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct SubwalkKey {
-    pub(super) unit: u32,
-    pub(super) state: u32,
+    pub(super) state: UnitState,
     pub(super) register: u64,
-    pub(super) node: u32,
+    pub(super) node: TrieNode,
 }
 
 /// The subwalks that a walker knows.

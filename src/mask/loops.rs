@@ -2,7 +2,7 @@
 
 use super::cluster::{ScanCluster, cluster};
 use super::switches::ShortCut;
-use crate::automaton::{Kind, Owner, PackedMove, Program, StateId, Step, Unit};
+use crate::automaton::{Kind, LocalState, Owner, PackedMove, Program, RegisterRuleId, StateId, Step, Unit, UnitState};
 use crate::util::{BoundedMap, Utf8State};
 use crate::vocab::{Alphabet, NonAscii};
 use ahash::AHashSet;
@@ -52,27 +52,27 @@ pub(super) enum Form {
 #[derive(Debug)]
 pub(super) struct Chain {
     /// The states after 0, 1, ... characters.
-    pub states: Box<[u32]>,
+    pub states: Box<[LocalState]>,
     /// The other bytes that some of them read.
     pub bytes: Box<[u8]>,
     /// The strictest register rule of the unit, if characters are counted on the way.
-    pub strictest: Option<u32>,
+    pub strictest: Option<RegisterRuleId>,
 }
 
 /// The loops of states that were asked for, by unit and state: recognizing one takes some microseconds.
 #[derive(Debug)]
 pub(super) struct Loops {
-    known: BoundedMap<(u32, u32), Option<Loop>>,
+    known: BoundedMap<UnitState, Option<Loop>>,
     /// The clusters of states that were asked for, and of those that belong to one.
-    clusters: BoundedMap<(u32, u32), Option<Loop>>,
+    clusters: BoundedMap<UnitState, Option<Loop>>,
     /// States whose model turned out to be none.
-    without_model: AHashSet<(u32, u32)>,
+    without_model: AHashSet<UnitState>,
     /// Looks for clusters that are left to this walk.
     n_explorations_left: u32,
 }
 
 /// What an entry takes beside the loop's states, in bytes.
-const LOOP_BYTES: usize = 2 * size_of::<((u32, u32), Option<Loop>)>();
+const LOOP_BYTES: usize = 2 * size_of::<(UnitState, Option<Loop>)>();
 
 /// Looks for clusters within one walk; each takes up to a millisecond.
 const EXPLORATIONS_MAX: u32 = 2;
@@ -100,12 +100,12 @@ impl Loops {
         if self.without_model.len() >= Loops::WITHOUT_MODEL_MAX {
             self.without_model.clear();
         }
-        self.without_model.extend(program.place(state).map(|(linked, local)| (linked.unit.uid, local)));
+        self.without_model.extend(program.place(state).map(|(linked, local)| linked.unit.unit_state(local)));
     }
 
     /// Tells whether a state is known not to be like its model.
     pub fn has_no_model(&self, program: &Program, state: StateId) -> bool {
-        program.place(state).is_some_and(|(linked, local)| self.without_model.contains(&(linked.unit.uid, local)))
+        program.place(state).is_some_and(|(linked, local)| self.without_model.contains(&linked.unit.unit_state(local)))
     }
 
     /// Allows a mask's share of looks for clusters.
@@ -114,7 +114,7 @@ impl Loops {
     }
 
     /// Tells whether the cluster of a state is known, or may be looked for: beyond a mask's share, the state is walked this time.
-    fn may_look_for_cluster(&mut self, key: (u32, u32)) -> bool {
+    fn may_look_for_cluster(&mut self, key: UnitState) -> bool {
         self.n_explorations_left > 0 || self.clusters.get(&key).is_some()
     }
 
@@ -125,7 +125,7 @@ impl Loops {
         if linked.unit.bytes(local).len() < CHAIN_CHARS as usize {
             return None;
         }
-        let key = |local: u32| (linked.unit.uid, local);
+        let key = |local: LocalState| linked.unit.unit_state(local);
         if let Some(known) = self.known.get(&key(local)) {
             return known;
         }
@@ -153,7 +153,7 @@ impl Loops {
     /// Returns the cluster that a state belongs to, if there is one.
     pub fn cluster(&mut self, program: &Program, state: StateId) -> Option<Loop> {
         let (linked, local) = program.place(state).filter(|_| ShortCut::Clusters.is_on())?;
-        let key = |local: u32| (linked.unit.uid, local);
+        let key = |local: LocalState| linked.unit.unit_state(local);
         if let Some(known) = self.clusters.get(&key(local)) {
             return known;
         }
@@ -184,7 +184,7 @@ const WORDS: u128 = {
 };
 
 /// Tells whether letters, digits or the space lead from a loop over an alphabet to other states.
-fn leaves_by_words(unit: &Unit, local: u32, alphabet: Alphabet) -> bool {
+fn leaves_by_words(unit: &Unit, local: LocalState, alphabet: Alphabet) -> bool {
     let leaving = WORDS & !alphabet.ascii;
     let leaves = |byte: u8| byte < 128 && leaving >> byte & 1 == 1;
     unit.bytes(local).iter().any(leaves)
@@ -210,7 +210,7 @@ fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
 fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     let (linked, local) = program.place(state)?;
     let unit = &linked.unit;
-    let is_copy = |to: u32| match unit.info(local).kind {
+    let is_copy = |to: LocalState| match unit.info(local).kind {
         Kind::Loop { counter } => {
             unit.info(to).kind == Kind::BodyEnd { counter, loop_state: local } && !unit.info(to).has_moves()
         }
@@ -230,13 +230,13 @@ fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
 }
 
 /// Returns the chain of states that begins with a state: white space of limited length, say, or the digits of a date.
-fn chain(unit: &Unit, start: u32) -> Option<Loop> {
-    let next = |from: u32, byte: u8| match unit.code(from, byte).step() {
+fn chain(unit: &Unit, start: LocalState) -> Option<Loop> {
+    let next = |from: LocalState, byte: u8| match unit.code(from, byte).step() {
         Step::Plain(to) | Step::Local(to) if to != from => Some(to),
         _ => None,
     };
     // The characters that share their target with most others.
-    let mut targets: SmallVec<[(u32, u128); 8]> = SmallVec::new();
+    let mut targets: SmallVec<[(LocalState, u128); 8]> = SmallVec::new();
     for byte in 0..128u8 {
         let Some(to) = next(start, byte) else { continue };
         match targets.iter().position(|(known, _)| *known == to) {
@@ -266,12 +266,12 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
         }
     }
     // Where the unit may end in the chain, it may end from there on.
-    let ends = |state: &u32| match unit.info(*state).kind {
+    let ends = |state: &LocalState| match unit.info(*state).kind {
         Kind::RegisterRule { register_rule } => unit.register_rule(register_rule).can_ever_end(),
         kind => kind == Kind::End,
     };
-    let counts = |state: &u32| matches!(unit.info(*state).kind, Kind::RegisterRule { register_rule } if unit.register_rule(register_rule).counts_chars());
-    let is_plain = |state: &u32| matches!(unit.info(*state).kind, Kind::Inner | Kind::End) || counts(state);
+    let counts = |state: &LocalState| matches!(unit.info(*state).kind, Kind::RegisterRule { register_rule } if unit.register_rule(register_rule).counts_chars());
+    let is_plain = |state: &LocalState| matches!(unit.info(*state).kind, Kind::Inner | Kind::End) || counts(state);
     let rest = states[1..].iter().skip_while(|state| !ends(state));
     let is_chain = states.len() > CHAIN_MIN && states[1..].iter().all(is_plain) && rest.clone().all(ends);
     if !is_chain {
@@ -288,12 +288,12 @@ fn chain(unit: &Unit, start: u32) -> Option<Loop> {
 }
 
 /// Returns the characters beyond ASCII that lead from `at` to `home`, if the others lead nowhere: none if it is another set.
-fn others(program: &Program, state: StateId, at: u32, home: u32) -> NonAscii {
+fn others(program: &Program, state: StateId, at: LocalState, home: LocalState) -> NonAscii {
     let Some((linked, _)) = program.place(state) else { return NonAscii::None };
     let unit = &linked.unit;
     let mut is_whole = true;
     // Bytes that are alike lead to the same state.
-    let mut known: SmallVec<[(u32, Utf8State); 8]> = SmallVec::new();
+    let mut known: SmallVec<[(LocalState, Utf8State); 8]> = SmallVec::new();
     let is_set = (0x80..=0xFF).all(|byte| match (Utf8State::of_lead(byte), unit.code(at, byte).step()) {
         (None, Step::None) => true,
         (Some(rest), Step::Plain(to)) if known.contains(&(to, rest)) => true,
@@ -315,7 +315,7 @@ fn others(program: &Program, state: StateId, at: u32, home: u32) -> NonAscii {
 }
 
 /// Tells whether from `at`, after the byte E2, exactly the characters that begin so lead to `home`, but U+2028 and U+2029.
-fn completes_but_separators(program: &Program, state: StateId, home: u32, at: u32) -> bool {
+fn completes_but_separators(program: &Program, state: StateId, home: LocalState, at: LocalState) -> bool {
     let Some((linked, _)) = program.place(state) else { return false };
     let unit = &linked.unit;
     if unit.info(at).kind != Kind::Inner || !unit.controls(at).is_empty() {
@@ -341,7 +341,7 @@ fn completes_but_separators(program: &Program, state: StateId, home: u32, at: u3
 }
 
 /// Tells whether from `at` exactly the continuation bytes that a place in a character still needs lead back to `home`.
-fn completes(program: &Program, state: StateId, home: u32, at: u32, rest: Utf8State) -> bool {
+fn completes(program: &Program, state: StateId, home: LocalState, at: LocalState, rest: Utf8State) -> bool {
     let Some((linked, _)) = program.place(state) else { return false };
     let unit = &linked.unit;
     // Nothing may end within the character: the walk does not look there.

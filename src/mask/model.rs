@@ -14,9 +14,9 @@ use super::switches::ShortCut;
 use super::walk_context::{WalkContext, bytes_of};
 use super::walker::{ModelPath, ProductWalk, Strategy, Twin, Walker};
 use crate::automaton::{BELOW, Kind, PackedMove, Program, StateId};
-use crate::exec::{Head, Stacks, step_byte};
+use crate::exec::{Head, StackNodeId, Stacks, step_byte};
 use crate::util::ByteSet;
-use crate::vocab::TokenId;
+use crate::vocab::{TokenId, TrieNode};
 use smallvec::SmallVec;
 
 /// Bytes by which a state is asked for its model, and how many of them must lead there.
@@ -141,7 +141,7 @@ impl Walker {
     pub(super) fn walk_diff(
         &mut self,
         context: WalkContext<'_>,
-        from: u32,
+        from: TrieNode,
         head: Head,
         path: &ModelPath,
         nesting: usize,
@@ -226,7 +226,7 @@ impl Walker {
     fn differ(
         &mut self,
         context: WalkContext<'_>,
-        from: u32,
+        from: TrieNode,
         head: Head,
         model: &[Head],
         nesting: usize,
@@ -244,7 +244,7 @@ impl Walker {
         let mut verdicts = Verdicts::new(context.program, head, model);
         let depth_base = usize::from(trie.depth(from)) + 1;
         // Most bytes lead to the same; a list of the children is looked through faster than the children.
-        let mut children: SmallVec<[(u8, u32); 16]> = SmallVec::new();
+        let mut children: SmallVec<[(u8, TrieNode); 16]> = SmallVec::new();
         let listed = trie.wide_children(from).unwrap_or_else(|| {
             children.extend(trie.children(from).map(|child| (trie.byte(child), child)));
             &children
@@ -269,7 +269,7 @@ impl Walker {
                     }
                     Compared::Differ(goes_on) => goes_on,
                 };
-                node = if goes_on { node + 1 } else { trie.subtree_end(node) };
+                node = if goes_on { node.next() } else { trie.subtree_end(node) };
                 if products.excluded.len() + products.refused.len() > TAKEN_AWAY_MAX {
                     return false;
                 }
@@ -282,7 +282,7 @@ impl Walker {
     fn step_twins(
         &mut self,
         context: WalkContext<'_>,
-        node: u32,
+        node: TrieNode,
         depth: usize,
         nesting: usize,
         products: &mut ProductWalk,
@@ -307,7 +307,7 @@ impl Walker {
             (false, true) => self.found.tokens.extend_from_slice(trie.tokens(node)),
             _ => {}
         }
-        let has_descendants = trie.subtree_end(node) > node + 1;
+        let has_descendants = trie.has_children(node);
         if !has_descendants {
             return Compared::Differ(false);
         }
@@ -350,7 +350,7 @@ impl Walker {
     }
 
     /// Walks below `node` with what the state made of it, without the model.
-    fn walk_own(&mut self, context: WalkContext<'_>, node: u32, nesting: usize, products: &ProductWalk) {
+    fn walk_own(&mut self, context: WalkContext<'_>, node: TrieNode, nesting: usize, products: &ProductWalk) {
         let n_levels = self.levels.len();
         self.push_configuration(&products.own);
         self.descend(context, node, nesting);
@@ -410,7 +410,7 @@ fn is_same(stacks: &Stacks, a: Head, b: Head) -> bool {
 }
 
 /// Tells whether two nodes have the same content.
-fn is_same_stack(stacks: &Stacks, a: u32, b: u32, depth: usize) -> bool {
+fn is_same_stack(stacks: &Stacks, a: StackNodeId, b: StackNodeId, depth: usize) -> bool {
     a == b
         || depth > 0
             && stacks.n_exits(a) == stacks.n_exits(b)

@@ -1,6 +1,6 @@
 //! Remainders: places in the vocabulary where a unit ends inside a token, and the caller decides on what follows.
 
-use crate::vocab::{CharCount, Region, TokenId, Trie};
+use crate::vocab::{CharCount, Region, TokenId, Trie, TrieNode};
 use std::sync::Arc;
 
 /// A place in the vocabulary where the unit ends inside a token: what follows is up to the caller.
@@ -15,9 +15,9 @@ pub(crate) struct Remainder {
 #[derive(Clone, Debug)]
 pub(crate) enum ResumePoint {
     /// Below this node of the vocabulary's trie.
-    Node(u32),
+    Node(TrieNode),
     /// Below this node of what was merged behind a region.
-    Merged(Arc<Trie>, u32),
+    Merged(Arc<Trie>, TrieNode),
     /// After some characters of a region, anywhere.
     Region(Arc<Region>, CharCount),
 }

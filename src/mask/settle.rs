@@ -9,7 +9,7 @@
 
 use super::configuration::WalkBudget;
 use super::controls::{add_controls, with_sets};
-use super::decision::{DecisionId, DecisionNode, Next, NodeKey};
+use super::decision::{DecisionId, DecisionNode, KeyPlace, Next, NodeKey};
 use super::entry::MaskEntry;
 use super::remainder::{Remainder, ResumePoint};
 use super::store::MaskStore;
@@ -19,7 +19,7 @@ use super::walk_context::Subject;
 use super::walker::Walker;
 use crate::automaton::{DONE, Program, StateId};
 use crate::exec::{Head, OverBudget, StackNodeId, Stacks, Work, signature};
-use crate::vocab::{Trie, Vocab};
+use crate::vocab::{Trie, TrieNode, Vocab};
 use core::cell::Cell;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -108,10 +108,10 @@ fn fill_or_add(
 /// Returns what identifies the mask of a configuration, without stop tokens: equal ids, equal masks.
 pub(crate) fn mask_ids(query: &MaskQuery<'_>, live: &[Head]) -> SmallVec<[u64; 2]> {
     let mut ids = SmallVec::new();
-    if for_each_mask(query, live, |decision| ids.push(decision.id)).is_err() {
+    if for_each_mask(query, live, |decision| ids.push(decision.id.0)).is_err() {
         // What is not cached is like no other.
         let cached = query.find_configuration(live).map(|decision| decision.id);
-        ids = SmallVec::from_slice(&[cached.unwrap_or_else(DecisionNode::fresh_id)]);
+        ids = SmallVec::from_slice(&[cached.unwrap_or_else(DecisionNode::fresh_id).0]);
     }
     ids.sort_unstable();
     ids.dedup();
@@ -120,7 +120,7 @@ pub(crate) fn mask_ids(query: &MaskQuery<'_>, live: &[Head]) -> SmallVec<[u64; 2
 
 /// Returns an identifier of a mask like no other.
 pub(crate) fn fresh_mask_id() -> u64 {
-    DecisionNode::fresh_id()
+    DecisionNode::fresh_id().0
 }
 
 /// A node of a decision tree, whether it is cached, and the stack node that answers its question.
@@ -134,9 +134,9 @@ fn for_each_mask(query: &MaskQuery<'_>, live: &[Head], mut visit: impl FnMut(&De
     let (mut n_hits, mut n_visits, mut n_settled) = (0, 0, 0);
     let mut pending: SmallVec<[Pending; 4]> = SmallVec::new();
     // Stacks that share nodes could be walked along exponentially many ways.
-    let mut seen: SmallVec<[(u64, StackNodeId); 16]> = SmallVec::new();
+    let mut seen: SmallVec<[(DecisionId, StackNodeId); 16]> = SmallVec::new();
     for head in live.iter().filter(|head| head.state != DONE) {
-        let key = query.key(0, head.state, head.register);
+        let key = query.key(DecisionId::NONE, head.state, head.register);
         // The usual mask has no remainders or one branching, and needs no reference counts.
         if let Some((place, decision)) = query.table.find(&key) {
             n_hits += 1;
@@ -208,8 +208,7 @@ impl MaskQuery<'_> {
         let (linked, local) = self.program.place(state).expect("a live state belongs to a unit");
         NodeKey {
             parent,
-            unit: linked.unit.uid,
-            state: local,
+            place: KeyPlace::State(linked.unit.unit_state(local)),
             node: 0,
             register: if register == 0 { 0 } else { self.signature(state, register) },
         }
@@ -231,7 +230,7 @@ impl MaskQuery<'_> {
         if head.state == DONE {
             return None;
         }
-        let (place, decision) = self.table.find(&self.key(0, head.state, head.register))?;
+        let (place, decision) = self.table.find(&self.key(DecisionId::NONE, head.state, head.register))?;
         let mut n_hits = 1;
         match self.descend_cached(place, decision, head.node, &mut n_hits) {
             Lookup::Found(place, decision) => Some((place, decision, n_hits)),
@@ -405,7 +404,7 @@ impl MaskQuery<'_> {
     }
 
     fn n_tokens_after(&self, remainder: &Remainder) -> usize {
-        let below = |trie: &Trie, node: u32| trie.subtree_tokens(node).len() - trie.tokens(node).len();
+        let below = |trie: &Trie, node: TrieNode| trie.subtree_tokens(node).len() - trie.tokens(node).len();
         match &remainder.point {
             ResumePoint::Node(node) => below(self.vocab.trie(), *node),
             ResumePoint::Merged(trie, node) => below(trie, *node),
@@ -419,8 +418,8 @@ fn distinct(remainders: &mut Vec<Remainder>) -> Box<[Remainder]> {
     let key = |remainder: &Remainder| {
         let excluded = remainder.excluded.as_ref().map_or(0, |tokens| Arc::as_ptr(tokens).addr());
         match &remainder.point {
-            ResumePoint::Node(node) => (0, 0, *node, 0, excluded),
-            ResumePoint::Merged(trie, node) => (1, Arc::as_ptr(trie).addr(), *node, 0, excluded),
+            ResumePoint::Node(node) => (0, 0, node.0, 0, excluded),
+            ResumePoint::Merged(trie, node) => (1, Arc::as_ptr(trie).addr(), node.0, 0, excluded),
             ResumePoint::Region(region, after) => {
                 let (first, last) = after.range();
                 (2, Arc::as_ptr(region).addr(), u32::from(first), last, excluded)

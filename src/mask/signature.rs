@@ -14,7 +14,7 @@
 //! A path is followed in the order in which it was made; that a walk over other stacks would have read exits in another order makes no difference
 //! either, since those that it finds are the same.
 
-use super::decision::{DecisionId, DecisionNode, Next, NodeKey};
+use super::decision::{DecisionId, DecisionNode, KeyPlace, Next, NodeKey};
 use super::entry::MaskEntry;
 use super::settle::MaskQuery;
 use crate::automaton::DONE;
@@ -22,10 +22,6 @@ use crate::exec::{Head, StackNodeId};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Instead of a unit: how many heads follow.
-const COUNT: u32 = u32::MAX;
-/// Instead of a unit: the end of the text.
-const END: u32 = u32::MAX - 1;
 /// Longest path, in heads; what is more ambiguous is hardly met again.
 const PATH_MAX: usize = 96;
 
@@ -43,7 +39,7 @@ type Group = SmallVec<[Head; 8]>;
 impl MaskQuery<'_> {
     /// Returns the cached mask of a configuration.
     pub(super) fn find_configuration(&self, live: &[Head]) -> Option<&Arc<DecisionNode>> {
-        let mut path = Path { parent: NodeKey::PATH_ROOT, nodes: SmallVec::new(), n_heads: 0 };
+        let mut path = Path { parent: DecisionId::PATH_ROOT, nodes: SmallVec::new(), n_heads: 0 };
         let mut group = first_group(live);
         loop {
             let mut last = None;
@@ -68,7 +64,7 @@ impl MaskQuery<'_> {
         has_looked_at: impl Fn(StackNodeId) -> bool,
         mask: impl FnOnce() -> Arc<DecisionNode>,
     ) {
-        let mut path = Path { parent: NodeKey::PATH_ROOT, nodes: SmallVec::new(), n_heads: 0 };
+        let mut path = Path { parent: DecisionId::PATH_ROOT, nodes: SmallVec::new(), n_heads: 0 };
         let mut group = first_group(live);
         // By name: whether the path has the node's exits.
         let mut is_asked: SmallVec<[bool; 16]> = SmallVec::new();
@@ -116,7 +112,8 @@ impl MaskQuery<'_> {
         if path.n_heads > PATH_MAX {
             return None;
         }
-        let count = NodeKey { parent: 0, unit: COUNT, state: group.len() as u32, node: 0, register: 0 };
+        let count =
+            NodeKey { parent: DecisionId::NONE, place: KeyPlace::Heads(group.len() as u32), node: 0, register: 0 };
         let mut keys = SmallVec::from_slice(&[count]);
         for head in group {
             let known = path.nodes.iter().position(|&node| node == head.node);
@@ -126,13 +123,12 @@ impl MaskQuery<'_> {
             });
             keys.push(match self.program.place(head.state) {
                 Some((linked, local)) => NodeKey {
-                    parent: 0,
-                    unit: linked.unit.uid,
-                    state: local,
+                    parent: DecisionId::NONE,
+                    place: KeyPlace::State(linked.unit.unit_state(local)),
                     node: name as u32,
                     register: if head.register == 0 { 0 } else { self.signature(head.state, head.register) },
                 },
-                None => NodeKey { parent: 0, unit: END, state: 0, node: 0, register: 0 },
+                None => NodeKey { parent: DecisionId::NONE, place: KeyPlace::End, node: 0, register: 0 },
             });
         }
         Some(keys)

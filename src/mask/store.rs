@@ -331,13 +331,16 @@ impl MaskStore {
 
 #[cfg(test)]
 mod tests {
+    use super::super::decision::{DecisionId, KeyPlace};
     use super::*;
+    use crate::automaton::{LocalState, UnitState};
     use smallvec::SmallVec;
 
     const BYTES_MAX: usize = 1 << 19;
 
     fn key(n: u32) -> NodeKey {
-        NodeKey { parent: u64::from(n % 7), unit: n / 3, state: n, node: 0, register: u64::from(n) << 40 }
+        let place = KeyPlace::State(UnitState { uid: n / 3, state: LocalState(n) });
+        NodeKey { parent: DecisionId(u64::from(n % 7)), place, node: 0, register: u64::from(n) << 40 }
     }
 
     fn node(n: u32) -> Arc<DecisionNode> {

@@ -12,11 +12,11 @@ use super::walk_context::WalkContext;
 use super::walker::{Strategy, Walker};
 use crate::automaton::BELOW;
 use crate::exec::{BOTTOM, Head};
-use crate::vocab::Trie;
+use crate::vocab::{Trie, TrieNode};
 use std::sync::{Arc, OnceLock};
 
 /// Fewest trie nodes below a node that make it worth to look for a subwalk; the runs of white space that begin with a carriage return have some 40.
-pub(super) const NODES_MIN: u32 = 24;
+pub(super) const NODES_MIN: usize = 24;
 /// Most tokens below a node at which the subwalk of a loop is kept: regions give more than that without a copy.
 const LOOP_TOKENS_MAX: usize = 1 << 12;
 
@@ -26,7 +26,7 @@ const CONDENSED_TOKENS_MAX: usize = 1 << 12;
 
 impl Walker {
     /// Tells whether what a head allows below `node` is worth keeping, for states of other units.
-    pub(super) fn is_memoized(&mut self, context: WalkContext<'_>, node: u32, head: Head, nesting: usize) -> bool {
+    pub(super) fn is_memoized(&mut self, context: WalkContext<'_>, node: TrieNode, head: Head, nesting: usize) -> bool {
         if !ShortCut::SubwalkMemo.is_on()
             || !context.is_whole(nesting)
             || context.n_nodes_below(node) < NODES_MIN
@@ -43,9 +43,9 @@ impl Walker {
     }
 
     /// Walks the tokens below `node` with a head of another unit than the walk began in.
-    pub(super) fn walk_memoized(&mut self, context: WalkContext<'_>, node: u32, head: Head, nesting: usize) {
+    pub(super) fn walk_memoized(&mut self, context: WalkContext<'_>, node: TrieNode, head: Head, nesting: usize) {
         let Some((linked, local)) = context.program.place(head.state) else { return };
-        let place = SubwalkKey { unit: linked.unit.uid, state: local, register: head.register, node };
+        let place = SubwalkKey { state: linked.unit.unit_state(local), register: head.register, node };
         let known = self.subwalks.known.get(&place);
         let subwalk = known.unwrap_or_else(|| {
             let subwalk = Arc::new(self.subwalk(context, linked.unit.uid, node, head, nesting));
@@ -73,7 +73,7 @@ impl Walker {
     }
 
     /// Returns what a head allows below `node`, whoever called its unit.
-    fn subwalk(&mut self, context: WalkContext<'_>, home: u32, node: u32, head: Head, nesting: usize) -> Subwalk {
+    fn subwalk(&mut self, context: WalkContext<'_>, home: u32, node: TrieNode, head: Head, nesting: usize) -> Subwalk {
         let outer = core::mem::take(&mut self.found);
         let outer_home = core::mem::replace(&mut self.home, home);
         self.below_head(context, node, Head { node: BOTTOM, ..head }, nesting + 1);
@@ -95,10 +95,10 @@ fn condense(trie: &Trie, remainders: &mut Vec<Remainder>) {
         Remainder { point: ResumePoint::Node(node), excluded: None } => Some(*node),
         _ => None,
     };
-    let nodes: Vec<u32> = remainders.iter().filter_map(node_of).flat_map(|node| trie.children(node)).collect();
+    let nodes: Vec<TrieNode> = remainders.iter().filter_map(node_of).flat_map(|node| trie.children(node)).collect();
     let n_tokens: usize = nodes.iter().map(|&node| trie.subtree_tokens(node).len()).sum();
     if ShortCut::Merged.is_on() && nodes.len() >= CONDENSED_NODES_MIN && n_tokens <= CONDENSED_TOKENS_MAX {
         remainders.retain(|remainder| node_of(remainder).is_none());
-        remainders.push(ResumePoint::Merged(Arc::new(trie.merged(&nodes)), 0).into());
+        remainders.push(ResumePoint::Merged(Arc::new(trie.merged(&nodes)), TrieNode::ROOT).into());
     }
 }

@@ -16,11 +16,11 @@ use super::subwalk;
 use super::switches::ShortCut;
 use super::walk_context::{Subject, WalkContext, bytes_of};
 use super::walker::{Level, Strategy, Walker};
-use crate::automaton::{BELOW, Kind, Owner, PackedMove, Program, StateId, Step, Unit};
+use crate::automaton::{BELOW, Kind, LocalState, Owner, PackedMove, Program, RegisterRuleId, StateId, Step, Unit};
 use crate::exec::{BOTTOM, Head, StacksMark, step_byte};
 use crate::machine::{Counter, RegisterRule};
 use crate::util::{ByteSet, Utf8State};
-use crate::vocab::{Alphabet, CharCount, Region, TokenId};
+use crate::vocab::{Alphabet, CharCount, Region, TokenId, TrieNode};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ impl Walker {
     pub fn classify(&mut self, subject: Subject<'_>, state: StateId, register: u64) {
         self.start(subject, state);
         self.found.n_walks += 1;
-        self.below_head(subject.whole(), 0, Head { state, node: BOTTOM, register }, 0);
+        self.below_head(subject.whole(), TrieNode::ROOT, Head { state, node: BOTTOM, register }, 0);
     }
 
     /// Walks on at a remainder, beginning in `state` with an unknown caller; adds to what was found.
@@ -120,11 +120,11 @@ impl Walker {
         self.levels.clear();
         self.heads.clear();
         // The bottom stays.
-        self.stacks.truncate(StacksMark { n_nodes: BOTTOM + 1, n_bytes: 0 });
+        self.stacks.truncate(StacksMark::BOTTOM);
     }
 
     /// Walks the tokens below the trie node `from` with one head.
-    pub(super) fn below_head(&mut self, context: WalkContext<'_>, from: u32, head: Head, nesting: usize) {
+    pub(super) fn below_head(&mut self, context: WalkContext<'_>, from: TrieNode, head: Head, nesting: usize) {
         if self.is_spent() {
             return;
         }
@@ -304,15 +304,14 @@ impl Walker {
         let states = &*chain.states;
         let n_max = states.len() - 1;
         self.take_region(context, region, n_max);
-        let state = |local: u32| linked.base + local;
         debug_assert_eq!(states[0], local);
         for &byte in &chain.bytes {
             self.cross_counted(context, region, byte, nesting, |n_read| {
-                states.get(n_read).map(|&local| Head { state: state(local), ..head })
+                states.get(n_read).map(|&local| Head { state: linked.own(local), ..head })
             });
         }
         // One register is as good as another where no token reaches a bound.
-        let is_end = |local: &u32| match linked.unit.info(*local).kind {
+        let is_end = |local: &LocalState| match linked.unit.info(*local).kind {
             Kind::RegisterRule { register_rule } => linked.unit.register_rule(register_rule).can_end(head.register),
             kind => kind == Kind::End,
         };
@@ -336,7 +335,7 @@ impl Walker {
     ) {
         let WalkContext { program, vocab, trie, .. } = context;
         let Some((linked, local)) = program.place(head.state) else { return };
-        let head_at = |(state, _): Place, register| Head { state: linked.base + state, register, ..head };
+        let head_at = |(state, _): Place, register| Head { state: linked.own(state), register, ..head };
         let mut refused = Vec::new();
         for (node, place, register) in self.refused_by(context, region.from(), head, cluster, &mut refused) {
             self.enter_with(context, node, head_at(place, register), nesting);
@@ -363,17 +362,17 @@ impl Walker {
     fn refused_by(
         &mut self,
         context: WalkContext<'_>,
-        from: u32,
+        from: TrieNode,
         head: Head,
         cluster: &ScanCluster,
         refused: &mut Vec<TokenId>,
-    ) -> Vec<(u32, Place, u64)> {
+    ) -> Vec<(TrieNode, Place, u64)> {
         let WalkContext { program, vocab, trie, .. } = context;
         let mut leading_out = Vec::new();
         let Some((linked, local)) = program.place(head.state) else { return leading_out };
         let unit = &linked.unit;
         let n_far = n_far(unit, head.register, cluster.strictest, vocab.token_bytes_max());
-        let is_sure = |node: u32, place: Place, depth: usize| {
+        let is_sure = |node: TrieNode, place: Place, depth: usize| {
             let height = trie.height(node);
             let is_read =
                 height <= cluster.n_safe_bytes(place) || cluster.need(place).is_missing_in(trie.bytes_below(node));
@@ -385,7 +384,7 @@ impl Walker {
         }
         let depth_base = usize::from(trie.depth(from)) + 1;
         let mut levels: Vec<(Place, u64)> = vec![(home, head.register)];
-        let (mut node, end) = (from + 1, trie.subtree_end(from));
+        let (mut node, end) = (from.next(), trie.subtree_end(from));
         while node < end {
             self.found.n_nodes += 1;
             self.stacks.work.spend(u64::from(self.found.n_nodes.is_multiple_of(NODES_PER_WORK)));
@@ -395,7 +394,7 @@ impl Walker {
             match cluster.next(unit, place, register, trie.byte(node)) {
                 Next::Place(place, register) if !is_sure(node, place, depth + 1) => {
                     levels.push((place, register));
-                    node += 1;
+                    node = node.next();
                     continue;
                 }
                 Next::Place(..) | Next::Border => {}
@@ -415,7 +414,7 @@ impl Walker {
         if refused.is_empty() {
             return self.take_region(context, region, usize::MAX);
         }
-        if region.from() == 0 && self.found.base.is_none() {
+        if region.from() == TrieNode::ROOT && self.found.base.is_none() {
             self.found.base = Some(LargeSet::Region(Arc::clone(region), usize::MAX));
             return self.found.cleared.append(&mut refused);
         }
@@ -427,7 +426,7 @@ impl Walker {
 
     /// Adds the tokens of a region in which at most `n_max` characters begin.
     fn take_region(&mut self, context: WalkContext<'_>, region: &Arc<Region>, n_max: usize) {
-        if region.from() == 0 && self.found.base.is_none() {
+        if region.from() == TrieNode::ROOT && self.found.base.is_none() {
             self.found.base = Some(LargeSet::Region(Arc::clone(region), n_max));
         } else if matches!(&self.found.base, Some(LargeSet::Region(base, base_max)) if Arc::ptr_eq(base, region) && n_max <= *base_max)
             && self.found.cleared.is_empty()
@@ -501,7 +500,7 @@ impl Walker {
             let n_levels = self.levels.len();
             self.push_single(head);
             self.found.n_walks += 1;
-            self.below(context.on(&merged), 0, nesting);
+            self.below(context.on(&merged), TrieNode::ROOT, nesting);
             self.levels.truncate(n_levels);
         } else {
             self.enter_all(context, region.border_after(context.trie, byte, after), head, nesting);
@@ -509,7 +508,13 @@ impl Walker {
     }
 
     /// Walks on with `head` at some nodes.
-    fn enter_all(&mut self, context: WalkContext<'_>, nodes: impl Iterator<Item = u32>, head: Head, nesting: usize) {
+    fn enter_all(
+        &mut self,
+        context: WalkContext<'_>,
+        nodes: impl Iterator<Item = TrieNode>,
+        head: Head,
+        nesting: usize,
+    ) {
         for node in nodes {
             if self.is_spent() {
                 return;
@@ -530,7 +535,7 @@ impl Walker {
     }
 
     /// Steps `head` by the byte of `node`, and walks on below.
-    fn enter_with(&mut self, context: WalkContext<'_>, node: u32, head: Head, nesting: usize) {
+    fn enter_with(&mut self, context: WalkContext<'_>, node: TrieNode, head: Head, nesting: usize) {
         let n_levels = self.levels.len();
         self.push_single(head);
         self.found.n_walks += 1;
@@ -543,14 +548,14 @@ impl Walker {
     }
 
     /// Walks below `node` with the last level; head by head if that allows to use regions.
-    pub(super) fn descend(&mut self, context: WalkContext<'_>, node: u32, nesting: usize) {
+    pub(super) fn descend(&mut self, context: WalkContext<'_>, node: TrieNode, nesting: usize) {
         if !self.split(context, node, nesting) {
             self.below(context, node, nesting);
         }
     }
 
     /// Walks below `node` with each head of the last level by itself if that allows to use regions; returns whether it does.
-    fn split(&mut self, context: WalkContext<'_>, node: u32, nesting: usize) -> bool {
+    fn split(&mut self, context: WalkContext<'_>, node: TrieNode, nesting: usize) -> bool {
         if !context.is_whole(nesting) || context.n_nodes_below(node) < subwalk::NODES_MIN {
             return false;
         }
@@ -579,11 +584,11 @@ impl Walker {
     }
 
     /// Walks the tokens below the trie node `from` with the last level.
-    fn below(&mut self, context: WalkContext<'_>, from: u32, nesting: usize) {
+    fn below(&mut self, context: WalkContext<'_>, from: TrieNode, nesting: usize) {
         let trie = context.trie;
         let depth = usize::from(trie.depth(from)) + 1;
         let Some(children) = trie.wide_children(from) else {
-            return self.below_first(context, from + 1, trie.subtree_end(from), depth, nesting);
+            return self.below_first(context, from.next(), trie.subtree_end(from), depth, nesting);
         };
         // Those that the level can't read are left out.
         let level = *self.levels.last().expect("a level was pushed");
@@ -599,7 +604,14 @@ impl Walker {
     }
 
     /// Walks the trie nodes from `node` up to `end`, which begin at a depth, with the last level.
-    fn below_first(&mut self, context: WalkContext<'_>, mut node: u32, end: u32, depth_base: usize, nesting: usize) {
+    fn below_first(
+        &mut self,
+        context: WalkContext<'_>,
+        mut node: TrieNode,
+        end: TrieNode,
+        depth_base: usize,
+        nesting: usize,
+    ) {
         let trie = context.trie;
         let base = self.levels.len() - 1;
         while node < end && !self.is_spent() {
@@ -608,7 +620,7 @@ impl Walker {
             let depth = base + usize::from(trie.depth(node)) - depth_base;
             let goes_on = self.step(context, node, depth) && !self.split(context, node, nesting);
             node = match goes_on {
-                true if trie.wide_children(node).is_none() => node + 1,
+                true if trie.wide_children(node).is_none() => node.next(),
                 true => {
                     self.below(context, node, nesting);
                     trie.subtree_end(node)
@@ -622,7 +634,7 @@ impl Walker {
     /// Steps the level at `depth` by the byte of `node`, notes what ends here, and pushes the next level; tells whether anything can
     /// follow.
     #[inline]
-    fn step(&mut self, context: WalkContext<'_>, node: u32, depth: usize) -> bool {
+    fn step(&mut self, context: WalkContext<'_>, node: TrieNode, depth: usize) -> bool {
         let trie = context.trie;
         let level = self.levels[depth];
         if level.is_single() {
@@ -631,7 +643,7 @@ impl Walker {
                 Step::None => return false,
                 Step::Plain(state) => {
                     self.levels.truncate(depth + 1);
-                    self.levels.push(Level { head: Head { state: linked.base + state, ..level.head }, ..level });
+                    self.levels.push(Level { head: Head { state: linked.own(state), ..level.head }, ..level });
                     self.found.tokens.extend_from_slice(trie.tokens(node));
                     return true;
                 }
@@ -641,7 +653,7 @@ impl Walker {
         self.slow_step(context, node, depth)
     }
 
-    fn slow_step(&mut self, context: WalkContext<'_>, node: u32, depth: usize) -> bool {
+    fn slow_step(&mut self, context: WalkContext<'_>, node: TrieNode, depth: usize) -> bool {
         let WalkContext { program, trie, .. } = context;
         let level = self.levels[depth];
         self.levels.truncate(depth + 1);
@@ -666,7 +678,7 @@ impl Walker {
             return false;
         }
         self.found.tokens.extend_from_slice(trie.tokens(node));
-        let has_descendants = trie.subtree_end(node) > node + 1;
+        let has_descendants = trie.has_children(node);
         if has_descendants && self.next.iter().any(|head| head.state == BELOW) {
             self.found.remainders.push(context.remainder(node));
         }
@@ -682,7 +694,7 @@ impl Walker {
 }
 
 /// Tells whether no token can reach a bound on what is counted, if anything is.
-fn bounds_out_of_reach(context: WalkContext<'_>, head: Head, strictest: Option<u32>) -> bool {
+fn bounds_out_of_reach(context: WalkContext<'_>, head: Head, strictest: Option<RegisterRuleId>) -> bool {
     let Some((linked, _)) = context.program.place(head.state) else { return false };
     let horizon = context.vocab.token_bytes_max() as u32;
     strictest.is_none_or(|register_rule| {
@@ -691,7 +703,7 @@ fn bounds_out_of_reach(context: WalkContext<'_>, head: Head, strictest: Option<u
 }
 
 /// Returns how many pieces, at most one more than `n_max`, surely reach no greatest number of what is counted, if anything is.
-fn n_far(unit: &Unit, register: u64, strictest: Option<u32>, n_max: usize) -> usize {
+fn n_far(unit: &Unit, register: u64, strictest: Option<RegisterRuleId>, n_max: usize) -> usize {
     let Some(register_rule) = strictest.map(|register_rule| unit.register_rule(register_rule)) else {
         return n_max + 1;
     };

@@ -3,11 +3,11 @@
 use super::remainder::{Remainder, ResumePoint};
 use crate::automaton::{Program, StateId};
 use crate::util::ByteSet;
-use crate::vocab::{Trie, Vocab};
+use crate::vocab::{Trie, TrieNode, Vocab};
 use std::sync::Arc;
 
 /// Fewest trie nodes below a node that make it worth to ask for a region.
-const REGION_NODES: u32 = 200;
+const REGION_NODES: usize = 200;
 
 /// Regions within regions, at most; below that the trie is walked.
 const REGIONS_DEEP_MAX: usize = 16;
@@ -40,12 +40,12 @@ impl WalkContext<'_> {
         WalkContext { trie: merged, merged: Some(merged), ..*self }
     }
 
-    pub fn remainder(&self, node: u32) -> Remainder {
+    pub fn remainder(&self, node: TrieNode) -> Remainder {
         self.merged.map_or(ResumePoint::Node(node), |trie| ResumePoint::Merged(Arc::clone(trie), node)).into()
     }
 
     /// Tells whether it is worth to ask for a region below a node.
-    pub(super) fn has_regions(&self, from: u32, nesting: usize) -> bool {
+    pub(super) fn has_regions(&self, from: TrieNode, nesting: usize) -> bool {
         self.is_whole(nesting) && self.n_nodes_below(from) >= REGION_NODES
     }
 
@@ -54,8 +54,8 @@ impl WalkContext<'_> {
         self.merged.is_none() && nesting < REGIONS_DEEP_MAX
     }
 
-    pub fn n_nodes_below(&self, node: u32) -> u32 {
-        self.trie.subtree_end(node) - node - 1
+    pub fn n_nodes_below(&self, node: TrieNode) -> usize {
+        self.trie.n_nodes_at(node) - 1
     }
 }
 

@@ -6,7 +6,7 @@ use super::loops::{Loop, Loops};
 use crate::automaton::{BELOW, StateId};
 use crate::exec::{Configuration, Head, Stacks, StacksMark, Viability, Work};
 use crate::util::ByteSet;
-use crate::vocab::TokenId;
+use crate::vocab::{TokenId, TrieNode};
 use ahash::AHashMap;
 use smallvec::SmallVec;
 
@@ -130,7 +130,7 @@ pub(super) struct Twin {
     pub last: u32,
     pub mark: StacksMark,
     /// The node that led here, if both can end there and tokens below it are still judged by the model's remainders.
-    pub ended: Option<u32>,
+    pub ended: Option<TrieNode>,
 }
 
 /// The memory of a walk with a state and its model.

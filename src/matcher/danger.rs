@@ -2,7 +2,7 @@
 
 use crate::exec::{Candidates, Configuration, Head, StackNodeId, StacksMark, Within};
 use crate::util::ByteSet;
-use crate::vocab::{Punctuation, Trie};
+use crate::vocab::{Punctuation, Trie, TrieNode};
 use smallvec::SmallVec;
 
 /// Memory for the walk.
@@ -124,7 +124,7 @@ pub(super) struct StackWalk {
 }
 
 /// Returns the number of bytes of the longest suffix below a node.
-pub(super) fn height(trie: &Trie, node: u32) -> usize {
+pub(super) fn height(trie: &Trie, node: TrieNode) -> usize {
     match trie.height(node) {
         u8::MAX => usize::MAX,
         height => usize::from(height),

@@ -6,10 +6,11 @@
 //! | 1 bit: spilled | 8 bits: nodes added | 23 bits: state |   32 bits: node   |   32 bits: token |
 //! ```
 //!
-//! Anything else (several heads, a register, termination, many nodes, bytes instead of a token) goes to a second table, and the
-//! snapshot holds its place there. Both are in chunks, so that copies share them, and rolling back truncates them.
+//! Anything else (several heads, a register, termination, many nodes, bytes instead of a token) goes to other tables, and the
+//! snapshot holds its place there. All are in chunks, so that copies share them, and rolling back truncates them.
 
-use crate::exec::{Configuration, Head};
+use crate::automaton::StateId;
+use crate::exec::{Configuration, Head, StackNodeId};
 use crate::util::chunked::Chunked;
 use crate::vocab::TokenId;
 
@@ -40,20 +41,42 @@ const _: () = assert!(size_of::<Step>() == 12);
 
 const SPILLED: u32 = 1 << 31;
 const STATE_BITS: u32 = 23;
-const STATE_MAX: u32 = (1 << STATE_BITS) - 1;
+const STATE_MAX: StateId = StateId((1 << STATE_BITS) - 1);
 const NODES_MAX: u32 = 0xff;
-/// In the header of a spilled step, beside the number of heads.
-const TERMINATED: u32 = 1 << 31;
-const BYTES: u32 = 1 << 30;
+
+/// A snapshot that doesn't fit in a [`Step`].
+#[derive(Clone, Copy, Debug)]
+struct Spilled {
+    kind: SpilledKind,
+    /// Where its heads begin, up to those of the next one.
+    first_head: u32,
+    /// Nodes added by the step.
+    n_nodes: u32,
+}
+
+const _: () = assert!(size_of::<Spilled>() == 12);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum SpilledKind {
+    /// The step accepted a token.
+    Token,
+    /// The step accepted a token after the output had ended.
+    TokenAtEnd,
+    /// The step accepted bytes.
+    Bytes,
+}
 
 /// The snapshots of a matcher.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
     steps: Chunked<Step>,
-    /// A header per spilled step (`state`: number of heads and flags; `node`: nodes added; `register`: bytes accepted), then its heads.
-    spilled: Chunked<Head>,
+    spilled: Chunked<Spilled>,
+    /// The heads of all spilled snapshots.
+    heads: Chunked<Head>,
     /// The bytes accepted as such.
     bytes: Chunked<u8>,
+    /// By step that accepted bytes: where they begin.
+    byte_starts: Chunked<usize>,
 }
 
 impl History {
@@ -62,29 +85,38 @@ impl History {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.steps.memory_bytes() + self.spilled.memory_bytes() + self.bytes.memory_bytes()
+        self.steps.memory_bytes()
+            + self.spilled.memory_bytes()
+            + self.heads.memory_bytes()
+            + self.bytes.memory_bytes()
+            + self.byte_starts.memory_bytes()
     }
 
     /// Adds the snapshot from before a step that accepted a token; the step added `n_nodes` nodes.
     pub fn push_token(&mut self, live: &[Head], is_terminated: bool, n_nodes: u32, token: TokenId) {
         match *live {
             [Head { state, node, register: 0 }] if !is_terminated && state <= STATE_MAX && n_nodes <= NODES_MAX => {
-                self.steps.push(Step { head: n_nodes << STATE_BITS | state, node, token });
+                self.steps.push(Step { head: n_nodes << STATE_BITS | state.0, node: node.0, token });
             }
-            _ => self.spill(live, if is_terminated { TERMINATED } else { 0 }, n_nodes, 0, token),
+            _ => {
+                let kind = if is_terminated { SpilledKind::TokenAtEnd } else { SpilledKind::Token };
+                self.spill(live, kind, n_nodes, token);
+            }
         }
     }
 
     /// Adds the snapshot from before a step that accepted bytes.
     pub fn push_bytes(&mut self, live: &[Head], n_nodes: u32, bytes: &[u8]) {
+        self.byte_starts.push(self.bytes.len());
         bytes.iter().for_each(|&byte| self.bytes.push(byte));
-        self.spill(live, BYTES, n_nodes, bytes.len() as u64, 0);
+        self.spill(live, SpilledKind::Bytes, n_nodes, 0);
     }
 
-    fn spill(&mut self, live: &[Head], flags: u32, n_nodes: u32, n_bytes: u64, token: TokenId) {
+    fn spill(&mut self, live: &[Head], kind: SpilledKind, n_nodes: u32, token: TokenId) {
         let head = self.spilled.len() as u32 | SPILLED;
-        self.spilled.push(Head { state: live.len() as u32 | flags, node: n_nodes, register: n_bytes });
-        live.iter().for_each(|&head| self.spilled.push(head));
+        let first_head = self.heads.len() as u32;
+        self.spilled.push(Spilled { kind, first_head, n_nodes });
+        live.iter().for_each(|&head| self.heads.push(head));
         self.steps.push(Step { head, node: 0, token });
     }
 
@@ -95,35 +127,37 @@ impl History {
         self.steps.truncate(last);
         live.clear();
         if head & SPILLED == 0 {
-            live.push(Head { state: head & STATE_MAX, node, register: 0 });
+            live.push(Head { state: StateId(head & STATE_MAX.0), node: StackNodeId(node), register: 0 });
             return Some(Snapshot { is_terminated: false, n_nodes: n_nodes - (head >> STATE_BITS) });
         }
-        let start = (head & !SPILLED) as usize;
-        let header = self.spilled.get(start);
-        let n_heads = (header.state & !(TERMINATED | BYTES)) as usize;
-        live.extend((0..n_heads).map(|index| self.spilled.get(start + 1 + index)));
-        self.spilled.truncate(start);
-        if header.state & BYTES != 0 {
-            self.bytes.truncate(self.bytes.len() - header.register as usize);
+        let spilled = self.spilled.get((head & !SPILLED) as usize);
+        self.spilled.truncate((head & !SPILLED) as usize);
+        let first_head = spilled.first_head as usize;
+        live.extend((first_head..self.heads.len()).map(|index| self.heads.get(index)));
+        self.heads.truncate(first_head);
+        if spilled.kind == SpilledKind::Bytes {
+            let step = self.byte_starts.len() - 1;
+            self.bytes.truncate(self.byte_starts.get(step));
+            self.byte_starts.truncate(step);
         }
-        Some(Snapshot { is_terminated: header.state & TERMINATED != 0, n_nodes: n_nodes - header.node })
+        let is_terminated = spilled.kind == SpilledKind::TokenAtEnd;
+        Some(Snapshot { is_terminated, n_nodes: n_nodes - spilled.n_nodes })
     }
 
     /// Calls `visit` with what each step accepted, oldest first; bytes come with their offset in [`Self::byte`].
     pub fn for_each_accepted(&self, mut visit: impl FnMut(Accepted, usize)) {
-        let mut offset = 0;
+        let start =
+            |step: usize| if step < self.byte_starts.len() { self.byte_starts.get(step) } else { self.bytes.len() };
+        let mut n_byte_steps = 0;
         for index in 0..self.steps.len() {
             let Step { head, token, .. } = self.steps.get(index);
-            let mut accepted = Accepted::Token(token);
-            if head & SPILLED != 0 {
-                let header = self.spilled.get((head & !SPILLED) as usize);
-                if header.state & BYTES != 0 {
-                    accepted = Accepted::Bytes(header.register as usize);
-                }
-            }
-            visit(accepted, offset);
-            if let Accepted::Bytes(n_bytes) = accepted {
-                offset += n_bytes;
+            let is_spilled = head & SPILLED != 0;
+            if is_spilled && self.spilled.get((head & !SPILLED) as usize).kind == SpilledKind::Bytes {
+                let (offset, end) = (start(n_byte_steps), start(n_byte_steps + 1));
+                visit(Accepted::Bytes(end - offset), offset);
+                n_byte_steps += 1;
+            } else {
+                visit(Accepted::Token(token), start(n_byte_steps));
             }
         }
     }

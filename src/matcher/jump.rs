@@ -1,7 +1,7 @@
 //! Forced text: what every completion begins with.
 
 use super::{Matcher, Scratch};
-use crate::automaton::{Linked, Owner, Program, Reads};
+use crate::automaton::{Linked, LocalState, Owner, Program, Reads};
 use crate::exec::{Configuration, Stacks, Viability, is_done, step_byte};
 
 /// Longest text that [`Matcher::jump_forward`] returns, in bytes; a grammar can force any amount.
@@ -69,7 +69,7 @@ fn only_byte(
     let has_register_rule =
         |state| matches!(program.info(state).and_then(|info| info.owner), Some(Owner::RegisterRules(_)));
     let names_controls = |state| {
-        let is_named = |(linked, state): (&Linked, u32)| {
+        let is_named = |(linked, state): (&Linked, LocalState)| {
             linked.unit.controls(state).iter().any(|(letter, _)| !letter.is_spelling())
         };
         program.place(state).is_some_and(is_named)

@@ -17,7 +17,7 @@
 use super::Matcher;
 use super::error::MatchError;
 use super::history::Accepted;
-use crate::vocab::{TokenId, Tokenize};
+use crate::vocab::{TokenId, Tokenize, TrieNode};
 
 /// Most texts that a tokenizer is asked about for one call, beyond those at the ends of few tokens; what would take more counts as not certain.
 const TOKENIZED_MAX: usize = 256;
@@ -170,9 +170,9 @@ impl Matcher {
         let vocab = std::sync::Arc::clone(self.grammar.vocab());
         let trie = vocab.trie();
         // Where a longer token may begin, and how many tokens are certain if it does.
-        let mut begins: Vec<(usize, u32, Tokenized, usize)> = Vec::new();
+        let mut begins: Vec<(usize, TrieNode, Tokenized, usize)> = Vec::new();
         for offset in (text.len() + 1).saturating_sub(vocab.token_bytes_max())..text.len() {
-            let Some(node) = trie.find(&text[offset..]).filter(|&node| trie.subtree_end(node) > node + 1) else {
+            let Some(node) = trie.find(&text[offset..]).filter(|&node| trie.has_children(node)) else {
                 continue;
             };
             let before = self.tokenized(tokenizer, &text[..offset])?;
@@ -197,7 +197,7 @@ impl Matcher {
         &mut self,
         tokenizer: &dyn Tokenize,
         text: &[u8],
-        (offset, begin): (usize, u32),
+        (offset, begin): (usize, TrieNode),
         before: &Tokenized,
         n_left: &mut usize,
     ) -> Result<bool, MatchError> {
@@ -206,7 +206,7 @@ impl Matcher {
         // The tokenizer doesn't tell what is before the middle of a character.
         let is_split = before.ends.last().copied().unwrap_or(0) < offset;
         let mut whole = text[..offset].to_vec();
-        let (mut node, end) = (begin + 1, trie.subtree_end(begin));
+        let (mut node, end) = (begin.next(), trie.subtree_end(begin));
         while node < end {
             let longest = trie.subtree_tokens(node).first().map_or(&[][..], |&token| vocab.bytes(token));
             let bytes = &longest[..usize::from(trie.depth(node))];
@@ -232,7 +232,7 @@ impl Matcher {
                     return Ok(true);
                 }
             }
-            node += 1;
+            node = node.next();
         }
         Ok(false)
     }

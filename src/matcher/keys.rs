@@ -19,7 +19,7 @@ use crate::exec::{BOTTOM, Head, OverBudget};
 use crate::machine::{Equality, SCARCE};
 use crate::mask::{add, fill};
 use crate::util::bit_row;
-use crate::vocab::{Punctuation, QuotedStrings, TokenId};
+use crate::vocab::{Punctuation, QuotedStrings, TokenId, TrieNode};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -205,7 +205,7 @@ impl Matcher {
             }
             _ => true,
         };
-        let n_bytes_max = height(self.grammar.vocab().trie(), 0);
+        let n_bytes_max = height(self.grammar.vocab().trie(), TrieNode::ROOT);
         if program.has_last_items(n_values_within(n_bytes_max)) || !is_usual(head) {
             return false;
         }
@@ -241,7 +241,7 @@ impl Matcher {
         let Some(scarce_after) = self.scarce_after(frame.state) else { return found };
         let n_least = scarce_after.saturating_sub(self.values().n_begun(frame.register)) as usize;
         self.values().for_each_rest(frame.register, |rest| {
-            let mut node = 0;
+            let mut node = TrieNode::ROOT;
             for (byte, n_bytes) in self.values().bytes(rest).zip(1..) {
                 let Some(child) = trie.child(node, byte) else { break };
                 node = child;
@@ -354,8 +354,8 @@ impl Matcher {
         }
         // Keys with a common prefix go down the trie together, as long as there are tokens.
         let trie = vocab.trie();
-        let mut pending: SmallVec<[(u32, usize, usize, usize); 8]> = SmallVec::new();
-        pending.push((0, found.start, found.end, n_read));
+        let mut pending: SmallVec<[(TrieNode, usize, usize, usize); 8]> = SmallVec::new();
+        pending.push((TrieNode::ROOT, found.start, found.end, n_read));
         while let Some((node, mut first, last, n_bytes)) = pending.pop() {
             if keys.get(first).len() == n_bytes {
                 match n_bytes == n_read + 1 {

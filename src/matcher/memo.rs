@@ -1,7 +1,7 @@
 //! What one mask found out for the next ones: most tokens within a text lead back to the place that they came from, and the keys that a token could
 //! repeat are the same until the next key ends.
 
-use crate::exec::{Head, StackNodeId};
+use crate::exec::{Head, StackNodeId, StacksMark};
 use crate::mask::{DecisionNode, Place, Table};
 use crate::vocab::TokenId;
 
@@ -44,14 +44,14 @@ pub(super) struct ObjectSlot(usize);
 
 impl MaskMemo {
     /// Forgets what has to do with nodes and sets that are no more: those left are the first.
-    pub fn truncate(&mut self, n_nodes: u32, n_sets: u32) {
+    pub fn truncate(&mut self, mark: StacksMark, n_sets: u32) {
         // The head may name a set.
         self.settled = None;
-        self.place = self.place.filter(|(head, ..)| head.node < n_nodes);
-        self.among_keys = self.among_keys.filter(|&node| node < n_nodes);
+        self.place = self.place.filter(|(head, ..)| mark.has(head.node));
+        self.among_keys = self.among_keys.filter(|&node| mark.has(node));
         for object in &mut self.objects {
             // The empty set is none of them.
-            object.key = object.key.filter(|key| key.node < n_nodes && key.set <= n_sets);
+            object.key = object.key.filter(|key| mark.has(key.node) && key.set <= n_sets);
         }
     }
 

@@ -32,7 +32,8 @@ pub use place_key::PlaceKey;
 use crate::automaton::DONE;
 use crate::compiled::CompiledGrammar;
 use crate::exec::{
-    Configuration, Head, OverBudget, Stacks, Viability, Work, end_token, is_done, start, step_bytes, step_control, tidy,
+    Configuration, Head, OverBudget, Stacks, StacksMark, Viability, Work, end_token, is_done, start, step_bytes,
+    step_control, tidy,
 };
 use crate::mask::{MaskQuery, Table, TokenMask, fresh_mask_id, mask_ids};
 use crate::util::chunked::Chunked;
@@ -383,7 +384,7 @@ impl Matcher {
         self.stacks = fresh_stacks(&self.grammar);
         self.n_bytes_before = Chunked::default();
         self.history = History::default();
-        self.scratch.memo.truncate(0, 0);
+        self.scratch.memo.truncate(StacksMark::default(), 0);
         (self.ending.is_stopped, self.is_trimmed) = (false, false);
         self.failure = Failure { is_closed: self.failure.is_closed, ..Failure::default() };
         self.note_exhaustion();
@@ -409,7 +410,7 @@ impl Matcher {
         self.history = History::default();
         self.n_bytes_before = Chunked::default();
         self.stacks = self.stacks.compacted(&mut self.live);
-        self.scratch.memo.truncate(0, 0);
+        self.scratch.memo.truncate(StacksMark::default(), 0);
     }
 
     /// Returns the bytes and control tokens accepted so far.
@@ -473,7 +474,7 @@ impl Matcher {
             }
         }
         self.stacks.truncate(mark);
-        self.scratch.memo.truncate(mark.n_nodes, self.stacks.values().map_or(0, |values| values.n_sets()));
+        self.scratch.memo.truncate(mark, self.stacks.values().map_or(0, |values| values.n_sets()));
         self.note_exhaustion();
     }
 

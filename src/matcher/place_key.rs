@@ -41,7 +41,7 @@ impl Matcher {
                 pending.push(head.node);
                 n_known
             });
-            key.extend([u64::from(head.state), head.register, number]);
+            key.extend([u64::from(head.state.0), head.register, number]);
         };
         self.live.iter().for_each(|&head| write(head, &mut key, &mut pending));
         while next < pending.len() {

@@ -27,7 +27,7 @@ use crate::exec::{Candidates, Configuration, DistinctValues, Head, OverBudget, S
 use crate::machine::{Distinct, Equality};
 use crate::mask::add_controls;
 use crate::util::{ByteSet, bit_row};
-use crate::vocab::{Punctuation, TokenId};
+use crate::vocab::{Punctuation, TokenId, TrieNode};
 
 /// Most nodes of the stacks to look at for one place; with more any token may make a difference.
 const STACK_NODES_MAX: usize = 256;
@@ -85,10 +85,10 @@ impl Matcher {
         let opening = vocab.quoted_strings().opening_and_holding();
         self.clear_refused(row, opening.iter().copied(), |_| is_changed = true);
         memory.stack.are_held_keys_tried = self.clear_held_keys(row, &mut is_changed).is_some();
-        memory.stack.find_repeating(program, &self.stacks, &self.live, height(trie, 0));
+        memory.stack.find_repeating(program, &self.stacks, &self.live, height(trie, TrieNode::ROOT));
         memory.n_levels = 0;
         let within = self.values().within();
-        let danger = memory.stack.danger(program, &self.stacks, &self.live, within, height(trie, 0));
+        let danger = memory.stack.danger(program, &self.stacks, &self.live, within, height(trie, TrieNode::ROOT));
         let danger = danger.among(bytes_read(program, &self.live));
         memory.push(&self.live, Level { live: Configuration::new(), mark, within, danger, is_complete: true });
         // Few tokens hold what can make a difference, and of these few are in the mask: they are tried one by one.
@@ -111,7 +111,7 @@ impl Matcher {
     }
 
     /// Clears the bits of the tokens at and below a child of the root that the values before rule out; tells whether there may be some.
-    fn recheck_subtree(&mut self, row: &mut [u32], memory: &mut Recheck, top: u32) -> bool {
+    fn recheck_subtree(&mut self, row: &mut [u32], memory: &mut Recheck, top: TrieNode) -> bool {
         let grammar = self.grammar.clone();
         let (program, vocab) = (grammar.program(), grammar.vocab());
         let (trie, punctuation) = (vocab.trie(), vocab.punctuation());
@@ -147,8 +147,8 @@ impl Matcher {
                 node = trie.subtree_end(node);
                 continue;
             }
-            if trie.subtree_end(node) == node + 1 {
-                node += 1;
+            if !trie.has_children(node) {
+                node = node.next();
                 continue;
             }
             self.stacks.work.spend(WORK_PER_PLACE);
@@ -164,7 +164,7 @@ impl Matcher {
             }
             let mark = self.stacks.mark();
             memory.push(&next, Level { live: Configuration::new(), mark, within, danger, is_complete });
-            node += 1;
+            node = node.next();
         }
         self.scratch.next = next;
         is_changed
@@ -321,7 +321,7 @@ impl StackWalk {
                     return false;
                 }
                 // Nodes that the suffix made are looked at however deep they are: values began there.
-                if n_deep < n_deep_max || frame.node >= self.before.n_nodes {
+                if n_deep < n_deep_max || !self.before.has(frame.node) {
                     self.pending.push((frame.node, n_deep + 1));
                 }
             }

@@ -10,9 +10,9 @@
 //! can't be exhausted, the first search keeps only the suffixes of earlier values that the prefix may still run into; if it finds a dead
 //! end, the search is repeated with the exact content.
 
-use crate::automaton::{DONE, Kind, Linked, Owner, Program, StateId, Step};
+use crate::automaton::{CounterId, DONE, Kind, Linked, LocalState, Owner, Program, StateId, Step};
 use crate::compiled::CompiledGrammar;
-use crate::exec::{BOTTOM, Configuration, DistinctValues, Head, StackNodeId, Stacks, is_done, step_byte};
+use crate::exec::{BOTTOM, Configuration, DistinctValues, Head, StackNodeId, Stacks, StacksMark, is_done, step_byte};
 use crate::machine::DeclaredKeys;
 use crate::matcher::Matcher;
 use smallvec::SmallVec;
@@ -36,7 +36,7 @@ pub struct CompletionSearch {
     /// By state: a lower bound on the bytes from there to an end of its unit.
     distances: Vec<u32>,
     /// By unit and counter: a lower bound on the bytes of a copy of its body.
-    bodies: HashMap<(u32, u32), u32>,
+    bodies: HashMap<(u32, CounterId), u32>,
 }
 
 /// Greater than any distance.
@@ -75,23 +75,23 @@ impl CompletionSearch {
 
     /// Returns a lower bound on the bytes from a head to its return.
     fn distance(&self, head: Head) -> u32 {
-        let (program, distance) = (self.program(), self.distances[head.state as usize]);
+        let (program, distance) = (self.program(), self.distances[head.state.index()]);
         let Some((linked, local)) = program.place(head.state) else { return 0 };
         (distance + copies(linked, local, head.register, &self.bodies)).min(FAR)
     }
 }
 
 /// Returns the least distance from a state by node of one byte.
-fn moved(linked: &Linked, state: u32, distances: &[u32], fresh: &[u32]) -> u32 {
+fn moved(linked: &Linked, state: LocalState, distances: &[u32], fresh: &[u32]) -> u32 {
     let content = &linked.unit.content;
     let codes = content.table.moves(state).map(|(_, code)| code);
     let behind = |step: Step| match step {
         Step::None => FAR,
-        Step::Plain(target) | Step::Local(target) => distances[(linked.base + target) as usize],
+        Step::Plain(target) | Step::Local(target) => distances[linked.own(target).index()],
         Step::List(list) => {
             let sums = linked.unit.list(list).iter().map(|one| {
                 // The first continues with the register of the source state.
-                let mut places = one.pushes.iter().chain([&one.target]).map(|&place| linked.state(place) as usize);
+                let mut places = one.pushes.iter().chain([&one.target]).map(|&place| linked.state(place).index());
                 let first = places.next().map_or(0, |state| distances[state]);
                 places.fold(first, |sum, state| (sum + fresh[state]).min(FAR))
             });
@@ -102,11 +102,11 @@ fn moved(linked: &Linked, state: u32, distances: &[u32], fresh: &[u32]) -> u32 {
 }
 
 /// Returns the distances of all states, the least solution, from above; and those of the bodies of counters.
-fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
+fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, CounterId), u32>) {
     /// For a program that needs more, distances are upper bounds and completions not the shortest.
     const N_SWEEPS_MAX: usize = 200;
     let mut distances = vec![FAR; program.n_states()];
-    distances[DONE as usize] = 0;
+    distances[DONE.index()] = 0;
     // By state: the distance with a register of 0.
     let mut fresh = distances.clone();
     let mut bodies = HashMap::new();
@@ -114,17 +114,17 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
         // States mostly have greater numbers than their predecessors.
         for _ in 0..N_SWEEPS_MAX {
             let mut is_changed = false;
-            for (state, info) in linked.unit.content.infos.iter().enumerate().rev() {
-                let at = linked.base as usize + state;
+            for state in linked.unit.states().rev() {
+                let (at, info) = (linked.own(state).index(), linked.unit.info(state));
                 let least = match info.kind {
                     Kind::End | Kind::Loop { .. } => 0,
-                    Kind::BodyEnd { loop_state, .. } => distances[(linked.base + loop_state) as usize],
+                    Kind::BodyEnd { loop_state, .. } => distances[linked.own(loop_state).index()],
                     Kind::RegisterRule { register_rule } if linked.unit.register_rule(register_rule).can_ever_end() => {
                         0
                     }
                     Kind::Inner | Kind::RegisterRule { .. } | Kind::DistinctValue(_) => FAR,
                 };
-                let least = least.min(moved(linked, state as u32, &distances, &fresh));
+                let least = least.min(moved(linked, state, &distances, &fresh));
                 is_changed |= least < distances[at];
                 distances[at] = least.min(distances[at]);
                 fresh[at] = distances[at];
@@ -133,7 +133,7 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
                 break;
             }
         }
-        let infos = || linked.unit.content.infos.iter().zip(0..);
+        let infos = || linked.unit.states().map(|state| (linked.unit.info(state), state));
         for (info, state) in infos() {
             if let Kind::Loop { counter } = info.kind {
                 bodies.insert((linked.unit.uid, counter), moved(linked, state, &distances, &fresh));
@@ -141,7 +141,7 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
         }
         for (info, state) in infos() {
             if let Some(Owner::Counter(_) | Owner::RegisterRules(_)) = info.owner {
-                let at = (linked.base + state) as usize;
+                let at = linked.own(state).index();
                 fresh[at] = (distances[at] + copies(linked, state, 0, &bodies)).min(FAR);
             }
         }
@@ -150,7 +150,7 @@ fn distances(program: &Program) -> (Vec<u32>, HashMap<(u32, u32), u32>) {
 }
 
 /// Returns a lower bound on the bytes that the register still requires: copies of a body after the current one, or characters.
-fn copies(linked: &Linked, state: u32, register: u64, bodies: &HashMap<(u32, u32), u32>) -> u32 {
+fn copies(linked: &Linked, state: LocalState, register: u64, bodies: &HashMap<(u32, CounterId), u32>) -> u32 {
     let info = linked.unit.info(state);
     if let Kind::RegisterRule { register_rule } = info.kind {
         let n_missing = linked.unit.register_rule(register_rule).n_missing(register);
@@ -198,7 +198,8 @@ struct SeenConfigurations<'a> {
     registers: HashMap<Vec<Vec<u8>>, u64>,
     /// The ids of nodes from before the search, which all its stacks share. None where values must be distinct: content changes then.
     old: HashMap<StackNodeId, u32>,
-    n_old: u32,
+    /// The mark from before the search; of empty stacks likewise.
+    before: StacksMark,
     configurations: HashSet<Content>,
 }
 
@@ -265,7 +266,7 @@ impl SeenConfigurations<'_> {
             if id == n_known {
                 self.below.push(below);
             }
-            if node < self.n_old { &mut self.old } else { &mut *new }.insert(node, id);
+            if self.before.has(node) { &mut self.old } else { &mut *new }.insert(node, id);
         }
         self.old.get(&node).or_else(|| new.get(&node)).copied().expect("it was just numbered")
     }
@@ -311,7 +312,7 @@ impl<'a> Search<'a> {
             below: Vec::new(),
             registers: HashMap::new(),
             old: HashMap::new(),
-            n_old: if stacks.values().is_some() { 0 } else { stacks.mark().n_nodes },
+            before: if stacks.values().is_some() { StacksMark::default() } else { stacks.mark() },
             configurations: HashSet::new(),
         };
         Search { seen, weight, tree: Vec::new(), frontier: BinaryHeap::new() }

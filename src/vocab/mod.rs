@@ -36,8 +36,8 @@ pub use builder::VocabBuilder;
 pub use error::VocabError;
 pub use token::{TokenId, TokenKind};
 pub use tokenize::Tokenize;
-pub use trie::Trie;
 pub(crate) use trie::byte_bit;
+pub use trie::{Trie, TrieNode};
 
 use crate::util::{ByteSet, bit_row};
 use core::fmt;
@@ -238,7 +238,7 @@ impl Vocab {
     }
 
     /// Returns the region of an alphabet below a trie node.
-    pub(crate) fn region(&self, alphabet: Alphabet, from: u32) -> Arc<Region> {
+    pub(crate) fn region(&self, alphabet: Alphabet, from: TrieNode) -> Arc<Region> {
         self.regions.get(&self.trie, alphabet, from)
     }
 
@@ -288,7 +288,7 @@ impl fmt::Debug for Vocab {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Vocab")
             .field("n_tokens", &self.n_tokens())
-            .field("n_text_tokens", &self.trie.subtree_tokens(0).len())
+            .field("n_text_tokens", &self.trie.subtree_tokens(TrieNode::ROOT).len())
             .field("n_names", &self.names.len())
             .field("stop_tokens", &self.stop_tokens)
             .finish_non_exhaustive()

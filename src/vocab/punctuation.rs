@@ -5,7 +5,7 @@
 //! behind a comma, and so on; and the same of what they spell behind their first quote, which is what counts within a string.
 
 use super::token::TokenId;
-use super::trie::Trie;
+use super::trie::{Trie, TrieNode};
 
 /// What some suffixes of tokens hold: a set of bits.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -101,7 +101,7 @@ pub(crate) struct PunctuationBelow {
     /// By node: all of it, and what stands behind a first quote.
     of_nodes: Box<[(Punctuation, Punctuation)]>,
     /// The children of the root: what [`Self::from`] says of each, outside of strings and within.
-    root_children: Box<[(u32, [Punctuation; 2])]>,
+    root_children: Box<[(TrieNode, [Punctuation; 2])]>,
     /// The tokens that hold some of [`LISTED`], by what they hold, outside of strings and within.
     lists: [Box<[TokensWith]>; 2],
 }
@@ -129,14 +129,14 @@ impl PunctuationBelow {
     /// Looks at all tokens of a trie, each from its end on: takes time in their bytes.
     pub fn of(trie: &Trie) -> PunctuationBelow {
         let mut of_nodes = vec![(Punctuation::default(), Punctuation::default()); trie.n_nodes()];
-        let mut path: Vec<u32> = vec![0];
-        for node in 1..trie.n_nodes() as u32 {
+        let mut path: Vec<TrieNode> = vec![TrieNode::ROOT];
+        for node in trie.preorder(TrieNode::ROOT).skip(1) {
             path.truncate(usize::from(trie.depth(node)));
             if !trie.tokens(node).is_empty() {
                 let (mut all, mut behind_quote) =
                     with_byte(trie.byte(node), Punctuation::default(), Punctuation::default(), true);
                 for &above in path.iter().rev() {
-                    let found = &mut of_nodes[above as usize];
+                    let found = &mut of_nodes[above.index()];
                     found.0.0 |= all.0;
                     found.1.0 |= behind_quote.0;
                     (all, behind_quote) = with_byte(trie.byte(above), all, behind_quote, false);
@@ -147,14 +147,14 @@ impl PunctuationBelow {
         let mut found =
             PunctuationBelow { of_nodes: of_nodes.into(), root_children: Box::new([]), lists: lists_of(trie) };
         found.root_children = trie
-            .children(0)
+            .children(TrieNode::ROOT)
             .map(|node| (node, [false, true].map(|is_in_string| found.from(trie, node, is_in_string))))
             .collect();
         found
     }
 
     /// Returns the children of the root with what [`Self::from`] says of each.
-    pub fn root_children(&self, is_in_string: bool) -> impl Iterator<Item = (u32, Punctuation)> + '_ {
+    pub fn root_children(&self, is_in_string: bool) -> impl Iterator<Item = (TrieNode, Punctuation)> + '_ {
         self.root_children.iter().map(move |&(node, found)| (node, found[usize::from(is_in_string)]))
     }
 
@@ -174,15 +174,15 @@ impl PunctuationBelow {
     }
 
     /// Returns what the tokens below a node hold behind the node; within a string, what they hold from their first quote on, which may end it.
-    pub fn below(&self, node: u32, is_in_string: bool) -> Punctuation {
-        seen(self.of_nodes[node as usize], is_in_string)
+    pub fn below(&self, node: TrieNode, is_in_string: bool) -> Punctuation {
+        seen(self.of_nodes[node.index()], is_in_string)
     }
 
     /// As [`Self::below`], of the node's own byte and what comes behind it.
-    pub fn from(&self, trie: &Trie, node: u32, is_in_string: bool) -> Punctuation {
+    pub fn from(&self, trie: &Trie, node: TrieNode, is_in_string: bool) -> Punctuation {
         // Bits of a longer suffix come each from one bit of the shorter one, so that sets of suffixes may be taken together.
-        let (all, behind_quote) = self.of_nodes[node as usize];
-        let is_leaf = trie.subtree_end(node) == node + 1;
+        let (all, behind_quote) = self.of_nodes[node.index()];
+        let is_leaf = !trie.has_children(node);
         seen(with_byte(trie.byte(node), all, behind_quote, is_leaf), is_in_string)
     }
 
@@ -197,7 +197,7 @@ impl PunctuationBelow {
 fn lists_of(trie: &Trie) -> [Box<[TokensWith]>; 2] {
     let mut lists: [Vec<TokensWith>; 2] = Default::default();
     let mut path = Vec::new();
-    for node in 1..trie.n_nodes() as u32 {
+    for node in trie.preorder(TrieNode::ROOT).skip(1) {
         path.truncate(usize::from(trie.depth(node)) - 1);
         path.push(trie.byte(node));
         if trie.tokens(node).is_empty() {

@@ -21,7 +21,7 @@
 //! regions as fit in [`REGION_BYTES_MAX`].
 
 use super::token::TokenId;
-use super::trie::Trie;
+use super::trie::{Trie, TrieNode};
 use crate::util::{Utf8State, bit_row};
 use ahash::AHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -67,18 +67,18 @@ impl Alphabet {
 #[derive(Debug)]
 struct NodesByByte {
     starts: Box<[u32; 257]>,
-    nodes: Box<[u32]>,
+    nodes: Box<[TrieNode]>,
 }
 
 impl NodesByByte {
-    fn new(trie: &Trie, found: &[u32]) -> NodesByByte {
+    fn new(trie: &Trie, found: &[TrieNode]) -> NodesByByte {
         let mut starts = Box::new([0u32; 257]);
         found.iter().for_each(|&node| starts[usize::from(trie.byte(node)) + 1] += 1);
         for byte in 0..256 {
             starts[byte + 1] += starts[byte];
         }
         let mut next = *starts;
-        let mut nodes = vec![0; found.len()];
+        let mut nodes = vec![TrieNode::ROOT; found.len()];
         for &node in found {
             let at = &mut next[usize::from(trie.byte(node))];
             nodes[*at as usize] = node;
@@ -87,7 +87,7 @@ impl NodesByByte {
         NodesByByte { starts, nodes: nodes.into() }
     }
 
-    fn get(&self, byte: u8) -> &[u32] {
+    fn get(&self, byte: u8) -> &[TrieNode] {
         let byte = usize::from(byte);
         &self.nodes[self.starts[byte] as usize..self.starts[byte + 1] as usize]
     }
@@ -97,7 +97,7 @@ impl NodesByByte {
 #[derive(Debug)]
 pub(crate) struct Region {
     alphabet: Alphabet,
-    from: u32,
+    from: TrieNode,
     tokens: Box<[TokenId]>,
     row: OnceLock<Arc<[u32]>>,
     by_length: OnceLock<TokensByLength>,
@@ -137,7 +137,7 @@ impl CharCount {
     }
 
     /// Returns whether a border or interior node of a region meets the condition.
-    fn allows(self, region: &Region, trie: &Trie, node: u32) -> bool {
+    fn allows(self, region: &Region, trie: &Trie, node: TrieNode) -> bool {
         let is_after_some = trie.depth(node) > trie.depth(region.from) + 1;
         match self {
             CharCount::Any => true,
@@ -158,7 +158,7 @@ struct TokensByLength {
 }
 
 impl Region {
-    fn new(trie: &Trie, alphabet: Alphabet, from: u32) -> Region {
+    fn new(trie: &Trie, alphabet: Alphabet, from: TrieNode) -> Region {
         let (mut tokens, mut border, mut n_beyond) = (Vec::new(), Vec::new(), 0);
         for_each_node(trie, alphabet, from, |node, found| match found {
             Reached::Begins | Reached::Continues => tokens.extend_from_slice(trie.tokens(node)),
@@ -182,7 +182,7 @@ impl Region {
     }
 
     /// Returns the nodes reached by whole characters and then `byte`, which begins another one.
-    fn interior(&self, trie: &Trie, byte: u8) -> &[u32] {
+    fn interior(&self, trie: &Trie, byte: u8) -> &[TrieNode] {
         if Position::BOUNDARY.next(self.alphabet, byte).is_none() {
             return &[];
         }
@@ -199,7 +199,7 @@ impl Region {
     }
 
     /// Returns the trie node below which the region lies.
-    pub fn from(&self) -> u32 {
+    pub fn from(&self) -> TrieNode {
         self.from
     }
 
@@ -247,7 +247,7 @@ impl Region {
     }
 
     /// Returns the nodes reached by whole characters and then `byte`, which begins no character of the alphabet.
-    pub fn border(&self, byte: u8) -> &[u32] {
+    pub fn border(&self, byte: u8) -> &[TrieNode] {
         self.border.get(byte)
     }
 
@@ -261,7 +261,7 @@ impl Region {
         if let Some(merged) = cache.iter().find(|merged| merged.byte == byte && merged.after == after) {
             return merged.trie.clone();
         }
-        let nodes: Vec<u32> = self.border_after(trie, byte, after).collect();
+        let nodes: Vec<TrieNode> = self.border_after(trie, byte, after).collect();
         let n_tokens: usize = nodes.iter().map(|&node| trie.subtree_tokens(node).len()).sum();
         let merged = (n_tokens <= MERGED_TOKENS_MAX).then(|| Arc::new(trie.merged(&nodes)));
         cache.push(Merged { byte, after, trie: merged.clone() });
@@ -269,12 +269,12 @@ impl Region {
     }
 
     /// Returns the border nodes of `byte` that meet a condition on the number of characters before them.
-    pub fn border_after(&self, trie: &Trie, byte: u8, after: CharCount) -> impl Iterator<Item = u32> {
+    pub fn border_after(&self, trie: &Trie, byte: u8, after: CharCount) -> impl Iterator<Item = TrieNode> {
         self.border(byte).iter().copied().filter(move |&node| after.allows(self, trie, node))
     }
 
     /// Returns the interior nodes of `byte` that meet a condition on the number of characters before them.
-    pub fn interior_after(&self, trie: &Trie, byte: u8, after: CharCount) -> impl Iterator<Item = u32> {
+    pub fn interior_after(&self, trie: &Trie, byte: u8, after: CharCount) -> impl Iterator<Item = TrieNode> {
         self.interior(trie, byte).iter().copied().filter(move |&node| after.allows(self, trie, node))
     }
 
@@ -315,12 +315,12 @@ enum Reached {
 }
 
 /// Calls `visit` with the nodes below `from` that are reached by characters of the alphabet, and with their border.
-fn for_each_node(trie: &Trie, alphabet: Alphabet, from: u32, mut visit: impl FnMut(u32, Reached)) {
-    let depth = |node: u32| usize::from(trie.depth(node) - trie.depth(from));
+fn for_each_node(trie: &Trie, alphabet: Alphabet, from: TrieNode, mut visit: impl FnMut(TrieNode, Reached)) {
+    let depth = |node: TrieNode| usize::from(trie.depth(node) - trie.depth(from));
     // The position within a character before each byte of the path.
     let mut positions = vec![Position::BOUNDARY];
     let end = trie.subtree_end(from);
-    let mut node = from + 1;
+    let mut node = from.next();
     while node < end {
         let at = depth(node) - 1;
         positions.truncate(at + 1);
@@ -328,7 +328,7 @@ fn for_each_node(trie: &Trie, alphabet: Alphabet, from: u32, mut visit: impl FnM
             Some(position) => {
                 visit(node, if positions[at] == Position::BOUNDARY { Reached::Begins } else { Reached::Continues });
                 positions.push(position);
-                node += 1;
+                node = node.next();
             }
             None => {
                 if positions[at] == Position::BOUNDARY {
@@ -386,7 +386,7 @@ pub(super) struct Regions {
     cache: Mutex<RegionCache>,
 }
 
-type RegionKey = (Alphabet, u32);
+type RegionKey = (Alphabet, TrieNode);
 
 /// Regions grow while they are used. So whenever one is added, the memory of the next few is counted again, round and round, and as long as all of them take
 /// too much, those few are forgotten: no caller pays for more than that.
@@ -446,7 +446,7 @@ impl RegionCache {
 }
 
 impl Regions {
-    pub fn get(&self, trie: &Trie, alphabet: Alphabet, from: u32) -> Arc<Region> {
+    pub fn get(&self, trie: &Trie, alphabet: Alphabet, from: TrieNode) -> Arc<Region> {
         let key = (alphabet, from);
         if let Some(region) = self.lock().get(key) {
             return Arc::clone(region);
@@ -487,18 +487,21 @@ mod tests {
         let tokens: Vec<Vec<u8>> = (b'a'..=b'z').map(|byte| vec![byte]).collect();
         let vocab = Vocab::from_tokens(&tokens).unwrap();
         let alphabet = |n: u32| Alphabet { ascii: 1 << b'a' | u128::from(n), non_ascii: NonAscii::None };
-        let new = |n: u32| Arc::new(Region::new(vocab.trie(), alphabet(n), 0));
+        let new = |n: u32| Arc::new(Region::new(vocab.trie(), alphabet(n), TrieNode::ROOT));
         let bytes_max = 10 * new(0).memory_bytes();
         let mut cache = RegionCache::default();
         for n in 0..100 {
             let n_before = cache.entries.len();
-            cache.add((alphabet(n), 0), &new(n), bytes_max);
+            cache.add((alphabet(n), TrieNode::ROOT), &new(n), bytes_max);
             assert!(n_before < cache.entries.len() + VISITED_PER_NEW && cache.bytes <= bytes_max + bytes_max / 10);
             assert_eq!(cache.bytes, cache.entries.iter().map(|entry| entry.region.memory_bytes()).sum::<usize>());
             for (place, entry) in cache.entries.iter().enumerate() {
                 assert_eq!(cache.places[&entry.key], place);
             }
-            assert_eq!(cache.get((alphabet(n), 0)).map(|region| region.alphabet.ascii), Some(alphabet(n).ascii));
+            assert_eq!(
+                cache.get((alphabet(n), TrieNode::ROOT)).map(|region| region.alphabet.ascii),
+                Some(alphabet(n).ascii)
+            );
         }
         assert!(cache.entries.len() >= 8 && cache.places.len() == cache.entries.len());
     }
@@ -534,8 +537,8 @@ mod tests {
                     tokens.iter().filter(below).filter(|token| in_region(&token[from.len()..])).collect();
                 let got: BTreeSet<&Vec<u8>> = region.tokens().iter().map(|&id| &tokens[id as usize]).collect();
                 assert_eq!(got, expected, "{alphabet:?} below {from:?}");
-                let quotes: BTreeSet<u32> = region.border(b'"').iter().copied().collect();
-                let expected: BTreeSet<u32> = tokens
+                let quotes: BTreeSet<TrieNode> = region.border(b'"').iter().copied().collect();
+                let expected: BTreeSet<TrieNode> = tokens
                     .iter()
                     .filter(below)
                     .filter_map(|token| {

@@ -16,28 +16,45 @@
 //! tokens       0 3 1 2                             +- b  {2}
 //! ```
 //!
-//! A walk does `node + 1` when the byte fits and `subtree_end(node)` when it does not. Tokens are stored in the same order, so those
+//! A walk goes to `node + 1` when the byte fits and to `subtree_end(node)` when it does not. Tokens are stored in the same order, so those
 //! of a whole subtree are one slice.
 //!
 //! Built in one pass over the tokens in byte order: the nodes of a token that its predecessor lacks are appended. Cost: the
 //! sort, plus time linear in the bytes; 16 bytes a node and 4 a token.
 
 use super::TokenId;
+use crate::util::index_type;
 use std::sync::OnceLock;
 
-/// A prefix tree of all text tokens with at least one byte, as arrays in preorder. Node 0 is the root; the children of a node follow it,
+index_type!(
+    /// Names a node of a [`Trie`]: its index in preorder.
+    pub TrieNode
+);
+
+impl TrieNode {
+    /// The root.
+    pub const ROOT: TrieNode = TrieNode(0);
+
+    /// Returns the node after this one in preorder: its first child, if it has children.
+    #[inline]
+    pub fn next(self) -> TrieNode {
+        TrieNode(self.0 + 1)
+    }
+}
+
+/// A prefix tree of all text tokens with at least one byte, as arrays in preorder. The children of a node follow it,
 /// in ascending order of their bytes.
 #[derive(Clone)]
 pub struct Trie {
     /// The nodes in preorder, and a sentinel whose `tokens_start` is the number of tokens.
     nodes: Box<[Node]>,
     tokens: Box<[TokenId]>,
-    /// The child of the root for each byte; 0 where there is none.
-    root_children: Box<[u32; 256]>,
+    /// The child of the root for each byte; the root where there is none.
+    root_children: Box<[TrieNode; 256]>,
     /// Nodes with many children, ascending, and where their children end in `wide_children`.
-    wide: Box<[(u32, u32)]>,
+    wide: Box<[(TrieNode, u32)]>,
     /// The children of those nodes with their bytes.
-    wide_children: Box<[(u8, u32)]>,
+    wide_children: Box<[(u8, TrieNode)]>,
     /// By node, computed on demand: the set of the bytes below it, as [`byte_bit`]s.
     bytes_below: OnceLock<Box<[u64]>>,
 }
@@ -55,9 +72,9 @@ pub(crate) fn byte_bit(byte: u8) -> u64 {
 }
 
 /// A node, in 16 bytes: a walk that skips subtrees rarely finds two nodes in one cache line, so one node's fields lie together.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Node {
-    subtree_end: u32,
+    subtree_end: TrieNode,
     /// Where its tokens begin.
     tokens_start: u32,
     depth: u16,
@@ -71,6 +88,11 @@ struct Node {
 }
 
 const _: () = assert!(size_of::<Node>() == 16);
+
+impl Node {
+    const ROOT: Node =
+        Node { subtree_end: TrieNode::ROOT, tokens_start: 0, depth: 0, n_chars: 0, byte: 0, is_wide: false, height: 0 };
+}
 
 /// Fewest children that are worth a list of them.
 const WIDE_MIN: usize = 16;
@@ -88,27 +110,27 @@ impl Trie {
         let tokens = sorted_tokens(bytes, starts);
 
         let mut nodes: Vec<Node> = Vec::with_capacity(tokens.len() * 3);
-        let mut root_children = Box::new([0u32; 256]);
+        let mut root_children = Box::new([TrieNode::ROOT; 256]);
         // The nodes from below the root to the last token's node.
-        let mut path: Vec<u32> = Vec::new();
+        let mut path: Vec<TrieNode> = Vec::new();
         let mut last: &[u8] = &[];
 
-        nodes.push(Node::default());
+        nodes.push(Node::ROOT);
         for (position, &id) in tokens.iter().enumerate() {
             let token = bytes_of(id);
             let n_shared = token.iter().zip(last).take_while(|(a, b)| a == b).count();
-            let end = nodes.len() as u32;
-            path.drain(n_shared..).for_each(|node| nodes[node as usize].subtree_end = end);
+            let end = TrieNode::new(nodes.len());
+            path.drain(n_shared..).for_each(|node| nodes[node.index()].subtree_end = end);
             for (at, &byte) in token.iter().enumerate().skip(n_shared) {
-                let node = nodes.len() as u32;
+                let node = TrieNode::new(nodes.len());
                 if at == 0 {
                     root_children[usize::from(byte)] = node;
                 }
-                let before = path.last().map_or(0, |&parent| nodes[parent as usize].n_chars);
+                let before = path.last().map_or(0, |&parent| nodes[parent.index()].n_chars);
                 let n_chars = before + u16::from(begins_character(byte));
                 path.push(node);
                 nodes.push(Node {
-                    subtree_end: 0,
+                    subtree_end: TrieNode::ROOT,
                     tokens_start: position as u32,
                     depth: at as u16 + 1,
                     n_chars,
@@ -119,9 +141,9 @@ impl Trie {
             }
             last = token;
         }
-        let end = nodes.len() as u32;
-        path.into_iter().chain([0]).for_each(|node| nodes[node as usize].subtree_end = end);
-        nodes.push(Node { subtree_end: end, tokens_start: tokens.len() as u32, ..Node::default() });
+        let end = TrieNode::new(nodes.len());
+        path.into_iter().chain([TrieNode::ROOT]).for_each(|node| nodes[node.index()].subtree_end = end);
+        nodes.push(Node { subtree_end: end, tokens_start: tokens.len() as u32, ..Node::ROOT });
         let mut trie = Trie {
             nodes: nodes.into(),
             tokens: tokens.into(),
@@ -150,7 +172,7 @@ impl Trie {
     }
 
     /// Returns the set of the bytes below a node, as [`byte_bit`]s. The first call visits all nodes.
-    pub(crate) fn bytes_below(&self, node: u32) -> u64 {
+    pub(crate) fn bytes_below(&self, node: TrieNode) -> u64 {
         let kinds = self.bytes_below.get_or_init(|| {
             let depth_max = self.nodes.iter().map(|node| node.depth).max().unwrap_or(0);
             // Backwards, so that children come before their parents. By depth: the bytes met since the last parent.
@@ -163,21 +185,21 @@ impl Trie {
             }
             kinds.into()
         });
-        kinds[node as usize]
+        kinds[node.index()]
     }
 
     /// Lists the children of the nodes that have many.
     fn list_children(&mut self) {
         let (mut wide, mut wide_children) = (Vec::new(), Vec::new());
-        let mut children: Vec<(u8, u32)> = Vec::new();
-        for node in 0..self.n_nodes() as u32 {
-            if self.subtree_end(node) - node <= WIDE_MIN as u32 {
+        let mut children: Vec<(u8, TrieNode)> = Vec::new();
+        for node in (0..self.n_nodes()).map(TrieNode::new) {
+            if self.n_nodes_at(node) <= WIDE_MIN {
                 continue;
             }
             children.clear();
             children.extend(self.children(node).map(|child| (self.byte(child), child)));
             if children.len() >= WIDE_MIN {
-                self.nodes[node as usize].is_wide = true;
+                self.nodes[node.index()].is_wide = true;
                 wide_children.extend_from_slice(&children);
                 wide.push((node, wide_children.len() as u32));
             }
@@ -187,10 +209,10 @@ impl Trie {
 
     /// Returns the trie of the suffixes of the tokens at and below some nodes, which begin with the bytes of the nodes. Tokens with equal
     /// suffixes share a node, in ascending order.
-    pub(crate) fn merged(&self, nodes: &[u32]) -> Trie {
+    pub(crate) fn merged(&self, nodes: &[TrieNode]) -> Trie {
         let (mut bytes, mut starts, mut ids, mut path) = (Vec::new(), vec![0u32], Vec::new(), Vec::new());
         for &top in nodes {
-            for node in top..self.subtree_end(top) {
+            for node in self.preorder(top) {
                 path.truncate(usize::from(self.depth(node) - self.depth(top)));
                 path.push(self.byte(node));
                 for &id in self.tokens(node) {
@@ -216,65 +238,83 @@ impl Trie {
 
     /// Returns the byte on the edge to the node; 0 for the root.
     #[inline]
-    pub fn byte(&self, node: u32) -> u8 {
-        self.nodes[node as usize].byte
+    pub fn byte(&self, node: TrieNode) -> u8 {
+        self.nodes[node.index()].byte
     }
 
-    /// Returns the index after the node's last descendant.
+    /// Returns the node after the last one of the subtree, in preorder; past all nodes if there is none.
     #[inline]
-    pub fn subtree_end(&self, node: u32) -> u32 {
-        self.nodes[node as usize].subtree_end
+    pub fn subtree_end(&self, node: TrieNode) -> TrieNode {
+        self.nodes[node.index()].subtree_end
+    }
+
+    /// Returns the node and all nodes below it, in preorder.
+    #[inline]
+    pub fn preorder(&self, node: TrieNode) -> impl Iterator<Item = TrieNode> + use<> {
+        (node.0..self.subtree_end(node).0).map(TrieNode)
+    }
+
+    /// Returns whether there are nodes below the node.
+    #[inline]
+    pub fn has_children(&self, node: TrieNode) -> bool {
+        self.subtree_end(node) != node.next()
+    }
+
+    /// Returns the number of nodes at the node and below it.
+    #[inline]
+    pub fn n_nodes_at(&self, node: TrieNode) -> usize {
+        (self.subtree_end(node).0 - node.0) as usize
     }
 
     /// Returns the number of bytes from the root to the node.
     #[inline]
-    pub fn depth(&self, node: u32) -> u16 {
-        self.nodes[node as usize].depth
+    pub fn depth(&self, node: TrieNode) -> u16 {
+        self.nodes[node.index()].depth
     }
 
     /// Returns the number of bytes from the node to the deepest one below it, at most [`u8::MAX`].
     #[inline]
-    pub fn height(&self, node: u32) -> u8 {
-        self.nodes[node as usize].height
+    pub fn height(&self, node: TrieNode) -> u8 {
+        self.nodes[node.index()].height
     }
 
     /// Returns the tokens that end exactly at the node, ascending.
     #[inline]
-    pub fn tokens(&self, node: u32) -> &[TokenId] {
-        let node = node as usize;
+    pub fn tokens(&self, node: TrieNode) -> &[TokenId] {
+        let node = node.index();
         &self.tokens[self.nodes[node].tokens_start as usize..self.nodes[node + 1].tokens_start as usize]
     }
 
     /// Returns the number of characters that begin on the path to the node, its own byte excluded.
     #[inline]
-    pub fn n_chars_before(&self, node: u32) -> u16 {
-        let Node { n_chars, byte, .. } = self.nodes[node as usize];
-        n_chars - u16::from(node > 0 && begins_character(byte))
+    pub fn n_chars_before(&self, node: TrieNode) -> u16 {
+        let Node { n_chars, byte, .. } = self.nodes[node.index()];
+        n_chars - u16::from(node != TrieNode::ROOT && begins_character(byte))
     }
 
     /// Returns the number of characters that begin on the path to the node, its own byte included.
     #[inline]
-    pub fn n_chars(&self, node: u32) -> u16 {
-        self.nodes[node as usize].n_chars
+    pub fn n_chars(&self, node: TrieNode) -> u16 {
+        self.nodes[node.index()].n_chars
     }
 
     /// Returns the tokens that end at the node or below it, in preorder.
     #[inline]
-    pub fn subtree_tokens(&self, node: u32) -> &[TokenId] {
-        let Node { subtree_end, tokens_start, .. } = self.nodes[node as usize];
-        &self.tokens[tokens_start as usize..self.nodes[subtree_end as usize].tokens_start as usize]
+    pub fn subtree_tokens(&self, node: TrieNode) -> &[TokenId] {
+        let Node { subtree_end, tokens_start, .. } = self.nodes[node.index()];
+        &self.tokens[tokens_start as usize..self.nodes[subtree_end.index()].tokens_start as usize]
     }
 
     /// Returns the child of the root for the byte.
     #[inline]
-    pub fn root_child(&self, byte: u8) -> Option<u32> {
-        Some(self.root_children[usize::from(byte)]).filter(|&node| node != 0)
+    pub fn root_child(&self, byte: u8) -> Option<TrieNode> {
+        Some(self.root_children[usize::from(byte)]).filter(|&node| node != TrieNode::ROOT)
     }
 
     /// Returns the children of a node with their bytes, ascending, if they are so many that they are listed.
     #[inline]
-    pub(crate) fn wide_children(&self, node: u32) -> Option<&[(u8, u32)]> {
-        if !self.nodes[node as usize].is_wide {
+    pub(crate) fn wide_children(&self, node: TrieNode) -> Option<&[(u8, TrieNode)]> {
+        if !self.nodes[node.index()].is_wide {
             return None;
         }
         let at = self.wide.binary_search_by_key(&node, |&(node, _)| node).ok()?;
@@ -283,9 +323,9 @@ impl Trie {
     }
 
     /// Returns the children of a node, in ascending order of their bytes.
-    pub fn children(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+    pub fn children(&self, node: TrieNode) -> impl Iterator<Item = TrieNode> + '_ {
         let end = self.subtree_end(node);
-        let mut child = node + 1;
+        let mut child = node.next();
         core::iter::from_fn(move || {
             (child < end).then(|| {
                 let this = child;
@@ -296,8 +336,8 @@ impl Trie {
     }
 
     /// Returns the child of a node for the byte. The root has a table, and nodes with many children have lists.
-    pub fn child(&self, node: u32, byte: u8) -> Option<u32> {
-        if node == 0 {
+    pub fn child(&self, node: TrieNode, byte: u8) -> Option<TrieNode> {
+        if node == TrieNode::ROOT {
             return self.root_child(byte);
         }
         if let Some(children) = self.wide_children(node) {
@@ -307,13 +347,13 @@ impl Trie {
     }
 
     /// Returns the node of the path `bytes`, if some token begins with them.
-    pub fn find(&self, bytes: &[u8]) -> Option<u32> {
-        bytes.iter().try_fold(0, |node, &byte| self.child(node, byte))
+    pub fn find(&self, bytes: &[u8]) -> Option<TrieNode> {
+        bytes.iter().try_fold(TrieNode::ROOT, |node, &byte| self.child(node, byte))
     }
 
     /// Returns the longest token that `text` begins with, the lowest id among equals, and its length.
     pub(super) fn longest_match(&self, text: &[u8]) -> Option<(TokenId, usize)> {
-        let mut node = 0;
+        let mut node = TrieNode::ROOT;
         let mut longest = None;
         for (at, &byte) in text.iter().enumerate() {
             let Some(child) = self.child(node, byte) else { break };
@@ -376,7 +416,7 @@ mod tests {
         let trie = vocab.trie();
         for (text, is_wide) in [("", true), ("x", true), ("y", false), ("a", false)] {
             let node = trie.find(text.as_bytes()).unwrap();
-            let children: Vec<(u8, u32)> = trie.children(node).map(|child| (trie.byte(child), child)).collect();
+            let children: Vec<(u8, TrieNode)> = trie.children(node).map(|child| (trie.byte(child), child)).collect();
             assert_eq!(trie.wide_children(node), is_wide.then_some(&*children), "{text:?}");
         }
     }

@@ -1,10 +1,11 @@
 //! The states, children and lists of moves of a unit under way: each is numbered when it is first asked for.
 
 use super::super::bounds::Bounds;
-use super::super::moves::{Move, StateRef};
+use super::super::moves::{LocalState, Move, MoveListId, StateRef};
+use super::super::state::{CounterId, RegisterRuleId};
 use super::super::table::mixed;
-use super::super::unit::Unit;
-use super::workspace::{Item, Items, LOOP, MoveList, Workspace};
+use super::super::unit::{Unit, UnitState};
+use super::workspace::{Item, Items, LOOP, MoveList, NO_STATE, Workspace};
 use crate::machine::{Counter, DeclaredKeys, Distinct, RegisterRule};
 use crate::pass::{Edge, FinishedNetwork, FinishedRule, Label, NetRuleId, RuleAutomaton};
 use core::hash::BuildHasher;
@@ -16,7 +17,14 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub unit: Arc<Unit>,
-    pub state: u32,
+    pub state: LocalState,
+}
+
+impl Entry {
+    /// Names the entry beyond the unit.
+    pub fn unit_state(&self) -> UnitState {
+        self.unit.unit_state(self.state)
+    }
 }
 
 /// A rule of the unit.
@@ -28,7 +36,7 @@ pub(super) struct Member<'a> {
     /// Where its lists begin in `declared_keys`.
     pub declared_keys_base: u32,
     /// Which counter it is.
-    pub counter: Option<u32>,
+    pub counter: Option<CounterId>,
     /// Whether its states have a register.
     pub has_register: bool,
     /// What stands for all its register rules.
@@ -42,7 +50,7 @@ pub(super) struct Builder<'a> {
     pub merges: bool,
     pub counters: Vec<Counter>,
     pub register_rules: Vec<RegisterRule>,
-    pub register_rule_ids: HashMap<RegisterRule, u32>,
+    pub register_rule_ids: HashMap<RegisterRule, RegisterRuleId>,
     /// The declared keys of all members.
     pub declared_keys: SmallVec<[Arc<DeclaredKeys>; 1]>,
     /// What fingerprints of lists begin with.
@@ -77,7 +85,7 @@ impl<'a> Builder<'a> {
                 rule,
                 single_base: n_single + 1,
                 declared_keys_base: declared_keys.len() as u32,
-                counter: rule.counter.map(|_| counters.len() as u32),
+                counter: rule.counter.map(|_| CounterId::new(counters.len())),
                 has_register: rule.counter.is_some() || rule.automaton.has_register(),
                 strictest: rule.automaton.strictest_register_rule(),
                 distinct: rule.automaton.distinct(),
@@ -121,26 +129,26 @@ impl<'a> Builder<'a> {
         self.members.binary_search_by_key(&rule, |member| member.id).ok().map(|member| member as u32)
     }
 
-    pub fn state(&mut self, items: Items) -> u32 {
+    pub fn state(&mut self, items: Items) -> LocalState {
         if let [item] = items[..] {
             return self.single(item);
         }
         *self.workspace.ids.entry(items).or_insert_with_key(|items| {
             self.n_members += items.len();
             self.workspace.sets.push(items.clone());
-            self.workspace.sets.len() as u32 - 1
+            LocalState::new(self.workspace.sets.len() - 1)
         })
     }
 
     /// Returns the state of one item.
-    pub fn single(&mut self, item: Item) -> u32 {
+    pub fn single(&mut self, item: Item) -> LocalState {
         if self.is_direct {
-            return item.state;
+            return LocalState(item.state);
         }
         // Nearly all sets have one item, and need no hashing.
         let at = self.members[item.member as usize].single_base.wrapping_add(item.state) as usize;
-        if self.workspace.single_ids[at] == u32::MAX {
-            self.workspace.single_ids[at] = self.workspace.sets.len() as u32;
+        if self.workspace.single_ids[at] == NO_STATE {
+            self.workspace.single_ids[at] = LocalState::new(self.workspace.sets.len());
             self.n_members += 1;
             self.workspace.sets.push(SmallVec::from_slice(&[item]));
         }
@@ -148,13 +156,13 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the state in which a member begins.
-    pub fn start(&mut self, member: u32) -> u32 {
+    pub fn start(&mut self, member: u32) -> LocalState {
         let state = if self.members[member as usize].counter.is_some() { LOOP } else { 0 };
         self.state(SmallVec::from_slice(&[Item { member, state }]))
     }
 
     /// Returns the states that stand for these items: one, or one each when items are not put together.
-    pub fn states(&mut self, mut items: Items) -> SmallVec<[u32; 2]> {
+    pub fn states(&mut self, mut items: Items) -> SmallVec<[LocalState; 2]> {
         items.sort_unstable();
         items.dedup();
         if self.merges {
@@ -164,7 +172,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the states that stand for items which calls return to: values that are kept apart in different ways are never one state.
-    pub fn return_states(&mut self, mut items: Items) -> SmallVec<[u32; 2]> {
+    pub fn return_states(&mut self, mut items: Items) -> SmallVec<[LocalState; 2]> {
         let value = |builder: &Self, item: &Item| builder.automaton(item.member).element(item.state);
         let mut states = SmallVec::new();
         while let Some(first) = items.first() {
@@ -184,15 +192,15 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Returns where a rule of another unit begins: slot and state.
-    pub fn child(&mut self, callee: NetRuleId) -> (u32, u32) {
+    /// Returns where a rule of another unit begins.
+    pub fn child(&mut self, callee: NetRuleId) -> StateRef {
         let entries = self.entries;
         let entry = entries[callee.index()].as_ref().expect("callees are built before their callers");
-        (self.slot(&entry.unit), entry.state)
+        StateRef { slot: self.slot(&entry.unit), state: entry.state }
     }
 
     /// Returns the list of some moves.
-    pub fn list(&mut self, moves: &mut MoveList) -> u32 {
+    pub fn list(&mut self, moves: &mut MoveList) -> MoveListId {
         if moves.len() > 1 {
             moves.sort_unstable();
             moves.dedup();
@@ -200,9 +208,9 @@ impl<'a> Builder<'a> {
         let Builder { workspace, seed, .. } = self;
         let Workspace { listed, list_ends, list_ids, .. } = &mut **workspace;
         let fingerprint = fingerprint(*seed, moves);
-        let is_it = |&(known, id): &(u64, u32)| {
-            let first = if id == 0 { 0 } else { list_ends[id as usize - 1] };
-            known == fingerprint && listed[first as usize..list_ends[id as usize] as usize] == moves[..]
+        let is_it = |&(known, id): &(u64, MoveListId)| {
+            let first = if id.0 == 0 { 0 } else { list_ends[id.index() - 1] };
+            known == fingerprint && listed[first as usize..list_ends[id.index()] as usize] == moves[..]
         };
         if let Some(&(_, id)) = list_ids.find(fingerprint, is_it) {
             return id;
@@ -210,7 +218,7 @@ impl<'a> Builder<'a> {
         self.n_listed += moves.iter().map(Move::n_counted).sum::<usize>();
         listed.extend(moves.drain(..));
         list_ends.push(listed.len() as u32);
-        let id = list_ends.len() as u32 - 1;
+        let id = MoveListId::new(list_ends.len() - 1);
         list_ids.insert_unique(fingerprint, (fingerprint, id), |&(fingerprint, _)| fingerprint);
         id
     }
@@ -235,7 +243,7 @@ impl<'a> Builder<'a> {
 /// Returns a number that different lists of moves have in common very rarely.
 fn fingerprint(seed: u64, moves: &[Move]) -> u64 {
     // A list is a few words, which a general hash takes a hundred steps for.
-    let add = |print: u64, place: &StateRef| mixed(print ^ (u64::from(place.slot) << 32 | u64::from(place.state)));
+    let add = |print: u64, place: &StateRef| mixed(print ^ (u64::from(place.slot) << 32 | u64::from(place.state.0)));
     moves.iter().fold(seed, |print, one| add(one.pushes.iter().fold(print, add), &one.target))
 }
 

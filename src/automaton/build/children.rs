@@ -17,13 +17,12 @@ impl Builder<'_> {
     pub fn join_child(
         &mut self,
         chain: &Chain,
-        slot: u32,
-        state: u32,
+        place: StateRef,
         pieces: &mut Vec<Piece>,
         controls: &mut ControlPieces,
     ) -> Result<(), BuildError> {
         let mut theirs = core::mem::take(&mut self.workspace.row_scratch.theirs);
-        let n_translated = self.child_row(chain, slot, state, &mut theirs);
+        let n_translated = self.child_row(chain, place, &mut theirs);
         self.bounds.compile_budget.spend(theirs.bytes.len() + chain.len() + n_translated)?;
         self.bounds.check_moves(self.n_listed)?;
         // White space lies below all else that stands between values.
@@ -53,7 +52,12 @@ impl Builder<'_> {
     }
 
     /// Passes the moves of a child's state to `found`, as seen from this unit.
-    pub fn child_moves(&mut self, chain: &Chain, slot: u32, state: u32, mut found: impl FnMut(Label, Move)) {
+    pub fn child_moves(
+        &mut self,
+        chain: &Chain,
+        StateRef { slot, state }: StateRef,
+        mut found: impl FnMut(Label, Move),
+    ) {
         let child = Arc::clone(&self.workspace.children[slot as usize - 1]);
         for &(low, high, code) in child.runs(state).iter() {
             self.translate(chain, &child, slot, code, |one| found(Label::Bytes(low, high), one));
@@ -107,9 +111,9 @@ impl Builder<'_> {
             match target {
                 Target::State(state) => moves.push(Move { pushes: Pushes::new(), target: StateRef::own(state) }),
                 Target::List(list) => {
-                    let first = if list == 0 { 0 } else { self.workspace.list_ends[list as usize - 1] };
+                    let first = if list.0 == 0 { 0 } else { self.workspace.list_ends[list.index() - 1] };
                     moves.extend(
-                        self.workspace.listed[first as usize..self.workspace.list_ends[list as usize] as usize]
+                        self.workspace.listed[first as usize..self.workspace.list_ends[list.index()] as usize]
                             .iter()
                             .cloned(),
                     );
@@ -122,20 +126,21 @@ impl Builder<'_> {
     }
 
     /// Finds the moves of a child's state, as seen from this unit, over a chain; returns how many were translated.
-    fn child_row(&mut self, chain: &Chain, slot: u32, state: u32, found: &mut ChildRow) -> usize {
+    fn child_row(&mut self, chain: &Chain, place: StateRef, found: &mut ChildRow) -> usize {
+        let StateRef { slot, state } = place;
         found.bytes.clear();
         found.controls.clear();
         let child = Arc::clone(&self.workspace.children[slot as usize - 1]);
         let runs = child.runs(state);
         // The keys that nobody names are called from every place between two members, over the same chain.
-        let key = (runs.len() >= KEPT_RUNS_MIN).then(|| (chain.clone(), slot, state));
+        let key = (runs.len() >= KEPT_RUNS_MIN).then(|| (chain.clone(), place));
         if let Some(row) = key.as_ref().and_then(|key| self.workspace.child_rows.get(key)) {
             found.bytes.extend_from_slice(&row.bytes);
             found.controls.extend_from_slice(&row.controls);
             return 0;
         }
         let short_key = match chain[..] {
-            [only] if runs.len() <= SHORT_ROW && child.controls(state).is_empty() => Some((only, slot, state)),
+            [only] if runs.len() <= SHORT_ROW && child.controls(state).is_empty() => Some((only, place)),
             _ => None,
         };
         if let Some(row) = short_key.as_ref().and_then(|key| self.workspace.short_rows.get(key)) {

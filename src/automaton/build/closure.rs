@@ -89,10 +89,7 @@ impl Builder<'_> {
     fn enter(&mut self, chain: Chain, callee: NetRuleId) -> Context {
         let at = match self.member_of(callee) {
             Some(member) => At::Items(SmallVec::from_slice(&[Item { member, state: 0 }])),
-            None => {
-                let (slot, state) = self.child(callee);
-                At::Child(slot, state)
-            }
+            None => At::Child(self.child(callee)),
         };
         Context { chain, at }
     }

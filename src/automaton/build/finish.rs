@@ -1,7 +1,7 @@
 //! A finished unit: what is known of each state, and the table of moves.
 
-use super::super::moves::{Move, Pushes, StateRef};
-use super::super::state::{Kind, Owner, ROLES_MAX, Role, StateInfo, StateInfos, StateInfosBuilder};
+use super::super::moves::{LocalState, Move, Pushes, StateRef};
+use super::super::state::{Kind, Owner, ROLES_MAX, RegisterRuleId, Role, StateInfo, StateInfos, StateInfosBuilder};
 use super::super::table::{MoveTable, Row, Rows, Target, reads};
 use super::super::unit::{Content, ControlRow};
 use super::builder::Builder;
@@ -32,13 +32,13 @@ pub(super) fn infos_of_states(
     for &(state, distinct) in automaton.elements() {
         // Only calls of values lead here.
         let role = infos.role(Role { kind: Kind::DistinctValue(distinct), owner });
-        infos.set_role(state, role);
+        infos.set_role(LocalState(state), role);
     }
     known(infos.finish())
 }
 
 impl Builder<'_> {
-    pub fn finish(mut self, rows: Rows, entries: SmallVec<[u32; 4]>) -> Result<Content, BuildError> {
+    pub fn finish(mut self, rows: Rows, entries: SmallVec<[LocalState; 4]>) -> Result<Content, BuildError> {
         let infos = match &self.members[..] {
             [member] if self.is_direct && member.strictest.is_none() => {
                 infos_of_states(&member.rule.automaton, member.distinct.map(Owner::DistinctValues), &rows)?
@@ -139,10 +139,10 @@ impl Builder<'_> {
         StateInfo { kind, reads: reads(row), owner }
     }
 
-    fn register_rule(&mut self, register_rule: RegisterRule) -> u32 {
+    fn register_rule(&mut self, register_rule: RegisterRule) -> RegisterRuleId {
         *self.register_rule_ids.entry(register_rule).or_insert_with_key(|register_rule| {
             self.register_rules.push(register_rule.clone());
-            self.register_rules.len() as u32 - 1
+            RegisterRuleId::new(self.register_rules.len() - 1)
         })
     }
 }

@@ -26,6 +26,7 @@ pub(crate) use builder::Entry;
 pub(crate) use workspace::Workspace;
 
 use super::bounds::Bounds;
+use super::moves::LocalState;
 use super::table::{MoveTable, Rows, Target};
 use super::unit::Content;
 use crate::pass::{BuildError, Edge, FinishedNetwork, FinishedRule, Label, NetRuleId};
@@ -89,7 +90,7 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Opt
                 return Ok(None);
             }
             last = Some(high);
-            rows.bytes.push((low, high, Target::State(edge.target)));
+            rows.bytes.push((low, high, Target::State(LocalState(edge.target))));
         }
         rows.end();
     }
@@ -107,7 +108,7 @@ fn plain(rule: &FinishedRule, bounds: Bounds<'_>, rows: &mut Rows) -> Result<Opt
         register_rules: Box::new([]),
         declared_keys: SmallVec::new(),
         children: SmallVec::new(),
-        entries: smallvec![0],
+        entries: smallvec![LocalState(0)],
         has_distinct_values: false,
     }))
 }
@@ -125,7 +126,7 @@ impl Budget {
 
 impl Builder<'_> {
     fn run(mut self, entered: &[u32], budget: Budget) -> Result<Option<Content>, BuildError> {
-        let starts: SmallVec<[u32; 4]> = entered.iter().map(|&member| self.start(member)).collect();
+        let starts: SmallVec<[LocalState; 4]> = entered.iter().map(|&member| self.start(member)).collect();
         // The end of a copy leads to the place between copies, which must exist even where copies are entered from inside.
         for member in 0..self.members.len() {
             if self.members[member].counter.is_some() {
@@ -144,7 +145,7 @@ impl Builder<'_> {
                 true => match *self.automaton(0).edges(state) {
                     // Three states of four read one byte.
                     [Edge { label: Label::Bytes(low, high), target }] => {
-                        rows.bytes.push((low, high, Target::State(target)));
+                        rows.bytes.push((low, high, Target::State(LocalState(target))));
                     }
                     _ => self.simple_row(Item { member: 0, state }, &mut rows)?,
                 },

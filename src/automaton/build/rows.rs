@@ -76,8 +76,8 @@ impl Builder<'_> {
             if has_register || !rule.automaton.is_pure_end(edge.target) {
                 chain.push(StateRef::own(target(self, edge)));
             }
-            let (slot, state) = self.child(rule.callee(called));
-            self.join_child(&chain, slot, state, &mut pieces, &mut controls)?;
+            let place = self.child(rule.callee(called));
+            self.join_child(&chain, place, &mut pieces, &mut controls)?;
         }
         rows.bytes.extend_from_slice(&pieces);
         controls.sort_unstable_by_key(|&(letter, _)| letter);
@@ -107,8 +107,8 @@ impl Builder<'_> {
             }
         });
         for context in contexts {
-            let At::Child(slot, state) = context.at else { unreachable!("all contexts are children") };
-            self.join_child(&context.chain, slot, state, &mut pieces, &mut controls)?;
+            let At::Child(place) = context.at else { unreachable!("all contexts are children") };
+            self.join_child(&context.chain, place, &mut pieces, &mut controls)?;
         }
         rows.bytes.extend_from_slice(&pieces);
         controls.sort_unstable_by_key(|&(letter, _)| letter);
@@ -155,9 +155,9 @@ impl Builder<'_> {
                     self.close(&chain, items, contexts, scratch)?;
                     n_made += (contexts.len() - n_before) * (2 + chain.len());
                 }
-                At::Child(slot, state) => {
+                At::Child(place) => {
                     let n_before = n_made;
-                    self.child_moves(&chain, slot, state, |label, found| {
+                    self.child_moves(&chain, place, |label, found| {
                         n_made += 1 + found.pushes.len();
                         by_letter.add(label, moves.len() as u32);
                         moves.push(found);

@@ -1,6 +1,6 @@
 //! What building a unit works with: items, contexts, and memory that one unit after the other is built in.
 
-use super::super::moves::{Move, StateRef};
+use super::super::moves::{LocalState, Move, MoveListId, StateRef};
 use super::super::table::{Piece, Rows, Target};
 use super::super::unit::Unit;
 use crate::pass::{ControlLetter, NetRuleId, Splitter};
@@ -21,6 +21,9 @@ pub(super) struct Item {
 
 pub(super) const LOOP: u32 = u32::MAX;
 
+/// No state yet.
+pub(super) const NO_STATE: LocalState = LocalState(u32::MAX);
+
 pub(super) type Items = SmallVec<[Item; 4]>;
 
 pub(super) type Chain = SmallVec<[StateRef; 4]>;
@@ -33,30 +36,30 @@ pub(super) struct Context {
 
 pub(super) enum At {
     Items(Items),
-    /// The entry of a child, by its slot.
-    Child(u32, u32),
+    /// The entry of a child.
+    Child(StateRef),
 }
 
 /// Memory that one unit after the other is built in.
 #[derive(Default)]
 pub(crate) struct Workspace {
     /// The states of sets with several items.
-    pub(super) ids: HashMap<Items, u32>,
-    /// The states of sets with one item, `u32::MAX` where there is none yet.
-    pub(super) single_ids: Vec<u32>,
+    pub(super) ids: HashMap<Items, LocalState>,
+    /// The states of sets with one item, [`NO_STATE`] where there is none yet.
+    pub(super) single_ids: Vec<LocalState>,
     pub(super) sets: Vec<Items>,
     /// Units that are called, and the slot of each by its number.
     pub(super) children: Vec<Arc<Unit>>,
     pub(super) slot_of: HashMap<u32, u32>,
-    pub(super) child_rows: HashMap<(Chain, u32, u32), ChildRow>,
+    pub(super) child_rows: HashMap<(Chain, StateRef), ChildRow>,
     /// The moves of all lists, where each list ends, and the lists by what they hold.
     pub(super) listed: Vec<Move>,
     pub(super) list_ends: Vec<u32>,
-    pub(super) list_ids: HashTable<(u64, u32)>,
+    pub(super) list_ids: HashTable<(u64, MoveListId)>,
     /// The last lists that two targets became together, the next to be replaced first.
     pub(super) joined: RingCache<(Target, Target), Target, 4>,
-    /// The last short rows of children's states over one return state: by that, the slot and the state.
-    pub(super) short_rows: RingCache<(StateRef, u32, u32), SmallVec<[Piece; SHORT_ROW]>, 8>,
+    /// The last short rows of children's states over one return state: by that, and the child's.
+    pub(super) short_rows: RingCache<(StateRef, StateRef), SmallVec<[Piece; SHORT_ROW]>, 8>,
     pub(super) scratch: Scratch,
     pub(super) contexts: Vec<Context>,
     pub(super) row_scratch: RowScratch,
@@ -91,7 +94,7 @@ impl Workspace {
         }
         self.ids.clear();
         self.single_ids.clear();
-        self.single_ids.resize(n_items, u32::MAX);
+        self.single_ids.resize(n_items, NO_STATE);
         self.sets.clear();
         self.children.clear();
         self.slot_of.clear();
@@ -113,8 +116,8 @@ pub(super) struct Closing {
     pub calls: Vec<(NetRuleId, Items)>,
     pub call_of: HashMap<NetRuleId, usize>,
     /// Members that are entered together, by where they return to.
-    pub groups: Vec<(u32, Items)>,
-    pub group_of: HashMap<u32, usize>,
+    pub groups: Vec<(LocalState, Items)>,
+    pub group_of: HashMap<LocalState, usize>,
 }
 
 /// The moves of one letter, nearly always one or two.
