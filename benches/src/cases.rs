@@ -124,7 +124,7 @@ pub const CASES: &[Case] = &[
         name: "fields",
         ebnf: include_str!("../data/fields/grammar.ebnf"),
         llguidance: PeerGrammar::Lark(include_str!("../data/fields/grammar.lark")),
-        xgrammar: PeerGrammar::Ebnf(include_str!("../data/fields/grammar.ebnf")),
+        xgrammar: PeerGrammar::Ebnf(include_str!("../data/fields/grammar.xgrammar.ebnf")),
         documents: &[document!("fields", "person", ".csv")],
     },
     Case {

@@ -11,7 +11,7 @@
 //! to a millisecond; one mask makes two at most.
 
 use super::need::Need;
-use crate::automaton::{Kind, LocalState, Owner, RegisterRuleId, Step, Unit};
+use crate::automaton::{Kind, LocalState, Owner, PackedMove, RegisterRuleId, Step, Unit};
 use crate::util::{ByteSet, Utf8State};
 use crate::vocab::{Alphabet, NonAscii, byte_bit};
 use ahash::AHashMap;
@@ -84,17 +84,28 @@ pub(super) fn cluster(unit: &Unit, start: LocalState) -> Option<(Vec<LocalState>
     if unit.bytes(start).len() < CHARS_MIN as usize || !is_small || !is_plain(unit, start) {
         return None;
     }
-    let words: Vec<u8> =
-        (0..128u8).filter(|byte| byte.is_ascii_alphanumeric() && target(unit, start, *byte).is_some()).collect();
+    // Characters that lead nowhere from here may be like all others behind the first one.
+    let behind = SAMPLE.iter().find_map(|&byte| target(unit, start, byte)).filter(|&behind| behind != start);
+    let wider = behind.map(|behind| alphabet(unit, start, behind));
+    let own = alphabet(unit, start, start);
+    let is_wide = |alphabet: &Alphabet| alphabet.ascii.count_ones() >= CHARS_MIN;
+    let wider = wider.filter(|wider| is_wide(wider) && wider.ascii & !own.ascii != 0);
+    let cluster = wider.and_then(|wider| wide(unit, start, wider));
+    cluster.or_else(|| if is_wide(&own) { wide(unit, start, own).or_else(|| safe(unit, start, own)) } else { None })
+}
+
+/// Returns the characters that lead from a state nowhere, or to states that read all the letters and digits that `model` reads, as they do from there.
+fn alphabet(unit: &Unit, start: LocalState, model: LocalState) -> Alphabet {
+    let words: SmallVec<[u8; 64]> =
+        (0..128u8).filter(|byte| byte.is_ascii_alphanumeric() && target(unit, model, *byte).is_some()).collect();
     let reads_on = |state: LocalState| words.iter().all(|&byte| target(unit, state, byte).is_some());
-    let leads_on = |byte: &u8| target(unit, start, *byte).is_some_and(reads_on);
-    let ascii = (0..128u8).filter(leads_on).fold(0u128, |ascii, byte| ascii | 1 << byte);
-    if ascii.count_ones() < CHARS_MIN {
-        return None;
-    }
+    let leads_on = |state: LocalState, byte: u8| target(unit, state, byte).is_some_and(reads_on);
+    let is_one = |byte: &u8| {
+        leads_on(model, *byte) && (leads_on(start, *byte) || unit.code(start, *byte) == PackedMove::NONE)
+    };
+    let ascii = (0..128u8).filter(is_one).fold(0u128, |ascii, byte| ascii | 1 << byte);
     let is_all = (0xC2..=0xF4).all(|byte| target(unit, start, byte).is_some());
-    let non_ascii = if is_all { NonAscii::All } else { NonAscii::None };
-    wide(unit, start, Alphabet { ascii, non_ascii }).or_else(|| safe(unit, start, Alphabet { ascii, non_ascii }))
+    Alphabet { ascii, non_ascii: if is_all { NonAscii::All } else { NonAscii::None } }
 }
 
 /// Returns the cluster of all characters that a state reads, if most letters lead to where many more can be read.
@@ -501,7 +512,6 @@ impl ScanCluster {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::automaton::PackedMove;
     use crate::vocab::Vocab;
     use crate::{CompiledGrammar, GrammarCompiler};
     use std::sync::Arc;
@@ -521,6 +531,20 @@ mod tests {
         let compiled = compiled(pattern);
         let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
         cluster(&linked.unit, start).map(|(states, found)| (states.len(), found.alphabet))
+    }
+
+    #[test]
+    fn what_leads_nowhere_at_first_is_among_the_characters() {
+        let compiled = compiled_ebnf(r#"root ::= ([^"]* - (/[^"]*abc[^"]*/)) "\""  "#);
+        let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
+        let unit = &linked.unit;
+        let behind = |text: &[u8]| text.iter().fold(start, |state, &byte| target(unit, state, byte).unwrap());
+        assert_eq!(unit.code(behind(b"ab"), b'c'), PackedMove::NONE);
+        let (states, found) = cluster(unit, behind(b"ab")).unwrap();
+        assert_eq!(states, [behind(b"ab")], "the others read more");
+        assert!(b"abcxyz ".iter().all(|&byte| found.alphabet.begins(byte)) && !found.alphabet.begins(b'"'));
+        let next = |text: &[u8]| found.run(unit, behind(b"ab"), 0, text).map(|(state, _)| state);
+        assert_eq!((next(b"c"), next(b"xab"), next(b"xabc")), (None, Some(behind(b"ab")), None));
     }
 
     #[test]
