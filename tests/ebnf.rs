@@ -22,6 +22,8 @@ fn body(source: &str) -> Expr {
 type ErrorCase = (&'static str, &'static str, (usize, usize), &'static str);
 
 const ERRORS: &[ErrorCase] = &[
+    // Calls.
+    ("root ::= Regex(=\"a\")", "unexpected `(=`", (1, 15), ""),
     // Names.
     ("root ::= vlaue\nvalue ::= \"x\"", "undefined rule `vlaue`", (1, 10), "did you mean `value`?"),
     ("root ::= \"a\"\n  | Number\nnumber ::= \"x\"", "undefined rule `Number`", (2, 5), "did you mean `number`?"),

@@ -1,7 +1,7 @@
 //! JSON Schemas with instances: reading them, verifying an engine on them, timing it.
 //!
 //! An instance is printed as Python's `json.dumps(value, ensure_ascii=False)` prints it and tokenized as the model's
-//! tokenizer does. [`verify`] comes first, untimed: which schemas compile, which tokens are taken. [`pass`] then takes
+//! tokenizer does. [`verify`] comes first, untimed: which schemas compile, which tokens are taken. A pass (in the bench `maskbench`) then takes
 //! the same tokens again and reads the clock.
 //!
 //! Why passes: to time a schema three times in a row would let the second time find what the first one stored, and an

@@ -100,9 +100,8 @@ fn alphabet(unit: &Unit, start: LocalState, model: LocalState) -> Alphabet {
         (0..128u8).filter(|byte| byte.is_ascii_alphanumeric() && target(unit, model, *byte).is_some()).collect();
     let reads_on = |state: LocalState| words.iter().all(|&byte| target(unit, state, byte).is_some());
     let leads_on = |state: LocalState, byte: u8| target(unit, state, byte).is_some_and(reads_on);
-    let is_one = |byte: &u8| {
-        leads_on(model, *byte) && (leads_on(start, *byte) || unit.code(start, *byte) == PackedMove::NONE)
-    };
+    let is_one =
+        |byte: &u8| leads_on(model, *byte) && (leads_on(start, *byte) || unit.code(start, *byte) == PackedMove::NONE);
     let ascii = (0..128u8).filter(is_one).fold(0u128, |ascii, byte| ascii | 1 << byte);
     let is_all = (0xC2..=0xF4).all(|byte| target(unit, start, byte).is_some());
     Alphabet { ascii, non_ascii: if is_all { NonAscii::All } else { NonAscii::None } }

@@ -86,7 +86,10 @@ impl<'s> Lowering<'s> {
         // The values of the tuple that is open, and where it begins.
         let mut tuple: Option<(Option<Range<usize>>, Vec<Token>, usize)> = None;
         let open = next()?;
-        debug_assert_eq!(open.kind, TokenKind::Open);
+        if open.kind != TokenKind::Open {
+            // `(=` begins what must follow.
+            return Err(unexpected(&open));
+        }
         let mut name = None;
         loop {
             // A parenthesis or a comma precedes each value; one comma may be last.
