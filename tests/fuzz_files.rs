@@ -19,7 +19,7 @@ fn targets() -> Vec<String> {
 
 #[test]
 fn every_target_has_a_file_seeds_and_a_line_in_the_readme() {
-    let (readme, seed) = (read("README.md"), read("seed"));
+    let (readme, seed, all) = (read("README.md"), read("seed"), read("all"));
     let targets = targets();
     assert_eq!(targets.len(), 13, "the README says so in words");
     for target in &targets {
@@ -29,6 +29,7 @@ fn every_target_has_a_file_seeds_and_a_line_in_the_readme() {
             seed.contains(&format!("def {target}()")) || seed.contains(&format!("\"{target}\"")),
             "{target} has no seeds"
         );
+        assert!(all.contains(&format!("\"{target}\"")), "fuzz/all leaves out {target}");
     }
     let files = std::fs::read_dir(fuzz().join("fuzz_targets")).unwrap();
     assert_eq!(files.count(), targets.len(), "each file is a target");
