@@ -27,7 +27,7 @@ use crate::util::index_type;
 use std::sync::OnceLock;
 
 index_type!(
-    /// Names a node of a [`Trie`]: its index in preorder.
+    /// Names a node of a [`Trie`]: its index in preorder. Functions of a trie panic if it has no such node.
     pub TrieNode
 );
 
