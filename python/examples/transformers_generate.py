@@ -39,6 +39,7 @@ def random_model() -> tuple[Any, Any]:
 def main(name: str | None = None, seed: int = 0) -> list[str]:
     """Return documents of the schema."""
     torch.manual_seed(seed)
+    model: Any  # The type that transformers gives it lacks attributes that its own `generate` asks for.
     if name is None:
         model, tokenizer = random_model()
     else:
