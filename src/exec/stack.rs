@@ -49,7 +49,7 @@ pub(crate) struct Stacks {
 /// The nodes whose exits were read among those that were there at first.
 #[derive(Clone, Debug, Default)]
 struct Looked {
-    n_nodes: u32,
+    before: StacksMark,
     seen: AHashSet<StackNodeId>,
 }
 
@@ -223,7 +223,7 @@ impl Stacks {
     /// Returns a copy to find out in what may follow, whatever values there are. It notes which of the nodes so far it reads
     /// exits of ([`Self::looked_at`]).
     pub fn to_explore(&self) -> Stacks {
-        let looked = Looked { n_nodes: self.nodes.len() as u32, seen: AHashSet::new() };
+        let looked = Looked { before: self.mark(), seen: AHashSet::new() };
         Stacks {
             nodes: self.nodes.clone(),
             exits: self.exits.clone(),
@@ -242,7 +242,7 @@ impl Stacks {
     #[inline]
     fn look_at(&mut self, node: StackNodeId) {
         if let Some(looked) = &mut self.looked
-            && node.0 < looked.n_nodes
+            && looked.before.has(node)
         {
             looked.seen.insert(node);
         }
@@ -324,7 +324,7 @@ impl Stacks {
     /// Tells whether a node was there when exploring began.
     #[inline]
     pub fn is_base(&self, node: StackNodeId) -> bool {
-        self.looked.as_ref().is_none_or(|looked| node.0 < looked.n_nodes)
+        self.looked.as_ref().is_none_or(|looked| looked.before.has(node))
     }
 
     /// Returns a node that `height` further bytes can't tell from `node`. To return through a frame takes a byte at least, so frames further down
