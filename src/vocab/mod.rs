@@ -23,6 +23,7 @@ mod builder;
 mod error;
 #[cfg(feature = "hf")]
 mod hf;
+mod marks;
 mod punctuation;
 mod quoted;
 mod regions;
@@ -280,7 +281,7 @@ impl Vocab {
 impl Region {
     /// Returns the tokens in which at most `n_max` characters begin, and the remaining ones.
     pub fn tokens_up_to(&self, vocab: &Vocab, n_max: usize) -> (&[TokenId], &[TokenId]) {
-        self.tokens_by_length(&vocab.trie, |token| vocab.bytes(token), n_max)
+        self.tokens_by_length(&vocab.trie, vocab.regions.n_chars(&vocab.trie, vocab.n_tokens()), n_max)
     }
 }
 

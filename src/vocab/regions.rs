@@ -17,9 +17,10 @@
 //! A set consists of some ASCII characters and either none or all of the other characters, or all but U+2028 and U+2029. The trie is walked
 //! for loops over any other set.
 //!
-//! Cost: one walk of some nanoseconds per trie node when a region is first needed; then a hash lookup. The vocabulary caches as many
+//! Cost: reading a byte per trie node ([`marks`](super::marks)) when a region is first needed, and copying its tokens; then a hash lookup. The vocabulary caches as many
 //! regions as fit in [`REGION_BYTES_MAX`].
 
+use super::marks::{Mark, Marks};
 use super::token::TokenId;
 use super::trie::{Trie, TrieNode};
 use crate::util::{Utf8State, bit_row};
@@ -61,6 +62,34 @@ impl Alphabet {
             self.non_ascii != NonAscii::None && Utf8State::of_lead(byte).is_some()
         }
     }
+
+    /// Returns by mark where a node with that mark is, if the nodes above it are in the region.
+    fn sides(&self) -> [Side; Mark::COUNT] {
+        let mut sides = [Side::Inside; Mark::COUNT];
+        for byte in 0..0x80 {
+            sides[usize::from(byte)] = if self.begins(byte) { Side::Inside } else { Side::Border };
+        }
+        if self.non_ascii == NonAscii::None {
+            sides[Mark::BEGINS.index()] = Side::Border;
+        }
+        if self.non_ascii == NonAscii::AllButSeparators {
+            sides[Mark::ENDS_SEPARATOR.index()] = Side::Nowhere;
+        }
+        sides[Mark::BEGINS_NOTHING.index()] = Side::Border;
+        sides[Mark::BREAKS.index()] = Side::Nowhere;
+        sides
+    }
+}
+
+/// Where a node is whose path, but for its own byte, consists of an alphabet's characters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    /// In the region.
+    Inside,
+    /// Behind whole characters, by a byte that begins none of the alphabet.
+    Border,
+    /// Behind part of a character that its byte doesn't go on with.
+    Nowhere,
 }
 
 /// Trie nodes by the byte that leads to them.
@@ -98,6 +127,8 @@ impl NodesByByte {
 pub(crate) struct Region {
     alphabet: Alphabet,
     from: TrieNode,
+    /// Of the nodes below `from`, perhaps of others too.
+    marks: Marks,
     tokens: Box<[TokenId]>,
     row: OnceLock<Arc<[u32]>>,
     by_length: OnceLock<TokensByLength>,
@@ -158,18 +189,20 @@ struct TokensByLength {
 }
 
 impl Region {
-    fn new(trie: &Trie, alphabet: Alphabet, from: TrieNode) -> Region {
-        let (mut tokens, mut border, mut n_beyond) = (Vec::new(), Vec::new(), 0);
-        for_each_node(trie, alphabet, from, |node, found| match found {
-            Reached::Begins | Reached::Continues => tokens.extend_from_slice(trie.tokens(node)),
-            Reached::Border => {
-                border.push(node);
-                n_beyond += trie.subtree_tokens(node).len();
+    fn new(trie: &Trie, marks: Marks, alphabet: Alphabet, from: TrieNode) -> Region {
+        let mut tokens = Vec::with_capacity(trie.subtree_tokens(from).len());
+        let (mut border, mut n_beyond) = (Vec::new(), 0);
+        for_each_piece(trie, &marks, alphabet, from, |first, end, side| {
+            tokens.extend_from_slice(trie.tokens_between(first, end));
+            if side == Side::Border {
+                border.push(end);
+                n_beyond += trie.subtree_tokens(end).len();
             }
         });
         Region {
             alphabet,
             from,
+            marks,
             tokens: tokens.into(),
             row: OnceLock::new(),
             by_length: OnceLock::new(),
@@ -183,15 +216,13 @@ impl Region {
 
     /// Returns the nodes reached by whole characters and then `byte`, which begins another one.
     fn interior(&self, trie: &Trie, byte: u8) -> &[TrieNode] {
-        if Position::BOUNDARY.next(self.alphabet, byte).is_none() {
+        if !self.alphabet.begins(byte) {
             return &[];
         }
         let find = || {
             let mut interior = Vec::new();
-            for_each_node(trie, self.alphabet, self.from, |node, found| {
-                if found == Reached::Begins {
-                    interior.push(node);
-                }
+            for_each_piece(trie, &self.marks, self.alphabet, self.from, |first, end, _| {
+                interior.extend((first.0..end.0).map(TrieNode).filter(|&node| self.marks.of(node).begins_character()));
             });
             NodesByByte::new(trie, &interior)
         };
@@ -213,31 +244,24 @@ impl Region {
         self.row.get_or_init(|| bit_row::of(&self.tokens, n_words))
     }
 
-    /// Returns the tokens in which at most `n_max` characters begin, and the remaining ones. `bytes_of` has the bytes of a token.
-    pub(super) fn tokens_by_length<'a>(
-        &self,
-        trie: &Trie,
-        bytes_of: impl Fn(TokenId) -> &'a [u8],
-        n_max: usize,
-    ) -> (&[TokenId], &[TokenId]) {
+    /// Returns the tokens in which at most `n_max` characters begin below the region's node, and the remaining ones. `n_chars` has by token the number of its characters.
+    pub(super) fn tokens_by_length(&self, trie: &Trie, n_chars: &[u16], n_max: usize) -> (&[TokenId], &[TokenId]) {
         if n_max == usize::MAX {
             return (&self.tokens, &[]);
         }
         let TokensByLength { tokens, ends } = self.by_length.get_or_init(|| {
-            let depth = usize::from(trie.depth(self.from));
-            let n_chars = |token: TokenId| {
-                bytes_of(token)[depth..].iter().filter(|&&byte| super::trie::begins_character(byte)).count()
-            };
+            let n_above = trie.n_chars(self.from);
             // A counting sort: a region can have most of the vocabulary, but lengths are few.
-            let lengths: Vec<usize> = self.tokens.iter().map(|&token| n_chars(token)).collect();
-            let longest = lengths.iter().copied().max().unwrap_or(0);
+            let length = |token: TokenId| usize::from(n_chars[token as usize] - n_above);
+            let longest = self.tokens.iter().map(|&token| length(token)).max().unwrap_or(0);
             let mut ends = vec![0u32; longest + 2];
-            lengths.iter().for_each(|&length| ends[length + 1] += 1);
+            self.tokens.iter().for_each(|&token| ends[length(token) + 1] += 1);
             (1..ends.len()).for_each(|length| ends[length] += ends[length - 1]);
             let mut tokens = vec![0; self.tokens.len()];
-            for (&token, &length) in self.tokens.iter().zip(&lengths) {
-                tokens[ends[length] as usize] = token;
-                ends[length] += 1;
+            for &token in &self.tokens {
+                let end = &mut ends[length(token)];
+                tokens[*end as usize] = token;
+                *end += 1;
             }
             ends.pop();
             TokensByLength { tokens: tokens.into(), ends: ends.into() }
@@ -303,78 +327,26 @@ impl Region {
     }
 }
 
-/// How the byte of a node relates to the alphabet, where the bytes before it belong to characters of the alphabet.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reached {
-    /// The byte begins a character.
-    Begins,
-    /// The byte continues a character.
-    Continues,
-    /// The byte begins no character of the alphabet. The subtree is skipped.
-    Border,
-}
-
-/// Calls `visit` with the nodes below `from` that are reached by characters of the alphabet, and with their border.
-fn for_each_node(trie: &Trie, alphabet: Alphabet, from: TrieNode, mut visit: impl FnMut(TrieNode, Reached)) {
-    let depth = |node: TrieNode| usize::from(trie.depth(node) - trie.depth(from));
-    // The position within a character before each byte of the path.
-    let mut positions = vec![Position::BOUNDARY];
+/// Calls `visit` with the pieces of a region in preorder: the first node of each, and the node behind its last one, where an alphabet ends, with its side. The last piece
+/// ends behind the nodes below `from`.
+fn for_each_piece(
+    trie: &Trie,
+    marks: &Marks,
+    alphabet: Alphabet,
+    from: TrieNode,
+    mut visit: impl FnMut(TrieNode, TrieNode, Side),
+) {
+    let sides = alphabet.sides();
     let end = trie.subtree_end(from);
-    let mut node = from.next();
-    while node < end {
-        let at = depth(node) - 1;
-        positions.truncate(at + 1);
-        match positions[at].next(alphabet, trie.byte(node)) {
-            Some(position) => {
-                visit(node, if positions[at] == Position::BOUNDARY { Reached::Begins } else { Reached::Continues });
-                positions.push(position);
-                node = node.next();
-            }
-            None => {
-                if positions[at] == Position::BOUNDARY {
-                    visit(node, Reached::Border);
-                }
-                node = trie.subtree_end(node);
-            }
-        }
+    let mut first = from.next();
+    while first < end {
+        let piece = marks.between(first, end);
+        let Some(n_inside) = piece.iter().position(|mark| sides[mark.index()] != Side::Inside) else { break };
+        let node = TrieNode::new(first.index() + n_inside);
+        visit(first, node, sides[piece[n_inside].index()]);
+        first = trie.subtree_end(node);
     }
-}
-
-/// A position relative to the UTF-8 of characters of an alphabet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Position {
-    /// Of any characters.
-    At(Utf8State),
-    /// After the first byte of U+2000 to U+2FFF, where U+2028 and U+2029 are excluded.
-    AfterE2,
-    /// After the first two bytes of U+2000 to U+203F, likewise.
-    AfterE280,
-}
-
-impl Position {
-    const BOUNDARY: Position = Position::At(Utf8State::BOUNDARY);
-
-    /// Returns the position after `byte`, or `None` if it belongs to no character of the alphabet.
-    fn next(self, alphabet: Alphabet, byte: u8) -> Option<Position> {
-        let is_continuation = (0x80..=0xBF).contains(&byte);
-        match self {
-            Position::BOUNDARY if byte < 0x80 => (alphabet.ascii >> byte & 1 == 1).then_some(Position::BOUNDARY),
-            Position::BOUNDARY if byte == 0xE2 && alphabet.non_ascii == NonAscii::AllButSeparators => {
-                Some(Position::AfterE2)
-            }
-            Position::BOUNDARY => {
-                let state = Utf8State::of_lead(byte).filter(|_| alphabet.non_ascii != NonAscii::None)?;
-                Some(Position::At(state))
-            }
-            Position::At(state) => state.bytes().contains(&byte).then(|| Position::At(state.after_continuation())),
-            Position::AfterE2 if byte == 0x80 => Some(Position::AfterE280),
-            Position::AfterE2 => {
-                let state = Utf8State::of_lead(0xE2).expect("a character begins so").after_continuation();
-                is_continuation.then_some(Position::At(state))
-            }
-            Position::AfterE280 => (is_continuation && !matches!(byte, 0xA8 | 0xA9)).then_some(Position::BOUNDARY),
-        }
-    }
+    visit(first, end, Side::Nowhere);
 }
 
 /// Regions whose memory is counted again whenever one is added, and most that are forgotten then.
@@ -383,6 +355,10 @@ const VISITED_PER_NEW: usize = 4;
 /// The regions of a vocabulary, found on demand and cached.
 #[derive(Debug, Default)]
 pub(super) struct Regions {
+    /// Of all nodes.
+    marks: OnceLock<Marks>,
+    /// By token: the number of characters that begin in it.
+    n_chars: OnceLock<Box<[u16]>>,
     cache: Mutex<RegionCache>,
 }
 
@@ -452,7 +428,11 @@ impl Regions {
             return Arc::clone(region);
         }
         // Two threads may find the same region; the first one is cached.
-        let region = Arc::new(Region::new(trie, alphabet, from));
+        let marks = self.marks.get_or_init(|| Marks::below(trie, TrieNode::ROOT));
+        // Behind part of a character, where the path to it is no text, characters begin elsewhere than from the root on.
+        let is_text = from == TrieNode::ROOT || marks.of(from).ends_character();
+        let marks = if is_text { marks.clone() } else { Marks::below(trie, from) };
+        let region = Arc::new(Region::new(trie, marks, alphabet, from));
         let mut cache = self.lock();
         if let Some(known) = cache.get(key) {
             return Arc::clone(known);
@@ -461,13 +441,26 @@ impl Regions {
         region
     }
 
+    /// Returns by token the number of characters that begin in it.
+    pub fn n_chars(&self, trie: &Trie, n_tokens: usize) -> &[u16] {
+        self.n_chars.get_or_init(|| {
+            let mut n_chars = vec![0; n_tokens];
+            for node in trie.preorder(TrieNode::ROOT) {
+                trie.tokens(node).iter().for_each(|&token| n_chars[token as usize] = trie.n_chars(node));
+            }
+            n_chars.into()
+        })
+    }
+
     /// Forgets all regions.
     pub fn clear(&self) {
         *self.lock() = RegionCache::default();
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.lock().entries.iter().map(|entry| entry.region.memory_bytes()).sum()
+        let marks = self.marks.get().map_or(0, Marks::memory_bytes);
+        let n_chars = self.n_chars.get().map_or(0, |n_chars| size_of_val(&**n_chars));
+        marks + n_chars + self.lock().entries.iter().map(|entry| entry.region.memory_bytes()).sum::<usize>()
     }
 
     fn lock(&self) -> MutexGuard<'_, RegionCache> {
@@ -487,7 +480,8 @@ mod tests {
         let tokens: Vec<Vec<u8>> = (b'a'..=b'z').map(|byte| vec![byte]).collect();
         let vocab = Vocab::from_tokens(&tokens).unwrap();
         let alphabet = |n: u32| Alphabet { ascii: 1 << b'a' | u128::from(n), non_ascii: NonAscii::None };
-        let new = |n: u32| Arc::new(Region::new(vocab.trie(), alphabet(n), TrieNode::ROOT));
+        let marks = Marks::below(vocab.trie(), TrieNode::ROOT);
+        let new = |n: u32| Arc::new(Region::new(vocab.trie(), marks.clone(), alphabet(n), TrieNode::ROOT));
         let bytes_max = 10 * new(0).memory_bytes();
         let mut cache = RegionCache::default();
         for n in 0..100 {
@@ -506,6 +500,12 @@ mod tests {
         assert!(cache.entries.len() >= 8 && cache.places.len() == cache.entries.len());
     }
 
+    fn path_of(trie: &Trie, node: TrieNode) -> Vec<u8> {
+        let is_above = |&above: &TrieNode| above.0 <= node.0 && node.0 < trie.subtree_end(above).0;
+        let path = trie.preorder(TrieNode::ROOT).skip(1).filter(is_above);
+        path.map(|above| trie.byte(above)).collect()
+    }
+
     #[test]
     fn a_region_is_what_trying_each_token_finds() {
         let texts = ["a", "ab", "a b", "ab c", "é", "aé", "é\"b", "\"", "a\"", "ab\"", "ab\"c", "abé\"", "b\u{4e16}"];
@@ -514,23 +514,29 @@ mod tests {
             ["\u{2028}", "a\u{2029}b", "\u{2026}", "\u{2014}\"", "\u{3000}\""].map(|text| text.as_bytes().to_vec()),
         );
         tokens.extend([vec![0xE2, 0x80], vec![0xE2, 0x81, b'"'], vec![b'a', 0xE2]]);
+        tokens.extend([vec![0xA9, b'a'], vec![0xA9, 0x80, b'b', b'"'], vec![0xA9, 0x80, 0xC3, 0xA9, b'"']]);
         tokens.extend([vec![b'a', 0xC3], vec![0xA9], vec![0xE4, 0xB8], vec![0xED, 0xA0], vec![b'a', 0xFF]]);
         let vocab = Vocab::from_tokens(&tokens).unwrap();
         let trie = vocab.trie();
         for non_ascii in [NonAscii::None, NonAscii::All, NonAscii::AllButSeparators] {
             let alphabet = Alphabet { ascii: 1 << b'a' | 1 << b'b', non_ascii };
-            for from in [vec![], b"a".to_vec(), b"ab".to_vec()] {
+            // Also from within a character, and behind what is no text: a state may have read the beginning of it before.
+            for from in [&b""[..], b"a", b"ab", &[b'a', 0xC3], &[0xA9], &[0xA9, 0x80]].map(<[u8]>::to_vec) {
                 let node = trie.find(&from).unwrap();
                 let region = vocab.region(alphabet, node);
-                let in_region = |text: &[u8]| {
-                    let mut position = Position::BOUNDARY;
-                    text.iter().all(|&byte| match position.next(alphabet, byte) {
-                        Some(next) => {
-                            position = next;
-                            true
-                        }
-                        None => false,
-                    })
+                let begins = |character: char| match character {
+                    'a' | 'b' => true,
+                    '\u{2028}' | '\u{2029}' => non_ascii == NonAscii::All,
+                    _ => !character.is_ascii() && non_ascii != NonAscii::None,
+                };
+                let in_region = |text: &[u8]| match core::str::from_utf8(text) {
+                    Ok(text) => text.chars().all(begins),
+                    Err(error) if error.error_len().is_none() && non_ascii != NonAscii::None => {
+                        let whole =
+                            core::str::from_utf8(&text[..error.valid_up_to()]).expect("it is valid up to there");
+                        whole.chars().all(begins)
+                    }
+                    Err(_) => false,
                 };
                 let below = |token: &&Vec<u8>| token.len() > from.len() && token.starts_with(&from);
                 let expected: BTreeSet<&Vec<u8>> =
@@ -549,6 +555,25 @@ mod tests {
                     })
                     .collect();
                 assert_eq!(quotes, expected, "{alphabet:?} below {from:?}");
+                let interior: BTreeSet<TrieNode> =
+                    (0..=255).flat_map(|byte| region.interior_after(trie, byte, CharCount::Any)).collect();
+                let begins_another = |&node: &TrieNode| {
+                    let path = path_of(trie, node);
+                    let before = &path[from.len()..path.len() - 1];
+                    let is_whole = core::str::from_utf8(before).is_ok() && in_region(before);
+                    is_whole && alphabet.begins(trie.byte(node))
+                };
+                let expected: BTreeSet<TrieNode> = trie.preorder(node).skip(1).filter(begins_another).collect();
+                assert_eq!(interior, expected, "{alphabet:?} below {from:?}");
+                for n_max in 0..4 {
+                    let n_chars = |&&token: &&TokenId| {
+                        let bytes = &tokens[token as usize][from.len()..];
+                        bytes.iter().filter(|&&byte| super::super::trie::begins_character(byte)).count() <= n_max
+                    };
+                    let (short, _) = region.tokens_up_to(&vocab, n_max);
+                    let expected: Vec<TokenId> = region.tokens().iter().filter(n_chars).copied().collect();
+                    assert_eq!(short.iter().collect::<BTreeSet<_>>(), expected.iter().collect::<BTreeSet<_>>());
+                }
             }
         }
     }

@@ -305,6 +305,11 @@ impl Trie {
         &self.tokens[tokens_start as usize..self.nodes[subtree_end.index()].tokens_start as usize]
     }
 
+    /// Returns the tokens that end at the nodes from one up to another, in preorder.
+    pub(crate) fn tokens_between(&self, first: TrieNode, end: TrieNode) -> &[TokenId] {
+        &self.tokens[self.nodes[first.index()].tokens_start as usize..self.nodes[end.index()].tokens_start as usize]
+    }
+
     /// Returns the child of the root for the byte.
     #[inline]
     pub fn root_child(&self, byte: u8) -> Option<TrieNode> {
