@@ -336,3 +336,22 @@ fn too_few_values_leave_nothing() {
         }
     }
 }
+
+/// An array whose values are too few to be begun at all, which is found out only when it is, is in no mask.
+#[test]
+fn no_mask_begins_an_array_that_has_too_few_values() {
+    let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+    tokens.extend([&b"[["[..], b"[ ", b"[[]", b"[[],", b"  [", b"12"].map(<[u8]>::to_vec));
+    let vocab = Arc::new(Vocab::from_tokens(&tokens).unwrap());
+    let nothing = r#"{"type":"array","items":{"type":"array"},"contains":{"type":"number"}}"#;
+    let schema = format!(
+        r#"{{"type":["array","integer"],"items":{{"type":"array","items":{nothing}}},"minItems":2,"uniqueItems":true}}"#
+    );
+    let mut matcher = GrammarCompiler::new(Arc::clone(&vocab)).compile_json_schema(&schema).unwrap().matcher();
+    let mask = matcher.mask().unwrap();
+    for token in 0..vocab.n_tokens() as u32 {
+        let is_number = tokens[token as usize].iter().all(|byte| b"-0123456789 \t\n\r".contains(byte));
+        assert_eq!(mask.contains(token), matcher.is_token_allowed(token), "{:?}", tokens[token as usize]);
+        assert!(is_number || !mask.contains(token), "{:?}", tokens[token as usize]);
+    }
+}

@@ -229,6 +229,8 @@ impl StackWalk {
         }
         // Containers that begin within a suffix.
         let mut all = Danger::of_punctuation(match program.has_last_items(n_values_within(n_bytes_max)) {
+            // There may be too few values for any array.
+            true if program.has_last_items(0) => Punctuation::OPEN.or(Punctuation::OPEN_COMMA),
             true => Punctuation::OPEN_ITEM.or(Punctuation::OPEN_COMMA),
             false => Punctuation::OPEN_COMMA,
         });

@@ -36,6 +36,8 @@ impl Punctuation {
     const WORD: Punctuation = Punctuation(1024);
     /// A bracket or brace, opening or closing.
     const BRACKET: Punctuation = Punctuation(2048);
+    /// An opening bracket.
+    pub const OPEN: Punctuation = Punctuation(4096);
 
     /// Tells whether all of these bits are set.
     fn has(self, bits: Punctuation) -> bool {
@@ -78,6 +80,7 @@ impl Punctuation {
                 add(self.intersects(value), Punctuation::COMMA_VALUE);
             }
             b'[' | b'{' => {
+                add(byte == b'[', Punctuation::OPEN);
                 add(byte == b'[' && self.has(Punctuation::NO_SPACE), Punctuation::OPEN_ITEM);
                 add(self.has(Punctuation::COMMA_MORE), Punctuation::OPEN_COMMA);
                 add(true, Punctuation::BRACKET);
@@ -113,6 +116,7 @@ const LISTED: Punctuation = Punctuation(
         | Punctuation::COMMA_TWO_QUOTES.0
         | Punctuation::QUOTE.0
         | Punctuation::TWO_QUOTES.0
+        | Punctuation::OPEN.0
         | Punctuation::OPEN_ITEM.0
         | Punctuation::OPEN_COMMA.0
         | Punctuation::COMMA_VALUE.0,
