@@ -7,6 +7,7 @@ use super::state::{Kind, Owner, Role, StateInfo};
 use super::store::{Callee, Component, UnitStore};
 use super::unbounded::{
     CAN_ALWAYS_CLOSE, FAR, MAY_BE_EXHAUSTED, REACHES_UNBOUNDED, UNBOUNDED_DIGITS, distance, distance_behind, unbounded,
+    unbounded_at,
 };
 use super::unit::Unit;
 use crate::limits::Limits;
@@ -273,7 +274,7 @@ impl Program {
     /// Tells whether a value of unbounded length can be read from `state`, each longer one another value. Within a number that is known only if
     /// it has no exponent yet.
     pub fn reaches_unbounded(&self, state: StateId, is_plain: bool) -> bool {
-        let bits = self.unbounded(state);
+        let bits = self.place(state).map_or(0, |(linked, local)| unbounded_at(&linked.unit, local));
         bits & REACHES_UNBOUNDED != 0 || is_plain && bits & UNBOUNDED_DIGITS != 0
     }
 

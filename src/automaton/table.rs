@@ -324,6 +324,41 @@ impl MoveTable {
         }
     }
 
+    /// Tells whether two states read the same bytes.
+    pub fn reads_alike(&self, state: LocalState, other: LocalState) -> bool {
+        match (self.places[state.index()], self.places[other.index()]) {
+            (RowPlace::From(first), RowPlace::From(other)) => {
+                let row = |first: u32| &self.codes[first as usize..first as usize + self.n_columns];
+                let mut codes = row(first).iter().zip(row(other));
+                codes.all(|(code, other)| (*code == PackedMove::NONE) == (*other == PackedMove::NONE))
+            }
+            (RowPlace::Only { byte, code }, RowPlace::Only { byte: other_byte, code: other_code }) => {
+                let reads = |code| code != PackedMove::NONE;
+                reads(code) == reads(other_code) && (byte == other_byte || !reads(code))
+            }
+            // Rows are of states that read several bytes.
+            _ => false,
+        }
+    }
+
+    /// Returns the bytes that some state reads.
+    pub fn all_bytes(&self, of_column: &[ByteSet]) -> ByteSet {
+        let mut is_read = vec![false; self.n_columns];
+        for row in self.codes.chunks_exact(self.n_columns) {
+            is_read.iter_mut().zip(row).for_each(|(is_read, code)| *is_read |= *code != PackedMove::NONE);
+        }
+        let in_rows = is_read.iter().zip(of_column).filter(|(is_read, _)| **is_read);
+        let mut all = in_rows.fold(ByteSet::EMPTY, |all, (_, &of)| all | of);
+        for place in &self.places {
+            if let RowPlace::Only { byte, code } = *place
+                && code != PackedMove::NONE
+            {
+                all.insert(byte);
+            }
+        }
+        all
+    }
+
     /// Returns about how much memory the table takes beside its own size, in bytes.
     pub fn memory_bytes(&self) -> usize {
         2 * 256 + size_of_val(&*self.places) + size_of_val(&*self.codes)
@@ -487,4 +522,35 @@ pub(super) fn mixed(bits: u64) -> u64 {
     bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     bits ^ bits >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{GrammarCompiler, Vocab};
+    use std::sync::Arc;
+
+    #[test]
+    fn what_states_read_is_what_each_byte_says() {
+        let vocab = Arc::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap());
+        let schema = r#"{"type":"object","properties":{"a":{"type":"string","maxLength":3},"bc":{"enum":[1,"x"]}},"additionalProperties":false}"#;
+        let grammar = GrammarCompiler::new(vocab).compile_json_schema(schema).unwrap();
+        let (mut n_alike, mut n_other) = (0, 0);
+        for linked in grammar.program().units() {
+            let unit = &linked.unit;
+            let read = |state: LocalState| -> ByteSet {
+                (0..=255u8).filter(|&byte| unit.code(state, byte) != PackedMove::NONE).collect()
+            };
+            assert_eq!(unit.all_bytes(), unit.states().fold(ByteSet::EMPTY, |all, state| all | read(state)));
+            for state in unit.states() {
+                assert_eq!(unit.bytes(state), read(state));
+                for other in unit.states() {
+                    let is_alike = read(state) == read(other);
+                    assert_eq!(unit.reads_alike(state, other), is_alike);
+                    *(if is_alike { &mut n_alike } else { &mut n_other }) += 1;
+                }
+            }
+        }
+        assert!(n_alike > 100 && n_other > 100);
+    }
 }

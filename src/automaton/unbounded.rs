@@ -1,12 +1,14 @@
 //! From which states a value of unbounded length can be read: each longer one is a new value.
 //!
 //! Values that must all be different (keys of an object, items under `uniqueItems`) can be exhausted: with items `true` and `false` no third one is left. A value that
-//! may still hold a string, a number or an array of any length can't: finitely many values are there already. What is found here is an underestimate: loops that a
-//! counter or a set of values bounds are left out, and so are loops that don't change the value, such as white space, leading zeros and exponents.
+//! may still hold a string, a number or an array of any length can't: finitely many values are there already. No more can one that may still hold a string of [`N_CHOICES`]
+//! letters. What is found here is an underestimate: loops that a counter or a set of values bounds are left out, and so are loops that don't change the value, such as white space,
+//! leading zeros and exponents.
 //!
 //! Bits of a state depend on those of the states behind it, in its unit and in the units that this one calls. They are found for one unit after the other, callees first, when
 //! they are asked for, and stay with the unit. Within a unit a state is looked at again when one behind it has got a bit, so that the cost is about
-//! that of reading all moves twice.
+//! that of reading all moves twice: milliseconds for the larger objects of real schemas. But from most states a string without a bound is a few bytes away, and
+//! a search for that ([`glance`]) answers first.
 
 use super::moves::{LocalState, Move, PackedMove, StateRef, Step};
 use super::state::{Kind, Owner};
@@ -14,7 +16,8 @@ use super::table::Letter;
 use super::unit::Unit;
 use crate::machine::{Equality, RegisterRule};
 use crate::util::components;
-use std::sync::Arc;
+use ahash::AHashSet;
+use smallvec::SmallVec;
 
 /// Something unbounded can be read from the state on.
 pub(super) const REACHES_UNBOUNDED: u8 = 1;
@@ -31,20 +34,37 @@ const DISTANCE_SHIFT: u32 = 4;
 /// A distance, or more.
 pub(super) const FAR: u8 = 15;
 
+/// Letters that make another string of a string, wherever they are in it.
+const LETTERS: &[u8] = b"abcxyz";
+
+/// Letters of a string, each one of two, that make more strings than any text holds.
+const N_CHOICES: usize = 40;
+
 /// Sweeps over the states between values; what is not found by then is not known.
 const N_SWEEPS_MAX: usize = 64;
 
+/// Most places to look at in a glance.
+const GLANCE_PLACES_MAX: usize = 256;
+
+/// Returns the bits of a state; perhaps nothing but [`REACHES_UNBOUNDED`], where that is easily seen.
+pub(super) fn unbounded_at(unit: &Unit, state: LocalState) -> u8 {
+    match unit.unbounded.get() {
+        Some(found) => found[state.index()],
+        None if glance(unit, state) => REACHES_UNBOUNDED,
+        None => unbounded(unit)[state.index()],
+    }
+}
+
 /// Returns the bits of each state of a unit.
 pub(super) fn unbounded(unit: &Unit) -> &[u8] {
+    if let Some(found) = unit.unbounded.get() {
+        return found;
+    }
     // Units can be nested as deep as a grammar has rules.
-    let mut open: Vec<(&Unit, usize)> = vec![(unit, 0)];
-    while let Some((last, child)) = open.last_mut() {
-        let child = last.content.children.get(*child).map(|found| {
-            *child += 1;
-            Arc::as_ref(found)
-        });
-        match child {
-            Some(child) if child.unbounded.get().is_none() => open.push((child, 0)),
+    let mut open: Vec<(&Unit, Vec<&Unit>)> = vec![(unit, unknown_callees(unit))];
+    while let Some((last, callees)) = open.last_mut() {
+        match callees.pop() {
+            Some(callee) if callee.unbounded.get().is_none() => open.push((callee, unknown_callees(callee))),
             Some(_) => {}
             None => {
                 let last = *last;
@@ -54,6 +74,59 @@ pub(super) fn unbounded(unit: &Unit) -> &[u8] {
         }
     }
     unit.unbounded.get().expect("it was just found")
+}
+
+/// Returns the units that a unit calls without an answer at a glance.
+fn unknown_callees(unit: &Unit) -> Vec<&Unit> {
+    let called = unit.content.moves.iter().flat_map(|one| one.pushes.iter().chain([&one.target]));
+    let mut callees: Vec<&Unit> = Vec::new();
+    let mut seen: AHashSet<StateRef> = AHashSet::new();
+    for &place in called.filter(|place| place.slot != 0) {
+        let callee = callee(unit, place);
+        if seen.insert(place) && callee.unbounded.get().is_none() && !glance(callee, place.state) {
+            callees.push(callee);
+        }
+    }
+    callees
+}
+
+fn callee(unit: &Unit, place: StateRef) -> &Unit {
+    &unit.content.children[place.slot as usize - 1]
+}
+
+/// Tells whether a search of few places from a state on, depth first, finds letters that go on without a bound. Then [`REACHES_UNBOUNDED`] is a bit of the state.
+fn glance(unit: &Unit, state: LocalState) -> bool {
+    let mut seen: SmallVec<[(*const Unit, LocalState); 32]> = SmallVec::new();
+    let mut pending: SmallVec<[(&Unit, LocalState); 32]> = SmallVec::from_slice(&[(unit, state)]);
+    while let Some((unit, state)) = pending.pop() {
+        let place = (core::ptr::from_ref(unit), state);
+        if is_bounded(unit, state) || seen.contains(&place) {
+            continue;
+        }
+        if seen.len() >= GLANCE_PLACES_MAX {
+            return false;
+        }
+        seen.push(place);
+        let is_known = unit.unbounded.get().is_some_and(|found| found[state.index()] & REACHES_UNBOUNDED != 0);
+        if is_known || loops_on(unit, state, LETTERS) || has_room(unit, state) {
+            return true;
+        }
+        let mut add = |place: StateRef| match place.slot {
+            0 => pending.extend(target(unit, place.state).map(|state| (unit, state))),
+            _ => pending.push((callee(unit, place), place.state)),
+        };
+        for (_, code) in unit.content.table.letters(state) {
+            match code.step() {
+                Step::None => {}
+                Step::Plain(to) | Step::Local(to) => add(StateRef::own(to)),
+                Step::List(list) => unit.list(list).iter().for_each(|one| {
+                    safe_pushes(unit, one).iter().copied().for_each(&mut add);
+                    add(one.target);
+                }),
+            }
+        }
+    }
+    false
 }
 
 /// Returns the bits of each state of a unit whose children have theirs.
@@ -303,10 +376,8 @@ fn can_close(unit: &Unit, state: LocalState, found: &[u8]) -> bool {
 fn bits_at(unit: &Unit, place: StateRef, found: &[u8]) -> u8 {
     let bits = match place.slot {
         0 => target(unit, place.state).map_or(0, |state| found[state.index()]),
-        slot => {
-            let child = &unit.content.children[slot as usize - 1];
-            child.unbounded.get().expect("callees come first")[place.state.index()]
-        }
+        // Callees whose bits are unknown were answered at a glance.
+        _ => callee(unit, place).unbounded.get().map_or(REACHES_UNBOUNDED, |found| found[place.state.index()]),
     };
     bits & (REACHES_UNBOUNDED | UNBOUNDED_DIGITS)
 }
@@ -314,10 +385,14 @@ fn bits_at(unit: &Unit, place: StateRef, found: &[u8]) -> u8 {
 /// Tells whether a move begins something unbounded: what is called begins there, digits too.
 fn begins_unbounded(unit: &Unit, one: &Move, found: &[u8]) -> bool {
     let of = |place: StateRef| bits_at(unit, place, found);
-    // What comes behind a value is not safe.
-    let above = one.pushes.iter().rposition(|place| may_run_out(unit, *place)).map_or(0, |place| place + 1);
     !one.pushes.is_empty()
-        && (of(one.target) != 0 || one.pushes[above..].iter().any(|&place| of(place) & REACHES_UNBOUNDED != 0))
+        && (of(one.target) != 0 || safe_pushes(unit, one).iter().any(|&place| of(place) & REACHES_UNBOUNDED != 0))
+}
+
+/// Returns those of the places which a move pushes that are returned to before any value that may run out.
+fn safe_pushes<'a>(unit: &Unit, one: &'a Move) -> &'a [StateRef] {
+    let above = one.pushes.iter().rposition(|place| may_run_out(unit, *place)).map_or(0, |place| place + 1);
+    &one.pushes[above..]
 }
 
 /// What a byte, or some byte of a column, can be in a JSON value.
@@ -363,7 +438,7 @@ fn of_state(unit: &Unit, state: LocalState, roles: &Roles, found: &[u8]) -> u8 {
     if is_bounded(unit, state) {
         return 0;
     }
-    let mut bits = match (loops_on(unit, state, b"abcxyz"), loops_on(unit, state, b"12345")) {
+    let mut bits = match (loops_on(unit, state, LETTERS), loops_on(unit, state, b"12345")) {
         (true, _) => return REACHES_UNBOUNDED,
         (false, true) => UNBOUNDED_DIGITS,
         (false, false) => 0,
@@ -387,18 +462,32 @@ fn of_state(unit: &Unit, state: LocalState, roles: &Roles, found: &[u8]) -> u8 {
             }
         }
         if bits & REACHES_UNBOUNDED != 0 {
-            break;
+            return bits;
         }
     }
-    bits
+    // After those behind it were asked, which have the same room but for a letter.
+    if has_room(unit, state) { REACHES_UNBOUNDED } else { bits }
+}
+
+/// Tells whether a string may go on with [`N_CHOICES`] letters, each one of two at least.
+fn has_room(unit: &Unit, mut state: LocalState) -> bool {
+    for _ in 0..N_CHOICES {
+        let mut targets = LETTERS.iter().filter_map(|&byte| match unit.code(state, byte).step() {
+            Step::Plain(next) | Step::Local(next) => target(unit, next),
+            Step::None | Step::List(_) => None,
+        });
+        let (Some(next), Some(other)) = (targets.next(), targets.next()) else { return false };
+        if next != other || is_bounded(unit, state) {
+            return false;
+        }
+        state = next;
+    }
+    true
 }
 
 /// Tells whether a state is returned to by values of which there may be no new one.
 fn may_run_out(unit: &Unit, place: StateRef) -> bool {
-    let unit = match place.slot {
-        0 => unit,
-        slot => &unit.content.children[slot as usize - 1],
-    };
+    let unit = if place.slot == 0 { unit } else { callee(unit, place) };
     match unit.info(place.state).kind {
         Kind::DistinctValue(distinct) => distinct.has_finite_domain() || distinct.equality == Equality::Json,
         _ => false,
@@ -436,4 +525,64 @@ fn is_bounded(unit: &Unit, state: LocalState) -> bool {
 /// Tells whether a rest is kept of the digits that are read: how many there are is up to the automaton.
 fn has_residue(unit: &Unit, state: LocalState) -> bool {
     matches!(unit.info(state).owner, Some(Owner::RegisterRules(rule)) if matches!(unit.register_rule(rule), RegisterRule::Residue(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CompiledGrammar, GrammarCompiler, Vocab};
+    use std::sync::Arc;
+
+    /// Objects, arrays and strings within one another, some of them endless, some with few values, some under a bound.
+    const SCHEMAS: &[&str] = &[
+        r#"{"type":"array","uniqueItems":true,"items":{"enum":["a","b",1]}}"#,
+        r#"{"type":"array","uniqueItems":true,"items":{"type":"array","items":{"enum":[1,2]}},"contains":{"type":"array","maxItems":1}}"#,
+        r#"{"type":"array","uniqueItems":true,"items":{"anyOf":[{"type":"boolean"},{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}]}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"object","properties":{"b":{"enum":[1,2]}},"required":["b"],"additionalProperties":false}},"c":{"type":"string","maxLength":9}},"additionalProperties":{"type":"number"}}"#,
+        r#"{"type":"array","uniqueItems":true,"items":{"type":"string","pattern":"^[a-z]{2,60}$"},"minItems":3}"#,
+        r#"{"type":"array","uniqueItems":true,"items":{"type":"integer","multipleOf":7,"maximum":100}}"#,
+    ];
+
+    /// Compiled so that no units are shared with others.
+    fn compiled(schema: &str) -> CompiledGrammar {
+        let vocab = Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap();
+        GrammarCompiler::new(Arc::new(vocab)).compile_json_schema(schema).unwrap()
+    }
+
+    #[test]
+    fn a_glance_changes_no_bits() {
+        let n_seen = SCHEMAS.iter().map(|schema| {
+            let (first, last) = (compiled(schema), compiled(schema));
+            let units = |grammar: &CompiledGrammar| -> Vec<Arc<Unit>> {
+                grammar.program().units().iter().map(|linked| Arc::clone(&linked.unit)).collect()
+            };
+            let (callers_first, callees_first) = (units(&first), units(&last));
+            // Callees whose bits are known take no glance.
+            callees_first.iter().rev().for_each(|unit| _ = unbounded(unit));
+            let mut n_seen = 0;
+            for (unit, known) in callers_first.iter().zip(&callees_first) {
+                assert_eq!(unit.n_states(), known.n_states());
+                for state in unit.states() {
+                    let is_seen = glance(unit, state);
+                    n_seen += usize::from(is_seen);
+                    let is_one = unbounded(known)[state.index()] & REACHES_UNBOUNDED != 0;
+                    assert!(is_one || !is_seen, "{schema}: {} {state:?}", unit.name);
+                }
+                assert_eq!(unbounded(unit), unbounded(known), "{schema}: {}", unit.name);
+            }
+            n_seen
+        });
+        assert!(n_seen.sum::<usize>() > 100);
+    }
+
+    #[test]
+    fn a_string_of_many_letters_has_room_for_any_number_of_values() {
+        let is_seen = |pattern: &str| {
+            let grammar = compiled(&format!(r#"{{"type":"string","pattern":"{pattern}"}}"#));
+            let (linked, start) = grammar.program().place(grammar.program().start()).unwrap();
+            glance(&linked.unit, start)
+        };
+        assert!(is_seen("^[a-z]{41}$") && is_seen("^[ab]{60}[0-9]{2}$") && is_seen("^[xy]+$"));
+        assert!(!is_seen("^[a-z]{30}$") && !is_seen("^a{60}$") && !is_seen("^(a[a-z]){30}$"));
+    }
 }

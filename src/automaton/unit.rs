@@ -105,6 +105,8 @@ pub(crate) struct Unit {
     first_runs: SmallVec<[OnceLock<Runs>; 1]>,
     /// The bytes of each column of the table, once asked for.
     column_bytes: OnceLock<Box<[ByteSet]>>,
+    /// The bytes that some state reads, once asked for.
+    all_bytes: OnceLock<ByteSet>,
     /// By state, once asked for: what can be read without a bound.
     pub(super) unbounded: OnceLock<Box<[u8]>>,
 }
@@ -148,6 +150,7 @@ impl Unit {
             content,
             first_runs,
             column_bytes: OnceLock::new(),
+            all_bytes: OnceLock::new(),
             unbounded: OnceLock::new(),
         }
     }
@@ -196,8 +199,21 @@ impl Unit {
 
     /// Returns the bytes that `state` reads.
     pub fn bytes(&self, state: LocalState) -> ByteSet {
-        let table = &self.content.table;
-        table.bytes(state, self.column_bytes.get_or_init(|| table.column_bytes()))
+        self.content.table.bytes(state, self.column_bytes())
+    }
+
+    /// Tells whether two states read the same bytes.
+    pub fn reads_alike(&self, state: LocalState, other: LocalState) -> bool {
+        self.content.table.reads_alike(state, other)
+    }
+
+    /// Returns the bytes that some state reads.
+    pub fn all_bytes(&self) -> ByteSet {
+        *self.all_bytes.get_or_init(|| self.content.table.all_bytes(self.column_bytes()))
+    }
+
+    fn column_bytes(&self) -> &[ByteSet] {
+        self.column_bytes.get_or_init(|| self.content.table.column_bytes())
     }
 
     #[inline]
