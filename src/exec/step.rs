@@ -5,7 +5,7 @@
 
 use super::head::{BOTTOM, Configuration, Head, join_registers};
 use super::stack::{Stacks, StacksMark};
-use crate::automaton::{DONE, Kind, Linked, MoveListId, Owner, Program, StateId, Step};
+use crate::automaton::{DONE, Kind, Linked, LocalState, MoveListId, Owner, Program, StateId, Step, Unit};
 
 /// Puts the configuration before any text into `live`. `stacks` has only its bottom, which returns to [`DONE`].
 pub(crate) fn start(program: &Program, live: &mut Configuration) {
@@ -76,7 +76,30 @@ pub(crate) fn step_bytes(
     }
 }
 
-/// Reads bytes as long as there is one place and nothing but its state changes; returns how many.
+/// Where a move leads that changes nothing but a head's state and what it counts.
+pub(crate) enum Counted {
+    /// No text has so many pieces, or nothing can follow.
+    Nowhere,
+    /// To the state, with this register.
+    On(u64),
+}
+
+/// Returns where a head with a register gets that enters a state by a move that pushes nothing, if the state counts and may not end with what is counted then: what
+/// [`Stacks::land`] does, without a look at the stack.
+#[inline]
+pub(crate) fn count(unit: &Unit, state: LocalState, register: u64) -> Option<Counted> {
+    let info = unit.info(state);
+    let Kind::RegisterRule { register_rule } = info.kind else { return None };
+    let register_rule = unit.register_rule(register_rule);
+    match register_rule.advance(register) {
+        None => Some(Counted::Nowhere),
+        Some(register) if register_rule.can_end(register) => None,
+        Some(register) if info.has_moves() && register_rule.can_continue(register) => Some(Counted::On(register)),
+        Some(_) => Some(Counted::Nowhere),
+    }
+}
+
+/// Reads bytes as long as there is one place and nothing but its state and what it counts change; returns how many.
 ///
 /// Most bytes of most tokens are read here, without a look at the stack.
 #[inline]
@@ -85,8 +108,17 @@ fn read_plain(program: &Program, stacks: &mut Stacks, live: &mut [Head], bytes: 
     let Some((linked, mut local)) = program.place(head.state) else { return 0 };
     let mut n_read = 0;
     for &byte in bytes {
-        let Step::Plain(state) = linked.unit.code(local, byte).step() else { break };
-        local = state;
+        local = match linked.unit.code(local, byte).step() {
+            Step::Plain(state) => state,
+            Step::Local(state) => match count(&linked.unit, state, head.register) {
+                Some(Counted::On(register)) => {
+                    head.register = register;
+                    state
+                }
+                Some(Counted::Nowhere) | None => break,
+            },
+            Step::None | Step::List(_) => break,
+        };
         n_read += 1;
     }
     head.state = linked.own(local);

@@ -12,10 +12,13 @@
 
 use super::need::Need;
 use crate::automaton::{Kind, LocalState, Owner, PackedMove, RegisterRuleId, Step, Unit};
+use crate::exec::{Counted, count};
 use crate::util::{ByteSet, Utf8State};
 use crate::vocab::{Alphabet, NonAscii, byte_bit};
 use ahash::AHashMap;
+use core::cell::RefCell;
 use smallvec::SmallVec;
+use std::collections::VecDeque;
 
 /// Fewest characters of ASCII that are worth a region.
 const CHARS_MIN: u32 = 48;
@@ -40,7 +43,7 @@ const SAFE_BYTES_GOOD: u8 = 24;
 #[derive(Debug)]
 pub(super) struct ScanCluster {
     pub alphabet: Alphabet,
-    /// The other bytes that some state of the unit reads.
+    /// The other bytes that some state reads to which characters lead, perhaps with more.
     pub bytes: ByteSet,
     /// The strictest register rule, if characters are counted.
     pub strictest: Option<RegisterRuleId>,
@@ -98,7 +101,17 @@ pub(super) fn cluster(unit: &Unit, start: LocalState) -> Option<(Vec<LocalState>
 fn alphabet(unit: &Unit, start: LocalState, model: LocalState) -> Alphabet {
     let words: SmallVec<[u8; 64]> =
         (0..128u8).filter(|byte| byte.is_ascii_alphanumeric() && target(unit, model, *byte).is_some()).collect();
-    let reads_on = |state: LocalState| words.iter().all(|&byte| target(unit, state, byte).is_some());
+    // Most bytes lead to a few states.
+    let known: RefCell<SmallVec<[(LocalState, bool); 8]>> = RefCell::default();
+    let reads_on = |state: LocalState| {
+        let mut known = known.borrow_mut();
+        if let Some((_, reads_on)) = known.iter().find(|(known, _)| *known == state) {
+            return *reads_on;
+        }
+        let reads_on = words.iter().all(|&byte| target(unit, state, byte).is_some());
+        known.push((state, reads_on));
+        reads_on
+    };
     let leads_on = |state: LocalState, byte: u8| target(unit, state, byte).is_some_and(reads_on);
     let is_one =
         |byte: &u8| leads_on(model, *byte) && (leads_on(start, *byte) || unit.code(start, *byte) == PackedMove::NONE);
@@ -124,7 +137,7 @@ fn wide(unit: &Unit, start: LocalState, alphabet: Alphabet) -> Option<(Vec<Local
     let exploration = if is_whole { glance } else { Exploration::of(unit, start, alphabet, 0, PLACES_MAX).ok()? };
     let cluster = if is_whole { cluster } else { ScanCluster::new(unit, start, alphabet, &exploration) };
     // Others that read more or less have clusters of their own.
-    let is_alike = |state: LocalState| unit.bytes(state) == unit.bytes(start);
+    let is_alike = |state: LocalState| unit.reads_alike(state, start);
     Some(cluster.of_states(start, &exploration, is_alike))
 }
 
@@ -156,6 +169,43 @@ enum Opens {
     ByOthers,
 }
 
+/// What is known of a state during a search.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Not,
+    /// It is [plain](is_plain), and reads all letters and digits of the alphabet.
+    ReadsOn,
+    Plain,
+    Other,
+}
+
+/// The numbers of places. Most are between characters.
+struct KnownPlaces {
+    /// By state: one more than the number.
+    between: Vec<u32>,
+    within: AHashMap<Place, u32>,
+}
+
+impl KnownPlaces {
+    fn new(n_states: usize) -> KnownPlaces {
+        KnownPlaces { between: vec![0; n_states], within: AHashMap::new() }
+    }
+
+    fn get(&self, (state, rest): Place) -> Option<u32> {
+        match rest {
+            BOUNDARY => self.between[state.index()].checked_sub(1),
+            rest => self.within.get(&(state, rest)).copied(),
+        }
+    }
+
+    fn insert(&mut self, (state, rest): Place, number: u32) {
+        match rest {
+            BOUNDARY => self.between[state.index()] = number + 1,
+            rest => _ = self.within.insert((state, rest), number),
+        }
+    }
+}
+
 /// The places that characters lead to from a start, nearest first.
 struct Exploration {
     places: Vec<Place>,
@@ -165,6 +215,8 @@ struct Exploration {
     refused: Vec<u64>,
     /// Whether all places were seen.
     is_whole: bool,
+    /// Whether characters of the alphabet lead nowhere else.
+    is_closed: bool,
 }
 
 impl Exploration {
@@ -182,10 +234,28 @@ impl Exploration {
             core::array::from_fn(|rest| letters_of(unit, Utf8State::of_index(rest)));
         let (of_alphabet, of_words) = (classes_of(unit, alphabet.ascii), classes_of(unit, alphabet.ascii & words));
         let reads_on = |state: LocalState| of_words.iter().all(|class| target(unit, state, class.byte).is_some());
-        let mut known: AHashMap<Place, u32> = AHashMap::from([((start, BOUNDARY), 0)]);
-        let mut on: AHashMap<LocalState, bool> = AHashMap::from([(start, true)]);
-        let mut exploration =
-            Exploration { places: vec![(start, BOUNDARY)], targets: Vec::new(), refused: Vec::new(), is_whole: true };
+        let mut known = KnownPlaces::new(unit.n_states());
+        known.insert((start, BOUNDARY), 0);
+        let mut seen = vec![Seen::Not; unit.n_states()];
+        seen[start.index()] = Seen::ReadsOn;
+        let mut look = |state: LocalState| {
+            let seen = &mut seen[state.index()];
+            if *seen == Seen::Not {
+                *seen = match is_plain(unit, state) {
+                    true if reads_on(state) => Seen::ReadsOn,
+                    true => Seen::Plain,
+                    false => Seen::Other,
+                };
+            }
+            *seen
+        };
+        let mut exploration = Exploration {
+            places: vec![(start, BOUNDARY)],
+            targets: Vec::new(),
+            refused: Vec::new(),
+            is_whole: true,
+            is_closed: true,
+        };
         let mut distances = vec![0u8];
         let mut opening_soon = 0u128;
         while let Some(&(state, rest)) = exploration.places.get(exploration.targets.len()) {
@@ -197,16 +267,20 @@ impl Exploration {
             let mut targets: SmallVec<[(u32, u64); 8]> = SmallVec::new();
             let mut refused = u64::MAX;
             let mut add = |place: Place, kinds: u64, exploration: &mut Exploration| {
-                let n_known = exploration.places.len();
-                if n_known >= places_max && !known.contains_key(&place) {
-                    exploration.is_whole = false;
-                    return false;
-                }
-                let index = *known.entry(place).or_insert(n_known as u32);
-                if index as usize == n_known {
-                    exploration.places.push(place);
-                    distances.push(distance.saturating_add(1));
-                }
+                let index = match known.get(place) {
+                    Some(index) => index,
+                    None if exploration.places.len() >= places_max => {
+                        exploration.is_whole = false;
+                        return false;
+                    }
+                    None => {
+                        let index = exploration.places.len() as u32;
+                        known.insert(place, index);
+                        exploration.places.push(place);
+                        distances.push(distance.saturating_add(1));
+                        index
+                    }
+                };
                 match targets.iter_mut().find(|(known, _)| *known == index) {
                     Some((_, common)) => *common &= kinds,
                     None => targets.push((index, kinds)),
@@ -216,13 +290,16 @@ impl Exploration {
             if rest == BOUNDARY {
                 let mut opening = 0u128;
                 for class in &of_alphabet {
-                    match target(unit, state, class.byte) {
-                        Some(to) if *on.entry(to).or_insert_with(|| reads_on(to)) => {
+                    let to = own_target(unit, state, class.byte);
+                    match to.map_or(Seen::Other, &mut look) {
+                        Seen::ReadsOn => {
+                            let to = to.expect("a state was seen");
                             if !add((to, BOUNDARY), class.kind, &mut exploration) {
                                 refused = 0;
                             }
                         }
-                        _ => {
+                        seen => {
+                            exploration.is_closed &= seen == Seen::Other;
                             opening |= class.bytes;
                             refused &= class.kind;
                         }
@@ -235,13 +312,14 @@ impl Exploration {
             let letters = &letters[rest.index()];
             let letters = if alphabet.non_ascii == NonAscii::None && rest == BOUNDARY { &[][..] } else { &letters[..] };
             for &(byte, next) in letters {
-                let is_known = match target(unit, state, byte) {
-                    Some(to) if next == BOUNDARY => {
-                        *on.entry(to).or_insert_with(|| reads_on(to))
-                            && add((to, next), byte_bit(byte), &mut exploration)
+                let to = own_target(unit, state, byte);
+                let is_known = match (to, to.map_or(Seen::Other, &mut look)) {
+                    (Some(to), Seen::ReadsOn) => add((to, next), byte_bit(byte), &mut exploration),
+                    (Some(to), Seen::Plain) if next != BOUNDARY => add((to, next), byte_bit(byte), &mut exploration),
+                    (_, seen) => {
+                        exploration.is_closed &= seen == Seen::Other;
+                        false
                     }
-                    Some(to) => add((to, next), byte_bit(byte), &mut exploration),
-                    None => false,
                 };
                 if !is_known && distance < safe_bytes_min && exploration.is_whole {
                     return Err(Opens::ByOthers);
@@ -262,11 +340,11 @@ impl Exploration {
         Ok(exploration)
     }
 
-    /// Returns by place the places that lead there.
-    fn sources(&self) -> Vec<SmallVec<[u32; 4]>> {
-        let mut sources: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); self.places.len()];
-        for (place, targets) in self.targets.iter().enumerate() {
-            targets.iter().for_each(|&(target, _)| sources[target as usize].push(place as u32));
+    /// Returns by place the places that lead there, by bytes of which kinds.
+    fn sources(&self) -> Vec<SmallVec<[(u32, u64); 2]>> {
+        let mut sources: Vec<SmallVec<[(u32, u64); 2]>> = vec![SmallVec::new(); self.places.len()];
+        for (place, targets) in (0..).zip(&self.targets) {
+            targets.iter().for_each(|&(target, kinds)| sources[target as usize].push((place, kinds)));
         }
         sources
     }
@@ -277,31 +355,32 @@ impl Exploration {
     }
 
     /// Returns by place what texts need that are refused from there on.
-    fn needs(&self, sources: &[SmallVec<[u32; 4]>]) -> Vec<Need> {
+    fn needs(&self, sources: &[SmallVec<[(u32, u64); 2]>]) -> Vec<Need> {
         let mut needs = vec![Need::default(); self.places.len()];
-        let mut pending = self.frontier();
+        let mut is_pending = vec![false; self.places.len()];
+        let mut pending: VecDeque<u32> = self.frontier().into();
         // A text is refused at once, or behind a byte.
         for &place in &pending {
             needs[place as usize].add(self.refused[place as usize]);
+            is_pending[place as usize] = true;
         }
-        while let Some(place) = pending.pop() {
-            let need = needs[place as usize].clone();
-            for &source in &sources[place as usize] {
-                let targets = self.targets[source as usize].iter().filter(|(target, _)| *target == place);
-                let mut is_more = false;
-                for (_, kinds) in targets {
-                    is_more |= needs[source as usize].add_behind(*kinds, &need);
-                }
-                if is_more {
-                    pending.push(source);
+        while let Some(place) = pending.pop_front() {
+            is_pending[place as usize] = false;
+            let need = core::mem::take(&mut needs[place as usize]);
+            // What a text needs behind a byte that leads back is no less.
+            for &(source, kinds) in sources[place as usize].iter().filter(|(source, _)| *source != place) {
+                let is_more = needs[source as usize].add_behind(kinds, &need);
+                if is_more && !core::mem::replace(&mut is_pending[source as usize], true) {
+                    pending.push_back(source);
                 }
             }
+            needs[place as usize] = need;
         }
         needs
     }
 
     /// Returns by place how many bytes can surely be read; [`u8::MAX`] stands for any number.
-    fn safe_bytes(&self, sources: &[SmallVec<[u32; 4]>]) -> Vec<u8> {
+    fn safe_bytes(&self, sources: &[SmallVec<[(u32, u64); 2]>]) -> Vec<u8> {
         let mut safe_bytes = vec![u8::MAX; self.places.len()];
         let mut pending = self.frontier();
         pending.iter().for_each(|&place| safe_bytes[place as usize] = 0);
@@ -310,7 +389,7 @@ impl Exploration {
         while let Some(&place) = pending.get(next) {
             next += 1;
             let n_safe_bytes = safe_bytes[place as usize].saturating_add(1);
-            for &source in &sources[place as usize] {
+            for &(source, _) in &sources[place as usize] {
                 if safe_bytes[source as usize] > n_safe_bytes {
                     safe_bytes[source as usize] = n_safe_bytes;
                     pending.push(source);
@@ -368,9 +447,14 @@ fn classes_of(unit: &Unit, ascii: u128) -> SmallVec<[AsciiClass; 32]> {
 
 /// Returns the state that a byte leads to, if nothing but that and counting happens.
 fn target(unit: &Unit, from: LocalState, byte: u8) -> Option<LocalState> {
+    own_target(unit, from, byte).filter(|&to| is_plain(unit, to))
+}
+
+/// Returns the state that a byte leads to, if nothing is pushed.
+fn own_target(unit: &Unit, from: LocalState, byte: u8) -> Option<LocalState> {
     match unit.code(from, byte).step() {
-        Step::Plain(to) | Step::Local(to) if is_plain(unit, to) => Some(to),
-        _ => None,
+        Step::Plain(to) | Step::Local(to) => Some(to),
+        Step::None | Step::List(_) => None,
     }
 }
 
@@ -392,7 +476,6 @@ fn is_plain(unit: &Unit, state: LocalState) -> bool {
 
 impl ScanCluster {
     fn new(unit: &Unit, start: LocalState, alphabet: Alphabet, exploration: &Exploration) -> ScanCluster {
-        let all_bytes = unit.states().fold(ByteSet::EMPTY, |all, state| all | unit.bytes(state));
         let strictest = match unit.info(start).owner {
             Some(Owner::RegisterRules(register_rule)) => Some(register_rule),
             _ => None,
@@ -417,7 +500,12 @@ impl ScanCluster {
                 needs.len() as u16 - 1
             });
         }
-        let bytes = all_bytes.iter().filter(|&byte| !alphabet.begins(byte)).collect();
+        let between = || exploration.places.iter().filter(|(_, rest)| *rest == BOUNDARY).map(|&(state, _)| state);
+        let bytes = match exploration.is_whole && exploration.is_closed {
+            true => between().fold(ByteSet::EMPTY, |all, state| all | unit.bytes(state)),
+            false => unit.all_bytes(),
+        };
+        let bytes = bytes.iter().filter(|&byte| !alphabet.begins(byte)).collect();
         ScanCluster { alphabet, bytes, strictest, slots: slots.into(), safeties: safeties.into(), needs: needs.into() }
     }
 
@@ -457,11 +545,10 @@ impl ScanCluster {
         if !is_plain(unit, to) {
             return Next::Out;
         }
-        let Kind::RegisterRule { register_rule } = unit.info(to).kind else { return Next::Place((to, rest), register) };
-        let register_rule = unit.register_rule(register_rule);
-        match register_rule.advance(register) {
-            Some(register) if register_rule.can_continue(register) => Next::Place((to, rest), register),
-            _ => Next::Nowhere,
+        match count(unit, to, register) {
+            None => Next::Place((to, rest), register),
+            Some(Counted::On(register)) => Next::Place((to, rest), register),
+            Some(Counted::Nowhere) => Next::Nowhere,
         }
     }
 

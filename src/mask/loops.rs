@@ -3,7 +3,7 @@
 use super::cluster::{ScanCluster, cluster};
 use super::switches::ShortCut;
 use crate::automaton::{Kind, LocalState, Owner, PackedMove, Program, RegisterRuleId, StateId, Step, Unit, UnitState};
-use crate::util::{BoundedMap, Utf8State};
+use crate::util::{BoundedMap, ByteSet, Utf8State};
 use crate::vocab::{Alphabet, NonAscii};
 use ahash::AHashSet;
 use smallvec::SmallVec;
@@ -134,7 +134,7 @@ impl Loops {
         let chain = || chain(&linked.unit, local).filter(|_| ShortCut::Chains.is_on());
         let found = endless.or_else(counted).or_else(chain);
         let found = match found {
-            Some(Loop { alphabet, form: Form::Endless | Form::Counted })
+            Some(Loop { alphabet, form: Form::Endless | Form::Counted | Form::Chain(_) })
                 if leaves_by_words(&linked.unit, local, alphabet) =>
             {
                 if !self.may_look_for_cluster(key(local)) {
@@ -277,9 +277,9 @@ fn chain(unit: &Unit, start: LocalState) -> Option<Loop> {
     if !is_chain {
         return None;
     }
-    let reads = |byte: u8| states.iter().any(|&state| unit.code(state, byte) != PackedMove::NONE);
     let alphabet = Alphabet { ascii, non_ascii: NonAscii::None };
-    let bytes = (0..=255).filter(|&byte| !alphabet.begins(byte) && reads(byte)).collect();
+    let read = states.iter().fold(ByteSet::EMPTY, |read, &state| read | unit.bytes(state));
+    let bytes = read.iter().filter(|&byte| !alphabet.begins(byte)).collect();
     let strictest = match unit.info(start).owner {
         Some(Owner::RegisterRules(strictest)) => Some(strictest),
         _ => None,

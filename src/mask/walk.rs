@@ -17,7 +17,7 @@ use super::switches::ShortCut;
 use super::walk_context::{Subject, WalkContext, bytes_of};
 use super::walker::{Level, Strategy, Walker};
 use crate::automaton::{BELOW, Kind, LocalState, Owner, PackedMove, Program, RegisterRuleId, StateId, Step, Unit};
-use crate::exec::{BOTTOM, Head, StacksMark, step_byte};
+use crate::exec::{BOTTOM, Counted, Head, StacksMark, count, step_byte};
 use crate::machine::{Counter, RegisterRule};
 use crate::util::{ByteSet, Utf8State};
 use crate::vocab::{Alphabet, CharCount, Region, TokenId, TrieNode};
@@ -647,7 +647,18 @@ impl Walker {
                     self.found.tokens.extend_from_slice(trie.tokens(node));
                     return true;
                 }
-                Step::Local(_) | Step::List(_) => {}
+                Step::Local(state) => match count(&linked.unit, state, level.head.register) {
+                    Some(Counted::Nowhere) => return false,
+                    Some(Counted::On(register)) => {
+                        self.levels.truncate(depth + 1);
+                        self.levels
+                            .push(Level { head: Head { state: linked.own(state), register, ..level.head }, ..level });
+                        self.found.tokens.extend_from_slice(trie.tokens(node));
+                        return true;
+                    }
+                    None => {}
+                },
+                Step::List(_) => {}
             }
         }
         self.slow_step(context, node, depth)
