@@ -89,8 +89,8 @@ impl Expander<'_> {
             Shape::Number(number) => match number.listed() {
                 Some(values) => return Ok(values.is_empty()),
                 None => {
-                    let work = &mut Work(&mut |n_steps| self.budget.spend(n_steps).is_ok());
-                    return Ok(number.set.is_empty(self.limits, work).unwrap_or(false));
+                    let mut spend = |n_steps| self.budget.spend(n_steps).is_ok();
+                    return Ok(number.set.is_empty(self.limits, &mut Work(&mut spend)).unwrap_or(false));
                 }
             },
             Shape::String(string) => {

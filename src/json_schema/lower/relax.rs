@@ -138,7 +138,8 @@ impl Lowerer<'_> {
     }
 
     fn texts_as_said(&self, set: &NumberSet, is_element: bool) -> Result<NumberAutomata, NumberError> {
-        let work = &mut Work(&mut |n_steps| self.budget.spend(n_steps).is_ok());
+        let mut spend = |n_steps| self.budget.spend(n_steps).is_ok();
+        let work = &mut Work(&mut spend);
         if is_element {
             return set.element_texts(self.limits, work);
         }
