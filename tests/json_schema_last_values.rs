@@ -355,3 +355,21 @@ fn no_mask_begins_an_array_that_has_too_few_values() {
         assert!(is_number || !mask.contains(token), "{:?}", tokens[token as usize]);
     }
 }
+
+/// What must follow a value is looked for behind it: from within a multiple of a large number few ways lead to its end.
+#[test]
+fn what_follows_a_number_is_looked_for_behind_it() {
+    let vocab = Vocab::from_tokens((0..=255u8).map(|byte| vec![byte])).unwrap();
+    let limits = Limits { step_work_max: 100_000, ..Limits::default() };
+    let compiler = GrammarCompiler::builder(Arc::new(vocab)).limits(limits).build();
+    let schema = r#"{"type":"array","uniqueItems":true,"minItems":2,"prefixItems":[{"type":"number","multipleOf":5003},{"type":["object","boolean"],"maxProperties":0},{"type":"array"}],"items":{"type":["object","null"],"maxProperties":0}}"#;
+    for document in ["[61765431541703,true]", "[-5003,{},[],null]"] {
+        let mut matcher = compiler.compile_json_schema(schema).unwrap().matcher();
+        for byte in document.bytes() {
+            let mask = matcher.mask().unwrap_or_else(|error| panic!("{document}: {error}"));
+            assert!(mask.contains(u32::from(byte)), "{document}");
+            matcher.accept_token(u32::from(byte)).unwrap();
+        }
+        assert!(matcher.is_accepting(), "{document}");
+    }
+}

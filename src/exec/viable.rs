@@ -18,8 +18,8 @@
 //!
 //! A search that takes more than [`STEPS_MAX`] steps gives up, and the place counts as free.
 //!
-//! While one mask is made, thousands of tokens end within values that can still become anything, and what must follow behind such a value is the
-//! same for all of them. So there a search begins behind the value, as if it were one that occurs nowhere else, and its answer is kept for the mask.
+//! Within a value that can still become anything a search begins behind the value, as if it were one that occurs nowhere else: from within a multiple of 5003 few ways lead to
+//! its end. While one mask is made, thousands of tokens end there, and what must follow is the same for all of them, so that the answer is kept for the mask.
 //!
 //! To have no completion is inherited by all that follows, so it is enough to ask at the end of a token.
 
@@ -54,8 +54,9 @@ const NODES_MAX: usize = 256;
 pub(crate) struct Viability {
     levels: Vec<Level>,
     next: Configuration,
-    seen: AHashSet<(u64, Vec<u8>)>,
-    n_visits: AHashMap<u64, usize>,
+    /// Places, by fingerprint and by how many values no set has yet, with the texts that led there.
+    seen: AHashSet<((u64, u32), Vec<u8>)>,
+    n_visits: AHashMap<(u64, u32), usize>,
     nodes: Vec<(StackNodeId, bool)>,
     pending: Vec<(StackNodeId, bool)>,
     /// Where the last place that was found not to be free is within values that can become anything, but behind which values may run out: the places behind them.
@@ -87,8 +88,18 @@ enum Numbers {
 #[derive(Clone, Debug)]
 struct Level {
     head: Head,
+    /// How many values are under way there that no set has yet.
+    n_more: u32,
     mark: StacksMark,
     bytes: SmallVec<[u8; 16]>,
+}
+
+/// A search under way.
+struct Search {
+    /// The stacks and the number of sets before it.
+    before: StacksMark,
+    n_sets: u32,
+    n_steps: usize,
 }
 
 impl Viability {
@@ -124,16 +135,20 @@ impl Viability {
             || self.is_completed(program, stacks, head, 0)
     }
 
-    /// Tells whether something completes a head behind a value that none of the sets has; no, if answers are not kept.
+    /// Tells whether something completes a head behind a value that none of the sets has.
     fn is_viable_behind(&mut self, program: &Program, stacks: &mut Stacks, head: Head) -> bool {
-        let Some(Answers { before, n_sets, are_viable }) = &self.answers else { return false };
-        let fingerprint = fingerprint_of(program, stacks, head, *before, *n_sets);
-        if let Some(&is_viable) = are_viable.get(&fingerprint) {
+        let fingerprint = self
+            .answers
+            .as_ref()
+            .map(|Answers { before, n_sets, .. }| fingerprint_of(program, stacks, head, *before, *n_sets));
+        if let (Some(fingerprint), Some(answers)) = (fingerprint, &self.answers)
+            && let Some(&is_viable) = answers.are_viable.get(&fingerprint)
+        {
             return is_viable;
         }
         let is_viable = self.is_free(program, stacks, head, ONE_UNDER_WAY)
             || self.is_completed(program, stacks, head, ONE_UNDER_WAY);
-        if let Some(answers) = &mut self.answers {
+        if let (Some(fingerprint), Some(answers)) = (fingerprint, &mut self.answers) {
             answers.are_viable.insert(fingerprint, is_viable);
         }
         is_viable
@@ -151,27 +166,26 @@ impl Viability {
     }
 
     fn search(&mut self, program: &Program, stacks: &mut Stacks, head: Head, n_more: u32, numbers: Numbers) -> bool {
-        let before = stacks.mark();
         let n_sets = stacks.values().map_or(0, DistinctValues::n_sets);
+        let mut search = Search { before: stacks.mark(), n_sets, n_steps: 0 };
         let mut next = core::mem::take(&mut self.next);
         self.levels.clear();
         self.seen.clear();
         self.n_visits.clear();
         let bytes = self.bytes_of(program, stacks, head, numbers);
-        self.levels.push(Level { head, mark: before, bytes });
-        let mut n_steps = 0;
+        self.levels.push(Level { head, n_more, mark: search.before, bytes });
         let mut is_found = false;
         'search: while let Some(level) = self.levels.last_mut() {
             let Some(byte) = level.bytes.pop() else {
                 self.levels.pop();
                 continue;
             };
-            let (from, mark) = (level.head, level.mark);
+            let Level { head: from, n_more, mark, .. } = *level;
             stacks.truncate(mark);
             step_byte(program, stacks, &[from], byte, &mut next);
-            n_steps += 1;
+            search.n_steps += 1;
             stacks.work.spend(WORK_PER_STEP);
-            if n_steps > STEPS_MAX || stacks.work.is_spent() {
+            if search.n_steps > STEPS_MAX || stacks.work.is_spent() {
                 is_found = true;
                 break;
             }
@@ -181,31 +195,44 @@ impl Viability {
                 next.sort_by_cached_key(|&head| core::cmp::Reverse(n_values_left(program, stacks, head)));
             }
             for &head in &next {
-                if self.is_free(program, stacks, head, n_more) {
+                let is_free = self.is_free(program, stacks, head, n_more);
+                // Behind a value that can still become anything its end need not be found.
+                let behind = core::mem::take(&mut self.behind);
+                let n_more_behind = n_more + ONE_UNDER_WAY;
+                if is_free || behind.iter().any(|&place| self.is_free(program, stacks, place, n_more_behind)) {
                     is_found = true;
                     break 'search;
                 }
-                if n_steps > STEPS_FREE {
-                    let (start, n_used) = self.extent(program, stacks, head);
-                    let text = normal(stacks, start, n_used);
-                    n_steps += text.len() / BYTES_PER_STEP;
-                    stacks.work.spend(text.len() as u64);
-                    let stack = fingerprint_of(program, stacks, head, before, n_sets);
-                    if !self.seen.insert((stack, text)) {
-                        continue;
-                    }
-                    let n_visits = self.n_visits.entry(stack).or_default();
-                    *n_visits += 1;
-                    if *n_visits > VISITS_PER_VALUE * (n_used + 2) {
-                        continue;
+                let places =
+                    core::iter::once((head, n_more)).chain(behind.into_iter().map(|place| (place, n_more_behind)));
+                for (head, n_more) in places {
+                    if self.is_new(program, stacks, head, n_more, &mut search) {
+                        let bytes = self.bytes_of(program, stacks, head, numbers);
+                        self.levels.push(Level { head, n_more, mark, bytes });
                     }
                 }
-                let bytes = self.bytes_of(program, stacks, head, numbers);
-                self.levels.push(Level { head, mark, bytes });
             }
         }
         self.next = next;
         is_found
+    }
+
+    /// Tells whether a search should look at a place: whether it has not looked there with such a text, nor with more texts than can be values that are there.
+    fn is_new(&mut self, program: &Program, stacks: &mut Stacks, head: Head, n_more: u32, search: &mut Search) -> bool {
+        if search.n_steps <= STEPS_FREE {
+            return true;
+        }
+        let (start, n_used) = self.extent(program, stacks, head);
+        let text = normal(stacks, start, n_used);
+        search.n_steps += text.len() / BYTES_PER_STEP;
+        stacks.work.spend(text.len() as u64);
+        let place = (fingerprint_of(program, stacks, head, search.before, search.n_sets), n_more);
+        if !self.seen.insert((place, text)) {
+            return false;
+        }
+        let n_visits = self.n_visits.entry(place).or_default();
+        *n_visits += 1;
+        *n_visits <= VISITS_PER_VALUE * (n_used + 2)
     }
 
     /// Tells whether nothing that a head is within can be exhausted: on some way down its stack. There may be `n_more` values that no set has yet.
