@@ -541,6 +541,7 @@ mod tests {
         r#"{"type":"object","properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"object","properties":{"b":{"enum":[1,2]}},"required":["b"],"additionalProperties":false}},"c":{"type":"string","maxLength":9}},"additionalProperties":{"type":"number"}}"#,
         r#"{"type":"array","uniqueItems":true,"items":{"type":"string","pattern":"^[a-z]{2,60}$"},"minItems":3}"#,
         r#"{"type":"array","uniqueItems":true,"items":{"type":"integer","multipleOf":7,"maximum":100}}"#,
+        r#"{"type":"array","uniqueItems":true,"prefixItems":[{"enum":[1,2]}],"items":{"type":"string"}}"#,
     ];
 
     /// Compiled so that no units are shared with others.
