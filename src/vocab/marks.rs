@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(super) struct Mark(u8);
 
 impl Mark {
-    /// The number of marks; those below 128 are the characters of ASCII.
+    /// More than there are marks, so that any of them is a place in a table; those below 128 are the characters of ASCII.
     pub const COUNT: usize = 256;
     /// It begins a character beyond ASCII.
     pub const BEGINS: Mark = Mark(0x80);
