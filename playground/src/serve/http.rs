@@ -14,10 +14,12 @@ use hyper::{Method, Request, Response, StatusCode, header};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::{Value, json};
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 /// Longest body of a request, in bytes: a grammar and a document, with every character escaped.
@@ -26,8 +28,10 @@ pub const BODY_BYTES_MAX: usize = 2 << 20;
 const HEAD_BYTES_MAX: usize = 16 << 10;
 /// Most open connections.
 const CONNECTIONS_MAX: usize = 128;
-/// How long the head of a request, and its body, may take.
+/// How long the head of a request, its body, and what is left of it after the answer may take.
 const READ_TIME_MAX: Duration = Duration::from_secs(10);
+/// How much of a request is read, in bytes, once it has been answered: twice the longest that is accepted.
+const LEFT_BYTES_MAX: u64 = 2 * (BODY_BYTES_MAX + HEAD_BYTES_MAX) as u64;
 
 /// Headers of every response. Nothing but the page's own files is loaded, run or shown, and no page may embed it.
 const HEADERS: [(HeaderName, &str); 8] = [
@@ -65,12 +69,31 @@ pub async fn serve(listener: TcpListener, bound: SocketAddr, workers: Workers, g
         });
         tokio::spawn(async move {
             let _permit = permit;
+            let Ok((stream, rest)) = duplicate(stream) else { return };
             let mut http = hyper::server::conn::http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(READ_TIME_MAX).max_buf_size(HEAD_BYTES_MAX);
             // What goes wrong with a connection is its client's affair.
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
+            linger(rest).await;
         });
     }
+}
+
+/// Two handles of one connection, which is closed when both are dropped.
+fn duplicate(stream: TcpStream) -> io::Result<(TcpStream, TcpStream)> {
+    let stream = stream.into_std()?;
+    let second = stream.try_clone()?;
+    Ok((TcpStream::from_std(stream)?, TcpStream::from_std(second)?))
+}
+
+/// Closes a connection once its client has sent what it had to send.
+///
+/// A socket that is closed with unread bytes resets the connection, and the client may lose the answer that was on its way (RFC 9112, section 9.6): who sends a text that is too long would never learn it.
+async fn linger(mut stream: TcpStream) {
+    let _ = stream.shutdown().await;
+    let _ =
+        tokio::time::timeout(READ_TIME_MAX, tokio::io::copy(&mut stream.take(LEFT_BYTES_MAX), &mut tokio::io::sink()))
+            .await;
 }
 
 async fn reply(request: Request<Incoming>, bound: SocketAddr, workers: &Workers, grammars: Arc<Grammars>) -> Reply {
