@@ -91,6 +91,12 @@ impl PackedMove {
     const LIST: u32 = 1 << 31;
     const LOCAL: u32 = 1 << 30;
 
+    /// Returns the entry as bits: some, unless it is [`Self::NONE`].
+    #[inline]
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
     pub fn plain(state: LocalState) -> Self {
         PackedMove(state.0 + 1)
     }

@@ -343,11 +343,11 @@ impl MoveTable {
 
     /// Returns the bytes that some state reads.
     pub fn all_bytes(&self, of_column: &[ByteSet]) -> ByteSet {
-        let mut is_read = vec![false; self.n_columns];
+        let mut read = vec![0; self.n_columns];
         for row in self.codes.chunks_exact(self.n_columns) {
-            is_read.iter_mut().zip(row).for_each(|(is_read, code)| *is_read |= *code != PackedMove::NONE);
+            read.iter_mut().zip(row).for_each(|(read, code)| *read |= code.bits());
         }
-        let in_rows = is_read.iter().zip(of_column).filter(|(is_read, _)| **is_read);
+        let in_rows = read.iter().zip(of_column).filter(|(read, _)| **read != 0);
         let mut all = in_rows.fold(ByteSet::EMPTY, |all, (_, &of)| all | of);
         for place in &self.places {
             if let RowPlace::Only { byte, code } = *place

@@ -232,6 +232,8 @@ impl Exploration {
         // By what is still to come of a character: the bytes beyond ASCII that go on with it, one of each class, and what is to come behind them.
         let letters: [SmallVec<[(u8, Utf8State); 16]>; Utf8State::COUNT] =
             core::array::from_fn(|rest| letters_of(unit, Utf8State::of_index(rest)));
+        let strangers: [SmallVec<[u8; 64]>; Utf8State::COUNT] =
+            core::array::from_fn(|rest| strangers_of(unit, Utf8State::of_index(rest)));
         let (of_alphabet, of_words) = (classes_of(unit, alphabet.ascii), classes_of(unit, alphabet.ascii & words));
         let reads_on = |state: LocalState| of_words.iter().all(|class| target(unit, state, class.byte).is_some());
         let mut known = KnownPlaces::new(unit.n_states());
@@ -328,7 +330,9 @@ impl Exploration {
                     refused = if exploration.is_whole { refused & byte_bit(byte) } else { 0 };
                 }
             }
-            if rest != BOUNDARY && !reads_only(unit, state, rest) {
+            // Within a character nothing else may be read.
+            let is_read = |&byte: &u8| unit.code(state, byte) != PackedMove::NONE;
+            if rest != BOUNDARY && strangers[rest.index()].iter().any(is_read) {
                 return Err(Opens::ByOthers);
             }
             exploration.targets.push(targets);
@@ -422,6 +426,13 @@ fn letters_of(unit: &Unit, rest: Utf8State) -> SmallVec<[(u8, Utf8State); 16]> {
     letters
 }
 
+/// Returns the bytes that go on with no character of which something is still to come, one for each class of the unit.
+fn strangers_of(unit: &Unit, rest: Utf8State) -> SmallVec<[u8; 64]> {
+    let mut is_known = [false; 256];
+    let mut is_new = |byte: u8| !core::mem::replace(&mut is_known[usize::from(unit.class(byte))], true);
+    (0..=255).filter(|byte| !rest.bytes().contains(byte)).filter(|&byte| is_new(byte)).collect()
+}
+
 /// Bytes of ASCII that lead from each state of a unit to the same.
 struct AsciiClass {
     /// The first of them.
@@ -456,12 +467,6 @@ fn own_target(unit: &Unit, from: LocalState, byte: u8) -> Option<LocalState> {
         Step::Plain(to) | Step::Local(to) => Some(to),
         Step::None | Step::List(_) => None,
     }
-}
-
-/// Tells whether a state within a character reads nothing else.
-fn reads_only(unit: &Unit, state: LocalState, rest: Utf8State) -> bool {
-    let bytes = rest.bytes();
-    unit.bytes(state).iter().all(|byte| bytes.contains(&byte))
 }
 
 /// Tells whether nothing but counting happens on entering a state.

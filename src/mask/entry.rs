@@ -220,6 +220,9 @@ fn has_more_than(row: &[u32], n: usize) -> bool {
 
 /// Returns the tokens of `ids` that are not in `others`, which come in any order.
 fn difference(ids: &[TokenId], others: &[TokenId]) -> Vec<TokenId> {
+    if ids.is_empty() {
+        return Vec::new();
+    }
     let mut others = others.to_vec();
     others.sort_unstable();
     ids.iter().copied().filter(|id| others.binary_search(id).is_err()).collect()
