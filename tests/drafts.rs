@@ -307,6 +307,31 @@ fn rows_that_cannot_be_filled_abort_or_close() {
     assert!(matcher.accept_tokens(&[0, 1, stop]).is_err());
 }
 
+/// A stop token that is text of the vocabulary, too, is tried for the mask of values that must differ: that asks no further whether it closes.
+#[test]
+fn a_stop_token_of_text_closes_where_a_row_said_so() {
+    let mut builder = Vocab::builder();
+    builder.extend(["{", "}", "\"", "a", "t", ",", "{\"a\"", ":", "1", "[", "]"]);
+    let stop = builder.push("<stop>");
+    builder.stop_tokens([stop]);
+    let compiler = GrammarCompiler::new(Arc::new(builder.build().unwrap()));
+    // No token has an `r`, so that the text is stuck behind `t`.
+    let schema = r#"{ "type": "array", "uniqueItems": true, "items": { "type": "object", "additionalProperties": { "enum": [1, true] } } }"#;
+    let mut matcher = compiler.compile_json_schema(schema).unwrap().matcher();
+    let (key, stuck) = (6, [9, 0, 2, 3, 2, 7, 4]);
+    matcher.set_stop_tokens(&[key]).unwrap();
+    matcher.set_fail_closed(true);
+    let mut rows = [0; 8];
+    let filled = matcher.fill_masks_for_chain(&stuck, &mut rows, 1).unwrap();
+    assert_eq!((filled.n_acceptable, rows[7]), (7, 1 << key));
+    matcher.accept_token(9).unwrap();
+    assert!(matcher.accept_token(key).is_err(), "no row said so here");
+    matcher.rollback(1).unwrap();
+    matcher.accept_tokens(&stuck).unwrap();
+    matcher.accept_token(key).unwrap();
+    assert!(matcher.is_terminated());
+}
+
 #[test]
 fn a_batch_accepts_and_fills() {
     let grammar = compile(r#"root ::= "a" | "b" "a""#);

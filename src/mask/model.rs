@@ -176,7 +176,11 @@ impl Walker {
             self.products = products;
             self.found.tokens.truncate(n_tokens);
             self.found.remainders.truncate(n_remainders);
-            self.found.base = self.found.base.take().filter(|_| had_base);
+            if !had_base {
+                // What is cleared is taken from the base.
+                self.found.base = None;
+                self.found.cleared.clear();
+            }
             return false;
         }
         if !products.refused.is_empty() {

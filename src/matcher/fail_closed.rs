@@ -47,13 +47,15 @@ impl Matcher {
     /// Tells whether the row of the text so far was filled as one behind drafts and has the stop tokens for want of a mask, so that they are to be accepted.
     #[cold]
     pub(super) fn closes_here(&mut self) -> bool {
-        if !self.failure.is_closed_ahead {
+        // While the row is filled once more, a stop token that is tried for it asks no further.
+        if !core::mem::take(&mut self.failure.is_closed_ahead) {
             return false;
         }
         let mut row = core::mem::take(&mut self.scratch.row);
         row.resize(self.grammar.vocab().n_mask_words(), 0);
         let closes = self.fail_on_panic(|matcher| matcher.try_fill_mask(&mut row)).is_err();
         self.scratch.row = row;
+        self.failure.is_closed_ahead = true;
         closes
     }
 
