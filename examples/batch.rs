@@ -1,4 +1,4 @@
-//! A batch of sequences with grammars of their own: one call accepts their tokens and fills their rows, on a pool of threads.
+//! A batch of sequences with grammars of their own: one call accepts their tokens and fills their rows, slow steps on a pool of threads.
 //!
 //! ```sh
 //! cargo run --example batch

@@ -6,7 +6,8 @@
 //!
 //! Beyond the limits whose names begin with `object`, `unevaluated`, `schema_variants`, `key` and `unique`, a keyword of JSON Schema can't be
 //! enforced: strict mode refuses the schema, and lenient mode drops the keyword. Constants in the code choose between two exact ways, or are
-//! the capacity of a type (64 open conditions of an object, divisors of 37 digits and 16 negated ones); they are not configurable.
+//! the capacity of a type (64 open conditions of an object, divisors of 37 digits and 16 negated ones), or end the search for unused values under
+//! `uniqueItems` (`exec/viable.rs`), the one place that is not exact; they are not configurable. `docs/limits.md` has a table of the fields.
 
 /// The limits on compiling a grammar and on running it. `Limits::default()` suits a server that compiles grammars sent by its users.
 ///
