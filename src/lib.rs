@@ -19,11 +19,14 @@
 //! One stage, one type; holding a value proves that the earlier stages ran.
 //!
 //! ```text
-//! text --frontend--> Grammar --pass--> NormalGrammar --automaton--> Program --+
-//! schema ------json_schema----------------^                                   |
-//!                                                                            +--mask--> CompiledGrammar --> Matcher
-//! tokenizer ------------------------- vocab ------> Vocab (bytes, trie) ------+
+//! EBNF, Lark, regex --frontend-------> Grammar --pass--> NormalGrammar --automaton--> Program --+
+//! structural tag ----structural_tag------^                   ^         (units, linked)          |
+//! JSON Schema -------json_schema-----------------------------+                                  |
+//!                                                                                              +--mask--> CompiledGrammar --> Matcher
+//! tokenizer ---------vocab-----------> Vocab (bytes, trie, regions) ---------------------------+
 //! ```
+//!
+//! A schema within a grammar or a structural tag is compiled by itself, and the program of the grammar calls its units.
 //!
 //! # Reading order
 //!
@@ -62,19 +65,59 @@
 //!
 //! # Glossary
 //!
-//! *Vocabulary*, *token*, *stop token*, *token mask*; *grammar*, *rule*, *root rule*, *sentence* (a string of the grammar's language), *viable
-//! prefix* (some completion is a sentence), *dead end* (a prefix that is not viable); *lower* (text to IR), *pass* (IR to IR), *build* (an
-//! automaton), *compile* (all of it); *unit* (the automaton of one strongly connected component of rules), *state*, *call*, *return*, *register* (64 bits beside a state),
-//! *head* (state, stack node, register: one place where the text can lead), *configuration* (all heads that are live), *node* and *exit* (what lies below a head, and where it
-//! continues after returning; nodes form a graph-structured stack);
-//! *closure*, *step* (one byte), *accept* (one token); *context-independent* token (its verdict is the same under every caller),
-//! *context-dependent* token; *remainder* (a node of the trie where a unit ends inside a token), *region* (the trie below a node, divided by
-//! a set of characters), its *border* (the nodes where a character begins that is not in the set) and *interior* (the other nodes where a
-//! character begins); *decision tree* (masks by how much of the stack is known), *strategy* (how a walk finds the tokens below a node: a region, the difference from a model,
-//! node by node), *cluster* (states closed under most characters), *subwalk* (a memoized walk below a node), *lookahead* (how many characters a configuration surely
-//! reads), *recheck* (which tokens of a cached mask repeat a value), *suffix* (what a token holds behind a node); *rollback*, *fork*, *jump-forward* (forced text). Of JSON Schema: *conjunction* (all constraints on a value at one
-//! location), *shape* (a conjunction for one kind of values, without disjunctions), *obligation* (a constraint that one of several keys
-//! satisfies), *distinct values* (keys of one object, or items under `uniqueItems`), *declared key* (one that the schema names).
+//! Tokens:
+//!
+//! - *vocabulary*: the tokens of a model, by id; *token*: the bytes that it adds to the output, or a control token, which has a name and no text
+//! - *stop token*: ends the output; allowed where the text is complete or the grammar names it
+//! - *token mask*: one bit for each token, set if the token may come next
+//! - *token budget*: a bound on the tokens with which a text is written (`max_tokens`)
+//! - *set of tokens*: any one token but some, read as a whole
+//! - *marker*: a literal that control tokens may spell, whole or in part
+//! - *region*: the trie below a node, divided by a set of characters; its *border*: the nodes where a character begins that is not in the set; its *interior*: the other nodes where a character begins
+//! - *marks*: where in characters the nodes of the trie are; *punctuation*: which quotes, commas and brackets the tokens below a node hold
+//!
+//! Grammars:
+//!
+//! - *grammar*, *rule*, *root rule*; *sentence*: a string of the grammar's language
+//! - *viable prefix*: a text that some completion makes a sentence; *dead end*: a prefix that is not viable
+//! - *separate* rule or *part*: a rule that is compiled by itself, once for all grammars that have one like it
+//! - *lower*: text to IR; *pass*: IR to IR; *build*: IR to automaton; *compile*: all of it
+//!
+//! Automata:
+//!
+//! - *unit*: the automaton of one strongly connected component of rules; *state*: one of its states
+//! - *call*: enters a unit and pushes the state to go on with; *return*: ends a unit and goes on with that state, in the frame below
+//! - *closure*: the states reached by calls and returns alone, without reading; done when a unit is built
+//! - *register*: 64 bits beside a state, for counts, residues and sets of distinct values
+//! - *head*: a state, a stack node and a register, one place where the text can lead; *configuration*: all heads that are live
+//! - *node* and *exit*: what lies below a head, and where it continues after returning; nodes form a graph-structured stack
+//! - *step*: reads one byte; *accept*: reads one token
+//!
+//! Masks:
+//!
+//! - *context-independent* token: its verdict is the same under every caller; *context-dependent* token: the caller decides
+//! - *remainder*: a node of the trie where a unit ends inside a token
+//! - *decision tree*: masks by how much of the stack is known; *settle*: find the mask of a configuration by going down these trees
+//! - *entry*: one mask in the form that suits its size: ids, a row, or a difference from a row
+//! - *row pool*: rows that many entries share
+//! - *strategy*: how a walk finds the tokens below a node: a region, the difference from a model, or node by node
+//! - *model*: a loop over characters that a state resembles; tokens are walked only where the two differ (not the language model)
+//! - *chain*: states that are reached by one more character each, such as white space of limited length
+//! - *cluster*: states closed under most characters
+//! - *subwalk*: a memoized walk below a node
+//! - *lookahead*: how many characters a configuration surely reads (in patterns it is what the standard calls so)
+//! - *suffix*: what a token holds behind a node (in Lark it is an option of rules)
+//! - *recheck*: find the tokens of a cached mask that repeat a value
+//!
+//! Matchers:
+//!
+//! - *rollback*: take back steps; *fork*: a copy that shares the history; *forced text*: the bytes that every completion begins with (methods `jump_forward...`)
+//!
+//! JSON Schema:
+//!
+//! - *conjunction*: all constraints on a value at one location; *shape*: a conjunction for one kind of values, without disjunctions
+//! - *obligation*: a constraint that one of several keys satisfies
+//! - *distinct values*: keys of one object, or items under `uniqueItems`; *declared key*: one that the schema names
 
 #![forbid(unsafe_code)]
 
