@@ -74,7 +74,7 @@
 //! - *set of tokens*: any one token but some, read as a whole
 //! - *marker*: a literal that control tokens may spell, whole or in part
 //! - *region*: the trie below a node, divided by a set of characters; its *border*: the nodes where a character begins that is not in the set; its *interior*: the other nodes where a character begins
-//! - *marks*: where in characters the nodes of the trie are; *punctuation*: which quotes, commas and brackets the tokens below a node hold
+//! - *marks*: for each node of the trie, its place within a UTF-8 character; *punctuation*: which quotes, commas and brackets the tokens below a node hold
 //!
 //! Grammars:
 //!
