@@ -82,6 +82,18 @@ fn long_runs_of_white_space_are_counted_by_machine() {
     assert_eq!(error.limit(), Some(("repeat_max", 11, 10)));
 }
 
+/// A bound on a length or a number of items that is above the limit is an error, not another bound.
+#[test]
+fn bounds_above_the_limit_are_errors() {
+    for keyword in ["minLength", "maxLength", "minItems", "maxItems"] {
+        let limits = Limits { repeat_max: 100, ..Limits::default() };
+        let error =
+            compile_within(limits.clone(), &format!(r#"{{"{keyword}":200}}"#), WhiteSpace::Compact).unwrap_err();
+        assert_eq!(error.limit(), Some(("repeat_max", 200, 100)), "{keyword}");
+        assert!(compile_within(limits, &format!(r#"{{"{keyword}":100}}"#), WhiteSpace::Compact).is_ok(), "{keyword}");
+    }
+}
+
 /// Other separators make texts that are not JSON.
 #[test]
 fn separators_are_marks_with_white_space_around_them() {

@@ -186,6 +186,71 @@ const HOSTILE: &[(&str, Generator)] = &[
         let branches = list(n, |i| format!(r#"{{"required":["c{i}"],"properties":{{"a{i}":{{"const":{i}}}}}}}"#));
         format!(r#"{{"type":"object","dependentSchemas":{{{entries}}},"oneOf":[{branches}]}}"#)
     }),
+    ("a long array", |n| format!(r#"{{"const":[{}]}}"#, list(10 * n, |_| "0".into()))),
+    ("a long array of distinct items", |n| {
+        format!(r#"{{"uniqueItems":true,"prefixItems":[{}]}}"#, list(10 * n, |_| "true".into()))
+    }),
+    ("references that lead to many anchors", |n| {
+        let properties = list(n, |i| format!(r##""p{i}":{{"$dynamicRef":"#a","minLength":{i}}}"##));
+        let resources = list(n, |i| format!(r#""k{i}":{{"$id":"k{i}","$dynamicAnchor":"a"}}"#));
+        format!(r#"{{"$dynamicAnchor":"a","properties":{{{properties}}},"$defs":{{{resources}}}}}"#)
+    }),
+    ("anchors that lead to one another", |n| {
+        let resource = |i: usize| {
+            format!(
+                r##""z{i}":{{"$id":"r{i}","$defs":{{"x":{{"$dynamicAnchor":"a{i}","not":{{"$dynamicRef":"#a{0}"}}}},"y":{{"$dynamicAnchor":"a{0}"}}}}}}"##,
+                i + 1
+            )
+        };
+        let (resources, root) = (list(n, resource), r##""$dynamicAnchor":"a0","not":{"$dynamicRef":"#a1"}"##);
+        format!(r#"{{{root},"$defs":{{"y":{{"$dynamicAnchor":"a1"}},{resources}}}}}"#)
+    }),
+    ("patterns that are not supported behind a long text", |n| {
+        let branches = list(n.min(300), |i| format!(r#"{{"type":"string","pattern":"(?<=a)b{i}"}}"#));
+        format!(r#"{{"description":"{}","oneOf":[{branches}]}}"#, "x".repeat(200 * n))
+    }),
+    ("patterns that are not supported", |n| {
+        format!(r#"{{"properties":{{{}}}}}"#, list(n, |i| format!(r#""p{i}":{{"pattern":"(?<=a)b{i}"}}"#)))
+    }),
+    ("long numbers by a long divisor", |n| {
+        let numbers = list(n.min(500), |i| format!("{}e20001", i + 1));
+        format!(r#"{{"enum":[{numbers}],"multipleOf":{}}}"#, "7".repeat(4096))
+    }),
+    ("long divisors", |n| {
+        let divisor = |i: usize| format!(r#"{{"multipleOf":{}e-{}}}"#, "7".repeat(4096), 16_384 * i);
+        format!(r#"{{"allOf":[{}]}}"#, list(n.min(100), divisor))
+    }),
+    ("a long list beside many conditions", |n| {
+        let names = list(n / 30, |i| format!(r#""p{i}""#));
+        let properties = list(n / 30, |i| format!(r##""p{i}":{{"$ref":"#/$defs/e","minLength":{i}}}"##));
+        let values = list(n, |i| format!(r#""s{i}""#));
+        format!(
+            r#"{{"type":"object","required":[{names}],"properties":{{{properties}}},"$defs":{{"e":{{"enum":[{values}]}}}}}}"#
+        )
+    }),
+    ("names beside patterns", |n| {
+        let names = list(3 * n, |i| format!(r#""n{i}":true"#));
+        format!(
+            r#"{{"properties":{{{names}}},"patternProperties":{{{}}}}}"#,
+            list(n / 6, |i| format!(r#""x{i}":true"#))
+        )
+    }),
+    ("strings beside patterns", |n| {
+        let patterns = list(n / 6, |i| format!(r#"{{"pattern":"a|b{i}"}}"#));
+        format!(r#"{{"allOf":[{patterns}],"enum":[{}]}}"#, list(3 * n, |i| format!(r#""a{i}""#)))
+    }),
+    ("long objects that differ in one value", |n| {
+        let object = |i: usize| format!(r#"{{"const":{{{},"l":{i}}}}}"#, list(999, |key| format!(r#""k{key}":0"#)));
+        format!(r#"{{"anyOf":[{}]}}"#, list(n / 20, object))
+    }),
+    ("names that are closed elsewhere", |n| {
+        let names = list(1_000, |i| format!(r#""p{i}":true"#));
+        let closed = |i: usize| format!(r#"{{"properties":{{{names}}},"additionalProperties":{{"minimum":{i}}}}}"#);
+        format!(r#"{{"allOf":[{}]}}"#, list(n / 40, closed))
+    }),
+    ("contains in allOf", |n| {
+        format!(r#"{{"allOf":[{}]}}"#, list(n, |i| format!(r#"{{"contains":{{"const":{i}}}}}"#)))
+    }),
 ];
 
 /// Compiles the schema that the environment names, and prints the time and the memory; does nothing otherwise.

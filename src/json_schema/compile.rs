@@ -43,7 +43,11 @@ fn lower_within(
     let written = options.is_lenient.then(|| model.clone());
     let merged = model.merge_equal(budget)?;
     budget.check()?;
-    let LoweredSchema { network, has_empty_text, relaxed } = lower_model(&model, options, store, limits, budget)?;
+    let lowered = lower_model(&model, options, store, limits, budget);
+    let LoweredSchema { network, has_empty_text, relaxed } = lowered.map_err(|error| match error {
+        LowerError::Schema(error) => model.illustrated(error).into(),
+        error => error,
+    })?;
     let network = match network {
         Some(network) => network,
         // That no value has a form other than JSON may be right: strings among the parameters of a tool, say.

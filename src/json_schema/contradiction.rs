@@ -399,7 +399,7 @@ impl Search<'_> {
 
     fn is_match(&mut self, pattern: &str, name: &str) -> Option<bool> {
         let language = self.languages.pattern(pattern, "patternProperties", self.limits).ok()?;
-        self.languages.contains(language, name, self.limits).ok()
+        self.languages.contains(language, name).ok()
     }
 
     /// Returns the schema of an atom that applies to values below.

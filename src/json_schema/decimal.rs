@@ -167,6 +167,11 @@ impl Decimal {
         Some(if self.negative { -value } else { value })
     }
 
+    /// Returns the number of significant digits; 0 for zero.
+    pub(super) fn n_digits(&self) -> usize {
+        self.digits.len()
+    }
+
     /// Returns whether this is a whole multiple of `divisor`, exactly. Only 0 is a multiple of 0.
     pub fn is_multiple_of(&self, divisor: &Decimal) -> bool {
         if self.is_zero() || divisor.is_zero() {

@@ -83,7 +83,9 @@ impl SchemaModel {
             Body::Keywords { entries, .. } => {
                 for Entry { keyword, .. } in entries {
                     match keyword.listed() {
-                        Some(values) => values.iter().for_each(|&value| hash_value(json, value, &mut state)),
+                        Some(values) => {
+                            values.iter().for_each(|&value| hash_of(json, value, random, 0).hash(&mut state))
+                        }
                         None => keyword.hash(&mut state),
                     }
                 }
@@ -106,15 +108,25 @@ impl SchemaModel {
     }
 }
 
-/// Hashes a value if it is a scalar.
-fn hash_value(json: &Json, value: ValueId, state: &mut impl Hasher) {
+/// Returns a hash of a value, the same for values that are equal; what is nested too deep makes no difference.
+fn hash_of(json: &Json, value: ValueId, random: &RandomState, depth: usize) -> u64 {
+    const DEPTH_MAX: usize = 8;
+    let below = |value| if depth < DEPTH_MAX { hash_of(json, value, random, depth + 1) } else { 0 };
     match json.value(value) {
-        Value::Null => 0.hash(state),
-        Value::Bool(verdict) => verdict.hash(state),
-        Value::Number(number) => number.hash(state),
-        Value::String(text) => text.hash(state),
-        Value::Array(items) => items.len().hash(state),
-        Value::Object(members) => members.len().hash(state),
+        Value::Null => 0,
+        Value::Bool(verdict) => random.hash_one(verdict),
+        Value::Number(number) => random.hash_one(number),
+        Value::String(text) => random.hash_one(text),
+        Value::Array(items) => {
+            let mut state = random.build_hasher();
+            items.iter().for_each(|&item| below(item).hash(&mut state));
+            state.finish()
+        }
+        // In any order.
+        Value::Object(members) => {
+            let hashes = members.iter().map(|member| random.hash_one((json.key(member), below(member.value))));
+            hashes.fold(1, u64::wrapping_add)
+        }
     }
 }
 

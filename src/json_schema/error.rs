@@ -174,14 +174,25 @@ impl SchemaError {
     }
 
     /// Adds the location: a value of a document.
-    pub(super) fn at(mut self, document: &str, json: &Json, id: ValueId) -> Self {
+    pub(super) fn at(self, document: &str, json: &Json, id: ValueId) -> Self {
+        self.placed_at(document, json, id).illustrated(json)
+    }
+
+    /// As [`Self::at`], without the excerpt, which takes as long as reading the source up to there: most errors of a question are never seen.
+    pub(super) fn placed_at(mut self, document: &str, json: &Json, id: ValueId) -> Self {
         self.parts.document = document.into();
         self.parts.pointer = json.pointer(id).into();
         self.parts.is_placed = true;
-        if !json.source().is_empty() {
-            self = self.in_source(json.source(), json.span(id));
-        }
+        self.parts.span = (!json.source().is_empty()).then(|| json.span(id));
         self
+    }
+
+    /// Adds the excerpt of an error that was [placed](Self::placed_at) in a document.
+    pub(super) fn illustrated(self, json: &Json) -> Self {
+        match self.parts.span {
+            Some(span) if self.parts.excerpt.is_empty() => self.in_source(json.source(), span),
+            _ => self,
+        }
     }
 
     /// Adds the location: a span of a source text.

@@ -275,7 +275,6 @@ impl<'a> Languages<'a> {
         Ok(id)
     }
 
-    /// Returns what rules without calls were made of before.
     /// Returns a shape by the names of its languages, which mean the same in other schemas; `None` if it lists values.
     pub fn key_of(&self, shape: &StringShape) -> Option<StringKey> {
         if shape.values.is_some() || !shape.excluded.is_empty() {
@@ -289,7 +288,12 @@ impl<'a> Languages<'a> {
         &self.automata[id.index()].1
     }
 
-    pub fn contains(&self, id: LanguageId, text: &str, _limits: &Limits) -> Result<bool, SchemaError> {
+    /// Returns whether a text is in a language.
+    ///
+    /// # Errors
+    /// If the budget is spent.
+    pub fn contains(&self, id: LanguageId, text: &str) -> Result<bool, LowerError> {
+        self.budget.spend(steps_of_match(text))?;
         Ok(self.dfa(id).is_match(text.as_bytes()))
     }
 
@@ -302,10 +306,20 @@ impl<'a> Languages<'a> {
     }
 
     /// Returns the listed values of a shape that satisfy the rest of it, if values are listed.
-    pub fn listed(&self, shape: &StringShape, _limits: &Limits) -> Result<Option<Vec<Arc<str>>>, SchemaError> {
+    ///
+    /// # Errors
+    /// If the budget is spent.
+    pub fn listed(&self, shape: &StringShape) -> Result<Option<Vec<Arc<str>>>, LowerError> {
         let Some(values) = &shape.values else { return Ok(None) };
         let rest = StringShape { values: None, ..shape.clone() };
-        Ok(Some(values.iter().filter(|value| self.satisfies(value, &rest)).cloned().collect()))
+        let mut listed = Vec::new();
+        for value in values {
+            self.budget.spend(shape.languages.len() * steps_of_match(value))?;
+            if self.satisfies(value, &rest) {
+                listed.push(Arc::clone(value));
+            }
+        }
+        Ok(Some(listed))
     }
 
     /// Returns whether certainly no string is in all languages of a shape.
@@ -349,7 +363,7 @@ impl<'a> Languages<'a> {
         if group.iter().any(|shape| shape.values.is_some()) {
             let mut listed: Vec<Arc<str>> = Vec::new();
             for shape in group {
-                listed.extend(self.listed(shape, limits)?.unwrap_or_default());
+                listed.extend(self.listed(shape)?.unwrap_or_default());
             }
             return of_texts(&bytes_of(&listed));
         }
@@ -457,6 +471,11 @@ pub(super) fn alike<'s>(shapes: &[&'s StringShape]) -> Vec<Vec<&'s StringShape>>
         groups[place].push(shape);
     }
     groups
+}
+
+/// Returns the steps of the budget for running an automaton over a text.
+fn steps_of_match(text: &str) -> usize {
+    4 + text.len() / 4
 }
 
 fn bytes_of<'a>(values: impl IntoIterator<Item = &'a Arc<str>>) -> Vec<&'a [u8]> {

@@ -11,13 +11,14 @@ use super::value::{Value, ValueId};
 use super::wrapper;
 use crate::util::{Span, closest_name, edit_distance};
 use core::fmt;
+use hashbrown::HashSet;
 
 /// Most warnings about one schema.
 const WARNINGS_MAX: usize = 32;
 /// Longest word that is compared with words of about its length only.
 const SHORT_LEN_MAX: usize = 5;
-/// Most words that are compared with the keywords.
-const COMPARED_MAX: usize = 256;
+/// Most comparisons of two words; long ones take some microseconds each.
+const COMPARED_MAX: usize = 1 << 16;
 
 /// Annotations of the drafts, of OpenAPI and of editors.
 const ANNOTATIONS: [&str; 38] = [
@@ -211,10 +212,10 @@ impl Lints<'_> {
         });
     }
 
-    /// Returns the closest of some names, as long as few were asked for.
+    /// Returns the closest of some names, as long as few were compared.
     fn closest<'n>(&mut self, name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-        self.n_compared += 1;
-        if self.n_compared > COMPARED_MAX { None } else { closest_name(name, names) }
+        let n_compared = &mut self.n_compared;
+        closest_name(name, names.take(COMPARED_MAX - *n_compared).inspect(|_| *n_compared += 1))
     }
 
     fn annotation(&mut self, schema: SchemaId, value: ValueId) {
@@ -274,11 +275,14 @@ impl Lints<'_> {
             _ => None,
         });
         let Some(named) = named else { return };
-        let declared: hashbrown::HashSet<&str> = named.iter().map(|(name, _)| &**name).collect();
+        let declared: HashSet<&str> = named.iter().map(|(name, _)| &**name).collect();
+        let required: HashSet<&str> = names.iter().map(|name| &**name).collect();
         for name in names.iter().filter(|name| !declared.contains(&***name)) {
+            if self.found.len() >= WARNINGS_MAX {
+                return;
+            }
             // A name that is required, too, is meant.
-            let others =
-                named.iter().map(|(other, _)| &**other).filter(|other| !names.iter().any(|name| **name == **other));
+            let others = named.iter().map(|(other, _)| &**other).filter(|other| !required.contains(other));
             if let Some(near) = self.closest(name, others) {
                 let message = format!("required name {} is not among the properties", quoted(name));
                 let hint = format!("did you mean {}?", quoted(near));

@@ -21,6 +21,7 @@ use super::wrapper;
 use crate::Limits;
 use crate::schema_options::ReadOptions;
 use crate::schema_options::{Resolve, Source};
+use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -49,9 +50,21 @@ impl SchemaModel {
         go_on: &dyn Fn(usize) -> bool,
     ) -> Result<SchemaModel, SchemaError> {
         let model = SchemaModel { documents: vec![], resources: vec![], schemas: vec![], dynamic: HashMap::new() };
-        let (tables, uris, weak_uris, dynamic_names, open) = Default::default();
-        let mut loader =
-            Loader { model, options, resolver, limits, go_on, tables, uris, weak_uris, dynamic_names, open };
+        let (tables, uris, weak_uris, dynamic_names, unused_anchors, dynamic_targets, open) = Default::default();
+        let mut loader = Loader {
+            model,
+            options,
+            resolver,
+            limits,
+            go_on,
+            tables,
+            uris,
+            weak_uris,
+            dynamic_names,
+            unused_anchors,
+            dynamic_targets,
+            open,
+        };
         let base = uri::split_fragment(&options.base_uri).0.to_owned();
         let document = loader.add_document(&base, json)?;
         let root = loader.root(document)?;
@@ -89,6 +102,10 @@ struct Loader<'a> {
     weak_uris: HashMap<Box<str>, (DocumentId, ValueId)>,
     /// Names of dynamic anchors that references use.
     dynamic_names: HashSet<Box<str>>,
+    /// By name: the dynamic anchors that no reference uses so far.
+    unused_anchors: HashMap<Box<str>, Vec<(ResourceId, ValueId)>>,
+    /// Those that references use, and that are not read yet.
+    dynamic_targets: Vec<(ResourceId, ValueId, Box<str>)>,
     /// The worklist of indexing, reused.
     open: Vec<(ValueId, ResourceId)>,
 }
@@ -156,16 +173,11 @@ impl Loader<'_> {
                 next += 1;
             }
             // The possible targets of a dynamic reference are reachable too.
-            for resource in (0..self.model.resources.len()).map(ResourceId::new) {
-                let Resource { document, dynamic_anchors, .. } = &self.model.resources[resource.index()];
-                let document = *document;
-                let used = dynamic_anchors.iter().filter(|(name, _)| self.dynamic_names.contains(*name));
-                let mut answers: Vec<_> = used.map(|(name, &value)| (value, name.clone())).collect();
-                answers.sort_unstable();
-                for (value, name) in answers {
-                    let schema = self.schema_at(document, value)?;
-                    self.model.dynamic.insert((resource, name), schema);
-                }
+            let mut targets = core::mem::take(&mut self.dynamic_targets);
+            targets.sort_unstable();
+            for (resource, value, name) in targets {
+                let schema = self.schema_at(self.model.resources[resource.index()].document, value)?;
+                self.model.dynamic.insert((resource, name), schema);
             }
             if next == self.model.schemas.len() {
                 return Ok(());
@@ -383,7 +395,13 @@ impl Loader<'_> {
             target.anchors.entry(name).or_insert(value);
         }
         for name in dynamic.into_iter().chain((recursive && target.value == value).then(Box::default)) {
-            target.dynamic_anchors.entry(name).or_insert(value);
+            if let Entry::Vacant(place) = target.dynamic_anchors.entry(name.clone()) {
+                place.insert(value);
+                match self.dynamic_names.contains(&name) {
+                    true => self.dynamic_targets.push((resource, value, name)),
+                    false => self.unused_anchors.entry(name).or_default().push((resource, value)),
+                }
+            }
         }
         Ok(resource)
     }
@@ -435,7 +453,13 @@ impl Loader<'_> {
             "$recursiveRef" if dynamic_anchors.get("") == Some(&value) => Some(Box::default()),
             _ => None,
         };
-        self.dynamic_names.extend(dynamic.clone());
+        if let Some(name) = &dynamic
+            && self.dynamic_names.insert(Box::clone(name))
+        {
+            let anchors = self.unused_anchors.remove(name).unwrap_or_default();
+            self.dynamic_targets
+                .extend(anchors.into_iter().map(|(resource, value)| (resource, value, Box::clone(name))));
+        }
         Ok((self.schema_at(document, value)?, dynamic))
     }
 

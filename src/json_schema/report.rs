@@ -75,6 +75,7 @@ impl Dropped {
         let reasons = relaxed.into_iter().map(|one| ((one.schema, one.value, one.part), one.reason));
         let is_reached = vec![false; model.n_schemas()].into();
         let mut this = Dropped { merged, reasons: reasons.collect(), is_reached };
+        let mut reaches_dynamic = false;
         let mut pending = vec![model.root()];
         while let Some(id) = pending.pop() {
             if core::mem::replace(&mut this.is_reached[id.index()], true) {
@@ -91,7 +92,7 @@ impl Dropped {
                     }
                     location += 1;
                 });
-                if entry.keyword.is_dynamic() {
+                if entry.keyword.is_dynamic() && !core::mem::replace(&mut reaches_dynamic, true) {
                     pending.extend(model.dynamic.values().copied());
                 }
             }

@@ -11,7 +11,7 @@ use super::value::{Value, ValueId};
 use crate::util::index_type;
 use hashbrown::HashSet;
 pub(super) use indexed::NameMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -166,6 +166,13 @@ impl NumberShape {
         sets
     }
 
+    /// Returns the steps of the budget for finding [`Self::listed`].
+    pub fn steps_of_listing(&self) -> usize {
+        let Some(values) = &self.values else { return 0 };
+        let longest = values.iter().map(Decimal::n_digits).max().unwrap_or(0);
+        values.len().saturating_mul(1 + self.set.steps_of_divisions(longest))
+    }
+
     /// Returns the listed values that satisfy all other constraints, if values are listed.
     pub fn listed(&self) -> Option<Vec<&Decimal>> {
         let values = self.values.as_ref()?;
@@ -184,8 +191,10 @@ fn sets_of(set: &NumberSet, mut values: Vec<&Decimal>) -> Vec<NumberSet> {
     while let Some(first) = rest.first() {
         let mut n_in_row = 1;
         if let Some(start) = first.to_scaled(0).filter(|_| first.is_integer()) {
+            // Beyond 128 bits no number is next to another one.
             let is_next = |(index, value): (usize, &&Decimal)| {
-                value.is_integer() && value.to_scaled(0) == start.checked_add(index as i128)
+                let next = start.checked_add(index as i128);
+                value.is_integer() && next.is_some_and(|next| value.to_scaled(0) == Some(next))
             };
             n_in_row = rest.iter().enumerate().take_while(|&(index, value)| is_next((index, value))).count();
         }
@@ -261,7 +270,7 @@ pub(super) struct ItemCount {
 
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct ArrayShape {
-    pub rules: Vec<ItemRule>,
+    pub rules: ItemRules,
     pub counts: Vec<ItemCount>,
     pub min: u64,
     pub max: Option<u64>,
@@ -275,12 +284,63 @@ impl ArrayShape {
     pub fn has_distinct_items(&self) -> bool {
         self.is_unique && self.max.is_none_or(|max| max > 1)
     }
+}
 
-    /// Returns what the item at a position must satisfy, whatever counts it.
-    pub fn members_at(&self, position: u64) -> impl Iterator<Item = Member> + '_ {
-        let holds = move |rule: &&ItemRule| rule.from <= position && rule.to.is_none_or(|to| position < to);
-        self.rules.iter().filter(holds).map(|rule| rule.member)
+/// Constraints on items.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct ItemRules {
+    /// Those of one position each, by position: a prefix may have 100,000.
+    at: BTreeMap<u64, Members>,
+    others: Vec<ItemRule>,
+}
+
+/// Constraints on several positions that a new one is compared with, at most: a duplicate does no harm.
+const RULES_COMPARED_MAX: usize = 64;
+
+impl ItemRules {
+    pub fn add(&mut self, rule: ItemRule) {
+        if rule.to == Some(rule.from + 1) {
+            self.at.entry(rule.from).or_default().push(rule.member);
+        } else if !last_of(&self.others).contains(&rule) {
+            self.others.push(rule);
+        }
     }
+
+    pub fn iter(&self) -> impl Iterator<Item = ItemRule> + '_ {
+        let of_place = |(&from, members): (&u64, &Members)| {
+            let members = members.clone();
+            members.into_iter().map(move |member| ItemRule { from, to: Some(from + 1), member })
+        };
+        self.at.iter().flat_map(of_place).chain(self.others.iter().cloned())
+    }
+
+    /// Returns what the item at a position must satisfy, whatever counts it; perhaps repeated.
+    pub fn at(&self, position: u64) -> impl Iterator<Item = Member> + '_ {
+        let holds = move |rule: &&ItemRule| rule.from <= position && rule.to.is_none_or(|to| position < to);
+        let own = self.at.get(&position).into_iter().flatten().copied();
+        own.chain(self.others.iter().filter(holds).map(|rule| rule.member))
+    }
+
+    /// Returns what all items from some position on must satisfy.
+    pub fn at_the_end(&self) -> impl Iterator<Item = Member> + '_ {
+        self.others.iter().filter(|rule| rule.to.is_none()).map(|rule| rule.member)
+    }
+
+    /// Returns the positions where constraints begin and end.
+    pub fn bounds(&self) -> impl Iterator<Item = u64> + '_ {
+        let last = self.at.last_key_value().map(|(&from, _)| from + 1);
+        self.others.iter().flat_map(|rule| [Some(rule.from), rule.to]).flatten().chain(last)
+    }
+
+    /// Returns about how many there are.
+    pub fn len(&self) -> usize {
+        self.at.len() + self.others.len()
+    }
+}
+
+/// Returns the last constraints of a list, which a new one is compared with.
+pub(super) fn last_of<T>(rules: &[T]) -> &[T] {
+    &rules[rules.len().saturating_sub(RULES_COMPARED_MAX)..]
 }
 
 /// A set of keys.
@@ -299,8 +359,9 @@ pub(super) enum Keys {
 /// The constraint that the values of some keys satisfy a member.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct KeyRule {
-    pub keys: Keys,
+    // First, since it is compared first: sets of keys can be large.
     pub member: Member,
+    pub keys: Keys,
 }
 
 /// A fact that satisfies an obligation.

@@ -57,6 +57,12 @@ impl Tested {
         n_valid
     }
 
+    /// Tells whether comparing would take too long, or the step takes more work than is allowed.
+    fn is_too_much(&mut self) -> bool {
+        is_expensive(&self.matcher, Some(&self.oracle))
+            || self.matcher.mask().is_err_and(|error| error.is_over_budget())
+    }
+
     fn take_back(&mut self, k: usize) {
         assert!(self.oracle.rollback(k));
         self.steps.truncate(self.steps.len() - k);
@@ -82,7 +88,7 @@ pub fn check(data: &[u8]) -> Coverage {
             continue;
         }
         let tested = &mut all[index];
-        if is_expensive(&tested.matcher, Some(&tested.oracle)) {
+        if tested.is_too_much() {
             let k = tested.steps.len() - tested.n_forgotten;
             tested.matcher.rollback(k.div_ceil(2)).expect("so many steps were made");
             tested.take_back(k.div_ceil(2));
@@ -92,13 +98,15 @@ pub fn check(data: &[u8]) -> Coverage {
             continue;
         }
         operate(&mut rng, &fixture, tested);
-        if !is_expensive(&tested.matcher, Some(&tested.oracle)) {
+        if !tested.is_too_much() {
             coverage += compare(&fixture, tested, &mut keys);
         }
     }
     // No matcher is affected by operations on the others.
-    for tested in all.iter_mut().filter(|tested| !is_expensive(&tested.matcher, Some(&tested.oracle))) {
-        coverage += compare(&fixture, tested, &mut keys);
+    for tested in &mut all {
+        if !tested.is_too_much() {
+            coverage += compare(&fixture, tested, &mut keys);
+        }
     }
     coverage
 }

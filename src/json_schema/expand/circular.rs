@@ -1,31 +1,33 @@
 //! Which schemas may refer to themselves without reading anything.
 
-use crate::json_schema::model::{Applies, SchemaId, SchemaModel};
+use crate::json_schema::model::{Applies, SchemaModel};
 
 /// Returns by schema whether keywords that apply to the same value may refer back to it, or to a schema of which that is true.
 pub(super) fn circular_schemas(model: &SchemaModel) -> Box<[bool]> {
-    let n = model.n_schemas();
+    // Behind the schemas: all that a dynamic reference may lead to.
+    let dynamic = model.n_schemas();
+    let n = dynamic + 1;
     // Source and target.
-    let mut steps: Vec<(SchemaId, SchemaId)> = Vec::new();
+    let mut steps: Vec<(usize, usize)> = model.dynamic.values().map(|target| (dynamic, target.index())).collect();
     for (id, schema) in model.schemas() {
         for entry in schema.entries() {
             entry.keyword.for_each_schema(|&target, applies| match applies {
-                Applies::InPlace | Applies::InPlaceNegated => steps.push((id, target)),
+                Applies::InPlace | Applies::InPlaceNegated => steps.push((id.index(), target.index())),
                 Applies::ToChild => {}
             });
             if entry.keyword.is_dynamic() {
-                steps.extend(model.dynamic.values().map(|&target| (id, target)));
+                steps.push((id.index(), dynamic));
             }
         }
     }
     if steps.is_empty() {
-        return vec![false; n].into();
+        return vec![false; dynamic].into();
     }
     let mut sources: Vec<Vec<u32>> = vec![Vec::new(); n];
     let mut n_targets = vec![0u32; n];
     for (source, target) in steps {
-        n_targets[source.index()] += 1;
-        sources[target.index()].push(source.index() as u32);
+        n_targets[source] += 1;
+        sources[target].push(source as u32);
     }
     // Schemas without targets are removed first, then those that refer to removed ones only.
     let mut circular = vec![true; n];
@@ -39,5 +41,6 @@ pub(super) fn circular_schemas(model: &SchemaModel) -> Box<[bool]> {
             }
         }
     }
+    circular.truncate(dynamic);
     circular.into()
 }

@@ -111,6 +111,13 @@ impl Tags {
     }
 }
 
+/// Takes those away that a test refuses, and copies a shared set only if there are some.
+fn keep(values: &mut Rc<HashSet<Constant>>, test: impl Fn(&Constant) -> bool) {
+    if !values.iter().all(&test) {
+        Rc::make_mut(values).retain(|value| test(value));
+    }
+}
+
 impl Expander<'_> {
     /// Returns a superset of the values that a member allows, if they are finitely many.
     pub(super) fn finite(&mut self, member: Member) -> Option<Finite> {
@@ -137,9 +144,10 @@ impl Expander<'_> {
         if member.is_negated || n_deep > UNIONS_DEEP_MAX || *n_looks_in_all > LOOKS_IN_ALL_MAX {
             return None;
         }
-        let (mut found, mut is_exact): (Option<HashSet<Constant>>, bool) = (None, true);
-        let mut restrict = |values: HashSet<Constant>| match &mut found {
-            Some(found) => found.retain(|value| values.contains(value)),
+        // Shared as long as nothing is taken away: hundreds of properties may refer to one long list.
+        let (mut found, mut is_exact): (Option<Rc<HashSet<Constant>>>, bool) = (None, true);
+        let mut restrict = |values: Rc<HashSet<Constant>>| match &mut found {
+            Some(found) => keep(found, |value| values.contains(value)),
             None => found = Some(values),
         };
         let mut types: SmallVec<[TypeSet; 4]> = SmallVec::new();
@@ -156,12 +164,12 @@ impl Expander<'_> {
                     break;
                 }
                 Subject::Value(document, value) => {
-                    restrict(HashSet::from_iter([Constant::new(self.model.json(document), value)?]));
+                    restrict(Rc::new(HashSet::from_iter([Constant::new(self.model.json(document), value)?])));
                     continue;
                 }
                 Subject::Schema(id) => id,
                 Subject::Choice(id) => {
-                    restrict(self.constants_of(id)?);
+                    restrict(Rc::new(self.constants_of(id)?));
                     continue;
                 }
                 Subject::Nothing => return None,
@@ -178,12 +186,14 @@ impl Expander<'_> {
             for entry in entries {
                 match &entry.keyword {
                     Keyword::Value(ValueKeyword::Const(value)) => {
-                        restrict(HashSet::from_iter([Constant::new(json, *value)?]))
+                        restrict(Rc::new(HashSet::from_iter([Constant::new(json, *value)?])));
                     }
                     Keyword::Value(ValueKeyword::Enum(values)) => {
-                        let constants: Option<HashSet<Constant>> =
-                            values.iter().map(|&value| Constant::new(json, value)).collect();
-                        restrict(constants?);
+                        let constants = self.enums.entry((schema.document(), entry.value)).or_insert_with(|| {
+                            let constants = values.iter().map(|&value| Constant::new(json, value));
+                            constants.collect::<Option<_>>().map(Rc::new)
+                        });
+                        restrict(constants.clone()?);
                     }
                     Keyword::Reference(ReferenceKeyword::Ref(id)) => {
                         pending.push(Member { subject: Subject::Schema(*id), ..member })
@@ -215,7 +225,7 @@ impl Expander<'_> {
                             }
                         });
                         if are_finite {
-                            restrict(all);
+                            restrict(Rc::new(all));
                         } else {
                             is_exact = false;
                         }
@@ -234,14 +244,14 @@ impl Expander<'_> {
         // A pattern does not constrain other values.
         if let Some(texts) = texts {
             match &mut found {
-                Some(found) => found.retain(|value| !matches!(value, Constant::Text(_)) || texts.contains(value)),
-                None if types.contains(&TypeSet::STRING) => found = Some(texts),
+                Some(found) => keep(found, |value| !matches!(value, Constant::Text(_)) || texts.contains(value)),
+                None if types.contains(&TypeSet::STRING) => found = Some(Rc::new(texts)),
                 None => return None,
             }
         }
         let mut values = found?;
-        values.retain(|value| types.iter().all(|types| value.is_of(*types)));
-        Some(Finite { values: Rc::new(values), is_exact })
+        keep(&mut values, |value| types.iter().all(|types| value.is_of(*types)));
+        Some(Finite { values, is_exact })
     }
 
     /// Returns members of one constant each, one of which every value of a member satisfies, if they are visible; perhaps some more than once.

@@ -7,8 +7,6 @@ use crate::json_schema::partial::is_contradictory;
 
 /// Steps that a divisor counts for which a set of numbers is compared with.
 const STEPS_PER_DIVISOR: usize = 16;
-/// Obligations that a new one is compared with, at most.
-const OBLIGATIONS_COMPARED_MAX: usize = 64;
 /// Keywords whose values are patterns.
 const PATTERNS: [&str; 2] = ["pattern", "patternProperties"];
 
@@ -19,9 +17,17 @@ impl Expander<'_> {
             Goal::Fact(fact) => {
                 // What a fact is compared with.
                 self.budget.spend(match &partial.shape {
-                    Shape::Number(number) => STEPS_PER_DIVISOR * number.set.n_divisors(),
+                    Shape::Number(number) => match &fact {
+                        Fact::Number(set) => {
+                            let of_pairs = number.set.steps_of_divisions(set.longest_divisor());
+                            STEPS_PER_DIVISOR * number.set.n_divisors() + set.n_divisors() * of_pairs
+                        }
+                        _ => 0,
+                    },
                     Shape::String(string) => string.languages.len() / 8,
-                    _ => 0,
+                    Shape::Object(object) => object.names.len() / 8,
+                    Shape::Array(array) => array.counts.len(),
+                    Shape::Only => 0,
                 })?;
                 Ok(self.add(partial, fact))
             }
@@ -270,7 +276,7 @@ impl Expander<'_> {
                 object.absent.insert(name);
             }
             (Shape::Object(object), Fact::Keys(rule)) => {
-                if !object.rules.contains(&rule) {
+                if !last_of(&object.rules).contains(&rule) {
                     object.rules.push(rule);
                 }
             }
@@ -280,9 +286,7 @@ impl Expander<'_> {
                 }
             }
             (Shape::Object(object), Fact::Obligation(obligation)) => {
-                // Duplicates do no harm, so comparing with the last few is enough.
-                let first = object.obligations.len().saturating_sub(OBLIGATIONS_COMPARED_MAX);
-                if !object.obligations[first..].contains(&obligation) {
+                if !last_of(&object.obligations).contains(&obligation) {
                     object.obligations.push(obligation);
                 }
             }
@@ -291,9 +295,7 @@ impl Expander<'_> {
                 object.max = Some(object.max.map_or(max, |old| old.min(max)));
             }
             (Shape::Array(array), Fact::Items(rule)) => {
-                if !array.rules.contains(&rule) {
-                    array.rules.push(rule);
-                }
+                array.rules.add(rule);
             }
             (Shape::Array(array), Fact::Count(count)) => {
                 if !array.counts.contains(&count) {

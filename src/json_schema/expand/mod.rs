@@ -66,6 +66,8 @@ pub(super) struct Expander<'a> {
     disjoint: HashMap<(Member, Member, ValueKind), bool>,
     empty: HashMap<ConjunctionId, bool>,
     finite: HashMap<Member, Option<finite::Finite>>,
+    /// By the value of an `enum`: its constants, if they can be compared.
+    enums: HashMap<(DocumentId, ValueId), Option<Rc<HashSet<finite::Constant>>>>,
     tags: HashMap<Member, Rc<finite::Tags>>,
     tests: HashMap<Member, Option<Rc<switch::Test>>>,
     /// By schema, computed on demand: a superset of the kinds of values that it allows.
@@ -117,6 +119,7 @@ impl<'a> Expander<'a> {
             disjoint: HashMap::new(),
             empty: HashMap::new(),
             finite: HashMap::new(),
+            enums: HashMap::new(),
             tags: HashMap::new(),
             tests: HashMap::new(),
             kinds: vec![None; model.n_schemas()],

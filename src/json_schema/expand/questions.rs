@@ -79,6 +79,12 @@ impl Expander<'_> {
         Ok(is_empty)
     }
 
+    /// Returns the listed values of a shape of numbers, as [`NumberShape::listed`] does, and counts the work.
+    pub(super) fn listed_numbers<'n>(&self, number: &'n NumberShape) -> Expanded<Option<Vec<&'n Decimal>>> {
+        self.budget.spend(number.steps_of_listing())?;
+        Ok(number.listed())
+    }
+
     fn is_surely_empty(&mut self, shape: &Shape, n_levels: usize) -> Expanded<bool> {
         if n_levels == 0 {
             return Ok(false);
@@ -86,7 +92,7 @@ impl Expander<'_> {
         let mut needed: SmallVec<[Members; 8]> = SmallVec::new();
         match shape {
             Shape::Only => {}
-            Shape::Number(number) => match number.listed() {
+            Shape::Number(number) => match self.listed_numbers(number)? {
                 Some(values) => return Ok(values.is_empty()),
                 None => {
                     let mut spend = |n_steps| self.budget.spend(n_steps).is_ok();
@@ -97,16 +103,14 @@ impl Expander<'_> {
                 if string.languages.len() > 1 {
                     self.budget.spend(PRODUCT_STEPS)?;
                 }
-                return Ok(match self.languages.listed(string, self.limits)? {
+                return Ok(match self.languages.listed(string)? {
                     Some(values) => values.is_empty(),
                     None => self.languages.are_disjoint(string),
                 });
             }
             Shape::Array(array) => {
                 for index in 0..array.min.min(4) {
-                    let rules = array.rules.iter();
-                    let holds = rules.filter(|rule| rule.from <= index && rule.to.is_none_or(|to| index < to));
-                    needed.push(holds.map(|rule| rule.member).collect::<Members>());
+                    needed.push(array.rules.at(index).collect::<Members>());
                 }
             }
             Shape::Object(object) => {
@@ -140,13 +144,13 @@ impl Expander<'_> {
     pub fn has_key(&mut self, keys: &Keys, name: &str) -> Expanded<Option<bool>> {
         Ok(match keys {
             Keys::Name(key) => Some(**key == *name),
-            Keys::In(language) => Some(self.languages.contains(*language, name, self.limits)?),
+            Keys::In(language) => Some(self.languages.contains(*language, name)?),
             Keys::Beside { names, languages } => {
                 if names.contains(name) {
                     return Ok(Some(false));
                 }
                 for &language in languages.iter() {
-                    if self.languages.contains(language, name, self.limits)? {
+                    if self.languages.contains(language, name)? {
                         return Ok(Some(false));
                     }
                 }

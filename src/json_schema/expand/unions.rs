@@ -169,11 +169,11 @@ impl Expander<'_> {
         for shape in &shapes {
             match shape {
                 Shape::Only => common.extend(values.iter().cloned()),
-                Shape::Number(number) => match number.listed() {
+                Shape::Number(number) => match self.listed_numbers(number)? {
                     Some(numbers) => common.extend(numbers.into_iter().cloned().map(Constant::Number)),
                     None => return Ok(None),
                 },
-                Shape::String(string) => match self.languages.listed(string, self.limits)? {
+                Shape::String(string) => match self.languages.listed(string)? {
                     Some(texts) => common.extend(texts.into_iter().map(Constant::Text)),
                     None => return Ok(None),
                 },

@@ -100,7 +100,7 @@ impl Definition {
     }
 }
 
-const N_DEFINITIONS: usize = ASSERTED.len() + 1;
+const N_DEFINITIONS: usize = ASSERTED.len() + 2;
 
 static DEFINITIONS: [Definition; N_DEFINITIONS] = [
     Definition::within("date-time", time::date_time, time::outer_date_time),
@@ -123,6 +123,7 @@ static DEFINITIONS: [Definition; N_DEFINITIONS] = [
     Definition::exact("uuid", uuid),
     Definition::exact("json-pointer", json_pointer),
     Definition::exact("relative-json-pointer", relative_json_pointer),
+    Definition::exact("relative-json-pointer (draft 2019-09)", relative_json_pointer_without_moves),
     Definition::within("regex", pattern::pattern, pattern::outer_pattern),
 ];
 
@@ -135,6 +136,7 @@ impl Format {
     pub fn find(name: &str, draft: Draft) -> Option<Format> {
         let id = match name {
             "hostname" if draft < Draft::Draft7 => "hostname (draft 6)",
+            "relative-json-pointer" if draft < Draft::Draft2020 => "relative-json-pointer (draft 2019-09)",
             name if name.ends_with(')') => return None,
             name => name,
         };
@@ -231,6 +233,13 @@ fn json_pointer() -> String {
     "(?:/(?:[^/~]|~[01])*)*".to_owned()
 }
 
+/// That of draft-bhutton-relative-json-pointer-00, which draft 2020-12 refers to: `0-1/a` begins at the item before. Its grammar and its examples disagree on `0-1#`, which is taken.
 fn relative_json_pointer() -> String {
+    let number = "(?:0|[1-9][0-9]*)";
+    format!("{number}(?:[+-]{number})?(?:#|{})", json_pointer())
+}
+
+/// That of draft-handrews-relative-json-pointer-01 and -02.
+fn relative_json_pointer_without_moves() -> String {
     format!("(?:0|[1-9][0-9]*)(?:#|{})", json_pointer())
 }

@@ -135,7 +135,8 @@ pub(super) fn iri_reference() -> String {
 /// Returns the pattern of `uri-template`.
 pub(super) fn uri_template() -> String {
     let escaped = "%[0-9a-fA-F]{2}";
-    let literal = r#"[^\x00-\x20\x7f-\x9f"%<>\\^`{|}]"#;
+    let Beyond { anywhere, in_query } = IRI;
+    let literal = format!(r"[!#-$&-;=?-\[\]_a-z~{anywhere}{in_query}]");
     let character = format!("(?:[A-Za-z0-9_]|{escaped})");
     let variable = format!(r"{character}(?:\.?{character})*(?::[1-9][0-9]{{0,3}}|\*)?");
     format!(r"(?:{literal}|{escaped}|\{{[+#./;?&=,!@|]?{variable}(?:,{variable})*\}})*")

@@ -179,12 +179,18 @@ fn uris_and_pointers() {
     );
     check(
         "uri-template",
-        &["", "http://h/{a}", "{+a,b:3}/{?c*}", "x{a.b}", "%20{%41}"],
-        &["{", "}", "{}", "{a", "{a:0}", "a b", "%", "{a b}", "http://h/{"],
+        &["", "http://h/{a}", "é'\u{e000}", "{+a,b:3}/{?c*}", "x{a.b}", "%20{%41}"],
+        &["{", "}", "{}", "{a", "{a:0}", "a b", "%", "{a b}", "http://h/{", "\u{ffff}", "\u{fdd0}", "\u{e0001}"],
     );
     check("uri-reference", &["", "a/b:c", "./a:b", "#", "//h/"], &["1:", "%", "a b", "é"]);
     check("json-pointer", &["", "/", "/é~0/"], &["a", "/~", "/~2"]);
-    check("relative-json-pointer", &["0", "1#", "10/a"], &["", "#", "01", "0#/a"]);
+    check(
+        "relative-json-pointer",
+        &["0", "1#", "10/a", "0+1/a", "1-2", "0-0", "0-1#"],
+        &["", "#", "01", "0#/a", "+1", "0+", "0+01", "0--1"],
+    );
+    let before = Dfa::new(&language("relative-json-pointer", Draft::Draft2019).unwrap(), &Limits::default()).unwrap();
+    assert!(before.is_match(b"1/a") && !before.is_match(b"0+1/a"));
 }
 
 #[test]

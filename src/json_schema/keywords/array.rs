@@ -13,7 +13,7 @@ pub(super) fn read(reader: &mut KeywordReader<'_, '_>, name: &str, at: ValueId) 
     Ok(keyword(Keyword::Array(match name {
         "prefixItems" => ArrayKeyword::PrefixItems(reader.schemas(name, at)?),
         "items" => match reader.value(at) {
-            Value::Array(_) if reader.sibling("prefixItems").is_some() => {
+            Value::Array(_) if reader.part("prefixItems").is_some() => {
                 return Err(reader.misfit(name, at, "a schema beside `prefixItems`"));
             }
             Value::Array(_) => ArrayKeyword::PrefixItems(reader.schemas(name, at)?),

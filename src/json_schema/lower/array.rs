@@ -30,6 +30,9 @@ const MEASURED_VARIANTS_MAX: usize = 64;
 
 /// Most values of items that are enumerated.
 const VALUES_MAX: usize = 4096;
+/// Steps of the budget for a place of an array, or a variant of an item, beside one for eight counts.
+const STEPS_PER_PLACE: usize = 2;
+
 /// The domain of an item: the values that it may have.
 enum Domain {
     /// These values, in the unique spelling of distinct items.
@@ -38,11 +41,19 @@ enum Domain {
     Many { is_finite: bool, is_endless: bool },
 }
 
+/// Returns the keyword for whose sake the places of an array are told apart.
+fn keyword_of_places(plan: &Plan<'_>) -> &'static str {
+    match (plan.shape.counts.is_empty(), &plan.unique) {
+        (false, _) => "contains",
+        (true, Some(_)) => "uniqueItems",
+        (true, None) => "prefixItems",
+    }
+}
+
 /// Returns the position from which on all items have the same constraints.
 fn n_prefix(shape: &ArrayShape) -> u64 {
-    let bounds = shape.rules.iter().flat_map(|rule| [Some(rule.from), rule.to]);
-    let bounds = bounds.chain(shape.counts.iter().flat_map(|count| [Some(count.from), count.to]));
-    let n_prefix = bounds.flatten().max().unwrap_or(0);
+    let of_counts = shape.counts.iter().flat_map(|count| [Some(count.from), count.to]).flatten();
+    let n_prefix = shape.rules.bounds().chain(of_counts).max().unwrap_or(0);
     shape.max.map_or(n_prefix, |max| n_prefix.min(max))
 }
 
@@ -139,7 +150,7 @@ impl Lowerer<'_> {
         draft.accept(end);
         // The domain of each position of the prefix, and of all after it.
         let n_prefix = n_prefix(shape);
-        let places: Vec<Vec<Member>> = (0..=n_prefix).map(|position| shape.members_at(position).collect()).collect();
+        let places: Vec<Vec<Member>> = (0..=n_prefix).map(|position| shape.rules.at(position).collect()).collect();
         let mut domains = Vec::with_capacity(places.len());
         for members in &places {
             let conjunction = self.expander.intern(members.clone());
@@ -332,7 +343,7 @@ impl Lowerer<'_> {
         let none = Seen { position: 0, n_items: 0, counts: shape.counts.iter().map(|_| 0).collect() };
         self.item(draft, &plan, &mut places, &before_first, &none, depth)?;
         while let Some((seen, state)) = places.pending.pop() {
-            self.check_written("items", places.states.len())?;
+            self.check_written(keyword_of_places(&plan), places.states.len())?;
             let from = self.after_element(draft, state)?;
             if !is_written && seen.position >= n_prefix {
                 // After the prefix a counter counts.
@@ -407,6 +418,8 @@ impl Lowerer<'_> {
                 Rc::clone(places.variants.entry(key).or_insert(variants))
             }
         };
+        // Each place after the item has all counts.
+        self.budget.spend(variants.len() * (STEPS_PER_PLACE + seen.counts.len() / 8))?;
         for (conjunction, counts) in variants.iter() {
             let conjunction = *conjunction;
             if !self.expander.conjunctions.is_nothing(conjunction) {
@@ -422,7 +435,7 @@ impl Lowerer<'_> {
     fn item_variants(&mut self, plan: &Plan<'_>, position: u64, counts: &Counts) -> Lowered<Variants> {
         let shape = plan.shape;
         let is_at = |from: u64, to: Option<u64>| from <= position && to.is_none_or(|to| position < to);
-        let members: Members = shape.members_at(position).collect();
+        let members: Members = shape.rules.at(position).collect();
         let mut variants: Vec<(Members, Counts)> = vec![(members, counts.clone())];
         for (index, count) in shape.counts.iter().enumerate().filter(|(_, count)| is_at(count.from, count.to)) {
             let n_seen = counts[index];
@@ -449,6 +462,7 @@ impl Lowerer<'_> {
                 longer.push((other, after));
             }
             variants = longer;
+            self.budget.spend(variants.len() * (STEPS_PER_PLACE + counts.len() / 8))?;
             let limit = self.limits.schema_variants_max;
             if variants.len() > limit {
                 let reason = format!("more than {limit} combinations of conditions count the same items");
@@ -487,8 +501,8 @@ impl Lowerer<'_> {
         next.iter().for_each(|&from| body.edge(from, Label::Call(rule), item));
         let done = self.after_element(&mut body, item)?;
         done.iter().for_each(|&done| body.accept(done));
-        let bound = |n: u64| u32::try_from(n).unwrap_or(u32::MAX).min(self.limits.bound_max());
-        let counter = Counter::new(bound(min).max(1), max.map(bound));
+        let max = max.map(|max| self.bound(max)).transpose()?;
+        let counter = Counter::new(self.bound(min)?.max(1), max);
         self.spend(&body)?;
         let rule = self.rule("items", body, Some(counter));
         let after = draft.state();
@@ -500,17 +514,16 @@ impl Lowerer<'_> {
 
     /// Returns the constraint on items after the prefix.
     fn rest(&mut self, plan: &Plan<'_>) -> ConjunctionId {
-        let rules = plan.shape.rules.iter().filter(|rule| rule.to.is_none());
-        let members: Members = rules.map(|rule| rule.member).collect();
+        let members: Members = plan.shape.rules.at_the_end().collect();
         self.expander.intern(members)
     }
 
     /// Checks the number of states of a container.
-    pub(super) fn check_written(&self, what: &'static str, n_written: usize) -> Lowered<()> {
+    pub(super) fn check_written(&self, keyword: &'static str, n_written: usize) -> Lowered<()> {
         self.budget.spend(1)?;
         let limit = self.limits.automaton_states_max / 8;
         if n_written > limit {
-            let keyword = if what == "items" { "contains" } else { "properties" };
+            let what = if keyword == "properties" { "members" } else { "items" };
             let reason = format!("more than {limit} places of the {what} would have to be told apart");
             return Err(SchemaError::unsupported(keyword, reason).into());
         }

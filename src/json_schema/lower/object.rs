@@ -211,7 +211,7 @@ impl Lowerer<'_> {
             let n_drafted = draft.n_states() + draft.n_edges();
             self.budget.spend(STEPS_PER_EDGE * n_drafted.saturating_sub(n_counted))?;
             n_counted = n_drafted;
-            self.check_written("members", places.n_after)?;
+            self.check_written("properties", places.n_after)?;
             let from = self.after_element(draft, state)?;
             if plan.may_close(seen) {
                 let close = self.before_close(draft, from.clone(), depth)?;

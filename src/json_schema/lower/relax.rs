@@ -65,13 +65,12 @@ impl Lowerer<'_> {
     /// Returns the rule of the arrays of a shape, without conditions that can't be enforced; `None` if there are no such arrays.
     pub(super) fn lenient_array(&mut self, shape: &ArrayShape, depth: u32) -> Lowered<Option<NetRuleId>> {
         let mut shape = shape.clone();
+        // An array fails after a quarter of a million states, a second's work. Each count up to a bound is a state, so that the largest bound predicts most failures.
+        let sizes: Lowered<Vec<u64>> = shape.counts.iter().map(|count| self.n_counts(&shape, count)).collect();
+        let mut sizes = sizes?;
         loop {
-            // An array fails after a quarter of a million states, a second's work. Each count up to a bound is a state, so that the
-            // largest bound predicts most failures.
-            let sizes: Lowered<Vec<u64>> = shape.counts.iter().map(|count| self.n_counts(&shape, count)).collect();
-            let sizes = sizes?;
             let n_places = sizes.iter().copied().max().unwrap_or(0);
-            let made = match self.check_written("items", usize::try_from(n_places).unwrap_or(usize::MAX)) {
+            let made = match self.check_written("contains", usize::try_from(n_places).unwrap_or(usize::MAX)) {
                 Err(error) => Err(error),
                 Ok(()) if shape.has_distinct_items() => self.unique_array(&shape, depth),
                 Ok(()) => self.array_rule(&shape, depth).map(Some),
@@ -83,6 +82,7 @@ impl Lowerer<'_> {
             let largest = (0..sizes.len()).max_by_key(|&index| sizes[index]);
             match largest {
                 Some(index) => {
+                    sizes.remove(index);
                     let count = shape.counts.remove(index);
                     self.blame(&error, |keyword| asks_for(keyword, &count))?;
                 }
@@ -106,17 +106,18 @@ impl Lowerer<'_> {
         Ok(self.rule("array", draft, None))
     }
 
-    /// Returns the texts of the numbers of a set: an automaton, and automata beside registers.
+    /// Returns the texts of the numbers of a set: an automaton, and automata beside registers. If none of them is written, since no double comes near, the inner error says so.
     pub(super) fn texts_of_set(
         &mut self,
         set: &NumberSet,
         is_element: bool,
         divisors: Divisors,
-    ) -> Lowered<NumberAutomata> {
+    ) -> Lowered<Result<NumberAutomata, SchemaError>> {
         let mut left = Cow::Borrowed(set);
         loop {
             let error = match self.texts_as_said(&left, is_element) {
-                Ok(texts) => return Ok(texts),
+                Ok(texts) => return Ok(Ok(texts)),
+                Err(error @ NumberError::Magnitude) => return Ok(Err(no_texts(error))),
                 Err(NumberError::TooLarge(error)) if error.is_interrupted() => {
                     self.budget.check()?;
                     no_texts(NumberError::TooLarge(error))

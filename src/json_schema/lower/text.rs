@@ -9,9 +9,9 @@ use super::leaf::LeafKey;
 use super::length::{Counted, Written};
 use super::spelling::spell_in_all_ways;
 use super::{Lowered, Lowerer};
+use crate::json_schema::error::SchemaError;
 use crate::json_schema::escape::{short_escape, spelled_byte};
-use crate::json_schema::language::StringKey;
-use crate::json_schema::language::{alike, too_large, watched};
+use crate::json_schema::language::{StringKey, alike, too_large, watched};
 use crate::json_schema::number::{NumberSet, RegisterTexts};
 use crate::json_schema::shape::{NumberShape, StringShape};
 use crate::machine::Counter;
@@ -90,14 +90,27 @@ impl Lowerer<'_> {
     ) -> Lowered<NumberAutomata> {
         let (mut union, mut registers) = (Union::default(), Vec::new());
         let mut met: HashSet<NumberSet> = HashSet::new();
+        // Numbers that no double comes near are not written, which matters where no others are left.
+        let (mut is_some, mut unwritten) = (false, None);
+        self.budget.spend(shapes.iter().map(NumberShape::steps_of_listing).sum())?;
         for set in shapes.iter().flat_map(NumberShape::sets) {
             if set.n_divisors() > 1 && !met.insert(set.with_one_divisor()) {
                 continue;
             }
-            let (dfa, beside) = self.texts_of_set(&set, is_element, divisors)?;
+            let (dfa, beside) = match self.texts_of_set(&set, is_element, divisors)? {
+                Ok(texts) => texts,
+                Err(error) => {
+                    unwritten = Some(error);
+                    continue;
+                }
+            };
+            is_some |= !dfa.is_empty() || !beside.is_empty();
             self.budget.spend(STEPS_PER_NUMBER + dfa.n_edges())?;
             registers.extend(beside);
             union.add(dfa);
+        }
+        if let Some(error) = unwritten.filter(|_| !is_some) {
+            return Err(error.into());
         }
         let all = watched(self.budget, too_large, |work| {
             let all = union.finish(self.limits, work)?;
@@ -193,6 +206,18 @@ impl Lowerer<'_> {
         Ok((!is_empty).then_some(draft))
     }
 
+    /// Returns a bound on a count, as counters have it: what is beyond them is beyond all texts.
+    ///
+    /// # Errors
+    /// If it is above [`Limits::repeat_max`](crate::Limits::repeat_max).
+    pub(super) fn bound(&self, n: u64) -> Lowered<u32> {
+        let (bound, limit) = (u32::try_from(n).unwrap_or(u32::MAX).min(Counter::BOUND_MAX), self.limits.bound_max());
+        match bound <= limit {
+            true => Ok(bound),
+            false => Err(SchemaError::too_much("repeat_max", bound as usize, limit as usize).into()),
+        }
+    }
+
     /// Adds the body and closing quote of the strings of some shapes with equal bounds on their length, with a counter of characters, if
     /// that is possible.
     fn counted(&mut self, draft: &mut Draft, open: u32, end: u32, shapes: &[&StringShape]) -> Lowered<Counted> {
@@ -217,15 +242,14 @@ impl Lowerer<'_> {
             };
             min = min.max(u64::from(is_some));
         }
-        let bound = |n: u64| u32::try_from(n).unwrap_or(u32::MAX).min(self.limits.bound_max());
-        let max = shape.max.map(bound);
+        let max = shape.max.map(|max| self.bound(max)).transpose()?;
         if min == 0 {
             draft.byte(&[open], b'"', end);
         }
         if max.is_some_and(|max| max == 0) {
             return Ok(Counted::Beside);
         }
-        let counter = Counter::new(bound(min).max(1), max);
+        let counter = Counter::new(self.bound(min)?.max(1), max);
         let rule = if is_free {
             let rule = self.leaf("characters", LeafKey::Character, Some(counter), |_| Ok(Some(any_character())))?;
             rule.expect("a draft was made")

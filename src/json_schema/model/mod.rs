@@ -160,7 +160,15 @@ impl SchemaModel {
     /// Adds the location to an error: a value of a schema's document.
     pub(in crate::json_schema) fn error_at(&self, schema: SchemaId, value: ValueId, error: SchemaError) -> SchemaError {
         let Document { uri, json } = &self.documents[self.schema(schema).document.index()];
-        error.at(uri, json, value)
+        error.placed_at(uri, json, value)
+    }
+
+    /// Adds the excerpt of an error of [`Self::error_at`] that the author gets to see.
+    pub(in crate::json_schema) fn illustrated(&self, error: SchemaError) -> SchemaError {
+        match self.documents.iter().find(|document| error.is_placed() && *document.uri == *error.document()) {
+            Some(document) => error.illustrated(&document.json),
+            None => error,
+        }
     }
 
     /// Returns about how much memory the model takes, in bytes.

@@ -227,6 +227,21 @@ impl NumberSet {
         NumberSet { lower, upper, integer, divisors }
     }
 
+    /// Returns the steps of a budget for finding out whether numbers of so many digits are multiples of the divisors, or some of these of such a number.
+    pub fn steps_of_divisions(&self, n_digits: usize) -> usize {
+        // Long division takes a tenth of a second where both have 4,096 digits.
+        let of_divisor = |divisor: &Decimal| {
+            let (short, long) = (divisor.n_digits().min(n_digits), divisor.n_digits().max(n_digits));
+            1 + (long * (short + 4 * long)) / 16
+        };
+        self.divisors.iter().map(|(divisor, _)| of_divisor(divisor)).sum()
+    }
+
+    /// Returns the number of digits of the longest divisor.
+    pub fn longest_divisor(&self) -> usize {
+        self.divisors.iter().map(|(divisor, _)| divisor.n_digits()).max().unwrap_or(0)
+    }
+
     /// Returns whether a number is in the set.
     pub fn contains(&self, value: &Decimal) -> bool {
         self.lower.as_ref().is_none_or(|bound| *value > bound.value || (bound.is_inclusive && *value == bound.value))

@@ -72,8 +72,7 @@ impl Lowerer<'_> {
     /// Returns how many numbers of items a condition has to tell apart, at most: items that none of the values can be are not counted.
     pub(in super::super) fn n_counts(&mut self, shape: &ArrayShape, count: &ItemCount) -> Lowered<u64> {
         let bound = count.max.unwrap_or(count.min).min(shape.max.unwrap_or(u64::MAX));
-        let rules = shape.rules.iter().filter(|rule| rule.to.is_none()).map(|rule| rule.member);
-        let counted: Members = rules.chain([count.member]).collect();
+        let counted: Members = shape.rules.at_the_end().chain([count.member]).collect();
         let n_values = match shape.has_distinct_items() {
             _ if self.is_nothing(&counted)? => 0,
             // Only lists are looked at: to find out more, keywords might have to be dropped.
@@ -93,7 +92,7 @@ impl Lowerer<'_> {
     pub(super) fn few_counted(&mut self, shape: &mut ArrayShape, is_bounded: bool) -> Lowered<(bool, FewCounted)> {
         let (mut is_known, mut are_enough) = (true, true);
         let mut n_values: SmallVec<[Option<u64>; 4]> = SmallVec::new();
-        let rest: Members = shape.rules.iter().filter(|rule| rule.to.is_none()).map(|rule| rule.member).collect();
+        let rest: Members = shape.rules.at_the_end().collect();
         for count in &shape.counts {
             let counted: Members = rest.iter().copied().chain([count.member]).collect();
             let counted = self.expander.intern(counted);

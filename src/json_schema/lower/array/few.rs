@@ -89,7 +89,7 @@ impl Lowerer<'_> {
         let mut states: HashMap<Used, u32> = HashMap::new();
         let mut pending: Vec<(Used, Option<u32>)> = vec![(none, None)];
         while let Some((used, state)) = pending.pop() {
-            self.check_written("items", states.len())?;
+            self.check_written("uniqueItems", states.len())?;
             let n_items = used.values.count_ones();
             let from = match state {
                 None => before_first.clone(),
@@ -137,7 +137,7 @@ impl Lowerer<'_> {
             let mut counted = SmallVec::new();
             for count in &shape.counts {
                 let is_at = count.from <= at && count.to.is_none_or(|to| at < to);
-                let members: Members = shape.members_at(at).chain([count.member]).collect();
+                let members: Members = shape.rules.at(at).chain([count.member]).collect();
                 counted.push(if is_at { set_of(&self.domain_of(members)?) } else { 0 });
             }
             positions.push(Position { values: set_of(domain), counted });

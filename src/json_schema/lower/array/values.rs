@@ -111,7 +111,7 @@ impl Lowerer<'_> {
             return Ok(false);
         }
         for position in 0..=n_prefix {
-            let members: Members = shape.members_at(position).collect();
+            let members: Members = shape.rules.at(position).collect();
             let conjunction = self.expander.intern(members);
             if !self.has_value(conjunction)? {
                 return Ok(false);

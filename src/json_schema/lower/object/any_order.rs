@@ -72,7 +72,7 @@ impl Lowerer<'_> {
             let n_drafted = draft.n_states() + draft.n_edges();
             self.budget.spend(STEPS_PER_EDGE * n_drafted.saturating_sub(n_counted))?;
             n_counted = n_drafted;
-            self.check_written("members", sets.after.len())?;
+            self.check_written("properties", sets.after.len())?;
             let from = self.after_element(draft, state)?;
             if sets.may_close(came) {
                 let close = self.before_close(draft, from.clone(), depth)?;
