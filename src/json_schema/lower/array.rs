@@ -501,6 +501,10 @@ impl Lowerer<'_> {
         next.iter().for_each(|&from| body.edge(from, Label::Call(rule), item));
         let done = self.after_element(&mut body, item)?;
         done.iter().for_each(|&done| body.accept(done));
+        // The bounds as they are written, so that an error names them.
+        for bound in [Some(shape.min), shape.max].into_iter().flatten() {
+            self.bound(bound)?;
+        }
         let max = max.map(|max| self.bound(max)).transpose()?;
         let counter = Counter::new(self.bound(min)?.max(1), max);
         self.spend(&body)?;
