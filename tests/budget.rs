@@ -101,6 +101,22 @@ fn accepting_is_within_budgets_of_work_and_of_memory() {
 }
 
 #[test]
+fn comparing_values_is_work() {
+    let compiler =
+        GrammarCompiler::builder(vocab()).limits(Limits { step_work_max: 1000, ..Limits::default() }).build();
+    let schema = r#"{"type": "array", "uniqueItems": true, "items": {"type": "integer"}}"#;
+    let mut matcher = compiler.compile_json_schema(schema).unwrap().matcher();
+    matcher.accept_bytes(b"[1000").unwrap();
+    // A number is compared with those before it wherever it may end.
+    let refused =
+        (1001..4000).find_map(|n| matcher.accept_bytes(format!(",{n}").as_bytes()).err().map(|error| (n, error)));
+    let (n, error) = refused.expect("comparing costs nothing");
+    assert!(error.is_over_budget() && n > 1100, "{n}: {error}");
+    matcher.accept_bytes(b"]").unwrap();
+    assert!(matcher.is_accepting(), "a call that fails changes nothing");
+}
+
+#[test]
 fn defaults_suffice_for_ordinary_grammars_and_the_slow_ones_have_names() {
     let compiler = GrammarCompiler::new(vocab());
     let grammar = compiler.compile_ebnf("root ::= block* \".\"\nblock ::= \"(\" block* \")\" | [a-z ]+").unwrap();

@@ -472,6 +472,8 @@ impl Stacks {
                     let place = program.place(exit.state);
                     match place.map(|(linked, local)| (linked.unit.info(local).kind, &linked.unit)) {
                         Some((Kind::DistinctValue(distinct), unit)) => {
+                            // Each of them is compared with the new one.
+                            self.work.spend(u64::from(values.n_values(exit.register)));
                             let register = values.admit(exit.register, distinct, unit.declared_keys(distinct));
                             live.extend(register.map(|register| Head { register, ..exit }));
                         }

@@ -32,6 +32,7 @@ use crate::automaton::{Kind, Owner, Program, StateId};
 use crate::machine::{Distinct, Equality, canonical_number};
 use crate::util::ByteSet;
 use ahash::{AHashMap, AHashSet, AHasher};
+use core::cell::Cell;
 use core::hash::Hasher;
 use smallvec::SmallVec;
 
@@ -236,7 +237,7 @@ impl Viability {
     }
 
     /// Tells whether nothing that a head is within can be exhausted: on some way down its stack. There may be `n_more` values that no set has yet.
-    fn is_free(&mut self, program: &Program, stacks: &Stacks, head: Head, n_more: u32) -> bool {
+    fn is_free(&mut self, program: &Program, stacks: &mut Stacks, head: Head, n_more: u32) -> bool {
         self.behind.clear();
         let Some(values) = stacks.values() else { return true };
         if is_exhausted(program, values, head, n_more) {
@@ -248,10 +249,16 @@ impl Viability {
             program.reaches_unbounded(state, false) || program.reaches_unbounded(state, true) && is_plain(values)
         };
         let is_unbounded_behind = |state| program.reaches_unbounded(state, false);
-        let has_candidates = |frame: Head, equality| !Candidates::of(values, frame.register, equality).is_empty();
-        self.has_free_way(program, stacks, head, n_more, |_| false, |_| false, |_, _| true)
+        let n_compared = Cell::new(0);
+        let has_candidates = |frame: Head, equality| {
+            n_compared.set(n_compared.get() + u64::from(values.n_values(frame.register)));
+            !Candidates::of(values, frame.register, equality).is_empty()
+        };
+        let is_free = self.has_free_way(program, stacks, head, n_more, |_| false, |_| false, |_, _| true)
             || self.has_free_way(program, stacks, head, n_more, is_unbounded, is_unbounded_behind, |_, _| true)
-            || self.has_free_way(program, stacks, head, n_more, is_unbounded, is_unbounded_behind, has_candidates)
+            || self.has_free_way(program, stacks, head, n_more, is_unbounded, is_unbounded_behind, has_candidates);
+        stacks.work.spend(n_compared.get());
+        is_free
     }
 
     /// Tells whether on some way down the stack of a head no value under way can become one that is there already (`has_candidates`), unless something unbounded can be

@@ -85,10 +85,10 @@ impl Matcher {
         let opening = vocab.quoted_strings().opening_and_holding();
         self.clear_refused(row, opening.iter().copied(), |_| is_changed = true);
         memory.stack.are_held_keys_tried = self.clear_held_keys(row, &mut is_changed).is_some();
-        memory.stack.find_repeating(program, &self.stacks, &self.live, height(trie, TrieNode::ROOT));
+        memory.stack.find_repeating(program, &mut self.stacks, &self.live, height(trie, TrieNode::ROOT));
         memory.n_levels = 0;
         let within = self.values().within();
-        let danger = memory.stack.danger(program, &self.stacks, &self.live, within, height(trie, TrieNode::ROOT));
+        let danger = memory.stack.danger(program, &mut self.stacks, &self.live, within, height(trie, TrieNode::ROOT));
         let danger = danger.among(bytes_read(program, &self.live));
         memory.push(&self.live, Level { live: Configuration::new(), mark, within, danger, is_complete: true });
         // Few tokens hold what can make a difference, and of these few are in the mask: they are tried one by one.
@@ -153,7 +153,7 @@ impl Matcher {
             }
             self.stacks.work.spend(WORK_PER_PLACE);
             let within = above.within.after(trie.byte(node));
-            let danger = memory.stack.danger(program, &self.stacks, &next, within, height(trie, node));
+            let danger = memory.stack.danger(program, &mut self.stacks, &next, within, height(trie, node));
             // What can't be read is in no mask, unless another place read it.
             let danger = if is_complete { danger.among(bytes_read(program, &next)) } else { danger };
             // That something can follow is known only where a token ends.
@@ -195,15 +195,16 @@ impl Matcher {
 
 impl StackWalk {
     /// Finds the frames of `live` whose values may become others.
-    fn find_repeating(&mut self, program: &Program, stacks: &Stacks, live: &[Head], n_bytes_max: usize) {
+    fn find_repeating(&mut self, program: &Program, stacks: &mut Stacks, live: &[Head], n_bytes_max: usize) {
         self.before = stacks.mark();
         self.repeating.clear();
         let mut repeating = core::mem::take(&mut self.repeating);
+        let mut n_compared = 0;
         self.are_all_known = self.visit(stacks, live, usize::MAX, ALL_STACK_NODES_MAX, |frame, _| {
             if let Some(Kind::DistinctValue(distinct)) = program.info(frame.state).map(|info| info.kind)
                 && !repeating.iter().any(|(known, _)| *known == frame)
             {
-                let candidates = candidates(stacks, frame, distinct);
+                let candidates = candidates(stacks, frame, distinct, &mut n_compared);
                 if !candidates.is_empty()
                     || !other_repetitions(program, stacks, frame, distinct, n_bytes_max).is_empty()
                 {
@@ -212,6 +213,7 @@ impl StackWalk {
             }
             true
         });
+        stacks.work.spend(n_compared);
         self.repeating = repeating;
     }
 
@@ -219,7 +221,7 @@ impl StackWalk {
     fn danger(
         &mut self,
         program: &Program,
-        stacks: &Stacks,
+        stacks: &mut Stacks,
         live: &[Head],
         within: Within,
         n_bytes_max: usize,
@@ -247,6 +249,7 @@ impl StackWalk {
                 all = all.or(next_value(*head, distinct, Position::Here));
             }
         }
+        let mut n_compared = 0;
         let (repeating, n_bytes_before) = (core::mem::take(&mut self.repeating), self.before.n_bytes);
         // Values that may be repeated count however far down they are, which is known of those that began before; next values as far down as a
         // suffix can return.
@@ -262,7 +265,7 @@ impl StackWalk {
                     // A value that began before and could become no other one can't now.
                     None if frame.register >> 32 < u64::from(n_bytes_before) => ByteSet::EMPTY,
                     None => {
-                        candidates(stacks, frame, distinct).next_bytes(values)
+                        candidates(stacks, frame, distinct, &mut n_compared).next_bytes(values)
                             | other_repetitions(program, stacks, frame, distinct, n_bytes_max)
                     }
                 };
@@ -289,6 +292,7 @@ impl StackWalk {
             }
             !all.is_all()
         });
+        stacks.work.spend(n_compared);
         self.repeating = repeating;
         if are_few { all } else { Danger::ALL }
     }
@@ -348,8 +352,9 @@ fn ends_between_scalars(values: &DistinctValues) -> bool {
     values.bytes_backward().next().is_none_or(|last| b"{}[],:\" \t\n\r".contains(&last))
 }
 
-/// Returns the values before that the one under way in a frame may become.
-fn candidates(stacks: &Stacks, frame: Head, distinct: Distinct) -> Candidates {
+/// Returns the values before that the one under way in a frame may become; adds to `n_compared` how many there are.
+fn candidates(stacks: &Stacks, frame: Head, distinct: Distinct, n_compared: &mut u64) -> Candidates {
+    *n_compared += u64::from(values_of(stacks).n_values(frame.register));
     Candidates::of(values_of(stacks), frame.register, distinct.equality)
 }
 
