@@ -55,7 +55,7 @@ impl Candidates {
     pub fn of(values: &DistinctValues, register: u64, equality: Equality) -> Candidates {
         let start = (register >> 32) as u32;
         let mut found = Candidates { kind: Kind::Bytes(start), values: SmallVec::new() };
-        let (Some(first), true) = (values.first_byte(register), register as u32 != 0) else { return found };
+        let (Some(first), true) = (values.first_of(values.begun(register)), register as u32 != 0) else { return found };
         if equality == Equality::Json {
             found.kind = match first {
                 b'{' | b'[' => Kind::Container(start),
@@ -70,7 +70,7 @@ impl Candidates {
             _ => 0,
         };
         let mut all: SmallVec<[Candidate; 2]> = SmallVec::new();
-        values.for_each_with(register, bits, |value| {
+        for value in values.in_set_with(register, bits) {
             let is_alike = match (found.kind, values.first_of(value)) {
                 (Kind::Number, other) => other.is_some_and(is_number),
                 (_, other) => other == Some(first),
@@ -78,7 +78,7 @@ impl Candidates {
             let candidate = || Candidate { value, scalars: found.scalars_of(values, value) };
             // Most strings differ early, and are not decoded for that.
             all.extend(is_alike.then(candidate).filter(|candidate| found.remains(values, &begun, candidate)));
-        });
+        }
         found.values = all;
         if let Kind::Container(start) = found.kind {
             let text: Vec<u8> = values.bytes_from(start).collect();

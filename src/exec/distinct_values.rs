@@ -191,7 +191,7 @@ impl DistinctValues {
 
     /// Ends the value of a frame; returns the register with the new set, unless the value was in it already, or is declared.
     pub fn admit(&mut self, register: u64, distinct: Distinct, declared_keys: Option<&DeclaredKeys>) -> Option<u64> {
-        let (rest, value) = (register as u32, Piece { start: (register >> 32) as u32, end: self.n_bytes() });
+        let (rest, value) = (register as u32, self.begun(register));
         if declared_keys.is_some_and(|declared_keys| declared_keys.contains(&self.short_text(value))) {
             self.n_refused += 1;
             return None;
@@ -213,7 +213,7 @@ impl DistinctValues {
             }
             self.same(distinct.equality, set.value, value, &mut canonical)
         };
-        if self.any(rest, is_same) {
+        if self.sets(register).any(is_same) {
             self.n_refused += 1;
             return None;
         }
@@ -259,18 +259,28 @@ impl DistinctValues {
         Equality::Json.canonical(&self.bytes(piece).collect::<Vec<u8>>())
     }
 
-    /// Calls `visit` with what is left of each value of the frame's set that the value under way is a beginning of.
-    pub fn for_each_rest(&self, register: u64, mut visit: impl FnMut(Piece)) {
-        let begun = Piece { start: (register >> 32) as u32, end: self.n_bytes() };
-        self.any(register as u32, |Set { value: Piece { start, end }, .. }| {
-            if end - start >= begun.n_bytes() {
-                let rest = Piece { start: start + begun.n_bytes(), end };
-                if self.bytes(Piece { end: rest.start, start }).eq(self.bytes(begun)) {
-                    visit(rest);
-                }
-            }
-            false
-        });
+    /// Returns the values of the frame's set, the last one first.
+    pub fn in_set(&self, register: u64) -> impl Iterator<Item = Piece> + '_ {
+        self.sets(register).map(|set| set.value)
+    }
+
+    /// Returns the values of the frame's set, except containers that lack a scalar with one of these bits ([`JsonScalars::bloom_bits`]).
+    pub fn in_set_with(&self, register: u64, bits: u64) -> impl Iterator<Item = Piece> + '_ {
+        self.sets(register).filter(move |set| bits & !set.scalar_bits == 0).map(|set| set.value)
+    }
+
+    /// Returns the keys of the frame's set that a token may hold whole.
+    pub fn held_keys(&self, register: u64) -> impl Iterator<Item = Piece> + '_ {
+        self.sets(register).filter(|set| set.is_held).map(|set| set.value)
+    }
+
+    /// Returns the suffix of each value of the frame's set of which the value under way is a prefix.
+    pub fn suffixes(&self, register: u64) -> impl Iterator<Item = Piece> + '_ {
+        let begun = self.begun(register);
+        self.in_set(register).filter_map(move |Piece { start, end }| {
+            let at = start.checked_add(begun.n_bytes()).filter(|&at| at <= end)?;
+            self.bytes(Piece { start, end: at }).eq(self.bytes(begun)).then_some(Piece { start: at, end })
+        })
     }
 
     /// Returns the declared keys that the value under way is a beginning of, by number.
@@ -293,25 +303,29 @@ impl DistinctValues {
         (register as u32).checked_sub(1).map(|last| self.sets.get(last as usize))
     }
 
+    /// Returns the frame's set and those that it grew from, the last one first.
+    fn sets(&self, register: u64) -> impl Iterator<Item = Set> + '_ {
+        core::iter::successors(self.last_set(register), |set| self.last_set(u64::from(set.rest)))
+    }
+
+    /// Returns what was read of the value of a frame.
+    pub fn begun(&self, register: u64) -> Piece {
+        Piece { start: (register >> 32) as u32, end: self.n_bytes() }
+    }
+
     /// Returns the number of bytes that were read of the value of a frame.
     pub fn n_begun(&self, register: u64) -> u32 {
-        self.n_bytes() - (register >> 32) as u32
+        self.begun(register).n_bytes()
     }
 
     /// Returns what was read of the value of a frame, where that is short, as keys are.
     pub fn begun_key(&self, register: u64) -> SmallVec<[u8; 64]> {
-        self.short_text(Piece { start: (register >> 32) as u32, end: self.n_bytes() })
+        self.short_text(self.begun(register))
     }
 
     /// Returns a piece that is short, as keys are.
     fn short_text(&self, piece: Piece) -> SmallVec<[u8; 64]> {
         self.bytes(piece).collect()
-    }
-
-    /// Returns the first byte of the value of a frame.
-    pub fn first_byte(&self, register: u64) -> Option<u8> {
-        let start = (register >> 32) as usize;
-        (start < self.text.len()).then(|| self.text.get(start))
     }
 
     /// Returns what the text ends within, as far as it was settled.
@@ -327,34 +341,6 @@ impl DistinctValues {
     /// Returns the first byte of a piece.
     pub fn first_of(&self, piece: Piece) -> Option<u8> {
         (piece.n_bytes() > 0).then(|| self.text.get(piece.start as usize))
-    }
-
-    /// Calls `visit` with each value of a set.
-    pub fn for_each(&self, register: u64, mut visit: impl FnMut(Piece)) {
-        self.any(register as u32, |set| {
-            visit(set.value);
-            false
-        });
-    }
-
-    /// Calls `visit` with each value of a set, except containers that lack a scalar with one of these bits ([`JsonScalars::bloom_bits`]).
-    pub fn for_each_with(&self, register: u64, bits: u64, mut visit: impl FnMut(Piece)) {
-        self.any(register as u32, |set| {
-            if bits & !set.scalar_bits == 0 {
-                visit(set.value);
-            }
-            false
-        });
-    }
-
-    /// Calls `visit` with each key of a set that a token may hold whole.
-    pub fn for_each_held(&self, register: u64, mut visit: impl FnMut(Piece)) {
-        self.any(register as u32, |set| {
-            if set.is_held {
-                visit(set.value);
-            }
-            false
-        });
     }
 
     /// Returns a number that sets have in common which were made of the same one of the first `n_sets` by adding the same values, in any order, and
@@ -392,17 +378,6 @@ impl DistinctValues {
 
     pub fn memory_bytes(&self) -> usize {
         self.text.memory_bytes() + self.sets.memory_bytes() + self.strings.memory_bytes()
-    }
-
-    fn any(&self, mut set: SetId, mut test: impl FnMut(Set) -> bool) -> bool {
-        while set != 0 {
-            let content = self.sets.get(set as usize - 1);
-            if test(content) {
-                return true;
-            }
-            set = content.rest;
-        }
-        false
     }
 }
 

@@ -325,9 +325,7 @@ impl Viability {
         let (mut start, mut n_used) = (values.n_bytes(), 0);
         self.for_each_value(program, stacks, head, |register| {
             start = start.min((register >> 32) as u32);
-            let mut n_values = 0;
-            values.for_each(register, |_| n_values += 1);
-            n_used += n_values;
+            n_used += values.n_values(register) as usize;
         });
         (start, n_used)
     }
@@ -372,16 +370,14 @@ impl Viability {
         if let Some(values) = stacks.values() {
             if let Some(Owner::DistinctValues(_)) = linked.unit.info(local).owner {
                 // One of them may begin here.
-                values.for_each(head.register, |value| {
-                    n_used += 1;
-                    values.bytes(value).take(1).for_each(|byte| is_used[usize::from(byte)] = true);
-                });
+                n_used += values.n_values(head.register) as usize;
+                let first_bytes = values.in_set(head.register).filter_map(|value| values.first_of(value));
+                first_bytes.for_each(|byte| is_used[usize::from(byte)] = true);
             }
             self.for_each_value(program, stacks, head, |register| {
-                values.for_each(register, |_| n_used += 1);
-                values.for_each_rest(register, |rest| {
-                    values.bytes(rest).take(1).for_each(|byte| is_used[usize::from(byte)] = true);
-                });
+                n_used += values.n_values(register) as usize;
+                let next_bytes = values.suffixes(register).filter_map(|suffix| values.first_of(suffix));
+                next_bytes.for_each(|byte| is_used[usize::from(byte)] = true);
             });
         }
         // In a string a bracket is a character like others.

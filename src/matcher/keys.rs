@@ -240,16 +240,16 @@ impl Matcher {
         let (trie, mut found) = (self.grammar.vocab().trie(), Vec::new());
         let Some(scarce_after) = self.scarce_after(frame.state) else { return found };
         let n_least = scarce_after.saturating_sub(self.values().n_begun(frame.register)) as usize;
-        self.values().for_each_rest(frame.register, |rest| {
+        for suffix in self.values().suffixes(frame.register) {
             let mut node = TrieNode::ROOT;
-            for (byte, n_bytes) in self.values().bytes(rest).zip(1..) {
+            for (byte, n_bytes) in self.values().bytes(suffix).zip(1..) {
                 let Some(child) = trie.child(node, byte) else { break };
                 node = child;
                 if n_bytes >= n_least {
                     found.extend_from_slice(trie.tokens(node));
                 }
             }
-        });
+        }
         found
     }
 
@@ -307,11 +307,11 @@ impl Matcher {
             if let Some(n_bytes) = self.scarce_after(frame.state) {
                 tokens.extend(strings.open_for(n_bytes));
             }
-            self.values().for_each_held(frame.register, |key| {
+            for key in self.values().held_keys(frame.register) {
                 // Behind the opening quote.
                 let string: SmallVec<[u8; 64]> = self.values().bytes(key).skip(1).collect();
                 tokens.extend_from_slice(strings.holding(&string));
-            });
+            }
             if self.stacks.n_exits(frame.node) != 1 {
                 return Err(ManyWays);
             }
@@ -325,14 +325,14 @@ impl Matcher {
     /// Clears the tokens that begin with the suffix of a key which is there already, or declared.
     fn clear_key_suffixes(&self, row: &mut [u32], frame: Head) {
         let vocab = self.grammar.vocab();
-        self.values().for_each_rest(frame.register, |rest| {
-            let suffix: SmallVec<[u8; 64]> = self.values().bytes(rest).collect();
+        for suffix in self.values().suffixes(frame.register) {
+            let suffix: SmallVec<[u8; 64]> = self.values().bytes(suffix).collect();
             if *suffix == *b"\"" {
                 vocab.quoted_strings().clear_beginning_with_quote(row);
             } else if let Some(node) = vocab.trie().find(&suffix) {
                 bit_row::clear_all(row, vocab.trie().subtree_tokens(node));
             }
-        });
+        }
         self.clear_declared_suffixes(row, frame);
     }
 

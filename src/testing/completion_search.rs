@@ -211,10 +211,8 @@ impl SeenConfigurations<'_> {
             return head.register;
         };
         let equality = distinct.equality;
-        let mut key: Vec<Vec<u8>> = Vec::new();
-        values.for_each(head.register, |value| {
-            key.push(equality.canonical(&values.bytes(value).collect::<Vec<u8>>()));
-        });
+        let canonical = |value| equality.canonical(&values.bytes(value).collect::<Vec<u8>>());
+        let mut key: Vec<Vec<u8>> = values.in_set(head.register).map(canonical).collect();
         key.sort_unstable();
         if is_exit && let Kind::DistinctValue(next) = info.kind {
             key.push(b"next".to_vec());
@@ -222,7 +220,7 @@ impl SeenConfigurations<'_> {
                 key.push(values.begun_key(head.register).to_vec());
             } else {
                 let n_before = key.len();
-                values.for_each_rest(head.register, |suffix| key.push(values.bytes(suffix).collect()));
+                key.extend(values.suffixes(head.register).map(|suffix| values.bytes(suffix).collect()));
                 let declared_keys =
                     self.tables.program().place(head.state).and_then(|(at, _)| at.unit.declared_keys(next));
                 for_each_declared_suffix(values, head.register, declared_keys, |suffix| key.push(suffix.to_vec()));
@@ -385,7 +383,8 @@ fn byte_classes(program: &Program, stacks: &Stacks, live: &[Head], is_exact: boo
                 let Some((linked, local)) = program.place(exit.state) else { continue };
                 if let Kind::DistinctValue(distinct) = linked.unit.info(local).kind {
                     let mut is_next = |byte: u8| special[usize::from(byte)] = true;
-                    values.for_each_rest(exit.register, |suffix| values.bytes(suffix).take(1).for_each(&mut is_next));
+                    let suffixes = values.suffixes(exit.register);
+                    suffixes.filter_map(|suffix| values.first_of(suffix)).for_each(&mut is_next);
                     let declared_keys = linked.unit.declared_keys(distinct);
                     for_each_declared_suffix(values, exit.register, declared_keys, |suffix| {
                         suffix.first().copied().into_iter().for_each(&mut is_next);
