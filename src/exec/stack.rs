@@ -522,7 +522,7 @@ impl Stacks {
     /// left out when it was added; and so on from there. So others of that state over their nodes can go too if their registers allow no
     /// more. Exits
     /// lead to older nodes, so this never goes round in a circle.
-    pub(super) fn drop_implied(&mut self, program: &Program, heads: &mut [Head]) -> usize {
+    fn drop_implied(&mut self, program: &Program, heads: &mut [Head]) -> usize {
         let (mut n_kept, mut first) = (0, 0);
         let mut implied: SmallVec<[Head; 8]> = SmallVec::new();
         while first < heads.len() {
@@ -583,14 +583,10 @@ impl Stacks {
     ) -> StackNodeId {
         if exits.len() > 1 && !self.work.is_spent() {
             self.work.spend(WORK_PER_EXIT * exits.len() as u64);
-            exits.sort_unstable_by_key(|exit| (exit.state, exit.node, exit.register));
-            let n_joined = join_registers(program, exits);
-            let n_kept = self.drop_implied(program, &mut exits[..n_joined]);
-            exits.truncate(n_kept);
-            exits.sort_unstable_by_key(|exit| (exit.state, exit.register, exit.node));
-            if n_deep < JOINS_DEEP_MAX {
-                self.join_fresh(program, exits, fresh, n_deep);
-            }
+            exits.sort_unstable();
+            let are_joined = |a: &Head, b: &Head| n_deep < JOINS_DEEP_MAX && !fresh.has(a.node) && !fresh.has(b.node);
+            let n_left = self.merge_heads(program, exits, fresh, n_deep + 1, are_joined);
+            exits.truncate(n_left);
         }
         if let [Head { state, node, register: 0 }] = exits[..] {
             return self.plain(state, node);
@@ -628,36 +624,39 @@ impl Stacks {
         id
     }
 
-    /// Makes one exit of those to one state with one register over nodes made since `fresh`. The exits are sorted.
-    fn join_fresh(&mut self, program: &Program, exits: &mut SmallVec<[Head; 8]>, fresh: StacksMark, n_deep: usize) {
-        let meets = |a: &Head, b: &Head| {
-            let is_fresh = |head: &Head| !fresh.has(head.node);
-            (a.state, a.register) == (b.state, b.register) && is_fresh(a) && is_fresh(b)
-        };
-        if !exits.windows(2).any(|pair| meets(&pair[0], &pair[1])) {
-            return;
-        }
-        let found = core::mem::take(exits);
-        for group in found.chunk_by(meets) {
-            let node = match group {
+    /// Makes few heads of many, which are sorted: drops those that others stand for, and makes one head of the first of a state and register and the others
+    /// that `are_joined` with it. Those that are left come first, and their number is returned. `fresh` is the mark from before the step.
+    pub(super) fn merge_heads(
+        &mut self,
+        program: &Program,
+        heads: &mut [Head],
+        fresh: StacksMark,
+        n_deep: usize,
+        are_joined: impl Fn(&Head, &Head) -> bool,
+    ) -> usize {
+        let n_left = join_registers(program, heads);
+        let n_left = self.drop_implied(program, &mut heads[..n_left]);
+        let heads = &mut heads[..n_left];
+        heads.sort_unstable_by_key(|head| (head.state, head.register, head.node));
+        let (mut n_kept, mut first) = (0, 0);
+        while first < heads.len() {
+            let head = heads[first];
+            let is_met =
+                |other: &Head| (other.state, other.register) == (head.state, head.register) && are_joined(&head, other);
+            let end = first + 1 + heads[first + 1..].partition_point(is_met);
+            let node = match &heads[first..end] {
                 [only] => only.node,
-                _ => self.join(program, group.iter().map(|exit| exit.node), fresh, n_deep + 1),
+                group => self.join(program, group.iter().map(|head| head.node), fresh, n_deep),
             };
-            exits.push(Head { node, ..group[0] });
+            heads[n_kept] = Head { node, ..head };
+            n_kept += 1;
+            first = end;
         }
+        n_kept
     }
 
     /// Returns the node that returns to where any of `nodes` does; `fresh` is the mark from before the step. All are joined at
     /// once, since what is made on the way would be kept.
-    pub fn union(
-        &mut self,
-        program: &Program,
-        nodes: impl Iterator<Item = StackNodeId>,
-        fresh: StacksMark,
-    ) -> StackNodeId {
-        self.join(program, nodes, fresh, 0)
-    }
-
     fn join(
         &mut self,
         program: &Program,

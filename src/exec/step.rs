@@ -3,7 +3,7 @@
 //! With counters and ambiguity a configuration can have many heads of one state. They take a move together, so that what they push is
 //! one node, whose exits tell them apart: as many nodes are made in a step as there are states, however many heads there are.
 
-use super::head::{BOTTOM, Configuration, Head, join_registers};
+use super::head::{BOTTOM, Configuration, Head};
 use super::stack::{Stacks, StacksMark};
 use crate::automaton::{DONE, Kind, Linked, LocalState, MoveListId, Owner, Program, StateId, Step, Unit};
 
@@ -224,28 +224,11 @@ pub(crate) fn tidy(program: &Program, stacks: &mut Stacks, live: &mut Configurat
     if live.windows(2).all(|pair| pair[0].state != pair[1].state) {
         return;
     }
-    let n_joined = join_registers(program, live);
-    let n_kept = stacks.drop_implied(program, &mut live[..n_joined]);
-    live.truncate(n_kept);
-    live.sort_unstable_by_key(|head| (head.state, head.register, head.node));
-    // Each group that can be one head becomes its first, in place.
-    let meets = |a: &Head, b: &Head| {
-        let are_joined = a.node == b.node || !fresh.has(a.node) && !fresh.has(b.node) || !is_counted(program, a.state);
-        (a.state, a.register) == (b.state, b.register) && are_joined
+    let are_joined = |a: &Head, b: &Head| {
+        a.node == b.node || !fresh.has(a.node) && !fresh.has(b.node) || !is_counted(program, a.state)
     };
-    let (mut n_kept, mut first) = (0, 0);
-    while first < live.len() {
-        let n_meeting = live[first..].partition_point(|head| meets(&live[first], head));
-        let group = &live[first..first + n_meeting];
-        let node = match group {
-            [only] => only.node,
-            _ => stacks.union(program, group.iter().map(|head| head.node), fresh),
-        };
-        live[n_kept] = Head { node, ..live[first] };
-        n_kept += 1;
-        first += n_meeting;
-    }
-    live.truncate(n_kept);
+    let n_left = stacks.merge_heads(program, live, fresh, 0, are_joined);
+    live.truncate(n_left);
 }
 
 /// Tells whether heads of a state have registers.
