@@ -60,7 +60,9 @@ impl Matcher {
             Ok(is_empty) => is_empty,
             Err(OverBudget) => return Some(Err(OverBudget)),
         };
-        let mut refused = self.scratch.memo.take_refused();
+        self.scratch.memo.settled = None;
+        let mut refused = core::mem::take(&mut self.scratch.memo.refused);
+        refused.clear();
         self.clear_repeated_keys(row, &surroundings, &mut refused);
         if self.stacks.work.is_spent() {
             return Some(Err(OverBudget));
@@ -69,7 +71,7 @@ impl Matcher {
         let is_empty = is_empty || is_changed && row.iter().all(|&word| word == 0);
         // Of a key under way more and more is known, though the head may stay the same.
         let is_settled = surroundings.key.is_none() && self.live.len() == 1;
-        self.scratch.memo.settle(refused, is_settled.then_some(is_empty));
+        (self.scratch.memo.refused, self.scratch.memo.settled) = (refused, is_settled.then_some(is_empty));
         Some(Ok(is_empty))
     }
 
@@ -121,7 +123,7 @@ impl Matcher {
             return Ok(is_empty);
         }
         // Keys that are declared are read beside the others, and may be what those may not.
-        self.scratch.memo.invalidate();
+        self.scratch.memo.settled = None;
         let of_key = self.ask(|query, _| fill(query, within, row))?;
         self.clear_key_suffixes(row, frame);
         let of_others = self.ask(|query, _| add(query, beside, row))?;
@@ -211,8 +213,8 @@ impl Matcher {
         }
         let mut node = head.node;
         for _ in 0..FRAMES_MAX {
-            if self.scratch.memo.is_among_keys(node) || node == BOTTOM {
-                self.scratch.memo.note_among_keys(head.node);
+            if self.scratch.memo.among_keys == Some(node) || node == BOTTOM {
+                self.scratch.memo.among_keys = Some(head.node);
                 return true;
             }
             if self.stacks.n_exits(node) != 1 {

@@ -24,7 +24,7 @@ impl Matcher {
             self.count_hits(1);
             return Ok(is_empty);
         }
-        self.scratch.memo.invalidate();
+        self.scratch.memo.settled = None;
         let FillOutcome { n_hits, is_empty, place } = self.ask(|query, live| fill(query, live, row))?;
         self.scratch.memo.place = place.map(|place| (self.live[0], self.table.version(), place));
         self.count_hits(n_hits);

@@ -17,7 +17,7 @@ pub(super) struct MaskMemo {
     pub settled: Option<bool>,
     pub refused: Vec<TokenId>,
     /// A node below which all values that are compared are keys that can't be exhausted.
-    among_keys: Option<StackNodeId>,
+    pub among_keys: Option<StackNodeId>,
     objects: [Object; OBJECTS_MAX],
     /// The one to replace next.
     next: usize,
@@ -53,33 +53,6 @@ impl MaskMemo {
             // The empty set is none of them.
             object.key = object.key.filter(|key| mark.has(key.node) && key.set <= n_sets);
         }
-    }
-
-    /// Tells whether all values that are compared below a node are known to be keys that can't be exhausted.
-    pub fn is_among_keys(&self, node: StackNodeId) -> bool {
-        self.among_keys == Some(node)
-    }
-
-    pub fn note_among_keys(&mut self, node: StackNodeId) {
-        self.among_keys = Some(node);
-    }
-
-    /// Forgets what was refused, and returns the memory for what will be.
-    pub fn take_refused(&mut self) -> Vec<TokenId> {
-        self.settled = None;
-        let mut refused = core::mem::take(&mut self.refused);
-        refused.clear();
-        refused
-    }
-
-    /// Remembers which tokens of the last mask were refused, and whether it is empty, if that is so wherever its head is live again.
-    pub fn settle(&mut self, refused: Vec<TokenId>, is_empty: Option<bool>) {
-        (self.refused, self.settled) = (refused, is_empty);
-    }
-
-    /// Forgets which tokens were refused.
-    pub fn invalidate(&mut self) {
-        self.settled = None;
     }
 
     pub fn find_object(&self, key: ObjectKey) -> Option<ObjectSlot> {
