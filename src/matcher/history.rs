@@ -14,12 +14,13 @@ use crate::exec::{Configuration, Head, StackNodeId};
 use crate::util::chunked::Chunked;
 use crate::vocab::TokenId;
 
-/// What was accepted in a step.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Accepted {
+/// One step of what a matcher accepted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AcceptedPiece {
+    /// A token.
     Token(TokenId),
-    /// A number of bytes.
-    Bytes(usize),
+    /// Bytes.
+    Bytes(Vec<u8>),
 }
 
 /// The state of a matcher apart from its stacks, before a step.
@@ -144,8 +145,8 @@ impl History {
         Some(Snapshot { is_terminated, n_nodes: n_nodes - spilled.n_nodes })
     }
 
-    /// Calls `visit` with what each step accepted, oldest first; bytes come with their offset in [`Self::byte`].
-    pub fn for_each_accepted(&self, mut visit: impl FnMut(Accepted, usize)) {
+    /// Calls `visit` with what each step accepted, oldest first.
+    pub fn for_each_accepted(&self, mut visit: impl FnMut(AcceptedPiece)) {
         let start =
             |step: usize| if step < self.byte_starts.len() { self.byte_starts.get(step) } else { self.bytes.len() };
         let mut n_byte_steps = 0;
@@ -153,17 +154,12 @@ impl History {
             let Step { head, token, .. } = self.steps.get(index);
             let is_spilled = head & SPILLED != 0;
             if is_spilled && self.spilled.get((head & !SPILLED) as usize).kind == SpilledKind::Bytes {
-                let (offset, end) = (start(n_byte_steps), start(n_byte_steps + 1));
-                visit(Accepted::Bytes(end - offset), offset);
+                let bytes = start(n_byte_steps)..start(n_byte_steps + 1);
+                visit(AcceptedPiece::Bytes(bytes.map(|index| self.bytes.get(index)).collect()));
                 n_byte_steps += 1;
             } else {
-                visit(Accepted::Token(token), start(n_byte_steps));
+                visit(AcceptedPiece::Token(token));
             }
         }
-    }
-
-    /// Returns a byte that was accepted as such.
-    pub fn byte(&self, offset: usize) -> u8 {
-        self.bytes.get(offset)
     }
 }

@@ -16,7 +16,7 @@
 
 use super::Matcher;
 use super::error::MatchError;
-use super::history::Accepted;
+use super::history::AcceptedPiece;
 use crate::vocab::{TokenId, Tokenize, TrieNode};
 
 /// Most texts that a tokenizer is asked about for one call, beyond those at the ends of few tokens; what would take more counts as not certain.
@@ -133,17 +133,17 @@ impl Matcher {
         let vocab = self.grammar.vocab();
         let mut text = AcceptedText { bytes: Vec::new(), boundaries: vec![0] };
         let mut is_known = !self.is_trimmed;
-        self.history.for_each_accepted(|accepted, offset| match accepted {
-            Accepted::Token(token) if vocab.is_text(token) && !self.stop_tokens().contains(&token) => {
+        self.history.for_each_accepted(|piece| match piece {
+            AcceptedPiece::Token(token) if vocab.is_text(token) && !self.stop_tokens().contains(&token) => {
                 text.bytes.extend_from_slice(vocab.bytes(token));
                 text.boundaries.push(text.bytes.len());
             }
-            Accepted::Token(_) => {
+            AcceptedPiece::Token(_) => {
                 is_known = true;
                 text = AcceptedText { bytes: Vec::new(), boundaries: vec![0] };
             }
-            Accepted::Bytes(n_bytes) => {
-                text.bytes.extend((offset..offset + n_bytes).map(|index| self.history.byte(index)));
+            AcceptedPiece::Bytes(bytes) => {
+                text.bytes.extend(bytes);
                 text.boundaries = vec![text.bytes.len()];
             }
         });

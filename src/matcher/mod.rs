@@ -25,6 +25,7 @@ mod threads;
 pub use batch::{accept_and_fill, accept_tokens, fill_masks, step_each};
 pub use drafts::{ChainFill, TreeFill};
 pub use error::MatchError;
+pub use history::AcceptedPiece;
 pub use jump::JUMP_FORWARD_BYTES_MAX;
 pub use jump_tokens::ForcedTokens;
 pub use place_key::PlaceKey;
@@ -44,7 +45,7 @@ use danger::Recheck;
 use draft_walk::DraftWalk;
 use ending::Ending;
 use failure::Failure;
-use history::{Accepted, History, Snapshot};
+use history::{History, Snapshot};
 use memo::MaskMemo;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -422,14 +423,7 @@ impl Matcher {
             return Err(MatchError::history_forgotten());
         }
         let mut pieces = Vec::with_capacity(self.history.len());
-        self.history.for_each_accepted(|accepted, offset| {
-            pieces.push(match accepted {
-                Accepted::Token(token) => AcceptedPiece::Token(token),
-                Accepted::Bytes(n) => {
-                    AcceptedPiece::Bytes((offset..offset + n).map(|i| self.history.byte(i)).collect())
-                }
-            });
-        });
+        self.history.for_each_accepted(|piece| pieces.push(piece));
         Ok(pieces)
     }
 
@@ -598,15 +592,6 @@ enum After {
     Text { is_end: bool },
     /// To the end, with a stop token that is not part of the text.
     Stop,
-}
-
-/// One step of what a matcher accepted.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum AcceptedPiece {
-    /// A token.
-    Token(TokenId),
-    /// Bytes.
-    Bytes(Vec<u8>),
 }
 
 impl Clone for Matcher {
