@@ -407,7 +407,7 @@ impl Stacks {
         }
         match info.kind {
             Kind::Inner | Kind::DistinctValue(_) => {}
-            Kind::End => self.leave(program, head, live, admits, |register| register == head.register),
+            Kind::End => self.leave(program, head, live, admits),
             Kind::RegisterRule { register_rule } => {
                 let register_rule = linked.unit.register_rule(register_rule);
                 let Some(register) = register_rule.advance(head.register) else { return };
@@ -416,7 +416,7 @@ impl Stacks {
                     live.extend([head]);
                 }
                 if register_rule.can_end(register) {
-                    self.leave(program, head, live, admits, |other| other == register);
+                    self.leave(program, head, live, admits);
                 }
             }
             Kind::Loop { counter } => {
@@ -444,27 +444,19 @@ impl Stacks {
             live.extend([head]);
         }
         if counter.can_end(head.register) {
-            self.leave(program, head, live, admits, |register| implies(counter, head.register, register));
+            self.leave(program, head, live, admits);
         }
     }
 
-    /// Adds the exits below a head that may end, but those that it stands for itself: those to its own state with a register that its
-    /// own `stands_for`.
+    /// Adds the exits below a head that may end, but those that it stands for itself: some of those to its own state.
     #[inline]
-    fn leave(
-        &mut self,
-        program: &Program,
-        head: Head,
-        live: &mut impl Extend<Head>,
-        admits: bool,
-        stands_for: impl Fn(u64) -> bool,
-    ) {
+    fn leave(&mut self, program: &Program, head: Head, live: &mut impl Extend<Head>, admits: bool) {
         self.look_at(head.node);
         let n_exits = self.n_exits(head.node);
         self.work.spend(n_exits as u64);
         for index in 0..n_exits {
             let exit = self.exit(head.node, index);
-            if exit.state == head.state && stands_for(exit.register) {
+            if exit.state == head.state && stands_for(program, head, exit.register) {
                 continue;
             }
             match &mut self.values {
