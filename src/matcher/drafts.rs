@@ -14,8 +14,7 @@
 //! as the largest tree so far.
 
 use super::draft_walk::{DraftWalk, NONE};
-use super::failure::Failure;
-use super::{Fill, MatchError, Matcher};
+use super::{Failure, Fill, MatchError, Matcher};
 use crate::util::bit_row;
 use crate::vocab::TokenId;
 

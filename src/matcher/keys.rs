@@ -75,6 +75,16 @@ impl Matcher {
         Some(Ok(is_empty))
     }
 
+    /// Makes `row` the mask of what may follow if that is the last one again, tokens that were refused included; tells whether that is none.
+    fn fill_settled(&mut self, row: &mut [u32]) -> Option<bool> {
+        let is_empty = self.scratch.memo.settled?;
+        let node = self.scratch.memo.node(&self.live, &self.table)?;
+        node.mask.write(row);
+        bit_row::clear_all(row, &self.scratch.memo.refused);
+        self.count_hits(1);
+        Some(is_empty)
+    }
+
     /// Returns what is around the text, if all places where it can be are usual ones and at most one key is under way.
     fn surroundings(&mut self) -> Option<Surroundings> {
         let has_other_values = self.grammar.program().may_run_out();

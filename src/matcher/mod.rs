@@ -5,15 +5,12 @@ mod batch;
 mod danger;
 mod draft_walk;
 mod drafts;
-mod ending;
 mod error;
 mod fail_closed;
-mod failure;
 mod history;
 mod jump;
 mod jump_tokens;
 mod keys;
-mod live;
 mod memo;
 mod place_key;
 mod recheck;
@@ -36,15 +33,13 @@ use crate::exec::{
     Configuration, Head, OverBudget, Stacks, StacksMark, Viability, Work, end_token, is_done, start, step_bytes,
     step_control, tidy,
 };
-use crate::mask::{MaskQuery, Table, TokenMask, fresh_mask_id, mask_ids};
+use crate::mask::{FillOutcome, MaskQuery, Table, TokenMask, fill, fresh_mask_id, mask_ids};
 use crate::util::chunked::Chunked;
 use crate::vocab::{TokenId, TokenKind};
 use core::cell::Cell;
 use core::fmt;
 use danger::Recheck;
 use draft_walk::DraftWalk;
-use ending::Ending;
-use failure::Failure;
 use history::{History, Snapshot};
 use memo::MaskMemo;
 use smallvec::SmallVec;
@@ -87,6 +82,41 @@ struct Scratch {
     memo: MaskMemo,
     row: Vec<u32>,
     drafts: DraftWalk,
+}
+
+/// Whether an output has ended, and why.
+#[derive(Clone, Copy, Default)]
+struct Ending {
+    /// A stop token was accepted that ends the output.
+    is_stopped: bool,
+    /// The output also ends where nothing can follow.
+    is_asked_ahead: bool,
+    /// It ended so: nothing follows but stop tokens, and that was asked for.
+    is_exhausted: bool,
+}
+
+/// What a matcher does where a mask can't be found.
+#[derive(Clone, Default)]
+struct Failure {
+    /// It allows the stop tokens and nothing else.
+    is_closed: bool,
+    /// Why it did so at the last mask.
+    error: Option<MatchError>,
+    /// It did so for a mask behind drafts, in the call that filled the last masks.
+    is_closed_ahead: bool,
+    /// The engine failed while it was changing something: nothing is believed any more.
+    is_poisoned: bool,
+}
+
+impl Failure {
+    /// Goes back to what it was before steps that were taken back. What they left behind of a failure of the engine stays.
+    fn restore(&mut self, before: Failure) {
+        *self = Failure { is_poisoned: self.is_poisoned, ..before };
+    }
+
+    fn poisoned(&self) -> MatchError {
+        MatchError::internal("it failed before".to_owned())
+    }
 }
 
 fn fresh_stacks(grammar: &CompiledGrammar) -> Stacks {
@@ -322,6 +352,21 @@ impl Matcher {
             row.fill(0);
             self.over_work()
         })
+    }
+
+    /// Makes `row` the mask of what may follow, whatever values there are; tells whether that is none.
+    fn fill_live(&mut self, row: &mut [u32]) -> Result<bool, OverBudget> {
+        if let Some(node) = self.scratch.memo.node(&self.live, &self.table) {
+            node.mask.write(row);
+            let is_empty = node.is_empty;
+            self.count_hits(1);
+            return Ok(is_empty);
+        }
+        self.scratch.memo.settled = None;
+        let FillOutcome { n_hits, is_empty, place } = self.ask(|query, live| fill(query, live, row))?;
+        self.scratch.memo.place = place.map(|place| (self.live[0], self.table.version(), place));
+        self.count_hits(n_hits);
+        Ok(is_empty)
     }
 
     /// Returns the mask of what may follow, in memory of its own.
