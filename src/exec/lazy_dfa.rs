@@ -173,7 +173,7 @@ impl LazyDfa {
             head.register = signature(program, head.state, head.register, u32::from(height));
             head.node = self.stacks.visible(program, head.node, height, &mut self.interned);
         }
-        live.sort_unstable_by_key(|head| (head.state, head.node, head.register));
+        live.sort_unstable();
         live.dedup();
         let found = self.intern(&live);
         self.visible.insert((config, height), found);

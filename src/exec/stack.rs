@@ -141,17 +141,9 @@ impl Stacks {
         self.values.as_deref_mut().map_or(register, |values| values.fingerprint_of(register, n_sets))
     }
 
-    /// Notes a byte before its step.
+    /// Notes a byte before its step, or several whose steps changed nothing but a state.
     #[inline]
-    pub fn read(&mut self, byte: u8) {
-        if let Some(values) = &mut self.values {
-            values.read(byte);
-        }
-    }
-
-    /// Notes bytes whose steps changed nothing but a state.
-    #[inline]
-    pub fn read_all(&mut self, bytes: &[u8]) {
+    pub fn read(&mut self, bytes: &[u8]) {
         if let Some(values) = &mut self.values {
             bytes.iter().for_each(|&byte| values.read(byte));
         }
@@ -193,7 +185,7 @@ impl Stacks {
         for node in (0..self.nodes.len()).rev() {
             if number[node] != UNUSED {
                 let node = StackNodeId::new(node);
-                (0..self.n_exits(node)).for_each(|index| number[self.exit(node, index).node.index()] = BOTTOM);
+                self.exits(node).for_each(|exit| number[exit.node.index()] = BOTTOM);
             }
         }
         let mut stacks = Stacks::new(StateId(self.nodes.get(BOTTOM.index()).first));
@@ -207,9 +199,7 @@ impl Stacks {
                 Node { first, second: number[second as usize].0 }
             } else {
                 let start = stacks.exits.len() as u32;
-                let exits: SmallVec<[Head; 8]> =
-                    (0..second as usize).map(|index| renamed(self.exit(StackNodeId::new(node), index))).collect();
-                exits.into_iter().for_each(|exit| stacks.exits.push(exit));
+                self.exits(StackNodeId::new(node)).for_each(|exit| stacks.exits.push(renamed(exit)));
                 Node { first: start | LIST, second }
             };
             number[node] = StackNodeId::new(stacks.nodes.len());
@@ -260,7 +250,7 @@ impl Stacks {
         exits.clear();
         for node in (first..n_nodes).map(StackNodeId) {
             let start = exits.len() as u32;
-            exits.extend((0..self.n_exits(node)).map(|index| self.exit(node, index)));
+            exits.extend(self.exits(node));
             ranges.push((start, exits.len() as u32));
         }
         // Exits lead to nodes made earlier.
@@ -301,18 +291,14 @@ impl Stacks {
                 head.node = renamed[index as usize];
             }
         }
-        live.sort_unstable_by_key(|head| (head.state, head.node, head.register));
+        live.sort_unstable();
         live.dedup();
     }
 
     /// Returns the interned node with these exits, which are sorted.
     fn intern_content(&mut self, content: &[Head], nodes: &mut HashTable<(u64, StackNodeId)>) -> StackNodeId {
         let hash = spread(hash_of(content));
-        let is_equal = |&(known_hash, known): &(u64, StackNodeId)| {
-            known_hash == hash
-                && self.n_exits(known) == content.len()
-                && content.iter().enumerate().all(|(index, &exit)| self.exit(known, index) == exit)
-        };
+        let is_equal = |&(known_hash, known): &(u64, StackNodeId)| known_hash == hash && self.has_exits(known, content);
         if let Some(&(_, known)) = nodes.find(hash, is_equal) {
             return known;
         }
@@ -345,9 +331,8 @@ impl Stacks {
         if let Some(&known) = interned.visible.get(&(node, height)) {
             return known;
         }
-        let n_exits = self.n_exits(node);
-        self.work.spend(WORK_PER_EXIT * n_exits as u64);
-        let mut exits: SmallVec<[Head; 8]> = (0..n_exits).map(|index| self.exit(node, index)).collect();
+        let mut exits: SmallVec<[Head; 8]> = self.exits(node).collect();
+        self.work.spend(WORK_PER_EXIT * exits.len() as u64);
         for exit in &mut exits {
             exit.register = signature(program, exit.state, exit.register, u32::from(height));
             exit.node = self.visible(program, exit.node, height - 1, interned);
@@ -363,15 +348,24 @@ impl Stacks {
     fn add_content(&mut self, exits: &[Head]) -> StackNodeId {
         let id = StackNodeId::new(self.nodes.len());
         assert!(id.0 < LIST, "stacks hold fewer than 2^31 nodes");
-        self.nodes.push(match *exits {
+        let node = match *exits {
             [Head { state, node, register: 0 }] => Node { first: state.0, second: node.0 },
-            _ => {
-                let first = self.exits.len() as u32 | LIST;
-                exits.iter().for_each(|&exit| self.exits.push(exit));
-                Node { first, second: exits.len() as u32 }
-            }
-        });
+            _ => self.listed(exits),
+        };
+        self.nodes.push(node);
         id
+    }
+
+    /// Adds exits to their table; returns a node that lists them.
+    fn listed(&mut self, exits: &[Head]) -> Node {
+        let first = self.exits.len() as u32 | LIST;
+        exits.iter().for_each(|&exit| self.exits.push(exit));
+        Node { first, second: exits.len() as u32 }
+    }
+
+    /// Tells whether a node has these exits, in this order.
+    fn has_exits(&self, node: StackNodeId, exits: &[Head]) -> bool {
+        self.exits(node).eq(exits.iter().copied())
     }
 
     /// Returns the number of exits of a node; at least 1.
@@ -389,6 +383,12 @@ impl Stacks {
             true => Head { state: StateId(first), node: StackNodeId(second), register: 0 },
             false => self.exits.get((first & !LIST) as usize + index),
         }
+    }
+
+    /// Returns the exits of a node.
+    #[inline]
+    pub fn exits(&self, node: StackNodeId) -> impl Iterator<Item = Head> + '_ {
+        (0..self.n_exits(node)).map(move |index| self.exit(node, index))
     }
 
     /// Adds to `live` the heads that are live in `state` over `node`: itself, if it reads anything, and where it returns to.
@@ -477,17 +477,11 @@ impl Stacks {
         }
     }
 
-    /// Returns the node that returns to `head`.
-    pub fn push(&mut self, program: &Program, head: Head) -> StackNodeId {
-        self.push_all(program, head.state, &[head])
-    }
-
     /// Returns the node that returns to `state` with the register and the node of any of `heads`.
-    pub fn push_all(&mut self, program: &Program, state: StateId, heads: &[Head]) -> StackNodeId {
+    pub fn push(&mut self, program: &Program, state: StateId, heads: &[Head]) -> StackNodeId {
+        let kind = program.info(state).map_or(Kind::Inner, |info| info.kind);
         // The usual node: one head of a plain state, without a register.
-        if let &[Head { node, register: 0, .. }] = heads
-            && program.info(state).is_none_or(|info| info.kind == Kind::Inner)
-        {
+        if let (&[Head { node, register: 0, .. }], Kind::Inner) = (heads, kind) {
             return self.plain(state, node);
         }
         let mut exits: SmallVec<[Head; 8]> = SmallVec::new();
@@ -496,11 +490,11 @@ impl Stacks {
                 break;
             }
             let head = Head { state, ..head };
-            match (program.info(state).map(|info| info.kind), &self.values) {
-                (Some(Kind::DistinctValue(_)), Some(values)) => {
+            match (kind, &self.values) {
+                (Kind::DistinctValue(_), Some(values)) => {
                     exits.push(Head { register: values.begin(head.register), ..head });
                 }
-                (Some(Kind::DistinctValue(_)), None) => exits.push(head),
+                (Kind::DistinctValue(_), None) => exits.push(head),
                 _ => self.land_with(program, head, &mut exits, false),
             }
         }
@@ -588,14 +582,12 @@ impl Stacks {
         let known = self.recent[slot];
         if known.index() < self.nodes.len()
             && self.nodes.get(known.index()).first & LIST != 0
-            && self.n_exits(known) == exits.len()
-            && exits.iter().enumerate().all(|(index, &exit)| self.exit(known, index) == exit)
+            && self.has_exits(known, exits)
         {
             return known;
         }
-        let first = self.exits.len() as u32 | LIST;
-        exits.iter().for_each(|&exit| self.exits.push(exit));
-        self.add(Node { first, second: exits.len() as u32 }, slot)
+        let node = self.listed(exits);
+        self.add(node, slot)
     }
 
     fn plain(&mut self, state: StateId, parent: StackNodeId) -> StackNodeId {
@@ -662,7 +654,7 @@ impl Stacks {
                 break;
             }
             self.look_at(node);
-            exits.extend((0..self.n_exits(node)).map(|index| self.exit(node, index)));
+            exits.extend(self.exits(node));
             self.work.spend(self.n_exits(node) as u64);
         }
         self.node_of(program, &mut exits, fresh, n_deep)

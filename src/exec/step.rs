@@ -30,7 +30,7 @@ pub(crate) fn is_done(live: &[Head]) -> bool {
 pub(crate) fn step_byte(program: &Program, stacks: &mut Stacks, live: &[Head], byte: u8, next: &mut Configuration) {
     next.clear();
     let fresh = stacks.mark();
-    stacks.read(byte);
+    stacks.read(&[byte]);
     stacks.work.spend(live.len() as u64);
     if stacks.work.is_spent() {
         return;
@@ -122,7 +122,7 @@ fn read_plain(program: &Program, stacks: &mut Stacks, live: &mut [Head], bytes: 
         n_read += 1;
     }
     head.state = linked.own(local);
-    stacks.read_all(&bytes[..n_read]);
+    stacks.read(&bytes[..n_read]);
     stacks.work.spend(n_read as u64);
     n_read
 }
@@ -205,9 +205,10 @@ fn apply(
             heads.iter().for_each(|&head| stacks.land(program, Head { state: target, ..head }, next));
             continue;
         };
-        let mut node = stacks.push_all(program, linked.state(bottom), heads);
+        let mut node = stacks.push(program, linked.state(bottom), heads);
         for &pushed in above {
-            node = stacks.push(program, Head { state: linked.state(pushed), node, register: 0 });
+            let head = Head { state: linked.state(pushed), node, register: 0 };
+            node = stacks.push(program, head.state, &[head]);
         }
         stacks.land(program, Head { state: target, node, register: 0 }, next);
     }
@@ -219,7 +220,7 @@ const WORK_PER_SORTED: u64 = 4;
 /// Sorts a configuration, and makes few heads of those that are of one state; `fresh` is the mark of the stacks from before the step.
 pub(crate) fn tidy(program: &Program, stacks: &mut Stacks, live: &mut Configuration, fresh: StacksMark) {
     stacks.work.spend(WORK_PER_SORTED * live.len() as u64);
-    live.sort_unstable_by_key(|head| (head.state, head.node, head.register));
+    live.sort_unstable();
     live.dedup();
     if live.windows(2).all(|pair| pair[0].state != pair[1].state) {
         return;
