@@ -136,6 +136,11 @@ impl Stacks {
         self.values.as_deref()
     }
 
+    /// Returns the number of sets of values ([`DistinctValues::n_sets`]).
+    pub fn n_sets(&self) -> u32 {
+        self.values.as_ref().map_or(0, |values| values.n_sets())
+    }
+
     /// As [`DistinctValues::fingerprint_of`]; the register itself if no values are compared.
     pub fn fingerprint_of_values(&mut self, register: u64, n_sets: u32) -> u64 {
         self.values.as_deref_mut().map_or(register, |values| values.fingerprint_of(register, n_sets))
@@ -368,7 +373,7 @@ impl Stacks {
         self.exits(node).eq(exits.iter().copied())
     }
 
-    /// Returns the number of exits of a node; at least 1.
+    /// Returns the number of exits of a node: none if the work was spent before there was one.
     #[inline]
     pub fn n_exits(&self, node: StackNodeId) -> usize {
         let Node { first, second } = self.nodes.get(node.index());

@@ -51,7 +51,7 @@ const WORK_PER_STEP: u64 = 32;
 const NODES_MAX: usize = 256;
 
 /// Memory to find out in whether places can be completed.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Viability {
     levels: Vec<Level>,
     next: Configuration,
@@ -66,7 +66,7 @@ pub(crate) struct Viability {
 }
 
 /// Whether something completes the places behind values that can become anything, by fingerprint.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Answers {
     /// The stacks and the number of sets before the tokens that are tried.
     before: StacksMark,
@@ -86,7 +86,7 @@ enum Numbers {
 }
 
 /// A place on the way, and the bytes that are still to be tried there, the next one last.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Level {
     head: Head,
     /// How many values are under way there that no set has yet.
@@ -117,8 +117,8 @@ impl Viability {
 
     /// Keeps answers from now on, while tokens are tried behind what is in the stacks, until [`Self::forget`].
     pub fn remember(&mut self, stacks: &Stacks) {
-        let n_sets = stacks.values().map_or(0, DistinctValues::n_sets);
-        self.answers = Some(Answers { before: stacks.mark(), n_sets, are_viable: AHashMap::new() });
+        let (before, n_sets) = (stacks.mark(), stacks.n_sets());
+        self.answers = Some(Answers { before, n_sets, are_viable: AHashMap::new() });
     }
 
     /// Forgets the answers, and keeps none from now on.
@@ -167,8 +167,7 @@ impl Viability {
     }
 
     fn search(&mut self, program: &Program, stacks: &mut Stacks, head: Head, n_more: u32, numbers: Numbers) -> bool {
-        let n_sets = stacks.values().map_or(0, DistinctValues::n_sets);
-        let mut search = Search { before: stacks.mark(), n_sets, n_steps: 0 };
+        let mut search = Search { before: stacks.mark(), n_sets: stacks.n_sets(), n_steps: 0 };
         let mut next = core::mem::take(&mut self.next);
         self.levels.clear();
         self.seen.clear();
@@ -290,19 +289,15 @@ impl Viability {
                 return true;
             }
             self.nodes.push((node, is_unbounded));
-            for index in 0..stacks.n_exits(node) {
-                let exit = stacks.exit(node, index);
+            for exit in stacks.exits(node) {
                 let Some(info) = program.info(exit.state) else { return true };
-                let is_bound = match info.kind {
-                    Kind::DistinctValue(distinct) => {
-                        !is_unbounded
-                            && is_compared(distinct)
-                            && exit.register as u32 != 0
-                            && (distinct.declared_keys.is_some() || has_candidates(exit, distinct.equality))
-                    }
-                    _ => false,
-                };
-                if is_bound {
+                // The value under way may become one that is there already.
+                if let Kind::DistinctValue(distinct) = info.kind
+                    && !is_unbounded
+                    && is_compared(distinct)
+                    && exit.register as u32 != 0
+                    && (distinct.declared_keys.is_some() || has_candidates(exit, distinct.equality))
+                {
                     continue;
                 }
                 // The value under way will be one more.
@@ -340,8 +335,7 @@ impl Viability {
                 continue;
             }
             self.nodes.push((node, false));
-            for index in 0..stacks.n_exits(node) {
-                let exit = stacks.exit(node, index);
+            for exit in stacks.exits(node) {
                 match program.info(exit.state).map(|info| info.kind) {
                     Some(Kind::DistinctValue(distinct)) if is_compared(distinct) => visit(exit.register),
                     Some(_) => {}
@@ -423,7 +417,7 @@ fn fingerprint_of(program: &Program, stacks: &mut Stacks, head: Head, before: St
         fingerprint.write_u64(register);
         fingerprint.write_u64(if is_known { u64::from(node.0) } else { u64::MAX - stacks.n_exits(node) as u64 });
         if !is_known {
-            pending.extend((0..stacks.n_exits(node)).map(|index| stacks.exit(node, index)));
+            pending.extend(stacks.exits(node));
         }
     }
     fingerprint.finish()
@@ -446,10 +440,7 @@ fn n_values_left(program: &Program, stacks: &Stacks, head: Head) -> u32 {
     let mut n_left = u32::from(program.n_values_to_close(head.state));
     let mut node = head.node;
     for _ in 0..FRAMES_MAX {
-        if stacks.n_exits(node) == 0 {
-            break;
-        }
-        let exit = stacks.exit(node, 0);
+        let Some(exit) = stacks.exits(node).next() else { break };
         n_left += u32::from(program.n_values_to_close(exit.state));
         node = exit.node;
     }
@@ -464,8 +455,7 @@ fn is_compared(distinct: Distinct) -> bool {
 /// Returns the bytes that make the number at the end of the text longer, if there is one, though perhaps another value has no other spelling:
 /// exponents, and zeros of a fraction. Of strings that are like numbers it may be wrong.
 fn needless(values: &DistinctValues) -> ByteSet {
-    let number = values.bytes_backward().take_while(|byte| byte.is_ascii_digit() || b"+-.eE".contains(byte));
-    let number: SmallVec<[u8; 32]> = number.collect();
+    let number: SmallVec<[u8; 32]> = last_number(values).collect();
     if !number.last().is_some_and(|first| first.is_ascii_digit() || *first == b'-') {
         return ByteSet::EMPTY;
     }
@@ -481,8 +471,12 @@ fn needless(values: &DistinctValues) -> ByteSet {
 
 /// Tells whether the number at the end of the text, if there is one, has no exponent so far.
 fn is_plain(values: &DistinctValues) -> bool {
-    let number = values.bytes_backward().take_while(|byte| byte.is_ascii_digit() || b"+-.eE".contains(byte));
-    !number.into_iter().any(|byte| byte.eq_ignore_ascii_case(&b'e'))
+    !last_number(values).any(|byte| byte.eq_ignore_ascii_case(&b'e'))
+}
+
+/// Returns the number at the end of the text, from its end to its beginning; nothing if there is none.
+fn last_number(values: &DistinctValues) -> impl Iterator<Item = u8> + '_ {
+    values.bytes_backward().take_while(|byte| byte.is_ascii_digit() || b"+-.eE".contains(byte))
 }
 
 /// Returns the text from `start` on without what makes no difference: white space between tokens, how characters are escaped, how numbers are

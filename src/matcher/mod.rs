@@ -513,7 +513,7 @@ impl Matcher {
             }
         }
         self.stacks.truncate(mark);
-        self.scratch.memo.truncate(mark, self.stacks.values().map_or(0, |values| values.n_sets()));
+        self.scratch.memo.truncate(mark, self.stacks.n_sets());
         self.note_exhaustion();
     }
 

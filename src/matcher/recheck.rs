@@ -321,8 +321,7 @@ impl StackWalk {
                 return false;
             }
             self.seen.push(node);
-            for index in 0..stacks.n_exits(node) {
-                let frame = stacks.exit(node, index);
+            for frame in stacks.exits(node) {
                 if !test(frame, n_deep) {
                     return false;
                 }

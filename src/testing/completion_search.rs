@@ -240,8 +240,7 @@ impl SeenConfigurations<'_> {
                 continue;
             }
             let n_open = open.len();
-            let exits = (0..stacks.n_exits(node)).map(|index| stacks.exit(node, index));
-            let exits: Vec<Head> = if node == BOTTOM { Vec::new() } else { exits.collect() };
+            let exits: Vec<Head> = if node == BOTTOM { Vec::new() } else { stacks.exits(node).collect() };
             open.extend(
                 exits.iter().map(|exit| exit.node).filter(|id| !self.old.contains_key(id) && !new.contains_key(id)),
             );
@@ -378,8 +377,7 @@ fn byte_classes(program: &Program, stacks: &Stacks, live: &[Head], is_exact: boo
     let mut special = [is_exact && stacks.values().is_some(); 256];
     if let Some(values) = stacks.values() {
         for head in live {
-            for index in 0..stacks.n_exits(head.node) {
-                let exit = stacks.exit(head.node, index);
+            for exit in stacks.exits(head.node) {
                 let Some((linked, local)) = program.place(exit.state) else { continue };
                 if let Kind::DistinctValue(distinct) = linked.unit.info(local).kind {
                     let mut is_next = |byte: u8| special[usize::from(byte)] = true;
