@@ -51,28 +51,25 @@ struct Around {
 
 impl Matcher {
     /// Makes `row` the mask of what may follow, and tells whether that is none; nothing if the grammar or the place is none of the usual ones.
-    pub(super) fn fill_with_keys(&mut self, row: &mut [u32]) -> Option<Result<bool, OverBudget>> {
+    pub(super) fn fill_with_keys(&mut self, row: &mut [u32]) -> Result<Option<bool>, OverBudget> {
         if let Some(is_empty) = self.fill_settled(row) {
-            return Some(Ok(is_empty));
+            return Ok(Some(is_empty));
         }
-        let surroundings = self.surroundings()?;
-        let is_empty = match self.fill_around(row, &surroundings) {
-            Ok(is_empty) => is_empty,
-            Err(OverBudget) => return Some(Err(OverBudget)),
-        };
+        let Some(surroundings) = self.surroundings() else { return Ok(None) };
+        let is_empty = self.fill_around(row, &surroundings)?;
         self.scratch.memo.settled = None;
         let mut refused = core::mem::take(&mut self.scratch.memo.refused);
         refused.clear();
         self.clear_repeated_keys(row, &surroundings, &mut refused);
         if self.stacks.work.is_spent() {
-            return Some(Err(OverBudget));
+            return Err(OverBudget);
         }
         let is_changed = surroundings.key.is_some() || !refused.is_empty();
         let is_empty = is_empty || is_changed && row.iter().all(|&word| word == 0);
         // Of a key under way more and more is known, though the head may stay the same.
         let is_settled = surroundings.key.is_none() && self.live.len() == 1;
         (self.scratch.memo.refused, self.scratch.memo.settled) = (refused, is_settled.then_some(is_empty));
-        Some(Ok(is_empty))
+        Ok(Some(is_empty))
     }
 
     /// Makes `row` the mask of what may follow if that is the last one again, tokens that were refused included; tells whether that is none.
@@ -175,11 +172,11 @@ impl Matcher {
     pub(super) fn clear_held_keys(&mut self, row: &mut [u32], is_changed: &mut bool) -> Option<()> {
         let vocab = Arc::clone(self.grammar.vocab());
         let strings = vocab.quoted_strings();
-        let places: SmallVec<[Around; PLACES_MAX]> =
-            self.live.iter().take(PLACES_MAX + 1).map(|&head| self.around(head)).collect::<Result<_, _>>().ok()?;
-        if places.len() > PLACES_MAX {
+        if self.live.len() > PLACES_MAX {
             return None;
         }
+        let places: SmallVec<[Around; PLACES_MAX]> =
+            self.live.iter().map(|&head| self.around(head)).collect::<Result<_, _>>().ok()?;
         for Around { key, object } in places {
             if let Some(frame) = key {
                 let tokens = self.ending_and_holding(strings, frame);

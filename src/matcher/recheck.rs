@@ -44,8 +44,8 @@ impl Matcher {
     /// Makes `row` the mask of what may follow; tells whether that is none.
     pub(super) fn fill_distinct(&mut self, row: &mut [u32]) -> Result<bool, OverBudget> {
         let reads_whole = self.reads_text_tokens_whole();
-        if !reads_whole && let Some(is_empty) = self.fill_with_keys(row) {
-            return is_empty;
+        if !reads_whole && let Some(is_empty) = self.fill_with_keys(row)? {
+            return Ok(is_empty);
         }
         let is_empty = self.fill_live(row)?;
         let mut memory = self.scratch.recheck.take().unwrap_or_default();
