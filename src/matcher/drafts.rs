@@ -123,11 +123,7 @@ impl Matcher {
         let (mut n_acceptable, mut ahead) = (0, self.begin_ahead());
         while n_acceptable < drafts.len() && self.accept_draft(drafts[n_acceptable], n_acceptable, rows) {
             n_acceptable += 1;
-            let Some(fill) = self.fill_ahead(n_acceptable, rows, &mut ahead) else {
-                // The draft before the row.
-                ahead.error = ahead.error.map(|error| error.in_list(n_acceptable - 1));
-                break;
-            };
+            let Some(fill) = self.fill_ahead(n_acceptable, n_acceptable - 1, rows, &mut ahead) else { break };
             all_set &= fill.all_set;
         }
         self.undo(n_acceptable);
@@ -218,7 +214,7 @@ impl Matcher {
             if self.accept_draft(tokens[node], *parent as usize, rows) {
                 walk.is_acceptable[node] = true;
                 walk.path.push((node as u32, first_child));
-                let Some(fill) = self.fill_ahead(node, rows, &mut ahead) else { break };
+                let Some(fill) = self.fill_ahead(node, node, rows, &mut ahead) else { break };
                 all_set &= fill.all_set;
             }
         }
@@ -240,12 +236,12 @@ impl Matcher {
         Ahead { error: None, is_closed }
     }
 
-    /// Fills a row behind drafts that were accepted; nothing if that fails, which is noted.
-    fn fill_ahead(&mut self, index: usize, rows: &mut Rows<'_>, ahead: &mut Ahead) -> Option<Fill> {
-        let filled = self.fill_mask(rows.row(index));
+    /// Fills a row behind drafts that were accepted, of which `last_draft` is the index of the last one in the caller's list; nothing if that fails, which is noted.
+    fn fill_ahead(&mut self, row: usize, last_draft: usize, rows: &mut Rows<'_>, ahead: &mut Ahead) -> Option<Fill> {
+        let filled = self.fill_mask(rows.row(row));
         ahead.is_closed |= self.failure.error.is_some();
         self.failure.is_closed_ahead = ahead.is_closed;
-        filled.map_err(|error| ahead.error = Some(error.in_list(index))).ok()
+        filled.map_err(|error| ahead.error = Some(error.in_list(last_draft))).ok()
     }
 
     /// Ends a walk over drafts, which were all taken back; `failure` is what became of the first row.
