@@ -441,10 +441,8 @@ impl Matcher {
     /// # Errors
     /// As [`accept_tokens`](Self::accept_tokens); the matcher is then as it was before the call.
     pub fn replay(&mut self, tokens: &[TokenId]) -> Result<(), MatchError> {
-        let mut fresh = self.grammar.matcher();
-        fresh.stop_tokens.clone_from(&self.stop_tokens);
-        fresh.failure.is_closed = self.failure.is_closed;
-        fresh.set_terminate_when_nothing_follows(self.ending.is_asked_ahead);
+        let mut fresh = self.fork();
+        fresh.reset();
         fresh.accept_tokens(tokens)?;
         *self = fresh;
         Ok(())
