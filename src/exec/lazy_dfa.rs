@@ -52,8 +52,8 @@ pub(crate) struct LazyDfa {
     interned: InternedNodes,
     /// The heads of all configurations, one after the other.
     heads: Vec<Head>,
-    /// By configuration: where its heads end.
-    ends: Vec<u32>,
+    /// Where the heads of each configuration begin, and where those of the last one end.
+    starts: Vec<u32>,
     /// Hashes of configurations, and their numbers.
     numbers: HashTable<(u64, u32)>,
     /// By configuration: whether its stacks are those from the start, and it counts nothing.
@@ -76,7 +76,7 @@ impl Default for LazyDfa {
             stacks: Stacks::new(crate::automaton::DONE),
             interned: InternedNodes::default(),
             heads: Vec::new(),
-            ends: Vec::new(),
+            starts: Vec::new(),
             numbers: HashTable::new(),
             is_flat: Vec::new(),
             visible: AHashMap::new(),
@@ -99,7 +99,8 @@ impl LazyDfa {
         self.bytes_before = self.stacks.memory_bytes();
         self.interned.clear();
         self.heads.clear();
-        self.ends.clear();
+        self.starts.clear();
+        self.starts.push(0);
         self.numbers.clear();
         self.transitions.clear();
         self.is_flat.clear();
@@ -118,8 +119,7 @@ impl LazyDfa {
 
     /// Returns the heads of a configuration.
     pub fn heads(&self, config: ConfigId) -> &[Head] {
-        let start = config.index().checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.heads[start as usize..self.ends[config.index()] as usize]
+        &self.heads[self.starts[config.index()] as usize..self.starts[config.index() + 1] as usize]
     }
 
     /// Tells whether exits of a node of the first stacks were read.
@@ -131,7 +131,7 @@ impl LazyDfa {
     pub fn memory_bytes(&self) -> usize {
         (self.stacks.memory_bytes() - self.bytes_before.min(self.stacks.memory_bytes()))
             + self.heads.len() * size_of::<Head>()
-            + (self.ends.len() + self.transitions.len()) * size_of::<u32>()
+            + (self.starts.len() + self.transitions.len()) * size_of::<u32>()
             + self.numbers.capacity() * size_of::<(u64, u32)>()
             + self.visible.capacity() * size_of::<[ConfigId; 4]>()
             + self.interned.memory_bytes()
@@ -208,17 +208,13 @@ impl LazyDfa {
     /// Returns the number of a configuration.
     fn intern(&mut self, live: &[Head]) -> ConfigId {
         let hash = spread(hash_of(live));
-        let start_of = |ends: &[u32], number: u32| number.checked_sub(1).map_or(0, |before| ends[before as usize]);
-        let (heads, ends) = (&self.heads, &self.ends);
-        let is_equal = |&(known_hash, number): &(u64, u32)| {
-            known_hash == hash && heads[start_of(ends, number) as usize..ends[number as usize] as usize] == *live
-        };
+        let is_equal = |&(known_hash, number): &(u64, u32)| known_hash == hash && self.heads(ConfigId(number)) == live;
         if let Some(&(_, number)) = self.numbers.find(hash, is_equal) {
             return ConfigId(number);
         }
-        let number = self.ends.len() as u32;
+        let number = self.starts.len() as u32 - 1;
         self.heads.extend_from_slice(live);
-        self.ends.push(self.heads.len() as u32);
+        self.starts.push(self.heads.len() as u32);
         self.transitions.resize(self.transitions.len() + self.n_classes, UNKNOWN);
         self.numbers.insert_unique(hash, (hash, number), |&(hash, _)| hash);
         self.is_flat.push(live.iter().all(|head| head.register == 0 && self.stacks.is_base(head.node)));
