@@ -171,7 +171,7 @@ impl Matcher {
     }
 
     pub(super) fn values(&self) -> &DistinctValues {
-        self.stacks.values().expect("values are compared")
+        values_of(&self.stacks)
     }
 
     /// Clears the bits of those of `tokens` that are refused, tried one by one; passes them to `visit`.
@@ -258,17 +258,15 @@ impl StackWalk {
             let Some(info) = program.info(frame.state) else { return true };
             if let Kind::DistinctValue(distinct) = info.kind {
                 let values = values_of(stacks);
-                let of_value = match repeating.iter().find(|(known, _)| *known == frame) {
-                    Some((_, candidates)) => {
-                        candidates.next_bytes(values) | other_repetitions(program, stacks, frame, distinct, n_bytes_max)
-                    }
+                let repeated = match repeating.iter().find(|(known, _)| *known == frame) {
+                    Some((_, candidates)) => Some(candidates.next_bytes(values)),
                     // A value that began before and could become no other one can't now.
-                    None if frame.register >> 32 < u64::from(n_bytes_before) => ByteSet::EMPTY,
-                    None => {
-                        candidates(stacks, frame, distinct, &mut n_compared).next_bytes(values)
-                            | other_repetitions(program, stacks, frame, distinct, n_bytes_max)
-                    }
+                    None if frame.register >> 32 < u64::from(n_bytes_before) => None,
+                    None => Some(candidates(stacks, frame, distinct, &mut n_compared).next_bytes(values)),
                 };
+                let of_value = repeated.map_or(ByteSet::EMPTY, |bytes| {
+                    bytes | other_repetitions(program, stacks, frame, distinct, n_bytes_max)
+                });
                 all = all.or(
                     match of_value == ByteSet::ALL && within == Within::Nothing && ends_between_scalars(values) {
                         true => Danger::of_all_but_space(),
