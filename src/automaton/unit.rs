@@ -45,7 +45,7 @@ pub(crate) struct Content {
     pub token_sets: Option<Arc<TokenSets>>,
     pub counters: Box<[Counter]>,
     pub register_rules: Box<[RegisterRule]>,
-    /// DistinctValues that are taken before any was read: lists that [`Distinct::declared_keys`] names.
+    /// Lists of declared keys; [`Distinct::declared_keys`] is an index here.
     pub declared_keys: SmallVec<[Arc<DeclaredKeys>; 1]>,
     pub children: SmallVec<[Arc<Unit>; 2]>,
     /// The start states by entry.

@@ -13,13 +13,13 @@ use std::borrow::Cow;
 /// The values that one under way may become.
 #[derive(Debug)]
 pub(crate) struct Candidates {
-    kind: Kind,
+    comparison: Comparison,
     values: SmallVec<[Candidate; 2]>,
 }
 
 /// How values are compared with the one under way; where it begins.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum Comparison {
     /// Byte by byte.
     Bytes(u32),
     /// By characters.
@@ -54,25 +54,25 @@ impl Candidates {
     /// Finds the candidates for the value under way in a frame.
     pub fn of(values: &DistinctValues, register: u64, equality: Equality) -> Candidates {
         let start = (register >> 32) as u32;
-        let mut found = Candidates { kind: Kind::Bytes(start), values: SmallVec::new() };
+        let mut found = Candidates { comparison: Comparison::Bytes(start), values: SmallVec::new() };
         let (Some(first), true) = (values.first_of(values.begun(register)), register as u32 != 0) else { return found };
         if equality == Equality::Json {
-            found.kind = match first {
-                b'{' | b'[' => Kind::Container(start),
-                b'"' => Kind::String(start),
-                first if is_number(first) => Kind::Number,
-                _ => Kind::Bytes(start),
+            found.comparison = match first {
+                b'{' | b'[' => Comparison::Container(start),
+                b'"' => Comparison::String(start),
+                first if is_number(first) => Comparison::Number,
+                _ => Comparison::Bytes(start),
             };
         }
         let begun = found.begun(values);
-        let bits = match (found.kind, &begun.scalars) {
-            (Kind::Container(_), Some(scalars)) => scalars.bloom_bits(),
+        let bits = match (found.comparison, &begun.scalars) {
+            (Comparison::Container(_), Some(scalars)) => scalars.bloom_bits(),
             _ => 0,
         };
         let mut all: SmallVec<[Candidate; 2]> = SmallVec::new();
         for value in values.in_set_with(register, bits) {
-            let is_alike = match (found.kind, values.first_of(value)) {
-                (Kind::Number, other) => other.is_some_and(is_number),
+            let is_alike = match (found.comparison, values.first_of(value)) {
+                (Comparison::Number, other) => other.is_some_and(is_number),
                 (_, other) => other == Some(first),
             };
             let candidate = || Candidate { value, scalars: found.scalars_of(values, value) };
@@ -80,9 +80,9 @@ impl Candidates {
             all.extend(is_alike.then(candidate).filter(|candidate| found.remains(values, &begun, candidate)));
         }
         found.values = all;
-        if let Kind::Container(start) = found.kind {
+        if let Comparison::Container(start) = found.comparison {
             let text: Vec<u8> = values.bytes_from(start).collect();
-            found.kind = Kind::Container(start + last_scalar(&text) as u32);
+            found.comparison = Comparison::Container(start + last_scalar(&text) as u32);
         }
         found
     }
@@ -105,14 +105,15 @@ impl Candidates {
     fn next_bytes_of(&self, values: &DistinctValues, begun: &Begun, candidate: &Candidate) -> ByteSet {
         let next_of = |start: u32| values.bytes(candidate.value).skip((values.n_bytes() - start) as usize).take(1);
         // Any character of a string may be spelled by an escape.
-        let rests = candidate.scalars.as_ref().zip(begun.scalars.as_ref()).and_then(|(all, begun)| all.rests(begun));
-        match (self.kind, rests) {
-            (Kind::Bytes(start), _) => next_of(start).collect(),
-            (Kind::String(start), _) if begun.scalars.is_none() && candidate.scalars.is_none() => {
+        let suffixes =
+            candidate.scalars.as_ref().zip(begun.scalars.as_ref()).and_then(|(all, begun)| all.suffixes(begun));
+        match (self.comparison, suffixes) {
+            (Comparison::Bytes(start), _) => next_of(start).collect(),
+            (Comparison::String(start), _) if begun.scalars.is_none() && candidate.scalars.is_none() => {
                 next_of(start).chain([b'\\']).collect()
             }
-            (Kind::Container(_), Some(rests)) if !begun.is_cut => {
-                rests.map(|rest| rest.first().copied().unwrap_or(b'"')).chain([b'\\']).collect()
+            (Comparison::Container(_), Some(suffixes)) if !begun.is_cut => {
+                suffixes.map(|suffix| suffix.first().copied().unwrap_or(b'"')).chain([b'\\']).collect()
             }
             _ => ByteSet::ALL,
         }
@@ -120,10 +121,10 @@ impl Candidates {
 
     /// Returns what was read of the value.
     fn begun(&self, values: &DistinctValues) -> Begun {
-        let start = match self.kind {
-            Kind::Bytes(_) | Kind::Number => return Begun::default(),
-            Kind::String(start) if values.bytes_from(start).all(|byte| byte != b'\\') => return Begun::default(),
-            Kind::String(start) | Kind::Container(start) => start,
+        let start = match self.comparison {
+            Comparison::Bytes(_) | Comparison::Number => return Begun::default(),
+            Comparison::String(start) if values.bytes_from(start).all(|byte| byte != b'\\') => return Begun::default(),
+            Comparison::String(start) | Comparison::Container(start) => start,
         };
         let text: Vec<u8> = values.bytes_from(start).collect();
         Begun { scalars: Some(JsonScalars::of(&text)), is_cut: ends_within_escape(&text) }
@@ -131,10 +132,10 @@ impl Candidates {
 
     /// Returns the scalars of a value that is compared by them.
     fn scalars_of(&self, values: &DistinctValues, value: Piece) -> Option<JsonScalars> {
-        let is_decoded = match self.kind {
-            Kind::Bytes(_) | Kind::Number => false,
-            Kind::String(_) => values.bytes(value).any(|byte| byte == b'\\'),
-            Kind::Container(_) => true,
+        let is_decoded = match self.comparison {
+            Comparison::Bytes(_) | Comparison::Number => false,
+            Comparison::String(_) => values.bytes(value).any(|byte| byte == b'\\'),
+            Comparison::Container(_) => true,
         };
         is_decoded.then(|| JsonScalars::of(&values.bytes(value).collect::<Vec<u8>>()))
     }
@@ -144,11 +145,11 @@ impl Candidates {
             let mut bytes = values.bytes(candidate.value);
             values.bytes_from(start).all(|byte| bytes.next() == Some(byte))
         };
-        match (self.kind, &begun.scalars, &candidate.scalars) {
-            (Kind::Number, ..) => true,
-            (Kind::Bytes(start), ..) | (Kind::String(start), None, None) => has_prefix(start),
+        match (self.comparison, &begun.scalars, &candidate.scalars) {
+            (Comparison::Number, ..) => true,
+            (Comparison::Bytes(start), ..) | (Comparison::String(start), None, None) => has_prefix(start),
             _ if begun.is_cut => true,
-            (Kind::String(start) | Kind::Container(start), own, other_scalars) => {
+            (Comparison::String(start) | Comparison::Container(start), own, other_scalars) => {
                 let decoded = |piece: &mut dyn Iterator<Item = u8>| JsonScalars::of(&piece.collect::<Vec<u8>>());
                 let own =
                     own.as_ref().map_or_else(|| Cow::Owned(decoded(&mut values.bytes_from(start))), Cow::Borrowed);

@@ -283,8 +283,8 @@ impl DistinctValues {
         })
     }
 
-    /// Returns the declared keys that the value under way is a beginning of, by number.
-    pub fn begun_reserved(&self, register: u64, declared_keys: &DeclaredKeys) -> Range<usize> {
+    /// Returns the declared keys of which the value under way is a prefix, by number.
+    pub fn declared_with_prefix(&self, register: u64, declared_keys: &DeclaredKeys) -> Range<usize> {
         declared_keys.with_prefix(&self.begun_key(register))
     }
 

@@ -1,7 +1,7 @@
 //! A lazy DFA over configurations: subset construction on demand.
 //!
 //! A walk of the vocabulary steps a configuration by each byte of each token. Where the grammar is ambiguous a step costs as much as there are
-//! heads, stacks grow with each one, and a hundred thousand trie nodes take seconds. But those nodes lead to a handful of configurations: after
+//! heads, and stacks grow with each one, at each node of the vocabulary's trie. But those nodes lead to a handful of configurations: after
 //! `[a-z ]+` read in any of the ways that `(block)*` with `block ::= "(" block* ")" | [a-z ]+` leaves open, there is one, however the letters were split.
 //! So configurations are interned, with the nodes of their stacks, and so are their transitions: the walk becomes that of an automaton whose
 //! states are configurations, one table look-up per byte. (M. O. Rabin, D. Scott, "Finite automata and their decision problems", 1959; made on
@@ -91,8 +91,7 @@ impl Default for LazyDfa {
 }
 
 impl LazyDfa {
-    /// Forgets everything and begins with a configuration over some stacks and an allowance of work; returns its number. DistinctValues are not
-    /// compared.
+    /// Forgets everything and begins with a configuration over some stacks and an allowance of work; returns its number. Values are not compared.
     pub fn start(&mut self, program: &Program, stacks: &Stacks, live: &[Head], work: Work) -> ConfigId {
         self.stacks = stacks.to_explore();
         self.stacks.work = work;

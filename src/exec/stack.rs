@@ -28,8 +28,9 @@ struct Node {
 
 const _: () = assert!(size_of::<Node>() == 8);
 
+/// The bit of [`Node::first`] that says that the exits are listed.
 const LIST: u32 = 1 << 31;
-/// Nodes made lately, by a hash of their content.
+/// The number of nodes made lately that are found again.
 const RECENT: usize = 64;
 
 /// The stacks of one matcher, or of one walk over the vocabulary.
@@ -37,6 +38,7 @@ const RECENT: usize = 64;
 pub(crate) struct Stacks {
     nodes: Chunked<Node>,
     exits: Chunked<Head>,
+    /// Nodes made lately, by a hash of their content.
     recent: [StackNodeId; RECENT],
     /// What values are compared with; without it none is refused.
     values: Option<Box<DistinctValues>>,
@@ -216,7 +218,7 @@ impl Stacks {
     }
 
     /// Returns a copy to find out in what may follow, whatever values there are. It notes which of the nodes so far it reads
-    /// exits of ([`Self::looked_at`]).
+    /// exits of ([`Self::has_looked_at`]).
     pub fn to_explore(&self) -> Stacks {
         let looked = Looked { before: self.mark(), seen: AHashSet::new() };
         Stacks {
@@ -521,7 +523,7 @@ impl Stacks {
             let last = first + heads[first..].partition_point(|head| head.state == state);
             if last - first > 1 {
                 implied.clear();
-                let mut n_left = IMPLIED_FREE + IMPLIED_PER_PAIR * (last - first);
+                let mut n_left = IMPLIED_FREE + IMPLIED_PER_HEAD * (last - first);
                 for &head in heads[first..last].iter().rev().filter(|&&head| can_end(program, head)) {
                     self.add_implied(program, head, &mut implied, &mut n_left);
                 }
@@ -688,7 +690,7 @@ const JOINS_DEEP_MAX: usize = 64;
 
 /// Exits looked at to drop heads of one state that others stand for: some, and some for each head.
 const IMPLIED_FREE: usize = 64;
-const IMPLIED_PER_PAIR: usize = 4;
+const IMPLIED_PER_HEAD: usize = 4;
 
 /// Tells whether returning needs no more bytes.
 fn can_end(program: &Program, head: Head) -> bool {

@@ -245,7 +245,7 @@ impl Viability {
         // Mostly there is no value yet that could be repeated; what can be read from states is found for whole units, and candidates take a look
         // at all values.
         let is_unbounded = |state| {
-            program.reaches_unbounded(state, false) || program.reaches_unbounded(state, true) && is_plain(values)
+            program.reaches_unbounded(state, false) || program.reaches_unbounded(state, true) && has_no_exponent(values)
         };
         let is_unbounded_behind = |state| program.reaches_unbounded(state, false);
         let n_compared = Cell::new(0);
@@ -470,7 +470,7 @@ fn needless(values: &DistinctValues) -> ByteSet {
 }
 
 /// Tells whether the number at the end of the text, if there is one, has no exponent so far.
-fn is_plain(values: &DistinctValues) -> bool {
+fn has_no_exponent(values: &DistinctValues) -> bool {
     !last_number(values).any(|byte| byte.eq_ignore_ascii_case(&b'e'))
 }
 

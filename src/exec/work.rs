@@ -4,7 +4,7 @@
 //! allowance; whatever runs takes from it what it does, and stops once nothing is left. What it has computed by then is of no use, so callers ask
 //! ([`Work::is_spent`]) before they believe it.
 
-/// Work done and allowed. A unit is about a step of one place in the grammar by one byte, or a visit to a node of the vocabulary's trie: 5 to 20 ns.
+/// Work done and allowed. A unit is about a step of one place in the grammar by one byte, a visit to a node of the vocabulary's trie, or a comparison of two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Work {
     done: u64,

@@ -177,8 +177,8 @@ impl JsonScalars {
         self.complete.iter().fold(0, |bits, scalar| bits | bits_of(scalar))
     }
 
-    /// Returns what is left of each complete string that begins as the incomplete one of `prefix`; nothing if there is none.
-    pub fn rests<'a>(&'a self, prefix: &'a JsonScalars) -> Option<impl Iterator<Item = &'a [u8]>> {
+    /// Returns the suffix of each complete string of which the incomplete one of `prefix` is a prefix; nothing if there is none.
+    pub fn suffixes<'a>(&'a self, prefix: &'a JsonScalars) -> Option<impl Iterator<Item = &'a [u8]>> {
         let partial = prefix.partial.as_ref()?;
         Some(self.complete.iter().filter_map(|scalar| scalar.strip_prefix(&**partial)))
     }
@@ -186,7 +186,7 @@ impl JsonScalars {
     /// Returns whether some value with the scalars `other` may begin with this prefix: `other` has all of its scalars.
     pub fn can_extend_to(&self, other: &JsonScalars) -> bool {
         self.complete.iter().all(|scalar| other.complete.contains(scalar))
-            && other.rests(self).is_none_or(|mut rests| rests.next().is_some())
+            && other.suffixes(self).is_none_or(|mut suffixes| suffixes.next().is_some())
     }
 }
 

@@ -351,7 +351,7 @@ impl Matcher {
         let Some((linked, local)) = program.place(frame.state) else { return };
         let Kind::DistinctValue(distinct) = linked.unit.info(local).kind else { return };
         let Some((list, keys)) = distinct.declared_keys.zip(linked.unit.declared_keys(distinct)) else { return };
-        let found = self.values().begun_reserved(frame.register, keys);
+        let found = self.values().declared_with_prefix(frame.register, keys);
         if found.is_empty() {
             return;
         }

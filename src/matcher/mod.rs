@@ -50,9 +50,9 @@ use std::sync::Arc;
 /// Every call that fails leaves the matcher as it was. Each successful accept is one step of the history, whatever it accepted.
 /// Cloning is [`fork`](Self::fork).
 ///
-/// Cost: accepting takes some nanoseconds per byte, filling a mask about as long as copying it once its states were seen by any
+/// Cost: accepting takes a table look-up per byte, filling a mask about as long as copying it once its states were seen by any
 /// matcher of the compiler; memory is below 4 KiB at first, then 12 bytes per token and 8 bytes per open frame in deterministic
-/// grammars.
+/// grammars (`tests/allocations.rs` measures it).
 pub struct Matcher {
     grammar: CompiledGrammar,
     live: Configuration,
@@ -406,7 +406,7 @@ impl Matcher {
         Ok(())
     }
 
-    /// Returns an independent matcher in the same state. Takes about a microsecond, however long the history is.
+    /// Returns an independent matcher in the same state. Its cost does not grow with the history, which copies share.
     pub fn fork(&self) -> Matcher {
         Matcher {
             grammar: self.grammar.clone(),

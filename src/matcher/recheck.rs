@@ -1,7 +1,7 @@
 //! Masks where values must differ: which tokens of a cached mask repeat a value, or leave none for one that must follow.
 //!
-//! Cached masks ignore the document so far, so that `[1, 2, 1` is as good a beginning as any, whatever `uniqueItems` says. The simple remedy, to try each token of the mask
-//! by itself, takes 100 ms within a string, where 100,000 tokens are allowed. But hardly one of these has to do with the values that are there already:
+//! Cached masks ignore the document so far, so that `[1, 2, 1` is as good a beginning as any, whatever `uniqueItems` says. The simple remedy tries each token of the mask
+//! by itself: within a string that is nearly all of the vocabulary. But hardly one of these has to do with the values that are there already:
 //!
 //! ```text
 //! ["red", "green", "r|            `ed"` repeats a value and `","red"` may; no other token can, and none of those that begin with an `x` is worth a look
@@ -377,7 +377,7 @@ fn other_repetitions(
     let declared = program.place(frame.state).and_then(|(linked, _)| linked.unit.declared_keys(distinct));
     let Some(keys) = declared else { return ByteSet::EMPTY };
     let (values, n_read) = (values_of(stacks), values_of(stacks).n_begun(frame.register) as usize);
-    let found = values.begun_reserved(frame.register, keys);
+    let found = values.declared_with_prefix(frame.register, keys);
     if found.len() > DECLARED_KEYS_MAX {
         return ByteSet::ALL;
     }

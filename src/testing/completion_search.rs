@@ -368,7 +368,7 @@ fn for_each_declared_suffix(
 ) {
     let Some(declared_keys) = declared_keys else { return };
     let n_begun = values.n_begun(register) as usize;
-    values.begun_reserved(register, declared_keys).for_each(|index| visit(&declared_keys.get(index)[n_begun..]));
+    values.declared_with_prefix(register, declared_keys).for_each(|index| visit(&declared_keys.get(index)[n_begun..]));
 }
 
 /// Returns one byte of each class that leads to the same place. Where values must be distinct, each byte by which an earlier value
