@@ -80,7 +80,7 @@ pub struct Limits {
     /// Longest URI of a JSON Schema or of a reference in it, in bytes.
     pub uri_bytes_max: usize,
     /// Most work of one call of a matcher (filling a mask, accepting a token, forced text). A unit of work is about a step of one automaton state
-    /// by one byte, a visit to a node of the vocabulary's trie, or a comparison of two values: 5 to 20 ns. Cached results cost nothing, so whether a call stays within
+    /// by one byte, a visit to a node of the vocabulary's trie, or a comparison of two values: some 5 to 40 ns. A call that accepts bytes may take as much for each 256 of them. Cached results cost nothing, so whether a call stays within
     /// the limit can depend on earlier calls; the contents of its mask never do.
     pub step_work_max: u64,
     /// Most memory of one matcher without its grammar, and of the computation of one mask, in bytes.

@@ -114,6 +114,11 @@ fn comparing_values_is_work() {
     assert!(error.is_over_budget() && n > 1100, "{n}: {error}");
     matcher.accept_bytes(b"]").unwrap();
     assert!(matcher.is_accepting(), "a call that fails changes nothing");
+    // A long text is accepted in one call as it is token by token.
+    let numbers: Vec<String> = (1000..4000).map(|n| n.to_string()).collect();
+    let mut matcher = GrammarCompiler::new(vocab()).compile_json_schema(schema).unwrap().matcher();
+    matcher.accept_bytes(format!("[{}]", numbers.join(",")).as_bytes()).unwrap();
+    assert!(matcher.is_accepting());
 }
 
 #[test]

@@ -41,6 +41,11 @@ impl Work {
         self.done
     }
 
+    /// Returns what was allowed.
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
     /// Returns what is left.
     pub fn left(&self) -> u64 {
         self.max.saturating_sub(self.done)

@@ -45,6 +45,9 @@ use memo::MaskMemo;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+/// Bytes that are accepted as one step and may take the work of one call; hardly a token is longer.
+const BYTES_PER_STEP: usize = 256;
+
 /// One output under way: what was accepted so far, and what may follow.
 ///
 /// Every call that fails leaves the matcher as it was. Each successful accept is one step of the history, whatever it accepted.
@@ -248,13 +251,13 @@ impl Matcher {
     /// Accepts bytes, as one step; a way to add forced text, or a prompt's end. No bytes are a step as well. Where the grammar counts tokens, they are one.
     ///
     /// # Errors
-    /// If the bytes can't follow, the output has [ended](Self::is_terminated), or the text can then be read in too many ways.
+    /// If the bytes can't follow, the output has [ended](Self::is_terminated), or the text can then be read in too many ways; the work of a call is allowed once for each 256 bytes.
     pub fn accept_bytes(&mut self, bytes: &[u8]) -> Result<(), MatchError> {
         if self.is_terminated() {
             return Err(MatchError::terminated());
         }
         let mark = self.stacks.mark();
-        self.allow_work();
+        self.allow_work_for(bytes);
         let n_read = self.after_bytes(bytes);
         let read = match n_read < bytes.len() {
             _ if self.stacks.work.is_spent() => Err(self.over_work()),
@@ -608,9 +611,15 @@ impl Matcher {
         self.stacks.work = Work::up_to(self.grammar.step_limits().work_max);
     }
 
+    /// Begins a step of many bytes: as tokens they would be several.
+    fn allow_work_for(&mut self, bytes: &[u8]) {
+        let n_steps = 1 + bytes.len() / BYTES_PER_STEP;
+        self.stacks.work = Work::up_to(self.grammar.step_limits().work_max.saturating_mul(n_steps as u64));
+    }
+
     #[cold]
     fn over_work(&self) -> MatchError {
-        MatchError::over_work(self.grammar.step_limits().work_max)
+        MatchError::over_work(self.stacks.work.max())
     }
 
     /// Returns `value` if the matcher takes no more memory than it may.
