@@ -693,7 +693,7 @@ const IMPLIED_FREE: usize = 64;
 const IMPLIED_PER_HEAD: usize = 4;
 
 /// Tells whether returning needs no more bytes.
-fn can_end(program: &Program, head: Head) -> bool {
+pub(crate) fn can_end(program: &Program, head: Head) -> bool {
     let Some((linked, local)) = program.place(head.state) else { return false };
     match linked.unit.info(local).kind {
         Kind::End => true,

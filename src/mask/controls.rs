@@ -7,31 +7,31 @@ use super::entry::{MaskEntry, filled};
 use crate::automaton::{LocalState, Unit};
 use crate::util::bit_row;
 use crate::vocab::Vocab;
+use std::sync::Arc;
 
 /// Adds the tokens that a state reads as a whole to a row.
 pub(crate) fn add_controls(unit: &Unit, state: LocalState, vocab: &Vocab, row: &mut [u32]) {
     unit.named_tokens(state).for_each(|token| bit_row::set(row, token));
-    if let Some(excluded) = excluded(unit, state) {
-        let kept = outside(row, &excluded);
-        row.iter_mut().zip(vocab.any_token_row()).for_each(|(word, bits)| *word |= bits);
-        restore(row, &excluded, &kept);
+    if let Some(of_sets) = row_of_sets(unit, state, vocab) {
+        row.iter_mut().zip(&*of_sets).for_each(|(word, bits)| *word |= bits);
     }
 }
 
 /// Returns a mask with the tokens of the sets that a state reads.
 pub(super) fn with_sets(unit: &Unit, state: LocalState, vocab: &Vocab, mask: MaskEntry) -> MaskEntry {
-    let Some(excluded) = excluded(unit, state) else { return mask };
-    MaskEntry::Dense(filled(vocab.any_token_row(), |row| {
-        excluded.iter().for_each(|&(low, high)| bit_row::clear_range(row, low, high));
-        mask.add_to(row);
-    }))
+    let Some(mut row) = row_of_sets(unit, state, vocab) else { return mask };
+    mask.add_to(Arc::get_mut(&mut row).expect("the row was just made"));
+    MaskEntry::Dense(row)
 }
 
-/// Returns the ranges of tokens that all sets exclude which a state reads; nothing if it reads none.
-fn excluded(unit: &Unit, state: LocalState) -> Option<Vec<(u32, u32)>> {
+/// Returns the tokens of the sets that a state reads: all but those that each of them excludes. Nothing if it reads none.
+fn row_of_sets(unit: &Unit, state: LocalState, vocab: &Vocab) -> Option<Arc<[u32]>> {
     let mut sets = unit.sets_read(state);
     let first = sets.next()?.to_vec();
-    Some(sets.fold(first, |all, one| intersection(&all, one)))
+    let excluded = sets.fold(first, |all, one| intersection(&all, one));
+    Some(filled(vocab.any_token_row(), |row| {
+        excluded.iter().for_each(|&(low, high)| bit_row::clear_range(row, low, high));
+    }))
 }
 
 /// Returns what two lists of ranges have in common; all of them ascending, with gaps.
@@ -44,17 +44,6 @@ fn intersection(a: &[(u32, u32)], b: &[(u32, u32)]) -> Vec<(u32, u32)> {
         if high < other_high { i += 1 } else { j += 1 }
     }
     common
-}
-
-/// Returns the tokens of some ranges that are set in a row.
-fn outside(row: &[u32], ranges: &[(u32, u32)]) -> Vec<u32> {
-    ranges.iter().flat_map(|&(low, high)| bit_row::ones_in(row, low, high)).collect()
-}
-
-/// Clears the bits of some ranges but those of `kept`.
-fn restore(row: &mut [u32], ranges: &[(u32, u32)], kept: &[u32]) {
-    ranges.iter().for_each(|&(low, high)| bit_row::clear_range(row, low, high));
-    bit_row::set_all(row, kept);
 }
 
 #[cfg(test)]

@@ -24,13 +24,8 @@ pub(crate) enum MaskEntry {
     Patched { base: Arc<[u32]>, set: Box<[TokenId]>, clear: Box<[TokenId]> },
 }
 
-/// Most tokens of a sparse mask: setting so many bits takes about as long as copying a row of `n_words`.
+/// Most tokens of a sparse mask, and of a patch: setting so many bits takes about as long as copying a row of `n_words`.
 fn sparse_max(n_words: usize) -> usize {
-    n_words / 8
-}
-
-/// Most tokens of a patch, which are set after a row was copied.
-fn patch_max(n_words: usize) -> usize {
     n_words / 8
 }
 
@@ -40,30 +35,16 @@ impl MaskEntry {
         if tokens.len() <= sparse_max(n_words) {
             return MaskEntry::Sparse(Ids::from_slice(&tokens));
         }
-        let mut row: Arc<[u32]> = core::iter::repeat_n(0, n_words).collect();
-        bit_row::set_all(Arc::get_mut(&mut row).expect("the row was just made"), &tokens);
-        MaskEntry::Dense(row)
+        MaskEntry::Dense(bit_row::of(&tokens, n_words))
     }
 
-    /// Returns the mask of a region's tokens; the row is the region's own where there is one.
-    pub fn of_region(region: &Region, n_words: usize) -> Self {
-        if region.tokens().len() <= sparse_max(n_words) {
-            MaskEntry::new(region.tokens().to_vec(), n_words)
-        } else {
-            MaskEntry::Dense(Arc::clone(region.row(n_words)))
-        }
-    }
-
-    /// Returns the mask of a region's tokens but those in which more than `n_max` characters begin.
+    /// Returns the mask of a region's tokens but those in which more than `n_max` characters begin; the row is the region's own where it can be.
     pub fn of_region_up_to(region: &Region, vocab: &Vocab, n_max: usize, n_words: usize) -> Self {
-        let (tokens, longer) = region.tokens_up_to(vocab, n_max);
-        if longer.is_empty() {
-            return MaskEntry::of_region(region, n_words);
+        match region.tokens_up_to(vocab, n_max) {
+            (tokens, _) if tokens.len() <= sparse_max(n_words) => MaskEntry::new(tokens.to_vec(), n_words),
+            (_, []) => MaskEntry::Dense(Arc::clone(region.row(n_words))),
+            (_, longer) => MaskEntry::Dense(filled(region.row(n_words), |row| bit_row::clear_all(row, longer))),
         }
-        if tokens.len() <= sparse_max(n_words) {
-            return MaskEntry::new(tokens.to_vec(), n_words);
-        }
-        MaskEntry::Dense(filled(region.row(n_words), |row| bit_row::clear_all(row, longer)))
     }
 
     /// Returns this mask with `tokens` added.
@@ -104,7 +85,7 @@ impl MaskEntry {
         if set.is_empty() && clear.is_empty() {
             return MaskEntry::Dense(Arc::clone(base));
         }
-        if set.len() + clear.len() <= patch_max(base.len()) {
+        if set.len() + clear.len() <= sparse_max(base.len()) {
             return MaskEntry::Patched { base: Arc::clone(base), set: set.into(), clear: clear.into() };
         }
         MaskEntry::Dense(filled(base, |row| {

@@ -3,7 +3,7 @@
 use super::entry::MaskEntry;
 use super::remainder::Remainder;
 use crate::automaton::UnitState;
-use crate::util::{BoundedMap, bit_row};
+use crate::util::bit_row;
 use crate::vocab::{Region, TokenId, TrieNode, Vocab};
 use std::sync::{Arc, OnceLock};
 
@@ -39,20 +39,20 @@ impl LargeSet {
     pub fn tokens<'a>(&'a self, vocab: &Vocab) -> &'a [TokenId] {
         match self {
             LargeSet::Region(region, n_max) => region.tokens_up_to(vocab, *n_max).0,
-            LargeSet::Subwalk(part) => part.tokens(),
+            LargeSet::Subwalk(subwalk) => &subwalk.tokens,
         }
     }
 
     pub fn mask(&self, vocab: &Vocab, n_words: usize) -> MaskEntry {
         match self {
             LargeSet::Region(region, n_max) => MaskEntry::of_region_up_to(region, vocab, *n_max, n_words),
-            LargeSet::Subwalk(part) => MaskEntry::Dense(Arc::clone(part.row(n_words))),
+            LargeSet::Subwalk(subwalk) => MaskEntry::Dense(Arc::clone(subwalk.row(n_words))),
         }
     }
 }
 
 impl Found {
-    /// Makes the tokens of the base tokens like the others.
+    /// Moves the tokens of the base to the others.
     pub fn flatten(&mut self, vocab: &Vocab) {
         let Some(base) = self.base.take() else { return };
         self.cleared.sort_unstable();
@@ -71,8 +71,10 @@ pub(crate) struct Subwalk {
 }
 
 impl Subwalk {
-    pub fn tokens(&self) -> &[TokenId] {
-        &self.tokens
+    /// Returns how much memory it takes with its key, in bytes: tokens that are many get a row.
+    pub(super) fn memory_bytes(&self, n_words: usize) -> usize {
+        let row = if self.tokens.len() >= BASE_TOKENS_MIN { n_words * size_of::<u32>() } else { 0 };
+        size_of::<(SubwalkKey, Subwalk)>() + size_of_val(&*self.tokens) + size_of_val(&*self.remainders) + row
     }
 
     /// Returns the tokens as a mask of `n_words` words.
@@ -87,31 +89,4 @@ pub(super) struct SubwalkKey {
     pub(super) state: UnitState,
     pub(super) register: u64,
     pub(super) node: TrieNode,
-}
-
-/// The subwalks that a walker knows.
-#[derive(Debug)]
-pub(super) struct SubwalkMemo {
-    pub(super) known: BoundedMap<SubwalkKey, Arc<Subwalk>>,
-}
-
-impl Default for SubwalkMemo {
-    fn default() -> Self {
-        SubwalkMemo { known: BoundedMap::new(SubwalkMemo::BYTES_MAX) }
-    }
-}
-
-impl SubwalkMemo {
-    /// Memory for subwalks, in bytes.
-    const BYTES_MAX: usize = 2 << 20;
-
-    pub fn keep(&mut self, place: SubwalkKey, subwalk: &Arc<Subwalk>, n_words: usize) {
-        // Tokens that are many get a row.
-        let row = if subwalk.tokens.len() >= BASE_TOKENS_MIN { n_words * size_of::<u32>() } else { 0 };
-        let bytes = size_of::<(SubwalkKey, Subwalk)>()
-            + size_of_val(&*subwalk.tokens)
-            + size_of_val(&*subwalk.remainders)
-            + row;
-        self.known.insert(place, bytes, Arc::clone(subwalk));
-    }
 }

@@ -129,22 +129,20 @@ impl Loops {
         if let Some(known) = self.known.get(&key(local)) {
             return known;
         }
-        let endless = alphabet(program, state).map(|alphabet| Loop { alphabet, form: Form::Endless });
-        let counted = || counted_alphabet(program, state).map(|alphabet| Loop { alphabet, form: Form::Counted });
-        let chain = || chain(&linked.unit, local).filter(|_| ShortCut::Chains.is_on());
-        let found = endless.or_else(counted).or_else(chain);
-        let found = match found {
-            Some(Loop { alphabet, form: Form::Endless | Form::Counted | Form::Chain(_) })
-                if leaves_by_words(&linked.unit, local, alphabet) =>
-            {
-                if !self.may_look_for_cluster(key(local)) {
-                    return found;
-                }
-                let is_wider = |cluster: &Loop| WORDS & cluster.alphabet.ascii & !alphabet.ascii != 0;
-                self.cluster(program, state).filter(is_wider).or(found)
+        let unit = &linked.unit;
+        let endless = alphabet(unit, local).map(|alphabet| Loop { alphabet, form: Form::Endless });
+        let counted = || counted_alphabet(unit, local).map(|alphabet| Loop { alphabet, form: Form::Counted });
+        let chain = || chain(unit, local).filter(|_| ShortCut::Chains.is_on());
+        let mut found = endless.or_else(counted).or_else(chain);
+        if let Some(Loop { alphabet, .. }) = found
+            && leaves_by_words(unit, local, alphabet)
+        {
+            if !self.may_look_for_cluster(key(local)) {
+                return found;
             }
-            found => found,
-        };
+            let is_wider = |cluster: &Loop| WORDS & cluster.alphabet.ascii & !alphabet.ascii != 0;
+            found = self.cluster(program, state).filter(is_wider).or(found);
+        }
         let bytes = found.as_ref().map_or(0, Loop::memory_bytes);
         self.known.insert(key(local), LOOP_BYTES + bytes, found.clone());
         found
@@ -192,9 +190,7 @@ fn leaves_by_words(unit: &Unit, local: LocalState, alphabet: Alphabet) -> bool {
 
 /// Returns the characters that lead from `state` back to it, if they are many and `state` is not between copies of a counted body:
 /// those of ASCII, and all others if they all do.
-fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
-    let (linked, local) = program.place(state)?;
-    let unit = &linked.unit;
+fn alphabet(unit: &Unit, local: LocalState) -> Option<Alphabet> {
     if !matches!(unit.info(local).kind, Kind::Inner | Kind::End) {
         return None;
     }
@@ -203,13 +199,11 @@ fn alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
     if ascii.count_ones() < WIDE_CHARS {
         return None;
     }
-    Some(Alphabet { ascii, non_ascii: others(program, state, local, local) })
+    Some(Alphabet { ascii, non_ascii: others(unit, local, local) })
 }
 
 /// Returns the characters that are pieces of a count one by one and lead back to `state`, if they are many.
-fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
-    let (linked, local) = program.place(state)?;
-    let unit = &linked.unit;
+fn counted_alphabet(unit: &Unit, local: LocalState) -> Option<Alphabet> {
     let is_copy = |to: LocalState| match unit.info(local).kind {
         Kind::Loop { counter } => {
             unit.info(to).kind == Kind::BodyEnd { counter, loop_state: local } && !unit.info(to).has_moves()
@@ -217,16 +211,16 @@ fn counted_alphabet(program: &Program, state: StateId) -> Option<Alphabet> {
         Kind::RegisterRule { register_rule } => to == local && unit.register_rule(register_rule).counts_chars(),
         _ => false,
     };
-    let stays = |byte: u8| matches!(unit.code(local, byte).step(), Step::Local(to) if is_copy(to));
-    let ascii = (0..128u8).filter(|&byte| stays(byte)).fold(0u128, |ascii, byte| ascii | 1 << byte);
+    let copy = |byte: u8| match unit.code(local, byte).step() {
+        Step::Local(to) if is_copy(to) => Some(to),
+        _ => None,
+    };
+    let ascii = (0..128u8).filter(|&byte| copy(byte).is_some()).fold(0u128, |ascii, byte| ascii | 1 << byte);
     if ascii.count_ones() < WIDE_CHARS || !unit.controls(local).is_empty() {
         return None;
     }
-    let home = (0..128u8).find_map(|byte| match unit.code(local, byte).step() {
-        Step::Local(to) if is_copy(to) => Some(to),
-        _ => None,
-    })?;
-    Some(Alphabet { ascii, non_ascii: others(program, state, local, home) })
+    let home = (0..128u8).find_map(copy)?;
+    Some(Alphabet { ascii, non_ascii: others(unit, local, home) })
 }
 
 /// Returns the chain of states that begins with a state: white space of limited length, say, or the digits of a date.
@@ -288,9 +282,7 @@ fn chain(unit: &Unit, start: LocalState) -> Option<Loop> {
 }
 
 /// Returns the characters beyond ASCII that lead from `at` to `home`, if the others lead nowhere: none if it is another set.
-fn others(program: &Program, state: StateId, at: LocalState, home: LocalState) -> NonAscii {
-    let Some((linked, _)) = program.place(state) else { return NonAscii::None };
-    let unit = &linked.unit;
+fn others(unit: &Unit, at: LocalState, home: LocalState) -> NonAscii {
     let mut is_whole = true;
     // Bytes that are alike lead to the same state.
     let mut known: SmallVec<[(LocalState, Utf8State); 8]> = SmallVec::new();
@@ -298,12 +290,12 @@ fn others(program: &Program, state: StateId, at: LocalState, home: LocalState) -
         (None, Step::None) => true,
         (Some(rest), Step::Plain(to)) if known.contains(&(to, rest)) => true,
         (Some(rest), Step::Plain(to)) => {
-            if completes(program, state, home, to, rest) {
+            if completes(unit, home, to, rest) {
                 known.push((to, rest));
                 return true;
             }
             is_whole = false;
-            byte == 0xE2 && completes_but_separators(program, state, home, to)
+            byte == 0xE2 && completes_but_separators(unit, home, to)
         }
         _ => false,
     });
@@ -315,9 +307,7 @@ fn others(program: &Program, state: StateId, at: LocalState, home: LocalState) -
 }
 
 /// Tells whether from `at`, after the byte E2, exactly the characters that begin so lead to `home`, but U+2028 and U+2029.
-fn completes_but_separators(program: &Program, state: StateId, home: LocalState, at: LocalState) -> bool {
-    let Some((linked, _)) = program.place(state) else { return false };
-    let unit = &linked.unit;
+fn completes_but_separators(unit: &Unit, home: LocalState, at: LocalState) -> bool {
     if unit.info(at).kind != Kind::Inner || !unit.controls(at).is_empty() {
         return false;
     }
@@ -325,7 +315,7 @@ fn completes_but_separators(program: &Program, state: StateId, home: LocalState,
     let is_rest = (0..=255u8).all(|byte| match unit.code(at, byte).step() {
         Step::None => !(0x80..=0xBF).contains(&byte),
         Step::Plain(_) if byte == 0x80 => true,
-        Step::Plain(to) => (0x81..=0xBF).contains(&byte) && completes(program, state, home, to, last_byte),
+        Step::Plain(to) => (0x81..=0xBF).contains(&byte) && completes(unit, home, to, last_byte),
         _ => false,
     });
     let Step::Plain(last) = unit.code(at, 0x80).step() else { return false };
@@ -341,9 +331,7 @@ fn completes_but_separators(program: &Program, state: StateId, home: LocalState,
 }
 
 /// Tells whether from `at` exactly the continuation bytes that a place in a character still needs lead back to `home`.
-fn completes(program: &Program, state: StateId, home: LocalState, at: LocalState, rest: Utf8State) -> bool {
-    let Some((linked, _)) = program.place(state) else { return false };
-    let unit = &linked.unit;
+fn completes(unit: &Unit, home: LocalState, at: LocalState, rest: Utf8State) -> bool {
     // Nothing may end within the character: the walk does not look there.
     if unit.info(at).kind != Kind::Inner || !unit.controls(at).is_empty() {
         return false;
@@ -357,7 +345,7 @@ fn completes(program: &Program, state: StateId, home: LocalState, at: LocalState
     match next {
         Some(next) if is_exact => match rest.after_continuation() {
             Utf8State::BOUNDARY => next == home,
-            rest => completes(program, state, home, next, rest),
+            rest => completes(unit, home, next, rest),
         },
         _ => false,
     }

@@ -138,14 +138,7 @@ impl Walker {
 
     /// Walks the tokens below the trie node `from` with a head that has a model; or says no, and leaves everything as it was, if the two
     /// turn out to differ too much.
-    pub(super) fn walk_diff(
-        &mut self,
-        context: WalkContext<'_>,
-        from: TrieNode,
-        head: Head,
-        path: &ModelPath,
-        nesting: usize,
-    ) -> bool {
+    pub(super) fn walk_diff(&mut self, context: WalkContext<'_>, from: TrieNode, head: Head, path: &ModelPath) -> bool {
         let mut next = core::mem::take(&mut self.next);
         step_byte(context.program, &mut self.stacks, &[head], path.byte, &mut next);
         // A loop before the byte is the loop after it, with one character less if it counts them.
@@ -165,14 +158,14 @@ impl Walker {
             match self.strategy(context.program, head) {
                 Strategy::Region(Loop { alphabet, form: Form::Endless }) => {
                     let region = context.vocab.region(alphabet, from);
-                    self.below_loop(context, &region, head, alphabet, products.apart, nesting + 1);
+                    self.below_loop(context.deeper(), &region, head, alphabet, products.apart);
                 }
-                _ => self.below_head(context, from, head, nesting + 1),
+                _ => self.below_head(context.deeper(), from, head),
             }
         }
         let ends = (self.found.tokens.len(), self.found.remainders.len());
 
-        if !self.differ(context, from, head, &model, nesting, &mut products) {
+        if !self.differ(context, from, head, &model, &mut products) {
             self.products = products;
             self.found.tokens.truncate(n_tokens);
             self.found.remainders.truncate(n_remainders);
@@ -233,7 +226,6 @@ impl Walker {
         from: TrieNode,
         head: Head,
         model: &[Head],
-        nesting: usize,
         products: &mut ProductWalk,
     ) -> bool {
         let WalkContext { trie, .. } = context;
@@ -264,7 +256,7 @@ impl Walker {
                 let depth = usize::from(trie.depth(node)) - depth_base;
                 self.found.n_nodes += 1;
                 self.stacks.work.spend(8);
-                let goes_on = match self.step_twins(context, node, depth, nesting, products) {
+                let goes_on = match self.step_twins(context, node, depth, products) {
                     Compared::Alike => {
                         if node == child && !products.apart.contains(byte) {
                             verdicts.set(byte, true);
@@ -288,7 +280,6 @@ impl Walker {
         context: WalkContext<'_>,
         node: TrieNode,
         depth: usize,
-        nesting: usize,
         products: &mut ProductWalk,
     ) -> Compared {
         let WalkContext { program, trie, .. } = context;
@@ -328,7 +319,7 @@ impl Walker {
                     self.found.remainders.extend(above.ended.take().map(|node| context.remainder(node)));
                 }
                 if !products.own.is_empty() {
-                    self.walk_own(context, node, nesting, products);
+                    self.walk_own(context, node, products);
                     products.own.clear();
                 }
             }
@@ -338,7 +329,7 @@ impl Walker {
             return Compared::Differ(false);
         }
         if products.model.is_empty() {
-            self.walk_own(context, node, nesting, products);
+            self.walk_own(context, node, products);
             return Compared::Differ(false);
         }
         products.levels.truncate(depth + 1);
@@ -354,10 +345,10 @@ impl Walker {
     }
 
     /// Walks below `node` with what the state made of it, without the model.
-    fn walk_own(&mut self, context: WalkContext<'_>, node: TrieNode, nesting: usize, products: &ProductWalk) {
+    fn walk_own(&mut self, context: WalkContext<'_>, node: TrieNode, products: &ProductWalk) {
         let n_levels = self.levels.len();
-        self.push_configuration(&products.own);
-        self.descend(context, node, nesting);
+        self.push_heads(&products.own);
+        self.descend(context, node);
         self.levels.truncate(n_levels);
     }
 }

@@ -53,17 +53,8 @@ impl MaskStats {
         let all = self.tokens_context_independent + self.tokens_context_dependent;
         if all == 0 { 1.0 } else { self.tokens_context_independent as f64 / all as f64 }
     }
-}
 
-impl MaskStats {
-    fn add(&mut self, mask: &MaskEntry) {
-        *self.form_mut(mask) += 1;
-    }
-
-    fn remove(&mut self, mask: &MaskEntry) {
-        *self.form_mut(mask) -= 1;
-    }
-
+    /// Returns the number of masks of this form.
     fn form_mut(&mut self, mask: &MaskEntry) -> &mut usize {
         match mask {
             MaskEntry::Sparse(_) => &mut self.n_sparse,
@@ -163,7 +154,7 @@ impl Inner {
         self.table = Arc::new(table);
         for node in &forgotten {
             self.memory.remove(node);
-            self.stats.remove(&node.mask);
+            *self.stats.form_mut(&node.mask) -= 1;
         }
         self.stats.evictions += forgotten.len() as u64;
     }
@@ -239,7 +230,7 @@ impl MaskStore {
         };
         if is_kept {
             inner.memory.add(node);
-            inner.stats.add(&node.mask);
+            *inner.stats.form_mut(&node.mask) += 1;
         }
         if inner.table.version() != self.version.load(Ordering::Relaxed) {
             self.version.store(inner.table.version(), Ordering::Release);

@@ -26,9 +26,9 @@ const CONDENSED_TOKENS_MAX: usize = 1 << 12;
 
 impl Walker {
     /// Tells whether what a head allows below `node` is worth keeping, for states of other units.
-    pub(super) fn is_memoized(&mut self, context: WalkContext<'_>, node: TrieNode, head: Head, nesting: usize) -> bool {
+    pub(super) fn is_memoized(&mut self, context: WalkContext<'_>, node: TrieNode, head: Head) -> bool {
         if !ShortCut::SubwalkMemo.is_on()
-            || !context.is_whole(nesting)
+            || !context.is_whole()
             || context.n_nodes_below(node) < NODES_MIN
             || self.stacks.values().is_some()
         {
@@ -43,14 +43,15 @@ impl Walker {
     }
 
     /// Walks the tokens below `node` with a head of another unit than the walk began in.
-    pub(super) fn walk_memoized(&mut self, context: WalkContext<'_>, node: TrieNode, head: Head, nesting: usize) {
+    pub(super) fn walk_memoized(&mut self, context: WalkContext<'_>, node: TrieNode, head: Head) {
         let Some((linked, local)) = context.program.place(head.state) else { return };
         let place = SubwalkKey { state: linked.unit.unit_state(local), register: head.register, node };
-        let known = self.subwalks.known.get(&place);
+        let known = self.subwalks.get(&place);
         let subwalk = known.unwrap_or_else(|| {
-            let subwalk = Arc::new(self.subwalk(context, linked.unit.uid, node, head, nesting));
+            let subwalk = Arc::new(self.subwalk(context, linked.unit.uid, node, head));
             if !self.is_spent() {
-                self.subwalks.keep(place, &subwalk, context.vocab.n_mask_words());
+                let bytes = subwalk.memory_bytes(context.vocab.n_mask_words());
+                self.subwalks.insert(place, bytes, Arc::clone(&subwalk));
             }
             subwalk
         });
@@ -66,17 +67,17 @@ impl Walker {
                 if exit.state == BELOW {
                     self.found.remainders.push(remainder.clone());
                 } else {
-                    self.after(context, remainder, exit, nesting + 1);
+                    self.after(context.deeper(), remainder, exit);
                 }
             }
         }
     }
 
     /// Returns what a head allows below `node`, whoever called its unit.
-    fn subwalk(&mut self, context: WalkContext<'_>, home: u32, node: TrieNode, head: Head, nesting: usize) -> Subwalk {
+    fn subwalk(&mut self, context: WalkContext<'_>, home: u32, node: TrieNode, head: Head) -> Subwalk {
         let outer = core::mem::take(&mut self.found);
         let outer_home = core::mem::replace(&mut self.home, home);
-        self.below_head(context, node, Head { node: BOTTOM, ..head }, nesting + 1);
+        self.below_head(context.deeper(), node, Head { node: BOTTOM, ..head });
         self.home = outer_home;
         self.found.flatten(context.vocab);
         let Found { mut tokens, mut remainders, n_nodes, n_walks, .. } = core::mem::replace(&mut self.found, outer);

@@ -16,9 +16,8 @@ use super::subwalk;
 use super::switches::ShortCut;
 use super::walk_context::{Subject, WalkContext, bytes_of};
 use super::walker::{Level, Strategy, Walker};
-use crate::automaton::{BELOW, Kind, LocalState, Owner, PackedMove, Program, RegisterRuleId, StateId, Step, Unit};
-use crate::exec::{BOTTOM, Counted, Head, StacksMark, count, step_byte};
-use crate::machine::{Counter, RegisterRule};
+use crate::automaton::{BELOW, Kind, LocalState, PackedMove, Program, RegisterRuleId, StateId, Step, Unit};
+use crate::exec::{BOTTOM, Counted, Head, StacksMark, can_end, count, signature, step_byte};
 use crate::util::{ByteSet, Utf8State};
 use crate::vocab::{Alphabet, CharCount, Region, TokenId, TrieNode};
 use smallvec::SmallVec;
@@ -34,65 +33,22 @@ const WORK_PER_WALK: u64 = 4;
 /// Tokens that are noted in the time of a visit.
 const TOKENS_PER_WORK: usize = 16;
 
-/// What counts the characters of a loop.
-enum Count<'a> {
-    Copies(&'a Counter),
-    /// The register rule of the loop, and the strictest of its rule.
-    Pieces(&'a RegisterRule, &'a RegisterRule),
-}
-
-impl Count<'_> {
-    fn advance(&self, register: u64) -> Option<u64> {
-        match self {
-            Count::Copies(counter) => counter.advance(register),
-            Count::Pieces(register_rule, _) => {
-                if register_rule.can_continue(register) {
-                    register_rule.advance(register)
-                } else {
-                    None
-                }
-            }
-        }
-    }
-
-    fn can_continue(&self, register: u64) -> bool {
-        match self {
-            Count::Copies(counter) => counter.can_continue(register),
-            Count::Pieces(register_rule, _) => register_rule.can_continue(register),
-        }
-    }
-
-    fn can_end(&self, register: u64) -> bool {
-        match self {
-            Count::Copies(counter) => counter.can_end(register),
-            Count::Pieces(register_rule, _) => register_rule.can_end(register),
-        }
-    }
-
-    fn signature(&self, register: u64, horizon: u32) -> u64 {
-        match self {
-            Count::Copies(counter) => counter.signature(register, horizon),
-            Count::Pieces(_, strictest) => strictest.signature(register, horizon),
-        }
-    }
-}
-
 impl Walker {
     /// Walks all tokens, beginning in `state` with an unknown caller; adds to what was found.
     pub fn classify(&mut self, subject: Subject<'_>, state: StateId, register: u64) {
         self.start(subject, state);
         self.found.n_walks += 1;
-        self.below_head(subject.whole(), TrieNode::ROOT, Head { state, node: BOTTOM, register }, 0);
+        self.below_head(subject.whole(), TrieNode::ROOT, Head { state, node: BOTTOM, register });
     }
 
     /// Walks on at a remainder, beginning in `state` with an unknown caller; adds to what was found.
     pub fn settle(&mut self, subject: Subject<'_>, remainder: &Remainder, state: StateId, register: u64) {
         self.start(subject, state);
-        self.after(subject.whole(), remainder, Head { state, node: BOTTOM, register }, 0);
+        self.after(subject.whole(), remainder, Head { state, node: BOTTOM, register });
     }
 
     /// Walks on with `head` at a remainder.
-    pub(super) fn after(&mut self, context: WalkContext<'_>, remainder: &Remainder, head: Head, nesting: usize) {
+    pub(super) fn after(&mut self, context: WalkContext<'_>, remainder: &Remainder, head: Head) {
         if self.is_spent() {
             return;
         }
@@ -100,13 +56,13 @@ impl Walker {
         match &remainder.point {
             ResumePoint::Node(node) => {
                 self.found.n_walks += 1;
-                self.below_head(context, *node, head, nesting);
+                self.below_head(context, *node, head);
             }
             ResumePoint::Merged(trie, node) => {
                 self.found.n_walks += 1;
-                self.below_head(context.on(trie), *node, head, nesting);
+                self.below_head(context.on(trie), *node, head);
             }
-            ResumePoint::Region(region, after) => self.leave(context, region, *after, head, nesting),
+            ResumePoint::Region(region, after) => self.leave(context, region, *after, head),
         }
         if let Some(excluded) = &remainder.excluded {
             let fresh = self.found.tokens.split_off(n_tokens);
@@ -124,12 +80,12 @@ impl Walker {
     }
 
     /// Walks the tokens below the trie node `from` with one head.
-    pub(super) fn below_head(&mut self, context: WalkContext<'_>, from: TrieNode, head: Head, nesting: usize) {
+    pub(super) fn below_head(&mut self, context: WalkContext<'_>, from: TrieNode, head: Head) {
         if self.is_spent() {
             return;
         }
         self.stacks.work.spend(WORK_PER_WALK);
-        if context.has_regions(from, nesting) {
+        if context.has_regions(from) {
             match self.strategy(context.program, head) {
                 Strategy::Region(Loop { form: Form::Chain(chain), .. })
                     if !bounds_out_of_reach(context, head, chain.strictest) =>
@@ -138,34 +94,34 @@ impl Walker {
                         self.loops.cluster(context.program, head.state)
                     {
                         let region = context.vocab.region(alphabet, from);
-                        return self.below_cluster(context, &region, head, &cluster, nesting);
+                        return self.below_cluster(context, &region, head, &cluster);
                     }
                 }
                 Strategy::Region(Loop { alphabet, form }) => {
                     let region = context.vocab.region(alphabet, from);
                     return match form {
                         Form::Endless => {
-                            self.below_loop(context, &region, head, alphabet, ByteSet::EMPTY, nesting);
+                            self.below_loop(context, &region, head, alphabet, ByteSet::EMPTY);
                         }
-                        Form::Counted => self.below_counted(context, &region, head, alphabet, nesting),
-                        Form::Chain(chain) => self.below_chain(context, &region, head, &chain, nesting),
-                        Form::ScanCluster(cluster) => self.below_cluster(context, &region, head, &cluster, nesting),
+                        Form::Counted => self.below_counted(context, &region, head, alphabet),
+                        Form::Chain(chain) => self.below_chain(context, &region, head, &chain),
+                        Form::ScanCluster(cluster) => self.below_cluster(context, &region, head, &cluster),
                     };
                 }
                 Strategy::Diff(path) => {
-                    if self.walk_diff(context, from, head, &path, nesting) {
+                    if self.walk_diff(context, from, head, &path) {
                         return;
                     }
                     self.loops.forget_model(context.program, head.state);
                     self.strategies.remove(&head.state);
-                    return self.below_head(context, from, head, nesting);
+                    return self.below_head(context, from, head);
                 }
                 Strategy::Walk => {}
             }
         }
         let n_levels = self.levels.len();
-        self.push_single(head);
-        self.below(context, from, nesting);
+        self.push_heads(&[head]);
+        self.below(context, from);
         self.levels.truncate(n_levels);
     }
 
@@ -190,25 +146,13 @@ impl Walker {
         strategy
     }
 
-    fn push_single(&mut self, head: Head) {
-        let (at, mark) = (self.heads.len() as u32, self.stacks.mark());
-        self.levels.push(Level { head, first: at, last: at, mark });
-    }
-
     /// Pushes some heads, at least one, as a level.
-    pub(super) fn push_configuration(&mut self, heads: &[Head]) {
-        if let [head] = *heads {
-            return self.push_single(head);
+    pub(super) fn push_heads(&mut self, heads: &[Head]) {
+        let (first, mark) = (self.heads.len() as u32, self.stacks.mark());
+        if heads.len() > 1 {
+            self.heads.extend_from_slice(heads);
         }
-        let first = self.heads.len() as u32;
-        self.heads.extend_from_slice(heads);
-        self.push_several(heads[0], first);
-    }
-
-    /// Pushes the heads from `first` on as one level.
-    fn push_several(&mut self, head: Head, first: u32) {
-        let mark = self.stacks.mark();
-        self.levels.push(Level { head, first, last: self.heads.len() as u32, mark });
+        self.levels.push(Level { head: heads[0], first, last: self.heads.len() as u32, mark });
     }
 
     /// Walks the tokens below a region's node with a head that loops on the region's characters; but those left out that begin with
@@ -220,44 +164,42 @@ impl Walker {
         head: Head,
         alphabet: Alphabet,
         apart: ByteSet,
-        nesting: usize,
     ) {
         let program = context.program;
         self.take_region(context, region, usize::MAX);
         for byte in bytes_of(program, head.state).iter() {
             if !alphabet.begins(byte) {
                 let after = if apart.contains(byte) { CharCount::OneOrMore } else { CharCount::Any };
-                self.cross(context, region, byte, after, head, nesting);
+                self.cross(context, region, byte, after, head);
             }
         }
         if program.info(head.state).is_some_and(|info| info.kind == Kind::End) {
-            self.leave_after(context, region, head, nesting, CharCount::OneOrMore);
+            self.leave_after(context, region, head, CharCount::OneOrMore);
         }
     }
 
     /// Walks the tokens below a region's node with a head whose count goes up with each of the region's characters.
-    fn below_counted(
-        &mut self,
-        context: WalkContext<'_>,
-        region: &Arc<Region>,
-        head: Head,
-        alphabet: Alphabet,
-        nesting: usize,
-    ) {
+    fn below_counted(&mut self, context: WalkContext<'_>, region: &Arc<Region>, head: Head, alphabet: Alphabet) {
         let WalkContext { program, vocab, .. } = context;
         let Some((linked, local)) = program.place(head.state) else { return };
-        let count = match linked.unit.info(local).kind {
-            Kind::Loop { counter } => Count::Copies(linked.unit.counter(counter)),
-            Kind::RegisterRule { register_rule } => {
-                let Some(Owner::RegisterRules(strictest)) = linked.unit.info(local).owner else { return };
-                Count::Pieces(linked.unit.register_rule(register_rule), linked.unit.register_rule(strictest))
-            }
-            _ => return,
+        let (unit, kind) = (&linked.unit, linked.unit.info(local).kind);
+        let can_continue = |register: u64| match kind {
+            Kind::Loop { counter } => unit.counter(counter).can_continue(register),
+            Kind::RegisterRule { register_rule } => unit.register_rule(register_rule).can_continue(register),
+            _ => false,
         };
+        let advance = |register: u64| match kind {
+            Kind::Loop { counter } => unit.counter(counter).advance(register),
+            Kind::RegisterRule { register_rule } if can_continue(register) => {
+                unit.register_rule(register_rule).advance(register)
+            }
+            _ => None,
+        };
+        let can_end = |register: u64| can_end(program, Head { register, ..head });
         // The register after so many characters, as long as there may be so many.
         let mut registers: SmallVec<[u64; 32]> = SmallVec::from_slice(&[head.register]);
         while registers.len() <= vocab.token_bytes_max() {
-            match count.advance(registers[registers.len() - 1]) {
+            match advance(registers[registers.len() - 1]) {
                 Some(register) => registers.push(register),
                 None => break,
             }
@@ -267,38 +209,31 @@ impl Walker {
         // Where no token reaches a bound, one register is as good as another.
         let horizon = vocab.token_bytes_max();
         let is_same = |n: usize| {
-            let signature = |register| count.signature(register, (horizon - n) as u32);
+            let signature = |register| signature(program, head.state, register, (horizon - n) as u32);
             signature(registers[n]) == signature(head.register)
         };
-        let is_far = n_max >= horizon && count.can_continue(head.register) && (0..=n_max).all(is_same);
+        let is_far = n_max >= horizon && can_continue(head.register) && (0..=n_max).all(is_same);
         for byte in bytes_of(program, head.state).iter() {
             if alphabet.begins(byte) {
                 continue;
             }
             if is_far {
-                self.cross(context, region, byte, CharCount::Any, head, nesting);
+                self.cross(context, region, byte, CharCount::Any, head);
                 continue;
             }
-            self.cross_counted(context, region, byte, nesting, |n_read| {
+            self.cross_counted(context, region, byte, |n_read| {
                 let register = *registers.get(n_read)?;
-                count.can_continue(register).then_some(Head { register, ..head })
+                can_continue(register).then_some(Head { register, ..head })
             });
         }
-        let Some(first) = (1..=n_max).find(|&n| count.can_end(registers[n])) else { return };
-        let ends_anywhere = n_max >= horizon && registers[1..].iter().all(|&register| count.can_end(register));
+        let Some(first) = (1..=n_max).find(|&n| can_end(registers[n])) else { return };
+        let ends_anywhere = n_max >= horizon && registers[1..].iter().all(|&register| can_end(register));
         let after = if ends_anywhere { CharCount::OneOrMore } else { CharCount::Between(first as u16, n_max as u16) };
-        self.leave_after(context, region, head, nesting, after);
+        self.leave_after(context, region, head, after);
     }
 
     /// Walks the tokens below a region's node with the first state of a chain, each state of which is reached by one more character.
-    fn below_chain(
-        &mut self,
-        context: WalkContext<'_>,
-        region: &Arc<Region>,
-        head: Head,
-        chain: &Chain,
-        nesting: usize,
-    ) {
+    fn below_chain(&mut self, context: WalkContext<'_>, region: &Arc<Region>, head: Head, chain: &Chain) {
         let WalkContext { program, vocab, trie, .. } = context;
         let Some((linked, local)) = program.place(head.state) else { return };
         let states = &*chain.states;
@@ -306,39 +241,29 @@ impl Walker {
         self.take_region(context, region, n_max);
         debug_assert_eq!(states[0], local);
         for &byte in &chain.bytes {
-            self.cross_counted(context, region, byte, nesting, |n_read| {
+            self.cross_counted(context, region, byte, |n_read| {
                 states.get(n_read).map(|&local| Head { state: linked.own(local), ..head })
             });
         }
         // One register is as good as another where no token reaches a bound.
-        let is_end = |local: &LocalState| match linked.unit.info(*local).kind {
-            Kind::RegisterRule { register_rule } => linked.unit.register_rule(register_rule).can_end(head.register),
-            kind => kind == Kind::End,
-        };
+        let is_end = |local: &LocalState| can_end(program, Head { state: linked.own(*local), ..head });
         let Some(first) = states[1..].iter().position(is_end) else { return };
         // Where no token holds more of its characters than there are states, the chain may be over anywhere.
         let is_anywhere =
             first == 0 && region.tokens_up_to(vocab, n_max).1.is_empty() && region.n_chars_max(trie) <= n_max;
         let after = if is_anywhere { CharCount::OneOrMore } else { CharCount::Between(first as u16 + 1, n_max as u16) };
-        self.leave_after(context, region, head, nesting, after);
+        self.leave_after(context, region, head, after);
     }
 
     /// Walks the tokens below a region's node with a state of a cluster: along characters only as far as they may be refused, and from where
     /// another byte follows.
-    fn below_cluster(
-        &mut self,
-        context: WalkContext<'_>,
-        region: &Arc<Region>,
-        head: Head,
-        cluster: &ScanCluster,
-        nesting: usize,
-    ) {
+    fn below_cluster(&mut self, context: WalkContext<'_>, region: &Arc<Region>, head: Head, cluster: &ScanCluster) {
         let WalkContext { program, vocab, trie, .. } = context;
         let Some((linked, local)) = program.place(head.state) else { return };
         let head_at = |(state, _): Place, register| Head { state: linked.own(state), register, ..head };
         let mut refused = Vec::new();
         for (node, place, register) in self.refused_by(context, region.from(), head, cluster, &mut refused) {
-            self.enter_with(context, node, head_at(place, register), nesting);
+            self.enter_with(context, node, head_at(place, register));
         }
         self.take_region_but(context, region, refused);
         let depth = usize::from(trie.depth(region.from()));
@@ -351,7 +276,7 @@ impl Walker {
                 let before = &vocab.bytes(token)[depth..usize::from(trie.depth(node)) - 1];
                 let Some((local, register)) = cluster.run(&linked.unit, local, head.register, before) else { continue };
                 if linked.unit.code(local, byte) != PackedMove::NONE {
-                    self.enter_with(context, node, head_at((local, Utf8State::BOUNDARY), register), nesting);
+                    self.enter_with(context, node, head_at((local, Utf8State::BOUNDARY), register));
                 }
             }
         }
@@ -445,7 +370,6 @@ impl Walker {
         context: WalkContext<'_>,
         region: &Region,
         byte: u8,
-        nesting: usize,
         head_after: impl Fn(usize) -> Option<Head>,
     ) {
         let base = context.trie.n_chars(region.from());
@@ -454,40 +378,25 @@ impl Walker {
                 return;
             }
             if let Some(head) = head_after(usize::from(context.trie.n_chars_before(node) - base)) {
-                self.enter_with(context, node, head, nesting);
+                self.enter_with(context, node, head);
             }
         }
     }
 
     /// Goes on where the frames below `head` return to, after some characters of a region.
-    fn leave_after(
-        &mut self,
-        context: WalkContext<'_>,
-        region: &Arc<Region>,
-        head: Head,
-        nesting: usize,
-        after: CharCount,
-    ) {
+    fn leave_after(&mut self, context: WalkContext<'_>, region: &Arc<Region>, head: Head, after: CharCount) {
         for index in 0..self.stacks.n_exits(head.node) {
             let exit = self.stacks.exit(head.node, index);
             if exit.state == BELOW {
                 self.found.remainders.push(ResumePoint::Region(Arc::clone(region), after).into());
             } else {
-                self.leave(context, region, after, exit, nesting);
+                self.leave(context, region, after, exit);
             }
         }
     }
 
     /// Walks on with `head` at the nodes of `byte` that lie behind some characters of a region.
-    fn cross(
-        &mut self,
-        context: WalkContext<'_>,
-        region: &Region,
-        byte: u8,
-        after: CharCount,
-        head: Head,
-        nesting: usize,
-    ) {
+    fn cross(&mut self, context: WalkContext<'_>, region: &Region, byte: u8, after: CharCount, head: Head) {
         let after = match after {
             CharCount::Between(0 | 1, last) if usize::from(last) >= region.n_chars_max(context.trie) => {
                 CharCount::OneOrMore
@@ -498,131 +407,110 @@ impl Walker {
             && let Some(merged) = region.merged(context.trie, byte, after)
         {
             let n_levels = self.levels.len();
-            self.push_single(head);
+            self.push_heads(&[head]);
             self.found.n_walks += 1;
-            self.below(context.on(&merged), TrieNode::ROOT, nesting);
+            self.below(context.on(&merged), TrieNode::ROOT);
             self.levels.truncate(n_levels);
         } else {
-            self.enter_all(context, region.border_after(context.trie, byte, after), head, nesting);
+            self.enter_all(context, region.border_after(context.trie, byte, after), head);
         }
     }
 
     /// Walks on with `head` at some nodes.
-    fn enter_all(
-        &mut self,
-        context: WalkContext<'_>,
-        nodes: impl Iterator<Item = TrieNode>,
-        head: Head,
-        nesting: usize,
-    ) {
+    fn enter_all(&mut self, context: WalkContext<'_>, nodes: impl Iterator<Item = TrieNode>, head: Head) {
         for node in nodes {
             if self.is_spent() {
                 return;
             }
-            self.enter_with(context, node, head, nesting);
+            self.enter_with(context, node, head);
         }
     }
 
     /// As [`Self::cross`], with a head that stands behind the region's characters and may read further ones.
-    fn leave(&mut self, context: WalkContext<'_>, region: &Region, after: CharCount, head: Head, nesting: usize) {
+    fn leave(&mut self, context: WalkContext<'_>, region: &Region, after: CharCount, head: Head) {
         for byte in bytes_of(context.program, head.state).iter() {
             if self.is_spent() {
                 return;
             }
-            self.cross(context, region, byte, after, head, nesting);
-            self.enter_all(context, region.interior_after(context.trie, byte, after), head, nesting);
+            self.cross(context, region, byte, after, head);
+            self.enter_all(context, region.interior_after(context.trie, byte, after), head);
         }
     }
 
     /// Steps `head` by the byte of `node`, and walks on below.
-    fn enter_with(&mut self, context: WalkContext<'_>, node: TrieNode, head: Head, nesting: usize) {
+    fn enter_with(&mut self, context: WalkContext<'_>, node: TrieNode, head: Head) {
         let n_levels = self.levels.len();
-        self.push_single(head);
+        self.push_heads(&[head]);
         self.found.n_walks += 1;
         self.found.n_nodes += 1;
         self.stacks.work.spend(WORK_PER_WALK);
         if self.step(context, node, n_levels) {
-            self.descend(context, node, nesting);
+            self.descend(context, node);
         }
         self.levels.truncate(n_levels);
     }
 
     /// Walks below `node` with the last level; head by head if that allows to use regions.
-    pub(super) fn descend(&mut self, context: WalkContext<'_>, node: TrieNode, nesting: usize) {
-        if !self.split(context, node, nesting) {
-            self.below(context, node, nesting);
+    pub(super) fn descend(&mut self, context: WalkContext<'_>, node: TrieNode) {
+        if !self.split(context, node) {
+            self.below(context, node);
         }
     }
 
     /// Walks below `node` with each head of the last level by itself if that allows to use regions; returns whether it does.
-    fn split(&mut self, context: WalkContext<'_>, node: TrieNode, nesting: usize) -> bool {
-        if !context.is_whole(nesting) || context.n_nodes_below(node) < subwalk::NODES_MIN {
+    fn split(&mut self, context: WalkContext<'_>, node: TrieNode) -> bool {
+        if !context.is_whole() || context.n_nodes_below(node) < subwalk::NODES_MIN {
             return false;
         }
         let level = *self.levels.last().expect("a level was pushed");
-        let heads: SmallVec<[Head; 4]> = if level.is_single() {
-            SmallVec::from_slice(&[level.head])
-        } else {
-            self.heads[level.first as usize..level.last as usize].into()
-        };
-        let has_regions = context.has_regions(node, nesting);
+        let heads: SmallVec<[Head; 4]> = level.heads(&self.heads).into();
+        let has_regions = context.has_regions(node);
         let is_short_cut = |walker: &mut Walker, head: Head| {
-            walker.is_memoized(context, node, head, nesting)
+            walker.is_memoized(context, node, head)
                 || has_regions && !matches!(walker.strategy(context.program, head), Strategy::Walk)
         };
         if !heads.iter().any(|&head| is_short_cut(self, head)) {
             return false;
         }
         for head in heads {
-            if self.is_memoized(context, node, head, nesting) {
-                self.walk_memoized(context, node, head, nesting);
+            if self.is_memoized(context, node, head) {
+                self.walk_memoized(context, node, head);
             } else {
-                self.below_head(context, node, head, nesting + 1);
+                self.below_head(context.deeper(), node, head);
             }
         }
         true
     }
 
     /// Walks the tokens below the trie node `from` with the last level.
-    fn below(&mut self, context: WalkContext<'_>, from: TrieNode, nesting: usize) {
+    fn below(&mut self, context: WalkContext<'_>, from: TrieNode) {
         let trie = context.trie;
         let depth = usize::from(trie.depth(from)) + 1;
         let Some(children) = trie.wide_children(from) else {
-            return self.below_first(context, from.next(), trie.subtree_end(from), depth, nesting);
+            return self.below_first(context, from.next(), trie.subtree_end(from), depth);
         };
         // Those that the level can't read are left out.
         let level = *self.levels.last().expect("a level was pushed");
-        let bytes = if level.is_single() {
-            bytes_of(context.program, level.head.state)
-        } else {
-            let heads = &self.heads[level.first as usize..level.last as usize];
-            heads.iter().fold(ByteSet::EMPTY, |all, head| all | bytes_of(context.program, head.state))
-        };
+        let bytes_of = |head: &Head| bytes_of(context.program, head.state);
+        let bytes = level.heads(&self.heads).iter().fold(ByteSet::EMPTY, |all, head| all | bytes_of(head));
         for &(_, node) in children.iter().filter(|(byte, _)| bytes.contains(*byte)) {
-            self.below_first(context, node, trie.subtree_end(node), depth, nesting);
+            self.below_first(context, node, trie.subtree_end(node), depth);
         }
     }
 
     /// Walks the trie nodes from `node` up to `end`, which begin at a depth, with the last level.
-    fn below_first(
-        &mut self,
-        context: WalkContext<'_>,
-        mut node: TrieNode,
-        end: TrieNode,
-        depth_base: usize,
-        nesting: usize,
-    ) {
+    fn below_first(&mut self, context: WalkContext<'_>, mut node: TrieNode, end: TrieNode, depth_base: usize) {
         let trie = context.trie;
         let base = self.levels.len() - 1;
         while node < end && !self.is_spent() {
             self.found.n_nodes += 1;
             self.stacks.work.spend(u64::from(self.found.n_nodes.is_multiple_of(NODES_PER_WORK)));
             let depth = base + usize::from(trie.depth(node)) - depth_base;
-            let goes_on = self.step(context, node, depth) && !self.split(context, node, nesting);
+            let goes_on = self.step(context, node, depth) && !self.split(context, node);
             node = match goes_on {
                 true if trie.wide_children(node).is_none() => node.next(),
                 true => {
-                    self.below(context, node, nesting);
+                    self.below(context, node);
                     trie.subtree_end(node)
                 }
                 false => trie.subtree_end(node),
@@ -670,14 +558,9 @@ impl Walker {
         self.levels.truncate(depth + 1);
         self.heads.truncate(level.last as usize);
         self.stacks.truncate(level.mark);
-        self.live.clear();
-        if level.is_single() {
-            self.live.push(level.head);
-        } else {
-            self.live.extend_from_slice(&self.heads[level.first as usize..level.last as usize]);
-        }
-        step_byte(program, &mut self.stacks, &self.live, trie.byte(node), &mut self.next);
-        let n_heads = self.live.len() + self.next.len();
+        let heads = level.heads(&self.heads);
+        step_byte(program, &mut self.stacks, heads, trie.byte(node), &mut self.next);
+        let n_heads = heads.len() + self.next.len();
         self.stacks.work.spend(WORK_PER_SLOW_STEP + WORK_PER_HEAD * n_heads as u64);
         if self.is_spent() {
             return false;
@@ -698,7 +581,7 @@ impl Walker {
             return false;
         }
         let next = core::mem::take(&mut self.next);
-        self.push_configuration(&next);
+        self.push_heads(&next);
         self.next = next;
         true
     }

@@ -26,11 +26,13 @@ pub(super) struct WalkContext<'a> {
     pub vocab: &'a Vocab,
     pub trie: &'a Trie,
     pub(super) merged: Option<&'a Arc<Trie>>,
+    /// Regions, heads and subwalks that the walk is within.
+    nesting: usize,
 }
 
 impl<'a> Subject<'a> {
     pub(super) fn whole(self) -> WalkContext<'a> {
-        WalkContext { program: self.program, vocab: self.vocab, trie: self.vocab.trie(), merged: None }
+        WalkContext { program: self.program, vocab: self.vocab, trie: self.vocab.trie(), merged: None, nesting: 0 }
     }
 }
 
@@ -40,18 +42,23 @@ impl WalkContext<'_> {
         WalkContext { trie: merged, merged: Some(merged), ..*self }
     }
 
+    /// Returns the same one level deeper.
+    pub(super) fn deeper(self) -> Self {
+        WalkContext { nesting: self.nesting + 1, ..self }
+    }
+
     pub fn remainder(&self, node: TrieNode) -> Remainder {
         self.merged.map_or(ResumePoint::Node(node), |trie| ResumePoint::Merged(Arc::clone(trie), node)).into()
     }
 
     /// Tells whether it is worth to ask for a region below a node.
-    pub(super) fn has_regions(&self, from: TrieNode, nesting: usize) -> bool {
-        self.is_whole(nesting) && self.n_nodes_below(from) >= REGION_NODES
+    pub(super) fn has_regions(&self, from: TrieNode) -> bool {
+        self.is_whole() && self.n_nodes_below(from) >= REGION_NODES
     }
 
     /// Tells whether the vocabulary is walked, and short cuts may still be taken.
-    pub fn is_whole(&self, nesting: usize) -> bool {
-        self.merged.is_none() && nesting < REGIONS_DEEP_MAX
+    pub fn is_whole(&self) -> bool {
+        self.merged.is_none() && self.nesting < REGIONS_DEEP_MAX
     }
 
     pub fn n_nodes_below(&self, node: TrieNode) -> usize {

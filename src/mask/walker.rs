@@ -1,14 +1,18 @@
 //! A walker: what walks found, and the memory that they work in.
 
 use super::configuration::ConfigurationWalk;
-use super::found::{Found, SubwalkMemo};
+use super::found::{Found, Subwalk, SubwalkKey};
 use super::loops::{Loop, Loops};
 use crate::automaton::{BELOW, StateId};
 use crate::exec::{Configuration, Head, Stacks, StacksMark, Viability, Work};
-use crate::util::ByteSet;
+use crate::util::{BoundedMap, ByteSet};
 use crate::vocab::{TokenId, TrieNode};
 use ahash::AHashMap;
 use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Memory for subwalks, in bytes.
+const SUBWALK_BYTES_MAX: usize = 2 << 20;
 
 /// What a walk found, and the memory it worked in.
 #[derive(Debug)]
@@ -16,13 +20,12 @@ pub(crate) struct Walker {
     pub(super) stacks: Stacks,
     pub(super) levels: Vec<Level>,
     pub(super) heads: Vec<Head>,
-    pub(super) live: Configuration,
     pub(super) next: Configuration,
     pub(super) viability: Viability,
     pub(super) strategies: AHashMap<StateId, Strategy>,
     /// The unit that the walk began in.
     pub(super) home: u32,
-    pub(super) subwalks: SubwalkMemo,
+    pub(super) subwalks: BoundedMap<SubwalkKey, Arc<Subwalk>>,
     pub(super) loops: Loops,
     pub(super) products: ProductWalk,
     pub(super) found: Found,
@@ -39,12 +42,11 @@ impl Walker {
             stacks: Stacks::new(BELOW),
             levels: Vec::new(),
             heads: Vec::new(),
-            live: Vec::new(),
             next: Vec::new(),
             viability: Viability::default(),
             strategies: AHashMap::new(),
             home: u32::MAX,
-            subwalks: SubwalkMemo::default(),
+            subwalks: BoundedMap::new(SUBWALK_BYTES_MAX),
             loops: Loops::default(),
             products: ProductWalk::default(),
             found: Found::default(),
@@ -112,6 +114,14 @@ pub(super) struct Level {
 impl Level {
     pub fn is_single(&self) -> bool {
         self.first == self.last
+    }
+
+    /// Returns its heads, given those of all levels.
+    pub fn heads<'a>(&'a self, all: &'a [Head]) -> &'a [Head] {
+        match self.is_single() {
+            true => core::slice::from_ref(&self.head),
+            false => &all[self.first as usize..self.last as usize],
+        }
     }
 }
 

@@ -63,16 +63,6 @@ pub(crate) fn clear_range(row: &mut [u32], low: u32, high: u32) {
     }
 }
 
-/// Returns the bits from `low` to `high` that are set, as far as there are so many, ascending.
-pub(crate) fn ones_in(row: &[u32], low: u32, high: u32) -> impl Iterator<Item = u32> + '_ {
-    let (first, last) = (low as usize / 32, high as usize / 32);
-    let words = row.iter().enumerate().take(last.saturating_add(1)).skip(first);
-    words.flat_map(move |(index, &word)| {
-        let word = word & bits_between(index, low, high);
-        (0..32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 32 * index as u32 + bit)
-    })
-}
-
 /// Returns the bits of a word that stand for numbers from `low` to `high`.
 fn bits_between(word: usize, low: u32, high: u32) -> u32 {
     let base = word as u32 * 32;
@@ -87,13 +77,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_cleared_and_listed() {
+    fn ranges_are_cleared() {
         for (low, high) in [(0, 0), (3, 40), (31, 32), (32, 63), (0, 95), (64, 200), (90, 95)] {
             let mut row = vec![u32::MAX; 3];
-            let listed: Vec<u32> = ones_in(&row, low, high).collect();
             clear_range(&mut row, low, high);
-            assert_eq!(listed, (low..=high.min(95)).collect::<Vec<_>>());
-            assert_eq!((0..96).filter(|&bit| !has(&row, bit)).collect::<Vec<_>>(), listed);
+            assert!((0..96).filter(|&bit| !has(&row, bit)).eq(low..=high.min(95)));
         }
     }
 

@@ -234,11 +234,6 @@ impl Region {
         self.from
     }
 
-    /// Returns the tokens of the region, in trie order.
-    pub fn tokens(&self) -> &[TokenId] {
-        &self.tokens
-    }
-
     /// Returns the tokens of the region as a mask of `n_words` words.
     pub fn row(&self, n_words: usize) -> &Arc<[u32]> {
         self.row.get_or_init(|| bit_row::of(&self.tokens, n_words))
@@ -541,7 +536,7 @@ mod tests {
                 let below = |token: &&Vec<u8>| token.len() > from.len() && token.starts_with(&from);
                 let expected: BTreeSet<&Vec<u8>> =
                     tokens.iter().filter(below).filter(|token| in_region(&token[from.len()..])).collect();
-                let got: BTreeSet<&Vec<u8>> = region.tokens().iter().map(|&id| &tokens[id as usize]).collect();
+                let got: BTreeSet<&Vec<u8>> = region.tokens.iter().map(|&id| &tokens[id as usize]).collect();
                 assert_eq!(got, expected, "{alphabet:?} below {from:?}");
                 let quotes: BTreeSet<TrieNode> = region.border(b'"').iter().copied().collect();
                 let expected: BTreeSet<TrieNode> = tokens
@@ -571,7 +566,7 @@ mod tests {
                         bytes.iter().filter(|&&byte| super::super::trie::begins_character(byte)).count() <= n_max
                     };
                     let (short, _) = region.tokens_up_to(&vocab, n_max);
-                    let expected: Vec<TokenId> = region.tokens().iter().filter(n_chars).copied().collect();
+                    let expected: Vec<TokenId> = region.tokens.iter().filter(n_chars).copied().collect();
                     assert_eq!(short.iter().collect::<BTreeSet<_>>(), expected.iter().collect::<BTreeSet<_>>());
                 }
             }
