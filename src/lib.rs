@@ -166,6 +166,11 @@ struct Readme;
 #[doc = include_str!("../docs/guide.md")]
 struct Guide;
 
+/// The examples of the page on structural tags.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/structural-tags.md")]
+struct StructuralTags;
+
 /// The examples of the page on security.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/security.md")]

@@ -4,7 +4,7 @@
 
 use maskwright::json_schema::{SchemaOptions, WhiteSpace, format, keywords};
 use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Limits, TokenKind, Vocab};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -147,6 +147,49 @@ fn ebnf_means_what_its_reference_says() {
     let blocks = text.split("```ebnf\n").skip(1).filter_map(|rest| rest.split("```").next());
     let n_blocks = blocks.inspect(|source| _ = compile(&compiler, "ebnf", source).unwrap()).count();
     assert!(n_blocks > 0);
+}
+
+/// Checks the rows of four columns with some first headers: what is written, what it means, a text that matches, and one that doesn't.
+fn rows_are_as_stated(file: &str, header: &str, n_rows: usize, compile: impl Fn(&str) -> CompiledGrammar) {
+    let text = std::fs::read_to_string(root().join(file)).unwrap();
+    let rows: Vec<Vec<String>> = table_rows(&text, header).into_iter().filter(|row| row.len() == 4).collect();
+    assert!(rows.len() >= n_rows, "{} rows", rows.len());
+    for row in rows {
+        let grammar = compile(&row[0]);
+        assert!(matches(&grammar, &row[2]), "{} doesn't match {:?}", row[0], row[2]);
+        assert!(!matches(&grammar, &row[3]), "{} matches {:?}", row[0], row[3]);
+    }
+}
+
+#[test]
+fn lark_means_what_its_reference_says() {
+    let compiler = GrammarCompiler::new(vocab().into());
+    rows_are_as_stated("docs/lark.md", "Lark", 20, |source| {
+        compile(&compiler, "lark", source).unwrap_or_else(|error| panic!("{source}: {error:#}"))
+    });
+}
+
+#[test]
+fn structural_tags_mean_what_their_reference_says() {
+    let compiler = GrammarCompiler::new(vocab().into());
+    rows_are_as_stated("docs/structural-tags.md", "format", 20, |format| {
+        let tag = format!(r#"{{"type": "structural_tag", "format": {format}}}"#);
+        compile(&compiler, "tag", &tag).unwrap_or_else(|error| panic!("{tag}: {error:#}"))
+    });
+}
+
+/// The table of limits has each field with its default.
+#[test]
+fn limits_are_as_listed() {
+    let text = std::fs::read_to_string(root().join("docs/limits.md")).unwrap();
+    let default = |cell: &str| cell.split(' ').next().unwrap_or_default().replace(',', "");
+    let rows = table_rows(&text, "field").into_iter();
+    let stated: BTreeMap<String, String> = rows.map(|row| (row[0].clone(), default(&row[1]))).collect();
+    let limits = format!("{:?}", Limits::default());
+    let fields = limits.trim_start_matches("Limits { ").trim_end_matches(" }").split(", ");
+    for (name, value) in fields.filter_map(|field| field.split_once(": ")) {
+        assert_eq!(stated.get(name).map(String::as_str), Some(value), "{name}");
+    }
 }
 
 /// Compiles an example of the error catalogue under the circumstances that its section states.

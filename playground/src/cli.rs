@@ -9,7 +9,7 @@ Exit codes:
   1  no: a document doesn't match, the token is not allowed, a check failed
   2  the command line is wrong
   3  the grammar can't be compiled
-  4  a file or a vocabulary can't be read, or the output can't be written";
+  4  a file or a vocabulary can't be read, the output can't be written, or a step exceeds the limits";
 
 /// Tries grammars: exact token masks for language models.
 #[derive(Parser, Debug)]

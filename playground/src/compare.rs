@@ -70,7 +70,7 @@ pub fn run(args: &Args, other: &Path, output: &mut Output) -> Result<Verdict, Fa
             "n_places": n_places,
         }));
     } else {
-        let looked = counted(n_places, "pair of places").replace("placess", "places");
+        let looked = format!("{} of places", counted(n_places, "pair"));
         match &answer {
             Answer::Equal => output.line(format_args!("equal: both have the same texts ({looked})")),
             Answer::Unknown => output.line(format_args!("unknown: no difference was found among {looked}")),

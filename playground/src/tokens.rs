@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXIT_CODES)]
 pub struct Args {
-    /// A text to cut into tokens, with the escapes \\n \\r \\t \\\\ \\xHH; the longest token that fits comes first, which a tokenizer may do otherwise
+    /// A text to cut into tokens, with the escapes \n \r \t \\ \xHH: embedded encodings cut it as their tokenizers do, of others the longest token that fits comes first
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     pub text: Option<String>,
     /// Look up a token: an id, a name, or its text; a number in double quotes is a text (can be repeated)
