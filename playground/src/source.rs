@@ -2,13 +2,13 @@
 
 use crate::failure::Failure;
 use crate::options::{FileArgs, GrammarArgs, VocabArgs};
-use crate::output::complain;
+use crate::output::{complain, counted};
 use crate::places::Places;
 use crate::vocabulary;
 use maskwright::frontend::Dialect;
 use maskwright::frontend::regex::RegexOptions;
 use maskwright::grammar::{Grammar, Warning};
-use maskwright::json_schema::SchemaOptions;
+use maskwright::json_schema::{SchemaOptions, Verdict};
 use maskwright::structural_tag::{StructuralTag, TagOptions};
 use maskwright::{CompileError, CompileOptions, CompiledGrammar, GrammarCompiler, Limits, Matcher, TokenId, Vocab};
 use serde_json::{Value, json};
@@ -228,6 +228,12 @@ impl GrammarSource {
         }
         if let Some(n_more @ 1..) = grammar.warnings().len().checked_sub(WARNINGS_MAX) {
             complain(&format!("warning: {}: {n_more} more like these; `playground lint` lists them", self.name));
+        }
+        let findings = grammar.schema_reports().flat_map(|(_, report)| report.findings());
+        let n_relaxed = findings.filter(|finding| matches!(finding.verdict, Verdict::Relaxed(_))).count();
+        if n_relaxed > 0 {
+            let keywords = counted(n_relaxed, "keyword");
+            complain(&format!("warning: {}: not enforced: {keywords}; `playground explain` lists them", self.name));
         }
         Ok((grammar, time))
     }

@@ -375,6 +375,13 @@ fn only_what_is_relaxed_is_shown() {
     let report = json(&run(&["explain", "--json", "--lenient", "--only-relaxed", &schema]));
     let keywords: Vec<&Value> = report["findings"].as_array().unwrap().iter().map(|one| &one["keyword"]).collect();
     assert_eq!(keywords, ["pattern"]);
+    // Other commands say that something is not enforced.
+    let checked = run(&["check", "--lenient", &schema]);
+    assert!(
+        checked.code == 0 && checked.err.contains("not enforced: 1 keyword; `playground explain`"),
+        "{}",
+        checked.err
+    );
 }
 
 #[test]
