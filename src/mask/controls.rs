@@ -1,6 +1,6 @@
 //! Tokens that a state reads as a whole: those that the grammar names, and those of sets.
 //!
-//! A set is all tokens but some. The union of several is all tokens but those that each of them excludes, so a state takes one pass over a row, however many sets it reads.
+//! A set is all tokens but some. The union of several is all tokens but those that each of them excludes, so a state takes one row, however many sets it reads.
 //! Stop tokens are in these rows: which they are is a matcher's to say, and it clears them.
 
 use super::entry::{MaskEntry, filled};
