@@ -12,7 +12,7 @@ __all__ = ["apply_mask_on_device", "has_kernel"]
 logger = logging.getLogger("maskwright")
 
 #: Columns that one program of the kernel looks at.
-_BLOCK = 4096
+_BLOCK = 2048
 
 #: Rows that torch operations look at at once: they take 8 bytes for each token meanwhile.
 _ROWS_AT_ONCE = 32
@@ -47,11 +47,11 @@ def apply_mask_on_device(
         raise ValueError(f"the rows have {width} logits for {n_tokens} tokens")
     elif n_tokens > n_bits:
         raise ValueError(f"the masks have {n_bits} bits for {n_tokens} tokens")
-    selected = None if rows is None else [int(row) for row in rows]
+    selected = None if rows is None else _list_of(rows)
     if selected is None:
         if bitmask.shape[0] < n_rows:
             raise ValueError(f"the bitmask has {bitmask.shape[0]} rows for {n_rows} rows of logits")
-    elif any(not 0 <= row < min(n_rows, bitmask.shape[0]) for row in selected):
+    elif selected and not 0 <= min(selected) <= max(selected) < min(n_rows, bitmask.shape[0]):
         raise ValueError(f"rows {selected} are not all below {min(n_rows, bitmask.shape[0])}")
     if n_rows == 0 or width == 0 or selected == []:
         return
@@ -60,6 +60,11 @@ def apply_mask_on_device(
         _by_kernel(torch, logits, bitmask, selected, n_tokens)
     else:
         _by_operations(torch, logits, bitmask, selected, n_tokens)
+
+
+def _list_of(rows: Any) -> list[int]:
+    # All of a tensor at once: each element that is asked for alone waits for the device.
+    return rows.tolist() if hasattr(rows, "tolist") else list(map(int, rows))
 
 
 def _words_of(bitmask: Any) -> Any:
@@ -92,7 +97,8 @@ def _by_kernel(torch: Any, logits: Any, bitmask: Any, rows: list[int] | None, n_
     n_rows, width = logits.shape
     try:
         close_logits = importlib.import_module("maskwright._triton").close_logits
-        row_ids = None if rows is None else torch.tensor(rows, dtype=torch.int64).to(logits.device)
+        # Pageable memory is read before the copy returns: it needn't wait for the device.
+        row_ids = None if rows is None else torch.tensor(rows, dtype=torch.int64).to(logits.device, non_blocking=True)
         with torch.cuda.device(logits.device):
             grid = (n_rows if rows is None else len(rows), -(-width // _BLOCK))
             close_logits[grid](

@@ -1,10 +1,13 @@
-"""Checks masks that are applied on a GPU, and measures them. Needs torch, numpy and a GPU, and of the package only its Python files: no extension module.
+"""Checks masks that are applied on a GPU, and measures them, beside XGrammar's kernel where that is installed.
+
+Needs torch, numpy and a GPU, and of the package only its Python files; with its extension module the calls in XGrammar's shape are checked too.
 
 Usage: python python/tests/gpu_check.py [--device cuda]     (`--device cpu` checks the torch operations alone)
 """
 
 import argparse
 import functools
+import importlib
 import itertools
 import random
 import sys
@@ -17,13 +20,26 @@ import torch
 
 
 def load():
-    """Import `maskwright.torch` without the extension module."""
-    package = types.ModuleType("maskwright")
-    package.__path__ = [str(Path(__file__).resolve().parents[1] / "maskwright")]
-    sys.modules["maskwright"] = package
-    import maskwright.torch
+    """Import `maskwright.torch`, without the extension module where that is not built."""
+    path = Path(__file__).resolve().parents[1]
+    sys.path.insert(0, str(path))
+    try:
+        import maskwright.torch
+    except ImportError:
+        package = types.ModuleType("maskwright")
+        package.__path__ = [str(path / "maskwright")]
+        sys.modules["maskwright"] = package
+        import maskwright.torch
 
     return maskwright.torch
+
+
+def optional(name):
+    """Import a module that may be missing, or return `None`."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
 
 
 def expected(logits, bitmask, rows, n_tokens):
@@ -109,6 +125,20 @@ def check_errors(module, device):
             raise AssertionError(f"{options}: no {kind.__name__}")
 
 
+def check_compat(compat, device):
+    """Compare the call in XGrammar's shape with the definition, for each kind of row list. Returns the number of comparisons."""
+    n = 0
+    for dtype, indices in itertools.product((torch.float32, torch.bfloat16), (None, [0, 3], torch.tensor([1, 2], dtype=torch.int32, device=device))):
+        bitmask = random_bitmask(4, 1001, 0.3)
+        logits = torch.randn(4, 32032).to(dtype)
+        on_device = logits.to(device)
+        compat.apply_token_bitmask_inplace(on_device, bitmask.to(device), vocab_size=32032, indices=indices)
+        rows = None if indices is None else [int(row) for row in indices]
+        assert torch.equal(on_device.cpu(), expected(logits, bitmask, rows, 32032)), (dtype, indices)
+        n += 1
+    return n
+
+
 def seconds(device, call, n=50):
     for _ in range(5):
         call()
@@ -122,17 +152,23 @@ def seconds(device, call, n=50):
     return (time.perf_counter() - start) / n
 
 
-def measure(module, device):
-    for dtype, n_rows in itertools.product((torch.float32, torch.bfloat16), (1, 256)):
+def measure(module, device, peer):
+    for dtype, n_rows, density, some in itertools.product((torch.float32, torch.bfloat16), (1, 64, 256), (0.01, 0.99), (False, True)):
         width = 151936
+        rows = list(range(0, n_rows, 2)) if some else None
+        if rows is not None and n_rows == 1:
+            continue
         logits = torch.randn(n_rows, width, device=device).to(dtype)
-        bitmask = random_bitmask(n_rows, width // 32, 0.01).to(device)
+        bitmask = random_bitmask(n_rows, width // 32, density).to(device)
         copied = seconds(device, functools.partial(logits.mul_, 1.0))
-        applied = seconds(device, functools.partial(module.apply_mask_on_device, logits, bitmask))
-        by_operations = seconds(device, functools.partial(module._by_operations, torch, logits, bitmask, None, width), 5)
+        applied = seconds(device, functools.partial(module.apply_mask_on_device, logits, bitmask, rows=rows))
+        by_operations = seconds(device, functools.partial(module._by_operations, torch, logits, bitmask, rows, width), 5)
+        beside = ""
+        if peer is not None:
+            beside = f", XGrammar {seconds(device, functools.partial(peer.apply_token_bitmask_inplace, logits, bitmask, indices=rows)) * 1e6:.1f} us"
         print(
-            f"{str(dtype).removeprefix('torch.')}, {n_rows} rows of {width}: applied {applied * 1e6:.1f} us, by torch operations {by_operations * 1e6:.1f} us, "
-            f"read and written once {copied * 1e6:.1f} us"
+            f"{str(dtype).removeprefix('torch.')}, {n_rows} rows of {width}{', every other' if some else ''}, {density:.0%} allowed: applied {applied * 1e6:.1f} us{beside}, "
+            f"by torch operations {by_operations * 1e6:.1f} us, read and written once {copied * 1e6:.1f} us"
         )
 
 
@@ -149,9 +185,14 @@ def main():
     name = torch.cuda.get_device_name() if device == "cuda" else device
     if device == "cuda":
         assert module.has_kernel(), module._kernel_failures or "Triton is not installed"
+    compat = optional("maskwright.compat.xgrammar")
+    n_compat = 0 if compat is None else check_compat(compat, device)
     if not arguments.no_measure:
-        measure(module, device)
-    print(f"gpu check ({name}, torch {torch.__version__}): ok: {n} shapes by {'the kernel' if device == 'cuda' else 'operations'}, {n_operations} by torch operations")
+        measure(module, device, optional("xgrammar"))
+    print(
+        f"gpu check ({name}, torch {torch.__version__}): ok: {n} shapes by {'the kernel' if device == 'cuda' else 'operations'}, {n_operations} by torch operations, "
+        f"{n_compat or 'none'} by the calls in XGrammar's shape"
+    )
 
 
 if __name__ == "__main__":
