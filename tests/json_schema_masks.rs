@@ -65,6 +65,28 @@ const SHORT_CUTS: &[(&str, &[&str])] = &[
     (r#"{"type":"string","pattern":"abc","maxLength":400}"#, &["\"", "\"ab", "\"xabcx"]),
     (r#"{"type":"string","pattern":"abc","minLength":5,"maxLength":9}"#, &["\"", "\"ab", "\"xxxxxa", "\"abcabc"]),
     (r#"{"type":"string","pattern":"^(?:\\S+\\s+){0,99}\\S+$"}"#, &["\"", "\"http", "\"http ", "\"http ab"]),
+    // Few tokens have what is refused, or are long enough.
+    (
+        r#"{"type":"string","oneOf":[{"pattern":"customer"},{"pattern":"maker"},{"pattern":"admin"}]}"#,
+        &["\"", "\"cust", "\"customer", "\"customer mak", "\"éad"],
+    ),
+    (r#"{"type":"string","pattern":"[0-9a-f]","minLength":12,"maxLength":12}"#, &["\"", "\"z", "\"zzzzzzzzzz", "\"a"]),
+    (
+        r#"{"type":"object","patternProperties":{"hipchat":{"type":"integer"},"github":{"type":"string"},".*":{"type":["integer","string"]}}}"#,
+        &["{\"", "{\"hip", "{\"xgithu", "{\"hipchat", "{\"hipchat git"],
+    ),
+    // States that only call: the first of a string behind a key, in an array, in a union.
+    (
+        r#"{"type":"object","properties":{"a":{"type":"string","format":"email","maxLength":100},"b":{"type":"array","items":{"type":"string","pattern":"^(?:\\S+\\s+){0,9}\\S+$","maxLength":120}},"c":{"anyOf":[{"type":"string","pattern":"^[a-z]+[.]png$"},{"type":"integer"}]}},"required":["a"]}"#,
+        &[
+            "{\"a\": \"",
+            "{\"a\":\"",
+            "{\"a\":\"x@y.z\",\"b\":[\"",
+            "{\"a\":\"x@y.z\",\"b\":[\"a b\", \"",
+            "{\"a\":\"x@y.z\",\"c\":\"",
+            "{\"a\":\"x@y.z\",\"c\":",
+        ],
+    ),
     // Characters that are counted, far from a bound and near it.
     (r#"{"type":"string","minLength":2,"maxLength":6}"#, &["", "\"", "\"a", "\"ab", "\"abcde", "\"abcdef"]),
     (r#"{"type":"string","maxLength":5000}"#, &["\"", "\"a", "\"ab"]),

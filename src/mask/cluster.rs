@@ -80,13 +80,13 @@ pub(super) enum Next {
     Out,
 }
 
-/// Returns the states of which a state's cluster says enough, and the cluster, if there is one.
+/// Tells whether a state may have a cluster, by what is seen at once: most states read two or three bytes.
+pub(super) fn may_have_cluster(unit: &Unit, start: LocalState) -> bool {
+    unit.n_states() <= STATES_MAX && unit.bytes(start).len() >= CHARS_MIN as usize && is_plain(unit, start)
+}
+
+/// Returns the states of which a state's cluster says enough, and the cluster, if there is one. The state [may have one](may_have_cluster).
 pub(super) fn cluster(unit: &Unit, start: LocalState) -> Option<(Vec<LocalState>, ScanCluster)> {
-    // Most states read two or three bytes, and need no look at the table.
-    let is_small = unit.n_states() <= STATES_MAX;
-    if unit.bytes(start).len() < CHARS_MIN as usize || !is_small || !is_plain(unit, start) {
-        return None;
-    }
     // Characters that lead nowhere from here may be like all others behind the first one.
     let behind = SAMPLE.iter().find_map(|&byte| target(unit, start, byte)).filter(|&behind| behind != start);
     let wider = behind.map(|behind| alphabet(unit, start, behind));
@@ -621,7 +621,10 @@ mod tests {
     fn found(pattern: &str) -> Option<(usize, Alphabet)> {
         let compiled = compiled(pattern);
         let (linked, start) = compiled.program().place(compiled.program().start()).unwrap();
-        cluster(&linked.unit, start).map(|(states, found)| (states.len(), found.alphabet))
+        may_have_cluster(&linked.unit, start)
+            .then(|| cluster(&linked.unit, start))
+            .flatten()
+            .map(|(states, found)| (states.len(), found.alphabet))
     }
 
     #[test]

@@ -57,6 +57,9 @@ impl MaskEntry {
             MaskEntry::Dense(base) => (base, &[][..], &[][..]),
             MaskEntry::Patched { base, set, clear } => (base, &**set, &**clear),
         };
+        if tokens.len() > sparse_max(n_words) {
+            return self.changed(base, |row| bit_row::set_all(row, tokens));
+        }
         // Room for all at once: most tokens are new.
         let mut set: Vec<TokenId> = Vec::with_capacity(tokens.len() + old.len());
         set.extend(tokens.iter().copied().filter(|&id| !bit_row::has(base, id)));
@@ -75,9 +78,22 @@ impl MaskEntry {
             MaskEntry::Dense(base) => (base, &[][..], &[][..]),
             MaskEntry::Patched { base, set, clear } => (base, &**set, &**clear),
         };
+        if tokens.len() > sparse_max(n_words) {
+            return self.changed(base, |row| bit_row::clear_all(row, tokens));
+        }
         let mut clear: Vec<TokenId> = tokens.iter().copied().filter(|&id| bit_row::has(base, id)).collect();
         clear.extend_from_slice(old);
         MaskEntry::patched(base, difference(set, tokens), clear)
+    }
+
+    /// Returns this mask with its row changed, as a patch of `base` if that is small.
+    fn changed(&self, base: &Arc<[u32]>, change: impl FnOnce(&mut [u32])) -> Self {
+        let row = filled(base, |row| {
+            self.write(row);
+            change(row);
+        });
+        let n_different = base.iter().zip(&*row).map(|(old, new)| (old ^ new).count_ones() as usize).sum::<usize>();
+        if n_different <= sparse_max(row.len()) { MaskEntry::between(base, &row) } else { MaskEntry::Dense(row) }
     }
 
     /// Returns a row with some bits set and others cleared, all of them different from what they were.

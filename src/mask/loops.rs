@@ -1,6 +1,6 @@
 //! Recognizing states that loop on whole characters.
 
-use super::cluster::{ScanCluster, cluster};
+use super::cluster::{ScanCluster, cluster, may_have_cluster};
 use super::switches::ShortCut;
 use crate::automaton::{Kind, LocalState, Owner, PackedMove, Program, RegisterRuleId, StateId, Step, Unit, UnitState};
 use crate::util::{BoundedMap, ByteSet, Utf8State};
@@ -151,6 +151,9 @@ impl Loops {
     /// Returns the cluster that a state belongs to, if there is one.
     pub fn cluster(&mut self, program: &Program, state: StateId) -> Option<Loop> {
         let (linked, local) = program.place(state).filter(|_| ShortCut::Clusters.is_on())?;
+        if !may_have_cluster(&linked.unit, local) {
+            return None;
+        }
         let key = |local: LocalState| linked.unit.unit_state(local);
         if let Some(known) = self.clusters.get(&key(local)) {
             return known;

@@ -44,6 +44,12 @@ impl Need {
         self.sets.iter().all(|set| set & !kinds != 0)
     }
 
+    /// The sets: a text without a byte of each kind of some set is not refused.
+    #[inline]
+    pub fn sets(&self) -> &[u64] {
+        &self.sets
+    }
+
     /// Returns the fewest kinds of bytes that a text needs.
     pub fn n_kinds_min(&self) -> u32 {
         self.sets.iter().map(|set| set.count_ones()).min().unwrap_or(u64::BITS)

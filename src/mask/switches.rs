@@ -16,6 +16,8 @@ pub enum ShortCut {
     Clusters,
     /// States that read nearly as a loop does.
     Models,
+    /// States that only call, taken for what they call.
+    Callees,
     /// What walks of different states have in common.
     SubwalkMemo,
     /// Rows that masks nearly have in common.
@@ -29,11 +31,12 @@ pub enum ShortCut {
 impl ShortCut {
     /// All of them.
     #[cfg(feature = "testing")]
-    pub const ALL: [ShortCut; 8] = [
+    pub const ALL: [ShortCut; 9] = [
         ShortCut::Heads,
         ShortCut::Chains,
         ShortCut::Clusters,
         ShortCut::Models,
+        ShortCut::Callees,
         ShortCut::SubwalkMemo,
         ShortCut::RowPool,
         ShortCut::Merged,

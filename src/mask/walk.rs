@@ -8,7 +8,7 @@
 //! loop's characters from the vocabulary: its tokens are allowed without a look, and the walk goes on only at the borders whose byte
 //! the state reads. What a configuration allows is the union of what its heads allow, so each head is taken by itself.
 
-use super::cluster::{Next, Place, ScanCluster};
+use super::callee::{Callee, callee};
 use super::found::LargeSet;
 use super::loops::{Chain, Form, Loop};
 use super::remainder::{Remainder, ResumePoint, exclude};
@@ -16,15 +16,15 @@ use super::subwalk;
 use super::switches::ShortCut;
 use super::walk_context::{Subject, WalkContext, bytes_of};
 use super::walker::{Level, Strategy, Walker};
-use crate::automaton::{BELOW, Kind, LocalState, PackedMove, Program, RegisterRuleId, StateId, Step, Unit};
+use crate::automaton::{BELOW, Kind, LocalState, Program, RegisterRuleId, StateId, Step};
 use crate::exec::{BOTTOM, Counted, Head, StacksMark, can_end, count, signature, step_byte};
-use crate::util::{ByteSet, Utf8State};
+use crate::util::ByteSet;
 use crate::vocab::{Alphabet, CharCount, Region, TokenId, TrieNode};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Trie nodes that are visited with one head in a unit of work.
-const NODES_PER_WORK: u64 = 4;
+pub(super) const NODES_PER_WORK: u64 = 4;
 /// What else a walk takes that visits a node with several heads, or with a move that changes stacks.
 const WORK_PER_SLOW_STEP: u64 = 8;
 const WORK_PER_HEAD: u64 = 4;
@@ -116,6 +116,7 @@ impl Walker {
                     self.strategies.remove(&head.state);
                     return self.below_head(context, from, head);
                 }
+                Strategy::Callee(callee) => return self.below_callee(context, from, head, &callee),
                 Strategy::Walk => {}
             }
         }
@@ -131,6 +132,8 @@ impl Walker {
         }
         let strategy = if let Some(found) = self.loops.get(program, head.state) {
             Strategy::Region(found)
+        } else if let Some(callee) = self.useful_callee(program, head.state) {
+            Strategy::Callee(callee)
         } else {
             let path = self.model_path(program, head);
             // A space begins half of the tokens.
@@ -144,6 +147,25 @@ impl Walker {
         };
         self.strategies.insert(head.state, strategy.clone());
         strategy
+    }
+
+    /// Returns what a state calls, if that is not walked byte by byte as well.
+    fn useful_callee(&mut self, program: &Program, state: StateId) -> Option<Callee> {
+        let callee = callee(program, state).filter(|_| ShortCut::Callees.is_on())?;
+        let start = Head { state: callee.start, node: BOTTOM, register: 0 };
+        (!matches!(self.strategy(program, start), Strategy::Walk)).then_some(callee)
+    }
+
+    /// Walks the tokens below a trie node with what a head calls.
+    fn below_callee(&mut self, context: WalkContext<'_>, from: TrieNode, head: Head, callee: &Callee) {
+        let mark = self.stacks.mark();
+        let over = |head: Head, &frame: &StateId| {
+            let node = self.stacks.push(context.program, frame, &[head]);
+            Head { state: frame, node, register: 0 }
+        };
+        let top = callee.frames.iter().fold(head, over);
+        self.below_head(context, from, Head { state: callee.start, ..top });
+        self.stacks.truncate(mark);
     }
 
     /// Pushes some heads, at least one, as a level.
@@ -255,87 +277,13 @@ impl Walker {
         self.leave_after(context, region, head, after);
     }
 
-    /// Walks the tokens below a region's node with a state of a cluster: along characters only as far as they may be refused, and from where
-    /// another byte follows.
-    fn below_cluster(&mut self, context: WalkContext<'_>, region: &Arc<Region>, head: Head, cluster: &ScanCluster) {
-        let WalkContext { program, vocab, trie, .. } = context;
-        let Some((linked, local)) = program.place(head.state) else { return };
-        let head_at = |(state, _): Place, register| Head { state: linked.own(state), register, ..head };
-        let mut refused = Vec::new();
-        for (node, place, register) in self.refused_by(context, region.from(), head, cluster, &mut refused) {
-            self.enter_with(context, node, head_at(place, register));
-        }
-        self.take_region_but(context, region, refused);
-        let depth = usize::from(trie.depth(region.from()));
-        for byte in cluster.bytes.iter() {
-            for &node in region.border(byte) {
-                if self.is_spent() {
-                    return;
-                }
-                let Some(&token) = trie.subtree_tokens(node).first() else { continue };
-                let before = &vocab.bytes(token)[depth..usize::from(trie.depth(node)) - 1];
-                let Some((local, register)) = cluster.run(&linked.unit, local, head.register, before) else { continue };
-                if linked.unit.code(local, byte) != PackedMove::NONE {
-                    self.enter_with(context, node, head_at((local, Utf8State::BOUNDARY), register));
-                }
-            }
-        }
-    }
-
-    /// Collects the tokens below `from` that a state of a cluster refuses, perhaps with others that hold more than characters of the cluster; returns the
-    /// nodes whose byte leads out of it, with the places before them, the tokens below which are collected too.
-    fn refused_by(
+    /// Adds the tokens of a region but some.
+    pub(super) fn take_region_but(
         &mut self,
         context: WalkContext<'_>,
-        from: TrieNode,
-        head: Head,
-        cluster: &ScanCluster,
-        refused: &mut Vec<TokenId>,
-    ) -> Vec<(TrieNode, Place, u64)> {
-        let WalkContext { program, vocab, trie, .. } = context;
-        let mut leading_out = Vec::new();
-        let Some((linked, local)) = program.place(head.state) else { return leading_out };
-        let unit = &linked.unit;
-        let n_far = n_far(unit, head.register, cluster.strictest, vocab.token_bytes_max());
-        let is_sure = |node: TrieNode, place: Place, depth: usize| {
-            let height = trie.height(node);
-            let is_read =
-                height <= cluster.n_safe_bytes(place) || cluster.need(place).is_missing_in(trie.bytes_below(node));
-            is_read && (n_far > vocab.token_bytes_max() || depth + usize::from(height) <= n_far)
-        };
-        let home = (local, Utf8State::BOUNDARY);
-        if is_sure(from, home, 0) {
-            return leading_out;
-        }
-        let depth_base = usize::from(trie.depth(from)) + 1;
-        let mut levels: Vec<(Place, u64)> = vec![(home, head.register)];
-        let (mut node, end) = (from.next(), trie.subtree_end(from));
-        while node < end {
-            self.found.n_nodes += 1;
-            self.stacks.work.spend(u64::from(self.found.n_nodes.is_multiple_of(NODES_PER_WORK)));
-            let depth = usize::from(trie.depth(node)) - depth_base;
-            levels.truncate(depth + 1);
-            let (place, register) = levels[depth];
-            match cluster.next(unit, place, register, trie.byte(node)) {
-                Next::Place(place, register) if !is_sure(node, place, depth + 1) => {
-                    levels.push((place, register));
-                    node = node.next();
-                    continue;
-                }
-                Next::Place(..) | Next::Border => {}
-                Next::Nowhere => refused.extend_from_slice(trie.subtree_tokens(node)),
-                Next::Out => {
-                    refused.extend_from_slice(trie.subtree_tokens(node));
-                    leading_out.push((node, place, register));
-                }
-            }
-            node = trie.subtree_end(node);
-        }
-        leading_out
-    }
-
-    /// Adds the tokens of a region but some.
-    fn take_region_but(&mut self, context: WalkContext<'_>, region: &Arc<Region>, mut refused: Vec<TokenId>) {
+        region: &Arc<Region>,
+        mut refused: Vec<TokenId>,
+    ) {
         if refused.is_empty() {
             return self.take_region(context, region, usize::MAX);
         }
@@ -438,7 +386,7 @@ impl Walker {
     }
 
     /// Steps `head` by the byte of `node`, and walks on below.
-    fn enter_with(&mut self, context: WalkContext<'_>, node: TrieNode, head: Head) {
+    pub(super) fn enter_with(&mut self, context: WalkContext<'_>, node: TrieNode, head: Head) {
         let n_levels = self.levels.len();
         self.push_heads(&[head]);
         self.found.n_walks += 1;
@@ -594,13 +542,4 @@ fn bounds_out_of_reach(context: WalkContext<'_>, head: Head, strictest: Option<R
     strictest.is_none_or(|register_rule| {
         linked.unit.register_rule(register_rule).bounds_out_of_reach(head.register, horizon)
     })
-}
-
-/// Returns how many pieces, at most one more than `n_max`, surely reach no greatest number of what is counted, if anything is.
-fn n_far(unit: &Unit, register: u64, strictest: Option<RegisterRuleId>, n_max: usize) -> usize {
-    let Some(register_rule) = strictest.map(|register_rule| unit.register_rule(register_rule)) else {
-        return n_max + 1;
-    };
-    let numbers: Vec<u32> = (1..=n_max as u32 + 1).collect();
-    numbers.partition_point(|&n| register_rule.upper_bound_out_of_reach(register, n))
 }

@@ -1,5 +1,6 @@
 //! A walker: what walks found, and the memory that they work in.
 
+use super::callee::Callee;
 use super::configuration::ConfigurationWalk;
 use super::found::{Found, Subwalk, SubwalkKey};
 use super::loops::{Loop, Loops};
@@ -97,6 +98,8 @@ pub(super) enum Strategy {
     Region(Loop),
     /// By the region of another state's loop, and a walk where they differ.
     Diff(ModelPath),
+    /// As what the state calls.
+    Callee(Callee),
     /// By walking.
     Walk,
 }

@@ -202,6 +202,7 @@ impl VocabBuilder {
             ids_by_name: ids_by_name.into_iter().map(|(name, ids)| (name, ids.into())).collect(),
             stop_tokens: stop_tokens.into(),
             punctuation: OnceLock::new(),
+            longest_first: OnceLock::new(),
             quoted_strings: OnceLock::new(),
             any_token_row: OnceLock::new(),
         })

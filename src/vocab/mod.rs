@@ -23,6 +23,7 @@ mod builder;
 mod error;
 #[cfg(feature = "hf")]
 mod hf;
+mod longest_first;
 mod marks;
 mod punctuation;
 mod quoted;
@@ -43,6 +44,7 @@ pub use trie::{Trie, TrieNode};
 use crate::util::{ByteSet, bit_row};
 use core::fmt;
 use core::ops::Bound;
+use longest_first::LongestFirst;
 pub(crate) use punctuation::Punctuation;
 use punctuation::PunctuationBelow;
 pub(crate) use quoted::QuotedStrings;
@@ -105,6 +107,7 @@ pub struct Vocab {
     regions: Regions,
     /// Once asked for.
     punctuation: OnceLock<PunctuationBelow>,
+    longest_first: OnceLock<LongestFirst>,
     quoted_strings: OnceLock<QuotedStrings>,
     any_token_row: OnceLock<Box<[u32]>>,
 }
@@ -260,6 +263,7 @@ impl Vocab {
             + self.trie.memory_bytes()
             + self.regions.memory_bytes()
             + self.punctuation.get().map_or(0, PunctuationBelow::memory_bytes)
+            + self.longest_first.get().map_or(0, LongestFirst::memory_bytes)
             + self.any_token_row.get().map_or(0, |row| size_of_val(&**row))
             + self.quoted_strings.get().map_or(0, QuotedStrings::memory_bytes)
     }
@@ -269,6 +273,12 @@ impl Vocab {
     /// Returns the punctuation below each node of the trie. The first call looks at all tokens.
     pub(crate) fn punctuation(&self) -> &PunctuationBelow {
         self.punctuation.get_or_init(|| PunctuationBelow::of(&self.trie))
+    }
+
+    /// Returns the text tokens, longest first. The first call looks at all tokens.
+    pub(crate) fn longest_first(&self) -> &LongestFirst {
+        let tokens = || (0..self.n_tokens()).map(|token| (token as TokenId, self.bytes(token as TokenId)));
+        self.longest_first.get_or_init(|| LongestFirst::of(tokens()))
     }
 
     /// Returns the tokens that hold quoted strings. The first call looks at all tokens.

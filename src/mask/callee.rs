@@ -1,0 +1,109 @@
+//! States that only call.
+//!
+//! Behind the opening quote of a string that is bounded in length or by a pattern stands a state that has no way of its own: each byte it reads calls the automaton
+//! of the characters. It is taken for the first state of what it calls, over the frames that the calls push, since that state has the loop or the cluster
+//! by which most of its tokens are found without a walk.
+
+use super::walk_context::bytes_of;
+use crate::automaton::{Linked, LocalState, Program, StateId, Step};
+use smallvec::{SmallVec, smallvec};
+
+/// Fewest bytes of a state that is worth a comparison.
+const BYTES_MIN: usize = 8;
+/// The state that a unit is called in, unless it has several.
+const START: LocalState = LocalState(0);
+
+/// What a state calls, whatever it reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Callee {
+    /// The states that are returned to, bottom first.
+    pub frames: SmallVec<[StateId; 2]>,
+    /// The state that is called.
+    pub start: StateId,
+}
+
+/// Returns what a state calls, if with each byte it does what the state that it calls does over the same frames.
+///
+/// Cost: a comparison for each run of bytes that either of the two tells apart, as long as they are alike.
+pub(super) fn callee(program: &Program, state: StateId) -> Option<Callee> {
+    let (linked, local) = program.place(state)?;
+    let bytes = linked.unit.bytes(local);
+    if bytes.len() < BYTES_MIN {
+        return None;
+    }
+    // What is called may call in turn: the fewest frames are the caller's.
+    let mut fewest: Option<Callee> = None;
+    for byte in bytes.iter() {
+        for (frames, target) in moves(linked, local, byte, &[]) {
+            if fewest.as_ref().is_none_or(|fewest| frames.len() < fewest.frames.len()) {
+                fewest = Some(Callee { frames, start: target });
+            }
+        }
+    }
+    let Callee { frames, start: target } = fewest?;
+    let (called, _) = program.place(target)?;
+    let start = called.own(START);
+    if start == state || bytes_of(program, start) != bytes {
+        return None;
+    }
+    let mut last = None;
+    let is_alike = |byte: u8| {
+        let classes = Some((linked.unit.class(byte), called.unit.class(byte)));
+        core::mem::replace(&mut last, classes) == classes
+            || moves(linked, local, byte, &[]) == moves(called, START, byte, &frames)
+    };
+    bytes.iter().all(is_alike).then_some(Callee { frames, start })
+}
+
+/// The moves of a state with a byte: what each pushes over `frames`, and where it leads.
+fn moves(
+    linked: &Linked,
+    local: LocalState,
+    byte: u8,
+    frames: &[StateId],
+) -> SmallVec<[(SmallVec<[StateId; 2]>, StateId); 2]> {
+    match linked.unit.code(local, byte).step() {
+        Step::None => SmallVec::new(),
+        Step::Plain(to) | Step::Local(to) => smallvec![(frames.into(), linked.own(to))],
+        Step::List(list) => {
+            let over =
+                |pushed: &[_]| frames.iter().copied().chain(pushed.iter().map(|&place| linked.state(place))).collect();
+            linked.unit.list(list).iter().map(|one| (over(&one.pushes), linked.state(one.target))).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::automaton::DONE;
+    use crate::exec::{Stacks, start, step_bytes};
+    use crate::{CompiledGrammar, GrammarCompiler, Vocab};
+    use std::sync::Arc;
+
+    fn compiled(schema: &str) -> CompiledGrammar {
+        let vocab = Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap();
+        GrammarCompiler::new(Arc::new(vocab)).compile_json_schema(schema).unwrap()
+    }
+
+    /// Returns what the state after a text calls: how many frames it pushes, and how many bytes the called state reads.
+    fn called_behind(schema: &str, text: &str) -> Option<(usize, usize)> {
+        let compiled = compiled(schema);
+        let (program, mut stacks) = (compiled.program(), Stacks::new(DONE));
+        let (mut live, mut current, mut next) = Default::default();
+        start(program, &mut live);
+        assert_eq!(step_bytes(program, &mut stacks, &live, text.as_bytes(), &mut current, &mut next), text.len());
+        let &[head] = &current[..] else { panic!("the text is read in one way") };
+        callee(program, head.state).map(|callee| (callee.frames.len(), bytes_of(program, callee.start).len()))
+    }
+
+    #[test]
+    fn a_bounded_string_calls_its_characters() {
+        let found = called_behind(r#"{"type":"string","pattern":"^(\\S+ ){0,9}\\S+$","maxLength":200}"#, "\"");
+        assert!(found.is_some_and(|(_, n_bytes)| n_bytes > 100), "{found:?}");
+        let items = r#"{"type":"array","items":{"type":"string","format":"email","maxLength":100}}"#;
+        assert!(called_behind(items, "[\"").is_some());
+        assert_eq!(called_behind(items, "[\"a"), None, "the characters go on by themselves");
+        assert_eq!(called_behind(items, "["), None, "brackets and white space are no characters");
+    }
+}
