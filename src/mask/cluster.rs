@@ -123,15 +123,21 @@ fn alphabet(unit: &Unit, start: LocalState, model: LocalState) -> Alphabet {
 /// Returns the cluster of all characters that a state reads, if most letters lead to where many more can be read.
 fn wide(unit: &Unit, start: LocalState, alphabet: Alphabet) -> Option<(Vec<LocalState>, ScanCluster)> {
     let glance = Exploration::of(unit, start, alphabet, 0, PLACES_FIRST).ok()?;
+    let after = |state: LocalState, byte: u8| target(unit, state, byte);
+    let samples = || SAMPLE.iter().filter_map(|&byte| after(start, byte).and_then(|state| after(state, b'o')));
+    // A text that is refused has no more kinds of bytes than bytes: where these are few, what it needs says little, and is not looked for.
+    let safe_bytes = glance.safe_bytes(&glance.sources());
+    let may_say_enough = |state: &LocalState| {
+        let place = glance.places.iter().position(|place| *place == (*state, BOUNDARY));
+        place.is_some_and(|place| u32::from(safe_bytes[place]) + 1 >= NEEDED_KINDS_GOOD)
+    };
+    if samples().filter(may_say_enough).count() <= SAMPLE.len() / 2 {
+        return None;
+    }
     let is_whole = glance.is_whole;
     let cluster = ScanCluster::new(unit, start, alphabet, &glance);
-    let says_enough_after = |&&byte: &&u8| {
-        let after = |state: LocalState, byte: u8| target(unit, state, byte);
-        after(start, byte)
-            .and_then(|state| after(state, b'o'))
-            .is_some_and(|state| cluster.says_enough((state, BOUNDARY), SAFE_BYTES_MIN))
-    };
-    if SAMPLE.iter().filter(says_enough_after).count() <= SAMPLE.len() / 2 {
+    let says_enough = |state: &LocalState| cluster.says_enough((*state, BOUNDARY), SAFE_BYTES_MIN);
+    if samples().filter(says_enough).count() <= SAMPLE.len() / 2 {
         return None;
     }
     let exploration = if is_whole { glance } else { Exploration::of(unit, start, alphabet, 0, PLACES_MAX).ok()? };
@@ -206,11 +212,56 @@ impl KnownPlaces {
     }
 }
 
+/// Ways from places to others, with the kind of the bytes that lead there if they have it in common; those of all places in turn.
+#[derive(Default)]
+struct Ways {
+    ways: Vec<(u32, u64)>,
+    /// By place: where its ways end.
+    ends: Vec<u32>,
+}
+
+impl Ways {
+    fn n_places(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn of(&self, place: u32) -> &[(u32, u64)] {
+        let first = place.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.ways[first as usize..self.ends[place as usize] as usize]
+    }
+
+    /// Adds the ways of the next place.
+    fn push(&mut self, ways: &[(u32, u64)]) {
+        self.ways.extend_from_slice(ways);
+        self.ends.push(self.ways.len() as u32);
+    }
+
+    /// Returns by place the places that lead there.
+    fn reversed(&self, n_places: usize) -> Ways {
+        let mut ends = vec![0u32; n_places];
+        self.ways.iter().for_each(|&(target, _)| ends[target as usize] += 1);
+        let mut sum = 0;
+        for end in &mut ends {
+            sum += core::mem::replace(end, sum);
+        }
+        // Each is where its next way goes, and in the end where its ways end.
+        let mut ways = vec![(0, 0); self.ways.len()];
+        for place in 0..self.n_places() as u32 {
+            for &(target, kinds) in self.of(place) {
+                let next = &mut ends[target as usize];
+                ways[*next as usize] = (place, kinds);
+                *next += 1;
+            }
+        }
+        Ways { ways, ends }
+    }
+}
+
 /// The places that characters lead to from a start, nearest first.
 struct Exploration {
     places: Vec<Place>,
-    /// By place: where bytes lead, and the kind of these bytes if they have it in common.
-    targets: Vec<SmallVec<[(u32, u64); 8]>>,
+    /// By place: where bytes lead.
+    targets: Ways,
     /// By place: the kind of the bytes that lead nowhere, or where nobody looked, if they have it in common; all kinds if there are none.
     refused: Vec<u64>,
     /// Whether all places were seen.
@@ -253,20 +304,21 @@ impl Exploration {
         };
         let mut exploration = Exploration {
             places: vec![(start, BOUNDARY)],
-            targets: Vec::new(),
+            targets: Ways::default(),
             refused: Vec::new(),
             is_whole: true,
             is_closed: true,
         };
         let mut distances = vec![0u8];
         let mut opening_soon = 0u128;
-        while let Some(&(state, rest)) = exploration.places.get(exploration.targets.len()) {
-            let distance = distances[exploration.targets.len()];
+        let mut targets: Vec<(u32, u64)> = Vec::new();
+        while let Some(&(state, rest)) = exploration.places.get(exploration.targets.n_places()) {
+            let distance = distances[exploration.targets.n_places()];
             // All characters that open the cluster are found before any is left out: looking around anew for each took up to 10 ms.
             if distance >= safe_bytes_min && opening_soon != 0 {
                 return Err(Opens::By(opening_soon));
             }
-            let mut targets: SmallVec<[(u32, u64); 8]> = SmallVec::new();
+            targets.clear();
             let mut refused = u64::MAX;
             let mut add = |place: Place, kinds: u64, exploration: &mut Exploration| {
                 let index = match known.get(place) {
@@ -335,7 +387,7 @@ impl Exploration {
             if rest != BOUNDARY && strangers[rest.index()].iter().any(is_read) {
                 return Err(Opens::ByOthers);
             }
-            exploration.targets.push(targets);
+            exploration.targets.push(&targets);
             exploration.refused.push(refused);
         }
         if opening_soon != 0 {
@@ -344,13 +396,9 @@ impl Exploration {
         Ok(exploration)
     }
 
-    /// Returns by place the places that lead there, by bytes of which kinds.
-    fn sources(&self) -> Vec<SmallVec<[(u32, u64); 2]>> {
-        let mut sources: Vec<SmallVec<[(u32, u64); 2]>> = vec![SmallVec::new(); self.places.len()];
-        for (place, targets) in (0..).zip(&self.targets) {
-            targets.iter().for_each(|&(target, kinds)| sources[target as usize].push((place, kinds)));
-        }
-        sources
+    /// Returns by place the places that lead there.
+    fn sources(&self) -> Ways {
+        self.targets.reversed(self.places.len())
     }
 
     /// Returns the places from which some byte leads nowhere, or where nobody looked.
@@ -359,7 +407,7 @@ impl Exploration {
     }
 
     /// Returns by place what texts need that are refused from there on.
-    fn needs(&self, sources: &[SmallVec<[(u32, u64); 2]>]) -> Vec<Need> {
+    fn needs(&self, sources: &Ways) -> Vec<Need> {
         let mut needs = vec![Need::default(); self.places.len()];
         let mut is_pending = vec![false; self.places.len()];
         let mut pending: VecDeque<u32> = self.frontier().into();
@@ -372,7 +420,7 @@ impl Exploration {
             is_pending[place as usize] = false;
             let need = core::mem::take(&mut needs[place as usize]);
             // What a text needs behind a byte that leads back is no less.
-            for &(source, kinds) in sources[place as usize].iter().filter(|(source, _)| *source != place) {
+            for &(source, kinds) in sources.of(place).iter().filter(|(source, _)| *source != place) {
                 let is_more = needs[source as usize].add_behind(kinds, &need);
                 if is_more && !core::mem::replace(&mut is_pending[source as usize], true) {
                     pending.push_back(source);
@@ -384,7 +432,7 @@ impl Exploration {
     }
 
     /// Returns by place how many bytes can surely be read; [`u8::MAX`] stands for any number.
-    fn safe_bytes(&self, sources: &[SmallVec<[(u32, u64); 2]>]) -> Vec<u8> {
+    fn safe_bytes(&self, sources: &Ways) -> Vec<u8> {
         let mut safe_bytes = vec![u8::MAX; self.places.len()];
         let mut pending = self.frontier();
         pending.iter().for_each(|&place| safe_bytes[place as usize] = 0);
@@ -393,7 +441,7 @@ impl Exploration {
         while let Some(&place) = pending.get(next) {
             next += 1;
             let n_safe_bytes = safe_bytes[place as usize].saturating_add(1);
-            for &(source, _) in &sources[place as usize] {
+            for &(source, _) in sources.of(place) {
                 if safe_bytes[source as usize] > n_safe_bytes {
                     safe_bytes[source as usize] = n_safe_bytes;
                     pending.push(source);
@@ -479,6 +527,17 @@ fn is_plain(unit: &Unit, state: LocalState) -> bool {
     is_quiet && unit.controls(state).is_empty()
 }
 
+/// Returns those of some bytes that some of these states read.
+fn read_by(unit: &Unit, states: &[LocalState], bytes: ByteSet) -> ByteSet {
+    // By class: whether one of its bytes is read, which all are then.
+    let mut known = [None; 256];
+    let is_read = |byte: &u8| {
+        let reads = |&state: &LocalState| unit.code(state, *byte) != PackedMove::NONE;
+        *known[usize::from(unit.class(*byte))].get_or_insert_with(|| states.iter().any(reads))
+    };
+    bytes.iter().filter(is_read).collect()
+}
+
 impl ScanCluster {
     fn new(unit: &Unit, start: LocalState, alphabet: Alphabet, exploration: &Exploration) -> ScanCluster {
         let strictest = match unit.info(start).owner {
@@ -505,12 +564,13 @@ impl ScanCluster {
                 needs.len() as u16 - 1
             });
         }
-        let between = || exploration.places.iter().filter(|(_, rest)| *rest == BOUNDARY).map(|&(state, _)| state);
-        let bytes = match exploration.is_whole && exploration.is_closed {
-            true => between().fold(ByteSet::EMPTY, |all, state| all | unit.bytes(state)),
-            false => unit.all_bytes(),
+        let others: ByteSet = unit.all_bytes().iter().filter(|&byte| !alphabet.begins(byte)).collect();
+        let bytes = if exploration.is_whole && exploration.is_closed {
+            let between = exploration.places.iter().filter(|(_, rest)| *rest == BOUNDARY);
+            read_by(unit, &between.map(|&(state, _)| state).collect::<Vec<_>>(), others)
+        } else {
+            others
         };
-        let bytes = bytes.iter().filter(|&byte| !alphabet.begins(byte)).collect();
         ScanCluster { alphabet, bytes, strictest, slots: slots.into(), safeties: safeties.into(), needs: needs.into() }
     }
 

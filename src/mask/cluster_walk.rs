@@ -15,7 +15,7 @@ use crate::vocab::{Region, TokenId, TrieNode};
 use std::sync::Arc;
 
 /// Tokens that are looked at one by one, at most: beyond, the trie is walked, which reads what they have in common once.
-const CANDIDATES_MAX: usize = 1 << 13;
+const CANDIDATES_MAX: usize = 4096;
 /// Fewest kinds of bytes that refused tokens have, so that they are few whatever their length.
 const KINDS_MIN: u32 = 2;
 /// Bytes of such a token that are read, about.

@@ -246,18 +246,25 @@ fn chain(unit: &Unit, start: LocalState) -> Option<Loop> {
     if ascii.count_ones() < CHAIN_CHARS {
         return None;
     }
-    let bytes = || (0..128u8).filter(|&byte| ascii >> byte & 1 == 1);
+    // One byte of each class: the others lead to the same states.
+    let mut bytes: SmallVec<[u8; 32]> = SmallVec::new();
+    for byte in (0..128u8).filter(|&byte| ascii >> byte & 1 == 1) {
+        if !bytes.iter().any(|&known| unit.class(known) == unit.class(byte)) {
+            bytes.push(byte);
+        }
+    }
+    // States that lead back to one of them go on without end.
     let mut states = vec![start];
     loop {
         let last = states[states.len() - 1];
-        let to = bytes().next().and_then(|byte| next(last, byte));
-        let is_alike = bytes().all(|byte| match to {
+        let to = next(last, bytes[0]);
+        let is_alike = bytes.iter().all(|&byte| match to {
             Some(_) => next(last, byte) == to,
             None => unit.code(last, byte) == PackedMove::NONE,
         });
         match to {
             _ if !is_alike => return None,
-            Some(to) if states.len() <= CHAIN_MAX && !states.contains(&to) => states.push(to),
+            Some(to) if states.len() <= CHAIN_MAX => states.push(to),
             Some(_) => return None,
             None => break,
         }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 /// Most sets of kinds of bytes for one place.
-const SETS_MAX: usize = 6;
+const SETS_MAX: usize = 4;
 
 /// Sets of kinds of bytes ([`byte_bit`](crate::vocab::byte_bit)): a text without a byte of each kind of some set is not refused. None contains another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
