@@ -8,8 +8,8 @@ use super::walk_context::bytes_of;
 use crate::automaton::{Linked, LocalState, Program, StateId, Step};
 use smallvec::{SmallVec, smallvec};
 
-/// Fewest bytes of a state that is worth a comparison.
-const BYTES_MIN: usize = 8;
+/// Fewest bytes of a state that is worth a comparison: what reads fewer is walked soon.
+const BYTES_MIN: usize = 48;
 /// The state that a unit is called in, unless it has several.
 const START: LocalState = LocalState(0);
 
@@ -32,8 +32,12 @@ pub(super) fn callee(program: &Program, state: StateId) -> Option<Callee> {
         return None;
     }
     // What is called may call in turn: the fewest frames are the caller's.
-    let mut fewest: Option<Callee> = None;
+    let (mut fewest, mut last): (Option<Callee>, _) = (None, None);
     for byte in bytes.iter() {
+        let class = Some(linked.unit.class(byte));
+        if core::mem::replace(&mut last, class) == class {
+            continue;
+        }
         for (frames, target) in moves(linked, local, byte, &[]) {
             if fewest.as_ref().is_none_or(|fewest| frames.len() < fewest.frames.len()) {
                 fewest = Some(Callee { frames, start: target });
