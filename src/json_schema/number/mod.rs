@@ -335,7 +335,8 @@ impl NumberSet {
                 && above.has_no_end()
                 && below.has_no_end()
             {
-                let zero = self.only(&zero).language(&spelling, limits, work)?;
+                // Zero is a multiple of each divisor, so it may not be there.
+                let zero = self.intersect(&NumberSet::exactly(&zero)).language(&spelling, limits, work)?;
                 return Ok((zero, [above.texts(), below.texts()].into_iter().flatten().collect()));
             }
         }
