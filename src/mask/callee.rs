@@ -10,8 +10,10 @@ use smallvec::{SmallVec, smallvec};
 
 /// Fewest bytes of a state that is worth a comparison: what reads fewer is walked soon.
 const BYTES_MIN: usize = 48;
-/// The state that a unit is called in, unless it has several.
+/// The state that most units are called in. Where it is another one the comparison fails, and the state is walked.
 const START: LocalState = LocalState(0);
+/// Most moves with one byte that are compared.
+const MOVES_MAX: usize = 4;
 
 /// What a state calls, whatever it reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +26,8 @@ pub(super) struct Callee {
 
 /// Returns what a state calls, if with each byte it does what the state that it calls does over the same frames.
 ///
-/// Cost: a comparison for each run of bytes that either of the two tells apart, as long as they are alike.
+/// The called state has moves without frames then, so that it calls nothing that it could be taken for in turn. Cost: a look at each run of bytes that either of the
+/// two tells apart, and a comparison of at most [`MOVES_MAX`] moves as long as they are alike.
 pub(super) fn callee(program: &Program, state: StateId) -> Option<Callee> {
     let (linked, local) = program.place(state)?;
     let bytes = linked.unit.bytes(local);
@@ -32,19 +35,20 @@ pub(super) fn callee(program: &Program, state: StateId) -> Option<Callee> {
         return None;
     }
     // What is called may call in turn: the fewest frames are the caller's.
-    let (mut fewest, mut last): (Option<Callee>, _) = (None, None);
+    let mut fewest: Option<Move> = None;
+    let mut last = None;
     for byte in bytes.iter() {
         let class = Some(linked.unit.class(byte));
         if core::mem::replace(&mut last, class) == class {
             continue;
         }
-        for (frames, target) in moves(linked, local, byte, &[]) {
-            if fewest.as_ref().is_none_or(|fewest| frames.len() < fewest.frames.len()) {
-                fewest = Some(Callee { frames, start: target });
+        for (frames, target) in moves(linked, local, byte, &[])? {
+            if fewest.as_ref().is_none_or(|(fewest, _)| frames.len() < fewest.len()) {
+                fewest = Some((frames, target));
             }
         }
     }
-    let Callee { frames, start: target } = fewest?;
+    let (frames, target) = fewest?;
     let (called, _) = program.place(target)?;
     let start = called.own(START);
     if start == state || bytes_of(program, start) != bytes {
@@ -59,22 +63,24 @@ pub(super) fn callee(program: &Program, state: StateId) -> Option<Callee> {
     bytes.iter().all(is_alike).then_some(Callee { frames, start })
 }
 
-/// The moves of a state with a byte: what each pushes over `frames`, and where it leads.
-fn moves(
-    linked: &Linked,
-    local: LocalState,
-    byte: u8,
-    frames: &[StateId],
-) -> SmallVec<[(SmallVec<[StateId; 2]>, StateId); 2]> {
-    match linked.unit.code(local, byte).step() {
+/// What a move pushes, bottom first, and where it leads.
+type Move = (SmallVec<[StateId; 2]>, StateId);
+
+/// The moves of a state with a byte, over `frames`; nothing if they are many.
+fn moves(linked: &Linked, local: LocalState, byte: u8, frames: &[StateId]) -> Option<SmallVec<[Move; MOVES_MAX]>> {
+    Some(match linked.unit.code(local, byte).step() {
         Step::None => SmallVec::new(),
         Step::Plain(to) | Step::Local(to) => smallvec![(frames.into(), linked.own(to))],
         Step::List(list) => {
+            let list = linked.unit.list(list);
+            if list.len() > MOVES_MAX {
+                return None;
+            }
             let over =
                 |pushed: &[_]| frames.iter().copied().chain(pushed.iter().map(|&place| linked.state(place))).collect();
-            linked.unit.list(list).iter().map(|one| (over(&one.pushes), linked.state(one.target))).collect()
+            list.iter().map(|one| (over(&one.pushes), linked.state(one.target))).collect()
         }
-    }
+    })
 }
 
 #[cfg(test)]

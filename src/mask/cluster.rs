@@ -244,7 +244,7 @@ impl Ways {
         for end in &mut ends {
             sum += core::mem::replace(end, sum);
         }
-        // Each is where its next way goes, and in the end where its ways end.
+        // Each is where the next way of its place is written, and in the end where its ways end.
         let mut ways = vec![(0, 0); self.ways.len()];
         for place in 0..self.n_places() as u32 {
             for &(target, kinds) in self.of(place) {
@@ -440,7 +440,8 @@ impl Exploration {
         let mut next = 0;
         while let Some(&place) = pending.get(next) {
             next += 1;
-            let n_safe_bytes = safe_bytes[place as usize].saturating_add(1);
+            // Heights of the trie are cut off at that number: at a distance as large as that, nothing is sure.
+            let n_safe_bytes = safe_bytes[place as usize].saturating_add(1).min(u8::MAX - 1);
             for &(source, _) in sources.of(place) {
                 if safe_bytes[source as usize] > n_safe_bytes {
                     safe_bytes[source as usize] = n_safe_bytes;

@@ -5,9 +5,8 @@
 //! are walked from where the first of these follows.
 
 use super::cluster::{Next, Place, ScanCluster};
-use super::walk::NODES_PER_WORK;
 use super::walk_context::WalkContext;
-use super::walker::Walker;
+use super::walker::{NODES_PER_WORK, Walker};
 use crate::automaton::{PackedMove, RegisterRuleId, Unit};
 use crate::exec::Head;
 use crate::util::Utf8State;
@@ -16,10 +15,10 @@ use std::sync::Arc;
 
 /// Tokens that are looked at one by one, at most: beyond, the trie is walked, which reads what they have in common once.
 const CANDIDATES_MAX: usize = 4096;
-/// Fewest kinds of bytes that refused tokens have, so that they are few whatever their length.
+/// Fewest kinds of bytes that refused tokens must have for these to tell them apart; with fewer, those that are long enough must be few.
 const KINDS_MIN: u32 = 2;
-/// Bytes of such a token that are read, about.
-const NODES_PER_CANDIDATE: usize = 8;
+/// Steps that a look at such a token takes, about.
+const STEPS_PER_CANDIDATE: usize = 8;
 
 impl Walker {
     /// Walks the tokens below a region's node with a state of a cluster: along characters only as far as they may be refused, and from where
@@ -74,21 +73,22 @@ impl Walker {
             let height = trie.height(node);
             let is_read =
                 height <= cluster.n_safe_bytes(place) || cluster.need(place).is_missing_in(trie.bytes_below(node));
-            is_read && (n_far > vocab.token_bytes_max() || depth + usize::from(height) <= n_far)
+            // Heights are cut off.
+            let is_near = || height < u8::MAX && depth + usize::from(height) <= n_far;
+            is_read && (n_far > vocab.token_bytes_max() || is_near())
         };
-        let home = (local, Utf8State::BOUNDARY);
-        if is_sure(from, home, 0) {
+        let first = (local, Utf8State::BOUNDARY);
+        if is_sure(from, first, 0) {
             return leading_out;
         }
         if from == TrieNode::ROOT
-            && context.is_whole()
             && let Some(tokens) = self.refused_tokens(context, head, cluster, n_far)
         {
             *refused = tokens;
             return leading_out;
         }
         let depth_base = usize::from(trie.depth(from)) + 1;
-        let mut levels: Vec<(Place, u64)> = vec![(home, head.register)];
+        let mut levels: Vec<(Place, u64)> = vec![(first, head.register)];
         let (mut node, end) = (from.next(), trie.subtree_end(from));
         while node < end {
             self.found.n_nodes += 1;
@@ -125,8 +125,8 @@ impl Walker {
     ) -> Option<Vec<TokenId>> {
         let WalkContext { program, vocab, .. } = context;
         let (linked, local) = program.place(head.state)?;
-        let home = (local, Utf8State::BOUNDARY);
-        let (need, n_safe) = (cluster.need(home), usize::from(cluster.n_safe_bytes(home)));
+        let first = (local, Utf8State::BOUNDARY);
+        let (need, n_safe) = (cluster.need(first), usize::from(cluster.n_safe_bytes(first)));
         let longest = vocab.longest_first();
         // Where bytes tell little, and where characters may soon be too many, only lengths do.
         let len_max = if need.n_kinds_min() < KINDS_MIN { n_safe.min(n_far) } else { n_far };
@@ -137,13 +137,13 @@ impl Walker {
         longest.add_with_kinds(n_safe.min(n_far), need.sets(), CANDIDATES_MAX, &mut candidates);
         // Some of these are there already.
         longest.add_with_kinds(n_far, &[0], CANDIDATES_MAX, &mut candidates);
-        self.stacks.work.spend((candidates.len() * NODES_PER_CANDIDATE) as u64 / NODES_PER_WORK);
+        self.stacks.work.spend((candidates.len() * STEPS_PER_CANDIDATE) as u64 / NODES_PER_WORK);
         if candidates.len() > CANDIDATES_MAX {
             return None;
         }
         let mut refused = Vec::new();
         for token in candidates {
-            let mut at = (home, head.register);
+            let mut at = (first, head.register);
             let bytes = vocab.bytes(token);
             for (&byte, n_left) in bytes.iter().zip((0..bytes.len()).rev()) {
                 self.found.n_nodes += 1;

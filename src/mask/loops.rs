@@ -253,7 +253,7 @@ fn chain(unit: &Unit, start: LocalState) -> Option<Loop> {
             bytes.push(byte);
         }
     }
-    // States that lead back to one of them go on without end.
+    // A circle of states runs into the bound, and is no chain.
     let mut states = vec![start];
     loop {
         let last = states[states.len() - 1];

@@ -15,7 +15,7 @@ use super::remainder::{Remainder, ResumePoint, exclude};
 use super::subwalk;
 use super::switches::ShortCut;
 use super::walk_context::{Subject, WalkContext, bytes_of};
-use super::walker::{Level, Strategy, Walker};
+use super::walker::{Level, NODES_PER_WORK, Strategy, Walker};
 use crate::automaton::{BELOW, Kind, LocalState, Program, RegisterRuleId, StateId, Step};
 use crate::exec::{BOTTOM, Counted, Head, StacksMark, can_end, count, signature, step_byte};
 use crate::util::ByteSet;
@@ -23,8 +23,6 @@ use crate::vocab::{Alphabet, CharCount, Region, TokenId, TrieNode};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Trie nodes that are visited with one head in a unit of work.
-pub(super) const NODES_PER_WORK: u64 = 4;
 /// What else a walk takes that visits a node with several heads, or with a move that changes stacks.
 const WORK_PER_SLOW_STEP: u64 = 8;
 const WORK_PER_HEAD: u64 = 4;
@@ -151,7 +149,7 @@ impl Walker {
 
     /// Returns what a state calls, if that is not walked byte by byte as well.
     fn useful_callee(&mut self, program: &Program, state: StateId) -> Option<Callee> {
-        let callee = callee(program, state).filter(|_| ShortCut::Callees.is_on())?;
+        let callee = ShortCut::Callees.is_on().then(|| callee(program, state)).flatten()?;
         let start = Head { state: callee.start, node: BOTTOM, register: 0 };
         (!matches!(self.strategy(program, start), Strategy::Walk)).then_some(callee)
     }

@@ -12,6 +12,8 @@ use ahash::AHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+/// Trie nodes that are visited with one head in a unit of work.
+pub(super) const NODES_PER_WORK: u64 = 4;
 /// Memory for subwalks, in bytes.
 const SUBWALK_BYTES_MAX: usize = 2 << 20;
 
