@@ -64,7 +64,7 @@ def apply_mask_on_device(
 
 def _list_of(rows: Any) -> list[int]:
     # All of a tensor at once: each element that is asked for alone waits for the device.
-    return rows.tolist() if hasattr(rows, "tolist") else list(map(int, rows))
+    return list(map(int, rows.tolist() if hasattr(rows, "tolist") else rows))
 
 
 def _words_of(bitmask: Any) -> Any:
@@ -95,12 +95,14 @@ _kernel_failures: list[str] = []
 
 def _by_kernel(torch: Any, logits: Any, bitmask: Any, rows: list[int] | None, n_tokens: int) -> None:
     n_rows, width = logits.shape
+    grid = (n_rows if rows is None else len(rows), -(-width // _BLOCK))
+    row_ids = None
+    if rows is not None:
+        # From pinned memory, which torch keeps until the copy is done, it needn't wait for the device.
+        row_ids = torch.tensor(rows, dtype=torch.int64, pin_memory=logits.is_cuda).to(logits.device, non_blocking=True)
     try:
         close_logits = importlib.import_module("maskwright._triton").close_logits
-        # Pageable memory is read before the copy returns: it needn't wait for the device.
-        row_ids = None if rows is None else torch.tensor(rows, dtype=torch.int64).to(logits.device, non_blocking=True)
         with torch.cuda.device(logits.device):
-            grid = (n_rows if rows is None else len(rows), -(-width // _BLOCK))
             close_logits[grid](
                 logits,
                 bitmask,
