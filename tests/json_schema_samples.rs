@@ -380,6 +380,11 @@ fn run(vocab: Vocab, n_bytes_soft: usize, share_of_time: f64) {
     failures.iter().take(20).for_each(|failure| println!("{failure}"));
     assert!(failures.is_empty(), "{} schemas failed", failures.len());
     assert!(coverage.n_validated > 0 && (coverage.n_validated_by_boon > 0 || !only.is_empty()));
+    // Shares say something of many schemas only: a slow machine sees few in the time.
+    const SCHEMAS_MIN: usize = 500;
+    if coverage.n_schemas < SCHEMAS_MIN {
+        return;
+    }
     assert!(coverage.n_unread * 10 <= coverage.n_validated, "numbers that the validators can't read");
     assert!(coverage.n_incomplete * 1_000 <= coverage.n_completions, "ends that were not found");
 }
