@@ -606,6 +606,45 @@ proptest! {
     }
 }
 
+/// Tells whether a text is one of a number as an item that is compared.
+fn is_element_text((dfa, registers): &(Arc<Dfa>, Vec<RegisterTexts>), text: &[u8]) -> bool {
+    let reads = |texts: &RegisterTexts| {
+        let (mut state, mut rest) = (0usize, 0u64);
+        for &byte in text {
+            let Some(&(_, target)) = texts.edges[state].iter().find(|(known, _)| *known == byte) else { return false };
+            state = target as usize;
+            if let Some(rule) = &texts.register_rules[state] {
+                let Some(next) = rule.advance(rest) else { return false };
+                rest = next;
+            }
+        }
+        texts.register_rules[state].as_ref().is_some_and(|rule| rule.can_end(rest))
+    };
+    dfa.is_match(text) || registers.iter().any(reads)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// Integers by divisors of all sizes, some of which take a register beside zero.
+    #[test]
+    fn items_that_are_compared_are_those_of_the_set(
+        divisor in 1_i128..9000, exponent in -3_i64..2, is_multiple: bool, low in -9000_i128..9000, has_low: bool, around in -3_i128..4,
+    ) {
+        let of_divisor = Decimal::from_scaled(divisor, exponent).unwrap();
+        let mut parts = vec![NumberSet::integers()];
+        parts.push(if is_multiple { NumberSet::multiples_of(&of_divisor) } else { NumberSet::non_multiples_of(&of_divisor) });
+        parts.extend(has_low.then(|| NumberSet::at_least(&Decimal::from_scaled(low, 0).unwrap())));
+        let set = all_of(&parts);
+        let texts = set.element_texts(&Limits::default(), &mut Work(&mut |_| true)).unwrap();
+        for base in [0, divisor, -divisor, low, 10 * divisor, 1000 * divisor] {
+            let value = base + around;
+            let expected = set.contains(&Decimal::from_scaled(value, 0).unwrap());
+            prop_assert_eq!(is_element_text(&texts, value.to_string().as_bytes()), expected, "{} in {:?}", value, set);
+        }
+    }
+}
+
 #[test]
 fn divisors_with_many_digits_have_registers() {
     let spelling = NumberSpelling::default();
