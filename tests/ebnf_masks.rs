@@ -45,28 +45,3 @@ fn masks_are_what_trying_each_token_says() {
     }
     assert!(n_compared >= 6 * N_POSITIONS, "{n_compared} masks");
 }
-
-/// Distances of more than 255 bytes, where some tokens are as long.
-#[test]
-fn tokens_of_hundreds_of_bytes() {
-    let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
-    tokens.extend((0..=255u8).map(|byte| vec![b'a' + byte % 26, byte]));
-    tokens.extend([100, 253, 254, 255, 256, 257, 270, 271, 279, 280, 281, 300, 320].map(|n| vec![b'a'; n]));
-    let compiler = GrammarCompiler::new(Arc::new(Vocab::from_tokens(tokens).unwrap()));
-    let written_out = format!("root ::= /{}\"/", "[A-Za-z0-9]".repeat(280));
-    let words = format!("root ::= /{}[a-z]*\"/", "[a-z]+ ".repeat(3));
-    for source in [
-        &*written_out,
-        &*words,
-        "root ::= /[a-z0-9]{0,270}\"/",
-        "root ::= /[^\"]{3,300}\"/",
-        "root ::= /([a-z]{1,130}[.]?){2}\"/",
-    ] {
-        let compiled = compiler.compile_ebnf(source).unwrap();
-        for n in [0, 1, 5, 20, 24, 25, 26, 150, 270] {
-            if compiled.matcher().accept_bytes(&vec![b'a'; n]).is_ok() {
-                compare(&compiled, source, &vec![b'a'; n]);
-            }
-        }
-    }
-}

@@ -116,4 +116,23 @@ mod tests {
         assert_eq!(called_behind(items, "[\"a"), None, "the characters go on by themselves");
         assert_eq!(called_behind(items, "["), None, "brackets and white space are no characters");
     }
+    #[test]
+    fn what_follows_the_called_unit_is_read_by_the_caller() {
+        let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+        tokens.extend((0..=255u8).map(|byte| vec![byte, b'"']));
+        tokens.extend(["a@b\"", "a@b\"]", "a@b\",", "a@b\"}", "x@y.z\" ]"].map(|text| text.as_bytes().to_vec()));
+        let n_tokens = tokens.len() as u32;
+        let compiler = GrammarCompiler::new(Arc::new(Vocab::from_tokens(tokens).unwrap()));
+        let email = r#"{"type":"string","format":"email","maxLength":100}"#;
+        let items = format!(r#"{{"type":"array","items":{email}}}"#);
+        let member = format!(r#"{{"type":"object","properties":{{"a":{email}}},"required":["a"]}}"#);
+        for (schema, text) in [(items, "[\""), (member, "{\"a\":\"")] {
+            let compiled = compiler.compile_json_schema(&schema).unwrap();
+            let mut matcher = compiled.matcher();
+            matcher.accept_bytes(text.as_bytes()).unwrap();
+            let mask = matcher.mask().unwrap();
+            let wrong = (0..n_tokens).find(|&id| mask.contains(id) != matcher.is_token_allowed(id));
+            assert_eq!(wrong, None, "behind {text}");
+        }
+    }
 }

@@ -175,3 +175,34 @@ fn n_far(unit: &Unit, register: u64, strictest: Option<RegisterRuleId>, n_max: u
     let numbers: Vec<u32> = (1..=n_max as u32 + 1).collect();
     numbers.partition_point(|&n| register_rule.upper_bound_out_of_reach(register, n))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{GrammarCompiler, Vocab};
+    use std::sync::Arc;
+
+    /// Distances of more than 255 bytes, where some tokens are as long.
+    #[test]
+    fn tokens_of_hundreds_of_bytes() {
+        let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+        tokens.extend((0..=255u8).map(|byte| vec![b'a' + byte % 26, byte]));
+        tokens.extend([100, 253, 254, 255, 256, 257, 270, 271, 279, 280, 281, 300, 320].map(|n| vec![b'a'; n]));
+        let n_tokens = tokens.len() as u32;
+        let compiler = GrammarCompiler::new(Arc::new(Vocab::from_tokens(tokens).unwrap()));
+        let written_out = format!("/{}\"/", "[A-Za-z0-9]".repeat(280));
+        let words = format!("/{}[a-z]*\"/", "[a-z]+ ".repeat(3));
+        let counted = ["/[a-z0-9]{0,270}\"/", "/[^\"]{3,300}\"/", "/([a-z]{1,130}[.]?){2}\"/"];
+        for source in [&*written_out, &*words].into_iter().chain(counted) {
+            let compiled = compiler.compile_ebnf(&format!("root ::= {source}")).unwrap();
+            for n in [0, 1, 5, 20, 24, 25, 26, 150, 270] {
+                let mut matcher = compiled.matcher();
+                if matcher.accept_bytes(&vec![b'a'; n]).is_err() {
+                    continue;
+                }
+                let mask = matcher.mask().unwrap();
+                let wrong = (0..n_tokens).find(|&id| mask.contains(id) != matcher.is_token_allowed(id));
+                assert_eq!(wrong, None, "behind {n} letters of {source}");
+            }
+        }
+    }
+}
