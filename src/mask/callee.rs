@@ -91,14 +91,22 @@ mod tests {
     use crate::{CompiledGrammar, GrammarCompiler, Vocab};
     use std::sync::Arc;
 
-    fn compiled(schema: &str) -> CompiledGrammar {
-        let vocab = Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap();
-        GrammarCompiler::new(Arc::new(vocab)).compile_json_schema(schema).unwrap()
+    fn compiler() -> GrammarCompiler {
+        let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+        tokens.extend((0..=255u8).flat_map(|byte| [vec![byte, b'"'], vec![byte, b'>', b'!']]));
+        tokens
+            .extend(["a@b\"]", "a@b\",", "x@y.z\" ]", "abc>!", "abc>?", "abcd>!"].map(|text| text.as_bytes().to_vec()));
+        GrammarCompiler::new(Arc::new(Vocab::from_tokens(tokens).unwrap()))
     }
 
-    /// Returns what the state after a text calls: how many frames it pushes, and how many bytes the called state reads.
-    fn called_behind(schema: &str, text: &str) -> Option<(usize, usize)> {
-        let compiled = compiled(schema);
+    /// Returns what the state after a text calls: how many frames it pushes, and how many bytes the called state reads. The mask behind the text is compared with trying each token.
+    fn called_behind(compiled: &CompiledGrammar, text: &str) -> Option<(usize, usize)> {
+        let mut matcher = compiled.matcher();
+        matcher.accept_bytes(text.as_bytes()).unwrap();
+        let mask = matcher.mask().unwrap();
+        let tokens = 0..compiled.vocab().n_tokens() as u32;
+        let wrong = tokens.into_iter().find(|&id| mask.contains(id) != matcher.is_token_allowed(id));
+        assert_eq!(wrong, None, "behind {text}");
         let (program, mut stacks) = (compiled.program(), Stacks::new(DONE));
         let (mut live, mut current, mut next) = Default::default();
         start(program, &mut live);
@@ -109,30 +117,21 @@ mod tests {
 
     #[test]
     fn a_bounded_string_calls_its_characters() {
-        let found = called_behind(r#"{"type":"string","pattern":"^(\\S+ ){0,9}\\S+$","maxLength":200}"#, "\"");
-        assert!(found.is_some_and(|(_, n_bytes)| n_bytes > 100), "{found:?}");
-        let items = r#"{"type":"array","items":{"type":"string","format":"email","maxLength":100}}"#;
-        assert!(called_behind(items, "[\"").is_some());
-        assert_eq!(called_behind(items, "[\"a"), None, "the characters go on by themselves");
-        assert_eq!(called_behind(items, "["), None, "brackets and white space are no characters");
+        let compiled = |schema: &str| compiler().compile_json_schema(schema).unwrap();
+        let words = compiled(r#"{"type":"string","pattern":"^(\\S+ ){0,9}\\S+$","maxLength":200}"#);
+        let found = called_behind(&words, "\"");
+        assert!(found.is_some_and(|(n_frames, n_bytes)| n_frames == 0 && n_bytes > 100), "{found:?}");
+        let items = compiled(r#"{"type":"array","items":{"type":"string","format":"email","maxLength":100}}"#);
+        assert!(called_behind(&items, "[\"").is_some());
+        assert_eq!(called_behind(&items, "[\"a"), None, "the characters go on by themselves");
+        assert_eq!(called_behind(&items, "["), None, "brackets and white space are no characters");
     }
+
     #[test]
-    fn what_follows_the_called_unit_is_read_by_the_caller() {
-        let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
-        tokens.extend((0..=255u8).map(|byte| vec![byte, b'"']));
-        tokens.extend(["a@b\"", "a@b\"]", "a@b\",", "a@b\"}", "x@y.z\" ]"].map(|text| text.as_bytes().to_vec()));
-        let n_tokens = tokens.len() as u32;
-        let compiler = GrammarCompiler::new(Arc::new(Vocab::from_tokens(tokens).unwrap()));
-        let email = r#"{"type":"string","format":"email","maxLength":100}"#;
-        let items = format!(r#"{{"type":"array","items":{email}}}"#);
-        let member = format!(r#"{{"type":"object","properties":{{"a":{email}}},"required":["a"]}}"#);
-        for (schema, text) in [(items, "[\""), (member, "{\"a\":\"")] {
-            let compiled = compiler.compile_json_schema(&schema).unwrap();
-            let mut matcher = compiled.matcher();
-            matcher.accept_bytes(text.as_bytes()).unwrap();
-            let mask = matcher.mask().unwrap();
-            let wrong = (0..n_tokens).find(|&id| mask.contains(id) != matcher.is_token_allowed(id));
-            assert_eq!(wrong, None, "behind {text}");
-        }
+    fn what_is_called_returns_to_the_caller() {
+        let source = r#"root ::= "<" name ">" "!"  name ::= [^<>]{3,200}"#;
+        let compiled = compiler().compile_ebnf(source).unwrap();
+        let found = called_behind(&compiled, "<");
+        assert!(found.is_some_and(|(n_frames, n_bytes)| n_frames == 1 && n_bytes > 100), "{found:?}");
     }
 }
