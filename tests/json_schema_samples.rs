@@ -156,8 +156,13 @@ impl Validators {
         let is_trusted =
             |name: &str| VALIDATOR_BUGS.iter().all(|(id, validator, _)| !case.id.starts_with(id) || *validator != name);
         let misreads_dots = self.has_dot && has_string(&value, &|text| text.contains(DOT_MISSES));
-        // RFC 5321 lets a quoted local part have escapes, and neither does.
-        let misreads_mail = self.has_mail && has_string(&value, &|text| text.starts_with('"') && text.contains("\"@"));
+        // RFC 5321 lets a quoted local part have escapes, and neither does; nor labels with hyphens as their third and fourth character, of which only RFC 5891 says more.
+        let is_quoted = |text: &str| text.starts_with('"') && text.contains("\"@");
+        let has_hyphens = |text: &str| {
+            let labels = text.rsplit_once('@').map(|(_, domain)| domain.split('.'));
+            labels.into_iter().flatten().any(|label| label.get(2..4) == Some("--"))
+        };
+        let misreads_mail = self.has_mail && has_string(&value, &|text| is_quoted(text) || has_hyphens(text));
         let misreads = misreads_dots || misreads_mail || self.has_edge;
         if let Some(validator) = self.jsonschema.as_ref().filter(|_| is_trusted("jsonschema") && !misreads) {
             if let Err(error) = validator.validate(&value) {
