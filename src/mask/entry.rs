@@ -253,6 +253,7 @@ mod tests {
             (MaskEntry::new(few.clone(), n_words).with(&many, n_words), [few.clone(), many.clone()].concat()),
             (patched.with(&(0..2000).collect::<Vec<_>>(), n_words), (0..2000).collect()),
             (patched.without(&[0, 3, 8], n_words), [&[1, 2, 4, 6][..], &many[5..]].concat()),
+            (patched.without(&many[5..], n_words), [&many[..5], &[1, 3]].concat()),
             (patched.without(&[0, 3, 8], n_words).with(&[3, 8], n_words), [&[1, 2, 3, 4, 6][..], &many[4..]].concat()),
             (MaskEntry::new(few.clone(), n_words).without(&[31, 32], n_words), [&few[..1], &few[2..]].concat()),
         ];
