@@ -3,7 +3,9 @@
 use maskwright::Limits;
 use maskwright::frontend::SyntaxError;
 use maskwright::frontend::ebnf::{self, Parsed};
-use maskwright::grammar::{ControlRef, Expr, Grammar, WarningKind};
+use maskwright::frontend::regex;
+use maskwright::grammar::{ControlRef, Expr, Grammar, GrammarBuilder, Regex, WarningKind};
+use std::sync::Arc;
 
 fn parse(source: &str) -> Result<Parsed, SyntaxError> {
     ebnf::parse(source, "root", &Limits::default())
@@ -276,6 +278,7 @@ fn spellings_of_the_same_grammar() {
         &["\"a\"\"b\"", "\"a\" \"b\"", "\"a\"\n\n# x\n\"b\""],
         &["/a\\/b/", "/a\\/b/ ", "Regex(\"a/b\")", "Regex(\"a/b\", json_string=false, flags=\"\")"],
         &["/a\"\\d/ij", "Regex(\"a\\\"\\\\d\", flags=\"i\", json_string = true)", "Regex('a\"\\\\d', flags='ji', )"],
+        &["/(?:)/", "Regex(\"\")", "Regex('')"],
         &["Substring(\"a\", 'b')", "Substring( \"a\" , \"\\x62\" , )"],
     ];
     for spellings in same {
@@ -459,6 +462,17 @@ fn grammars_print_and_read_back() {
         n_files += 1;
     }
     assert!(n_files >= 6);
+}
+
+#[test]
+fn an_empty_pattern_reads_back() {
+    reads_back(&grammar("root ::= Regex(\"\")"));
+    let mut builder = GrammarBuilder::new();
+    let root = builder.rule("root");
+    let empty = regex::parse("", "", &Limits::default()).unwrap();
+    let body = builder.regex(Regex { pattern: "".into(), flags: "".into(), regular: Arc::new(empty) });
+    builder.define(root, body);
+    reads_back(&builder.finish(root).unwrap());
 }
 
 fn reads_back(original: &Grammar) {

@@ -1,5 +1,6 @@
 //! The builder of grammars.
 
+use super::spelling::between_slashes;
 use super::{Capture, ControlRef, ExcludedTokens, Expr, ExprId, Grammar, Regex, Rule, RuleId, SchemaOperand};
 use crate::regular::CharSet;
 use crate::util::Span;
@@ -199,7 +200,11 @@ impl GrammarBuilder {
     }
 
     /// Adds a regular expression.
-    pub fn regex(&mut self, regex: Regex) -> ExprId {
+    pub fn regex(&mut self, mut regex: Regex) -> ExprId {
+        // As it is read from what is printed.
+        if regex.pattern.is_empty() {
+            regex.pattern = between_slashes("").into();
+        }
         self.push(Expr::Regex(regex))
     }
 

@@ -24,6 +24,7 @@ pub(crate) use excluded_tokens::merged;
 pub(crate) use part::{Part, Parts};
 pub use regular_of::{NotRegular, NotRegularReason};
 pub use schema_operand::SchemaOperand;
+pub(crate) use spelling::between_slashes;
 
 use crate::regular::{CharSet, Regular};
 use crate::util::{Span, index_type};

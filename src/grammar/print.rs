@@ -9,7 +9,7 @@
 //! operands prints as an expression with the same meaning.
 
 use super::print_schema::print_schema;
-use super::spelling::{push_char, push_literal, substring_text};
+use super::spelling::{between_slashes, push_char, push_literal, substring_text};
 use super::{Capture, ControlRef, ExcludedTokens, Expr, ExprId, Grammar, Rule, RuleId};
 use crate::regular::{CharSet, Node};
 use core::fmt::{self, Write as _};
@@ -317,10 +317,7 @@ impl Printer<'_> {
         self.is_exact &= flags.chars().all(|flag| matches!(flag, 'c' | 'i' | 'j' | 's' | 'u' | 'x'));
         self.is_exact &= flags.is_empty() || !self.has_rule(flags);
         self.text.push('/');
-        if pattern.is_empty() {
-            self.text += "(?:)";
-        }
-        let mut chars = pattern.chars();
+        let mut chars = between_slashes(pattern).chars();
         while let Some(c) = chars.next() {
             match c {
                 '\\' => {

@@ -18,6 +18,11 @@ impl Regex {
     }
 }
 
+/// Returns a pattern that means the same and can stand between slashes: `//` begins a comment.
+pub(crate) fn between_slashes(pattern: &str) -> &str {
+    if pattern.is_empty() { "(?:)" } else { pattern }
+}
+
 /// Returns the macro of the contiguous runs of some chunks, and whether EBNF can say it: each chunk is a text.
 pub(super) fn substring_text(chunks: &[Box<[u8]>]) -> (String, bool) {
     let (mut text, mut is_exact) = ("Substring(".to_owned(), true);

@@ -7,26 +7,48 @@ use super::Dfa;
 use super::error::RegularError;
 use super::utf8::{Edge, push_edge};
 use crate::Limits;
-use hashbrown::HashMap;
+use core::hash::BuildHasher;
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use smallvec::SmallVec;
+
+/// Most states for which there is room from the beginning.
+const N_STATES_ROOM: usize = 1 << 10;
 
 /// A state: whether a string ends there, and its edges.
 type State = (bool, SmallVec<[Edge; 2]>);
 
 /// The final states, interned.
-#[derive(Default)]
 struct Interned {
-    numbers: HashMap<State, u32>,
+    hasher: DefaultHashBuilder,
+    numbers: HashTable<u32>,
     states: Vec<State>,
 }
 
 impl Interned {
+    /// With room for as many states.
+    fn with_capacity(n_states: usize) -> Interned {
+        Interned {
+            hasher: DefaultHashBuilder::default(),
+            numbers: HashTable::with_capacity(n_states),
+            states: Vec::with_capacity(n_states),
+        }
+    }
+
     fn number(&mut self, state: State) -> u32 {
-        let Interned { numbers, states } = self;
-        *numbers.entry(state).or_insert_with_key(|state| {
-            states.push(state.clone());
-            states.len() as u32 - 1
-        })
+        let Interned { hasher, numbers, states } = self;
+        let is_same = |number: &u32| states[*number as usize] == state;
+        let entry =
+            numbers.entry(hasher.hash_one(&state), is_same, |&number| hasher.hash_one(&states[number as usize]));
+        match entry {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let number = states.len() as u32;
+                place.insert(number);
+                states.push(state);
+                number
+            }
+        }
     }
 }
 
@@ -42,7 +64,8 @@ impl Dfa {
         if sorted.is_empty() {
             return Ok(Dfa::default());
         }
-        let mut interned = Interned::default();
+        let n_bytes: usize = sorted.iter().map(|text| text.len()).sum();
+        let mut interned = Interned::with_capacity((n_bytes + 1).min(N_STATES_ROOM));
         // The states along the last string, each with the byte of the edge to the next.
         let mut open: Vec<(State, u8)> = vec![(State::default(), 0)];
         let close_to = |n_left: usize, open: &mut Vec<(State, u8)>, interned: &mut Interned| {

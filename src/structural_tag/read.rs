@@ -12,7 +12,7 @@ use super::parameters::{Parameters, Style};
 use super::steps::{STEPS_PER_PART, Steps};
 use crate::frontend::regex::RegexOptions;
 use crate::frontend::{SyntaxError, ebnf, regex};
-use crate::grammar::{ControlRef, Regex, SchemaOperand, Warning, WarningKind};
+use crate::grammar::{ControlRef, Regex, SchemaOperand, Warning, WarningKind, between_slashes};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::limits::Limits;
 use crate::schema_options::{SchemaOptions, WhiteSpace};
@@ -276,7 +276,7 @@ impl Reader<'_> {
         let options = RegexOptions { dot_matches_newline: true, ..RegexOptions::default() };
         let regular = regex::parse_within(&pattern, &options, self.limits, &mut |n_steps| self.spend_within(n_steps));
         let regular = regular.map_err(|stop| stop.at(self.json, field, "regular expression"))?;
-        let regex = Regex { pattern: pattern.into(), flags: "cs".into(), regular: Arc::new(regular) };
+        let regex = Regex { pattern: between_slashes(&pattern).into(), flags: "cs".into(), regular: Arc::new(regular) };
         Ok(Format::Regex(regex.with_markers()))
     }
 

@@ -1,5 +1,7 @@
 //! How a pattern is read, beside what it says itself.
 
+use crate::grammar::between_slashes;
+
 /// How a pattern is read. By default `.` leaves out `\n`, and classes like `\d` are those of Unicode.
 ///
 /// ```
@@ -68,6 +70,6 @@ impl RegexOptions {
             }
         }
         let prefix = if !self.dot_matches_newline && pattern.contains('.') { "(?-s)" } else { "" };
-        (format!("{prefix}{pattern}"), flags)
+        (format!("{prefix}{}", between_slashes(pattern)), flags)
     }
 }

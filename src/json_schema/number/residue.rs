@@ -95,6 +95,9 @@ impl Residues {
 
     /// Adds a digit before the point.
     pub fn whole(&self, rests: &Rests, digit: u8) -> Rests {
+        if rests.is_empty() {
+            return Rests::new();
+        }
         let next = |(divisor, &rest): (&Divisor, &u128)| divisor.class(divisor.reduced(rest * 10 + u128::from(digit)));
         self.divisors.iter().zip(rests).map(next).collect()
     }

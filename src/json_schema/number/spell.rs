@@ -270,7 +270,12 @@ fn is_viable(tie: Option<Tie>, mantissa: Mantissa) -> bool {
 
 fn push_digit(digit: u8, place: Option<Place>, edges: &mut Edges) {
     let byte = b'0' + digit;
-    edges.extend(place.map(|place| (byte, byte, place)));
+    let Some(place) = place else { return };
+    // Most digits lead where the one before leads: nine of ten places are not looked up.
+    match edges.last_mut() {
+        Some((_, high, last)) if *high + 1 == byte && *last == place => *high = byte,
+        _ => edges.push((byte, byte, place)),
+    }
 }
 
 fn push_exponent_digits(exponent: &Exponent, edges: &mut Edges) {
