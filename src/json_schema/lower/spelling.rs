@@ -137,17 +137,17 @@ impl Escapes {
             let within = part(&characters, digit << 12, 1 << 12);
             self.digit(draft, number, digit, within, 12);
         }
-        // D000 to D7FF are characters, D800 to DBFF the first halves of pairs.
-        let second = draft.state();
-        for digit in 0..8 {
-            self.digit(draft, second, digit, part(&characters, 0xD000 + (digit << 8), 1 << 8), 8);
-        }
-        for quarter in 0..4 {
-            let within = part(&characters, 0x1_0000 + (quarter << PAIR_BITS), 1 << PAIR_BITS);
-            self.digit(draft, second, 8 + quarter, within, PAIR_BITS);
-        }
-        if draft.has_edges(second) {
+        // D000 to D7FF are characters, D800 to DBFF the first halves of pairs. No state is made that leads nowhere.
+        if characters.iter().any(|&(low, high, _)| high >= 0x1_0000 || (low <= 0xD7FF && high >= 0xD000)) {
+            let second = draft.state();
             hex_digit(draft, number, 0xD, second);
+            for digit in 0..8 {
+                self.digit(draft, second, digit, part(&characters, 0xD000 + (digit << 8), 1 << 8), 8);
+            }
+            for quarter in 0..4 {
+                let within = part(&characters, 0x1_0000 + (quarter << PAIR_BITS), 1 << PAIR_BITS);
+                self.digit(draft, second, 8 + quarter, within, PAIR_BITS);
+            }
         }
         self.escapes.insert(characters, escape);
         escape
