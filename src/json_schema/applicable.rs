@@ -132,8 +132,7 @@ impl SchemaModel {
         let name = json.key_of(entry.value).filter(|_| is_shown)?;
         // The keyword where it was written here: that of an equal sub-schema says the same.
         let value = json.member(one.value, name).unwrap_or(entry.value);
-        let is_nullable =
-            schema.entries().iter().any(|other| matches!(other.keyword, Keyword::Value(ValueKeyword::Nullable(true))));
+        let is_nullable = schema.is_nullable();
         let parts: Vec<usize> = (0..n_parts(&entry.keyword).unwrap_or(0)).collect();
         let wording = Wording {
             name,
@@ -290,8 +289,7 @@ impl SchemaModel {
     /// Returns whether a value of one of `types` may satisfy a sub-schema, as far as its `type` says.
     fn has_type_of(&self, id: SchemaId, types: TypeSet) -> bool {
         let schema = self.schema(id);
-        let is_nullable =
-            schema.entries().iter().any(|entry| matches!(entry.keyword, Keyword::Value(ValueKeyword::Nullable(true))));
+        let is_nullable = schema.is_nullable();
         schema.entries().iter().all(|entry| match &entry.keyword {
             Keyword::Value(ValueKeyword::Type(set)) => {
                 !set.intersect(types).is_empty() || is_nullable && types.contains(TypeSet::NULL)

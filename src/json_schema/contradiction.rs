@@ -313,7 +313,7 @@ impl Search<'_> {
                 self.if_empty(schemas, None, Through::Required(Arc::clone(name)))
             }
             ([], [min], []) => {
-                let n_prefix = |atom: &Atom| n_prefix_items(&parts[atom.part].schema);
+                let n_prefix = |atom: &Atom| parts[atom.part].schema.n_prefix_items();
                 let first = |atom: &Atom| atom.sub.unwrap_or_else(|| n_prefix(atom));
                 for index in values.iter().map(first).filter(|&index| (index as u64) < *min) {
                     let here =
@@ -334,7 +334,7 @@ impl Search<'_> {
                     return self.if_empty(vec![counted], None, Through::Contains);
                 }
                 let are_all =
-                    values.iter().all(|atom| atom.sub.is_none() && n_prefix_items(&parts[atom.part].schema) == 0);
+                    values.iter().all(|atom| atom.sub.is_none() && parts[atom.part].schema.n_prefix_items() == 0);
                 if !are_all {
                     return None;
                 }
@@ -525,12 +525,4 @@ fn may_evaluate(keyword: &Keyword) -> bool {
     let mut is_applicator = matches!(keyword, Keyword::Array(ArrayKeyword::Contains { .. }));
     keyword.for_each_schema(|_, applies| is_applicator |= applies == Applies::InPlace);
     is_applicator
-}
-
-fn n_prefix_items(schema: &Schema) -> usize {
-    let items = schema.entries().iter().map(|entry| match &entry.keyword {
-        Keyword::Array(ArrayKeyword::PrefixItems(items)) => items.len(),
-        _ => 0,
-    });
-    items.sum()
 }

@@ -67,6 +67,8 @@ pub(super) type Clause = Vec<Witness>;
 #[derive(Clone, Debug)]
 pub(super) struct Alternatives {
     pub all: Vec<Alternative>,
+    /// Whether these are the ways in which something fails.
+    pub is_failing: bool,
     pub clauses: OnceCell<Option<Rc<[Clause]>>>,
     /// The language of the strings that any of these allow, once asked for.
     pub language: OnceCell<Option<LanguageId>>,
@@ -74,7 +76,21 @@ pub(super) struct Alternatives {
 
 impl Alternatives {
     pub fn new(all: Vec<Alternative>) -> Rc<Self> {
-        Rc::new(Alternatives { all, clauses: OnceCell::new(), language: OnceCell::new() })
+        Self::of(all, false)
+    }
+
+    /// The ways in which something fails.
+    pub fn failing(all: Vec<Alternative>) -> Rc<Self> {
+        Self::of(all, true)
+    }
+
+    /// Those of the alternatives with some indices.
+    pub fn reduced_to(&self, indices: &[u32]) -> Rc<Self> {
+        Self::of(indices.iter().map(|&index| self.all[index as usize].clone()).collect(), self.is_failing)
+    }
+
+    fn of(all: Vec<Alternative>, is_failing: bool) -> Rc<Self> {
+        Rc::new(Alternatives { all, is_failing, clauses: OnceCell::new(), language: OnceCell::new() })
     }
 }
 
@@ -83,12 +99,8 @@ impl Alternatives {
 pub(super) enum Choice {
     // Shared, since partials are copied with their choices at each fork.
     Of(Rc<Alternatives>),
-    /// The alternatives by which something fails.
-    Failing(Rc<Alternatives>),
     /// Exactly one of these.
     One(Rc<[Member]>, Frames),
-    /// A member that must fail.
-    Negated(Member),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -123,7 +135,8 @@ pub(super) struct Partial {
     /// A stack: the last goal is next.
     pub goals: Vec<Goal>,
     pub choices: VecDeque<Choice>,
-    pub negations: VecDeque<Choice>,
+    /// Members that must fail.
+    pub negations: VecDeque<Member>,
     pub frames: Vec<Frame>,
     pub unevaluated: Vec<Unevaluated>,
     /// Members expanded already, apart from what they evaluate.

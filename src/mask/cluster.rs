@@ -16,7 +16,6 @@ use crate::exec::{Counted, count};
 use crate::util::{ByteSet, Utf8State};
 use crate::vocab::{Alphabet, NonAscii, byte_bit};
 use ahash::AHashMap;
-use core::cell::RefCell;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
@@ -89,30 +88,49 @@ pub(super) fn may_have_cluster(unit: &Unit, start: LocalState) -> bool {
 pub(super) fn cluster(unit: &Unit, start: LocalState) -> Option<(Vec<LocalState>, ScanCluster)> {
     // Characters that lead nowhere from here may be like all others behind the first one.
     let behind = SAMPLE.iter().find_map(|&byte| target(unit, start, byte)).filter(|&behind| behind != start);
-    let wider = behind.map(|behind| alphabet(unit, start, behind));
-    let own = alphabet(unit, start, start);
+    let mut reading_on = ReadingOn::new(words_of(unit, start));
+    let wider = behind.map(|behind| match words_of(unit, behind) {
+        words if words == reading_on.words => alphabet(unit, start, behind, &mut reading_on),
+        words => alphabet(unit, start, behind, &mut ReadingOn::new(words)),
+    });
+    let own = alphabet(unit, start, start, &mut reading_on);
     let is_wide = |alphabet: &Alphabet| alphabet.ascii.count_ones() >= CHARS_MIN;
     let wider = wider.filter(|wider| is_wide(wider) && wider.ascii & !own.ascii != 0);
     let cluster = wider.and_then(|wider| wide(unit, start, wider));
     cluster.or_else(|| if is_wide(&own) { wide(unit, start, own).or_else(|| safe(unit, start, own)) } else { None })
 }
 
-/// Returns the characters that lead from a state nowhere, or to states that read all the letters and digits that `model` reads, as they do from there.
-fn alphabet(unit: &Unit, start: LocalState, model: LocalState) -> Alphabet {
-    let words: SmallVec<[u8; 64]> =
-        (0..128u8).filter(|byte| byte.is_ascii_alphanumeric() && target(unit, model, *byte).is_some()).collect();
-    // Most bytes lead to a few states.
-    let known: RefCell<SmallVec<[(LocalState, bool); 8]>> = RefCell::default();
-    let reads_on = |state: LocalState| {
-        let mut known = known.borrow_mut();
-        if let Some((_, reads_on)) = known.iter().find(|(known, _)| *known == state) {
-            return *reads_on;
+/// Which states read all letters and digits that some state reads.
+struct ReadingOn {
+    words: SmallVec<[u8; 64]>,
+    /// The states that were looked at: most bytes lead to a few.
+    known: SmallVec<[(LocalState, bool); 8]>,
+}
+
+impl ReadingOn {
+    fn new(words: SmallVec<[u8; 64]>) -> ReadingOn {
+        ReadingOn { words, known: SmallVec::new() }
+    }
+
+    fn reads_on(&mut self, unit: &Unit, state: LocalState) -> bool {
+        if let Some(&(_, reads_on)) = self.known.iter().find(|(known, _)| *known == state) {
+            return reads_on;
         }
-        let reads_on = words.iter().all(|&byte| target(unit, state, byte).is_some());
-        known.push((state, reads_on));
+        let reads_on = self.words.iter().all(|&byte| target(unit, state, byte).is_some());
+        self.known.push((state, reads_on));
         reads_on
-    };
-    let leads_on = |state: LocalState, byte: u8| target(unit, state, byte).is_some_and(reads_on);
+    }
+}
+
+/// Returns the letters and digits that a state reads.
+fn words_of(unit: &Unit, state: LocalState) -> SmallVec<[u8; 64]> {
+    (0..128u8).filter(|byte| byte.is_ascii_alphanumeric() && target(unit, state, *byte).is_some()).collect()
+}
+
+/// Returns the characters that lead from a state nowhere, or to states that [read on](ReadingOn), as they do from `model`, whose letters and digits these are.
+fn alphabet(unit: &Unit, start: LocalState, model: LocalState, reading_on: &mut ReadingOn) -> Alphabet {
+    let mut leads_on =
+        |state: LocalState, byte: u8| target(unit, state, byte).is_some_and(|to| reading_on.reads_on(unit, to));
     let is_one =
         |byte: &u8| leads_on(model, *byte) && (leads_on(start, *byte) || unit.code(start, *byte) == PackedMove::NONE);
     let ascii = (0..128u8).filter(is_one).fold(0u128, |ascii, byte| ascii | 1 << byte);
@@ -124,27 +142,29 @@ fn alphabet(unit: &Unit, start: LocalState, model: LocalState) -> Alphabet {
 fn wide(unit: &Unit, start: LocalState, alphabet: Alphabet) -> Option<(Vec<LocalState>, ScanCluster)> {
     let glance = Exploration::of(unit, start, alphabet, 0, PLACES_FIRST).ok()?;
     let after = |state: LocalState, byte: u8| target(unit, state, byte);
-    let samples = || SAMPLE.iter().filter_map(|&byte| after(start, byte).and_then(|state| after(state, b'o')));
+    let behind_two = SAMPLE.iter().filter_map(|&byte| after(start, byte).and_then(|state| after(state, b'o')));
+    let samples: SmallVec<[usize; SAMPLE.len()]> =
+        behind_two.filter_map(|state| glance.places.iter().position(|place| *place == (state, BOUNDARY))).collect();
+    let are_most =
+        |is_good: &dyn Fn(usize) -> bool| samples.iter().filter(|&&place| is_good(place)).count() > SAMPLE.len() / 2;
     // A text that is refused has no more kinds of bytes than bytes: where these are few, what it needs says little, and is not looked for.
-    let safe_bytes = glance.safe_bytes(&glance.sources());
-    let may_say_enough = |state: &LocalState| {
-        let place = glance.places.iter().position(|place| *place == (*state, BOUNDARY));
-        place.is_some_and(|place| u32::from(safe_bytes[place]) + 1 >= NEEDED_KINDS_GOOD)
-    };
-    if samples().filter(may_say_enough).count() <= SAMPLE.len() / 2 {
+    let sources = glance.sources();
+    let safe_bytes = glance.safe_bytes(&sources);
+    if !are_most(&|place| u32::from(safe_bytes[place]) + 1 >= NEEDED_KINDS_GOOD) {
         return None;
     }
-    let is_whole = glance.is_whole;
-    let cluster = ScanCluster::new(unit, start, alphabet, &glance);
-    let says_enough = |state: &LocalState| cluster.says_enough((*state, BOUNDARY), SAFE_BYTES_MIN);
-    if samples().filter(says_enough).count() <= SAMPLE.len() / 2 {
+    let needs = glance.needs(&sources);
+    if !are_most(&|place| says_enough(safe_bytes[place], &needs[place], SAFE_BYTES_MIN)) {
         return None;
     }
-    let exploration = if is_whole { glance } else { Exploration::of(unit, start, alphabet, 0, PLACES_MAX).ok()? };
-    let cluster = if is_whole { cluster } else { ScanCluster::new(unit, start, alphabet, &exploration) };
     // Others that read more or less have clusters of their own.
     let is_alike = |state: LocalState| unit.reads_alike(state, start);
-    Some(cluster.of_states(start, &exploration, is_alike))
+    if glance.is_whole {
+        let cluster = ScanCluster::new(unit, start, alphabet, &glance, &safe_bytes, needs);
+        return Some(cluster.of_states(start, &glance, is_alike));
+    }
+    let exploration = Exploration::of(unit, start, alphabet, 0, PLACES_MAX).ok()?;
+    Some(ScanCluster::of(unit, start, alphabet, &exploration).of_states(start, &exploration, is_alike))
 }
 
 /// Returns the cluster of those characters that a state reads which don't soon lead to where fewer are read.
@@ -152,11 +172,8 @@ fn safe(unit: &Unit, start: LocalState, mut alphabet: Alphabet) -> Option<(Vec<L
     for _ in 0..ALPHABETS_MAX {
         match Exploration::of(unit, start, alphabet, SAFE_BYTES_MIN, PLACES_MAX) {
             Ok(exploration) => {
-                return Some(ScanCluster::new(unit, start, alphabet, &exploration).of_states(
-                    start,
-                    &exploration,
-                    |_| true,
-                ));
+                let cluster = ScanCluster::of(unit, start, alphabet, &exploration);
+                return Some(cluster.of_states(start, &exploration, |_| true));
             }
             Err(Opens::By(characters)) => alphabet.ascii &= !characters,
             Err(Opens::ByOthers) => alphabet.non_ascii = NonAscii::None,
@@ -529,18 +546,37 @@ fn is_plain(unit: &Unit, state: LocalState) -> bool {
 }
 
 /// Returns those of some bytes that some of these states read.
-fn read_by(unit: &Unit, states: &[LocalState], bytes: ByteSet) -> ByteSet {
+fn read_by(unit: &Unit, states: &[LocalState], bytes: impl Iterator<Item = u8>) -> ByteSet {
     // By class: whether one of its bytes is read, which all are then.
     let mut known = [None; 256];
     let is_read = |byte: &u8| {
         let reads = |&state: &LocalState| unit.code(state, *byte) != PackedMove::NONE;
         *known[usize::from(unit.class(*byte))].get_or_insert_with(|| states.iter().any(reads))
     };
-    bytes.iter().filter(is_read).collect()
+    bytes.filter(is_read).collect()
+}
+
+/// Returns whether few of the texts behind a place need a look: many bytes are safe, or refused texts need several kinds of bytes.
+fn says_enough(n_safe_bytes: u8, need: &Need, safe_bytes_min: u8) -> bool {
+    n_safe_bytes >= safe_bytes_min || need.n_kinds_min() >= NEEDED_KINDS_GOOD
 }
 
 impl ScanCluster {
-    fn new(unit: &Unit, start: LocalState, alphabet: Alphabet, exploration: &Exploration) -> ScanCluster {
+    fn of(unit: &Unit, start: LocalState, alphabet: Alphabet, exploration: &Exploration) -> ScanCluster {
+        let sources = exploration.sources();
+        let (safe_bytes, needs) = (exploration.safe_bytes(&sources), exploration.needs(&sources));
+        Self::new(unit, start, alphabet, exploration, &safe_bytes, needs)
+    }
+
+    /// Puts together what an exploration found, with the safe bytes and the needs of its places.
+    fn new(
+        unit: &Unit,
+        start: LocalState,
+        alphabet: Alphabet,
+        exploration: &Exploration,
+        safe_bytes: &[u8],
+        needs_of_places: Vec<Need>,
+    ) -> ScanCluster {
         let strictest = match unit.info(start).owner {
             Some(Owner::RegisterRules(register_rule)) => Some(register_rule),
             _ => None,
@@ -550,9 +586,8 @@ impl ScanCluster {
         let mut needs = vec![Need::unknown()];
         let mut numbers: AHashMap<Need, u16> = AHashMap::new();
         let mut slots = vec![0; unit.n_states()];
-        let sources = exploration.sources();
-        let known = exploration.safe_bytes(&sources).into_iter().zip(exploration.needs(&sources));
-        for (&(state, rest), (n_safe_bytes, need)) in exploration.places.iter().zip(known) {
+        let known = safe_bytes.iter().zip(needs_of_places);
+        for (&(state, rest), (&n_safe_bytes, need)) in exploration.places.iter().zip(known) {
             let slot = &mut slots[state.index()];
             if *slot == 0 {
                 *slot = safeties.len() as u16;
@@ -565,12 +600,13 @@ impl ScanCluster {
                 needs.len() as u16 - 1
             });
         }
-        let others: ByteSet = unit.all_bytes().iter().filter(|&byte| !alphabet.begins(byte)).collect();
+        let is_other = |byte: &u8| !alphabet.begins(*byte);
         let bytes = if exploration.is_whole && exploration.is_closed {
             let between = exploration.places.iter().filter(|(_, rest)| *rest == BOUNDARY);
-            read_by(unit, &between.map(|&(state, _)| state).collect::<Vec<_>>(), others)
+            let between: Vec<LocalState> = between.map(|&(state, _)| state).collect();
+            read_by(unit, &between, (0..=u8::MAX).filter(is_other))
         } else {
-            others
+            unit.all_bytes().iter().filter(is_other).collect()
         };
         ScanCluster { alphabet, bytes, strictest, slots: slots.into(), safeties: safeties.into(), needs: needs.into() }
     }
@@ -584,7 +620,9 @@ impl ScanCluster {
     ) -> (Vec<LocalState>, ScanCluster) {
         let safe_bytes_min = if exploration.is_whole { SAFE_BYTES_MIN } else { SAFE_BYTES_GOOD };
         let is_good = |&&(state, rest): &&Place| {
-            rest == BOUNDARY && (state == start || self.says_enough((state, rest), safe_bytes_min) && is_alike(state))
+            let place = (state, rest);
+            let says_enough = || says_enough(self.n_safe_bytes(place), self.need(place), safe_bytes_min);
+            rest == BOUNDARY && (state == start || says_enough() && is_alike(state))
         };
         let states = exploration.places.iter().filter(is_good).map(|place| place.0).collect();
         (states, self)
@@ -636,11 +674,6 @@ impl ScanCluster {
     #[inline]
     pub fn n_safe_bytes(&self, (state, rest): Place) -> u8 {
         self.safety(state).safe_bytes[rest.index()]
-    }
-
-    /// Returns whether few of the texts behind a place need a look: many bytes are safe, or refused texts need several kinds of bytes.
-    fn says_enough(&self, place: Place, safe_bytes_min: u8) -> bool {
-        self.n_safe_bytes(place) >= safe_bytes_min || self.need(place).n_kinds_min() >= NEEDED_KINDS_GOOD
     }
 
     /// Returns what texts have that are refused from a place on, but for what is counted.

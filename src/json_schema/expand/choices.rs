@@ -41,10 +41,9 @@ impl Expander<'_> {
                 Progress::More => continue,
                 Progress::None => {}
             }
-            if let Some(choice) = partial.negations.pop_front() {
-                let Choice::Negated(member) = choice else { unreachable!("only negations wait there") };
+            if let Some(member) = partial.negations.pop_front() {
                 let alternatives = self.negations(partial, member)?;
-                partial.choices.push_back(Choice::Failing(Alternatives::new(alternatives)));
+                partial.choices.push_back(Choice::Of(Alternatives::failing(alternatives)));
                 continue;
             }
             if let Some(alternatives) = self.next_fork(partial)? {
@@ -71,17 +70,16 @@ impl Expander<'_> {
         let mut left = VecDeque::with_capacity(choices.len());
         while let Some(choice) = choices.pop_front() {
             match choice {
-                Choice::Of(ref alternatives) | Choice::Failing(ref alternatives) => {
-                    let alternatives = &alternatives.all;
-                    self.budget.spend(STEPS_PER_FACT * alternatives.len())?;
+                Choice::Of(alternatives) => {
+                    self.budget.spend(STEPS_PER_FACT * alternatives.all.len())?;
                     let mut holding: SmallVec<[u32; 8]> = SmallVec::new();
-                    for (index, goals) in alternatives.iter().enumerate() {
+                    for (index, goals) in alternatives.all.iter().enumerate() {
                         if goals.iter().all(|goal| self.may_hold(partial, goal)) {
                             holding.push(index as u32);
                         }
                     }
                     // An alternative without new constraints is implied by all others.
-                    let goals_of = |&index: &u32| &alternatives[index as usize];
+                    let goals_of = |&index: &u32| &alternatives.all[index as usize];
                     if holding.iter().any(|index| goals_of(index).iter().all(|goal| is_implied(partial, goal))) {
                         continue;
                     }
@@ -91,15 +89,8 @@ impl Expander<'_> {
                             partial.goals.extend(goals_of(&only).iter().rev().cloned());
                             progress = Progress::More;
                         }
-                        _ if holding.len() == alternatives.len() => left.push_back(choice),
-                        _ => {
-                            let fewer = holding.iter().map(|index| goals_of(index).clone());
-                            let fewer = Alternatives::new(fewer.collect());
-                            left.push_back(match choice {
-                                Choice::Failing(_) => Choice::Failing(fewer),
-                                _ => Choice::Of(fewer),
-                            });
-                        }
+                        _ if holding.len() == alternatives.all.len() => left.push_back(Choice::Of(alternatives)),
+                        _ => left.push_back(Choice::Of(alternatives.reduced_to(&holding))),
                     }
                 }
                 Choice::One(branches, frames) => {
@@ -115,7 +106,6 @@ impl Expander<'_> {
                         _ => left.push_back(Choice::One(alive.into(), frames)),
                     }
                 }
-                Choice::Negated(_) => unreachable!("negations wait elsewhere"),
             }
             if matches!(progress, Progress::More) {
                 self.budget.spend(choices.len())?;
@@ -138,12 +128,11 @@ impl Expander<'_> {
             let (n_choices, mut n_waiting) = (choices.len(), 0);
             let mut order = None;
             for choice in choices {
-                let (Choice::Of(alternatives) | Choice::Failing(alternatives)) = &choice else {
+                let Choice::Of(alternatives) = &choice else {
                     partial.choices.push_back(choice);
                     continue;
                 };
-                let is_failing = matches!(choice, Choice::Failing(_));
-                match self.clauses(partial, alternatives, is_failing, (n_choices, n_waiting), &mut order)? {
+                match self.clauses(partial, alternatives, (n_choices, n_waiting), &mut order)? {
                     Some(clauses) => {
                         progress = true;
                         n_waiting += clauses.len();
@@ -161,20 +150,17 @@ impl Expander<'_> {
             return Ok(Some(vec![]));
         }
         let size = |choice: &Choice| match choice {
-            Choice::Of(alternatives) | Choice::Failing(alternatives) => alternatives.all.len(),
+            Choice::Of(alternatives) => alternatives.all.len(),
             Choice::One(branches, _) => branches.len(),
-            Choice::Negated(_) => unreachable!("negations wait elsewhere"),
         };
         let least = (0..partial.choices.len()).min_by_key(|&index| size(&partial.choices[index]));
         let Some(choice) = least.and_then(|index| partial.choices.remove(index)) else { return Ok(None) };
         Ok(Some(match choice {
             Choice::Of(alternatives) => {
-                partial.n_name_forks += 1;
+                partial.n_name_forks += usize::from(!alternatives.is_failing);
                 alternatives.all.clone()
             }
-            Choice::Failing(alternatives) => alternatives.all.clone(),
             Choice::One(branches, frames) => self.one_of(partial.kind, &branches, &frames)?,
-            Choice::Negated(_) => unreachable!("negations wait elsewhere"),
         }))
     }
 

@@ -67,12 +67,11 @@ impl Expander<'_> {
     ///
     /// Keys come in the order in which a shape names them, and an alternative that names further keys has another order; so the first few
     /// choices of that kind fork. If there are few choices (`n_choices`), one that makes many clauses forks too. The alternatives of a failure
-    /// (`is_failing`) name only keys that other branches name.
+    /// name only keys that other branches name.
     pub(super) fn clauses(
         &mut self,
         partial: &Partial,
         choice: &Alternatives,
-        is_failing: bool,
         (n_choices, n_pending): (usize, usize),
         order: &mut Option<NameOrder>,
     ) -> Expanded<Option<Vec<Clause>>> {
@@ -94,7 +93,7 @@ impl Expander<'_> {
             }
             Witness::Key(..) => true,
         });
-        let may_fork = !is_failing && !names_are_declared && partial.n_name_forks < NAME_FORKS_MAX;
+        let may_fork = !choice.is_failing && !names_are_declared && partial.n_name_forks < NAME_FORKS_MAX;
         self.budget.spend(STEPS_PER_FACT * clauses.len())?;
         let mut are_near = || order.get_or_insert_with(|| NameOrder::of(object)).are_near(&clauses);
         let are_few = n_new <= CLAUSES_MAX && n_pending <= PENDING_MAX;
@@ -176,12 +175,12 @@ impl Expander<'_> {
         all.extend(absent.into_iter().map(|name| vec![Witness::Absent(Arc::clone(name))]));
         all.extend(object.obligations.iter().map(|obligation| obligation.any.clone()));
         let mut choices: Vec<Rc<Alternatives>> = Vec::new();
-        for choice in scratch.choices.iter().chain(&scratch.negations) {
-            choices.push(match choice {
-                Choice::Of(alternatives) | Choice::Failing(alternatives) => Rc::clone(alternatives),
-                Choice::One(..) => return Ok(None),
-                Choice::Negated(member) => Alternatives::new(self.negations(&scratch, *member)?),
-            });
+        for choice in &scratch.choices {
+            let Choice::Of(alternatives) = choice else { return Ok(None) };
+            choices.push(Rc::clone(alternatives));
+        }
+        for &member in &scratch.negations {
+            choices.push(Alternatives::failing(self.negations(&scratch, member)?));
         }
         for choice in choices {
             let Some(clauses) = self.clauses_of(&choice.all, n_levels - 1)? else { return Ok(None) };

@@ -201,13 +201,7 @@ impl Expander<'_> {
                     Keyword::Logic(LogicKeyword::AllOf(ids)) => {
                         pending.extend(ids.iter().map(|&id| Member { subject: Subject::Schema(id), ..member }));
                     }
-                    Keyword::Value(ValueKeyword::Type(set))
-                        if !entries
-                            .iter()
-                            .any(|other| matches!(other.keyword, Keyword::Value(ValueKeyword::Nullable(_)))) =>
-                    {
-                        types.push(*set);
-                    }
+                    Keyword::Value(ValueKeyword::Type(set)) if !schema.is_nullable() => types.push(*set),
                     Keyword::Logic(LogicKeyword::AnyOf(ids)) | Keyword::Logic(LogicKeyword::OneOf(ids))
                         if ids.len() <= LOOKS_MAX =>
                     {

@@ -112,7 +112,7 @@ impl Expander<'_> {
                 return Ok(true);
             }
             Subject::Value(..) | Subject::Choice(_) => {
-                partial.negations.push_back(Choice::Negated(member));
+                partial.negations.push_back(member);
                 return Ok(true);
             }
             Subject::Schema(_) => {}
@@ -127,7 +127,7 @@ impl Expander<'_> {
             Body::Keywords { entries, .. } => entries,
         };
         if member.is_negated {
-            partial.negations.push_back(Choice::Negated(member));
+            partial.negations.push_back(member);
             return Ok(true);
         }
         if self.surely_fails(partial.kind, id) {

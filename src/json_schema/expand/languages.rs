@@ -15,7 +15,7 @@ impl Expander<'_> {
         }
         let mut has_joined = false;
         for choice in core::mem::take(&mut partial.choices) {
-            let (Choice::Of(alternatives) | Choice::Failing(alternatives)) = &choice else {
+            let Choice::Of(alternatives) = &choice else {
                 partial.choices.push_back(choice);
                 continue;
             };

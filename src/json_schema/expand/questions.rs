@@ -235,13 +235,8 @@ impl Expander<'_> {
             for entry in entries {
                 match &entry.keyword {
                     Keyword::Value(ValueKeyword::Type(set)) => {
-                        let is_nullable = || {
-                            entries
-                                .iter()
-                                .any(|entry| matches!(entry.keyword, Keyword::Value(ValueKeyword::Nullable(true))))
-                        };
                         kinds &= kinds_of(&|kind| {
-                            set.contains(least_type(kind)) || kind == ValueKind::Null && is_nullable()
+                            set.contains(least_type(kind)) || kind == ValueKind::Null && schema.is_nullable()
                         });
                     }
                     Keyword::Value(ValueKeyword::Const(value)) => {

@@ -109,6 +109,9 @@ impl Expander<'_> {
     /// its test is not exact.
     fn test_of(&mut self, choice: &Choice) -> Option<(Rc<Test>, usize)> {
         let Choice::Of(alternatives) = choice else { return None };
+        if alternatives.is_failing {
+            return None;
+        }
         let [holds, fails] = &alternatives.all[..] else { return None };
         let (Some(Goal::Member(test, _)), Some(Goal::Member(denied, _))) = (holds.first(), fails.first()) else {
             return None;

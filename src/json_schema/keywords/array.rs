@@ -56,7 +56,7 @@ pub(super) fn assert(
         }
         ArrayKeyword::Items(id) => {
             partial.record(frames, |frame| frame.has_all = true);
-            let from = n_prefix_items(cx.model(), site.schema);
+            let from = cx.model().schema(site.schema).n_prefix_items() as u64;
             Fact::Items(ItemRule { from, to: None, member: site.member(*id) })
         }
         ArrayKeyword::Contains { schema, min, max } => {
@@ -89,7 +89,8 @@ pub(super) fn negate(cx: &mut dyn Expansion<'_>, site: &Site, keyword: &ArrayKey
             items.iter().enumerate().map(violation).collect()
         }
         ArrayKeyword::Items(id) => {
-            let (from, member) = (n_prefix_items(cx.model(), site.schema), site.member(*id).negated());
+            let from = cx.model().schema(site.schema).n_prefix_items() as u64;
+            let member = site.member(*id).negated();
             vec![fact(Fact::Count(ItemCount { from, to: None, member, min: 1, max: None }))]
         }
         ArrayKeyword::Contains { schema, min, max } => {
@@ -125,17 +126,7 @@ pub(in crate::json_schema) fn closed_items(model: &SchemaModel, schema: SchemaId
     };
     let is_closed = has(|keyword| matches!(keyword, ArrayKeyword::PrefixItems(_)))
         && !has(|keyword| matches!(keyword, ArrayKeyword::Items(_) | ArrayKeyword::UnevaluatedItems(_)));
-    is_closed.then(|| n_prefix_items(model, schema))
-}
-
-/// Returns the number of items with schemas of their own.
-fn n_prefix_items(model: &SchemaModel, schema: SchemaId) -> u64 {
-    let entries = model.schema(schema).entries().iter();
-    let n_items = entries.filter_map(|entry| match &entry.keyword {
-        Keyword::Array(ArrayKeyword::PrefixItems(items)) => Some(items.len() as u64),
-        _ => None,
-    });
-    n_items.sum()
+    is_closed.then(|| model.schema(schema).n_prefix_items() as u64)
 }
 
 pub(super) fn rank(keyword: &ArrayKeyword) -> u8 {

@@ -145,9 +145,7 @@ impl Lowerer<'_> {
 
     /// Returns the rule of the arrays of a shape with distinct items; `None` if there are none.
     pub(super) fn unique_array(&mut self, shape: &ArrayShape, depth: u32) -> Lowered<Option<NetRuleId>> {
-        let mut draft = self.workspace.draft();
-        let end = draft.state();
-        draft.accept(end);
+        let (mut draft, end) = self.workspace.draft_with_end();
         // The domain of each position of the prefix, and of all after it.
         let n_prefix = n_prefix(shape);
         let places: Vec<Vec<Member>> = (0..=n_prefix).map(|position| shape.rules.at(position).collect()).collect();

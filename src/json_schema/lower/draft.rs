@@ -127,9 +127,9 @@ impl Draft {
     /// Returns the edges of a state, in the order in which they were added.
     #[inline]
     pub fn row(&self, state: u32) -> impl Iterator<Item = &Edge> + '_ {
-        let mut next = self.first_edge(state);
+        let mut next = self.rows[state as usize].first;
         core::iter::from_fn(move || {
-            let link = self.link(next)?;
+            let link = self.edges.get(next as usize)?;
             next = link.next;
             Some(&link.edge)
         })
@@ -137,17 +137,6 @@ impl Draft {
 
     pub fn has_edges(&self, state: u32) -> bool {
         self.rows[state as usize].first != NONE
-    }
-
-    #[inline]
-    fn first_edge(&self, state: u32) -> u32 {
-        self.rows[state as usize].first
-    }
-
-    /// Returns an edge with the index of the next one of the same state; `None` after the last one.
-    #[inline]
-    fn link(&self, place: u32) -> Option<&Link> {
-        self.edges.get(place as usize)
     }
 
     /// Returns all edges, in any order.

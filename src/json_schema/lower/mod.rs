@@ -366,9 +366,7 @@ impl<'a> Lowerer<'a> {
 
     fn draft_kinds(&mut self, context: ValueContext, rule: NetRuleId) -> Lowered<()> {
         let ValueContext { conjunction, depth, is_element, is_root } = context;
-        let mut draft = self.workspace.draft();
-        let end = draft.state();
-        draft.accept(end);
+        let (mut draft, end) = self.workspace.draft_with_end();
         for kind in ValueKind::ALL {
             if is_root && !self.expander.options.root.has(types_of(kind)) {
                 continue;
@@ -421,7 +419,7 @@ impl<'a> Lowerer<'a> {
                 }
                 ValueKind::Object => {
                     // So do objects with undeclared keys, but all shapes share one rule: their keys have the same constraint.
-                    let mut open: Option<Draft> = None;
+                    let mut open: Option<(Draft, u32)> = None;
                     for shape in shapes.iter() {
                         let Shape::Object(object) = shape else { continue };
                         let Some(plan) = self.fitting_plan(object)? else { continue };
@@ -429,15 +427,10 @@ impl<'a> Lowerer<'a> {
                             self.object(&mut draft, &plan, depth, end)?;
                             continue;
                         }
-                        let open = open.get_or_insert_with(|| {
-                            let mut open = self.workspace.draft();
-                            let open_end = open.state();
-                            open.accept(open_end);
-                            open
-                        });
-                        self.object(open, &plan, depth, 1)?;
+                        let (open, end) = open.get_or_insert_with(|| self.workspace.draft_with_end());
+                        self.object(open, &plan, depth, *end)?;
                     }
-                    if let Some(open) = open {
+                    if let Some((open, _)) = open {
                         self.spend(&open)?;
                         let rule = self.rule("object", open, None);
                         draft.edge(0, Label::Call(rule), end);

@@ -478,9 +478,7 @@ impl Lowerer<'_> {
         if let Some(&rule) = self.members.get(&key) {
             return Ok(rule);
         }
-        let mut draft = self.workspace.draft();
-        let end = draft.state();
-        draft.accept(end);
+        let (mut draft, end) = self.workspace.draft_with_end();
         let leaf_key = match self.expander.options.white_space {
             WhiteSpace::Flexible { run_max } => Some(LeafKey::Member(run_max)),
             _ => None,

@@ -164,9 +164,7 @@ impl Lowerer<'_> {
     }
 
     fn draft_string(&mut self, shapes: &[StringShape], is_element: bool) -> Lowered<Option<Draft>> {
-        let mut draft = self.workspace.draft();
-        let end = draft.state();
-        draft.accept(end);
+        let (mut draft, end) = self.workspace.draft_with_end();
         let open = draft.state();
         draft.byte(&[0], b'"', open);
         let (mut written, mut free) = (Union::default(), Union::default());

@@ -28,6 +28,14 @@ impl Workspace {
         }
     }
 
+    /// Returns a draft with an accepting state, which nothing leads to yet.
+    pub(super) fn draft_with_end(&mut self) -> (Draft, u32) {
+        let mut draft = self.draft();
+        let end = draft.state();
+        draft.accept(end);
+        (draft, end)
+    }
+
     /// Returns the draft of the empty string.
     pub(super) fn draft_of_nothing(&mut self) -> Draft {
         let mut draft = self.draft();

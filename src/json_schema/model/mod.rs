@@ -220,6 +220,20 @@ impl Schema {
         &self.body
     }
 
+    /// Returns the number of items with schemas of their own.
+    pub fn n_prefix_items(&self) -> usize {
+        let items = self.entries().iter().map(|entry| match &entry.keyword {
+            Keyword::Array(ArrayKeyword::PrefixItems(items)) => items.len(),
+            _ => 0,
+        });
+        items.sum()
+    }
+
+    /// Returns whether null is a type too, beside those of `type`.
+    pub fn is_nullable(&self) -> bool {
+        self.entries().iter().any(|entry| matches!(entry.keyword, Keyword::Value(ValueKeyword::Nullable(true))))
+    }
+
     /// Returns the keywords that constrain values; none for a boolean schema.
     pub fn entries(&self) -> &[Entry] {
         match &self.body {

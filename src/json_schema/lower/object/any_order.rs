@@ -159,9 +159,7 @@ impl Lowerer<'_> {
                     }
                     false => None,
                 };
-                let mut rest = self.workspace.draft();
-                let end = rest.state();
-                rest.accept(end);
+                let (mut rest, end) = self.workspace.draft_with_end();
                 let closed = if value.is_some() { rest.state() } else { end };
                 rest.text(&[0], &sets.spelled(place)[n_read..], closed);
                 value.into_iter().for_each(|value| rest.edge(closed, Label::Call(value), end));
