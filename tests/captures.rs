@@ -1,7 +1,7 @@
 //! Captures: parts of a text by the names of rules, against all parses of it, and in ambiguous, recursive and circular grammars.
 
 use maskwright::frontend::ebnf;
-use maskwright::grammar::{Expr, ExprId, Grammar};
+use maskwright::grammar::{Expr, ExprId, Grammar, WarningKind};
 use maskwright::reference::{Recognizer, RuleMatch};
 use maskwright::testing::Rng;
 use maskwright::vocab::TokenKind;
@@ -209,4 +209,30 @@ fn names_are_printed_and_read_again() {
     assert_ne!(unnamed, written);
     unnamed = grammar(&source.replace("capture]", "capture=\"b\"]"));
     assert_eq!(unnamed, written);
+}
+
+#[test]
+fn captures_that_nothing_finds_are_warnings() {
+    let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap().into());
+    let warnings = |source: &str| {
+        let compiled = compiler.compile_auto(source).unwrap();
+        compiled.warnings().iter().map(|warning| (warning.kind(), warning.to_string())).collect::<Vec<_>>()
+    };
+    let inner = "x\nx[capture=\"c\"] ::= \"a\"";
+    for (source, is_lost) in [
+        (format!("root ::= h\nh[max_tokens=9] ::= {inner}"), true),
+        (format!("root ::= h\nh[max_chars=9] ::= {inner}"), true),
+        (format!("root ::= h\nh[lazy] ::= {inner}"), true),
+        (format!("root ::= /[ab]/ & {inner}"), true),
+        (format!("root ::= {inner}"), false),
+        ("root ::= x\nx[capture=\"c\", lazy] ::= \"a\"*".to_owned(), false),
+    ] {
+        let found = warnings(&source);
+        let lost = found.iter().filter(|(kind, text)| {
+            *kind == WarningKind::WithoutEffect && text.starts_with("the capture `c` is not found")
+        });
+        assert_eq!(lost.count(), usize::from(is_lost), "{source}\n{found:?}");
+    }
+    let stop = warnings("start: b \"xc\"\nb[stop=\"x\", stop_capture=\"end\"]: /[a-z]*/");
+    assert!(stop.iter().any(|(_, text)| text.starts_with("`stop_capture` captures nothing")), "{stop:?}");
 }

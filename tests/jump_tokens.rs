@@ -2,7 +2,7 @@
 
 use maskwright::testing::Rng;
 use maskwright::testing::cases::default_vocab;
-use maskwright::vocab::Tokenize;
+use maskwright::vocab::{TokenKind, Tokenize};
 use maskwright::{AcceptedPiece, GrammarCompiler, Matcher, TokenId, Vocab};
 use std::sync::Arc;
 
@@ -231,4 +231,44 @@ fn tokenizers_that_do_not_spell_the_text_are_errors() {
     let forced = matcher.jump_forward_tokens(Some(&whole)).unwrap();
     assert_eq!(forced.tokens, [b'n'.into(), 0xc3, 0xa9, b'e'.into()]);
     assert!(matcher.jump_forward_tokens(Some(&|_: &[u8]| vec![])).unwrap().tokens.is_empty());
+}
+
+#[test]
+fn markers_are_written_with_control_tokens() {
+    let marker = 256;
+    let mut builder = Vocab::builder();
+    builder.extend((0..=255u8).map(|byte| [byte]).collect::<Vec<_>>());
+    assert_eq!(builder.push(""), marker);
+    builder.set_kind(marker, TokenKind::Control).set_name(marker, "<call>");
+    builder.extend([">x", "\n<"]);
+    let compiler = GrammarCompiler::new(Arc::new(builder.build().unwrap()));
+    let letters = |text: &str| -> Vec<TokenId> { text.bytes().map(TokenId::from).collect() };
+    // As the tokenizers of models do, wherever the name stands.
+    let special = |text: &[u8]| -> Vec<TokenId> {
+        let text = core::str::from_utf8(text).unwrap();
+        let parts = text.split("<call>").map(letters).collect::<Vec<_>>();
+        parts.join(&[marker][..])
+    };
+    let tag = r#"{"type": "structural_tag", "format": {"type": "const_string", "value": "a\n<call>x<call>"}}"#;
+    let mut matcher = compiler.compile_structural_tag(tag).unwrap().matcher();
+    assert_eq!(matcher.jump_forward(), b"a\n<call>x<call>");
+    let spelled = [letters("a\n"), vec![marker], letters("x"), vec![marker]].concat();
+    for tokenizer in [None, Some(&special as &dyn Tokenize)] {
+        let forced = matcher.jump_forward_tokens(tokenizer).unwrap();
+        assert_eq!((forced.n_taken_back, &forced.tokens), (0, &spelled));
+    }
+    // A tokenizer that knows no control tokens writes letters.
+    let plain = |text: &[u8]| -> Vec<TokenId> { text.iter().map(|&byte| byte.into()).collect() };
+    assert_eq!(matcher.jump_forward_tokens(Some(&plain)).unwrap().tokens, letters("a\n<call>x<call>"));
+    matcher.accept_tokens(&spelled).unwrap();
+    assert!(matcher.is_accepting());
+    // Behind what was written of a marker by letters come letters.
+    matcher.reset();
+    matcher.accept_bytes(b"a\n<ca").unwrap();
+    let forced = matcher.jump_forward_tokens(None).unwrap();
+    assert_eq!(forced.tokens, [letters("ll"), vec![257], vec![marker]].concat());
+    // Text is never a control token.
+    let mut text = compiler.compile_ebnf(r#"root ::= "ab<call>c""#).unwrap().matcher();
+    assert_eq!(text.jump_forward_tokens(None).unwrap().tokens, letters("ab<call>c"));
+    assert_eq!(text.jump_forward_tokens(Some(&special)).unwrap().tokens, letters("ab"));
 }

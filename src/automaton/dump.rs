@@ -94,8 +94,8 @@ fn kind(linked: &Linked, state: LocalState) -> String {
                     format!("{end}{counts} {{{},{max}}}", length.min)
                 }
                 RegisterRule::Tokens(budget) => {
-                    let counts = if budget.reads_on { " counts tokens" } else { "" };
-                    format!("{end}{counts} {{,{}}}", budget.max)
+                    let nearer = if budget.is_nearer { " nearer to the end" } else { "" };
+                    format!("{end} counts tokens {{,{}}}{nearer}", budget.max)
                 }
                 RegisterRule::Residue(residue) => {
                     let digit = residue.digit.map_or(String::new(), |digit| format!(" digit {digit}"));

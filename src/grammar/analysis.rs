@@ -137,13 +137,13 @@ pub(crate) fn warnings_but_of(grammar: &Grammar, name: &str) -> Vec<Warning> {
 
 /// Returns the warnings about a grammar of which these rules and what they refer to count as used.
 fn warnings_with_roots(grammar: &Grammar, roots: &[RuleId]) -> Vec<Warning> {
-    let reachable = reachable_rules(grammar);
+    let (reachable, reachable_exprs) = reachable(grammar);
+    let mut warnings = lost_captures(grammar, &reachable_exprs);
     if reachable.iter().all(|&is_reachable| is_reachable) {
-        return Vec::new();
+        return warnings;
     }
     let (used, _) = reachable_from(grammar, roots);
     let productivity = Productivity::new(grammar);
-    let mut warnings = Vec::new();
     for (index, rule) in grammar.rules().iter().enumerate().filter(|&(index, _)| !reachable[index]) {
         let mut warn = |kind, detail: String| {
             warnings.push(Warning {
@@ -169,6 +169,31 @@ fn warnings_with_roots(grammar: &Grammar, roots: &[RuleId]) -> Vec<Warning> {
     warnings
 }
 
+/// Returns a warning for each capture whose rule stands within an operand that is read as a whole, an automaton that knows no rules.
+fn lost_captures(grammar: &Grammar, is_reachable: &[bool]) -> Vec<Warning> {
+    if grammar.captures().is_empty() {
+        return Vec::new();
+    }
+    let mut operands = Vec::new();
+    for (expr, _) in grammar.exprs().iter().zip(is_reachable).filter(|(_, is_reachable)| **is_reachable) {
+        if matches!(expr, Expr::And(..) | Expr::Minus(..) | Expr::Not(_) | Expr::AtMostTokens { .. }) {
+            expr.for_each_operand(|operand| operands.push(operand));
+        }
+    }
+    let (within, _) = reachable_through(grammar, operands);
+    let lost = grammar.captures().iter().filter(|capture| within[capture.rule.index()]);
+    let warning = |capture: &super::Capture| {
+        let rule = grammar.rule(capture.rule);
+        let detail = format!(
+            "the capture `{}` is not found within a rule with `lazy`, `max_chars` or `max_tokens`, and within operands of `&`, `-` and `~`",
+            capture.name
+        );
+        let (kind, rule, span) = (WarningKind::WithoutEffect, rule.name.clone(), rule.span);
+        Warning { kind, rule, span, detail: detail.into(), pointer: None }
+    };
+    lost.map(warning).collect()
+}
+
 /// Returns by rule whether it is reachable from the root.
 pub(crate) fn reachable_rules(grammar: &Grammar) -> Vec<bool> {
     reachable(grammar).0
@@ -186,10 +211,15 @@ fn reachable(grammar: &Grammar) -> (Vec<bool>, Vec<bool>) {
 
 /// Returns the rules and the expressions that are reachable from some rules.
 fn reachable_from(grammar: &Grammar, roots: &[RuleId]) -> (Vec<bool>, Vec<bool>) {
+    let (mut rules, exprs) = reachable_through(grammar, roots.iter().map(|&root| grammar.rule(root).body).collect());
+    roots.iter().for_each(|root| rules[root.index()] = true);
+    (rules, exprs)
+}
+
+/// Returns the rules and the expressions that are reachable from some expressions, these included.
+fn reachable_through(grammar: &Grammar, mut pending: Vec<ExprId>) -> (Vec<bool>, Vec<bool>) {
     let mut reachable = vec![false; grammar.rules().len()];
     let mut seen = vec![false; grammar.exprs().len()];
-    let mut pending: Vec<ExprId> = roots.iter().map(|&root| grammar.rule(root).body).collect();
-    roots.iter().for_each(|root| reachable[root.index()] = true);
     while let Some(id) = pending.pop() {
         if core::mem::replace(&mut seen[id.index()], true) {
             continue;

@@ -121,8 +121,8 @@ pub enum Expr {
     },
     /// A text that is written with at most so many tokens; the body must be regular. Like the body of `name[max_tokens=20] ::= a`.
     ///
-    /// A token counts if it begins the text, or reads on from a place where the text could have ended; it counts once. So text of characters has at most `max` tokens, and a last one
-    /// that ends within a character is finished by others that don't count. Whatever the vocabulary is, a text that was begun can be completed.
+    /// Each token counts that begins or goes on with the text. When so many were read, only bytes may follow that lead the shortest way to an end of the text, and these don't count: none
+    /// where it can end, the rest of a character, or the marker that it must end with. So a text that was begun can be completed.
     AtMostTokens {
         /// The language of the text.
         body: ExprId,

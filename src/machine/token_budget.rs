@@ -1,18 +1,19 @@
-//! Token budgets: the texts of a regular language that are written with at most so many tokens.
+//! Token budgets: the texts of a regular language that are written with at most so many tokens, as far as they can end there.
 //!
-//! A token counts once it reads on from a place where the text could have ended, or from its beginning; a token that only finishes what was begun, like the last bytes of a character,
-//! does not. So the budget ends a text where it can end, and never leaves it where it can't: whatever the vocabulary is, each text that is begun can be completed. Text of characters, which can
-//! end behind each of them, has exactly that many tokens.
+//! Each token counts that begins or goes on with the text. When the budget is spent, only bytes may follow that lead the shortest way to an end of the text: none at all where it can end.
+//! So the budget ends a text as soon as it can end, and never leaves it where it can't: each text that is begun can be completed. Text of characters, which can end behind each of them,
+//! has at most that many tokens, but for those that finish a character.
 //!
 //! ```text
-//! [ab]* "." with a budget of 2             tokens `a` `b` `.`: none of them begins where the text could end but the first, so it is one token
-//! [ab]*     with a budget of 2             tokens `a` `ba`, and then nothing: the text has ended
+//! [ab]*         with a budget of 2    tokens `a` `ba`, and then nothing: the text has ended
+//! [ab]* "</a>"  with a budget of 2    tokens `a` `ba`, and then `</a>`, whatever tokens it takes
+//! [ab]{3,}      with a budget of 2    tokens `a` `b`, and then one more letter
 //! ```
 //!
-//! The register says how much of the budget is left, and whether the token under way counts already:
+//! The register says how much of the budget is left, and whether the token under way was counted:
 //!
 //! ```text
-//! 0: nothing yet    1: the first token counts    2: one counted, and another one may begin    3: the second counts    4: ...
+//! 0: nothing yet    1: within the first token    2: behind it    3: within the second    4: ...
 //! ```
 //!
 //! A smaller register can go on in every way in which a larger one can. Between two tokens ([`after_token`](TokenBudget::after_token)) an odd one becomes the next even one.
@@ -22,8 +23,8 @@ use super::Register;
 /// What a state requires of the number of tokens, and how entering the state counts them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TokenBudget {
-    /// Whether the state is entered from a place where the text could have ended, or from its beginning.
-    pub reads_on: bool,
+    /// Whether the state is entered on a shortest way to the end: one byte nearer to it than before.
+    pub is_nearer: bool,
     /// Whether the text may end here.
     pub is_accepting: bool,
     /// The most tokens, at least one.
@@ -34,8 +35,8 @@ impl TokenBudget {
     /// Returns the register after entering the state, or `None` if no token is left.
     #[inline]
     pub fn advance(&self, register: Register) -> Option<Register> {
-        match register.is_multiple_of(2) && self.reads_on {
-            true if self.is_spent(register) => None,
+        match register.is_multiple_of(2) {
+            true if self.is_spent(register) => self.is_nearer.then_some(register),
             true => Some(register + 1),
             false => Some(register),
         }
@@ -76,7 +77,7 @@ impl TokenBudget {
     pub fn strictest(self, other: TokenBudget) -> TokenBudget {
         debug_assert_eq!(self.max, other.max);
         TokenBudget {
-            reads_on: self.reads_on || other.reads_on,
+            is_nearer: self.is_nearer && other.is_nearer,
             is_accepting: self.is_accepting || other.is_accepting,
             max: self.max.min(other.max),
         }
@@ -88,14 +89,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_count_where_they_read_on() {
-        let state = |reads_on| TokenBudget { reads_on, is_accepting: true, max: 2 };
-        let (next, inner) = (state(true), state(false));
-        assert_eq!((next.advance(0), next.advance(1), inner.advance(0)), (Some(1), Some(1), Some(0)));
-        let second = next.advance(TokenBudget::after_token(1)).unwrap();
-        assert_eq!((second, next.advance(second), TokenBudget::after_token(second)), (3, Some(3), 4));
-        assert!(next.advance(4).is_none() && !next.can_continue(4) && inner.advance(4) == Some(4));
-        assert!(next.can_continue(3) && TokenBudget { is_accepting: false, ..next }.can_continue(4));
-        assert_eq!((0..5).map(|register| next.signature(register)).collect::<Vec<_>>(), [0, 1, 0, 1, 4]);
+    fn tokens_count_until_the_shortest_way_is_left() {
+        let state = |is_nearer| TokenBudget { is_nearer, is_accepting: true, max: 2 };
+        let (other, nearer) = (state(false), state(true));
+        assert_eq!((other.advance(0), other.advance(1), nearer.advance(0)), (Some(1), Some(1), Some(1)));
+        let second = nearer.advance(TokenBudget::after_token(1)).unwrap();
+        assert_eq!((second, other.advance(second), TokenBudget::after_token(second)), (3, Some(3), 4));
+        assert!(other.advance(4).is_none() && !other.can_continue(4) && nearer.advance(4) == Some(4));
+        assert!(other.can_continue(3) && TokenBudget { is_accepting: false, ..other }.can_continue(4));
+        assert_eq!((0..5).map(|register| other.signature(register)).collect::<Vec<_>>(), [0, 1, 0, 1, 4]);
     }
 }

@@ -9,7 +9,8 @@ pub const JUMP_FORWARD_BYTES_MAX: usize = 1 << 16;
 
 impl Matcher {
     /// Returns the longest text that every completion begins with, at most [`JUMP_FORWARD_BYTES_MAX`] bytes of it and as much as one step's work finds. Empty when the text
-    /// is complete already; ends before a control token. It can end within a character: see [`jump_forward_text`](Self::jump_forward_text).
+    /// is complete already; ends before a control token that the grammar names. The text of a marker is part of it, although a control token may spell that: as tokens
+    /// [`jump_forward_tokens`](Self::jump_forward_tokens) has it. It can end within a character: see [`jump_forward_text`](Self::jump_forward_text).
     pub fn jump_forward(&mut self) -> Vec<u8> {
         let mut forced = Vec::new();
         if self.is_terminated() {

@@ -17,7 +17,7 @@
 use super::Matcher;
 use super::error::MatchError;
 use super::history::AcceptedPiece;
-use crate::vocab::{TokenId, Tokenize, TrieNode};
+use crate::vocab::{TokenId, TokenKind, Tokenize, TrieNode, Vocab};
 
 /// Most texts that a tokenizer is asked about for one call, beyond those at the ends of few tokens; what would take more counts as not certain.
 const TOKENIZED_MAX: usize = 256;
@@ -38,6 +38,37 @@ struct AcceptedText {
     boundaries: Vec<usize>,
 }
 
+/// The tokenizer of those who have none: markers as control tokens, and all else by longest match.
+struct Greedy<'a> {
+    vocab: &'a Vocab,
+    /// The offsets at which control tokens stand.
+    markers: Vec<(usize, TokenId)>,
+}
+
+impl Tokenize for Greedy<'_> {
+    fn tokenize(&self, text: &[u8]) -> Vec<TokenId> {
+        let (mut tokens, mut end) = (Vec::new(), 0);
+        for &(offset, token) in &self.markers {
+            let after = offset + spelling(self.vocab, token).len();
+            if after <= text.len() {
+                tokens.extend(self.vocab.tokenize(&text[end..offset]));
+                tokens.push(token);
+                end = after;
+            }
+        }
+        tokens.extend(self.vocab.tokenize(&text[end..]));
+        tokens
+    }
+}
+
+/// Returns what a token spells in forced text: a control token its name.
+fn spelling(vocab: &Vocab, token: TokenId) -> &[u8] {
+    match vocab.kind(token) {
+        TokenKind::Control => vocab.name(token).map_or(&[], str::as_bytes),
+        _ => vocab.bytes(token),
+    }
+}
+
 /// A text as tokens, with where each ends.
 struct Tokenized {
     tokens: Vec<TokenId>,
@@ -51,9 +82,10 @@ impl Matcher {
     ///
     /// Accepted tokens stay up to the last of their ends where the tokenizer has a boundary as well, also where it would not have chosen them. The tokenizer sees the text behind the last control
     /// token; bytes that were accepted as such are part of it, and can't be taken back. Nothing is certain where it would merge tokens that the grammar reads as a whole. Tokens that are
-    /// stop tokens of the matcher are not used.
+    /// stop tokens of the matcher are not used. A control token of the tokenizer spells its name, and is one of the tokens where the grammar reads a marker of that name; elsewhere the tokens
+    /// end before it.
     ///
-    /// Without a tokenizer the forced text is spelled by itself, each time by the longest token that fits, and nothing is taken back.
+    /// Without a tokenizer the forced text is spelled by itself, markers by control tokens, and all else each time by the longest token that fits; nothing is taken back.
     ///
     /// ```
     /// use maskwright::vocab::Vocab;
@@ -86,7 +118,9 @@ impl Matcher {
             None => AcceptedText { bytes: Vec::new(), boundaries: vec![0] },
             Some(_) => self.accepted_text()?,
         };
-        let tokenizer = tokenizer.unwrap_or(&*vocab);
+        let greedy =
+            Greedy { vocab: &vocab, markers: if tokenizer.is_none() { self.markers(&forced) } else { Vec::new() } };
+        let tokenizer = tokenizer.unwrap_or(&greedy);
         let n_accepted = accepted.bytes.len();
         let mut text = accepted.bytes;
         text.extend_from_slice(&forced);
@@ -115,17 +149,64 @@ impl Matcher {
             n_taken_back: accepted.boundaries.len() - 1 - index,
             tokens: all.tokens[first..n_certain].to_vec(),
         });
-        Ok(if self.can_follow(&forced) { forced } else { ForcedTokens::default() })
+        Ok(self.followed(forced))
     }
 
-    /// Tells whether forced tokens can be followed: tokens that were read as a whole, whatever their text, can't be merged with others.
-    fn can_follow(&self, forced: &ForcedTokens) -> bool {
-        if forced.n_taken_back == 0 || !self.grammar.program().has_controls() {
-            return true;
+    /// Returns forced tokens as far as they can be followed: tokens that were read as a whole, whatever their text, can't be merged with others, and a control token is read where the grammar
+    /// has it.
+    fn followed(&self, mut forced: ForcedTokens) -> ForcedTokens {
+        let vocab = self.grammar.vocab();
+        let may_be_merged = forced.n_taken_back > 0 && self.grammar.program().has_controls();
+        if !may_be_merged && forced.tokens.iter().all(|&token| vocab.is_text(token)) {
+            return forced;
         }
         let mut fork = self.fork();
         fork.undo(forced.n_taken_back);
-        fork.accept_tokens(&forced.tokens).is_ok()
+        let n_followed = forced.tokens.iter().take_while(|&&token| fork.accept_token(token).is_ok()).count();
+        match forced.n_taken_back {
+            _ if n_followed == forced.tokens.len() => forced,
+            0 => {
+                forced.tokens.truncate(n_followed);
+                forced
+            }
+            _ => ForcedTokens::default(),
+        }
+    }
+
+    /// Returns where control tokens may spell parts of forced text, the longest at each place, each behind the one before: its offset and the token.
+    fn markers(&self, forced: &[u8]) -> Vec<(usize, TokenId)> {
+        let mut markers = Vec::new();
+        if !self.grammar.program().has_controls() {
+            return markers;
+        }
+        let vocab = self.grammar.vocab();
+        // Names are whole characters; what ends within one has none.
+        let text = core::str::from_utf8(forced);
+        let text = text
+            .unwrap_or_else(|error| core::str::from_utf8(&forced[..error.valid_up_to()]).expect("valid up to there"));
+        let is_marker = |id: TokenId| vocab.kind(id) == TokenKind::Control && !self.stop_tokens().contains(&id);
+        let mut fork = self.fork();
+        let mut offset = 0;
+        while offset < forced.len() {
+            let rest = &forced[offset..];
+            let mut marker = None;
+            if let Some(text) = text.get(offset..) {
+                vocab.for_each_name_beginning(text, |name, ids| {
+                    let mut ids = ids.iter().filter(|&&id| is_marker(id) && !name.is_empty());
+                    marker = marker.or_else(|| ids.find(|&&id| fork.is_token_allowed(id)).map(|&id| (name.len(), id)));
+                });
+            }
+            let accepted = match marker {
+                Some((_, id)) => fork.accept_token(id),
+                None => fork.accept_bytes(&rest[..1]),
+            };
+            if accepted.is_err() {
+                break;
+            }
+            markers.extend(marker.map(|(_, id)| (offset, id)));
+            offset += marker.map_or(1, |(n_bytes, _)| n_bytes);
+        }
+        markers
     }
 
     /// Returns the text behind the last control token.
@@ -155,7 +236,7 @@ impl Matcher {
         let (tokens, mut end) = (tokenizer.tokenize(text), 0);
         let mut ends = Vec::with_capacity(tokens.len());
         for &token in &tokens {
-            let bytes = self.grammar.vocab().bytes(token);
+            let bytes = spelling(self.grammar.vocab(), token);
             if bytes.is_empty() || !text[end..].starts_with(bytes) {
                 return Err(MatchError::not_spelled(token, end));
             }

@@ -44,7 +44,7 @@ pub(super) enum Production {
 pub(super) struct BoundedState {
     /// The state of the automaton.
     pub at: u32,
-    /// The tokens that count so far.
+    /// The tokens so far, up to as many as may count.
     pub n_tokens: u32,
     /// Whether the token under way is one of them.
     pub is_counted: bool,
@@ -61,14 +61,14 @@ impl BoundedState {
         self.at * (2 * max + 2) + 2 * self.n_tokens + u32::from(self.is_counted)
     }
 
-    /// Returns the state after a byte: a token counts once it reads from where the text could have ended, or from its beginning.
+    /// Returns the state after a byte. Each token counts; behind the last one only a shortest way to an end may be read.
     pub fn after(self, byte: u8, dfa: &Dfa, max: u32) -> Option<Self> {
         let at = dfa.next(self.at, byte)?;
-        let counts = dfa.is_accepting(self.at) || self.n_tokens == 0;
-        match counts && !self.is_counted {
-            true if self.n_tokens == max => None,
-            true => Some(BoundedState { at, n_tokens: self.n_tokens + 1, is_counted: true }),
-            false => Some(BoundedState { at, ..self }),
+        let is_nearer = || dfa.distance(at).is_some_and(|left| dfa.distance(self.at) > Some(left));
+        match self.n_tokens {
+            _ if self.is_counted => Some(BoundedState { at, ..self }),
+            n_tokens if n_tokens < max => Some(BoundedState { at, n_tokens: n_tokens + 1, is_counted: true }),
+            _ => is_nearer().then_some(BoundedState { at, ..self }),
         }
     }
 }

@@ -330,8 +330,13 @@ impl<'s> Lowering<'s> {
         if let Some(name) = &attributes.capture {
             self.captures.push(capture(name.clone().unwrap_or_else(|| rule.to_owned()), false));
         }
-        if let Some((name, _)) = &attributes.stop_capture {
+        if let Some((name, span)) = &attributes.stop_capture {
             self.captures.push(capture(name.clone(), true));
+            let is_text = |marker| matches!(self.stop_text(marker), Ok(Some(_)));
+            if !matches!(&attributes.ending, Ending::Suffix(marker) if is_text(marker)) {
+                let detail = "`stop_capture` captures nothing: it names the marker of `suffix` where that is a string";
+                self.warnings.push(Warning::of_source(WarningKind::WithoutEffect, rule, *span, detail.to_owned()));
+            }
         }
         let of_terminal = attributes.tokens_max.filter(|_| is_terminal).map(|(_, span)| span);
         for span in attributes.without_effect.iter().copied().chain(of_terminal) {
