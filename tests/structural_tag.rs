@@ -145,6 +145,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ),
     (r#"{"type": "grammar", "grammar": "root ::= a \"<t>\"  a ::= [0-9]+"}"#, &["12<t>", "1⟨<t>⟩"], &["<t>", "12"]),
     (r#"{"type": "regex", "pattern": "a.b|<t>"}"#, &["axb", "a\nb", "⟨<t>⟩"], &["ab", "xaxb"]),
+    (r#"{"type": "regex", "pattern": "[<]t>\\d\\w"}"#, &["<t>1a"], &["⟨<t>⟩1a", "<t>٣a", "<t>1é"]),
     (r#"{"type": "any_text"}"#, &["", "<t>é\n"], &["⟨<t>⟩"]),
     (r#"{"type": "any_text", "excludes": ["</t>", "aab"]}"#, &["", "</t", "aaa", "</</"], &["</t>", "xaab", "aaab"]),
     (r#"{"type": "any_text", "max_chars": 3}"#, &["", "éé1"], &["éé12"]),
@@ -626,6 +627,8 @@ fn errors_have_a_pointer() {
     let syntax = error(&envelope(r#"{"type": "star", "content": {"type": "grammar", "grammar": "root ::= a"}}"#));
     assert_eq!(syntax.pointer(), "/format/content/grammar");
     assert!(syntax.as_syntax().is_some() && syntax.to_string().contains("rule `a`"), "{syntax}");
+    let style = error(&envelope(r#"{"type": "json_schema", "json_schema": {}, "style": "qwen_xlm"}"#));
+    assert!(style.to_string().ends_with("the style `qwen_xlm` is not supported: is `qwen_xml` meant?"), "{style}");
     let syntax = error(&envelope(r#"{"type": "regex", "pattern": "("}"#));
     assert!(syntax.pointer() == "/format/pattern" && syntax.as_syntax().is_some());
     let schema = error(&envelope(
@@ -834,6 +837,12 @@ fn errors_have_a_line_and_a_column() {
             r##"{"type": "json_schema", "style": "qwen_xml", "json_schema": {"properties": {"a": {"items": {"$ref": "#/$defs/b"}}}, "$defs": {"b": {"enum": 3}}}}"##,
             "/format/json_schema/$defs/b/enum",
             "3}}",
+        ),
+        (r#"{"type": "json_schema", "json_schema": {}, "style": "qwen_xlm"}"#, "/format/style", "\"qwen_xlm\""),
+        (
+            r#"{"type": "json_schema", "style": "qwen_xml", "max_whitespace_cnt": 0, "json_schema": {}}"#,
+            "/format/max_whitespace_cnt",
+            "0, ",
         ),
         (
             r#"{"type": "star", "content": {"type": "token", "token": "<|nobody|>"}}"#,

@@ -101,6 +101,17 @@ impl<T> Span<T> {
     }
 }
 
+/// Returns the integers of 16 bits that a numpy array of bfloat16 consists of (the type is of `ml_dtypes`, and the buffer protocol has no format for it); `None` for other objects.
+fn bits_of_bfloat16<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = object.py();
+    let Some(dtype) = object.getattr_opt(intern!(py, "dtype"))? else { return Ok(None) };
+    let name = dtype.getattr_opt(intern!(py, "name"))?;
+    match name.map(|name| name.extract::<String>()) {
+        Some(Ok(name)) if name == "bfloat16" => object.call_method1(intern!(py, "view"), ("uint16",)).map(Some),
+        _ => Ok(None),
+    }
+}
+
 impl Rows {
     /// Returns the rows of an object of one or two dimensions: a tensor of the CPU, or anything with the buffer protocol.
     ///
@@ -118,16 +129,30 @@ impl Rows {
     }
 
     fn of_buffer(object: &Bound<'_, PyAny>, is_written: bool) -> PyResult<Rows> {
+        Rows::of_buffer_with(object, is_written, Element::from_format)
+    }
+
+    /// As [`Self::of_buffer`], where `element` tells what a format with a number of bytes stands for.
+    fn of_buffer_with(
+        object: &Bound<'_, PyAny>,
+        is_written: bool,
+        element: fn(&str, usize) -> Option<Element>,
+    ) -> PyResult<Rows> {
         // A memory view has strides also where the object leaves them out, as arrays of ctypes do.
         let viewed = || PyUntypedBuffer::get(PyMemoryView::from(object)?.as_any());
         let Ok(buffer) = PyUntypedBuffer::get(object).or_else(|_| viewed()) else {
+            if let Some(bits) = bits_of_bfloat16(object)? {
+                let is_bits =
+                    |format: &str, item_size| (item_size == 2 && format.ends_with('H')).then_some(Element::Bf16);
+                return Rows::of_buffer_with(&bits, is_written, is_bits);
+            }
             return Err(PyTypeError::new_err(format!(
                 "expected an array with the buffer protocol or a tensor, not {}",
                 object.get_type().name()?
             )));
         };
         let format = buffer.format().to_string_lossy();
-        let element = Element::from_format(&format, buffer.item_size()).ok_or_else(|| {
+        let element = element(&format, buffer.item_size()).ok_or_else(|| {
             PyTypeError::new_err(format!(
                 "elements of format {format:?} with {} bytes are neither words of 32 bits nor floats",
                 buffer.item_size()

@@ -119,12 +119,14 @@ const READ: [&str; 28] = [
 ];
 
 impl NestedStyle {
+    const ALL: [NestedStyle; 2] = [NestedStyle::Cohere, NestedStyle::MiniMaxM3];
+
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::ALL.into_iter().map(NestedStyle::name)
+    }
+
     pub fn find(name: &str) -> Option<NestedStyle> {
-        match name {
-            "cohere_xml" => Some(NestedStyle::Cohere),
-            "minimax_m3_xml" => Some(NestedStyle::MiniMaxM3),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|style| style.name() == name)
     }
 
     fn name(self) -> &'static str {

@@ -1,7 +1,7 @@
 //! Parameters of tool calls that are no JSON: each a key and a value between markers, like `<parameter=city>Oslo</parameter>`.
 //!
 //! A value that is a string is written as its characters; all others are JSON. The parameters come in the order in which the schema declares them, or in any,
-//! white space (16 characters, or `max_whitespace_cnt` where that is not 0) may stand between them and around a value (but not around one that `string="true"` calls a string), and none before the first and behind the last. A parameter that the schema doesn't
+//! white space (16 characters, or `max_whitespace_cnt`) may stand between them and around a value (but not around one that `string="true"` calls a string), and none before the first and behind the last. A parameter that the schema doesn't
 //! declare comes after those (or amid them, in any order), if the schema allows others; one may then come twice, of which parsers keep the last.
 //!
 //! | style | a parameter |
@@ -117,6 +117,10 @@ const NAMED_TYPES: [(&str, JsonTypes); 5] = [
 ];
 
 impl Style {
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        STYLES.iter().map(|style| style.name)
+    }
+
     pub fn find(name: &str) -> Option<&'static Style> {
         STYLES.iter().find(|style| style.name == name)
     }

@@ -12,7 +12,7 @@ use super::parameters::{Parameters, Style};
 use super::steps::{STEPS_PER_PART, Steps};
 use crate::frontend::regex::RegexOptions;
 use crate::frontend::{SyntaxError, ebnf, regex};
-use crate::grammar::{ControlRef, Regex, SchemaOperand, Warning, WarningKind, between_slashes};
+use crate::grammar::{ControlRef, Regex, SchemaOperand, Warning, WarningKind};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::limits::Limits;
 use crate::schema_options::{SchemaOptions, WhiteSpace};
@@ -197,9 +197,10 @@ impl Reader<'_> {
 
     fn json_schema(&mut self, at: ValueId, name: &str) -> Result<Format, TagError> {
         let schema = self.field(at, name, "json_schema")?;
-        let mut style = (name == "qwen_xml_parameter").then_some("qwen_xml".to_owned());
+        let mut style = (name == "qwen_xml_parameter").then_some(("qwen_xml".to_owned(), at));
         if let Some(field) = self.json.member(at, "style") {
-            style = Some(self.text(field, "the style of a schema")?).filter(|style| style != "json");
+            let name = self.text(field, "the style of a schema")?;
+            style = (name != "json").then_some((name, field));
         }
         let mut options = self.options.schema.clone();
         options.excluded_texts.extend(self.texts(at, "excludes")?.into_iter().map(String::into_boxed_str));
@@ -212,8 +213,15 @@ impl Reader<'_> {
             && self.json.value(count) != Value::Null
         {
             options.white_space = WhiteSpace::Flexible { run_max: self.count(count, "max_whitespace_cnt")? };
+            if style.is_some() && options.white_space == (WhiteSpace::Flexible { run_max: 0 }) {
+                let message =
+                    "`max_whitespace_cnt` is at least 1 beside a style: between two parameters stands a line end";
+                return Err(self.error(count, message));
+            }
         }
-        let Some(style) = style else { return Ok(Format::JsonSchema(self.operand(schema, options)?, schema)) };
+        let Some((style, style_at)) = style else {
+            return Ok(Format::JsonSchema(self.operand(schema, options)?, schema));
+        };
         self.count_excluded(at, schema, options.excluded_texts.len())?;
         if let Some(style) = NestedStyle::find(&style) {
             return Ok(Format::Nested(Box::new(Nested::read(
@@ -226,8 +234,11 @@ impl Reader<'_> {
             )?)));
         }
         let found = Style::find(&style).ok_or_else(|| {
-            let message = format!("the style `{style}` is not supported");
-            TagError::unsupported(self.json, at, message)
+            let names: Vec<&str> = ["json"].into_iter().chain(Style::names()).chain(NestedStyle::names()).collect();
+            let near = closest_name(&style, names.iter().copied());
+            let hint =
+                near.map_or_else(|| format!("styles are {}", names.join(", ")), |near| format!("is `{near}` meant?"));
+            TagError::unsupported(self.json, style_at, format!("the style `{style}` is not supported: {hint}"))
         })?;
         let has_any_order = options.has_any_order;
         let parameters = Parameters::read(self.json, schema, found, options, self.steps)?;
@@ -273,10 +284,11 @@ impl Reader<'_> {
     fn regex(&self, at: ValueId) -> Result<Format, TagError> {
         let field = self.field(at, "regex", "pattern")?;
         let pattern = self.text(field, "the field `pattern`")?;
-        let options = RegexOptions { dot_matches_newline: true, ..RegexOptions::default() };
+        let options = RegexOptions::EBNF;
         let regular = regex::parse_within(&pattern, &options, self.limits, &mut |n_steps| self.spend_within(n_steps));
         let regular = regular.map_err(|stop| stop.at(self.json, field, "regular expression"))?;
-        let regex = Regex { pattern: between_slashes(&pattern).into(), flags: "cs".into(), regular: Arc::new(regular) };
+        let (pattern, flags) = options.in_ebnf(&pattern);
+        let regex = Regex { pattern: pattern.into(), flags: flags.into(), regular: Arc::new(regular) };
         Ok(Format::Regex(regex.with_markers()))
     }
 

@@ -141,7 +141,11 @@ impl<'a, E: From<SyntaxError>> Lowering<'a, E> {
         let translated = translator.translate(self.pattern, of_ascii.as_ref().unwrap_or(leaf));
         let translated = translated.map_err(|error| errors::from_translator(self.pattern, &error))?;
         let node = match translated.into_kind() {
-            HirKind::Literal(literal) => Node::Bytes(literal.0),
+            HirKind::Literal(literal) => match (leaf, core::str::from_utf8(&literal.0)) {
+                // A class of one character is no literal: no control token spells it.
+                (Ast::ClassBracketed(_), Ok(text)) => Node::Class(CharSet::from_ranges(text.chars().map(|c| (c, c)))),
+                _ => Node::Bytes(literal.0),
+            },
             HirKind::Class(hir::Class::Unicode(class)) => {
                 self.n_bytes += BYTES_PER_RANGE * class.ranges().len();
                 Node::Class(CharSet::from_ranges(class.ranges().iter().map(|range| (range.start(), range.end()))))

@@ -75,8 +75,8 @@ const NAMES: [(ModelFormat, &[&str]); 21] = [
     (ModelFormat::Harmony, &["harmony", "gpt_oss", "openai"]),
     (ModelFormat::Mistral, &["mistral"]),
     (ModelFormat::MistralList, &["mistral_list", "mistral_v3"]),
-    (ModelFormat::CommandR7b, &["command_r7b"]),
-    (ModelFormat::Cohere, &["cohere", "command_a", "cohere_command"]),
+    (ModelFormat::CommandR7b, &["command_r7b", "command_a"]),
+    (ModelFormat::Cohere, &["cohere", "cohere_command"]),
     (ModelFormat::MiMo, &["mimo", "mimo_v2_6"]),
     (ModelFormat::Exaone, &["exaone", "exaone_4", "exaone4"]),
 ];
