@@ -207,6 +207,16 @@ fn errors_of_schemas_have_a_place_in_the_grammar() {
     assert!(format!("{error:#}").contains('^'));
     for (text, message, hint) in [
         ("root ::= %json", "expected a JSON Schema behind `%json`", "a schema is an object"),
+        (
+            "root ::= %regex",
+            "expected a regular expression behind `%regex`",
+            "it is a string or stands between slashes",
+        ),
+        (
+            "root ::= %regex [a]",
+            "expected a regular expression behind `%regex`",
+            "it is a string or stands between slashes",
+        ),
         ("root ::= %json [1]", "expected a JSON Schema behind `%json`", "a schema is an object"),
         ("root ::= %json {\"a\": [}", "the JSON Schema is opened here and not closed", ""),
         ("root ::= %json {\"a", "the string is opened here and not closed", ""),

@@ -278,7 +278,9 @@ fn spellings_of_the_same_grammar() {
         &["\"a\"\"b\"", "\"a\" \"b\"", "\"a\"\n\n# x\n\"b\""],
         &["/a\\/b/", "/a\\/b/ ", "Regex(\"a/b\")", "Regex(\"a/b\", json_string=false, flags=\"\")"],
         &["/a\"\\d/ij", "Regex(\"a\\\"\\\\d\", flags=\"i\", json_string = true)", "Regex('a\"\\\\d', flags='ji', )"],
-        &["/(?:)/", "Regex(\"\")", "Regex('')"],
+        &["/(?:)/", "Regex(\"\")", "Regex('')", "%regex \"\""],
+        &["/a+/i", "%regex /a+/i", "%regex/a+/i"],
+        &["/a\\/\\d/", "%regex \"a/\\\\d\"", "%regex 'a/\\\\d'", "%regex\n/a\\/\\d/"],
         &["Substring(\"a\", 'b')", "Substring( \"a\" , \"\\x62\" , )"],
     ];
     for spellings in same {

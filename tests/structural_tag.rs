@@ -775,6 +775,10 @@ fn unknown_fields_are_warnings() {
     let older = older.replace(", \"stop\": 1", "").replace("at_least_on\"", "at_least_one\"");
     let tag = StructuralTag::parse(&older, &TagOptions::default(), &Limits::default()).unwrap();
     assert_eq!(tag.warnings(), []);
+    let idle = older.replace(r#"["<a"]"#, r#"["<a", "b"]"#);
+    let tag = StructuralTag::parse(&idle, &TagOptions::default(), &Limits::default()).unwrap();
+    let messages: Vec<String> = tag.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(messages, ["#/triggers/1: no tag begins with the trigger \"b\": text that contains it can't go on"]);
     // Very many are told in part.
     let many = (0..5000).map(|n| format!(r#", "a{n}": 1"#)).collect::<String>();
     let text = envelope(&format!(r#"{{"type": "any_text"{many}}}"#));

@@ -16,7 +16,7 @@ use crate::grammar::{ControlRef, Regex, SchemaOperand, Warning, WarningKind};
 use crate::json_schema::{Json, Value, ValueId};
 use crate::limits::Limits;
 use crate::schema_options::{SchemaOptions, WhiteSpace};
-use crate::util::closest_name;
+use crate::util::{Span, closest_name};
 use core::fmt;
 use std::sync::Arc;
 
@@ -109,12 +109,18 @@ impl Reader<'_> {
             let field = json.key(member);
             if fields::is_unknown(known, field) {
                 self.steps.spend(STEPS_PER_PART)?;
-                let (pointer, span) = (json.pointer(member.value), member.key_span);
                 let message = fields::complaint(object, known, field);
-                self.warnings.push(Warning::of_document(WarningKind::WithoutEffect, &pointer, span, message));
+                self.warn(WarningKind::WithoutEffect, member.key_span, member.value, message);
             }
         }
         Ok(())
+    }
+
+    /// Adds a warning about a value, at a span that shows it.
+    fn warn(&mut self, kind: WarningKind, span: Span, at: ValueId, detail: String) {
+        if self.warnings.len() < WARNINGS_MAX {
+            self.warnings.push(Warning::of_document(kind, &self.json.pointer(at), span, detail));
+        }
     }
 
     /// As [`Self::check_fields`], for a format of a type.
@@ -432,19 +438,30 @@ impl Reader<'_> {
         self.triggered(at, triggers, tags)
     }
 
-    fn triggered(&self, at: ValueId, triggers: ValueId, tags: Vec<Tag>) -> Result<Format, TagError> {
+    fn triggered(&mut self, at: ValueId, triggers: ValueId, tags: Vec<Tag>) -> Result<Format, TagError> {
         let texts = self.text_list(triggers, "the field `triggers`")?;
         if texts.is_empty() || texts.iter().any(String::is_empty) {
             return Err(self.error(triggers, "there is at least one trigger, and none is empty"));
         }
         self.check_pairs(triggers, texts.len(), tags.len())?;
+        let mut begins_some = vec![false; texts.len()];
         for tag in &tags {
             let Edge::Text(begin) = &tag.begin else {
                 return Err(self.error(at, "the tags of `triggered_tags` begin with a text"));
             };
-            if !texts.iter().any(|trigger| begin.starts_with(&**trigger)) {
+            let mut is_triggered = false;
+            for (trigger, begins_some) in texts.iter().zip(&mut begins_some) {
+                let begins = begin.starts_with(&**trigger);
+                (is_triggered, *begins_some) = (is_triggered || begins, *begins_some || begins);
+            }
+            if !is_triggered {
                 return Err(self.error(triggers, format!("no trigger begins the tag that begins with {begin:?}")));
             }
+        }
+        let fields = self.list(triggers, "the field `triggers`")?;
+        for ((trigger, field), _) in texts.iter().zip(fields).zip(begins_some).filter(|(_, begins_some)| !begins_some) {
+            let detail = format!("no tag begins with the trigger {trigger:?}: text that contains it can't go on");
+            self.warn(WarningKind::Suspicious, self.json.span(field), field, detail);
         }
         Ok(Format::TriggeredTags {
             triggers: texts,

@@ -16,8 +16,8 @@
 //! dropped.
 
 use super::options::{RuleOptions, rule_options};
-use super::scan::{RuleText, Token, TokenKind, Tokens};
-use super::{hint, lexeme, operand};
+use super::scan::{PATTERN, RuleText, Token, TokenKind, Tokens};
+use super::{hint, lexeme, operand, operand_end};
 use crate::frontend::progress::BYTES_PER_CHECK;
 use crate::frontend::regex::RegexOptions;
 use crate::frontend::specials::{self, Special};
@@ -308,6 +308,17 @@ impl<'s> Lowering<'s> {
                 range.end = tokens.skip_name(|_| true).unwrap_or(range.end);
                 Expr::Regex(self.regex(range.clone(), spend)?)
             }
+            (TokenKind::Pattern, _) => {
+                let start = operand_end::skip_blanks(self.source, range.start + PATTERN.len(), range.end);
+                let is_between_slashes = self.source[start..].starts_with('/');
+                if is_between_slashes {
+                    range.end = tokens.skip_name(|_| true).unwrap_or(range.end);
+                }
+                Expr::Regex(match is_between_slashes {
+                    true => self.regex(start..range.end, spend)?,
+                    false => self.pattern_in_quotes(start..range.end, spend)?,
+                })
+            }
             (TokenKind::Class, _) => {
                 self.note_quotes_in_class(range.clone());
                 Expr::Class(lexeme::class(self.source, range.clone(), &mut self.long_escapes, spend)?)
@@ -467,6 +478,19 @@ impl<'s> Lowering<'s> {
         let regex = if regex.has_markers() { regex.with_markers() } else { regex };
         self.regexes.insert(written, regex.clone());
         Ok(regex)
+    }
+
+    /// Lowers the string behind `%regex`.
+    fn pattern_in_quotes<E: From<SyntaxError>>(
+        &mut self,
+        range: Range<usize>,
+        spend: &mut dyn FnMut(usize) -> Result<(), E>,
+    ) -> Result<Regex, E> {
+        let pattern = lexeme::text(self.source, range.start + 1..range.end - 1, &mut self.long_escapes)?;
+        let span = Span::from(range);
+        let regular = self.parse_pattern(&pattern, &RegexOptions::EBNF, |_| span, span, spend)?;
+        let (pattern, flags) = RegexOptions::EBNF.in_ebnf(&pattern);
+        Ok(Regex { pattern: pattern.into(), flags: flags.into(), regular })
     }
 
     /// Parses a pattern. `place` maps a span of it to one of the source; `span` is that of the whole expression.

@@ -20,6 +20,7 @@
 //! | `!<think>` `<[^1-3,7]>` `<[*]>` `ExcludeToken(7, "<think>")` | any one token but these, read as a whole whatever its text is; never padding or a stop token |
 //! | `TokenTagDispatch((7, r), ("<think>", s), loop_after_dispatch=true, excludes=(8,))` | any tokens but these; after the first of them its rule, then any tokens again, if not `loop_after_dispatch=false` |
 //! | `Marker("<think>")` | this text, of which control tokens may spell the parts that are their names |
+//! | `%regex "[a-z]+"` `%regex /[a-z]+/i` | what the regular expression matches, as between slashes |
 //! | `%json {"type": "integer"}` | a JSON document that the schema accepts; with options `%json(compact) {...}` |
 //! | `@name` | a grammar that was given beside the source |
 //! | `name` | another rule |

@@ -31,6 +31,8 @@ pub(super) enum TokenKind {
     Class,
     /// `/.../`, without its flags.
     Regex,
+    /// `%regex "..."`, or `%regex /.../` without its flags.
+    Pattern,
     /// `<...>` or `!<...>`.
     Control,
     /// `{...}`.
@@ -44,6 +46,9 @@ pub(super) enum TokenKind {
     /// One of `| & - ~ * + ? . , =`.
     Mark,
 }
+
+/// What begins a regular expression that is named as such.
+pub(super) const PATTERN: &str = "%regex";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token {
@@ -225,6 +230,7 @@ impl<'s> Tokens<'s> {
             b'%' if self.source[start..self.end].starts_with(operand_end::KEYWORD) => {
                 (TokenKind::Schema, operand_end::end(self.source, start..self.end)?)
             }
+            b'%' if self.source[start..self.end].starts_with(PATTERN) => (TokenKind::Pattern, self.pattern_end(start)?),
             b'@' => (TokenKind::Grammar, self.grammar_end(start)?),
             b'(' if self.byte(start + 1) == Some(b'=') => (TokenKind::Ahead, start + 2),
             b'(' => (TokenKind::Open, start + 1),
@@ -264,6 +270,21 @@ impl<'s> Tokens<'s> {
             ),
         };
         Err(unclosed(self.source, start, what).with_hint(hint))
+    }
+
+    /// Returns where the regular expression ends that `%regex` begins.
+    fn pattern_end(&self, start: usize) -> Result<usize, SyntaxError> {
+        let at = operand_end::skip_blanks(self.source, start + PATTERN.len(), self.end);
+        match self.byte(at) {
+            Some(b'/') => self.regex_end(at),
+            Some(quote @ (b'"' | b'\'')) => self.quoted_end(at, quote, "string"),
+            _ => Err(SyntaxError::new(
+                self.source,
+                Span::new(start, at),
+                "expected a regular expression behind `%regex`",
+            )
+            .with_hint("it is a string or stands between slashes, like `%regex \"[a-z]+\"` or `%regex /[a-z]+/i`")),
+        }
     }
 
     fn regex_end(&self, start: usize) -> Result<usize, SyntaxError> {
