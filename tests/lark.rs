@@ -172,6 +172,7 @@ fn what_has_no_effect_is_a_warning() {
     let parsed = parse("start[max_tokens=5, max_chars=3]: \"(\" start \")\" | \"x\"").unwrap();
     let options: Vec<String> = parsed.warnings.iter().map(ToString::to_string).collect();
     assert!(options.len() == 2 && options[0].contains("max_chars") && options[1].contains("max_tokens"), "{options:?}");
+    assert!(options.iter().all(|option| option.ends_with("rule `start` is recursive")), "{options:?}");
 }
 
 /// Where llguidance's lexer goes on with a lexeme too long, a warning names it.

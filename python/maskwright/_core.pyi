@@ -354,7 +354,7 @@ def tool_call_tag(
     format: str,
     tools: Sequence[tuple[str, _Schema | None]],
     *,
-    choice: Literal["auto", "required", "none"] | Mapping[str, str] | None = None,
+    choice: Literal["auto", "required", "none"] | Mapping[str, Any] | None = None,
     thinking: Literal["off", "from_marker", "from_inside"] = "off",
     parallel: bool = True,
     max_calls: int | None = None,

@@ -204,6 +204,8 @@ def test_tags_of_tool_calls(compiler):
     assert reads(grammar, '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>')
     assert not reads(grammar, '<tool_call>\n{"name": "f", "arguments": {"a": "x"}}\n</tool_call>')
     only = maskwright.tool_call_tag("hermes", [("f", SCHEMA), ("g", None)], choice={"name": "g"}, parallel=False)
+    function = {"type": "function", "function": {"name": "g"}}
+    assert only == maskwright.tool_call_tag("hermes", [("f", SCHEMA), ("g", None)], choice=function, parallel=False)
     assert not reads(compiler.compile_structural_tag(only), '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>')
     for arguments, options in [
         (("no such model", []), {}),
@@ -211,6 +213,8 @@ def test_tags_of_tool_calls(compiler):
         (("hermes", [("f", "{")]), {}),
         (("hermes", [("f", None)]), {"thinking": "maybe"}),
         (("hermes", [("f", None)]), {"max_calls": 0}),
+        (("hermes", [("f", None)]), {"max_calls": -1}),
+        (("hermes", [("f", None)]), {"choice": {"type": "function"}}),
     ]:
         with pytest.raises(ValueError):
             maskwright.tool_call_tag(*arguments, **options)

@@ -368,3 +368,16 @@ def test_bitmasks_without_elements():
             maskwright.allocate_bitmask(*shape, library="buffer")
     with pytest.raises(ValueError, match="library"):
         maskwright.allocate_bitmask(1, 5, library="other")
+
+
+def test_masks_of_bfloat16_in_numpy(compiler):
+    numpy = pytest.importorskip("numpy")
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    bitmask = maskwright.allocate_bitmask(1, 40)
+    bitmask[0][:] = 5
+    logits = numpy.ones((1, 40), dtype=bfloat16)
+    maskwright.apply_mask(logits, bitmask, n_tokens=35)
+    kept = [token for token in range(40) if logits[0, token] == 1]
+    assert kept == [0, 2, 32, 34] and numpy.isneginf(logits.astype(numpy.float32)).sum() == 36
+    with pytest.raises(TypeError):
+        maskwright.apply_mask(logits.view(numpy.uint16), bitmask)

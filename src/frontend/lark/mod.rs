@@ -175,16 +175,15 @@ fn check_bounds(grammar: &mut Grammar, source: &str, bounded: &[lower::Bounded],
         return;
     }
     let regular = analysis::Regularity::new(grammar);
-    let irregular: Vec<_> = bounded
-        .iter()
-        .filter(|bounded| !regular.is_regular(bounded.body))
-        .map(|bounded| (bounded, check::irregularity(grammar, source, &regular, bounded.body)))
-        .collect();
-    for (&lower::Bounded { rule, body, span, option }, reason) in irregular {
-        let name = grammar.rule(rule).name.clone();
-        let detail =
-            format!("`{option}` of `{}` has no effect: its body must be regular, but {reason}", shorten(&name));
-        warnings.push(Warning::of_source(WarningKind::WithoutEffect, &name, span, detail));
-        grammar.set_body(rule, body);
+    let is_irregular = |bounded: &&lower::Bounded| !regular.is_regular(bounded.body);
+    let irregular: Vec<&lower::Bounded> = bounded.iter().filter(is_irregular).collect();
+    // A bound that goes is no reason why another one does.
+    irregular.iter().for_each(|bounded| grammar.set_body(bounded.rule, bounded.body));
+    let regular = analysis::Regularity::new(grammar);
+    for &lower::Bounded { rule, body, span, option } in irregular {
+        let reason = check::irregularity(grammar, source, &regular, body);
+        let name = &grammar.rule(rule).name;
+        let detail = format!("`{option}` of `{}` has no effect: its body must be regular, but {reason}", shorten(name));
+        warnings.push(Warning::of_source(WarningKind::WithoutEffect, name, span, detail));
     }
 }
