@@ -8,6 +8,7 @@
 use crate::controls::shown_ids;
 use crate::explain::Args;
 use crate::failure::{Failure, Verdict};
+use crate::options::GrammarArgs;
 use crate::output::{Output, counted};
 use crate::run::Run;
 use crate::sampler::{Sampler, Style};
@@ -37,8 +38,7 @@ enum Answer {
 /// # Errors
 /// If a grammar can't be read or compiled.
 pub fn run(args: &Args, other: &Path, output: &mut Output) -> Result<Verdict, Failure> {
-    let sources =
-        [GrammarSource::read(&args.grammar, Some(&args.file))?, GrammarSource::read(&args.grammar, Some(other))?];
+    let sources = read(args, other)?;
     let parsed: Vec<_> = sources.iter().filter_map(GrammarSource::parsed).collect();
     let vocab = Arc::new(vocabulary::of_bytes(&parsed)?);
     let controls: Vec<TokenId> =
@@ -48,7 +48,11 @@ pub fn run(args: &Args, other: &Path, output: &mut Output) -> Result<Verdict, Fa
     let bytes: Vec<TokenId> =
         (0..vocab.n_tokens() as TokenId).filter(|&id| vocab.kind(id) == TokenKind::Text).collect();
     let symbols: Vec<TokenId> = bytes.into_iter().chain(controls).collect();
-    let (answer, n_places) = compare(first.matcher(), second.matcher(), &symbols, args.diff_places);
+    // The search would not end on a recursive grammar, which is equal to itself all the same.
+    let (answer, n_places) = match sources[0].is_same(&sources[1]) {
+        true => (Answer::Equal, 0),
+        false => compare(first.matcher(), second.matcher(), &symbols, args.diff_places),
+    };
     let names = [&sources[0].name, &sources[1].name];
     let (word, text) = match &answer {
         Answer::Equal => ("equal", None),
@@ -72,6 +76,7 @@ pub fn run(args: &Args, other: &Path, output: &mut Output) -> Result<Verdict, Fa
     } else {
         let looked = format!("{} of places", counted(n_places, "pair"));
         match &answer {
+            Answer::Equal if n_places == 0 => output.line("equal: both are the same grammar"),
             Answer::Equal => output.line(format_args!("equal: both have the same texts ({looked})")),
             Answer::Unknown => output.line(format_args!("unknown: no difference was found among {looked}")),
             Answer::Different { is_in_first, is_shortest, .. } => {
@@ -83,6 +88,14 @@ pub fn run(args: &Args, other: &Path, output: &mut Output) -> Result<Verdict, Fa
         }
     }
     Ok(Verdict::of(matches!(answer, Answer::Equal)))
+}
+
+/// Reads both grammars. A pattern stands in place of the first alone: the second one is a file of whatever form, to which options of schemas belong.
+fn read(args: &Args, other: &Path) -> Result<[GrammarSource; 2], Failure> {
+    let of_pattern = GrammarArgs { regex: args.grammar.regex.clone(), ..GrammarArgs::default() };
+    let of_other = GrammarArgs { regex: None, ..args.grammar.clone() };
+    let of_first = if args.grammar.regex.is_some() { &of_pattern } else { &args.grammar };
+    Ok([GrammarSource::read(of_first, args.file.as_deref())?, GrammarSource::read(&of_other, Some(other))?])
 }
 
 /// A pair of places; `None` where a grammar has refused the text.

@@ -15,17 +15,20 @@ use std::sync::Arc;
 
 /// Options of `explain`.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXIT_CODES)]
+#[command(
+    after_help = EXIT_CODES,
+    override_usage = "playground explain [OPTIONS] SCHEMA_FILE\n       playground explain [OPTIONS] GRAMMAR_FILE --diff GRAMMAR_FILE\n       playground explain [OPTIONS] --regex PATTERN --diff GRAMMAR_FILE"
+)]
 pub struct Args {
-    /// The schema file; `-` is standard input. With --diff any grammar
-    #[arg(value_name = "SCHEMA_FILE")]
-    pub file: PathBuf,
+    /// The schema file; `-` is standard input. With --diff any grammar, or --regex in its place
+    #[arg(value_name = "SCHEMA_FILE", required_unless_present = "regex", conflicts_with = "regex")]
+    pub file: Option<PathBuf>,
     #[command(flatten)]
     pub grammar: GrammarArgs,
     /// Show only what is not enforced
     #[arg(long)]
     pub only_relaxed: bool,
-    /// Compare with another grammar, read with the same options: are they equal, or which shortest text is of one and not of the other?
+    /// Compare with another grammar, read with the same options but --regex: are they equal, or which shortest text is of one and not of the other?
     #[arg(long, value_name = "GRAMMAR_FILE", conflicts_with = "only_relaxed")]
     pub diff: Option<PathBuf>,
     /// Most places at which grammars are compared
@@ -41,11 +44,11 @@ pub struct Args {
 /// # Errors
 /// If the schema can't be read or compiled.
 pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
-    check_stdin_once([Some(&args.file), args.diff.as_ref()].into_iter().flatten().map(PathBuf::as_path))?;
+    check_stdin_once([args.file.as_ref(), args.diff.as_ref()].into_iter().flatten().map(PathBuf::as_path))?;
     if let Some(other) = &args.diff {
         return compare::run(args, other, output);
     }
-    let source = GrammarSource::read(&args.grammar, Some(&args.file))?;
+    let source = GrammarSource::read(&args.grammar, args.file.as_deref())?;
     let source = match source.form {
         Form::Schema(_) => source,
         form => {

@@ -95,6 +95,15 @@ impl Form {
     }
 }
 
+/// Returns whether two forms read a text in the same way.
+fn is_same_form(one: &Form, other: &Form) -> bool {
+    match (one, other) {
+        (Form::Ebnf { root: one }, Form::Ebnf { root: other }) => one == other,
+        (Form::Schema(one), Form::Schema(other)) => one == other,
+        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
+    }
+}
+
 /// Returns whether a JSON document has the envelope of a structural tag.
 fn is_tag(text: &str) -> bool {
     let Ok(Value::Object(members)) = serde_json::from_str(text) else { return false };
@@ -166,6 +175,11 @@ impl GrammarSource {
         let extension = path.extension().unwrap_or_default().to_string_lossy();
         let form = Form::find(args, &extension, &text)?;
         Ok(GrammarSource { name, text, form })
+    }
+
+    /// Returns whether this is the same text as another source, read in the same way.
+    pub fn is_same(&self, other: &GrammarSource) -> bool {
+        self.text == other.text && is_same_form(&self.form, &other.form)
     }
 
     /// Returns the grammar as it was parsed, if it is not a schema: what names control tokens.

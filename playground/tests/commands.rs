@@ -370,6 +370,30 @@ fn grammars_are_compared() {
 }
 
 #[test]
+fn a_pattern_is_compared_with_a_file() {
+    let (a, b) = (file("diff-p.ebnf", "root ::= [a-z]+ \"x\"\n"), file("diff-q.ebnf", "root ::= [a-z]* [a-z] \"x\"\n"));
+    // A pattern beside two files would leave open which of them it replaces.
+    assert_eq!(run(&["explain", &a, "--regex", "a*b", "--diff", &b]).code, 2);
+    assert_eq!(run(&["explain", "--diff", &b]).code, 2);
+    let report = json(&run(&["explain", "--json", "--regex", "[a-z]+x", "--diff", &b]));
+    assert_eq!((&report["answer"], &report["grammars"][0]), (&"equal".into(), &"--regex".into()), "{report}");
+    let report = json(&run(&["explain", "--json", "--regex", "[a-z]+y?x", "--diff", &b]));
+    assert_eq!(report["answer"], "equal", "{report}");
+    let report = json(&run(&["explain", "--json", "--regex", "a*b", "--diff", &b]));
+    assert_eq!((&report["text"], &report["is_in_first"]), (&"'b'".into(), &true.into()), "{report}");
+    // Options of schemas belong to the file.
+    let schema = file("diff-p.json", r#"{"type": "object", "maxProperties": 0}"#);
+    let compact = ["explain", "--regex", r"\{\}", "--white-space", "compact", "--diff", &schema];
+    assert_eq!(run(&compact).code, 0, "{}", run(&compact).out);
+    assert_eq!(run(&["explain", "--regex", r"\{\}", "--diff", &schema]).code, 1);
+    assert_eq!(run(&["explain", "--regex", "a", "--white-space", "compact", "--diff", &a]).code, 2);
+    assert_eq!(run(&["explain", "--regex", "a"]).code, 2);
+    // A recursive grammar is equal to itself, though the places of it have no end.
+    let nested = file("diff-r.ebnf", "root ::= \"(\" root \")\" | \"\"\n");
+    assert!(run(&["explain", &nested, "--diff", &nested]).out.starts_with("equal: both are the same grammar"));
+}
+
+#[test]
 fn only_what_is_relaxed_is_shown() {
     let schema = file("relaxed.json", r#"{"type": "string", "minLength": 1, "pattern": "^(a)\\1$"}"#);
     let report = json(&run(&["explain", "--json", "--lenient", "--only-relaxed", &schema]));

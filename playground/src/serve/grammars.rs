@@ -179,9 +179,7 @@ impl Grammars {
 
     fn kept(&self, source: &GrammarSource, vocab: usize) -> Option<Compiled> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = kept.iter().position(|kept| {
-            kept.vocab == vocab && kept.source.text == source.text && is_same_form(&kept.source.form, &source.form)
-        })?;
+        let at = kept.iter().position(|kept| kept.vocab == vocab && kept.source.is_same(source))?;
         let found = kept.remove(at)?;
         kept.push_front(found.clone());
         Some(found)
@@ -195,15 +193,6 @@ impl Grammars {
             _ => vocab.tokenize_greedy(text),
         };
         (vocab.decode(&tokens) == text).then_some(tokens)
-    }
-}
-
-/// Returns whether two forms read a text in the same way.
-fn is_same_form(one: &Form, other: &Form) -> bool {
-    match (one, other) {
-        (Form::Ebnf { root: one }, Form::Ebnf { root: other }) => one == other,
-        (Form::Schema(one), Form::Schema(other)) => one == other,
-        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
 }
 
