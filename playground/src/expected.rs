@@ -1,16 +1,18 @@
 //! What a grammar expects after a text, in terms of what its author wrote: rules, or the properties and keywords of a JSON Schema.
 //!
-//! The engine's automata have lost the rules that a person wrote, so the reference recognizer parses the text so far again. It takes memory
-//! for each byte; after very long texts only the bytes that may follow are shown, which the engine knows.
+//! The engine's automata have lost the rules that a person wrote, so the reference recognizer parses the text so far again. It takes memory for each byte, and much time for
+//! ambiguous grammars; where it would take too much, only the bytes that may follow are shown, which the engine knows.
 
+use crate::affordable::{Budget, Unexplained, try_recognizer};
 use crate::output::{harmless, quoted};
 use maskwright::diagnose::{ExpectedItem, RuleLocation, SchemaPlace};
 use maskwright::grammar::{ControlRef, Grammar};
 use maskwright::json_schema::{Json, Value as JsonValue};
-use maskwright::reference::Symbol;
+use maskwright::reference::{Symbol, Terminal};
 use maskwright::util::{ByteSet, Span};
-use maskwright::{Limits, Matcher};
+use maskwright::{Limits, Matcher, TokenId, Vocab};
 use serde_json::{Value, json};
+use std::convert::Infallible;
 
 /// The longest text that the reference recognizer is asked about, in bytes.
 const RECOGNIZED_BYTES_MAX: usize = 1 << 16;
@@ -24,8 +26,8 @@ pub struct Item {
     pub what: String,
     /// The rules that it belongs to, or the formats of a structural tag.
     pub rules: Vec<String>,
-    /// The bytes that it begins with.
-    pub bytes: ByteSet,
+    /// What reads it.
+    pub terminal: Terminal,
 }
 
 /// What an author calls the rules of a grammar: their names, or in a structural tag the formats, since the rules of its grammar are made.
@@ -96,27 +98,65 @@ pub struct Expected {
     pub open_rules: Vec<String>,
     /// What the JSON Schema says here, if the grammar is one.
     pub schema: Option<SchemaPlace>,
+    /// Why the recognizer was not asked.
+    pub unexplained: Option<Unexplained>,
+    /// The output has ended: only stop tokens may follow.
+    pub has_ended: bool,
 }
 
+/// What is said where the output has ended.
+pub const ENDED: &str = "the output has ended, and only stop tokens may follow";
+/// What is said of a token that no set of tokens here has.
+pub const EXCLUDED: &str = "the set of tokens that the grammar reads here excludes it";
+/// What is said where it can't go on and can't end.
+pub const STUCK: &str = "stuck: no token can follow, and the text is not complete";
+
 impl Expected {
-    /// Finds what may follow what a matcher has accepted; `rest` is what stands there instead.
+    /// Finds what may follow what a matcher has accepted; `rest` is what stands there instead. It takes no longer than somebody waits for a command.
     pub fn new(matcher: &Matcher, rest: &[u8]) -> Self {
-        let mut expected =
-            Expected { is_accepting: matcher.is_accepting(), bytes: next_bytes(matcher), ..Expected::default() };
-        let is_schema = matcher.grammar().schema_report().is_some();
-        let n_bytes = matcher.accepted().map_or(usize::MAX, |pieces| {
+        Expected::behind(matcher, rest, None)
+    }
+
+    /// As [`Self::new`], of a text whose beginning was `unexplained`: then the text is as well.
+    pub fn behind(matcher: &Matcher, rest: &[u8], unexplained: Option<Unexplained>) -> Self {
+        if unexplained.is_some() {
+            return Expected::within(matcher, rest, unexplained);
+        }
+        let n_bytes = matcher.accepted().map_or(0, |pieces| {
             let len = |piece: &maskwright::AcceptedPiece| match piece {
                 maskwright::AcceptedPiece::Bytes(bytes) => bytes.len(),
                 maskwright::AcceptedPiece::Token(_) => 1,
             };
             pieces.iter().map(len).sum()
         });
-        let is_short = n_bytes <= RECOGNIZED_BYTES_MAX;
-        if let Some(explanation) = matcher.explain().ok().filter(|_| is_schema || is_short) {
+        let unexplained = match n_bytes > RECOGNIZED_BYTES_MAX {
+            true => Some(Unexplained::LongText { bytes_max: RECOGNIZED_BYTES_MAX }),
+            false => {
+                let Ok(unexplained) = try_recognizer(matcher, &Budget::COMMAND, || Ok::<(), Infallible>(()));
+                unexplained
+            }
+        };
+        Expected::within(matcher, rest, unexplained)
+    }
+
+    /// Finds what may follow, without the reference recognizer if there is a reason not to ask it.
+    pub fn within(matcher: &Matcher, rest: &[u8], unexplained: Option<Unexplained>) -> Self {
+        let mut expected = Expected {
+            is_accepting: matcher.is_accepting(),
+            bytes: next_bytes(matcher),
+            unexplained,
+            ..Expected::default()
+        };
+        if matcher.is_terminated() {
+            return Expected { is_accepting: true, has_ended: true, ..Expected::default() };
+        }
+        let is_schema = matcher.grammar().schema_report().is_some();
+        // What a schema says is found without the recognizer.
+        if let Some(explanation) = (is_schema || unexplained.is_none()).then(|| matcher.explain().ok()).flatten() {
             let places = Places::of(matcher.grammar().grammar());
             for item in explanation.expected().items().iter().filter(|_| !is_schema) {
-                let bytes = item.terminal().bytes();
-                expected.items.push(Item { what: harmless(&item.to_string()), rules: places.of_item(item), bytes });
+                let (what, rules) = (harmless(&item.to_string()), places.of_item(item));
+                expected.items.push(Item { what, rules, terminal: item.terminal().clone() });
             }
             expected.open_rules = explanation.rules().iter().map(|open| places.of_rule(open.rule())).collect();
             // The rules of one format follow one another.
@@ -130,20 +170,33 @@ impl Expected {
         {
             expected.schema = refusal.schema().cloned();
         }
-        if is_short {
+        if unexplained.is_none() {
             let completion = matcher.completion().ok().flatten();
             expected.completion = completion.map(|found| (shown_symbols(found.symbols()), found.is_shortest()));
         }
         expected
     }
 
-    /// Returns the rules of which a part may begin with a byte.
-    pub fn rules_that_read(&self, byte: u8) -> Vec<String> {
-        let items = self.items.iter().filter(|item| item.bytes.contains(byte));
+    /// Returns the rules that read a token: its first byte, if it is read as text, or all of it as one that the grammar names or has in a set. Of a JSON Schema, which has no
+    /// rules, the place and its keywords.
+    pub fn readers_of(&self, vocab: &Vocab, id: Option<TokenId>, bytes: &[u8]) -> Vec<String> {
+        if let Some(place) = &self.schema {
+            return place.lines().first().map(|line| harmless(line)).into_iter().collect();
+        }
+        let is_meant = |terminal: &Terminal| {
+            bytes.first().is_some_and(|&byte| terminal.bytes().contains(byte))
+                || id.is_some_and(|id| names_token(terminal, vocab, id) == Some(true))
+        };
+        let items = self.items.iter().filter(|item| is_meant(&item.terminal));
         let mut rules: Vec<String> = items.flat_map(|item| item.rules.iter().cloned()).collect();
         rules.sort_unstable();
         rules.dedup();
         rules
+    }
+
+    /// Returns whether something that may come names a token, or is a set of tokens with it; `Some(false)` if a set excludes it, and `None` if nothing here is about it.
+    pub fn is_named(&self, vocab: &Vocab, id: TokenId) -> Option<bool> {
+        self.items.iter().filter_map(|item| names_token(&item.terminal, vocab, id)).max()
     }
 
     /// Returns it as lines with labels, for people.
@@ -157,6 +210,7 @@ impl Expected {
         if let Some(place) = &self.schema {
             lines.extend(place.lines().iter().map(|line| format!(" schema: {}", harmless(line))));
         }
+        lines.extend(self.note().map(|note| format!(" note: {note}")));
         if let Some((completion, is_shortest)) = self.completion.as_ref().filter(|_| !self.is_accepting) {
             let label = if *is_shortest { "shortest completion" } else { "a completion" };
             lines.push(format!(" {label}: {completion}"));
@@ -170,8 +224,16 @@ impl Expected {
         lines
     }
 
+    /// Returns why items are not listed. What a schema expects is listed all the same.
+    pub fn note(&self) -> Option<String> {
+        self.unexplained.filter(|_| self.schema.is_none()).map(|unexplained| unexplained.to_string())
+    }
+
     /// Returns it as lines for people.
     pub fn lines(&self) -> Vec<String> {
+        if self.has_ended {
+            return vec![format!("nothing: {ENDED}")];
+        }
         let mut lines = Vec::new();
         for Item { what, rules, .. } in self.items.iter().take(SHOWN_MAX) {
             let from = match rules.len() {
@@ -208,7 +270,24 @@ impl Expected {
             "completion_is_shortest": self.completion.as_ref().map(|(_, is_shortest)| is_shortest),
             "open_rules": self.open_rules,
             "schema": self.schema.as_ref().map(SchemaPlace::to_json),
+            "unexplained": self.unexplained.map(Unexplained::to_json),
         })
+    }
+}
+
+/// Returns whether a terminal reads a token as a whole: one that it names, or one of its set; `Some(false)` if its set excludes the token.
+fn names_token(terminal: &Terminal, vocab: &Vocab, id: TokenId) -> Option<bool> {
+    let has_name = |name: &str| match vocab.ids_named(name) {
+        [] => vocab.bytes(id) == name.as_bytes(),
+        ids => ids.contains(&id),
+    };
+    match terminal {
+        Terminal::Control(ControlRef::Id(named)) => (*named == id).then_some(true),
+        Terminal::Control(ControlRef::Name(name)) => has_name(name).then_some(true),
+        Terminal::TokenExcept(excluded) => {
+            Some(!excluded.excludes_id(id) && !excluded.names().iter().any(|name| has_name(name)))
+        }
+        _ => None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! is the one place that compiles a grammar.
 //! No input may make the program panic: texts are bytes until they prove to be UTF-8, and output to a closed pipe is dropped.
 
+mod affordable;
 mod arithmetic;
 mod bench;
 mod check;

@@ -1,9 +1,10 @@
 //! `playground mask`: the tokens that may follow a text, and why others may not.
 
+use crate::affordable::Unexplained;
 use crate::check::{n_rules, nanos, size_of};
 use crate::cli::EXIT_CODES;
 use crate::controls::{self, Piece, pieces};
-use crate::expected::Expected;
+use crate::expected::{ENDED, EXCLUDED, Expected};
 use crate::failure::{Failure, Verdict};
 use crate::options::{FileArgs, PrefixArgs, VocabArgs};
 use crate::output::{Output, counted, grouped, harmless, quoted, quoted_short, shown_time};
@@ -80,7 +81,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let expected = Expected::new(&matcher, b"");
     let groups = args.group.map(|by| groups(by, &mask, vocab, &expected)).unwrap_or_default();
     let reasons: Vec<Reason> =
-        args.why.iter().map(|asked| Reason::new(&loaded, &matcher, &prefix, &read, asked)).collect();
+        args.why.iter().map(|asked| Reason::new(&loaded, &matcher, &prefix, &read, asked, Some(&expected))).collect();
     let report = Report { args, loaded: &loaded, prefix: &prefix, mask, forced, expected, groups, reasons };
     let times = [loaded.compile_time, first_time, again_time];
     if args.json {
@@ -125,8 +126,10 @@ fn groups(by: Grouping, mask: &TokenMask, vocab: &Vocab, expected: &Expected) ->
                 vec!["control tokens".into()]
             }
             (Some(byte), Grouping::Byte) => vec![quoted(&[*byte])],
-            (Some(byte), Grouping::Rule) => {
-                let rules = expected.rules_that_read(*byte);
+            // A schema has no rules, and one group.
+            (Some(_), Grouping::Rule) if expected.schema.is_some() => vec!["(no rule)".into()],
+            (Some(_), Grouping::Rule) => {
+                let rules = expected.readers_of(vocab, Some(id), vocab.bytes(id));
                 if rules.is_empty() { vec!["(no rule)".into()] } else { rules }
             }
         };
@@ -198,6 +201,9 @@ impl Report<'_> {
         }
         if let Some(place) = &self.expected.schema {
             place.lines().iter().for_each(|line| output.line(format_args!("schema    {}", harmless(line))));
+        }
+        if let Some(note) = self.expected.note() {
+            output.line(format_args!("note      {note}"));
         }
         if self.args.group.is_some() {
             for group in &self.groups {
@@ -285,6 +291,8 @@ pub struct Reason {
     read_by: Vec<String>,
     /// A text that completes the text with the token, and whether none is shorter.
     completion: Option<(String, bool)>,
+    /// Why no rules and no completion are told of an allowed token.
+    unexplained: Option<Unexplained>,
     /// The number of bytes of the token that are accepted, if its text is refused.
     n_read: Option<usize>,
     expected: Option<Expected>,
@@ -292,8 +300,15 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// Finds out why a token may or may not follow; `matcher` has read the text `prefix`, which consists of `read`.
-    pub fn new(loaded: &Loaded, matcher: &Matcher, prefix: &[u8], read: &[Piece], asked: &str) -> Self {
+    /// Finds out why a token may or may not follow; `matcher` has read the text `prefix`, which consists of `read`. `here` is what may follow, if that is known already.
+    pub fn new(
+        loaded: &Loaded,
+        matcher: &Matcher,
+        prefix: &[u8],
+        read: &[Piece],
+        asked: &str,
+        here: Option<&Expected>,
+    ) -> Self {
         let vocab = Arc::clone(matcher.grammar().vocab());
         let mut reason = Reason {
             asked: asked.to_owned(),
@@ -304,6 +319,7 @@ impl Reason {
             note: is_id(asked).then(|| format!("{asked} was read as an id; the text is written '\"{asked}\"'")),
             read_by: Vec::new(),
             completion: None,
+            unexplained: None,
             n_read: None,
             expected: None,
             exclusions: Vec::new(),
@@ -324,33 +340,44 @@ impl Reason {
         };
         let is_stop = reason.id.is_some_and(|id| matcher.stop_tokens().contains(&id));
         let kind = reason.id.map(|id| vocab.kind(id));
+        let here = here.cloned().unwrap_or_else(|| Expected::new(matcher, b""));
+        let named = reason.id.and_then(|id| here.is_named(&vocab, id));
         if reason.is_allowed {
+            let is_text = kind != Some(TokenKind::Control) && matcher.fork().accept_bytes(&bytes).is_ok();
             reason.reason = match kind {
+                _ if is_stop && here.has_ended => "the output has ended, and this is a stop token".into(),
                 _ if is_stop && matcher.is_accepting() => "the text is complete, and this is a stop token".into(),
-                Some(TokenKind::Control) => "the grammar names this control token here".into(),
+                Some(TokenKind::Control) => "the grammar names this control token here, or a set that has it".into(),
+                _ if !is_text => "the grammar names this token here, or a set that has it".into(),
                 _ => "the text with it can still be completed".into(),
             };
             let mut ahead = matcher.fork();
-            if let Some(id) = reason.id.filter(|_| !is_stop)
+            if let Some(id) = reason.id.filter(|_| !is_stop || !matcher.is_accepting())
                 && ahead.accept_token(id).is_ok()
             {
-                reason.add_allowed(matcher, &ahead, &bytes);
+                reason.add_allowed(&here, &ahead, if is_text { &bytes } else { b"" });
             }
+            return reason;
+        }
+        if here.has_ended {
+            reason.reason = ENDED.into();
             return reason;
         }
         if kind == Some(TokenKind::Padding) && !is_stop {
             reason.reason = "it is padding, which is never allowed".into();
             return reason;
         }
-        if is_stop || bytes.is_empty() {
+        if is_stop || kind == Some(TokenKind::Control) || bytes.is_empty() {
             reason.reason = if is_stop {
                 "it is a stop token, and the text is not complete".into()
+            } else if named == Some(false) {
+                EXCLUDED.into()
             } else if kind == Some(TokenKind::Control) {
                 "it is a control token, which the grammar doesn't name here; its spelling doesn't count as text".into()
             } else {
                 "it has no bytes, so it is not text".into()
             };
-            reason.expected = Some(Expected::new(matcher, b""));
+            reason.expected = Some(here);
             return reason;
         }
         let n_read = match matcher.fork().accept_bytes(&bytes) {
@@ -365,7 +392,7 @@ impl Reason {
             reason.reason = "its bytes may follow, but it is not one token of the vocabulary".into();
             let mut ahead = matcher.fork();
             reason.is_allowed = reason.id.is_none() && ahead.accept_bytes(&bytes).is_ok();
-            reason.add_allowed(matcher, &ahead, &bytes);
+            reason.add_allowed(&here, &ahead, &bytes);
             return reason;
         }
         let mut text = prefix.to_vec();
@@ -377,7 +404,10 @@ impl Reason {
         let after = if n_read > 0 { format!(" after {}", quoted(&bytes[..n_read])) } else { String::new() };
         reason.reason = format!("at its byte {n_read}, {} can't follow{after}", shown_at(&bytes, n_read));
         reason.n_read = Some(n_read);
-        reason.expected = Some(Expected::new(&ahead, &bytes[n_read..]));
+        if named == Some(false) {
+            reason.reason = format!("{EXCLUDED}, and as text, {}", reason.reason);
+        }
+        reason.expected = Some(Expected::behind(&ahead, &bytes[n_read..], here.unexplained));
         let refused_at = Some(prefix.len() + n_read);
         reason.exclusions = crate::exclusions::that_forbid(&loaded.source, matcher.grammar(), &text, &all, refused_at);
         reason
@@ -385,14 +415,14 @@ impl Reason {
 
     /// As [`Self::new`], of a token that is known to be an id.
     pub fn of_id(loaded: &Loaded, matcher: &Matcher, prefix: &[u8], read: &[Piece], id: TokenId) -> Self {
-        Reason { note: None, ..Reason::new(loaded, matcher, prefix, read, &id.to_string()) }
+        Reason { note: None, ..Reason::new(loaded, matcher, prefix, read, &id.to_string(), None) }
     }
 
-    /// Adds what is of interest about an allowed token: which rules read it, and how the text could end.
-    fn add_allowed(&mut self, before: &Matcher, after: &Matcher, bytes: &[u8]) {
-        let rules = bytes.first().map(|&byte| Expected::new(before, b"").rules_that_read(byte));
-        self.read_by = rules.unwrap_or_default();
-        self.completion = Expected::new(after, b"").completion;
+    /// Adds what is of interest about an allowed token: which rules read it, and how the text could end. `text` are the bytes that it is read by, none if it is read as a whole.
+    fn add_allowed(&mut self, here: &Expected, after: &Matcher, text: &[u8]) {
+        self.read_by = here.readers_of(after.grammar().vocab(), self.id, text);
+        let behind = Expected::behind(after, b"", here.unexplained);
+        (self.completion, self.unexplained) = (behind.completion, behind.unexplained);
     }
 
     /// Prints it for people.
@@ -407,6 +437,7 @@ impl Reason {
         let id = self.id.map_or(String::new(), |id| format!("token {id} "));
         let mut lines = vec![format!("{id}{}: {verdict}: {}", self.shown, self.reason)];
         lines.extend(self.note.iter().map(|note| format!(" note: {note}")));
+        lines.extend(self.unexplained.map(|unexplained| format!(" note: {unexplained}")));
         if !self.read_by.is_empty() {
             lines.push(format!(" read by: {}", self.read_by.join(", ")));
         }
@@ -432,6 +463,7 @@ impl Reason {
             "completion_behind": self.completion.as_ref().map(|(text, _)| text),
             "n_bytes_read": self.n_read,
             "exclusions": self.exclusions,
+            "unexplained": self.unexplained.map(Unexplained::to_json),
         });
         if let (Value::Object(value), Some(Value::Object(expected))) =
             (&mut value, self.expected.as_ref().map(Expected::to_json))

@@ -2,7 +2,7 @@
 
 use crate::cli::EXIT_CODES;
 use crate::controls::pieces;
-use crate::expected::Expected;
+use crate::expected::{ENDED, Expected, STUCK};
 use crate::failure::{Failure, Verdict};
 use crate::mask::{Reason, at_prefix};
 use crate::options::{FileArgs, PrefixArgs, VocabArgs};
@@ -142,6 +142,10 @@ impl Session<'_> {
         };
         Ok(match word {
             "help" | "?" => Answer::lines(HELP.lines().map(str::to_owned).collect()),
+            "token" | "k" | "why" | "w" if rest.is_empty() => Answer::no("which token? An id, a name, or a text"),
+            "fork" | "f" if rest.trim().is_empty() => Answer::no("under which name?"),
+            "go" | "g" if rest.trim().is_empty() => Answer::no("to the output of which name?"),
+            "type" | "t" if self.matcher.is_terminated() => Answer::no(ENDED),
             "type" | "t" => {
                 let bytes = unescaped(rest);
                 match self.matcher.accept_bytes(&bytes) {
@@ -167,9 +171,7 @@ impl Session<'_> {
             },
             "mask" | "m" => match (number(20), self.matcher.mask()) {
                 (None, _) => Answer::no("how many?"),
-                (_, Err(error)) if error.is_stuck() => {
-                    Answer::no("stuck: no token can follow, and the text is not complete")
-                }
+                (_, Err(error)) if error.is_stuck() => Answer::no(STUCK),
                 (_, Err(error)) => Answer::no(error.to_string()),
                 (Some(n), Ok(mask)) => {
                     let shown: Vec<TokenId> = mask.iter().take(n).collect();
@@ -187,7 +189,7 @@ impl Session<'_> {
                 Some(Err(error)) => Answer::no(error.to_string()),
                 Some(Ok(())) => Answer::yes(),
             },
-            "fork" | "f" if !rest.trim().is_empty() => {
+            "fork" | "f" => {
                 const FORKS_MAX: usize = 1000;
                 if self.forks.len() >= FORKS_MAX {
                     return Ok(Answer::no("there are too many names"));
@@ -219,6 +221,7 @@ impl Session<'_> {
                 Some(n) => self.walk(n),
                 None => Answer::no("how many?"),
             },
+            "finish" if self.matcher.is_terminated() => Answer::no(ENDED),
             "finish" => {
                 const TOKENS_MAX: usize = 400;
                 self.seed = self.seed.wrapping_add(1);
@@ -250,7 +253,9 @@ impl Session<'_> {
             shown.push(shown_token(vocab, id));
         }
         match shown.is_empty() && n > 0 {
-            true => Answer::no("nothing but the end may come"),
+            true if self.matcher.is_terminated() => Answer::no(ENDED),
+            true if self.matcher.is_accepting() => Answer::no("nothing but the end may come"),
+            true => Answer::no(STUCK),
             false => Answer::lines(vec![format!("accepted: {}", shown.join(" "))]),
         }
     }
@@ -258,7 +263,7 @@ impl Session<'_> {
     fn why(&self, asked: &str) -> Answer {
         let text = self.text();
         let all = [crate::controls::Piece::Bytes(0..text.len())];
-        let reason = Reason::new(self.loaded, &self.matcher, &text, &all, asked);
+        let reason = Reason::new(self.loaded, &self.matcher, &text, &all, asked, None);
         Answer { lines: reason.lines(), is_done: reason.is_allowed, more: reason.to_json() }
     }
 
@@ -299,6 +304,7 @@ impl Session<'_> {
         match (self.matcher.is_terminated(), self.matcher.is_accepting()) {
             (true, _) => "ended",
             (false, true) => "complete",
+            (false, false) if self.n_allowed() == 0 => "stuck",
             (false, false) => "open",
         }
     }

@@ -313,6 +313,22 @@ fn tokens_are_explained() {
     assert_eq!(why("[]", "<|endoftext|>")["is_allowed"], true);
     assert_eq!(why("[", "4000000000")["is_allowed"], false);
     assert_eq!(why("[", "")["is_allowed"], false);
+    // Tokens that are read as a whole.
+    let why = |token: &str| {
+        let asked = json!({ "token": token, "vocab": "cl100k_base" });
+        server.post("/api/why", &with(question("root ::= <[^1,100258]>*", ""), asked)).json()["why"].clone()
+    };
+    for token in ["b", " the", "<|fim_suffix|>"] {
+        let allowed = why(token);
+        assert_eq!((&allowed["is_allowed"], &allowed["unread"]), (&json!(true), &json!("''")), "{allowed}");
+        assert!(allowed["reason"].as_str().unwrap().contains("a set that has it"), "{allowed}");
+        assert_eq!(allowed["readers"]["first"], json!(["root"]), "{allowed}");
+    }
+    for token in ["1", "100258"] {
+        let refused = why(token);
+        assert_eq!(refused["is_allowed"], false);
+        assert!(refused["reason"].as_str().unwrap().starts_with("the set of tokens"), "{refused}");
+    }
 }
 
 #[test]

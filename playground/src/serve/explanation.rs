@@ -1,25 +1,17 @@
 //! What a grammar expects at a place, and why a token may stand there or not.
 //!
-//! Explanations in terms of rules come from the reference recognizer, which parses the text again and knows no deadline. So it is first tried on the text within a budget of
-//! time and items; where that does not suffice, only what the engine knows is said: the bytes that may follow, and of a schema the place.
+//! Explanations in terms of rules come from the reference recognizer, within the [budget](crate::affordable) of a request; where that does not suffice, only what the engine
+//! knows is said: the bytes that may follow, and of a schema the place.
 
 use super::workers::{Stopped, Task};
-use crate::expected::{Expected, next_bytes};
+use crate::affordable::{Budget, try_recognizer};
+use crate::expected::{EXCLUDED, Expected};
 use crate::output::{harmless, quoted, quoted_short};
 use crate::tokens::{Asked, find_token, shown_token};
 use maskwright::diagnose::SchemaPlace;
-use maskwright::reference::Recognizer;
-use maskwright::{AcceptedPiece, Limits, Matcher, TokenKind};
+use maskwright::{Matcher, TokenId, TokenKind};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
 
-/// How long the reference recognizer may take for a text.
-const RECOGNIZER_TIME_MAX: Duration = Duration::from_millis(400);
-/// Most items of the reference recognizer, of some hundred bytes each.
-const RECOGNIZER_ITEMS_MAX: usize = 1 << 19;
-/// Most expressions of a grammar, and most states of one of its regular expressions, that the reference recognizer is made for.
-const RECOGNIZER_EXPRS_MAX: usize = 1 << 15;
-const RECOGNIZER_DFA_STATES_MAX: usize = 1 << 11;
 /// Most items expected that are shown.
 const ITEMS_MAX: usize = 64;
 
@@ -29,16 +21,9 @@ const ITEMS_MAX: usize = 64;
 /// If the task is cancelled or its time over.
 pub fn expected(matcher: &Matcher, rest: &[u8], task: &Task) -> Result<Value, Stopped> {
     task.check()?;
-    let is_affordable = is_affordable(matcher, task)?;
-    let found = match is_affordable {
-        true => Expected::new(matcher, rest),
-        false => {
-            let is_schema = matcher.grammar().schema_report().is_some();
-            let explained = if is_schema { matcher.explain().ok() } else { None };
-            let schema = explained.and_then(|explained| explained.schema().cloned());
-            Expected { bytes: next_bytes(matcher), is_accepting: matcher.is_accepting(), schema, ..Expected::default() }
-        }
-    };
+    let unexplained = try_recognizer(matcher, &Budget::REQUEST, || task.check())?;
+    let is_affordable = unexplained.is_none();
+    let found = Expected::within(matcher, rest, unexplained);
     task.check()?;
     let items = found.items.iter().take(ITEMS_MAX).map(|item| json!({ "what": item.what, "rules": item.rules }));
     let mut items: Vec<Value> = items.collect();
@@ -79,33 +64,7 @@ fn schema_place(place: &SchemaPlace) -> Value {
 
 /// Returns whether the reference recognizer reads the text of a matcher at little cost.
 fn is_affordable(matcher: &Matcher, task: &Task) -> Result<bool, Stopped> {
-    let Ok(pieces) = matcher.accepted() else { return Ok(false) };
-    let start = Instant::now();
-    let grammar = matcher.grammar();
-    let vocab = grammar.vocab();
-    // Making the recognizer can't be interrupted: its size is bounded instead.
-    let written = grammar.expanded_grammar();
-    if written.exprs().len() > RECOGNIZER_EXPRS_MAX {
-        return Ok(false);
-    }
-    let limits = Limits { dfa_states_max: RECOGNIZER_DFA_STATES_MAX, ..Limits::default() };
-    let Ok(recognizer) = Recognizer::new(written, &limits) else { return Ok(false) };
-    let mut chart = recognizer.start();
-    for piece in &pieces {
-        let bytes = match piece {
-            AcceptedPiece::Bytes(bytes) => &bytes[..],
-            AcceptedPiece::Token(token) if chart.push_control(vocab.name(*token), *token) => b"",
-            AcceptedPiece::Token(token) => vocab.bytes(*token),
-        };
-        for &byte in bytes {
-            task.check()?;
-            chart.push_byte(byte);
-            if start.elapsed() > RECOGNIZER_TIME_MAX || chart.n_items() > RECOGNIZER_ITEMS_MAX {
-                return Ok(false);
-            }
-        }
-    }
-    Ok(start.elapsed() <= RECOGNIZER_TIME_MAX)
+    Ok(try_recognizer(matcher, &Budget::REQUEST, || task.check())?.is_none())
 }
 
 /// Returns why a token may stand at a place or not. `asked` is an id, a name, or a text; a number in double quotes is a text.
@@ -135,28 +94,38 @@ pub fn why(matcher: &Matcher, asked: &str, task: &Task) -> Result<Value, Stopped
         Ok(()) => bytes.len(),
         Err(error) => super::place::refused_offset(&error),
     };
+    // Of a token that is read as a whole no byte is refused.
+    let is_whole = n_read < bytes.len() || bytes.is_empty();
     let is_allowed = match token {
         Some(id) => matcher.fork().is_token_allowed(id),
         None => n_read == bytes.len() && !bytes.is_empty(),
     };
+    let n_read = if is_allowed { bytes.len() } else { n_read };
     let expected_here = expected(matcher, &bytes, task)?;
     let kind = token.map(|id| vocab.kind(id));
     let (mut at_refusal, mut rules) = (None, Value::Null);
-    let reason = if is_stop {
+    let reason = if is_stop && matcher.is_accepting() == is_allowed {
         if is_allowed {
             "the text is complete, and this is a stop token"
         } else {
             "it is a stop token, and the text is not complete"
         }
         .to_owned()
+    } else if is_allowed && is_whole {
+        rules = readers(matcher, token, b"", task)?;
+        match kind {
+            Some(TokenKind::Control) => "the grammar names this control token here, or a set that has it",
+            _ => "the grammar names this token here, or a set that has it",
+        }
+        .to_owned()
     } else if bytes.is_empty() {
         match kind {
-            Some(TokenKind::Control) if is_allowed => "the grammar names this control token here".into(),
+            Some(TokenKind::Control) if is_excluded(matcher, token, task)? => EXCLUDED.into(),
             Some(TokenKind::Control) => "it is a control token, which the grammar does not name here".into(),
             _ => "it has no bytes, so it is not text".into(),
         }
     } else if n_read == bytes.len() {
-        rules = readers(matcher, &bytes, task)?;
+        rules = readers(matcher, token, &bytes, task)?;
         match is_allowed {
             true => "the text with it can still be completed".into(),
             false => "its bytes may follow, but the token may not stand here".into(),
@@ -166,7 +135,9 @@ pub fn why(matcher: &Matcher, asked: &str, task: &Task) -> Result<Value, Stopped
         let _ = at.accept_bytes(&bytes[..n_read]);
         at_refusal = Some(expected(&at, &bytes[n_read..], task)?);
         let after = if n_read > 0 { format!(" after {}", quoted(&bytes[..n_read])) } else { String::new() };
-        format!("{} can't follow{after}", shown_at(&bytes, n_read))
+        let excluded =
+            if is_excluded(matcher, token, task)? { format!("{EXCLUDED}, and as text ") } else { String::new() };
+        format!("{excluded}{} can't follow{after}", shown_at(&bytes, n_read))
     };
     Ok(json!({
         "asked": asked,
@@ -184,15 +155,27 @@ pub fn why(matcher: &Matcher, asked: &str, task: &Task) -> Result<Value, Stopped
     }))
 }
 
-/// Returns which rules read the first byte of a token, and which are open after it.
-fn readers(matcher: &Matcher, bytes: &[u8], task: &Task) -> Result<Value, Stopped> {
+/// Returns whether a token is not allowed because a set of tokens excludes it.
+fn is_excluded(matcher: &Matcher, token: Option<TokenId>, task: &Task) -> Result<bool, Stopped> {
+    let Some(id) = token.filter(|_| matcher.grammar().schema_report().is_none()) else { return Ok(false) };
+    Ok(is_affordable(matcher, task)?
+        && Expected::within(matcher, b"", None).is_named(matcher.grammar().vocab(), id) == Some(false))
+}
+
+/// Returns which rules read a token, by its text or as a whole, and which are open after it.
+fn readers(matcher: &Matcher, token: Option<TokenId>, text: &[u8], task: &Task) -> Result<Value, Stopped> {
     if !is_affordable(matcher, task)? || matcher.grammar().schema_report().is_some() {
         return Ok(Value::Null);
     }
-    let first = bytes.first().map_or(vec![], |&byte| Expected::new(matcher, b"").rules_that_read(byte));
+    let first = Expected::within(matcher, b"", None).readers_of(matcher.grammar().vocab(), token, text);
     let mut after = matcher.fork();
-    let _ = after.accept_bytes(bytes);
-    task.check()?;
+    let _ = match token {
+        Some(id) => after.accept_token(id),
+        None => after.accept_bytes(text),
+    };
+    if !is_affordable(&after, task)? {
+        return Ok(json!({ "first": first, "open_after": [] }));
+    }
     let open =
         after.explain().map(|explained| explained.rules().iter().map(|open| harmless(open.rule().name())).collect());
     Ok(json!({ "first": first, "open_after": open.unwrap_or_else(|_| Vec::<String>::new()) }))
