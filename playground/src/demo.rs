@@ -168,10 +168,10 @@ fn print(run: &Run, compile_time: Duration, verdict: &Result<String, String>, ou
     let totals = Totals::new(&run.steps);
     output.line(format_args!("\n{}\n", indented(&String::from_utf8_lossy(&run.text))));
     output.line(format_args!(
-        "  {} in {} and {} forced, stop token included; the budget is {}",
+        "  {} in {} and {} appended as forced text, stop token included; the budget is {}",
         counted(run.n_used, "token"),
         counted(run.steps.len(), "step"),
-        grouped(run.n_forced as u64),
+        grouped(run.n_appended as u64),
         grouped(run.max_tokens as u64)
     ));
     let mut times = |label: &str, fill: Duration, accept: Duration, note: &str| {
@@ -210,7 +210,8 @@ fn to_json(run: &Run, show: &Show, vocab: &Vocab, compile_time: Duration, verdic
         "steps": run.steps.iter().map(step).collect::<Vec<_>>(),
         "max_tokens": run.max_tokens,
         "n_tokens": run.n_used,
-        "n_forced": run.n_forced,
+        "n_appended": run.n_appended,
+        "n_forced": crate::forced::count(run.matcher().grammar().matcher(), &run.tokens()),
         "compile_ns": nanos(compile_time),
         "first_mask_ns": nanos(totals.first_fill),
         "mean_mask_ns": nanos(totals.mean_fill),

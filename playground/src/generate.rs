@@ -71,13 +71,14 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
             coverage.add(run.matcher());
         }
         if args.json {
+            let tokens = run.tokens();
             documents.push(json!({
                 "output": run.shown(),
                 "text": String::from_utf8_lossy(&run.text),
                 "seed": seed,
                 "n_tokens": run.n_used,
-                "n_forced": run.n_forced,
-                "tokens": run.steps.iter().map(|step| step.token).collect::<Vec<_>>(),
+                "n_forced": crate::forced::count(start.fork(), &tokens),
+                "tokens": tokens,
                 "ns": nanos(time),
             }));
         } else {

@@ -18,6 +18,7 @@ mod exclusions;
 mod expected;
 mod explain;
 mod failure;
+mod forced;
 mod generate;
 mod graph;
 mod lint;

@@ -47,7 +47,8 @@ pub struct Run {
     pub text: Vec<u8>,
     parts: Vec<Part>,
     pub n_used: usize,
-    pub n_forced: usize,
+    /// The tokens of forced text that was appended without a step.
+    pub n_appended: usize,
     pub steps: Vec<Step>,
     /// What is written to end in time.
     plan: VecDeque<TokenId>,
@@ -94,7 +95,7 @@ impl Run {
             text: vec![],
             parts: vec![],
             n_used: 0,
-            n_forced: 0,
+            n_appended: 0,
             steps: vec![],
             plan: VecDeque::new(),
             has_ended: false,
@@ -150,7 +151,7 @@ impl Run {
             self.push_bytes(forced.as_bytes());
             // Forced text is part of every completion, so this stays within the budget.
             let n_forced = vocab.tokenize_greedy(forced.as_bytes()).len();
-            (self.n_used, self.n_forced) = (self.n_used + n_forced, self.n_forced + n_forced);
+            (self.n_used, self.n_appended) = (self.n_used + n_forced, self.n_appended + n_forced);
             let index = self.steps.len() + 1;
             let n_allowed = mask.count();
             let step = Step { index, n_allowed, token, is_closing, forced, fill_time, accept_time, forced_time };

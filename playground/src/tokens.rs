@@ -97,6 +97,11 @@ pub fn shown_token(vocab: &Vocab, id: TokenId) -> String {
 }
 
 /// Returns the word for a kind of tokens.
+/// Returns the text of a token; none of a control token, whatever its bytes.
+pub fn text_of(vocab: &Vocab, id: TokenId) -> &[u8] {
+    if vocab.kind(id) == TokenKind::Control { b"" } else { vocab.bytes(id) }
+}
+
 pub fn shown_kind(kind: TokenKind) -> &'static str {
     match kind {
         TokenKind::Text => "text",

@@ -4,11 +4,12 @@ use crate::check::nanos;
 use crate::cli::EXIT_CODES;
 use crate::controls::{Piece, pieces};
 use crate::failure::{Failure, Verdict};
+use crate::forced::ForcedText;
 use crate::mask::Reason;
 use crate::options::{GrammarArgs, VocabArgs};
 use crate::output::{Output, counted, grouped, shown_time, unescaped};
 use crate::source::{GrammarSource, Loaded, check_stdin_once, read_file};
-use crate::tokens::{shown_token, token_json};
+use crate::tokens::{shown_token, text_of, token_json};
 use crate::vocabulary;
 use maskwright::TokenId;
 use serde_json::{Value, json};
@@ -47,6 +48,7 @@ struct TracedToken {
     id: TokenId,
     is_allowed: bool,
     n_allowed: usize,
+    is_forced: bool,
     time: Duration,
 }
 
@@ -94,6 +96,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let mut traced: Vec<TracedToken> = Vec::new();
     let mut read: Vec<u8> = Vec::new();
     let mut blocked: Option<Reason> = None;
+    let mut forced = ForcedText::default();
     for &id in &ids {
         let start = Instant::now();
         let mask = matcher.mask();
@@ -104,7 +107,8 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
             Err(error) => return Err(Failure::Step(error.to_string())),
         };
         let is_allowed = matcher.is_token_allowed(id);
-        traced.push(TracedToken { id, is_allowed, n_allowed, time });
+        let is_forced = is_allowed && forced.has_next(&mut matcher, Some(id), text_of(vocab, id), Some(n_allowed));
+        traced.push(TracedToken { id, is_allowed, n_allowed, is_forced, time });
         if !is_allowed {
             let all = [Piece::Bytes(0..read.len())];
             blocked = Some(Reason::of_id(&loaded, &matcher, &read, &all, id));
@@ -114,13 +118,13 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
         read.extend_from_slice(vocab.bytes(id));
     }
     let is_complete = blocked.is_none() && (matcher.is_accepting() || matcher.is_terminated());
-    let n_forced = traced.iter().filter(|one| one.n_allowed == 1).count();
+    let n_forced = traced.iter().filter(|one| one.is_forced).count();
     if args.json {
         let tokens = traced.iter().map(|one| {
             let mut token = token_json(vocab, one.id);
             token["is_allowed"] = one.is_allowed.into();
             token["n_allowed"] = one.n_allowed.into();
-            token["is_forced"] = (one.n_allowed == 1).into();
+            token["is_forced"] = one.is_forced.into();
             token["mask_ns"] = nanos(one.time).into();
             token
         });
@@ -138,9 +142,9 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     }
     output.line(format_args!("{:>6} {:>8} {:>9} {:>9}  token", "step", "id", "allowed", "mask"));
     for (index, one) in traced.iter().enumerate() {
-        let note = match (one.is_allowed, one.n_allowed) {
+        let note = match (one.is_allowed, one.is_forced) {
             (false, _) => "   BLOCKED",
-            (true, 1) => "   forced",
+            (true, true) => "   forced",
             _ => "",
         };
         let (n_allowed, time) = (grouped(one.n_allowed as u64), shown_time(one.time));

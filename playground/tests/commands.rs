@@ -281,6 +281,57 @@ fn questions_about_tokens_are_answered() {
 }
 
 #[test]
+fn tokens_that_are_read_as_a_whole_are_explained() {
+    let grammar = file("whole.ebnf", "root ::= any | \"x\" <|fim_prefix|>\nany ::= <[^1,100258]>\n");
+    let why = |token: &str, prefix: &str| {
+        let report = json(&run(&["mask", "--json", "-n", "0", &grammar, "--prefix", prefix, "--why", token]));
+        report["why"][0].clone()
+    };
+    for (token, prefix, rule) in [("b", "", "any"), ("<|fim_suffix|>", "", "any"), ("<|fim_prefix|>", "x", "root")] {
+        let told = why(token, prefix);
+        assert_eq!((&told["is_allowed"], &told["read_by"]), (&true.into(), &vec![rule].into()), "{told}");
+        assert!(told["reason"].as_str().unwrap().contains("or a set that has it"), "{told}");
+        assert_eq!(told["completion_behind"], "", "{told}");
+    }
+    // A text that one rule reads, and a token that another one has in a set.
+    assert_eq!(why("x", "")["read_by"], Value::from(vec!["any", "root"]));
+    for token in ["1", "100258"] {
+        let told = why(token, "");
+        let reason = told["reason"].as_str().unwrap();
+        assert!(told["is_allowed"] == false && reason.starts_with("the set of tokens"), "{token}: {told}");
+    }
+    let groups = json(&run(&["mask", "--json", "-n", "0", &grammar, "--group", "rule"]))["groups"].clone();
+    let labels: Vec<&Value> = groups.as_array().unwrap().iter().map(|group| &group["label"]).collect();
+    assert_eq!(labels, ["any", "root", "control tokens"], "{groups}");
+    // Of a schema, the place and its keywords.
+    let schema = file("whole.json", r#"{"properties": {"n": {"type": "integer"}}}"#);
+    let run = run(&["mask", &schema, "--prefix", "{\"n\":", "--why", "\"1\"", "-n", "0"]);
+    assert!(run.out.contains("read by: at /n, in the property `n`: type integer (#/properties/n/type)"), "{}", run.out);
+}
+
+/// A token is forced if all that may stand there begins with it.
+#[test]
+fn forced_means_the_same_everywhere() {
+    let grammar = file("forced.ebnf", "root ::= \"abcdefghijklmn\" [0-9] \"é!\"\n");
+    let document = json(&run(&["generate", "--json", &grammar, "--seed", "3"]))["documents"][0].clone();
+    let ids: Vec<String> = document["tokens"].as_array().unwrap().iter().map(Value::to_string).collect();
+    assert_eq!(document["n_tokens"], ids.len());
+    let trace = json(&run(&["trace", "--json", &grammar, "--ids", &ids.join(",")]));
+    assert_eq!(trace["is_complete"], true, "{trace}");
+    assert_eq!(trace["n_forced"], document["n_forced"]);
+    let forced: Vec<bool> =
+        trace["tokens"].as_array().unwrap().iter().map(|token| token["is_forced"].as_bool().unwrap()).collect();
+    // All but the digit: the stop token as well.
+    assert_eq!(forced.iter().filter(|is_forced| !**is_forced).count(), 1, "{trace}");
+    assert!(forced[0] && trace["tokens"][0]["n_allowed"].as_u64() > Some(1), "{trace}");
+    let called = ["generate", "--json", "grammars/tool_call.schema.json", "--seed", "3"];
+    let document = json(&run(&called))["documents"][0].clone();
+    let ids: Vec<String> = document["tokens"].as_array().unwrap().iter().map(Value::to_string).collect();
+    let trace = json(&run(&["trace", "--json", "grammars/tool_call.schema.json", "--ids", &ids.join(",")]));
+    assert_eq!((&trace["is_complete"], &trace["n_forced"]), (&true.into(), &document["n_forced"]), "{trace}");
+}
+
+#[test]
 fn traces_end_at_the_first_blocked_token() {
     let grammar = file("trace.ebnf", "root ::= \"[\" [0-9]+ \"]\"\n");
     let document = file("trace.txt", "[12]\n");

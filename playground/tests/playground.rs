@@ -35,7 +35,7 @@ fn demo_ends_within_any_budget_and_passes_its_checks() {
             // A tool call is longer than some of the budgets.
             assert!(budget == max_tokens.parse::<u64>().unwrap() || run["grammar"] == TOOL_CALL);
             let steps = run["steps"].as_array().unwrap();
-            assert_eq!(n_tokens, steps.len() as u64 + run["n_forced"].as_u64().unwrap());
+            assert_eq!(n_tokens, steps.len() as u64 + run["n_appended"].as_u64().unwrap());
             // The text is what the steps say, and the last step is the stop token.
             let text: String = steps
                 .iter()

@@ -4,6 +4,7 @@ use super::grammars::{Compiled, Grammars};
 use super::place::refused_offset;
 use super::workers::{Stopped, Task};
 use crate::controls::{Piece, pieces};
+use crate::forced::ForcedText;
 use crate::tokens::shown_token;
 use maskwright::{MatchError, Matcher, TokenId, TokenMask};
 use serde_json::{Value, json};
@@ -67,7 +68,7 @@ pub fn cells(grammars: &Grammars, compiled: &Compiled, text: &[u8]) -> Vec<Cell>
 enum Verdict {
     /// It is allowed, and other text is too.
     Allowed,
-    /// All text that may stand here begins with it.
+    /// All that may stand here begins with it: see [`ForcedText`].
     Forced,
     /// It is the first that is refused.
     Refused,
@@ -101,7 +102,7 @@ pub fn report(
     let mut mask = TokenMask::new(vocab.n_tokens());
     let (mut mask_time, mut n_masks) = (Duration::ZERO, 0);
     let (mut refused_at, mut is_stopped, mut step_error) = (None, false, None);
-    let mut forced: Vec<u8> = Vec::new();
+    let mut forced = ForcedText::default();
     let mut shown = Vec::with_capacity(cells.len());
     for (index, cell) in cells.iter().enumerate() {
         is_stopped |= match task.check() {
@@ -122,16 +123,13 @@ pub fn report(
                 }
                 mask_time += start.elapsed();
                 n_masks += 1;
-                if forced.is_empty() {
-                    forced = matcher.jump_forward();
-                }
             }
-            let is_forced = !cell.is_control && forced.starts_with(bytes);
+            let of_text = if cell.is_control { b"" } else { bytes };
+            // Beyond the masks that are counted, forced text isn't looked for either.
+            let is_forced =
+                n_allowed.is_some() && forced.has_next(&mut matcher, cell.ids.first().copied(), of_text, n_allowed);
             match cell.accept(&mut matcher, text) {
-                Ok(()) => {
-                    forced = if is_forced { forced.split_off(bytes.len()) } else { Vec::new() };
-                    Some(if is_forced { Verdict::Forced } else { Verdict::Allowed })
-                }
+                Ok(()) => Some(if is_forced { Verdict::Forced } else { Verdict::Allowed }),
                 Err(error) => {
                     let n_read = match matcher.fork().accept_bytes(bytes) {
                         Err(error) if !cell.is_control => refused_offset(&error),
