@@ -68,6 +68,8 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
         (None, []) => (None, &[]),
     };
     check_stdin_once(grammar_file.into_iter().chain(files.iter().map(PathBuf::as_path)))?;
+    let text = |text: &String| Ok((quoted_short(text.as_bytes(), 40), unescaped(text).map_err(Failure::Usage)?));
+    let texts: Vec<(String, Vec<u8>)> = args.text.iter().map(text).collect::<Result<_, Failure>>()?;
     let source = GrammarSource::read(&args.grammar, grammar_file)?;
     // Documents need no vocabulary: each byte is a token.
     let vocab = vocabulary::of_bytes(&source.parsed().into_iter().collect::<Vec<_>>())?;
@@ -83,7 +85,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
         () if args.trim => LineEnd::Dropped,
         () => LineEnd::Optional,
     };
-    let texts = args.text.iter().map(|text| (quoted_short(text.as_bytes(), 40), Ok(unescaped(text)), LineEnd::Kept));
+    let texts = texts.into_iter().map(|(name, text)| (name, Ok(text), LineEnd::Kept));
     let files = files.iter().map(|path| (shown_path(path), read_file(path), line_end));
     for (name, document, line_end) in texts.chain(files) {
         let outcome =

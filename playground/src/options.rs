@@ -208,11 +208,11 @@ impl PrefixArgs {
     /// Returns the bytes of the text.
     ///
     /// # Errors
-    /// If the file can't be read.
+    /// If the file can't be read, or the text has an unknown escape.
     pub fn read(&self) -> Result<Vec<u8>, Failure> {
         match (&self.prefix_file, &self.prefix) {
             (Some(path), _) => crate::source::read_file(path),
-            (None, Some(text)) => Ok(crate::output::unescaped(text)),
+            (None, Some(text)) => crate::output::unescaped(text).map_err(Failure::Usage),
             (None, None) => Ok(Vec::new()),
         }
     }

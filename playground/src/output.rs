@@ -94,26 +94,58 @@ pub fn harmless(text: &str) -> String {
     text.chars().map(|c| if is_unseen(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
-/// Reads the escapes `\n \r \t \\ \xHH`; a backslash before anything else is itself.
-pub fn unescaped(text: &str) -> Vec<u8> {
+/// The escapes of texts on the command line.
+pub const ESCAPES: &str = "\\n \\r \\t \\\\ \\xHH";
+
+/// Reads the escapes `\n \r \t \\ \xHH` of a text that is read as it is meant to be.
+///
+/// # Errors
+/// If there is another escape: which it is, and which there are.
+pub fn unescaped(text: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let mut suffix = text.as_bytes();
     while let Some((&first, after)) = suffix.split_first() {
-        let (byte, after) = match (first, after) {
-            (b'\\', [b'n', after @ ..]) => (b'\n', after),
-            (b'\\', [b'r', after @ ..]) => (b'\r', after),
-            (b'\\', [b't', after @ ..]) => (b'\t', after),
-            (b'\\', [b'\\', after @ ..]) => (b'\\', after),
-            (b'\\', [b'x', high, low, after @ ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
-                let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or(0) as u8;
-                (digit(*high) << 4 | digit(*low), after)
-            }
-            _ => (first, after),
+        let at = text.len() - suffix.len();
+        let (byte, after) = if first == b'\\' {
+            escaped(after).ok_or_else(|| {
+                let shown: String = harmless(&text[at..].chars().take(2).collect::<String>());
+                let place = quoted_short(text.as_bytes(), 40);
+                format!("unknown escape {shown} at byte {at} of {place}: there are {ESCAPES}")
+            })?
+        } else {
+            (first, after)
         };
         bytes.push(byte);
         suffix = after;
     }
+    Ok(bytes)
+}
+
+/// As [`unescaped`], where a backslash before anything else is itself: so is the text of many a token.
+pub fn unescaped_token(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut suffix = text.as_bytes();
+    while let Some((&first, after)) = suffix.split_first() {
+        let (byte, after) = Some(after).filter(|_| first == b'\\').and_then(escaped).unwrap_or((first, after));
+        bytes.push(byte);
+        suffix = after;
+    }
     bytes
+}
+
+/// Reads an escape behind its backslash; returns its byte and what follows.
+fn escaped(text: &[u8]) -> Option<(u8, &[u8])> {
+    match text {
+        [b'n', after @ ..] => Some((b'\n', after)),
+        [b'r', after @ ..] => Some((b'\r', after)),
+        [b't', after @ ..] => Some((b'\t', after)),
+        [b'\\', after @ ..] => Some((b'\\', after)),
+        [b'x', high, low, after @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+            let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or(0) as u8;
+            Some((digit(*high) << 4 | digit(*low), after))
+        }
+        _ => None,
+    }
 }
 
 /// Shows at most `n_chars` characters of a quoted text.
@@ -178,6 +210,18 @@ mod tests {
         assert_eq!(quoted("a'\\\n\u{1B}[31m é\u{202E}".as_bytes()), "'a\\'\\\\\\n\\u{1B}[31m é\\u{202E}'");
         assert_eq!(quoted(b"\xFF\xE4\xB8"), "'\\xFF\\xE4\\xB8'");
         assert_eq!(quoted_short(b"abcdefghij", 9), "'abcd'...");
+    }
+
+    #[test]
+    fn escapes_are_read_or_refused() {
+        assert_eq!(unescaped(r"a\n\\\x41é"), Ok("a\n\\Aé".into()));
+        for (text, shown) in
+            [(r"a\qb", r"\q at byte 1"), (r"\x6", r"\x at byte 0"), ("a\\", r"\ at byte 1"), (r"\é", r"\é")]
+        {
+            let error = unescaped(text).unwrap_err();
+            assert!(error.contains(shown) && error.contains(ESCAPES), "{error}");
+        }
+        assert_eq!(unescaped_token(r"\q\t\"), b"\\q\t\\");
     }
 
     #[test]

@@ -147,7 +147,7 @@ impl Session<'_> {
             "go" | "g" if rest.trim().is_empty() => Answer::no("to the output of which name?"),
             "type" | "t" if self.matcher.is_terminated() => Answer::no(ENDED),
             "type" | "t" => {
-                let bytes = unescaped(rest);
+                let bytes = unescaped(rest).map_err(Failure::Usage)?;
                 match self.matcher.accept_bytes(&bytes) {
                     Ok(()) => Answer::yes(),
                     Err(error) => {

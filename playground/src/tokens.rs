@@ -3,7 +3,7 @@
 use crate::cli::EXIT_CODES;
 use crate::failure::{Failure, Verdict};
 use crate::options::VocabArgs;
-use crate::output::{Output, counted, grouped, harmless, quoted_short, unescaped};
+use crate::output::{Output, counted, grouped, harmless, quoted_short, unescaped, unescaped_token};
 use crate::vocabulary;
 use maskwright::{TokenId, TokenKind, Vocab};
 use serde_json::{Value, json};
@@ -36,7 +36,8 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let count = |kind: TokenKind| (0..vocab.n_tokens() as TokenId).filter(|&id| vocab.kind(id) == kind).count();
     let kinds = [TokenKind::Text, TokenKind::AddedText, TokenKind::Control, TokenKind::Padding];
     let found: Vec<(&String, Asked)> = args.find.iter().map(|asked| (asked, find_token(&vocab, asked))).collect();
-    let cut = args.text.as_ref().map(|text| vocabulary::tokenize(&args.vocab.vocab, &vocab, &unescaped(text)));
+    let text = args.text.as_deref().map(unescaped).transpose().map_err(Failure::Usage)?;
+    let cut = text.map(|text| vocabulary::tokenize(&args.vocab.vocab, &vocab, &text));
     let cut = cut.transpose()?;
     let all_found = found.iter().all(|(_, asked)| matches!(asked, Asked::Token(_)));
     if args.json {
@@ -96,12 +97,12 @@ pub fn shown_token(vocab: &Vocab, id: TokenId) -> String {
     }
 }
 
-/// Returns the word for a kind of tokens.
 /// Returns the text of a token; none of a control token, whatever its bytes.
 pub fn text_of(vocab: &Vocab, id: TokenId) -> &[u8] {
     if vocab.kind(id) == TokenKind::Control { b"" } else { vocab.bytes(id) }
 }
 
+/// Returns the word for a kind of tokens.
 pub fn shown_kind(kind: TokenKind) -> &'static str {
     match kind {
         TokenKind::Text => "text",
@@ -151,13 +152,13 @@ pub fn find_token(vocab: &Vocab, asked: &str) -> Asked {
     }
     let inner = asked.strip_prefix('"').and_then(|suffix| suffix.strip_suffix('"')).filter(|inner| !inner.is_empty());
     for text in [Some(asked), inner].into_iter().flatten() {
-        let bytes = unescaped(text);
+        let bytes = unescaped_token(text);
         let node = vocab.trie().find(&bytes);
         if let Some(&id) = node.and_then(|node| vocab.trie().tokens(node).first()) {
             return Asked::Token(id);
         }
     }
-    Asked::Text(unescaped(inner.unwrap_or(asked)))
+    Asked::Text(unescaped_token(inner.unwrap_or(asked)))
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
             let bytes = read_file(path)?;
             bytes.strip_suffix(b"\n").map_or(bytes.clone(), <[u8]>::to_vec)
         }
-        (None, Some(text), None) => unescaped(text),
+        (None, Some(text), None) => unescaped(text).map_err(Failure::Usage)?,
         (None, None, Some(_)) => Vec::new(),
         (None, None, None) => return Err(Failure::Usage("there is no document: a file, --text or --ids".into())),
         _ => return Err(Failure::Usage("there is more than one document".into())),
