@@ -1,7 +1,7 @@
 //! Failures of commands, and the exit codes.
 
 use crate::refusal::Refusal;
-use maskwright::compiler::ErrorFacts;
+use maskwright::compiler::{ErrorCode, ErrorFacts};
 use maskwright::{CompileError, VocabError};
 use serde_json::{Value, json};
 use std::fmt;
@@ -96,10 +96,16 @@ impl Failure {
                 error["pointer"] = facts.pointer.clone().into();
                 error["keyword"] = facts.keyword.clone().into();
                 error["limit"] = facts.limit.map(|(given, limit)| json!({ "given": given, "limit": limit })).into();
-                if let CompileError::Schema(schema) = compile {
-                    error["is_unsatisfiable"] = schema.is_unsatisfiable().into();
-                    error["keywords"] = schema.contradicting().collect::<Vec<_>>().into();
-                }
+                // The schema may be the grammar, or an operand or a part of it.
+                let schema = match compile {
+                    CompileError::Schema(schema) => Some(schema),
+                    CompileError::Operand(operand) => Some(operand.schema_error()),
+                    CompileError::Tag(tag) => tag.as_schema(),
+                    _ => None,
+                };
+                let keywords: Vec<&str> = schema.iter().flat_map(|schema| schema.contradicting()).collect();
+                error["is_unsatisfiable"] = (facts.code == ErrorCode::Unsatisfiable).into();
+                error["keywords"] = keywords.into();
             }
             Failure::Prefix(refusal) => refusal.add_to(&mut error),
             _ => {}

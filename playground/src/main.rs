@@ -44,8 +44,17 @@ use output::Output;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Prints help, or what is wrong with the command line, to the right stream.
+/// Prints help, or what is wrong with the command line, to the right stream. Who asks for JSON gets JSON, though not all options could be read.
 fn show(message: &clap::Error) -> ExitCode {
+    let mut options = std::env::args_os().skip(1).take_while(|argument| argument != "--");
+    if message.use_stderr() && options.any(|option| option == "--json") {
+        let text = message.to_string();
+        output::complain(text.trim_end());
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        let mut output = Output::stdout();
+        output.json(&failure::Failure::Usage(text.trim_end().to_owned()).to_json());
+        return exit(output, failure::CODE_USAGE);
+    }
     match message.print().and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             output::complain(&format!("error: can't write the output: {error}"));
@@ -87,6 +96,11 @@ fn main() -> ExitCode {
             failure.code()
         }
     };
+    exit(output, code)
+}
+
+/// Writes what is left of the output.
+fn exit(output: Output, code: u8) -> ExitCode {
     match output.finish() {
         Ok(()) => ExitCode::from(code),
         Err(error) => {

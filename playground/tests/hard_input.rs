@@ -133,3 +133,79 @@ fn files_that_are_nothing_of_the_kind_are_told() {
     let run = run(&["check", &huge]);
     assert!(run.code == 3 && run.err.contains("source_bytes_max") && run.err.contains("root ::= \"aaa"), "{}", run.err);
 }
+
+/// Masks of an ambiguous grammar take microseconds, and its explanation cubic time: the verdict comes without it.
+#[test]
+fn explanations_of_ambiguous_grammars_are_bounded() {
+    let grammar = file("ambiguous-text.ebnf", "root ::= s\ns ::= s s s | s s | \"a\" | \"\"\n");
+    let (text, begun) = ("a".repeat(3000) + "c", "a".repeat(3000));
+    let start = std::time::Instant::now();
+    let checked = json(&run(&["check", "--json", &grammar, "--text", &text]));
+    let document = &checked["documents"][0];
+    assert_eq!((&document["matches"], &document["offset"]), (&false.into(), &3000.into()));
+    assert_eq!((&document["unexplained"]["code"], &document["expected_bytes"]), (&"time".into(), &"[a]".into()));
+    let says = "the explanation took more than 2.00 s; expected items are not listed";
+    assert_eq!(document["unexplained"]["message"], says);
+    let asked = run(&["mask", &grammar, "--prefix", &begun, "--why", "b", "--why", "a", "-n", "0"]);
+    assert!(asked.code == 1 && asked.out.matches(says).count() == 3, "{}", asked.out);
+    let stepped = run_with_input(&["step", &grammar], format!("type {text}\n").as_bytes());
+    assert!(stepped.out.contains("refused: 'c' at byte 3000") && stepped.out.contains(says), "{}", stepped.out);
+    let traced = run(&["trace", &grammar, "--text", &text]);
+    assert!(traced.out.contains("BLOCKED") && traced.out.contains(says), "{}", traced.out);
+    // Each waits once for what it can't have.
+    assert!(start.elapsed() < std::time::Duration::from_secs(60), "{:?}", start.elapsed());
+    // A short text is explained in full.
+    let checked = run(&["check", &grammar, "--text", "aac"]);
+    assert!(checked.out.contains("\"a\"   in s") && !checked.out.contains("note:"), "{}", checked.out);
+}
+
+#[test]
+fn unknown_escapes_are_refused() {
+    let grammar = file("escapes.ebnf", "root ::= .*\n");
+    for args in [
+        &["check", &grammar, "--text", r"a\qb"][..],
+        &["trace", &grammar, "--text", r"a\qb"],
+        &["mask", &grammar, "--prefix", r"a\qb"],
+        &["tokens", r"a\qb"],
+    ] {
+        let run = run(args);
+        assert_eq!(run.code, 2, "{args:?}");
+        assert!(run.err.contains(r"unknown escape \q at byte 1 of 'a\\qb': there are \n \r \t \\ \xHH"), "{}", run.err);
+    }
+    let stepped = run_with_input(&["step", &grammar], b"type \\q\ntype \\\\q\ntext\n");
+    assert!(stepped.out.contains("unknown escape") && stepped.out.contains(r"'\\q'"), "{}", stepped.out);
+    // Many a token begins with a backslash.
+    assert_eq!(run(&["tokens", "--find", r"\q"]).err, "");
+}
+
+/// Who asks for JSON gets JSON, whatever is wrong.
+#[test]
+fn every_error_is_json() {
+    for args in [&["check", "--json"][..], &["mask", "x", "--json", "--white-space", "foo"], &["explain", "--json"]] {
+        let run = run(args);
+        assert_eq!((run.code, &json(&run)["error"]["kind"]), (2, &"usage".into()), "{args:?}");
+        assert!(run.err.starts_with("error: "), "{}", run.err);
+    }
+    assert_eq!(run(&["check"]).out, "");
+    let (none, tag) = (
+        file("nothing.ebnf", "root ::= \"a\" & \"b\"\n"),
+        r#"{"type": "structural_tag", "format": {"type": "json_schema", "json_schema": {"type": "string", "minLength": 5, "maxLength": 3}}}"#,
+    );
+    let tag = file("nothing.json", tag);
+    let operand =
+        file("nothing-within.ebnf", "root ::= %json {\"type\": \"integer\", \"minimum\": 5, \"maximum\": 3}\n");
+    let broken = file("broken.ebnf", "root ::= [\n");
+    for (path, is_unsatisfiable, keywords) in [
+        (&none, true, vec![]),
+        (&tag, true, vec!["minLength", "maxLength"]),
+        (&operand, true, vec!["minimum", "maximum"]),
+        (&broken, false, vec![]),
+    ] {
+        let error = &json(&run(&["check", "--json", path]))["error"];
+        assert_eq!(
+            (&error["is_unsatisfiable"], &error["keywords"]),
+            (&is_unsatisfiable.into(), &keywords.into()),
+            "{error}"
+        );
+    }
+}
