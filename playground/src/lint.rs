@@ -3,10 +3,12 @@
 use crate::cli::EXIT_CODES;
 use crate::failure::{Failure, Verdict};
 use crate::options::FileArgs;
-use crate::output::{Output, counted, harmless};
+use crate::output::{Output, counted, grouped, harmless};
 use crate::source::GrammarSource;
 use crate::vocabulary;
-use maskwright::{CompileOptions, GrammarCompiler, Limits};
+use maskwright::grammar::{EXCLUSION_OPERATORS_MAX, Expr, Grammar};
+use maskwright::json_schema::SchemaReport;
+use maskwright::{CompileOptions, CompiledGrammar, GrammarCompiler, Limits};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -40,12 +42,14 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let mut warnings = grammar.warnings().to_vec();
     // Compiling doesn't look for these, which take as long again.
     warnings.extend(parsed.iter().flat_map(|grammar| grammar.exclusion_warnings(&Limits::default())));
+    let notes = cut_notes(&grammar, &parsed);
     if args.json {
         output.json(&json!({
             "version": 1,
             "grammar": source.name,
             "form": source.form.name(),
             "warnings": source.warnings_json(&warnings),
+            "notes": notes,
         }));
         return Ok(Verdict::of(warnings.is_empty()));
     }
@@ -65,5 +69,25 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
         }
     }
     output.line(format_args!("{}: {}", source.name, counted(warnings.len(), "warning")));
+    notes.iter().for_each(|note| output.line(format_args!("{}: {note}", source.name)));
     Ok(Verdict::of(warnings.is_empty()))
+}
+
+/// Returns a sentence for each kind of mistake that was looked for up to a bound: there may be more than are listed.
+fn cut_notes(grammar: &CompiledGrammar, parsed: &[Grammar]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let warnings_max = SchemaReport::WARNINGS_MAX;
+    if grammar.schema_reports().any(|(_, report)| report.warnings().len() >= warnings_max) {
+        let n_mistakes = counted(warnings_max, "mistake");
+        notes.push(format!("at most {n_mistakes} of a schema are looked for: correct these to see the others"));
+    }
+    let is_operator = |expr: &&Expr| matches!(expr, Expr::And(..) | Expr::Minus(..));
+    let n_operators: usize = parsed.iter().map(|grammar| grammar.exprs().iter().filter(is_operator).count()).sum();
+    if n_operators > EXCLUSION_OPERATORS_MAX {
+        let n_operators = grouped(n_operators as u64);
+        notes.push(format!(
+            "the first {EXCLUSION_OPERATORS_MAX} of {n_operators} operators `&` and `-` were looked at: what others take away is not listed"
+        ));
+    }
+    notes
 }

@@ -170,7 +170,7 @@ fn grammars_that_mean_something_else_are_warned_about() {
     }
     let first = run(&["check", &file("first.ebnf", "root ::= a | b, c;\na ::= \"x\"\n")]);
     assert!(first.err.contains("unexpected `,` at line 1, column 15"), "{}", first.err);
-    for (pattern, hint) in [("(?i)abc", "no inline flags"), ("(?P<n>abc)", "(?<name>...)")] {
+    for (pattern, hint) in [("(?i)abc", "like `[aA]`"), ("(?s).", "write `[^]`"), ("(?P<n>abc)", "(?<name>...)")] {
         let schema = file("hint.json", serde_json::json!({ "pattern": pattern }).to_string());
         let run = run(&["check", &schema]);
         assert_eq!(run.code, 3);

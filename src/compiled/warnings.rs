@@ -9,7 +9,7 @@ use hashbrown::{HashMap, HashSet};
 
 /// Returns the warnings about a schema that is no operand of a grammar.
 pub(crate) fn schema_warnings(report: &SchemaReport) -> impl Iterator<Item = Warning> {
-    report.warnings().into_iter().map(|warning| Warning::of_schema(warning.span(), warning.to_string()))
+    report.warnings().into_iter().map(|warning| Warning::of_schema(warning.mistake_span(), warning.to_string()))
 }
 
 /// Returns the warnings about the schemas among the operands of a grammar: of each schema at each of its places, with the JSON pointer if the grammar is that of a document.
@@ -80,7 +80,7 @@ impl Placed {
         // An operand of EBNF or Lark stands in the text as it is.
         let text = place.and_then(|place| source.get(place.start as usize..place.end as usize));
         let start = text.and_then(|text| text.find(&**operand.text()));
-        let span = match (place, start, warning.span()) {
+        let span = match (place, start, warning.mistake_span()) {
             (Some(place), Some(start), Some(span)) => {
                 let start = place.start + start as u32;
                 Some(Span { start: start + span.start, end: start + span.end })

@@ -12,7 +12,7 @@ use crate::Limits;
 use crate::regular::Dfa;
 
 /// Most operators `&` and `-` that are looked at.
-const OPERATORS_MAX: usize = 64;
+pub const EXCLUSION_OPERATORS_MAX: usize = 64;
 /// Most exclusions that are tried as the reason why an expression matches nothing, and most alternatives of one exclusion.
 const TRIED_MAX: usize = 64;
 /// Most states of an automaton; what needs more is not told.
@@ -49,7 +49,7 @@ impl Grammar {
             .map(ExprId::new)
             .filter(|id| reachable[id.index()] && self.operands_of_condition(*id).is_some());
         let mut lints = Lints { grammar: self, source, limits, found: Vec::new() };
-        operators.take(OPERATORS_MAX).for_each(|id| lints.look_at(id));
+        operators.take(EXCLUSION_OPERATORS_MAX).for_each(|id| lints.look_at(id));
         lints.found
     }
 
@@ -198,7 +198,7 @@ mod tests {
         builder.define(root, body);
         let grammar = builder.finish(root).unwrap();
         let warnings = grammar.exclusion_warnings(&Limits::default());
-        assert_eq!(warnings.len(), OPERATORS_MAX);
+        assert_eq!(warnings.len(), EXCLUSION_OPERATORS_MAX);
         assert_eq!(warnings[0].to_string(), "excluding `y` has no effect: `x` doesn't match it anyway");
         assert_eq!(warnings[0].kind(), WarningKind::WithoutEffect);
         let none = grammar.exclusion_warnings(&Limits { dfa_states_max: 0, ..Limits::default() });

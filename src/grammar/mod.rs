@@ -21,6 +21,7 @@ pub use analysis::{Warning, WarningKind};
 pub use builder::{GrammarBuilder, GrammarError};
 pub use excluded_tokens::ExcludedTokens;
 pub(crate) use excluded_tokens::merged;
+pub use exclusions::EXCLUSION_OPERATORS_MAX;
 pub(crate) use part::{Part, Parts};
 pub use regular_of::{NotRegular, NotRegularReason};
 pub use schema_operand::SchemaOperand;

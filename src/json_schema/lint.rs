@@ -14,7 +14,7 @@ use core::fmt;
 use hashbrown::HashSet;
 
 /// Most warnings about one schema.
-const WARNINGS_MAX: usize = 32;
+pub(super) const WARNINGS_MAX: usize = 1 << 10;
 /// Longest word that is compared with words of about its length only.
 const SHORT_LEN_MAX: usize = 5;
 /// Most comparisons of two words; long ones take some microseconds each.
@@ -98,6 +98,8 @@ pub struct SchemaWarning {
     kind: SchemaWarningKind,
     location: Box<str>,
     span: Option<Span>,
+    /// The span of a word that is the mistake, rather than its value.
+    key_span: Option<Span>,
     message: Box<str>,
     hint: Option<Box<str>>,
 }
@@ -116,6 +118,11 @@ impl SchemaWarning {
     /// Returns the span in the text of the schema, if it was read from one.
     pub fn span(&self) -> Option<Span> {
         self.span
+    }
+
+    /// Returns the span of what is wrong in the text of the schema: of a keyword that constrains nothing the word, else the value.
+    pub(crate) fn mistake_span(&self) -> Option<Span> {
+        self.key_span.or(self.span)
     }
 
     /// Returns what is wrong, without the place.
@@ -203,8 +210,11 @@ impl Lints<'_> {
         let document = self.model.schema(schema).document();
         let json = self.model.json(document);
         let is_given = self.model.document_uri(document).is_empty() && !json.source().is_empty();
+        let is_about_word = matches!(kind, SchemaWarningKind::UnknownKeyword | SchemaWarningKind::WithoutEffect);
+        let key_span = if is_given && is_about_word { json.key_span(value) } else { None };
         self.found.push(SchemaWarning {
             kind,
+            key_span,
             location: self.model.location(schema, value).into(),
             span: is_given.then(|| json.span(value)),
             message: message.into(),

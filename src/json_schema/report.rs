@@ -201,7 +201,10 @@ impl SchemaReport {
         !self.has_any_order
     }
 
-    /// Returns the probable mistakes: what was meant to constrain values and doesn't.
+    /// Most probable mistakes that are looked for in one schema.
+    pub const WARNINGS_MAX: usize = super::lint::WARNINGS_MAX;
+
+    /// Returns the probable mistakes: what was meant to constrain values and doesn't; of very many the first [`WARNINGS_MAX`](Self::WARNINGS_MAX).
     ///
     /// ```
     /// use maskwright::{GrammarCompiler, Vocab};

@@ -175,6 +175,15 @@ impl Json {
         }
     }
 
+    /// Returns the span of the key of a value, with its quotes; `None` if the value is no member of an object.
+    pub fn key_span(&self, id: ValueId) -> Option<Span> {
+        let node = &self.nodes[id.index()];
+        match self.value(self.parent(id)?) {
+            Value::Object(members) => Some(members[node.index as usize].key_span),
+            _ => None,
+        }
+    }
+
     /// Returns the span of a value in the source.
     pub fn span(&self, id: ValueId) -> Span {
         self.nodes[id.index()].span

@@ -189,9 +189,12 @@ impl Parser<'_> {
                 let error = self.refuse(start, end, format!("unknown kind of group `{text}`"));
                 let hint = match self.peek() {
                     Some('P') => "names are written `(?<name>...)`",
-                    Some('i' | 'm' | 's' | 'x' | 'u' | '-') => {
-                        "patterns have no inline flags; for any case write classes, like `[aA]`"
+                    Some('i') => "patterns have no inline flags; for any case write classes, like `[aA]`",
+                    Some('s') => "patterns have no inline flags; for any character, line ends too, write `[^]`",
+                    Some('m') => {
+                        "patterns have no inline flags; for the ends of lines write `(?:^|\\n)` and `(?=\\n|$)`"
                     }
+                    Some('x' | 'u' | '-') => "patterns have no inline flags",
                     Some('>') => "patterns have no atomic groups",
                     Some('#') => "patterns have no comments",
                     _ => "groups begin with `(`, `(?:`, `(?<name>`, `(?=` or `(?!`",
