@@ -77,7 +77,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     }
     output.line(format_args!("{}: {}, compiled in {}", source.name, size_of(&grammar), shown_time(time)));
     let width = report.findings().map(|finding| finding.keyword.chars().count()).max().unwrap_or(0);
-    let (mut n_enforced, mut n_relaxed, mut n_others) = (0, 0, 0);
+    let (mut n_enforced, mut n_in_part, mut n_relaxed, mut n_others) = (0, 0, 0, 0);
     for finding in report.findings() {
         let fate = match &finding.verdict {
             Fate::Enforced => "enforced".to_owned(),
@@ -86,7 +86,8 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
             _ => "annotation".to_owned(),
         };
         *match &finding.verdict {
-            Fate::Enforced | Fate::EnforcedInPart(_) => &mut n_enforced,
+            Fate::Enforced => &mut n_enforced,
+            Fate::EnforcedInPart(_) => &mut n_in_part,
             Fate::Relaxed(_) => &mut n_relaxed,
             _ => &mut n_others,
         } += 1;
@@ -98,7 +99,8 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
             ));
         }
     }
-    output.line(format_args!("{n_enforced} enforced, {n_relaxed} relaxed, {}", counted(n_others, "annotation")));
+    let n_others = counted(n_others, "annotation");
+    output.line(format_args!("{n_enforced} enforced, {n_in_part} in part, {n_relaxed} relaxed, {n_others}"));
     Ok(Verdict::of(report.is_exact()))
 }
 

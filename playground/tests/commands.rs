@@ -460,6 +460,80 @@ fn only_what_is_relaxed_is_shown() {
 }
 
 #[test]
+fn what_is_not_enforced_is_no_constraint() {
+    let schema = file("lenient.json", r#"{"type": "string", "pattern": "(?<=a)b", "format": "phone"}"#);
+    let masked = run(&["mask", &schema, "--lenient", "-n", "0"]);
+    assert!(masked.out.contains("at the root of the document: type string (#/type)\n"), "{}", masked.out);
+    let explained = run(&["explain", &schema, "--lenient"]);
+    assert!(explained.out.ends_with("1 enforced, 0 in part, 1 relaxed, 1 annotation\n"), "{}", explained.out);
+    let schema = file("in-part.json", r#"{"type": "string", "format": "hostname"}"#);
+    let masked = run(&["mask", &schema, "-n", "0"]);
+    assert!(masked.out.contains("format hostname in part (#/format)"), "{}", masked.out);
+    let explained = run(&["explain", &schema, "--only-relaxed"]);
+    assert!(
+        explained.code == 1 && explained.out.ends_with("1 enforced, 1 in part, 0 relaxed, 0 annotations\n"),
+        "{}",
+        explained.out
+    );
+}
+
+#[test]
+fn a_tag_without_a_format_is_no_schema() {
+    for (name, source, says) in [
+        ("misspelt", r#"{"type": "structural_tag", "fromat": {"type": "any_text"}}"#, "is `fromat` meant to be it?"),
+        ("missing", r#"{"type": "structural_tag"}"#, "a `structural_tag` needs a field `format`"),
+    ] {
+        let run = run(&["check", &file(&format!("tag-{name}.json"), source)]);
+        assert!(run.code == 3 && run.err.contains(says), "{name}: {}", run.err);
+    }
+}
+
+#[test]
+fn many_mistakes_are_all_listed_or_counted() {
+    let words = |n: usize| {
+        let words: Vec<String> = (0..n).map(|index| format!("\"word{index}\": 1")).collect();
+        file("many-words.json", format!("{{{}}}", words.join(", ")))
+    };
+    let lint = run(&["lint", &words(100)]);
+    assert!(lint.code == 1 && lint.out.ends_with(": 100 warnings\n"), "{}", lint.out.lines().last().unwrap());
+    assert!(run(&["check", &words(100)]).err.contains(": 90 more like these;"));
+    let lint = run(&["lint", &words(3000)]);
+    assert!(lint.out.contains(": 1,024 warnings\n") && lint.out.contains("at most 1,024 mistakes"));
+    let none: Vec<String> = (0..300).map(|index| format!("([a-b] - \"x{index}\")")).collect();
+    let grammar = file("many-exclusions.ebnf", format!("root ::= {}\n", none.join(" ")));
+    let lint = run(&["lint", &grammar]);
+    assert!(lint.out.contains("the first 64 of 300 operators"), "{}", lint.out.lines().last().unwrap());
+    // A misspelt word is shown itself, and not its value.
+    let lint = run(&["lint", &file("caret.json", r#"{"type": "object", "propertys": {}}"#)]);
+    assert!(lint.out.contains(":1:20: ") && lint.out.contains("   |                    ^^^^^^^^^^^\n"), "{}", lint.out);
+}
+
+#[test]
+fn steps_say_why_they_cannot_be_taken() {
+    let grammar = file("ended.ebnf", "root ::= \"a\" \"b\"\n");
+    let stepped =
+        run_with_input(&["step", &grammar], b"fork\ngo\ntoken\nwhy\nfinish\nwhy b\ntype b\nexpected\nwalk\nfinish\n");
+    assert_eq!(stepped.code, 0, "{}", stepped.out);
+    for says in
+        ["under which name?", "to the output of which name?", "which token?", "not allowed: the output has ended"]
+    {
+        assert!(stepped.out.contains(says), "{says}: {}", stepped.out);
+    }
+    assert_eq!(
+        stepped.out.matches("the output has ended, and only stop tokens may follow").count(),
+        5,
+        "{}",
+        stepped.out
+    );
+    assert!(!stepped.out.contains("expected: \"b\""), "{}", stepped.out);
+    // The vocabulary has an "a" and no "b".
+    let vocab = file("stuck-step.tiktoken", "YQ== 0\n");
+    let stuck = run_with_input(&["step", "--vocab", &vocab, &grammar], b"type a\nwalk 3\n");
+    assert!(stuck.code == 1 && stuck.out.contains("0 allowed, stuck"), "{}", stuck.out);
+    assert!(stuck.out.contains("stuck: no token can follow, and the text is not complete"), "{}", stuck.out);
+}
+
+#[test]
 fn steps_are_taken_and_taken_back() {
     let grammar = file("step.ebnf", "root ::= \"[\" item (\",\" item)* \"]\"\nitem ::= [0-9]+ | \"true\"\n");
     let commands = "type [1\nfork a\ntype ,t\njump\nundo 2\ntype x\nwhy \"]\"\ntoken \"]\"\ngo a\ntype ,2]\nmask 3\nexpected\nhelp\nfrob\n";

@@ -2,7 +2,7 @@
 //!
 //! Findings are made on demand: ten thousand nested schemas have pointers of three hundred megabytes.
 
-use super::applicable::ConstraintsAt;
+use super::applicable::{Constraint, ConstraintsAt};
 use super::format::Format;
 use super::keywords::parts_of;
 use super::lint::SchemaWarning;
@@ -245,7 +245,27 @@ impl SchemaReport {
             }
             Writing::Value | Writing::End => TypeSet::ALL,
         };
-        self.model.constraints_at(path, types)
+        let mut found = self.model.constraints_at(path, types);
+        self.keep_enforced(&mut found.constraints);
+        found
+    }
+
+    /// Drops the keywords that constrain nothing: those that lenient mode dropped, and formats that nobody knows. What is enforced in part says so.
+    fn keep_enforced(&self, constraints: &mut Vec<Constraint>) {
+        if constraints.is_empty() {
+            return;
+        }
+        let findings = self.findings().filter(|finding| finding.verdict != Verdict::Enforced);
+        let fates: HashMap<(Box<str>, Box<str>), Verdict> =
+            findings.map(|finding| ((finding.location, finding.keyword), finding.verdict)).collect();
+        constraints.retain_mut(|constraint| {
+            match fates.get(&(constraint.location.clone(), constraint.keyword.clone())) {
+                Some(Verdict::Relaxed(_) | Verdict::Annotation) => return false,
+                Some(Verdict::EnforcedInPart(_)) => constraint.words = format!("{} in part", constraint.words).into(),
+                _ => {}
+            }
+            true
+        });
     }
 
     /// Returns about how much memory the report takes, in bytes.
