@@ -107,7 +107,8 @@ fn is_same_form(one: &Form, other: &Form) -> bool {
 /// Returns whether a JSON document has the envelope of a structural tag.
 fn is_tag(text: &str) -> bool {
     let Ok(Value::Object(members)) = serde_json::from_str(text) else { return false };
-    members.get("type").is_some_and(|name| name == "structural_tag") && members.contains_key("format")
+    // Without a `format` it is no schema either: read as a tag, the error says what is missing.
+    members.get("type").is_some_and(|name| name == "structural_tag")
         || members.contains_key("structures") && members.contains_key("triggers")
 }
 
