@@ -3,10 +3,11 @@
 use maskwright::diagnose::{self, Reason};
 use maskwright::frontend::ebnf;
 use maskwright::grammar::Grammar;
+use maskwright::json_schema::{SchemaOptions, WhiteSpace};
 use maskwright::reference::{OracleMatcher, Recognizer};
 use maskwright::testing::cases::default_vocab;
 use maskwright::testing::{GrammarShape, Rng, VocabShape, random_grammar, random_vocab, random_walk};
-use maskwright::{GrammarCompiler, Limits, TokenId, Vocab};
+use maskwright::{CompileOptions, GrammarCompiler, Limits, TokenId, Vocab};
 use std::sync::Arc;
 
 fn read(source: &str) -> (Grammar, Recognizer) {
@@ -260,4 +261,173 @@ fn completions_obey_what_the_engine_counts() {
         matcher.accept_bytes(&completion).unwrap();
         assert!(matcher.is_accepting(), "{schema}");
     }
+}
+
+/// The lines of an explanation of why `rest` can't follow `text`.
+fn schema_lines(schema: &str, options: &SchemaOptions, text: &str, rest: &str) -> String {
+    let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap().into());
+    let grammar = compiler.compile_json_schema_with(schema, options, &CompileOptions::default()).unwrap();
+    let mut matcher = grammar.matcher();
+    matcher.accept_bytes(text.as_bytes()).unwrap_or_else(|error| panic!("{schema} {text}: {error}"));
+    let refusal = matcher.explain_bytes(rest.as_bytes()).unwrap().unwrap_or_else(|| panic!("{schema} {text}{rest}"));
+    assert_eq!(refusal.offset(), 0, "{schema} {text}{rest}");
+    let place = refusal.schema().expect("it is JSON");
+    assert_eq!(place.to_json()["lines"].as_array().unwrap().len(), place.lines().len());
+    format!("expected {}\n{}", place.expected(), place.lines().join("\n"))
+}
+
+/// Asserts for each schema, text and refused rest that the explanation says something, or with a `!` before it that it does not.
+fn assert_lines(cases: &[(&str, &str, &str, &[&str])]) {
+    for (schema, text, rest, parts) in cases {
+        let lines = schema_lines(schema, &SchemaOptions::default(), text, rest);
+        for part in *parts {
+            match part.strip_prefix('!') {
+                Some(part) => assert!(!lines.contains(part), "{text} {rest}: {part} in\n{lines}"),
+                None => assert!(lines.contains(part), "{text} {rest}: no {part} in\n{lines}"),
+            }
+        }
+    }
+}
+
+/// A number may end behind a digit, so that what refuses the next byte is the object or array around it.
+#[test]
+fn behind_a_number_the_container_decides() {
+    let two = r#"{"type":"object","properties":{"n":{"type":"integer"},"m":{"type":"integer"}},"required":["n","m"]}"#;
+    let ten = r#"{"type":"object","properties":{"n":{"type":"integer","minimum":10},"m":{}},"required":["m"]}"#;
+    assert_lines(&[
+        (two, r#"{"n": 1"#, "}", &["at /n, in the property `n`: type integer", "\nrequired and missing: `m`"]),
+        (two, r#"{"n": 1 "#, "}", &["required and missing: `m`"]),
+        // A digit is refused by what is said of the number.
+        (
+            r#"{"properties":{"n":{"type":"integer","maximum":20}},"required":["n","m"]}"#,
+            r#"{"n":2"#,
+            "5",
+            &["maximum 20", "!missing"],
+        ),
+        // It may not end yet.
+        (ten, r#"{"n":1"#, "}", &["minimum 10", "!missing"]),
+        (
+            r#"{"type":"array","items":{"type":"integer"},"minItems":2}"#,
+            "[1",
+            "]",
+            &["around the number, at the root of the document: type array", "minItems 2 (#/minItems)"],
+        ),
+        (r#"{"type":"array","items":{"type":"integer"},"maxItems":2}"#, "[1,2", ",3]", &["maxItems 2 (#/maxItems)"]),
+        (r#"{"type":"object","minProperties":2}"#, r#"{"a": 1"#, "}", &["minProperties 2 (#/minProperties)"]),
+        (
+            r#"{"type":"object","maxProperties":1}"#,
+            r#"{"a": 1"#,
+            r#","b":2}"#,
+            &["maxProperties 1 (#/maxProperties)", "!`b`"],
+        ),
+        (
+            r#"{"type":"object","properties":{"a":{},"b":{}},"dependentRequired":{"a":["b"]},"additionalProperties":false}"#,
+            r#"{"a": 1"#,
+            "}",
+            &["dependentRequired (#/dependentRequired)", "required and missing: `b`"],
+        ),
+        // The text may end with the number: there is nothing around it.
+        (r#"{"type":"integer"}"#, "1", "}", &["!around"]),
+    ]);
+    // Without a rest both may come.
+    let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap().into());
+    let mut matcher = compiler.compile_json_schema(two).unwrap().matcher();
+    matcher.accept_bytes(br#"{"n": 1"#).unwrap();
+    let explanation = matcher.explain().unwrap();
+    let enclosing = explanation.schema().unwrap().enclosing().unwrap();
+    assert_eq!(enclosing.keys().unwrap().missing, ["m".into()]);
+    assert_eq!((enclosing.pointer(), explanation.schema().unwrap().pointer()), (String::new(), "/n".into()));
+}
+
+/// A keyword of the object or array around a value may be what refuses it.
+#[test]
+fn keywords_that_refuse_are_named() {
+    let unique = r#"{"properties":{"tags":{"type":"array","items":{"type":"string"},"uniqueItems":true}}}"#;
+    let when = r#"{"type":"object","properties":{"k":{"enum":["x","y"]},"m":{}},"required":["k"],"additionalProperties":false,"if":{"properties":{"k":{"const":"x"}}},"then":{"required":["m"]}}"#;
+    assert_lines(&[
+        (
+            unique,
+            r#"{"tags":["a","a"#,
+            r#""]"#,
+            &["around it, the array at /tags: uniqueItems (#/properties/tags/uniqueItems)"],
+        ),
+        (
+            r#"{"type":"array","items":{"enum":["a","b"]},"uniqueItems":true}"#,
+            r#"["a",""#,
+            "a",
+            &["uniqueItems (#/uniqueItems)"],
+        ),
+        // The first item differs from all before it.
+        (r#"{"type":"array","items":{"enum":["a","b"]},"uniqueItems":true}"#, r#"[""#, "c", &["!uniqueItems"]),
+        (
+            r#"{"type":"array","items":{"type":["integer","string"]},"contains":{"type":"integer"},"maxContains":1}"#,
+            "[1,",
+            "2]",
+            &["maxContains 1 (#/maxContains)"],
+        ),
+        (
+            r#"{"type":"array","prefixItems":[{},{"type":"boolean"}],"items":false}"#,
+            "[1,true",
+            ",3]",
+            &["items false (#/items)"],
+        ),
+        (
+            r#"{"type":"array","prefixItems":[{},{"type":"integer"}],"items":false}"#,
+            "[1,2",
+            ",3]",
+            &["items false (#/items)"],
+        ),
+        (
+            r#"{"type":"array","prefixItems":[{}],"unevaluatedItems":false}"#,
+            "[1",
+            ",3]",
+            &["unevaluatedItems false (#/unevaluatedItems)"],
+        ),
+        (
+            r#"{"type":"array","prefixItems":[{}],"unevaluatedItems":{"type":"null"}}"#,
+            "[1,",
+            "3]",
+            &["unevaluatedItems (#/unevaluatedItems)"],
+        ),
+        (
+            r#"{"type":"object","properties":{"a":{}},"unevaluatedProperties":false}"#,
+            "{\"",
+            "b\":1}",
+            &["unevaluatedProperties false (#/unevaluatedProperties)", "no property `b` is declared"],
+        ),
+        (when, r#"{"k":"x""#, "}", &["in alternatives: required \"m\" (#/then/required)"]),
+        (
+            r#"{"type":"object","propertyNames":{"pattern":"^[a-z]+$"}}"#,
+            "{\"",
+            "A\":1}",
+            &["the key `A` does not conform to `propertyNames`", "propertyNames (#/propertyNames)", "!declared"],
+        ),
+    ]);
+}
+
+/// Which comes first is said even where no key at all may follow, and white space that is missing is no fault of the key behind it.
+#[test]
+fn keys_and_white_space_in_the_wrong_place_are_told_apart() {
+    let closed =
+        r#"{"type":"object","properties":{"n":{"type":"string"},"m":{"type":"string"}},"additionalProperties":false}"#;
+    let late = r#"{"type":"object","properties":{"m":{}},"required":["m"]}"#;
+    assert_lines(&[
+        (
+            closed,
+            r#"{"m": """#,
+            r#", "n": ""}"#,
+            &["keys come in declared order: `n` comes before `m`", "additionalProperties false"],
+        ),
+        (closed, r#"{"m": """#, r#", "x": ""}"#, &["no property `x` is declared"]),
+        // A comma alone may begin any key.
+        (closed, r#"{"m": """#, ",", &["!`n`"]),
+        (late, r#"{""#, r#"zz":1}"#, &["keys come in declared order: `m` is required before `zz`"]),
+    ]);
+    let indented = SchemaOptions { white_space: WhiteSpace::Indent { spaces: 2 }, ..SchemaOptions::default() };
+    let schema = r#"{"type":"object","properties":{"a":{"type":"array"},"b":{}},"required":["a"]}"#;
+    let lines = schema_lines(schema, &indented, "{", r#""a":[1,2]}"#);
+    assert!(lines.starts_with("expected white space\n") && !lines.contains("may not come"), "{lines}");
+    // The key is wrong as well.
+    let lines = schema_lines(schema, &indented, "{", r#""b":1}"#);
+    assert!(lines.contains("`a` is required before `b`"), "{lines}");
 }

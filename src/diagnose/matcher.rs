@@ -237,7 +237,7 @@ impl Matcher {
         text.extend_from_slice(read);
         let mut ahead = self.fork();
         ahead.accept_bytes(read).map_err(ExplainError::Matcher)?;
-        let place = SchemaPlace::of(&ahead, &text, rest);
+        let place = self.grammar().schema_report().and_then(|report| SchemaPlace::of(report, &ahead, &text, rest));
         let expected = match &place {
             Some(place) => Expected::of_schema(place, ahead.is_accepting()),
             None => Expected::of_bytes(next_bytes(&ahead), ahead.is_accepting()),

@@ -3,9 +3,12 @@
 //! The automata of a schema have no rules that a person wrote. So the text so far is read once more, as the beginning of a JSON document
 //! ([`TextPosition`]), and the schema is followed along the path to the value under way ([`ConstraintsAt`]). Which bytes and which keys may come is asked of
 //! the engine, since keywords act together: it is exact where the keywords alone are not.
+//!
+//! Behind a digit a number may end or go on. Where the engine lets it end, what comes next is a matter of the object or array around it, which is told as well:
+//! in `{"n": 1` the brace is refused since `m` is missing, and not by what is said of `n`.
 
 use super::show;
-use crate::json_schema::{Constraint, ConstraintsAt, PathStep, TextPosition, Writing};
+use crate::json_schema::{Constraint, ConstraintsAt, PathStep, SchemaReport, TextPosition, Writing};
 use crate::matcher::Matcher;
 use crate::util::{ByteSet, closest_name};
 use core::fmt;
@@ -22,11 +25,15 @@ const SHOWN_MAX: usize = 6;
 pub struct SchemaPlace {
     position: TextPosition,
     constraints: Vec<Constraint>,
+    /// Keywords of containers on the path, with the number of steps that lead to the container.
+    around: Vec<(usize, Constraint)>,
     bytes: ByteSet,
     is_end: bool,
     is_complete: bool,
     keys: Option<NextKeys>,
     refused_key: Option<RefusedKey>,
+    /// What the container of a number says that may be complete.
+    enclosing: Option<Box<SchemaPlace>>,
 }
 
 /// The keys that may come next in an object.
@@ -62,6 +69,8 @@ pub enum RefusedKeyReason {
     Misses(Arc<str>),
     /// It is not declared; the closest declared name that may come, if one is close.
     Undeclared(Option<Arc<str>>),
+    /// It is not declared, and `propertyNames` constrains the names of others.
+    PropertyNames,
     /// It is declared, and something else forbids it here.
     Forbidden,
 }
@@ -93,6 +102,7 @@ impl fmt::Display for RefusedKey {
             RefusedKeyReason::Undeclared(Some(near)) => {
                 write!(f, "no property {name} is declared: did you mean {}?", named(near))
             }
+            RefusedKeyReason::PropertyNames => write!(f, "the key {name} does not conform to `propertyNames`"),
             RefusedKeyReason::Forbidden => write!(f, "the key {name} may not come here"),
         }
     }
@@ -118,44 +128,77 @@ fn list(names: &[Arc<str>], last: &str) -> String {
 }
 
 impl SchemaPlace {
-    /// Returns the place of a matcher whose grammar is a JSON Schema and that has read `text`; `rest` goes on with the text as far as known, so that a key that is
-    /// refused is known as a whole. `None` if the grammar is another, or the text is not the beginning of a JSON document.
-    pub(super) fn of(matcher: &Matcher, text: &[u8], rest: &[u8]) -> Option<SchemaPlace> {
-        let report = matcher.grammar().schema_report()?;
+    /// Returns the place of a matcher that has read `text` as the beginning of a document of the schema, perhaps behind other text; `rest` goes on with the text as
+    /// far as known, so that a key that is refused is known as a whole. `None` if the text is not the beginning of a JSON document.
+    pub(super) fn of(report: &SchemaReport, matcher: &Matcher, text: &[u8], rest: &[u8]) -> Option<SchemaPlace> {
         let position = TextPosition::of(text)?;
-        let ConstraintsAt { constraints, declared, required, .. } =
+        let bytes = next_bytes(matcher);
+        // A blank would end the number.
+        let after_number = || {
+            let ends: ByteSet = b",]} \t\n\r".iter().copied().collect();
+            let goes_on =
+                rest.first().is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
+            let is_end = !(bytes & ends).is_empty() && !goes_on;
+            let mut after = TextPosition::of(&[text, b" "].concat()).filter(|_| is_end)?;
+            after.start = text.len();
+            (after.writing != Writing::End).then_some(after)
+        };
+        let after = (position.writing == Writing::InNumber).then(after_number).flatten();
+        let mut place = Self::at(report, matcher, position, bytes, text, rest);
+        place.enclosing = after.map(|after| Box::new(Self::at(report, matcher, after, bytes, text, rest)));
+        Some(place)
+    }
+
+    fn at(
+        report: &SchemaReport,
+        matcher: &Matcher,
+        position: TextPosition,
+        bytes: ByteSet,
+        text: &[u8],
+        rest: &[u8],
+    ) -> SchemaPlace {
+        let ConstraintsAt { constraints, declared, mut required, dependent_required, around, .. } =
             report.constraints_at(&position.path, position.writing);
+        for (of, name) in dependent_required {
+            if position.keys.iter().any(|key| **key == *of) && !required.contains(&name) {
+                required.push(name);
+            }
+        }
         let mut place = SchemaPlace {
             constraints: relevant(constraints, position.writing),
-            bytes: next_bytes(matcher),
+            around,
+            bytes,
             is_end: matcher.is_accepting(),
             is_complete: position.writing == Writing::End,
             keys: None,
             refused_key: None,
+            enclosing: None,
             position,
         };
         if matches!(place.position.writing, Writing::FirstKey | Writing::Key | Writing::InKey | Writing::AfterMember) {
             let has_order = report.has_declared_order();
             let mut keys = place.next_keys(matcher, text, &declared, &required);
             keys.is_ordered &= has_order;
-            place.refused_key =
-                place.key_in(text, rest).map(|name| place.refusal(name, &declared, &required, &keys, has_order));
+            let refused = place.key_in(text, rest).filter(|name| !place.needs_blank_before(matcher, name));
+            place.refused_key = refused.and_then(|name| place.refusal(name, &declared, &required, &keys, has_order));
             place.keys = Some(keys);
         }
-        Some(place)
+        place
+    }
+
+    /// Returns whether a key is refused since white space must come before it, and only for that.
+    fn needs_blank_before(&self, matcher: &Matcher, name: &str) -> bool {
+        if !matches!(self.position.writing, Writing::FirstKey | Writing::Key) || self.bytes.contains(b'"') {
+            return false;
+        }
+        let mut ahead = matcher.fork();
+        skip_blanks(&mut ahead);
+        ahead.accept_bytes(Value::from(name).to_string().as_bytes()).is_ok()
     }
 
     /// Returns the JSON pointer of the value that is under way or begins; for what belongs to an object or an array, like a key, that of the container.
     pub fn pointer(&self) -> String {
-        let mut pointer = String::new();
-        for step in &self.position.path {
-            pointer.push('/');
-            match step {
-                PathStep::Key(key) => pointer += &key.replace('~', "~0").replace('/', "~1"),
-                PathStep::Item(index) => pointer += &index.to_string(),
-            }
-        }
-        pointer
+        pointer_of(&self.position.path)
     }
 
     /// Returns where the text stops.
@@ -183,6 +226,16 @@ impl SchemaPlace {
         self.refused_key.as_ref()
     }
 
+    /// Returns the keywords of the objects and arrays around that constrain the value by its neighbours, like `uniqueItems`.
+    pub fn constraints_around(&self) -> impl Iterator<Item = &Constraint> {
+        self.around.iter().map(|(_, constraint)| constraint)
+    }
+
+    /// Returns what the object or array around a number says, if the number may be complete here.
+    pub fn enclosing(&self) -> Option<&SchemaPlace> {
+        self.enclosing.as_deref()
+    }
+
     /// Returns the name of the property whose value is under way.
     fn property(&self) -> Option<&str> {
         self.position.path.iter().rev().find_map(|step| match step {
@@ -202,10 +255,9 @@ impl SchemaPlace {
         if is_after && probe.accept_bytes(b",").is_err() {
             return keys;
         }
-        // White space that must come first, or more.
-        let forced = if begun.is_empty() { probe.jump_forward() } else { Vec::new() };
-        let n_spaces = forced.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        let _ = probe.accept_bytes(&forced[..n_spaces]);
+        if begun.is_empty() {
+            skip_blanks(&mut probe);
+        }
         let mut firsts = ByteSet::EMPTY;
         let mut others = probe.fork();
         let is_open = !begun.is_empty() || others.accept_bytes(b"\"").is_ok();
@@ -230,11 +282,18 @@ impl SchemaPlace {
         keys
     }
 
-    /// Returns the key that goes on in `rest`, decoded.
+    /// Returns the key that goes on in `rest`, or begins behind a comma that is refused, decoded.
     fn key_in(&self, text: &[u8], rest: &[u8]) -> Option<String> {
         let mut written = text[self.position.start..].to_vec();
+        let mut rest = rest;
         match self.position.writing {
             Writing::InKey => {}
+            Writing::AfterMember if !self.bytes.contains(b',') => {
+                rest = rest.strip_prefix(b",")?.trim_ascii_start();
+                if rest.first() != Some(&b'"') {
+                    return None;
+                }
+            }
             Writing::FirstKey | Writing::Key if rest.first() == Some(&b'"') => {}
             _ => return None,
         }
@@ -246,6 +305,7 @@ impl SchemaPlace {
         serde_json::from_slice(written.get(..=end)?).ok()
     }
 
+    /// Returns why a key is refused; `None` if what is refused is the comma before it, and not for the key.
     fn refusal(
         &self,
         name: String,
@@ -253,30 +313,44 @@ impl SchemaPlace {
         required: &[Arc<str>],
         keys: &NextKeys,
         has_order: bool,
-    ) -> RefusedKey {
+    ) -> Option<RefusedKey> {
         let place_of = |name: &str| declared.iter().position(|other| **other == *name);
         let has_come = |name: &str| self.position.keys.iter().any(|key| **key == *name);
+        let has = |keyword: &str| self.constraints.iter().any(|one| one.holds && *one.keyword == *keyword);
+        let near = || closest_name(&name, keys.next.iter().map(|name| &**name));
+        let is_closed = has("additionalProperties") || has("unevaluatedProperties");
+        let missing = |end: usize| {
+            let is_before = |other: &str| place_of(other).is_some_and(|other| other < end);
+            required.iter().find(|other| !has_come(other) && is_before(other))
+        };
         let reason = match place_of(&name) {
             _ if has_come(&name) => RefusedKeyReason::Repeated,
             Some(_) if !has_order => RefusedKeyReason::Forbidden,
             Some(place) => {
                 let later =
                     self.position.keys.iter().rev().find(|key| place_of(key).is_some_and(|other| other > place));
-                let missing = required
-                    .iter()
-                    .find(|other| !has_come(other) && place_of(other).is_some_and(|other| other < place));
-                match (later, missing) {
+                match (later, missing(place)) {
                     (Some(later), _) => RefusedKeyReason::ComesBefore(later.as_ref().into()),
                     (None, Some(missing)) => RefusedKeyReason::Misses(Arc::clone(missing)),
                     (None, None) => RefusedKeyReason::Forbidden,
                 }
             }
-            None => {
-                let near = closest_name(&name, keys.next.iter().map(|name| &**name));
-                RefusedKeyReason::Undeclared(near.map(Into::into))
-            }
+            None => match (near(), missing(declared.len())) {
+                (Some(near), _) => RefusedKeyReason::Undeclared(Some(near.into())),
+                (None, _) if is_closed => RefusedKeyReason::Undeclared(None),
+                (None, _) if has("propertyNames") && keys.has_others => RefusedKeyReason::PropertyNames,
+                (None, Some(missing)) if has_order && !keys.has_others => RefusedKeyReason::Misses(Arc::clone(missing)),
+                (None, _) if has("propertyNames") => RefusedKeyReason::PropertyNames,
+                (None, _) => RefusedKeyReason::Undeclared(None),
+            },
         };
-        RefusedKey { name: name.into(), reason }
+        let is_of_key = match reason {
+            RefusedKeyReason::Forbidden | RefusedKeyReason::PropertyNames => false,
+            RefusedKeyReason::Undeclared(_) => is_closed,
+            _ => true,
+        };
+        let is_told = self.position.writing != Writing::AfterMember || is_of_key;
+        is_told.then(|| RefusedKey { name: name.into(), reason })
     }
 
     /// Returns what may come next, in words.
@@ -354,6 +428,23 @@ impl SchemaPlace {
         if !others.is_empty() {
             lines.push(format!("in alternatives: {}", listed(&others)));
         }
+        for group in self.around.chunk_by(|(depth, _), (other, _)| depth == other) {
+            let depth = group[0].0;
+            let container = match self.position.path[depth] {
+                PathStep::Key(_) => "object",
+                PathStep::Item(_) => "array",
+            };
+            let at = match &*pointer_of(&self.position.path[..depth]) {
+                "" => "the root of the document".to_owned(),
+                pointer => pointer.to_owned(),
+            };
+            let (holding, others): (Vec<&Constraint>, Vec<&Constraint>) =
+                group.iter().map(|(_, one)| one).partition(|one| one.holds);
+            let others =
+                if others.is_empty() { String::new() } else { format!("in alternatives: {}", listed(&others)) };
+            let parts = [listed(&holding), others].into_iter().filter(|part| !part.is_empty());
+            lines.push(format!("around it, the {container} at {at}: {}", parts.collect::<Vec<_>>().join("; ")));
+        }
         if let Some(refused) = &self.refused_key {
             lines.push(refused.to_string());
         }
@@ -367,16 +458,25 @@ impl SchemaPlace {
                 lines.push(format!("required and missing: {}", list(&keys.missing, "and")));
             }
         }
+        if let Some(place) = &self.enclosing {
+            let mut around = place.lines();
+            match place.constraints.is_empty() {
+                // The place alone says nothing.
+                true => drop(around.remove(0)),
+                false => around[0].insert_str(0, "around the number, "),
+            }
+            // What is around the container is around the number, and has been said.
+            around.retain(|line| !lines.contains(line));
+            lines.append(&mut around);
+        }
         lines
     }
 
-    /// Returns this as JSON: `{"pointer", "expected", "constraints": [{"keyword", "location", "words", "holds"}], "keys": {"next", "has_others", "missing"},
-    /// "refused_key": {"name", "reason"}, "lines"}`.
+    /// Returns this as JSON: `{"pointer", "expected", "constraints": [{"keyword", "location", "words", "holds"}], "around": as constraints, "keys": {"next",
+    /// "has_others", "missing"}, "refused_key": {"name", "reason"}, "enclosing": {...}, "lines"}`. What there is nothing of is null.
     pub fn to_json(&self) -> Value {
         let names = |names: &[Arc<str>]| names.iter().map(|name| Value::from(&**name)).collect::<Value>();
-        let constraints = self.constraints.iter().map(|one| {
-            json!({ "keyword": &*one.keyword, "location": &*one.location, "words": &*one.words, "holds": one.holds })
-        });
+        let constraint = |one: &Constraint| json!({ "keyword": &*one.keyword, "location": &*one.location, "words": &*one.words, "holds": one.holds });
         let keys = self.keys.as_ref().map(
             |keys| json!({ "next": names(&keys.next), "has_others": keys.has_others, "missing": names(&keys.missing) }),
         );
@@ -384,9 +484,11 @@ impl SchemaPlace {
         json!({
             "pointer": self.pointer(),
             "expected": self.expected(),
-            "constraints": constraints.collect::<Value>(),
+            "constraints": self.constraints.iter().map(constraint).collect::<Value>(),
+            "around": self.constraints_around().map(constraint).collect::<Value>(),
             "keys": keys,
             "refused_key": refused.map(|key| json!({ "name": key.name(), "reason": key.to_string() })),
+            "enclosing": self.enclosing().map(SchemaPlace::to_json),
             "lines": self.lines(),
         })
     }
@@ -408,13 +510,34 @@ fn relevant(mut constraints: Vec<Constraint>, writing: Writing) -> Vec<Constrain
         "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
             matches!(writing, Writing::Value | Writing::FirstItem | Writing::InNumber)
         }
-        "minItems" | "maxItems" | "uniqueItems" | "contains" => {
+        "minItems" | "maxItems" | "uniqueItems" | "contains" | "minContains" | "maxContains" | "items"
+        | "additionalItems" | "unevaluatedItems" => {
             matches!(writing, Writing::FirstItem | Writing::AfterItem)
         }
         _ => matches!(writing, Writing::FirstKey | Writing::Key | Writing::InKey | Writing::AfterMember),
     };
     constraints.retain(|one| about(&one.keyword));
     constraints
+}
+
+/// Returns a path as a JSON pointer.
+fn pointer_of(path: &[PathStep]) -> String {
+    let mut pointer = String::new();
+    for step in path {
+        pointer.push('/');
+        match step {
+            PathStep::Key(key) => pointer += &key.replace('~', "~0").replace('/', "~1"),
+            PathStep::Item(index) => pointer += &index.to_string(),
+        }
+    }
+    pointer
+}
+
+/// Reads the white space that must come next, if some must.
+fn skip_blanks(matcher: &mut Matcher) {
+    let forced = matcher.jump_forward();
+    let n_blanks = forced.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let _ = matcher.accept_bytes(&forced[..n_blanks]);
 }
 
 /// Returns the bytes that may come next, as the engine says.

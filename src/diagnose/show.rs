@@ -82,7 +82,11 @@ pub(super) fn next_bytes(set: &ByteSet) -> String {
         let is_most = ascii.iter().count() > 64;
         parts.push(match (ascii.iter().count(), is_most) {
             (128, _) => "any character of ASCII".to_owned(),
-            (1, _) => format!("`{}`", bytes(&[ascii.iter().next().expect("there is one")])),
+            // Backticks need no escape for what is between them.
+            (1, _) => match ascii.iter().next().expect("there is one") {
+                byte if byte.is_ascii_graphic() => format!("`{}`", char::from(byte)),
+                byte => format!("`{}`", bytes(&[byte])),
+            },
             (_, false) => class(&chars),
             (_, true) => format!("any character of ASCII but {}", class(&chars.negate().intersect(&all))),
         });
@@ -142,5 +146,11 @@ mod tests {
         assert_eq!(class(&CharSet::all()), "any character");
         assert_eq!(byte_class(&(ByteSet::range(b'a', b'c') | ByteSet::range(0x80, 0xBF))), "[a-c\\x80-\\xBF]");
         assert_eq!(bytes(b"a\n\xff\"\xc3\xa9"), "a\\n\\xFF\\\"é");
+    }
+
+    #[test]
+    fn one_byte_in_backticks_is_shown_as_it_is() {
+        let shown = |byte: u8| next_bytes(&ByteSet::range(byte, byte));
+        assert_eq!([shown(b'"'), shown(b'\\'), shown(b'\n'), shown(b'a')], ["`\"`", "`\\`", "`\\n`", "`a`"]);
     }
 }

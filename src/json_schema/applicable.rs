@@ -3,7 +3,8 @@
 //! A value at a path has to satisfy the root schema, all that this refers to or combines by `allOf`, and for each step of the path what `properties`, `items` and
 //! so on of these say about the value within. Those *hold*: whatever the rest of the document is. What is reached through a choice (`anyOf`, `oneOf`, `if`,
 //! dependencies) *may hold*. Alternatives of another type than the value that is under way are left out, since such a value satisfies none of them. `not`,
-//! `unevaluated...` and `contains` are not followed: they say nothing about one value alone.
+//! `unevaluated...` and `contains` are not followed: they say nothing about one value alone. But those of the containers on the path are listed, as are their
+//! `uniqueItems`: such a keyword may refuse a value that all keywords about it allow.
 //!
 //! Locations are those of the text: equal sub-schemas are one in the model, which has the location of the first.
 
@@ -57,6 +58,10 @@ pub struct ConstraintsAt {
     pub declared: Vec<Arc<str>>,
     /// The names that are required whatever the rest of the document is.
     pub required: Vec<Arc<str>>,
+    /// Names whose presence requires another one, and that, whatever the rest of the document is.
+    pub dependent_required: Vec<(Arc<str>, Arc<str>)>,
+    /// The keywords of the containers on the path that constrain a value by its neighbours, like `uniqueItems`, with the number of steps that lead to the container.
+    pub around: Vec<(usize, Constraint)>,
     /// Whether there was too much to look at, and something is missing here.
     pub is_cut: bool,
 }
@@ -67,16 +72,23 @@ impl SchemaModel {
         let mut places = Places { model: self, n_left: SCHEMAS_MAX, is_cut: false };
         let root = Applicable { schema: self.root(), value: self.schema(self.root()).value(), holds: true };
         let mut here = vec![root];
-        for step in path {
+        let mut around = Vec::new();
+        for (depth, step) in path.iter().enumerate() {
             let of_step = match step {
                 PathStep::Key(_) => TypeSet::OBJECT,
                 PathStep::Item(_) => TypeSet::ARRAY,
             };
             let all = places.in_place(here, of_step);
+            for one in &all {
+                let schema = self.schema(one.schema);
+                let entries = schema.entries().iter().filter(|entry| constrains_by_neighbours(&entry.keyword, step));
+                around
+                    .extend(entries.flat_map(|entry| self.constraints(one, schema, entry)).map(|found| (depth, found)));
+            }
             here = all.iter().flat_map(|&one| places.below(one, step)).collect();
         }
         let all = places.in_place(here, types);
-        let mut found = ConstraintsAt { is_cut: places.is_cut, ..ConstraintsAt::default() };
+        let mut found = ConstraintsAt { is_cut: places.is_cut, around, ..ConstraintsAt::default() };
         for one in all {
             let schema = self.schema(one.schema);
             for entry in schema.entries() {
@@ -95,9 +107,14 @@ impl SchemaModel {
                             }
                         }
                     }
+                    Keyword::Object(ObjectKeyword::DependentRequired(named)) if one.holds => {
+                        let pairs =
+                            named.iter().flat_map(|(of, names)| names.iter().map(|name| (of.clone(), name.clone())));
+                        found.dependent_required.extend(pairs);
+                    }
                     _ => {}
                 }
-                found.constraints.extend(self.constraint(&one, schema, entry));
+                found.constraints.extend(self.constraints(&one, schema, entry));
             }
             if let Body::Bool(false) = schema.body() {
                 let location = self.location(one.schema, one.value).into();
@@ -108,46 +125,66 @@ impl SchemaModel {
         found
     }
 
-    /// Returns a keyword in words, if it constrains the value itself rather than values within it.
-    fn constraint(&self, one: &Applicable, schema: &Schema, entry: &Entry) -> Option<Constraint> {
+    /// Returns a keyword in words, and the words that only modify it, if it constrains the value itself rather than values within it.
+    fn constraints(&self, one: &Applicable, schema: &Schema, entry: &Entry) -> Vec<Constraint> {
+        let is_false = |id: SchemaId| matches!(self.schema(id).body(), Body::Bool(false));
         let is_shown = match &entry.keyword {
             Keyword::Value(keyword) => !matches!(keyword, ValueKeyword::Nullable(_)),
             Keyword::Number(_) | Keyword::String(_) => true,
-            Keyword::Array(keyword) => !matches!(
-                keyword,
-                ArrayKeyword::PrefixItems(_) | ArrayKeyword::Items(_) | ArrayKeyword::UnevaluatedItems(_)
-            ),
+            Keyword::Array(keyword) => match keyword {
+                ArrayKeyword::PrefixItems(_) => false,
+                ArrayKeyword::Items(id) => is_false(*id),
+                _ => true,
+            },
             Keyword::Object(keyword) => match keyword {
                 ObjectKeyword::MinProperties(_)
                 | ObjectKeyword::MaxProperties(_)
                 | ObjectKeyword::PropertyNames(_)
-                | ObjectKeyword::DependentRequired(_) => true,
-                ObjectKeyword::AdditionalProperties(id) => matches!(self.schema(*id).body(), Body::Bool(false)),
+                | ObjectKeyword::DependentRequired(_)
+                | ObjectKeyword::UnevaluatedProperties(_) => true,
+                ObjectKeyword::AdditionalProperties(id) => is_false(*id),
+                // Names that are required in any case are known by themselves.
+                ObjectKeyword::Required(_) => !one.holds,
                 _ => false,
             },
             Keyword::Logic(keyword) => matches!(keyword, LogicKeyword::Not(_)),
             Keyword::Reference(_) => false,
         };
         let json = self.json(schema.document());
-        let name = json.key_of(entry.value).filter(|_| is_shown)?;
+        let Some(name) = json.key_of(entry.value).filter(|_| is_shown) else { return Vec::new() };
         // The keyword where it was written here: that of an equal sub-schema says the same.
         let value = json.member(one.value, name).unwrap_or(entry.value);
         let is_nullable = schema.is_nullable();
         let parts: Vec<usize> = (0..n_parts(&entry.keyword).unwrap_or(0)).collect();
-        let wording = Wording {
-            name,
-            parts: &parts,
-            json,
-            is_nullable,
-            is_false: &|id| matches!(self.schema(id).body(), Body::Bool(false)),
-            n_values: &|_| None,
-        };
-        Some(Constraint {
-            keyword: name.into(),
+        let n_values = |_| None;
+        let wording = Wording { name, parts: &parts, json, is_nullable, is_false: &is_false, n_values: &n_values };
+        let constraint = |keyword: &str, value: ValueId, words: String| Constraint {
+            keyword: keyword.into(),
             location: self.location(one.schema, value).into(),
-            words: describe(&entry.keyword, &wording).into(),
+            words: words.into(),
             holds: one.holds,
-        })
+        };
+        let Keyword::Array(ArrayKeyword::Contains { min, max, .. }) = &entry.keyword else {
+            return vec![constraint(name, value, describe(&entry.keyword, &wording))];
+        };
+        // Each number has a place of its own.
+        let mut found = vec![constraint(name, value, name.to_owned())];
+        for (part, count) in [("minContains", Some(min)), ("maxContains", max.as_ref())] {
+            if let (Some(value), Some(count)) = (json.member(one.value, part), count) {
+                found.push(constraint(part, value, format!("{part} {count}")));
+            }
+        }
+        found
+    }
+}
+
+/// Returns whether a keyword of a container constrains the value behind a step by the values beside it.
+fn constrains_by_neighbours(keyword: &Keyword, step: &PathStep) -> bool {
+    match (keyword, step) {
+        (Keyword::Array(ArrayKeyword::UniqueItems), PathStep::Item(index)) => *index > 0,
+        (Keyword::Array(ArrayKeyword::Contains { .. } | ArrayKeyword::UnevaluatedItems(_)), PathStep::Item(_)) => true,
+        (Keyword::Object(ObjectKeyword::UnevaluatedProperties(_)), PathStep::Key(_)) => true,
+        _ => false,
     }
 }
 
