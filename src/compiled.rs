@@ -5,12 +5,13 @@
 mod warnings;
 
 use crate::automaton::{Program, dump_dot, dump_text};
-use crate::grammar::{Grammar, SchemaOperand, Warning};
+use crate::grammar::{Grammar, RuleId, SchemaOperand, Warning};
 use crate::json_schema::SchemaReport;
 use crate::mask::{DeclaredKeyTokens, KeyTokens, MaskStats, MaskStore};
 use crate::pass::NormalGrammar;
 use crate::vocab::Vocab;
 use core::fmt;
+use core::ops::Range;
 use std::sync::{Arc, OnceLock};
 pub(crate) use warnings::{operand_warnings, schema_warnings};
 
@@ -37,7 +38,7 @@ pub(crate) enum Origin {
         written: Grammar,
         schemas: Vec<(SchemaOperand, CompiledGrammar)>,
         /// The grammar with its schemas as grammars, made on demand.
-        expanded: OnceLock<Grammar>,
+        expanded: OnceLock<Expanded>,
     },
     /// The automata of a JSON Schema.
     Schema {
@@ -46,6 +47,13 @@ pub(crate) enum Origin {
         grammar: OnceLock<Grammar>,
         report: Box<SchemaReport>,
     },
+}
+
+/// A grammar with its schemas as grammars.
+pub(crate) struct Expanded {
+    grammar: Grammar,
+    /// The rules of each schema, in order, and its index among the schemas.
+    rules: Vec<(Range<usize>, usize)>,
 }
 
 impl Origin {
@@ -107,12 +115,29 @@ impl CompiledGrammar {
     pub fn expanded_grammar(&self) -> &Grammar {
         match &self.inner.origin {
             Origin::Grammar { written, schemas, .. } if schemas.is_empty() => written,
-            Origin::Grammar { written, schemas, expanded } => expanded.get_or_init(|| {
-                let find = |operand: &SchemaOperand| schemas.iter().find(|(known, _)| known == operand);
-                written.with_schemas_as(|operand| Some(find(operand)?.1.grammar()))
-            }),
+            Origin::Grammar { written, schemas, expanded } => {
+                &expanded
+                    .get_or_init(|| {
+                        let find = |operand: &SchemaOperand| schemas.iter().position(|(known, _)| known == operand);
+                        let (grammar, rules) =
+                            written.with_schemas_as(|operand| Some(schemas[find(operand)?].1.grammar()));
+                        let index = |operand| find(&operand).expect("it was found before");
+                        Expanded { grammar, rules: rules.into_iter().map(|(range, of)| (range, index(of))).collect() }
+                    })
+                    .grammar
+            }
             Origin::Schema { .. } => self.grammar(),
         }
+    }
+
+    /// Returns the schema among the operands that a rule of the [expanded grammar](Self::expanded_grammar) is made of, if it is.
+    pub(crate) fn schema_of_rule(&self, rule: RuleId) -> Option<(&SchemaOperand, &SchemaReport)> {
+        let Origin::Grammar { schemas, expanded, .. } = &self.inner.origin else { return None };
+        let rules = &expanded.get()?.rules;
+        let after = rules.partition_point(|(range, _)| range.start <= rule.index());
+        let (range, index) = rules.get(after.checked_sub(1)?)?;
+        let (operand, compiled) = &schemas[*index];
+        if range.contains(&rule.index()) { Some((operand, compiled.schema_report()?)) } else { None }
     }
 
     /// Returns probable mistakes in the grammar, such as rules that are never used, and in its JSON Schemas, such as misspelt keywords.

@@ -431,3 +431,61 @@ fn keys_and_white_space_in_the_wrong_place_are_told_apart() {
     let lines = schema_lines(schema, &indented, "{", r#""b":1}"#);
     assert!(lines.contains("`a` is required before `b`"), "{lines}");
 }
+
+/// A schema that is an operand is explained as one that is the whole grammar, where the text stops within a document of it alone.
+#[test]
+fn schemas_within_grammars_speak_of_properties() {
+    let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap().into());
+    let schema = r#"{"type":"object","properties":{"n":{"type":"integer","maximum":20},"tags":{"type":"array","items":{"enum":["a","b"]},"uniqueItems":true}},"required":["n"]}"#;
+    let ebnf = compiler.compile_ebnf(&format!("root ::= \"xx\" call | \"xy\"\ncall ::= %json {schema} \";\"")).unwrap();
+    let begin = r#""begin":"<tool=add>","end":"</tool>""#;
+    let tag = format!(
+        r#"{{"type":"structural_tag","format":{{"type":"triggered_tags","triggers":["<tool="],"tags":[{{{begin},"content":{{"type":"json_schema","json_schema":{schema}}}}}]}}}}"#
+    );
+    let tag = compiler.compile_structural_tag(&tag).unwrap();
+    for (grammar, before) in [(&ebnf, "xx"), (&tag, "hi <tool=add>"), (&tag, "<tool=add>{\"n\":1}</tool> é <tool=add>")]
+    {
+        for (text, rest, parts) in [
+            (
+                r#"{"n":2"#,
+                "5}",
+                &["expected `0`, `}` or `,`", "at /n, in the property `n`", "maximum 20 (#/properties/n/maximum)"][..],
+            ),
+            (r#"{"#, "}", &["expected a key", "required and missing: `n`"]),
+            (r#"{""#, "tags\":[]}", &["keys come in declared order: `n` is required before `tags`"]),
+            (r#"{"n":1,"tags":["a",""#, "a\"]}", &["expected `b`", "around it, the array at /tags: uniqueItems"]),
+            ("", "[", &["expected an object; at the root of the document: type object (#/type)"]),
+        ] {
+            let mut matcher = grammar.matcher();
+            matcher.accept_bytes(format!("{before}{text}").as_bytes()).unwrap();
+            let refusal = matcher.explain_bytes(rest.as_bytes()).unwrap().unwrap();
+            let (place, shown) = (refusal.schema().expect("it is in a schema"), refusal.to_string());
+            parts.iter().for_each(|part| assert!(shown.contains(part), "{text} {rest}: no {part} in\n{shown}"));
+            let explanation = matcher.explain().unwrap();
+            assert_eq!(explanation.schema().map(|here| here.position()), Some(place.position()));
+            assert_eq!(explanation.expected().bytes(), *place.bytes());
+            let token = matcher.explain_token(u32::from(rest.as_bytes()[0])).unwrap();
+            assert_eq!(token.is_allowed(), refusal.offset() > 0);
+            // What begins earlier is read up to there.
+            let mut matcher = grammar.matcher();
+            matcher.accept_bytes(before.as_bytes()).unwrap();
+            let whole = matcher.explain_bytes(format!("{text}{rest}").as_bytes()).unwrap().unwrap();
+            assert_eq!((whole.offset(), whole.schema()), (text.len() + refusal.offset(), Some(place)));
+        }
+    }
+    // The rule of the operand is told, and none of those that stand for the schema.
+    let mut matcher = ebnf.matcher();
+    matcher.accept_bytes(b"xx{").unwrap();
+    let explanation = matcher.explain().unwrap();
+    assert_eq!(explanation.expected().items()[0].rules()[0].name(), "call");
+    // Outside, and where something else may come as well, the rules speak.
+    let either = compiler.compile_ebnf("root ::= \"x\" %json {\"type\": \"integer\"} | \"xa\"").unwrap();
+    for (grammar, text) in [(&ebnf, "x"), (&ebnf, "xx{\"n\":1}"), (&tag, "hi"), (&either, "x")] {
+        let mut matcher = grammar.matcher();
+        matcher.accept_bytes(text.as_bytes()).unwrap();
+        assert_eq!(matcher.explain().unwrap().schema(), None, "{text}");
+    }
+    // A string without quotes is no document.
+    let text = compiler.compile_ebnf(r#"root ::= %json(text_until = "<") {"enum": ["1", "2"]} "<""#).unwrap();
+    assert_eq!(text.matcher().explain().unwrap().schema(), None);
+}

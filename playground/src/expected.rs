@@ -96,7 +96,7 @@ pub struct Expected {
     pub completion: Option<(String, bool)>,
     /// Rules in progress, innermost first, if the recognizer was asked.
     pub open_rules: Vec<String>,
-    /// What the JSON Schema says here, if the grammar is one.
+    /// What a JSON Schema says here, if the grammar is one, or the text stops within a document of one among its operands.
     pub schema: Option<SchemaPlace>,
     /// Why the recognizer was not asked.
     pub unexplained: Option<Unexplained>,
@@ -164,11 +164,15 @@ impl Expected {
             expected.schema = explanation.schema().cloned();
         }
         // With the text that is refused a whole key is known.
-        if is_schema
+        if (is_schema || expected.schema.is_some())
             && let Ok(Some(refusal)) = matcher.explain_bytes(rest)
             && refusal.offset() == 0
         {
             expected.schema = refusal.schema().cloned();
+        }
+        // Amid a schema there is one item, of all bytes: the schema has words for it.
+        if let Some(place) = &expected.schema {
+            expected.items.iter_mut().for_each(|item| item.what = harmless(&place.expected()));
         }
         if unexplained.is_none() {
             let completion = matcher.completion().ok().flatten();

@@ -73,11 +73,33 @@ fn schemas_speak_of_properties_and_keywords() {
     let any = common::run(&["check", &schema, "--any-order", "--text", r#"{"age": 3, "type": "cat", "aeg": 1}"#]);
     assert!(any.out.contains("did you mean `tags`?") || any.out.contains("no property `aeg`"), "{}", any.out);
     assert!(!any.out.contains("declared order"), "{}", any.out);
-    // Schemas within grammars have no names of the author, either.
+    // Schemas within grammars have no names of the author, either, and are told in their own words.
     let grammar = file("within.ebnf", "root ::= \"n=\" %json {\"type\": \"integer\", \"minimum\": 5}\n");
-    let run = common::run(&["check", &grammar, "--text", "n=x"]);
-    assert_eq!(run.code, 1);
-    assert!(!has_made_name(&run.out), "{}", run.out);
+    let tag = file(
+        "within.json",
+        format!(
+            r#"{{"type": "structural_tag", "format": {{"type": "tag", "begin": "<f>", "content": {{"type": "json_schema", "json_schema": {PET}}}, "end": "</f>"}}}}"#
+        ),
+    );
+    for (grammar, text, expected) in [
+        (
+            &grammar,
+            "n=x",
+            &["expected: a number", "schema: at the root of the document: type integer (#/type), minimum 5"][..],
+        ),
+        (
+            &tag,
+            r#"<f>{"type": "cat", "age": 1, "owner": {}"#,
+            &["expected: a key", "at /owner, in the property `owner`", "required and missing: `name`"],
+        ),
+    ] {
+        let run = common::run(&["check", grammar, "--text", &format!("{text}}}")]);
+        assert_eq!(run.code, 1);
+        for part in expected {
+            assert!(run.out.contains(part), "{text}: {part}: {}", run.out);
+        }
+        assert!(!has_made_name(&run.out), "{}", run.out);
+    }
 }
 
 #[test]

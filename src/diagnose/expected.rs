@@ -100,6 +100,13 @@ impl Expected {
         Expected { items, is_end, words: Some(place.expected().into()) }
     }
 
+    /// Returns it as part of the innermost rule in progress.
+    pub(super) fn in_rule(mut self, rule: Option<&RuleInProgress>) -> Expected {
+        let rule = rule.map(|rule| rule.rule.clone());
+        self.items.iter_mut().for_each(|item| item.rules.extend(rule.clone()));
+        self
+    }
+
     /// Returns what is expected of these bytes, of which nothing else is known.
     pub(super) fn of_bytes(bytes: ByteSet, is_end: bool) -> Expected {
         let item = ExpectedItem { terminal: Terminal::Byte(bytes), rules: vec![], spans: vec![] };

@@ -25,7 +25,13 @@ impl Refusal {
         Refusal { offset, byte, expected, rules: Vec::new(), schema: schema.map(Box::new) }
     }
 
-    /// Returns what the JSON Schema says there, if the grammar is one.
+    /// Returns the refusal with what a schema among the operands of the grammar says there.
+    pub(super) fn with_schema(self, place: SchemaPlace, is_end: bool) -> Self {
+        let expected = Expected::of_schema(&place, is_end).in_rule(self.rules.first());
+        Refusal { expected, schema: Some(Box::new(place)), ..self }
+    }
+
+    /// Returns what a JSON Schema says there, if the grammar is one, or has one among its operands, and the byte stands in a JSON document of it.
     pub fn schema(&self) -> Option<&SchemaPlace> {
         self.schema.as_deref()
     }

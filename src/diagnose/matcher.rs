@@ -1,6 +1,7 @@
 //! Explanations of a matcher, by replaying on the reference recognizer what it accepted.
 
 use super::completion::Completion;
+use super::embedded;
 use super::explain::refusal_at;
 use super::schema::{SchemaPlace, next_bytes};
 use super::{Expected, Reason, Refusal, RuleInProgress, TokenExplanation};
@@ -23,7 +24,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Returns what the JSON Schema says here, if the grammar is one and the text the beginning of a JSON document.
+    /// Returns what a JSON Schema says here, if the grammar is one, or has one among its operands, and the text stops within a JSON document of it.
     pub fn schema(&self) -> Option<&SchemaPlace> {
         self.schema.as_deref()
     }
@@ -138,7 +139,11 @@ impl Matcher {
         expected.keep_rules(&is_written);
         let mut rules = rules_in_progress(grammar, chart);
         rules.retain(|rule| is_written(rule.rule().name()));
-        Ok(Explanation { expected, rules, is_terminated: self.is_terminated(), schema: None })
+        let schema = embedded::place(self, chart, &self.text()?, &[]);
+        if let Some(place) = &schema {
+            expected = Expected::of_schema(place, self.is_accepting()).in_rule(rules.first());
+        }
+        Ok(Explanation { expected, rules, is_terminated: self.is_terminated(), schema: schema.map(Box::new) })
     }
 
     /// Explains why a token is allowed or not, and which of its bytes is the first that is refused.
@@ -166,7 +171,25 @@ impl Matcher {
             _ => explanation,
         };
         explanation.keep_rules(self.written_rules());
-        Ok(explanation)
+        let reason = match explanation.reason() {
+            Reason::TextRefused(refusal) => {
+                let refusal = self.refined(refusal.clone(), &mut chart, vocab.bytes(token))?;
+                Some(Reason::TextRefused(refusal))
+            }
+            Reason::Incomplete(_) | Reason::NotNamed(_) => {
+                let place = embedded::place(self, &chart, &self.text()?, &[]);
+                let expected = place.map(|place| Expected::of_schema(&place, self.is_accepting()));
+                expected.map(|expected| match explanation.reason() {
+                    Reason::Incomplete(_) => Reason::Incomplete(expected),
+                    _ => Reason::NotNamed(expected),
+                })
+            }
+            _ => None,
+        };
+        Ok(match reason {
+            Some(reason) => explanation.with_reason(reason),
+            None => explanation,
+        })
     }
 
     /// Explains which of `bytes` is the first that is refused; `None` if none is.
@@ -183,7 +206,7 @@ impl Matcher {
         if let Some(refusal) = &mut refusal {
             refusal.keep_rules(self.written_rules());
         }
-        Ok(refusal)
+        refusal.map(|refusal| self.refined(refusal, &mut chart, bytes)).transpose()
     }
 
     /// Returns a short text that completes the text so far; `None` if none was found within a bound of work.
@@ -204,6 +227,26 @@ impl Matcher {
     /// As [`explain`](Self::explain).
     pub fn completion(&self) -> Result<Option<Completion>, ExplainError> {
         Ok(super::completion::find(self, &mut self.oracle()?.chart().clone()))
+    }
+
+    /// Returns a refusal of one of `bytes` with what a schema among the operands of the grammar says there, if the byte stands in a document of one. The chart is
+    /// unchanged afterwards.
+    fn refined(&self, refusal: Refusal, chart: &mut Chart, bytes: &[u8]) -> Result<Refusal, ExplainError> {
+        let (read, rest) = bytes.split_at(refusal.offset());
+        let mut ahead = self.fork();
+        if ahead.accept_bytes(read).is_err() {
+            return Ok(refusal);
+        }
+        let mut text = self.text()?;
+        text.extend_from_slice(read);
+        let before = chart.len();
+        chart.push_bytes(read);
+        let place = embedded::place(&ahead, chart, &text, rest);
+        chart.truncate(before);
+        Ok(match place {
+            Some(place) => refusal.with_schema(place, ahead.is_accepting()),
+            None => refusal,
+        })
     }
 
     /// Returns whether the grammar is a JSON Schema by itself.

@@ -5,7 +5,7 @@
 //! `to_json`.
 //!
 //! Of a JSON Schema the author knows properties and keywords, not the rules of an automaton: explanations of a matcher of a schema speak of those
-//! ([`SchemaPlace`]), with what the engine allows.
+//! ([`SchemaPlace`]), with what the engine allows. So do explanations within the documents of schemas among the operands of a grammar.
 //!
 //! ```
 //! use maskwright::{Limits, diagnose, frontend::ebnf, reference::Recognizer};
@@ -20,6 +20,7 @@
 mod captures;
 mod check;
 mod completion;
+mod embedded;
 mod expected;
 mod explain;
 mod matcher;

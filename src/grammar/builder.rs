@@ -174,6 +174,11 @@ impl GrammarBuilder {
         ExprId::new(self.exprs.len() - 1)
     }
 
+    /// Returns the number of rules so far, with a body or without.
+    pub(super) fn n_rules(&self) -> usize {
+        self.names.len()
+    }
+
     /// Adds the empty string.
     pub fn empty(&mut self) -> ExprId {
         self.push(Expr::Empty)

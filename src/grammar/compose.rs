@@ -1,6 +1,7 @@
 //! Grammars within grammars: copies of all rules of one into another, under names of their own.
 
 use super::{Capture, Expr, ExprId, Grammar, GrammarBuilder, RuleId, SchemaOperand};
+use core::ops::Range;
 use hashbrown::HashMap;
 
 impl GrammarBuilder {
@@ -172,8 +173,12 @@ impl Grammar {
         builder.finish(root).expect("every rule has a body")
     }
 
-    /// Returns this grammar with other grammars in place of the schemas among its operands; one for which there is none matches nothing.
-    pub(crate) fn with_schemas_as<'g>(&self, find: impl Fn(&SchemaOperand) -> Option<&'g Grammar>) -> Grammar {
+    /// Returns this grammar with other grammars in place of the schemas among its operands, and the rules that each of these has there; a schema for which there is no
+    /// grammar matches nothing.
+    pub(crate) fn with_schemas_as<'g>(
+        &self,
+        find: impl Fn(&SchemaOperand) -> Option<&'g Grammar>,
+    ) -> (Grammar, Vec<(Range<usize>, SchemaOperand)>) {
         let mut builder = GrammarBuilder::new();
         if let Some(source) = self.source() {
             builder.set_source(source);
@@ -183,13 +188,16 @@ impl Grammar {
             builder.rule(&rule.name);
         }
         let mut roots: HashMap<SchemaOperand, RuleId> = HashMap::new();
+        let mut rules = Vec::new();
         for expr in self.exprs() {
             if let Expr::Schema(operand) = expr
                 && !roots.contains_key(operand)
                 && let Some(grammar) = find(operand)
             {
                 let prefix = format!("schema-{}-", roots.len() + 1);
+                let start = builder.n_rules();
                 let root = builder.add_grammar(grammar, &prefix);
+                rules.push((start..builder.n_rules(), operand.clone()));
                 roots.insert(operand.clone(), root);
             }
         }
@@ -207,7 +215,7 @@ impl Grammar {
             builder.define_at(RuleId::new(index), copies[rule.body.index()], rule.span);
         }
         builder.captures.extend_from_slice(self.captures());
-        builder.finish(self.root()).expect("every rule has a body")
+        (builder.finish(self.root()).expect("every rule has a body"), rules)
     }
 }
 

@@ -12,6 +12,9 @@ use crate::vocab::{TokenId, TokenKind, Vocab};
 use hashbrown::HashSet;
 use std::sync::Arc;
 
+/// Most items that are looked at for the outermost rules.
+const OUTERMOST_ITEMS_MAX: usize = 1 << 16;
+
 /// One symbol of a sentence: a byte, or a token that is read as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Symbol {
@@ -352,6 +355,37 @@ impl Chart {
         }
         open.reverse();
         open
+    }
+
+    /// Returns the outermost of some `inner` rules in progress around all terminals that may come next, with their starts: those that are in progress for a rule that is
+    /// none of them. `None` if a terminal is in no such rule, or there is too much to look at.
+    pub fn outermost(&self, inner: impl Fn(RuleId) -> bool) -> Option<Vec<OpenRule>> {
+        let mut found: Vec<OpenRule> = Vec::new();
+        // Items, each with the last inner rule on the way up to it.
+        let terminals = self.last_items().iter().filter(|&&item| self.terminal(item).is_some());
+        let mut pending: Vec<(Item, Option<OpenRule>)> = terminals.map(|&item| (item, None)).collect();
+        let mut seen: HashSet<(ProductionId, u32, Option<OpenRule>)> = HashSet::new();
+        while let Some((item, mut last)) = pending.pop() {
+            if let Production::Rule(rule, _) = self.productions.get(item.production) {
+                if !inner(*rule) {
+                    let last = last?;
+                    if !found.contains(&last) {
+                        found.push(last);
+                    }
+                    continue;
+                }
+                last = Some(OpenRule { rule: *rule, start: item.origin as usize });
+            }
+            for &user in self.waiting(item.production, item.origin) {
+                if seen.insert((user.production, user.origin, last)) {
+                    pending.push((user, last));
+                }
+            }
+            if seen.len() > OUTERMOST_ITEMS_MAX {
+                return None;
+            }
+        }
+        Some(found)
     }
 
     fn innermost_rules(&self, item: Item) -> Vec<RuleId> {
