@@ -203,8 +203,12 @@ fn errors_of_schemas_have_a_place_in_the_grammar() {
     let text = "root ::= call\ncall ::= \"x\" %json {\"type\": \"string\", \"minLength\": 3, \"maxLength\": 2}";
     let Err(CompileError::Operand(error)) = compiler.compile_ebnf(text) else { panic!("nothing matches the schema") };
     assert!(error.schema_error().is_unsatisfiable() && error.rule() == "call");
-    assert_eq!(error.span().unwrap().line_column(text), (2, 14));
+    // The schema itself, behind `%json`; of a malformed keyword its value.
+    assert_eq!(error.span().unwrap().line_column(text), (2, 20));
     assert!(format!("{error:#}").contains('^'));
+    let text = "root ::= \"x\" %json {\n  \"properties\": {\n    \"a\": {\"type\": \"sring\"}}}";
+    let Err(CompileError::Operand(error)) = compiler.compile_ebnf(text) else { panic!("there is no such type") };
+    assert_eq!(error.span().unwrap().line_column(text), (3, 19));
     for (text, message, hint) in [
         ("root ::= %json", "expected a JSON Schema behind `%json`", "a schema is an object"),
         (

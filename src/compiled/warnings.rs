@@ -78,15 +78,8 @@ impl Placed {
             return Placed { pointer: Some(json.pointer(value)), span: Some(json.span(value)), message };
         }
         // An operand of EBNF or Lark stands in the text as it is.
-        let text = place.and_then(|place| source.get(place.start as usize..place.end as usize));
-        let start = text.and_then(|text| text.find(&**operand.text()));
-        let span = match (place, start, warning.mistake_span()) {
-            (Some(place), Some(start), Some(span)) => {
-                let start = place.start + start as u32;
-                Some(Span { start: start + span.start, end: start + span.end })
-            }
-            _ => place,
-        };
+        let inner = place.zip(warning.mistake_span()).and_then(|(place, span)| operand.span_in(source, place, span));
+        let span = inner.or(place);
         Placed { pointer: None, span, message: format!("in a JSON Schema of the grammar: {warning}") }
     }
 

@@ -69,17 +69,35 @@ impl OperandError {
         &self.details.rule
     }
 
-    /// Returns the span of the operand, if the grammar came from a text.
+    /// Returns the span of the value of the schema that the error is about, or else of the operand, if the grammar came from a text.
+    ///
+    /// ```
+    /// use maskwright::{CompileError, GrammarCompiler, Vocab};
+    /// let source = "root ::= %json {\n  \"type\": \"sring\"\n}";
+    /// let compiler = GrammarCompiler::new(Vocab::from_tokens(["a"])?.into());
+    /// let Err(CompileError::Operand(error)) = compiler.compile_ebnf(source) else { panic!() };
+    /// assert_eq!(error.span().unwrap().line_column(source), (2, 11));
+    /// # Ok::<(), maskwright::VocabError>(())
+    /// ```
     pub fn span(&self) -> Option<Span> {
+        let Details { operand, error, span, source, .. } = &*self.details;
+        // A span of another document is none of the operand.
+        let inner = error.span().filter(|_| error.document().is_empty());
+        let found = source.as_deref().zip(*span).zip(inner);
+        found.and_then(|((source, place), inner)| operand.span_in(source, place, inner)).or(*span)
+    }
+
+    /// Returns the span of the whole operand.
+    pub(super) fn operand_span(&self) -> Option<Span> {
         self.details.span
     }
 }
 
 impl fmt::Display for OperandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details { error, rule, span, source, .. } = &*self.details;
+        let Details { error, rule, source, .. } = &*self.details;
         write!(f, "schema in rule `{rule}`: {error}")?;
-        match (source, span) {
+        match (source, self.span()) {
             (Some(source), Some(span)) if f.alternate() => span.write_caret(source, f),
             _ => Ok(()),
         }

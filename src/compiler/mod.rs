@@ -539,7 +539,7 @@ impl GrammarCompiler {
 fn in_tag(error: CompileError, tag: &StructuralTag) -> CompileError {
     match error {
         CompileError::Operand(error) => {
-            tag.schema_error(error.span(), error.operand(), error.schema_error().clone()).into()
+            tag.schema_error(error.operand_span(), error.operand(), error.schema_error().clone()).into()
         }
         CompileError::Build(error) => tag.build_error(&error).map_or_else(|| error.into(), CompileError::from),
         other => other,

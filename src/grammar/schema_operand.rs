@@ -1,6 +1,7 @@
 //! JSON Schemas as operands of a grammar.
 
 use crate::schema_options::SchemaOptions;
+use crate::util::Span;
 use core::hash::{BuildHasher, Hash, Hasher};
 use hashbrown::DefaultHashBuilder;
 use std::sync::{Arc, OnceLock};
@@ -51,6 +52,13 @@ impl SchemaOperand {
     /// Returns the text of the schema.
     pub fn text(&self) -> &Arc<str> {
         &self.text
+    }
+
+    /// Returns where in a source a span of the schema's text is, if the operand stands there as it is, at `place`.
+    pub(crate) fn span_in(&self, source: &str, place: Span, span: Span) -> Option<Span> {
+        let written = source.get(place.start as usize..place.end as usize)?;
+        let start = place.start + written.find(&*self.text)? as u32;
+        Some(Span { start: start + span.start, end: start + span.end })
     }
 
     /// Returns the options.
