@@ -489,3 +489,20 @@ fn schemas_within_grammars_speak_of_properties() {
     let text = compiler.compile_ebnf(r#"root ::= %json(text_until = "<") {"enum": ["1", "2"]} "<""#).unwrap();
     assert_eq!(text.matcher().explain().unwrap().schema(), None);
 }
+
+/// A grammar without sentences is told by what is empty in it, which need not be where the error is found.
+#[test]
+fn what_empties_a_grammar_is_named() {
+    let compiler = GrammarCompiler::new(Vocab::from_tokens((0..=255u8).map(|byte| [byte])).unwrap().into());
+    for (source, expected) in [
+        (
+            "ident ::= [a-z]+ - (\"if\" | \"else\")\nkw ::= ident & \"else\"\nroot ::= \"(\" kw \")\"",
+            "; rule `kw` (line 2) matches nothing; nothing matches `ident & \"else\"`: the exclusion `[a-z]+ - (\"if\" | \"else\")` takes all of it away",
+        ),
+        ("root ::= \"(\" a \")\"\na ::= b \"x\"\nb ::= \"1\" & \"2\"", "; rule `b` (line 3) matches nothing"),
+        ("root ::= \"1\" & \"2\"", ""),
+    ] {
+        let error = compiler.compile_ebnf(source).unwrap_err().to_string();
+        assert_eq!(error, format!("rule `root` matches nothing at all: no text can ever complete it{expected}"));
+    }
+}

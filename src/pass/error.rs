@@ -18,7 +18,7 @@ pub struct BuildError {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
-    EmptyLanguage { rule: Box<str> },
+    EmptyLanguage { rule: Box<str>, reasons: Vec<String> },
     UnknownControl { name: Box<str>, nearest: Option<Box<str>> },
     UnknownTokenId { id: u32, n_tokens: usize },
     NotRegular { message: String },
@@ -32,8 +32,9 @@ impl BuildError {
         BuildError { kind, span: None, source: None }
     }
 
-    pub(crate) fn empty_language(rule: &str) -> Self {
-        Self::new(Kind::EmptyLanguage { rule: rule.into() })
+    /// Returns the error that a rule matches nothing, with what else in the grammar matches nothing.
+    pub(crate) fn empty_language(rule: &str, reasons: Vec<String>) -> Self {
+        Self::new(Kind::EmptyLanguage { rule: rule.into(), reasons })
     }
 
     pub(crate) fn unknown_control(name: &str, nearest: Option<&str>) -> Self {
@@ -118,8 +119,9 @@ impl BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::EmptyLanguage { rule } => {
+            Kind::EmptyLanguage { rule, reasons } => {
                 write!(f, "rule `{rule}` matches nothing at all: no text can ever complete it")?;
+                reasons.iter().try_for_each(|reason| write!(f, "; {reason}"))?;
             }
             Kind::UnknownControl { name, nearest } => {
                 write!(f, "the vocabulary has no token named `{name}`")?;

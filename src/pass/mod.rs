@@ -34,8 +34,9 @@ pub(crate) use network::{
 pub(crate) use token_sets::{TokenRanges, TokenSets};
 
 use crate::grammar::analysis::reachable_rules;
-use crate::grammar::{Grammar, RuleId};
+use crate::grammar::{Expr, Grammar, RuleId, WarningKind};
 use crate::limits::Limits;
+use hashbrown::HashSet;
 use lower::LoweredGrammar;
 use network::{NetRule, Network};
 
@@ -67,9 +68,40 @@ pub(crate) fn normalize(
     let (normal, empty_rules) = normalize_part(grammar, references, limits, budget)?;
     if !normal.has_empty_text && !normal.has_other_texts() {
         let rule = grammar.rule(grammar.root());
-        return Err(BuildError::empty_language(&rule.name).at(rule.span, grammar.source()));
+        let reasons = reasons_of_emptiness(grammar, &empty_rules, limits);
+        return Err(BuildError::empty_language(&rule.name, reasons).at(rule.span, grammar.source()));
     }
     Ok((normal, empty_rules))
+}
+
+/// Most reasons why a grammar matches nothing that its error has.
+const REASONS_MAX: usize = 3;
+
+/// Returns what in a grammar without sentences matches nothing by itself: rules that use no other such rule, with their lines, and what exclusions leave nothing of.
+fn reasons_of_emptiness(grammar: &Grammar, empty_rules: &[RuleId], limits: &Limits) -> Vec<String> {
+    let is_empty: HashSet<RuleId> = empty_rules.iter().copied().collect();
+    let is_by_itself = |rule: RuleId| {
+        let mut pending = vec![grammar.rule(rule).body];
+        let mut seen = HashSet::new();
+        while let Some(id) = pending.pop() {
+            match grammar.expr(id) {
+                Expr::Rule(used) if is_empty.contains(used) => return false,
+                expr if seen.insert(id) => expr.for_each_operand(|operand| pending.push(operand)),
+                _ => {}
+            }
+        }
+        true
+    };
+    let others = empty_rules.iter().copied().filter(|&rule| rule != grammar.root());
+    let rules = others.filter(|&rule| is_by_itself(rule)).take(REASONS_MAX).map(|rule| {
+        let rule = grammar.rule(rule);
+        let line = grammar.source().zip(rule.span).map(|(source, span)| span.line_column(source).0);
+        let place = line.map_or(String::new(), |line| format!(" (line {line})"));
+        format!("rule `{}`{place} matches nothing", rule.name)
+    });
+    let exclusions = grammar.exclusion_warnings(limits).into_iter();
+    let emptied = exclusions.filter(|warning| warning.kind() == WarningKind::Suspicious);
+    rules.chain(emptied.take(REASONS_MAX).map(|warning| warning.to_string())).collect()
 }
 
 /// As [`normalize`], of a grammar that may match nothing.
