@@ -126,6 +126,31 @@ fn schemas_that_constrain_nothing_by_mistake_are_warned_about() {
             "its schema is at /components/schemas/Pet:",
         ),
         (
+            "mcp-answer",
+            r#"{"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "f", "inputSchema": {"type": "object"}}]}}"#,
+            "this looks like an answer of MCP with tools, and nearly every document conforms to it, at #; its schema is at /result/tools/0/inputSchema:",
+        ),
+        (
+            "functions",
+            r#"{"functions": [{"name": "f", "parameters": {"type": "object"}}]}"#,
+            "its schema is at /functions/0/parameters: give that pointer (`--schema-pointer /functions/0/parameters`,",
+        ),
+        (
+            "paths",
+            r#"{"openapi": "3.0.0", "paths": {"/a/{b}": {"summary": "s", "post": {"requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}}}}}}"#,
+            "(`--schema-pointer '/paths/~1a~1{b}/post/requestBody/content/application~1json/schema'`,",
+        ),
+        (
+            "swagger",
+            r#"{"swagger": "2.0", "paths": {}, "definitions": {"Pet": {"type": "object"}}}"#,
+            "this looks like a description of Swagger, and nearly every document conforms to it, at #; its schema is at /definitions/Pet:",
+        ),
+        (
+            "definitions",
+            r#"{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"Pet": {"type": "object"}}}"#,
+            "this looks like definitions to which nothing refers, and nearly every document conforms to it, at #; its schema is at /$defs/Pet: give that pointer (`--schema-pointer '/$defs/Pet'`",
+        ),
+        (
             "format",
             r#"{"format": "data-time"}"#,
             "unknown format `data-time` constrains nothing, at #/format; did you mean `date-time`?",
@@ -157,7 +182,21 @@ fn schemas_that_constrain_nothing_by_mistake_are_warned_about() {
         &file("function.json", r#"{"type": "function", "function": {"parameters": {"type": "object"}}}"#),
     ]);
     assert_eq!(run.code, 3);
-    assert!(run.err.contains("whose schema is at /function/parameters"), "{}", run.err);
+    let hint = "its schema is at /function/parameters: give that pointer (`--schema-pointer /function/parameters`";
+    assert!(run.err.contains(hint), "{}", run.err);
+    let list = file("tools.json", r#"[{"name": "f", "inputSchema": {"type": "object"}}]"#);
+    let run = common::run(&["check", &list]);
+    assert_eq!(run.code, 3);
+    assert!(run.err.contains("this looks like a list of tools; its schema is at /0/inputSchema:"), "{}", run.err);
+    // What is defined is used, or is not all that there is.
+    for (name, schema) in [
+        ("used", r##"{"$ref": "#/$defs/Pet", "$defs": {"Pet": {"type": "object"}}}"##),
+        ("beside", r#"{"type": "object", "definitions": {"Pet": {"type": "object"}}}"#),
+        ("none", r#"{"$defs": {}}"#),
+    ] {
+        let run = common::run(&["lint", &file(&format!("definitions-{name}.json"), schema)]);
+        assert_eq!(run.code, 0, "{name}: {}{}", run.out, run.err);
+    }
     let clean = file(
         "clean.json",
         r#"{"title": "t", "x-mine": 1, "description": "d", "type": "object", "properties": {"a": {"type": "integer", "format": "int32"}}}"#,

@@ -158,11 +158,7 @@ impl SchemaModel {
         let wrapper = is_free.then(|| wrapper::find(json, root.value())).flatten();
         if let Some(found) = &wrapper {
             let message = format!("this looks like {}, and nearly every document conforms to it", found.what);
-            let hint = format!(
-                "its schema is at {0}: give that pointer (`--schema-pointer {0}`, or `ReadOptions::pointer`)",
-                found.pointer
-            );
-            lints.add(SchemaWarningKind::Wrapper, self.root(), root.value(), message, Some(hint));
+            lints.add(SchemaWarningKind::Wrapper, self.root(), root.value(), message, Some(found.hint()));
         }
         lints.drafts();
         for (id, schema) in self.schemas() {

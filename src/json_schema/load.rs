@@ -74,9 +74,7 @@ impl SchemaModel {
         match loader.read_all() {
             Ok(()) => Ok(loader.model),
             Err(error) => Err(match wrapper::find(loader.model.json(document), root) {
-                Some(found) => {
-                    error.with_hint(format!("this looks like {}, whose schema is at {}", found.what, found.pointer))
-                }
+                Some(found) => error.with_hint(format!("this looks like {}; {}", found.what, found.hint())),
                 None => error,
             }),
         }

@@ -6,7 +6,7 @@
 use super::value::{Json, Value, ValueId};
 
 /// Where the schema is, by the documents that have it there.
-const PLACES: [(&str, &str); 14] = [
+const PLACES: [(&str, &str); 18] = [
     ("/response_format/json_schema/schema", "a request with a response format"),
     ("/json_schema/schema", "a response format"),
     ("/text/format/schema", "a request with a text format"),
@@ -21,6 +21,10 @@ const PLACES: [(&str, &str); 14] = [
     ("/tools/0/function/parameters", "a request with tools"),
     ("/tools/0/input_schema", "a request with tools"),
     ("/tools/0/inputSchema", "a list of tools"),
+    ("/0/input_schema", "a list of tools"),
+    ("/0/inputSchema", "a list of tools"),
+    ("/result/tools/0/inputSchema", "an answer of MCP with tools"),
+    ("/functions/0/parameters", "a request with functions"),
 ];
 
 /// Words of which a schema has one, most likely.
@@ -61,8 +65,64 @@ pub(super) fn find(json: &Json, root: ValueId) -> Option<Wrapper> {
             return Some(Wrapper { what, pointer: format!("{base}{pointer}") });
         }
     }
-    let schemas = json.at_pointer_from(root, "/components/schemas")?;
-    let Value::Object(members) = json.value(schemas) else { return None };
-    let first = members.iter().find(|member| is_schema(member.value))?;
-    Some(Wrapper { what: "a description of OpenAPI", pointer: json.pointer(first.value) })
+    let description = match (json.member(root, "openapi"), json.member(root, "swagger")) {
+        (None, Some(_)) => "a description of Swagger",
+        _ => "a description of OpenAPI",
+    };
+    let first_of = |pointer: &str| {
+        let Value::Object(members) = json.value(json.at_pointer_from(root, pointer)?) else { return None };
+        members.iter().map(|member| member.value).find(|&value| is_schema(value))
+    };
+    let of_operations = || {
+        let operations = json.at_pointer_from(root, "/paths")?;
+        OPERATION_PLACES.iter().find_map(|steps| first_at(json, operations, steps, &is_schema))
+    };
+    let is_definition = |what: &'static str| move |id: ValueId| Wrapper { what, pointer: json.pointer(id) };
+    let is_swagger = json.member(root, "swagger").is_some();
+    first_of("/components/schemas")
+        .or_else(|| if is_swagger { first_of("/definitions") } else { None })
+        .or_else(of_operations)
+        .map(is_definition(description))
+        .or_else(|| {
+            let Value::Object(members) = json.value(root) else { return None };
+            let are_all_known = members.iter().all(|member| BESIDE_DEFINITIONS.contains(&json.key(member)));
+            let definitions = ["/$defs", "/definitions"].into_iter().find_map(first_of).filter(|_| are_all_known);
+            definitions.map(is_definition("definitions to which nothing refers"))
+        })
+}
+
+/// What may stand beside definitions and constrains nothing.
+const BESIDE_DEFINITIONS: [&str; 7] = ["$defs", "definitions", "$schema", "$id", "title", "description", "$comment"];
+
+/// Where operations of OpenAPI and Swagger have schemas, from the paths on; `*` is any member or item.
+const OPERATION_PLACES: [&[&str]; 4] = [
+    &["*", "*", "requestBody", "content", "*", "schema"],
+    &["*", "*", "parameters", "*", "schema"],
+    &["*", "*", "responses", "*", "content", "*", "schema"],
+    &["*", "*", "responses", "*", "schema"],
+];
+
+/// Returns the first value below another one that some steps lead to and that is wanted.
+fn first_at(json: &Json, from: ValueId, steps: &[&str], is_wanted: &dyn Fn(ValueId) -> bool) -> Option<ValueId> {
+    let Some((step, rest)) = steps.split_first() else { return is_wanted(from).then_some(from) };
+    match json.value(from) {
+        Value::Object(members) if *step == "*" => {
+            members.iter().find_map(|member| first_at(json, member.value, rest, is_wanted))
+        }
+        Value::Array(items) if *step == "*" => items.iter().find_map(|&item| first_at(json, item, rest, is_wanted)),
+        Value::Object(_) => first_at(json, json.member(from, step)?, rest, is_wanted),
+        _ => None,
+    }
+}
+
+impl Wrapper {
+    /// Returns how to get at the schema.
+    pub fn hint(&self) -> String {
+        let Wrapper { pointer, .. } = self;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/_-.~".contains(c);
+        let argument = if pointer.chars().all(is_plain) { pointer.clone() } else { format!("'{pointer}'") };
+        format!(
+            "its schema is at {pointer}: give that pointer (`--schema-pointer {argument}`, or `ReadOptions::pointer`)"
+        )
+    }
 }
