@@ -11,7 +11,7 @@
 //! | `logits` | masks applied to logits in memory of the CPU |
 //! | `tools` | structural tags of models |
 //!
-//! All classes are frozen. A [`matcher::Matcher`] has a lock of its own, taken only while the interpreter is released, so that no thread can wait for one while it holds the other.
+//! All classes are frozen. A `Matcher` has a lock of its own, taken only while the interpreter is released, so that no thread can wait for one while it holds the other.
 
 mod batch;
 mod bytes;
