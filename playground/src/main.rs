@@ -34,6 +34,7 @@ mod serve;
 mod shell;
 mod source;
 mod step;
+mod tokenizer;
 mod tokens;
 mod trace;
 mod vocabulary;

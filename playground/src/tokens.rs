@@ -4,6 +4,7 @@ use crate::cli::EXIT_CODES;
 use crate::failure::{Failure, Verdict};
 use crate::options::VocabArgs;
 use crate::output::{Output, counted, grouped, harmless, quoted_short, unescaped, unescaped_token};
+use crate::tokenizer::Tokenizer;
 use crate::vocabulary;
 use maskwright::{TokenId, TokenKind, Vocab};
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXIT_CODES)]
 pub struct Args {
-    /// A text to cut into tokens, with the escapes \n \r \t \\ \xHH: embedded encodings cut it as their tokenizers do, of others the longest token that fits comes first
+    /// A text to cut into tokens, with the escapes \n \r \t \\ \xHH, as its tokenizer does; the longest tokens that fit if there is none, or if it changes the text
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     pub text: Option<String>,
     /// Look up a token: an id, a name, or its text; a number in double quotes is a text (can be repeated)
@@ -37,8 +38,10 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     let kinds = [TokenKind::Text, TokenKind::AddedText, TokenKind::Control, TokenKind::Padding];
     let found: Vec<(&String, Asked)> = args.find.iter().map(|asked| (asked, find_token(&vocab, asked))).collect();
     let text = args.text.as_deref().map(unescaped).transpose().map_err(Failure::Usage)?;
-    let cut = text.map(|text| vocabulary::tokenize(&args.vocab.vocab, &vocab, &text));
-    let cut = cut.transpose()?;
+    let cut = match text {
+        Some(text) => Some(Tokenizer::read(&args.vocab.vocab)?.cut_all(&vocab, &text)?),
+        None => None,
+    };
     let all_found = found.iter().all(|(_, asked)| matches!(asked, Asked::Token(_)));
     if args.json {
         let kinds: serde_json::Map<String, Value> =
@@ -54,7 +57,8 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
             "kinds": kinds,
             "stop_tokens": stops,
             "unspellable_bytes": vocab.unspellable_bytes().iter().collect::<Vec<_>>(),
-            "tokens": cut.map(|ids| ids.iter().map(|&id| token_json(&vocab, id)).collect::<Vec<_>>()),
+            "is_cut_by_tokenizer": cut.as_ref().map(|cut| cut.is_tokenizers),
+            "tokens": cut.map(|cut| cut.ids.iter().map(|&id| token_json(&vocab, id)).collect::<Vec<_>>()),
             "found": found.collect::<Vec<_>>(),
         }));
         return Ok(Verdict::of(all_found));
@@ -71,7 +75,10 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
             output.line(format_args!("no token of one byte: {bytes}"));
         }
     }
-    for id in cut.iter().flatten() {
+    if cut.as_ref().is_some_and(|cut| !cut.is_tokenizers) {
+        output.line(crate::tokenizer::LONGEST);
+    }
+    for id in cut.iter().flat_map(|cut| &cut.ids) {
         output.line(format_args!("{id:>8}  {}", shown_token(&vocab, *id)));
     }
     for (asked, found) in &found {

@@ -9,8 +9,8 @@ use crate::mask::Reason;
 use crate::options::{GrammarArgs, VocabArgs};
 use crate::output::{Output, counted, grouped, shown_time, unescaped};
 use crate::source::{GrammarSource, Loaded, check_stdin_once, read_file};
+use crate::tokenizer::Tokenizer;
 use crate::tokens::{shown_token, text_of, token_json};
-use crate::vocabulary;
 use maskwright::TokenId;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -79,16 +79,24 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
     };
     let loaded = Loaded::of_source(source, &args.vocab)?;
     let vocab = loaded.grammar.vocab();
+    // By what the text was cut: known if it was.
+    let mut is_cut_by_tokenizer = None;
     let ids: Vec<TokenId> = match &args.ids {
         Some(ids) => ids.clone(),
         None => {
-            let mut all = Vec::new();
+            let tokenizer = Tokenizer::read(&args.vocab.vocab)?;
+            let (mut all, mut is_tokenizers) = (Vec::new(), true);
             for piece in pieces(&text, &loaded.grammar, args.control_tokens) {
                 match piece {
-                    Piece::Bytes(at) => all.extend(vocabulary::tokenize(&args.vocab.vocab, vocab, &text[at])?),
+                    Piece::Bytes(at) => {
+                        let cut = tokenizer.cut_all(vocab, &text[at])?;
+                        is_tokenizers &= cut.is_tokenizers;
+                        all.extend(cut.ids);
+                    }
                     Piece::Control { ids, .. } => all.extend(ids.first()),
                 }
             }
+            is_cut_by_tokenizer = Some(is_tokenizers);
             all
         }
     };
@@ -132,6 +140,7 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
             "version": 1,
             "grammar": loaded.source.name,
             "vocab": args.vocab.vocab,
+            "is_cut_by_tokenizer": is_cut_by_tokenizer,
             "n_tokens": ids.len(),
             "n_forced": n_forced,
             "tokens": tokens.collect::<Value>(),
@@ -139,6 +148,9 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Verdict, Failure> {
             "is_complete": is_complete,
         }));
         return Ok(Verdict::of(is_complete));
+    }
+    if is_cut_by_tokenizer == Some(false) {
+        output.line(crate::tokenizer::LONGEST);
     }
     output.line(format_args!("{:>6} {:>8} {:>9} {:>9}  token", "step", "id", "allowed", "mask"));
     for (index, one) in traced.iter().enumerate() {

@@ -5,7 +5,6 @@ use crate::output::quoted;
 use crate::source::{read_file, shown_path};
 use crate::tokens::Asked;
 use maskwright::grammar::{ControlRef, Expr, Grammar};
-use maskwright::vocab::tiktoken;
 use maskwright::{Encoding, TokenId, TokenKind, Vocab};
 use std::path::Path;
 
@@ -19,19 +18,31 @@ pub fn read(name: &str) -> Result<Vocab, Failure> {
         return Vocab::tiktoken(encoding).map_err(failed);
     }
     let path = Path::new(name);
+    let text = read_text(path)?;
+    if !is_hf_json(path, &text) {
+        return Vocab::from_tiktoken_text(&text, &[]).map_err(failed);
+    }
+    Vocab::from_hf_json(&text).map_err(failed)
+}
+
+/// Reads a vocabulary file.
+///
+/// # Errors
+/// If the file can't be read or is not UTF-8.
+pub fn read_text(path: &Path) -> Result<String, Failure> {
     if !path.exists() {
         let names: Vec<&str> = Encoding::ALL.iter().map(|encoding| encoding.name()).collect();
         let message = format!("no such file, and the embedded vocabularies are {}", names.join(" and "));
         return Err(Failure::File { path: shown_path(path), message });
     }
-    let text = String::from_utf8(read_file(path)?)
-        .map_err(|_| Failure::File { path: shown_path(path), message: "a vocabulary file is UTF-8".into() })?;
-    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
-        || text.trim_start().starts_with('{');
-    if !is_json {
-        return Vocab::from_tiktoken_text(&text, &[]).map_err(failed);
-    }
-    Vocab::from_hf_json(&text).map_err(failed)
+    String::from_utf8(read_file(path)?)
+        .map_err(|_| Failure::File { path: shown_path(path), message: "a vocabulary file is UTF-8".into() })
+}
+
+/// Tells whether a vocabulary file is a `tokenizer.json`; others are lists of ranks.
+pub fn is_hf_json(path: &Path, text: &str) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+        || text.trim_start().starts_with('{')
 }
 
 /// Finds the stop tokens of a command; `None` if it names none.
@@ -44,28 +55,6 @@ pub fn stop_tokens(vocab: &Vocab, asked: &[String]) -> Result<Option<Vec<TokenId
         _ => Err(Failure::Usage(format!("the vocabulary has no token {} to stop with", quoted(asked.as_bytes())))),
     };
     (!asked.is_empty()).then(|| asked.iter().map(find).collect()).transpose()
-}
-
-/// Cuts a text into tokens: an embedded encoding as its tokenizer does, other vocabularies into the longest tokens.
-///
-/// # Errors
-/// If no token spells a part of the text.
-pub fn tokenize(name: &str, vocab: &Vocab, text: &[u8]) -> Result<Vec<TokenId>, Failure> {
-    let encoding = Encoding::ALL.into_iter().find(|encoding| encoding.name() == name);
-    let ids = match (encoding, std::str::from_utf8(text)) {
-        (Some(encoding), Ok(text)) => tiktoken::encode(encoding, text),
-        _ => vocab.tokenize_greedy(text),
-    };
-    let n_spelled: usize = ids.iter().map(|&id| vocab.bytes(id).len()).sum();
-    match text.get(n_spelled) {
-        None => Ok(ids),
-        Some(byte) => {
-            let shown = quoted(&[*byte]);
-            Err(Failure::Stuck(format!(
-                "the vocabulary can't spell the text: no token has {shown} at byte {n_spelled}"
-            )))
-        }
-    }
 }
 
 /// Returns a small vocabulary for checking documents: each byte is a token, and so is each control token that a grammar names.

@@ -756,3 +756,40 @@ fn help_that_cannot_be_written_is_a_failure() {
         assert!(String::from_utf8_lossy(&ended.stderr).contains("can't write the output"), "{args:?}");
     }
 }
+
+#[test]
+fn text_is_cut_as_the_tokenizer_of_the_file_does() {
+    // The merge of `b c` comes before that of `a b`, so that `abc` is `a`, `bc`; the longest token is `ab`.
+    let model = r#""model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "bc": 3, "ab": 4, "<end>": 5, "Ġ": 6}, "merges": ["b c", "a b"]}"#;
+    let special = r#"{"id": 5, "content": "<end>", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}"#;
+    let with = |normalizer: &str, prefix: bool| {
+        let byte_level = format!(
+            r#"{{"type": "ByteLevel", "add_prefix_space": {prefix}, "trim_offsets": true, "use_regex": true}}"#
+        );
+        format!(
+            r#"{{"version": "1.0", "added_tokens": [{special}], "normalizer": {normalizer}, "pre_tokenizer": {byte_level}, "post_processor": null, "decoder": {byte_level}, {model}}}"#
+        )
+    };
+    let as_it_is = file("merges.json", with("null", false));
+    let ids = |run: &common::Run| {
+        let value = json(run);
+        let ids: Vec<u64> = value["tokens"].as_array().unwrap().iter().map(|t| t["id"].as_u64().unwrap()).collect();
+        (ids, value["is_cut_by_tokenizer"].clone())
+    };
+    let trace = |vocab: &str, text: &str| {
+        ids(&run(&["trace", "--regex", "[a-c<>den]*", "--vocab", vocab, "--text", text, "--json"]))
+    };
+    assert_eq!(trace(&as_it_is, "abc"), (vec![0, 3], true.into()));
+    assert_eq!(ids(&run(&["tokens", "abcab", "--vocab", &as_it_is, "--json"])), (vec![0, 3, 4], true.into()));
+    // A tokenizer that puts a space first makes another text of it.
+    let changing = file("prefix.json", with("null", true));
+    assert_eq!(trace(&changing, "abc"), (vec![4, 2], false.into()));
+    let shown = run(&["tokens", "abc", "--vocab", &changing]).out;
+    assert!(shown.starts_with("cut into the longest tokens"), "{shown}");
+    // The name of a control token is text, which these letters don't spell.
+    let named = run(&["tokens", "a<end>", "--vocab", &as_it_is]);
+    assert!(named.code != 0 && named.err.contains("can't spell the text: no token has '<' at byte 1"), "{}", named.err);
+    // A list of ranks doesn't say where its tokenizer splits.
+    let ranks = file("letters.tiktoken", "YQ== 0\nYg== 1\nYmM= 2\nYw== 3\nYWI= 4\n");
+    assert_eq!(trace(&ranks, "abc"), (vec![4, 3], false.into()));
+}

@@ -5,10 +5,10 @@ use super::workers::Task;
 use crate::failure::Failure;
 use crate::options::GrammarArgs;
 use crate::source::{Form, GrammarSource};
+use crate::tokenizer::Tokenizer;
 use crate::vocabulary;
 use maskwright::compiler::Config;
 use maskwright::grammar::Warning;
-use maskwright::vocab::tiktoken;
 use maskwright::{CompileError, CompiledGrammar, Encoding, GrammarCompiler, Limits, TokenId, Vocab};
 use serde::Deserialize;
 use std::collections::VecDeque;
@@ -47,15 +47,6 @@ pub struct Reading<'a> {
     pub root: Option<&'a str>,
     /// Options of JSON Schemas.
     pub schema: &'a SchemaRequest,
-}
-
-/// How a vocabulary cuts text.
-#[derive(Clone, Copy, Debug)]
-enum Tokenizer {
-    /// As the encoding does.
-    Tiktoken(Encoding),
-    /// The longest token first.
-    Greedy,
 }
 
 struct Offered {
@@ -103,14 +94,14 @@ impl Grammars {
         let offered = |name: &str, tokenizer| Offered { name: name.into(), tokenizer, compiler: OnceLock::new() };
         let mut vocabs: Vec<Offered> =
             Encoding::ALL.into_iter().map(|encoding| offered(encoding.name(), Tokenizer::Tiktoken(encoding))).collect();
-        vocabs.push(offered(BYTES, Tokenizer::Greedy));
+        vocabs.push(offered(BYTES, Tokenizer::Longest));
         for path in files {
             let file_name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
             let mut name = crate::output::harmless(&file_name);
             if vocabs.iter().any(|vocab| vocab.name == name) {
                 name = format!("{name} ({})", vocabs.len());
             }
-            let offer = offered(&name, Tokenizer::Greedy);
+            let offer = offered(&name, Tokenizer::read(path)?);
             let _ = offer.compiler.set(Ok(compiler(vocabulary::read(path)?)));
             vocabs.push(offer);
         }
@@ -187,12 +178,8 @@ impl Grammars {
 
     /// Cuts a text into tokens; `None` if they don't spell it.
     pub fn tokenize(&self, compiled: &Compiled, text: &[u8]) -> Option<Vec<TokenId>> {
-        let vocab = compiled.grammar.vocab();
-        let tokens = match (self.vocabs[compiled.vocab].tokenizer, std::str::from_utf8(text)) {
-            (Tokenizer::Tiktoken(encoding), Ok(text)) => tiktoken::encode(encoding, text),
-            _ => vocab.tokenize_greedy(text),
-        };
-        (vocab.decode(&tokens) == text).then_some(tokens)
+        let cut = self.vocabs[compiled.vocab].tokenizer.cut(compiled.grammar.vocab(), text);
+        cut.map(|cut| cut.ids)
     }
 }
 
@@ -200,7 +187,7 @@ impl Offered {
     fn compiler(&self) -> Result<GrammarCompiler, String> {
         let read = || match self.tokenizer {
             Tokenizer::Tiktoken(encoding) => Vocab::tiktoken(encoding).map(compiler).map_err(|error| error.to_string()),
-            Tokenizer::Greedy => of_bytes().map(compiler).map_err(|error| error.to_string()),
+            _ => of_bytes().map(compiler).map_err(|error| error.to_string()),
         };
         self.compiler.get_or_init(read).clone()
     }
