@@ -4,9 +4,11 @@
 //! engine confirms it, and cut into the longest tokens it has a number of tokens. Once no choice would leave room for that, the completion of the text so far is
 //! written instead.
 
+use crate::affordable::{Budget, Unexplained, try_recognizer};
 use crate::failure::Failure;
 use crate::output::harmless;
 use crate::sampler::{Sampler, View};
+use core::convert::Infallible;
 use maskwright::grammar::ControlRef;
 use maskwright::reference::{OracleMatcher, Recognizer, Symbol};
 use maskwright::{Limits, MatchError, Matcher, TokenId, TokenKind, TokenMask, Vocab};
@@ -75,14 +77,22 @@ impl Run {
     /// Returns an output, and how many tokens a shortest one has; a budget that is too small for any output becomes twice that.
     ///
     /// # Errors
-    /// If the reference recognizer can't read the grammar, or no completion is found.
+    /// If the reference recognizer can't read the grammar, or the text so far within its [budget](Budget::SAMPLES), or no completion is found.
     pub fn with_room(matcher: Matcher, max_tokens: usize) -> Result<(Self, usize), Failure> {
+        let begun = matcher.accepted().map_err(|error| unexpected(&error))?;
+        let try_again = || try_recognizer(&matcher, &Budget::SAMPLES, || Ok::<(), Infallible>(()));
+        if !begun.is_empty()
+            && let Ok(Some(Unexplained::Time { .. } | Unexplained::Items { .. })) = try_again()
+        {
+            let message = "the text so far can be read in so many ways that looking for completions takes too long";
+            return Err(Failure::Step(message.into()));
+        }
         let grammar = matcher.grammar();
         let recognizer = Recognizer::new(grammar.expanded_grammar(), &Limits::default())
             .map_err(|error| Failure::Usage(format!("the reference recognizer can't read the grammar: {error}")))?;
         let mut oracle = OracleMatcher::new(&recognizer, Arc::clone(grammar.vocab()));
         oracle.set_stop_tokens(matcher.stop_tokens());
-        for piece in matcher.accepted().map_err(|error| unexpected(&error))? {
+        for piece in begun {
             let _ = match piece {
                 maskwright::AcceptedPiece::Token(token) => oracle.accept_token(token),
                 maskwright::AcceptedPiece::Bytes(bytes) => oracle.accept_bytes(&bytes),

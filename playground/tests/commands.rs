@@ -793,3 +793,14 @@ fn text_is_cut_as_the_tokenizer_of_the_file_does() {
     let ranks = file("letters.tiktoken", "YQ== 0\nYg== 1\nYmM= 2\nYw== 3\nYWI= 4\n");
     assert_eq!(trace(&ranks, "abc"), (vec![4, 3], false.into()));
 }
+
+#[test]
+fn samples_of_a_text_with_too_many_ways_end_with_a_message() {
+    let grammar = file("ways.ebnf", "root ::= s\ns ::= s s s | s s | \"a\" | \"\"\n");
+    let text = "a".repeat(2000);
+    let generated = run(&["generate", &grammar, "--prefix", &text]);
+    assert!(generated.code > 1 && generated.err.contains("can be read in so many ways"), "{}", generated.err);
+    let stepped = run_with_input(&["step", &grammar], format!("type {text}\nfinish\ntext\n").as_bytes());
+    assert!(stepped.out.contains("can be read in so many ways"), "{}", stepped.out);
+    assert!(stepped.out.contains(&text), "the session goes on: {}", stepped.out);
+}
