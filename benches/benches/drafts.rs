@@ -4,6 +4,8 @@
 //! buffer that stays the same. Everything is warm: each figure is the least of some passes over all places, in microseconds per call and per draft.
 //!
 //! `cargo bench -p maskwright-bench --bench drafts`
+//!
+//! Behind `--`: a part of the names of the cases to measure, like `forms/cl100k`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -30,6 +32,7 @@ struct Place {
 }
 
 fn main() {
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
     println!(
         "{:24} {:22} {:>9} {:>10} {:>10} {:>11} {:>7}",
         "case/vocabulary", "drafts", "allowed", "us a call", "us a draft", "forks: call", "ratio"
@@ -37,8 +40,11 @@ fn main() {
     for vocabulary in [Vocabulary::cl100k(), Vocabulary::o200k()] {
         let engine = Ours::load(&vocabulary);
         for case in CASES {
-            documents(&engine, &vocabulary, case).unwrap_or_else(|error| panic!("{error}"));
             let name = format!("{}/{}", case.name, vocabulary.name);
+            if !name.contains(&wanted) {
+                continue;
+            }
+            documents(&engine, &vocabulary, case).unwrap_or_else(|error| panic!("{error}"));
             let mut rows = vec![0; (TREE + 1) * vocabulary.n_mask_words()];
             measure(
                 &format!("{name:24} chain of {CHAIN}"),

@@ -43,6 +43,8 @@ pub(crate) enum KeyPlace {
     Heads(u32),
     /// In keys of whole configurations: a head at the end of the text.
     End,
+    /// In keys of unions: one more mask, whose id is the key's register, and whether it is the last.
+    Union { is_last: bool },
 }
 
 /// What decides beyond a node.
@@ -52,7 +54,7 @@ pub(crate) enum Next {
     Remainders,
     /// The whole configuration, since its heads can be combined in too many ways.
     Configuration,
-    /// Another head of a configuration.
+    /// Another head of a configuration, or another mask of a union.
     Head,
     /// The exits of the node of a configuration's stacks that has this name.
     Exits(u32),

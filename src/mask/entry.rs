@@ -25,7 +25,7 @@ pub(crate) enum MaskEntry {
 }
 
 /// Most tokens of a sparse mask, and of a patch: setting so many bits takes about as long as copying a row of `n_words`.
-fn sparse_max(n_words: usize) -> usize {
+pub(super) fn sparse_max(n_words: usize) -> usize {
     n_words / 8
 }
 
@@ -142,6 +142,11 @@ impl MaskEntry {
                 bit_row::clear_all(row, clear);
             }
         }
+    }
+
+    /// Makes `row` this mask if it `is_first` there; else adds it.
+    pub fn write_or_add(&self, row: &mut [u32], is_first: bool) {
+        if is_first { self.write(row) } else { self.add_to(row) }
     }
 
     /// Adds this mask to `row`.

@@ -39,6 +39,7 @@ mod store;
 mod subwalk;
 mod switches;
 mod table;
+mod union;
 mod walk;
 mod walk_context;
 mod walker;

@@ -21,6 +21,7 @@ use crate::automaton::{DONE, Program, StateId};
 use crate::exec::{Head, OverBudget, StackNodeId, Stacks, Work, signature};
 use crate::vocab::{Trie, TrieNode, Vocab};
 use core::cell::Cell;
+use core::ops::Deref;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -80,26 +81,21 @@ pub(crate) fn add(query: &MaskQuery<'_>, live: &[Head], row: &mut [u32]) -> Resu
     fill_or_add(query, live, row, false)
 }
 
+/// Makes `row` the mask of a configuration if it `is_first` there; else adds it.
 fn fill_or_add(
     query: &MaskQuery<'_>,
     live: &[Head],
     row: &mut [u32],
-    mut is_first: bool,
+    is_first: bool,
 ) -> Result<FillOutcome, OverBudget> {
-    let mut is_empty = true;
-    let n_hits = for_each_mask(query, live, |decision| {
-        is_empty &= decision.is_empty;
-        if core::mem::take(&mut is_first) { decision.mask.write(row) } else { decision.mask.add_to(row) }
-    });
-    if is_first {
-        row.fill(0);
-    }
-    match n_hits {
-        Ok(n_hits) => Ok(FillOutcome { n_hits, is_empty, place: None }),
-        // What was added is part of the mask; the walk adds the rest.
+    match answers(query, live) {
+        Ok((answers, n_hits)) => {
+            let n_hits = n_hits + query.write_union(&answers, row, is_first);
+            Ok(FillOutcome { n_hits, is_empty: answers.iter().all(|answer| answer.is_empty), place: None })
+        }
         Err(GaveUp::Ambiguous) => {
-            let (is_any, n_hits) = query.add_configuration(live, row)?;
-            Ok(FillOutcome { n_hits, is_empty: !is_any && is_empty, place: None })
+            let (is_any, n_hits) = query.write_configuration(live, row, is_first)?;
+            Ok(FillOutcome { n_hits, is_empty: !is_any, place: None })
         }
         Err(GaveUp::OverBudget) => Err(OverBudget),
     }
@@ -107,15 +103,14 @@ fn fill_or_add(
 
 /// Returns what identifies the mask of a configuration, without stop tokens: equal ids, equal masks.
 pub(crate) fn mask_ids(query: &MaskQuery<'_>, live: &[Head]) -> SmallVec<[u64; 2]> {
-    let mut ids = SmallVec::new();
-    if for_each_mask(query, live, |decision| ids.push(decision.id.0)).is_err() {
-        // What is not cached is like no other.
-        let cached = query.find_configuration(live).map(|decision| decision.id);
-        ids = SmallVec::from_slice(&[cached.unwrap_or_else(DecisionNode::fresh_id).0]);
+    match answers(query, live) {
+        Ok((answers, _)) => answers.iter().map(|answer| answer.id.0).collect(),
+        Err(_) => {
+            // What is not cached is like no other.
+            let cached = query.find_configuration(live).map(|decision| decision.id);
+            SmallVec::from_slice(&[cached.unwrap_or_else(DecisionNode::fresh_id).0])
+        }
     }
-    ids.sort_unstable();
-    ids.dedup();
-    ids
 }
 
 /// Returns an identifier of a mask like no other.
@@ -126,12 +121,33 @@ pub(crate) fn fresh_mask_id() -> u64 {
 /// A node of a decision tree, whether it is cached, and the stack node that answers its question.
 type Pending = (Arc<DecisionNode>, bool, StackNodeId);
 
-/// Calls `visit` with nodes whose masks together are the mask of `live`; returns how many were cached.
-fn for_each_mask(query: &MaskQuery<'_>, live: &[Head], mut visit: impl FnMut(&DecisionNode)) -> Result<u64, GaveUp> {
+/// A node of a decision tree whose mask is part of a configuration's.
+pub(super) enum Answer<'a> {
+    Cached(&'a DecisionNode),
+    Shared(Arc<DecisionNode>),
+}
+
+impl Deref for Answer<'_> {
+    type Target = DecisionNode;
+
+    fn deref(&self) -> &DecisionNode {
+        match self {
+            Answer::Cached(decision) => decision,
+            Answer::Shared(decision) => decision,
+        }
+    }
+}
+
+/// Nodes whose masks together are a mask, each once, by id.
+pub(super) type Answers<'a> = SmallVec<[Answer<'a>; 4]>;
+
+/// Returns the nodes whose masks together are the mask of `live`, and how many nodes on the way were cached.
+fn answers<'a>(query: &'a MaskQuery<'_>, live: &[Head]) -> Result<(Answers<'a>, u64), GaveUp> {
     if !ShortCut::Heads.is_on() {
         return Err(GaveUp::Ambiguous);
     }
     let (mut n_hits, mut n_visits, mut n_settled) = (0, 0, 0);
+    let mut answers = Answers::new();
     let mut pending: SmallVec<[Pending; 4]> = SmallVec::new();
     // Stacks that share nodes could be walked along exponentially many ways.
     let mut seen: SmallVec<[(DecisionId, StackNodeId); 16]> = SmallVec::new();
@@ -141,7 +157,7 @@ fn for_each_mask(query: &MaskQuery<'_>, live: &[Head], mut visit: impl FnMut(&De
         if let Some((place, decision)) = query.table.find(&key) {
             n_hits += 1;
             match query.descend_cached(place, decision, head.node, &mut n_hits) {
-                Lookup::Found(_, decision) => visit(decision),
+                Lookup::Found(_, decision) => answers.push(Answer::Cached(decision)),
                 Lookup::Stuck(decision, node) => pending.push((Arc::clone(decision), true, node)),
                 Lookup::Ambiguous => return Err(GaveUp::Ambiguous),
             }
@@ -154,7 +170,7 @@ fn for_each_mask(query: &MaskQuery<'_>, live: &[Head], mut visit: impl FnMut(&De
                 return Err(GaveUp::Ambiguous);
             }
             if decision.remainders.is_empty() {
-                visit(&decision);
+                answers.push(Answer::Shared(decision));
                 continue;
             }
             if seen.contains(&(decision.id, node)) {
@@ -170,7 +186,7 @@ fn for_each_mask(query: &MaskQuery<'_>, live: &[Head], mut visit: impl FnMut(&De
                 let exit = query.stacks.exit(node, index);
                 if exit.state == DONE {
                     // Nothing follows the whole text: what is below the remainders is refused.
-                    visit(&decision);
+                    answers.push(Answer::Shared(Arc::clone(&decision)));
                     continue;
                 }
                 // What hangs below a node that is not cached would never be found again.
@@ -194,7 +210,9 @@ fn for_each_mask(query: &MaskQuery<'_>, live: &[Head], mut visit: impl FnMut(&De
             }
         }
     }
-    Ok(n_hits)
+    answers.sort_unstable_by_key(|answer| answer.id);
+    answers.dedup_by_key(|answer| answer.id);
+    Ok((answers, n_hits))
 }
 
 enum Lookup<'a> {
@@ -363,12 +381,12 @@ impl MaskQuery<'_> {
         self.work.set(all);
     }
 
-    /// Adds the mask of a configuration to `row`, as it was found before or by walking with all of its heads together; tells whether it
+    /// Makes `row` the mask of a configuration, or adds it, as it was found before or by walking with all of its heads together; tells whether it
     /// allows anything, and how many such masks were cached.
     #[cold]
-    fn add_configuration(&self, live: &[Head], row: &mut [u32]) -> Result<(bool, u64), OverBudget> {
+    fn write_configuration(&self, live: &[Head], row: &mut [u32], is_first: bool) -> Result<(bool, u64), OverBudget> {
         if let Some(decision) = self.find_configuration(live) {
-            decision.mask.add_to(row);
+            decision.mask.write_or_add(row, is_first);
             return Ok((!decision.is_empty, 1));
         }
         let mut walker = self.store.take_walker();
@@ -387,16 +405,16 @@ impl MaskQuery<'_> {
             let (dfa, zeros) = (&walker.configurations.dfa, &mut walker.zeros);
             self.insert_configuration(live, |node| dfa.has_looked_at(node), || self.node_of_row(&own, zeros));
         }
-        let mut all = 0;
-        for (word, &bits) in row.iter_mut().zip(&own) {
-            *word |= bits;
-            all |= bits;
+        if is_first {
+            row.fill(0);
         }
+        row.iter_mut().zip(&own).for_each(|(word, bits)| *word |= bits);
+        let is_any = own.iter().any(|&bits| bits != 0);
         self.store.count_ambiguous_walk();
         self.spend(walker.configurations.finish());
         walker.row = own;
         self.store.put_walker(walker, None);
-        walked.map(|()| (all != 0, 0))
+        walked.map(|()| (is_any, 0))
     }
 
     fn subject(&self) -> Subject<'_> {

@@ -24,6 +24,8 @@ pub enum ShortCut {
     RowPool,
     /// What follows a region, laid over one another.
     Merged,
+    /// Unions of masks, which are kept.
+    Unions,
     /// What configurations read for many characters, when they are walked as a whole.
     Lookaheads,
 }
@@ -31,7 +33,7 @@ pub enum ShortCut {
 impl ShortCut {
     /// All of them.
     #[cfg(feature = "testing")]
-    pub const ALL: [ShortCut; 9] = [
+    pub const ALL: [ShortCut; 10] = [
         ShortCut::Heads,
         ShortCut::Chains,
         ShortCut::Clusters,
@@ -40,6 +42,7 @@ impl ShortCut {
         ShortCut::SubwalkMemo,
         ShortCut::RowPool,
         ShortCut::Merged,
+        ShortCut::Unions,
         ShortCut::Lookaheads,
     ];
 

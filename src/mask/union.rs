@@ -1,0 +1,137 @@
+//! The union of several masks, found again by what it is the union of.
+//!
+//! Where a text can be read in several ways, each way has its mask: of a row each, written one over the other, they cost as many copies of a row as there are ways. But they meet
+//! again in the same company: `{"(" and letters, ")", the end}` behind every letter of a nested word. So their union is cached in the same table as all masks
+//! ([`store`](super::store)), under a path of their ids in ascending order.
+
+use super::decision::{DecisionId, DecisionNode, KeyPlace, Next, NodeKey};
+use super::entry::{MaskEntry, sparse_max};
+use super::settle::{Answers, MaskQuery};
+use super::switches::ShortCut;
+use std::sync::Arc;
+
+/// Most masks of a union that is cached; what is more ambiguous is hardly met again.
+const MASKS_MAX: usize = 16;
+
+impl MaskQuery<'_> {
+    /// Writes the union of some masks, or adds it if it is not the first to be written; returns how many unions were cached.
+    pub(super) fn write_union(&self, answers: &Answers<'_>, row: &mut [u32], is_first: bool) -> u64 {
+        match &answers[..] {
+            [] if is_first => row.fill(0),
+            [] => {}
+            [answer] => answer.mask.write_or_add(row, is_first),
+            _ if is_first
+                && answers.len() <= MASKS_MAX
+                && is_costly(answers, row.len())
+                && ShortCut::Unions.is_on() =>
+            {
+                return self.write_cached_union(answers, row);
+            }
+            _ => write_all(answers, row, is_first),
+        }
+        0
+    }
+
+    fn write_cached_union(&self, answers: &Answers<'_>, row: &mut [u32]) -> u64 {
+        if let Some(union) = self.find_union(answers) {
+            union.mask.write(row);
+            return 1;
+        }
+        write_all(answers, row, true);
+        self.insert_union(answers, row);
+        0
+    }
+
+    fn find_union(&self, answers: &Answers<'_>) -> Option<&Arc<DecisionNode>> {
+        let mut found = None;
+        let mut parent = answers[0].id;
+        for key in keys(answers) {
+            let (_, node) = self.table.find(&NodeKey { parent, ..key })?;
+            parent = node.id;
+            found = Some(node);
+        }
+        found
+    }
+
+    #[cold]
+    fn insert_union(&self, answers: &Answers<'_>, row: &[u32]) {
+        let mut parent = answers[0].id;
+        for key in keys(answers) {
+            let key = NodeKey { parent, ..key };
+            let node = match key.place {
+                KeyPlace::Union { is_last: true } => {
+                    let mut walker = self.store.take_walker();
+                    let node = self.node_of_row(row, &mut walker.zeros);
+                    self.store.put_walker(walker, None);
+                    node
+                }
+                _ => match self.table.find(&key) {
+                    Some((_, node)) => Arc::clone(node),
+                    None => Arc::new(DecisionNode::inner(Next::Head)),
+                },
+            };
+            let Some(cached) = self.store.insert(key, &node) else { return };
+            parent = cached.id;
+        }
+    }
+}
+
+/// Returns the path to a union behind its first mask, without parents.
+fn keys<'a>(answers: &'a Answers<'_>) -> impl Iterator<Item = NodeKey> + 'a {
+    answers.iter().enumerate().skip(1).map(|(index, answer)| NodeKey {
+        parent: DecisionId::NONE,
+        place: KeyPlace::Union { is_last: index + 1 == answers.len() },
+        node: 0,
+        register: answer.id.0,
+    })
+}
+
+/// Tells whether masks of rows of `n_words` cost as much to write as two rows or more; their union costs one.
+fn is_costly(answers: &Answers<'_>, n_words: usize) -> bool {
+    let of_row = sparse_max(n_words);
+    let cost = |mask: &MaskEntry| match mask {
+        MaskEntry::Sparse(ids) => ids.len(),
+        MaskEntry::Dense(_) => of_row,
+        MaskEntry::Patched { set, clear, .. } => of_row + set.len() + clear.len(),
+    };
+    answers.iter().map(|answer| cost(&answer.mask)).sum::<usize>() >= 2 * of_row
+}
+
+/// Writes masks one over the other, those with a row first, so that it needs no clearing.
+fn write_all(answers: &Answers<'_>, row: &mut [u32], mut is_first: bool) {
+    for has_row in [true, false] {
+        for answer in answers.iter().filter(|answer| answer.mask.row().is_some() == has_row) {
+            answer.mask.write_or_add(row, core::mem::take(&mut is_first));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{GrammarCompiler, TokenMask, Vocab};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_union_is_found_again() {
+        let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|byte| vec![byte]).collect();
+        tokens.extend((b'a'..=b'z').flat_map(|first| (b'a'..=b'z').map(move |second| vec![first, second])));
+        let compiler = GrammarCompiler::new(Arc::new(Vocab::from_tokens(tokens).unwrap()));
+        // Three ways to go on behind the `(`, two of which allow hundreds of tokens; none of them is part of another.
+        let grammar = "root ::= left | right | \"(\" \"!\"\nleft ::= \"(\" [a-m]* left? \")\"\nright ::= \"(\" [f-z]* right? \"]\"";
+        let compiled = compiler.compile_ebnf(grammar).unwrap();
+        let hits_of_one_mask = || {
+            let before = compiler.stats().masks.hits;
+            let mut matcher = compiled.matcher();
+            matcher.accept_bytes(b"(").unwrap();
+            let mut mask = TokenMask::new(compiled.vocab().n_tokens());
+            matcher.fill_mask(mask.as_words_mut()).unwrap();
+            let ids = 0..compiled.vocab().n_tokens() as u32;
+            assert!(ids.clone().all(|id| mask.contains(id) == matcher.is_token_allowed(id)));
+            drop(matcher);
+            compiler.stats().masks.hits - before
+        };
+        let (first, second, third) = (hits_of_one_mask(), hits_of_one_mask(), hits_of_one_mask());
+        assert!(first < second && second == third, "{first}, {second}, {third}");
+        assert_eq!(second, 4, "the three heads, and their union");
+    }
+}
